@@ -23,8 +23,13 @@ if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))  # started as a script
 
 from benchmarks.machine import machine  # noqa: E402
-from moment_retrieval.statistics.bootstrap import SAMPLES, bounds, draws, resampled_means  # noqa: E402
-from moment_retrieval.statistics.randomisation import randomisation_test  # noqa: E402
+from moment_retrieval.statistics.significance import (  # noqa: E402
+    SAMPLES,
+    bounds,
+    draws,
+    randomisation_test,
+    resampled_means,
+)
 
 QUERIES, RUNS, MEASURES = 2_781, 10, 9
 MOST_S = 10.0

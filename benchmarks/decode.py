@@ -27,7 +27,8 @@ import torch  # noqa: E402
 from torch import Tensor  # noqa: E402
 
 from benchmarks.machine import machine  # noqa: E402
-from moment_retrieval.decoding import Decoding, Found, by_probability, largest  # noqa: E402
+from moment_retrieval.search import Found, by_probability, largest  # noqa: E402
+from moment_retrieval.settings import Decoding  # noqa: E402
 
 CORPUS, CLIPS, VIDEOS = 19_614, 128, 100
 TOGETHER = 16  # queries of the plain way at once: 105 MB of cells each time a map is copied

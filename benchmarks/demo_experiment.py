@@ -35,10 +35,10 @@ import numpy as np  # noqa: E402
 from benchmarks import demo_material as material  # noqa: E402
 from benchmarks.machine import machine  # noqa: E402
 from moment_retrieval import formats  # noqa: E402
-from moment_retrieval.corpus import VideoCorpus, read_corpus  # noqa: E402
-from moment_retrieval.features.extractors.frames import clip_count  # noqa: E402
+from moment_retrieval.features.extractors.videos import clip_count  # noqa: E402
 from moment_retrieval.metrics.report import evaluate  # noqa: E402
 from moment_retrieval.preprocessing import CLIP_S  # noqa: E402
+from moment_retrieval.records import VideoCorpus, read_corpus  # noqa: E402
 from moment_retrieval.tables import JudgedTable, RunTable  # noqa: E402
 from moment_retrieval.training.events import read_events  # noqa: E402
 from moment_retrieval.training.plan import Plan  # noqa: E402

@@ -33,7 +33,7 @@ from moment_retrieval.features.extractors import (
     extract,
     extractor_of,
 )
-from moment_retrieval.features.extractors.frames import clip_count
+from moment_retrieval.features.extractors.videos import clip_count
 
 TOP_N = 40
 JUDGED = {split: rules.Share(Fraction(20)) for split in rules.JUDGED}  # of the different captions; the others train

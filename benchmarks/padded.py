@@ -29,8 +29,8 @@ from moment_retrieval.models.blocks import (
 from moment_retrieval.models.conquer import Conquer, ConquerOutput, conquer_loss
 from moment_retrieval.models.reloclnet import Reloclnet
 from moment_retrieval.models.two_stream import Stream, TwoStream
-from moment_retrieval.objective import Objective
 from moment_retrieval.ragged import Sequences
+from moment_retrieval.settings import Objective
 
 HIDDEN, NOTHING, NO_CLIP = -10_000.0, -1e10, -1e4
 Masked = tuple[Tensor, Tensor]  # rows [B, L, D] and 1 where they are real [B, L]

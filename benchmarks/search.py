@@ -38,11 +38,11 @@ from torch import Tensor  # noqa: E402
 
 from benchmarks.machine import machine  # noqa: E402
 from moment_retrieval.baselines import BASELINES  # noqa: E402
-from moment_retrieval.decoding import Decoding, largest  # noqa: E402
 from moment_retrieval.index import Index  # noqa: E402
 from moment_retrieval.models.two_stream import EncodedVideos  # noqa: E402
 from moment_retrieval.ragged import Layout, Sequences  # noqa: E402
-from moment_retrieval.search import search  # noqa: E402
+from moment_retrieval.search import largest, search  # noqa: E402
+from moment_retrieval.settings import Decoding  # noqa: E402
 
 CLIPS, WORDS, QUERIES, HIDDEN = 20, 15, 100, 256
 DECODING = Decoding(alpha=20.0, videos=100, moments=100, shortest=2, longest=16)

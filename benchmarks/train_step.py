@@ -33,12 +33,13 @@ from benchmarks.machine import machine  # noqa: E402
 from models_runner.experiments.child import HUGE_PAGES  # noqa: E402
 from moment_retrieval.batches import Batch  # noqa: E402
 from moment_retrieval.distributed import Precision, keep_freed  # noqa: E402
-from moment_retrieval.models.conquer import Conquer, ConquerConfig, conquer_loss  # noqa: E402
-from moment_retrieval.models.reloclnet import Reloclnet, ReloclnetConfig, reloclnet_loss  # noqa: E402
-from moment_retrieval.models.xml import Xml, XmlConfig, xml_loss  # noqa: E402
-from moment_retrieval.objective import Objective  # noqa: E402
+from moment_retrieval.losses import RandomNegatives  # noqa: E402
+from moment_retrieval.models.conquer import Conquer, conquer_loss  # noqa: E402
+from moment_retrieval.models.reloclnet import Reloclnet, reloclnet_loss  # noqa: E402
+from moment_retrieval.models.xml import Xml, xml_loss  # noqa: E402
 from moment_retrieval.optim import BertAdam, CorrectedAdam, parameter_groups  # noqa: E402
-from moment_retrieval.ragged import Padding, Sequences  # noqa: E402
+from moment_retrieval.ragged import Sequences  # noqa: E402
+from moment_retrieval.settings import ConquerConfig, Objective, Padding, ReloclnetConfig, XmlConfig  # noqa: E402
 
 BATCH = {"xml": 128, "reloclnet": 128, "conquer": 16}
 KNOWN_S = {"xml": 6.0, "reloclnet": 13.2, "conquer": 8.4}  # CPU seconds a step of the released code, on 2 threads
@@ -153,7 +154,7 @@ def step_of(name: str, way: str, device: str) -> Callable[[], None]:
     model = model_of(name, padding).train().to(device)
     batch = random_batch(name)
     groups = parameter_groups(model, exempt=[one for one, _ in model.named_parameters() if model.undecayed(one)])
-    draw = Objective().negatives(0, torch.Generator().manual_seed(2))
+    draw = RandomNegatives(torch.Generator().manual_seed(2))
     objective = Objective()
     loss: Callable[[], torch.Tensor]
     optimiser: Any

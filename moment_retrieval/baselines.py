@@ -1,93 +1,55 @@
-"""The three baselines by name: model, loss, optimiser, how features are read and moments are found.
-
-The released settings stand here (specification: TVR-Ranking, arXiv:2407.06597, its options of July 2024); every one may
-be changed.
-"""
+"""The three baselines by name: model, loss, optimiser and released settings."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass
 from typing import Any
 
 from torch import nn
 from torch.optim import Optimizer
 
-from moment_retrieval.decoding import Decoding
-from moment_retrieval.models.conquer import Conquer, ConquerConfig, conquer_loss
-from moment_retrieval.models.reloclnet import Reloclnet, ReloclnetConfig, reloclnet_loss
-from moment_retrieval.models.xml import Xml, XmlConfig, xml_loss
-from moment_retrieval.objective import Loss, Objective
-from moment_retrieval.optim import WARM_UP, BertAdam, CorrectedAdam, parameter_groups
-from moment_retrieval.preprocessing import CLIP_S, Boundary
-from moment_retrieval.ragged import Padding
-
-LEARNING_RATE = 1e-4
+from moment_retrieval.losses import Loss
+from moment_retrieval.models.conquer import Conquer, conquer_loss
+from moment_retrieval.models.reloclnet import Reloclnet, reloclnet_loss
+from moment_retrieval.models.xml import Xml, xml_loss
+from moment_retrieval.optim import BertAdam, CorrectedAdam, parameter_groups
+from moment_retrieval.settings import LEARNING_RATE, RELEASED, WARM_UP, Settings
+from moment_retrieval.training.plan import BadPlan
 
 
-@dataclass(frozen=True, kw_only=True)
-class Reading:
-    """How features become rows: the arguments of ``clip_rows``, ``word_rows`` and ``boundary_clips``."""
-
-    endpoints: bool
-    sample: bool = True
-    normalise_words: bool = True
-    boundary: Boundary = Boundary.AFTER
-
-
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Baseline:
     """One of the three.
 
     Attributes:
-        config, model: class of its sizes; class that takes them.
+        released: how it was trained for the published tables.
+        model: class that takes its sizes.
         loss: of (output, batch, objective, how negatives are drawn).
-        objective, reading, decoding: as released.
-        batch: samples of a step, as released.
-        whole_batches: what is left over at the end of an epoch is not trained on.
     """
 
-    config: Callable[..., Any]
+    released: Settings
     model: Callable[[Any], Any]
     loss: Callable[..., Loss]
-    reading: Reading
-    decoding: Decoding
-    batch: int
-    whole_batches: bool = False
-    objective: Objective = field(default_factory=Objective)
 
     def build(self, **changes: Any) -> Any:
         """A fresh model; ``changes`` to the released sizes by name."""
-        return self.model(self.config(**changes))
+        return self.model(self.released.config.changed(changes))
 
 
 BASELINES: Mapping[str, Baseline] = {
-    "xml": Baseline(
-        config=XmlConfig,
-        model=Xml,
-        loss=xml_loss,
-        reading=Reading(endpoints=True),
-        decoding=Decoding(alpha=20.0, end_offset_s=CLIP_S),
-        batch=128,
-    ),
-    "reloclnet": Baseline(
-        config=ReloclnetConfig,
-        model=Reloclnet,
-        loss=reloclnet_loss,
-        reading=Reading(endpoints=False),
-        decoding=Decoding(alpha=30.0),
-        batch=512,
-    ),
-    "conquer": Baseline(
-        config=ConquerConfig,
-        model=Conquer,
-        loss=conquer_loss,
-        reading=Reading(endpoints=False, sample=False, normalise_words=False, boundary=Boundary.LAST),
-        decoding=Decoding(alpha=0.0, shortest=0, longest=24, videos=10, end_offset_s=CLIP_S),
-        batch=196,
-        whole_batches=True,
-    ),
+    "xml": Baseline(RELEASED["xml"], Xml, xml_loss),
+    "reloclnet": Baseline(RELEASED["reloclnet"], Reloclnet, reloclnet_loss),
+    "conquer": Baseline(RELEASED["conquer"], Conquer, conquer_loss),
 }
+
+
+def model_of(baseline: str, config: Any) -> Any:
+    """Return a fresh model of these sizes. Raises BadPlan where they do not go together."""
+    try:
+        return BASELINES[baseline].model(config)
+    except (ValueError, RuntimeError) as error:
+        raise BadPlan(f"no model has these sizes: {error}") from error
 
 
 def optimiser_of(
@@ -99,13 +61,3 @@ def optimiser_of(
     if baseline == "conquer":
         return CorrectedAdam(groups, lr=lr)
     return BertAdam(groups, lr=lr, total=total, warm_up=warm_up)
-
-
-def config_from(baseline: str, values: Mapping[str, Any]) -> Any:
-    """Sizes as ``dataclasses.asdict`` wrote them, from JSON; names of other things are left aside."""
-    config = BASELINES[baseline].config
-    known = {one.name for one in fields(config)}  # type: ignore[arg-type]
-    given = {name: value for name, value in values.items() if name in known}
-    if "padding" in given:
-        given["padding"] = Padding(given["padding"])
-    return config(**given)

@@ -16,19 +16,17 @@ import torch
 from torch import Tensor
 
 from moment_retrieval import formats
-from moment_retrieval.baselines import BASELINES
 from moment_retrieval.batches import Batch
 from moment_retrieval.checkpoints import META, WEIGHTS
-from moment_retrieval.checksums import checksum
-from moment_retrieval.corpus import read_corpus
 from moment_retrieval.errors import EmptyFile, at
+from moment_retrieval.files import checksum
 from moment_retrieval.preprocessing import CLIP_S, Boundary
+from moment_retrieval.records import read_corpus
 from moment_retrieval.tables import JudgedTable
 from moment_retrieval.training.feature_rows import FeatureRows, NoFeatures, Reader, Shelf, Store
-from moment_retrieval.training.plan import Plan
+from moment_retrieval.training.plan import Plan, config_of, reading_of
 from moment_retrieval.training.progress import BEST
 from moment_retrieval.training.samples import NoTrainingQueries, TrainRows, read_training
-from moment_retrieval.training.settings import changed, reading_of
 
 Opener = Callable[[Path], Store]
 
@@ -183,7 +181,7 @@ def _moved(split: Split, clips: Clips, device: torch.device) -> Split:
 
 def readers_of(plan: Plan) -> dict[str, Reader]:
     """How features are read for a plan, by kind."""
-    config, reading = changed(BASELINES[plan.baseline].config(), "sizes", plan.sizes), reading_of(plan)
+    config, reading = config_of(plan), reading_of(plan)
     clips = Reader(limit=config.clips, endpoints=reading.endpoints, sample=reading.sample)
     return {
         "video": clips,

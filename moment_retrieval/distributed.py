@@ -1,13 +1,7 @@
-"""Memory: kept from step to step, how much is used, and how running out of it is known.
+"""What a training needs of its machine: memory, precision, signals, and the other processes where there are several.
 
-Mixed precision: most products in 16 bits, sums, losses and weights in 32.
-
-Being asked to stop: SIGTERM or SIGINT.
-
-One training on several devices: a process each, started by torchrun.
-
-Every process encodes its share of a batch. Negatives are drawn from the whole batch, so queries and scores are
-exchanged with their gradients, and each process computes the loss of the whole batch: what one process would have
+Every process of torchrun encodes its share of a batch. Negatives are drawn from the whole batch, so queries and scores
+are exchanged with their gradients, and each process computes the loss of the whole batch: what one process would have
 computed. DistributedDataParallel then adds up the gradients.
 
 Notation: W processes, B samples of the batch, b = ceil(B / W) of a process; what is missing is filled up, and left

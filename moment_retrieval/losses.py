@@ -15,9 +15,19 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from moment_retrieval.batches import Batch
+
 FRONT = 999.0  # puts positives before all scores, in a copy that is only sorted
 NO_ONE = 1e-12  # added to counts that may be 0
 DrawNegatives = Callable[[Tensor, Tensor], Tensor]
+
+
+@dataclass(frozen=True)
+class Loss:
+    """What a step minimises, and the means it is made of, by name, before their weights."""
+
+    total: Tensor
+    terms: dict[str, Tensor]
 
 
 @dataclass(frozen=True)
@@ -50,6 +60,19 @@ def columns_at(scores: Tensor, positives: Tensor, ranks: Tensor) -> Tensor:
 def diagonal(size: int, device: torch.device) -> Tensor:
     """P when every query has one positive, its own."""
     return torch.eye(size, dtype=torch.bool, device=device)
+
+
+def positives_of(batch: Batch, *, masked: bool) -> Tensor:
+    """Return which videos of the batch are positives of which query [B, B]: the own one, and if ``masked`` the known.
+
+    Raises:
+        ValueError: ``masked``, and the batch does not know its positives.
+    """
+    if not masked:
+        return diagonal(len(batch), batch.start.device)
+    if batch.positives is None:
+        raise ValueError("the mask of positives needs batches that know their positives")
+    return batch.positives
 
 
 def hinge(scores: Tensor, positives: Tensor, negatives: Tensor, margin: float) -> Tensor:

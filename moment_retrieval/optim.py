@@ -12,10 +12,11 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+from moment_retrieval.settings import WARM_UP
+
 BETAS = (0.9, 0.999)
 EPSILON = 1e-6
 CLIP_EPSILON = 1e-6
-WARM_UP = 0.01
 WEIGHT_DECAY = 0.01
 
 

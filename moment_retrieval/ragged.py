@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
@@ -21,17 +20,6 @@ from torch import Tensor
 
 HIDDEN = -10_000.0  # what attention adds to a score it must not see; published, and not minus infinity
 NOTHING = -1e10  # what stands for the score or logit of no clip
-
-
-class Padding(StrEnum):
-    """What lies behind the end of a video that is shorter than the longest.
-
-    The released code computes with rows of zeros there. They end in the last clips' start and end logits, since the
-    convolution looks two clips ahead.
-    """
-
-    OFFICIAL = "official"  # equal to the released code
-    COMPACT = "compact"  # nothing; less than half the work
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What is scored and against what, one record each: spans, judged and retrieved moments, queries with theirs.
+"""What is scored and against what, one record each: videos, spans, judged and retrieved moments, queries with theirs.
 
 ``formats`` reads and writes them in every form of the field, as tables; the functions here give and take the records of
 the forms published with TVR-Ranking.
@@ -6,17 +6,101 @@ the forms published with TVR-Ranking.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
-from moment_retrieval.corpus import VideoCorpus, parse_corpus, read_corpus
-from moment_retrieval.errors import DuplicateQuery, InvalidRecord, at
-from moment_retrieval.jsonfiles import read_bytes, shown
+from moment_retrieval.errors import CorpusNeeded, DuplicateQuery, EmptyFile, InvalidRecord, UnknownVideo, at
+from moment_retrieval.jsonfiles import as_number, as_object, as_text, decode, parse_json, read_bytes, shown
 
 if TYPE_CHECKING:
     from moment_retrieval.tables import MomentTable
+
+
+@dataclass(frozen=True, slots=True)
+class VideoCorpus:
+    """The videos of a collection.
+
+    Attributes:
+        durations_s: by name, in seconds.
+        names: by index, where there are indexes.
+        without_names: why there are none.
+    """
+
+    durations_s: Mapping[str, float]
+    names: Mapping[int, str]
+    without_names: str = "this corpus has durations, but no indexes"
+
+    def name_of(self, index: int) -> str:
+        """The name of the video with ``index``.
+
+        Raises:
+            CorpusNeeded: the corpus file gives durations only.
+            UnknownVideo: no video has this index.
+        """
+        if not self.names:
+            raise CorpusNeeded(f"video index {index} cannot be translated: {self.without_names}")
+        if index not in self.names:
+            raise UnknownVideo(f"the corpus has no video with index {shown(index)}")
+        return self.names[index]
+
+
+def read_corpus(path: Path) -> VideoCorpus:
+    """The videos of a ``video_corpus.json`` with ``name: duration`` or ``name: [duration, index]``.
+
+    Raises:
+        ScoringError: the file cannot be read, is malformed, is empty, or gives two videos one index.
+    """
+    data = read_bytes(path)
+    with at(str(path)):
+        return parse_corpus(data)
+
+
+def parse_corpus(data: bytes) -> VideoCorpus:
+    """As ``read_corpus``, from bytes."""
+    durations: dict[str, float] = {}
+    names: dict[int, str] = {}
+    for name, value in as_object(parse_json(decode(data)), "the corpus").items():
+        with at(f"video {name}"):
+            duration, index = corpus_entry(value)
+            durations[name] = duration
+            if index is None:
+                continue
+            if index in names:
+                raise InvalidRecord(f"index {index} belongs to {names[index]} already")
+            names[index] = name
+    if not durations:
+        raise EmptyFile("no videos")
+    return VideoCorpus(durations, names)
+
+
+def corpus_entry(value: object) -> tuple[float, int | None]:
+    """(duration, index or None) from ``duration`` or ``[duration, index]``."""
+    if not isinstance(value, list):
+        return as_number(value, "duration"), None
+    if len(value) != 2 or isinstance(value[1], bool) or not isinstance(value[1], int):
+        raise InvalidRecord(f"expected duration or [duration, index], got {shown(value)}")
+    return as_number(value[0], "duration"), value[1]
+
+
+def video_name(value: object, corpus: VideoCorpus | None) -> str:
+    """A video's name from what a file calls it, name or index.
+
+    Raises:
+        CorpusNeeded: it is an index, and there is no corpus.
+        UnknownVideo: the corpus has no such video.
+        InvalidRecord: it is neither.
+    """
+    if isinstance(value, bool) or not isinstance(value, int):
+        name = as_text(value, "video name")
+        if corpus is not None and name not in corpus.durations_s:
+            raise UnknownVideo(f"the corpus has no video {shown(name)}")
+        return name
+    if corpus is None:
+        raise CorpusNeeded(f"video {shown(value)} is an index; give the video corpus that translates it (--corpus)")
+    return corpus.name_of(value)
+
 
 __all__ = [
     "MAX_RELEVANCE",

@@ -1,21 +1,172 @@
-"""Queries against a corpus that was encoded once.
+"""From a query to ranked moments: candidate videos, the best cells of their maps, seconds.
 
-Notation: N queries, V videos of the corpus, H hidden features.
+Only moments of allowed lengths are looked at: 14 diagonals of each video's map, and of those only the best cell of
+every start until the best starts are known. The ranking is that of the whole map. CONQUER looks only into the best
+videos of another model, since the published lists are not to be had; that source is part of a run's name, as it bounds
+the score: "CONQUER (candidates: ReLoCLNet, top 10)".
+
+Notation: N queries, V videos of the corpus or of each query, W clips, H hidden features, k moments or candidates.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
-from moment_retrieval.decoding import Decoding, Found, by_logit, by_probability, largest
 from moment_retrieval.index import Index
 from moment_retrieval.models.conquer import Conquer, EncodedClips
 from moment_retrieval.models.two_stream import EncodedVideos, Pair, TwoStream
 from moment_retrieval.preprocessing import CLIP_S
 from moment_retrieval.ragged import Sequences
+from moment_retrieval.settings import RELEASED, Decoding
+
+
+@dataclass(frozen=True)
+class Found:
+    """Moments of N queries, best first [N, k]: which video, the clips of start and end, the score.
+
+    A query with fewer than k moments has cells without a score (minus infinity) at its end.
+    """
+
+    video: Tensor
+    start: Tensor
+    end: Tensor
+    score: Tensor
+
+    @property
+    def real(self) -> Tensor:
+        """True where there is a moment [N, k]."""
+        return self.score > -torch.inf
+
+
+def by_probability(start: Tensor, end: Tensor, weights: Tensor, decoding: Decoding) -> Found:
+    """Moments by weight * P(start) * P(end), as XML and ReLoCLNet rank them.
+
+    Args:
+        start, end: probabilities [N, V, W], 0 where no clip is.
+        weights: of the videos [N, V].
+        decoding: lengths and number.
+    """
+    found = _best(start * weights[..., None], end, torch.mul, 0.0, decoding)
+    nothing = found.score <= 0
+    return Found(found.video, found.start, found.end, found.score.masked_fill(nothing, -torch.inf))
+
+
+def by_logit(start: Tensor, end: Tensor, real: Tensor, decoding: Decoding) -> Found:
+    """Moments by the sum of their logits [N, V, W], ``real`` where a clip is, as CONQUER ranks them."""
+    start, end = (logits.masked_fill(~real, -torch.inf) for logits in (start, end))
+    return _best(start, end, torch.add, -torch.inf, decoding)
+
+
+def _best(start: Tensor, end: Tensor, joined: Any, outside: float, decoding: Decoding) -> Found:
+    """The best cells of ``joined(start[i], end[j])``, which grows with each; ``outside`` is worth nothing."""
+    width = start.shape[2]
+    diagonals = decoding.longest - decoding.shortest
+    ends = functional.pad(end, (0, decoding.longest - 1), value=outside)[..., decoding.shortest :]  # [N, V, W + d - 1]
+    best_end = functional.max_pool1d(ends, diagonals, stride=1)  # [N, V, W]
+    starts = largest(joined(start, best_end).flatten(1), decoding.moments).sort(1).values  # cells [N, k]
+    ends = ends.unfold(2, diagonals, 1).flatten(1, 2)  # [N, V * W, d], a view
+    near = ends.gather(1, starts[..., None].expand(-1, -1, diagonals))  # [N, k, d]
+    cells = joined(start.flatten(1).gather(1, starts)[..., None], near).flatten(1)  # [N, k * d]
+    chosen = largest(cells, decoding.moments)
+    cell = starts.gather(1, chosen // diagonals)
+    first = cell % width
+    last = first + decoding.shortest + chosen % diagonals
+    return Found(cell // width, first, last, cells.gather(1, chosen))
+
+
+def largest(values: Tensor, count: int) -> Tensor:
+    """Where the ``count`` largest of each row are [N, min(count, C)], largest first, of equals the first first."""
+    count = min(count, values.shape[1])
+    top, where = values.topk(count, dim=1)
+    where, order = where.sort(dim=1)
+    where = where.gather(1, top.gather(1, order).argsort(dim=1, descending=True, stable=True))
+    tied = ((values >= top[:, -1:]).sum(1) > count).nonzero().squeeze(1)  # which of the last equals topk took is chance
+    if len(tied):
+        where[tied] = values[tied].argsort(dim=1, descending=True, stable=True)[:, :count]
+    return where
+
+
+CANDIDATES = RELEASED["conquer"].decoding.videos
+
+
+class CandidateSource(Protocol):
+    """Names videos for queries."""
+
+    name: str
+
+    def candidates(self, query_ids: Sequence[str], allowed: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """Indexes into the corpus [N, k], -1 where there is none, and their scores.
+
+        ``allowed`` [N, V] restricts them, for the published setting to the split of the query's own video.
+        """
+        ...
+
+
+class ScoredCandidates:
+    """The videos a trained model scores highest."""
+
+    def __init__(
+        self,
+        name: str,
+        model: TwoStream,
+        corpus: Index,
+        queries: Mapping[str, Sequences],
+        count: int = CANDIDATES,
+    ) -> None:
+        """``queries`` holds each query's features, as the model reads them, by id."""
+        self.name = f"{name}, top {count}"
+        self.model, self.corpus, self.queries, self.count = model, corpus, queries, count
+
+    def candidates(self, query_ids: Sequence[str], allowed: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        with torch.inference_mode():
+            parts = [self.queries[query_id] for query_id in query_ids]
+            together = Sequences(torch.cat([part.rows for part in parts]), torch.cat([part.lengths for part in parts]))
+            scores = self.corpus.scores(self.model.encode_queries(together))
+        return best_videos(scores, self.count, allowed)
+
+
+class ListedCandidates:
+    """Videos that somebody else ranked, best first, by query id; indexes into the corpus."""
+
+    def __init__(self, name: str, listed: Mapping[str, Sequence[int]], count: int = CANDIDATES) -> None:
+        self.name = f"{name}, top {count}"
+        self.listed, self.count = listed, count
+
+    def candidates(self, query_ids: Sequence[str], allowed: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        found = torch.full((len(query_ids), self.count), -1)
+        for row, query_id in enumerate(query_ids):
+            listed = [video for video in self.listed.get(query_id, ()) if allowed is None or allowed[row, video]]
+            kept = listed[: self.count]
+            found[row, : len(kept)] = torch.tensor(kept, dtype=torch.long)
+        ranks = torch.arange(1, self.count + 1).expand(found.shape)
+        return found, (1.0 / ranks).masked_fill(found < 0, -torch.inf)
+
+
+def best_videos(scores: Tensor, count: int, allowed: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    """The ``count`` best of each row [N, V] that are allowed, -1 where there are fewer, and their scores."""
+    if allowed is not None:
+        scores = scores.masked_fill(~allowed, -torch.inf)
+    found = largest(scores, count)
+    best = scores.gather(1, found)
+    return found.masked_fill(best == -torch.inf, -1), best
+
+
+def candidate_recall(candidates: Tensor, relevant: Sequence[Sequence[int]]) -> float:
+    """The share of relevant moments whose video is a candidate: no ranking of candidates scores above it.
+
+    Args:
+        candidates: [N, k].
+        relevant: for each query the video of every relevant moment, as often as it holds one.
+    """
+    hits = [video in row for row, videos in zip(candidates.tolist(), relevant, strict=True) for video in videos]
+    return sum(hits) / len(hits) if hits else 0.0
+
 
 QUERIES = 16  # whose best videos are looked into at once
 SCORED = 128  # queries whose videos are all scored at once

@@ -1,10 +1,7 @@
-"""One step: forward, loss, backward, new weights; what may go wrong in it.
+"""Trains by a plan, from its first step or from where it was left, to its predictions.
 
-The order of samples, step by step, and their batches, made while the step before is computed.
-
-The training of one plan, from its first step or from where it was left, to its predictions.
-
-``train FOLDER``: everything from the plan to the exit status.
+``Stepper`` makes one step, ``Schedule`` says which samples each step sees, ``ahead`` makes their batches while the step
+before is computed, ``Trainer`` runs from checkpoint to checkpoint, ``train`` leads from a folder to an exit status.
 """
 
 from __future__ import annotations
@@ -29,7 +26,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from moment_retrieval import formats
-from moment_retrieval.baselines import BASELINES, optimiser_of
+from moment_retrieval.baselines import BASELINES, model_of, optimiser_of
 from moment_retrieval.batches import Batch
 from moment_retrieval.data import Material, Samples, Split, read_material, resident
 from moment_retrieval.distributed import (
@@ -48,12 +45,12 @@ from moment_retrieval.distributed import (
     look_within,
     used_mb,
 )
-from moment_retrieval.durable import is_out_of_room
 from moment_retrieval.errors import ScoringError
 from moment_retrieval.features import open_features
-from moment_retrieval.losses import DrawNegatives, RandomNegatives
-from moment_retrieval.objective import Loss, Objective
+from moment_retrieval.files import is_out_of_room
+from moment_retrieval.losses import DrawNegatives, Loss, RandomNegatives
 from moment_retrieval.optim import warmed_up
+from moment_retrieval.settings import Objective, Settings
 from moment_retrieval.tables import RunTable
 from moment_retrieval.training import feature_rows
 from moment_retrieval.training.evaluation import (
@@ -69,9 +66,8 @@ from moment_retrieval.training.evaluation import (
 )
 from moment_retrieval.training.events import LOG, Board, Events
 from moment_retrieval.training.feature_rows import Shelf
-from moment_retrieval.training.plan import PLAN, BadPlan, Plan
+from moment_retrieval.training.plan import PLAN, BadPlan, Plan, settings_of
 from moment_retrieval.training.progress import Keeper, Progress, progress_of, weights_are_finite
-from moment_retrieval.training.settings import Settings
 
 HALVES = 2
 
@@ -323,17 +319,16 @@ class Trainer:
     def __init__(self, means: Means) -> None:
         self.means, self.plan, self.team = means, means.plan, means.team
         self.material, self.settings = means.material, means.settings
-        way = BASELINES[self.plan.baseline]
         self.schedule = Schedule(
             len(self.material.samples),
             self.settings.batch,
             self.plan.epochs,
             self.plan.seed,
-            way.whole_batches,
+            self.settings.whole_batches,
             self.plan.evaluations_per_epoch,
         )
         torch.manual_seed(self.plan.seed)
-        self.model = self.settings.build(self.plan.baseline).to(self.team.device)
+        self.model = model_of(self.plan.baseline, self.settings.config).to(self.team.device)
         if self.team.size == 1 and self.team.device.type == "cpu":
             look_within(self.model, means.stop.look)  # of several processes, the others would wait in the step
         torch.manual_seed(self.plan.seed + self.team.rank)  # of dropout
@@ -350,7 +345,7 @@ class Trainer:
         self.stepper = Stepper(
             self.team.wrapped(self.model),
             self.optimiser,
-            way.loss,
+            BASELINES[self.plan.baseline].loss,
             self.settings.objective,
             self.loader,
             self.precision,
@@ -436,7 +431,7 @@ class Trainer:
         step, epoch = self.progress.step + 1, self.schedule.epoch(self.progress.step)
         lr = self._rate()
         with self._drawn_again():
-            told = self.stepper.step(load, self.settings.objective.negatives(epoch, self.negatives), step)
+            told = self.stepper.step(load, RandomNegatives(self.negatives, self.settings.objective.pool(epoch)), step)
         self.progress = replace(self.progress, step=step, parts=self.stepper.parts, scaler=self.precision.state)
         self.pace.add(told)
         if self.pace.due() or step == self.schedule.steps:
@@ -672,7 +667,7 @@ def program(folder: Path) -> int:
 
 def _plan(folder: Path) -> Plan:
     plan = Plan.read(folder)
-    Settings.of(plan)
+    settings_of(plan)
     if plan.device == "cuda" and not torch.cuda.is_available():
         raise BadPlan("device is cuda, and there is no GPU")
     return plan
@@ -725,7 +720,7 @@ def _trainer(folder: Path, plan: Plan, team: Team, stop: StopRequest, events: Ev
     located = plan.located(folder)
     shelf = Shelf(folder / feature_rows.FOLDER, stop.look)
     material = resident(_material(located, shelf, team), team.device, RESIDENT)
-    settings = Settings.of(plan, material.sizes)
+    settings = settings_of(plan, material.sizes)
     splits = list(material.splits.values())
     facts: dict[str, Any] = {}
     retriever: Retriever = WholeCorpus(material.clips, settings.decoding, team.device)

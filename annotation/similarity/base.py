@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.exceptions import MomentJudgeError
-from moment_retrieval.relevance.base import Ranked, RankingNotOffered, RelevanceMissing
+from moment_retrieval.relevance import Ranked, RankingNotOffered, RelevanceMissing
 
 
 class SimilarityMissing(MomentJudgeError):

@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 
 from annotation.similarity import sentences
 from annotation.similarity.base import Similarity, SimilarityMissing, TopNotOffered, named_errors
-from moment_retrieval.relevance.base import Ranked
+from moment_retrieval.relevance import Normalisation, Ranked
 from moment_retrieval.relevance.meteor import Meteor, not_alone
 from moment_retrieval.relevance.sets import BagOfWords, PartOfSpeech, SetSimilarity, Synsets, best_moments
 from moment_retrieval.relevance.tagger import LexiconTagger
-from moment_retrieval.relevance.texts import Normalisation
 from moment_retrieval.relevance.wordnet import (
     NOUN,
     VERB,

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from annotation.pools.rules.pooling import MARGIN, Ranker, top_moments
 from annotation.similarity.base import SimilarityMissing
-from moment_retrieval.relevance.base import Ranked
+from moment_retrieval.relevance import Ranked
 
 DEVICES = Path("/dev")
 CELLS = 2**28  # cosines on the device at once: 1 GiB

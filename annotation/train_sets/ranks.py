@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from annotation.pools.rules.pooling import SCALE, top_moments
 from annotation.similarity.sentences import ranker_here
-from moment_retrieval.relevance.base import Ranked
+from moment_retrieval.relevance import Ranked
 
 if TYPE_CHECKING:
     import pyarrow as pa

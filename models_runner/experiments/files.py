@@ -24,7 +24,7 @@ from models_runner.experiments.selectors import SOURCE_SPLIT, queries_by_source_
 from models_runner.models import Experiment, Run, Training
 from moment_retrieval import formats
 from moment_retrieval.formats.tvr_ranking import write_ground_truth
-from moment_retrieval.similarity_labels import similarity_labelled
+from moment_retrieval.tables import similarity_labelled
 
 NAMED_BY_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 TAIL = 48 * 1024

@@ -1,6 +1,6 @@
 """The form of a new experiment: for pages, and what a program sends is read by it too."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,16 @@ from models_runner.experiments.settings import PRESETS, heads_of, options_of
 from models_runner.features.selectors import KINDS, Choice, feature_choices
 from models_runner.leaderboard.forms import ReleaseField, ready_releases
 from models_runner.models import Experiment, Training
+from moment_retrieval.settings import (
+    EPOCHS,
+    EVALUATIONS_PER_EPOCH,
+    LEARNING_RATE,
+    PATIENCE,
+    RELEASED,
+    WARM_UP,
+    Objective,
+    Settings,
+)
 
 if TYPE_CHECKING:
     Base = forms.ModelChoiceField[Training]
@@ -28,6 +38,15 @@ CHANGES = (
 )
 YES_NO = [("", "as the preset"), ("yes", "yes"), ("no", "no")]
 SAID = {True: "yes", False: "no"}  # by programs
+OBJECTIVE = Objective()
+
+
+def _for_each_n(values: Mapping[int, float]) -> str:
+    return f"{', '.join(f'{value:,g}' for value in values.values())} for N = {', '.join(map(str, values))}"
+
+
+def _for_each_baseline(value: Callable[[Settings], object]) -> str:
+    return ", ".join(f"{name.label} {value(RELEASED[name])}" for name in Experiment.Baseline)
 
 
 class TrainingField(Base):
@@ -107,36 +126,40 @@ class ExperimentForm(forms.Form):
         error_messages={"invalid_choice": "Choose a finished XML or ReLoCLNet of this project."},
     )
     epochs = forms.IntegerField(
-        min_value=1, max_value=100_000, required=False, help_text="Released: 4,000, 200, 100 for N = 1, 20, 40."
+        min_value=1, max_value=100_000, required=False, help_text=f"Released: {_for_each_n(EPOCHS)}."
     )
     evaluations_per_epoch = forms.FloatField(
-        min_value=0.001, max_value=1000, required=False, help_text="Released: 0.05, 1, 2 for N = 1, 20, 40."
+        min_value=0.001, max_value=1000, required=False, help_text=f"Released: {_for_each_n(EVALUATIONS_PER_EPOCH)}."
     )
     patience = forms.IntegerField(
         min_value=0,
         max_value=100_000,
         required=False,
-        help_text="Evaluations without improvement that end a training; 0: never. Released: 10.",
+        help_text=f"Evaluations without improvement that end a training; 0: never. Released: {PATIENCE}.",
     )
     batch = forms.IntegerField(
-        min_value=1, max_value=100_000, required=False, help_text="Released: XML 128, ReLoCLNet 512, CONQUER 196."
+        min_value=1,
+        max_value=100_000,
+        required=False,
+        help_text=f"Released: {_for_each_baseline(lambda settings: settings.batch)}.",
     )
     lr = forms.FloatField(
-        min_value=1e-9, max_value=1, required=False, label="Learning rate", help_text="Released: 0.0001."
+        min_value=1e-9, max_value=1, required=False, label="Learning rate", help_text=f"Released: {LEARNING_RATE:g}."
     )
     hidden = forms.IntegerField(
         min_value=4,
         max_value=8192,
         required=False,
         label="Hidden size",
-        help_text="A multiple of the attention heads. Released: XML 256, ReLoCLNet 384, CONQUER 768.",
+        help_text="A multiple of the attention heads. "
+        f"Released: {_for_each_baseline(lambda settings: settings.config.hidden)}.",
     )
     warmup = forms.FloatField(
         min_value=0,
         max_value=0.99,
         required=False,
         label="Warm-up",
-        help_text="Share of the steps until the learning rate is reached; CONQUER has none. Released: 0.01.",
+        help_text=f"Share of the steps until the learning rate is reached; CONQUER has none. Released: {WARM_UP:g}.",
     )
     padding = forms.ChoiceField(
         choices=[("", "as the preset"), ("official", "official"), ("compact", "compact")],
@@ -169,14 +192,15 @@ class ExperimentForm(forms.Form):
         max_value=100_000,
         required=False,
         label="Hard negatives from epoch",
-        help_text="XML and ReLoCLNet; beyond the last epoch: never. Released: 20, counted from 0.",
+        help_text="XML and ReLoCLNet; beyond the last epoch: never. "
+        f"Released: {OBJECTIVE.hard_from_epoch}, counted from 0.",
     )
     hard_pool = forms.IntegerField(
         min_value=1,
         max_value=100_000,
         required=False,
         label="Hard negatives among",
-        help_text="So many of the hardest videos of a batch. Released: 20.",
+        help_text=f"So many of the hardest videos of a batch. Released: {OBJECTIVE.hard_pool}.",
     )
     weigh_by_similarity = YesNo(help_text="A sample counts by its similarity to the query. Released: yes.")
     same_split = YesNo(

@@ -1,23 +1,14 @@
-"""How the baselines were trained for the published tables, a small way for computers without a GPU, and changes. Pure.
+"""The options of a training: as released, a small preset for computers without a GPU, and changes. Pure.
 
-Epochs and evaluations per epoch are those of the paper and of ReLoCLNet's released scripts (July 2024).
+Released values come from ``moment_retrieval.settings``.
 """
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any, NamedTuple
 
-BATCH = {"xml": 128, "reloclnet": 512, "conquer": 196}
-EPOCHS = {1: 4000, 20: 200, 40: 100}
-EVALUATIONS = {1: 0.05, 20: 1.0, 40: 2.0}
-PATIENCE, RATE = 10, 1e-4
-HIDDEN = {"xml": 256, "reloclnet": 384, "conquer": 768}
-HEADS = {"xml": 4, "reloclnet": 8, "conquer": 12}
-END_OFFSET_S = {"xml": 1.5, "reloclnet": 0.0, "conquer": 1.5}
-ENDPOINTS = {"xml": True, "reloclnet": False, "conquer": False}
-OTHERS: dict[str, Any] = {
-    **{"weigh_by_similarity": True, "mask_positives": False, "shuffle_links": False, "same_split": False},
-    **{"hard_from_epoch": 20, "hard_pool": 20, "warmup": 0.01},
-}
+from moment_retrieval.settings import EPOCHS, EVALUATIONS_PER_EPOCH, LEARNING_RATE, PATIENCE, RELEASED, WARM_UP
+
 SIZES = ("hidden", "heads", "inner")
 OBJECTIVE = ("weigh_by_similarity", "mask_positives", "hard_from_epoch", "hard_pool")
 DECODING, READING = ("end_offset_s",), ("endpoints",)
@@ -45,8 +36,8 @@ def options_of(baseline: str, top_n: int, preset: str, changes: Mapping[str, Any
     """The options of a plan: a preset, and what somebody changed of it, by name; None changes nothing."""
     given = {name: value for name, value in changes.items() if value is not None}
     options: dict[str, Any] = {
-        **{"epochs": EPOCHS[top_n], "evaluations_per_epoch": EVALUATIONS[top_n], "patience": PATIENCE},
-        **{"batch": BATCH[baseline], "lr": RATE, "padding": "official", "precision": "float32"},
+        **{"epochs": EPOCHS[top_n], "evaluations_per_epoch": EVALUATIONS_PER_EPOCH[top_n], "patience": PATIENCE},
+        **{"batch": RELEASED[baseline].batch, "lr": LEARNING_RATE, "padding": "official", "precision": "float32"},
     }
     sizes: dict[str, Any] = {}
     if preset == "small":
@@ -63,7 +54,7 @@ def options_of(baseline: str, top_n: int, preset: str, changes: Mapping[str, Any
 
 def heads_of(baseline: str, preset: str) -> int:
     """Attention heads, which the hidden size is a multiple of."""
-    return SMALL_SIZES["heads"] if preset == "small" else HEADS[baseline]
+    return SMALL_SIZES["heads"] if preset == "small" else int(RELEASED[baseline].config.heads)
 
 
 def told(options: Mapping[str, Any]) -> list[Told]:
@@ -80,8 +71,14 @@ def told(options: Mapping[str, Any]) -> list[Told]:
 
 def changed(options: Mapping[str, Any], baseline: str, top_n: int) -> list[Told]:
     """What is not as released, but for the ends of predictions."""
-    known = {**OTHERS, "hidden": HIDDEN[baseline], "endpoints": ENDPOINTS[baseline]}
-    released = {**known, **options_of(baseline, top_n, "released", {})}
+    settings = RELEASED[baseline]
+    objective = asdict(settings.objective)
+    released = {
+        **{name: objective[name] for name in OBJECTIVE},
+        **{"shuffle_links": False, "same_split": False, "warmup": WARM_UP},
+        **{"hidden": settings.config.hidden, "endpoints": settings.reading.endpoints},
+        **options_of(baseline, top_n, "released", {}),
+    }
     held = {one.name: one.value for one in told(released)}
     rows = [one for one in told(options) if one.name != "end offset s"]
     return [one for one in rows if held.get(one.name) != one.value]

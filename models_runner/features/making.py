@@ -16,10 +16,10 @@ from core.jobs import JobKind, Stopped, durable
 from core.texts import storable
 from models_runner.features.services import ITEMS, TASK, names_wanted, throw_away
 from models_runner.models import FeatureSet
-from moment_retrieval.durable import is_out_of_room
 from moment_retrieval.errors import ScoringError
 from moment_retrieval.features import FeatureWriter, inspect
 from moment_retrieval.features.extractors import Kind, Outcome, Setup, Way, extract, extractor_of
+from moment_retrieval.files import is_out_of_room
 
 EVERY_S = 2.0  # how often progress is written
 STEPS = list(FeatureSet.Step.values)

@@ -23,7 +23,7 @@ from models_runner.models import FeatureSet
 from moment_retrieval.errors import ScoringError
 from moment_retrieval.features import LMDB_FILE, check_format
 from moment_retrieval.features.extractors import Film, Line, Sentence, Speech
-from moment_retrieval.features.extractors.frames import clip_count
+from moment_retrieval.features.extractors.videos import clip_count
 
 NOTHING = Path("/nonexistent")  # the file of a video that has none
 logger = logging.getLogger(__name__)

@@ -20,7 +20,7 @@ from models_runner.search import worker
 from models_runner.search.selectors import words_by
 from models_runner.search.worker import Source
 from moment_retrieval.errors import ScoringError
-from moment_retrieval.searching.answers import Answer
+from moment_retrieval.searching.queries import Answer
 
 logger = logging.getLogger(__name__)
 MOST_MOMENTS = 40

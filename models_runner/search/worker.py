@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 
-from moment_retrieval.searching.held import Held
+from moment_retrieval.searching.corpora import Held
 
 if TYPE_CHECKING:
+    from moment_retrieval.searching.queries import Words
     from moment_retrieval.searching.searchers import Searcher
-    from moment_retrieval.searching.words import Words
 
 Stamp = tuple[int, int]
 TEXT_MODELS = 2  # at once, with the trainings that read words by them: CONQUER and its candidates may read by two
@@ -71,7 +71,7 @@ def _texts() -> Held[Words]:
 
 
 def _words(source: Source) -> Words:
-    from moment_retrieval.searching.words import Words, WordsBy
+    from moment_retrieval.searching.queries import Words, WordsBy
 
     return _texts().get(_text(source), lambda: Words(WordsBy(source.way, source.model)))
 

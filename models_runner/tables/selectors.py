@@ -12,14 +12,14 @@ from urllib.parse import urlencode
 
 from accounts.models import Project
 from judging.models import Release
-from models_runner.experiments.settings import END_OFFSET_S, changed
+from models_runner.experiments.settings import changed
 from models_runner.leaderboard.selectors.asked import known_or_first, release_asked
 from models_runner.models import Experiment, Run, Score, Scoring, Training
 from models_runner.tables import published_values as published
 from models_runner.tables.published_values import SPLITS, TVR_RANKING
 from moment_retrieval.metrics.ndcg_iou import Convention, Gain
+from moment_retrieval.settings import RELEASED
 
-CANDIDATES = 10  # videos that CONQUER looks at, as released
 HERO = "the released CONQUER took its candidates from HERO"
 TEXTS = ("subtitle", "query")
 SEEN_AND_HEARD = ("video", "subtitle")  # made here, they cannot be the published ones; queries' model is public
@@ -93,7 +93,7 @@ def notes_of(experiment: Experiment, release: Release) -> tuple[str, ...]:
     if experiment.baseline != Experiment.Baseline.RELOCLNET:
         notes.append(_ends(experiment))
     if experiment.candidates is not None:
-        videos = experiment.options.get("decoding", {}).get("videos", CANDIDATES)
+        videos = experiment.options.get("decoding", {}).get("videos", RELEASED["conquer"].decoding.videos)
         notes.append(f"(candidates: {experiment.candidates.system}, top {videos}); {HERO}")
     if settings := changed(experiment.options, experiment.baseline, experiment.top_n):
         notes.append("settings: " + ", ".join(f"{name} {value}" for name, value in settings))
@@ -105,7 +105,7 @@ def notes_of(experiment: Experiment, release: Release) -> tuple[str, ...]:
 
 
 def _ends(experiment: Experiment) -> str:
-    released = END_OFFSET_S[experiment.baseline]
+    released = RELEASED[experiment.baseline].decoding.end_offset_s
     offset = experiment.options.get("decoding", {}).get("end_offset_s", released)
     return f"ends + {offset:g} s, " + ("as published" if offset == released else f"published + {released:g} s")
 

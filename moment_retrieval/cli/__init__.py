@@ -4,20 +4,41 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
-from functools import partial
-from types import ModuleType
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
-from moment_retrieval.cli import features, score, score_checkpoint, search, train
+from moment_retrieval.cli import features, models, score
 from moment_retrieval.errors import ScoringError
 
 USAGE_ERROR = 2  # argparse's own status for arguments that cannot be used
-COMMANDS: dict[str, ModuleType] = {
-    "score": score,
-    "score-checkpoint": score_checkpoint,
-    "features": features,
-    "train": train,
-    "search": search,
+
+
+class Command(NamedTuple):
+    """One command: what it is for, its arguments, and what returns (text to print, errors) or an exit status."""
+
+    help: str
+    add_arguments: Callable[[argparse.ArgumentParser], None]
+    run: Callable[[argparse.Namespace], tuple[str, list[str]] | int]
+
+
+COMMANDS = {
+    "score": Command(score.HELP, score.add_arguments, score.output),
+    "score-checkpoint": Command(
+        "Retrieve with a checkpoint of the released code, write its predictions, and score them.",
+        models.add_checkpoint_arguments,
+        models.score_checkpoint,
+    ),
+    "features": Command(features.HELP, features.add_arguments, features.output),
+    "train": Command(
+        "Train a baseline by the plan.json of a folder; goes on where it was left.",
+        models.add_train_arguments,
+        models.train,
+    ),
+    "search": Command(
+        "Search the videos of a training for moments that match typed words.",
+        models.add_search_arguments,
+        models.search,
+    ),
 }
 
 
@@ -30,20 +51,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     parser = argparse.ArgumentParser(prog="moment-retrieval", description=__doc__)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for name, module in COMMANDS.items():
-        command = commands.add_parser(name, help=module.HELP, description=module.HELP)
-        module.add_arguments(command)
-        command.set_defaults(run=train.run if module is train else partial(_print, module))
+    for name, command in COMMANDS.items():
+        subparser = commands.add_parser(name, help=command.help, description=command.help)
+        command.add_arguments(subparser)
+        subparser.set_defaults(run=command.run)
     options = parser.parse_args(arguments)
     try:
-        status: int = options.run(options)
+        result = options.run(options)
     except ScoringError as error:
         return _fail([str(error)])
     except ModuleNotFoundError as error:
         if (name := (error.name or "").partition(".")[0]) not in EXTRAS:
             raise
         return _fail([f"{name} is not installed: pip install 'moment-retrieval[{EXTRAS[name]}]'"])
-    return status
+    if isinstance(result, int):
+        return result
+    text, errors = result
+    if text:
+        print(text)
+    return _fail(errors) if errors else 0
 
 
 EXTRAS = {  # which extra of the distribution brings a package
@@ -53,14 +79,6 @@ EXTRAS = {  # which extra of the distribution brings a package
         ("torch", "transformers", "h5py", "lmdb", "msgpack", "av", "safetensors", "tensorboard", "faiss"), "train"
     ),
 }
-
-
-def _print(module: ModuleType, options: argparse.Namespace) -> int:
-    """Print a command's result and its errors."""
-    text, errors = module.output(options)
-    if text:
-        print(text)
-    return _fail(errors) if errors else 0
 
 
 def _fail(errors: Sequence[str]) -> int:

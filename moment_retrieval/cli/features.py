@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from moment_retrieval.corpus import read_corpus
 from moment_retrieval.errors import InvalidRecord, at
 from moment_retrieval.features.checks import check
 from moment_retrieval.features.extractors import (
@@ -23,9 +22,10 @@ from moment_retrieval.features.extractors import (
     extract,
     extractor_of,
 )
-from moment_retrieval.features.extractors.frames import clip_count
+from moment_retrieval.features.extractors.videos import clip_count
 from moment_retrieval.features.writer import FeatureWriter
 from moment_retrieval.jsonfiles import as_array, as_number, as_object, as_text, decode, parse_json, read_bytes
+from moment_retrieval.records import read_corpus
 
 HELP = "Make features of videos, subtitles and queries, or check files of them."
 KINDS = [kind.value for kind in Kind]

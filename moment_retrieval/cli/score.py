@@ -8,7 +8,6 @@ from pathlib import Path
 
 from moment_retrieval import formats
 from moment_retrieval.cli.output import MEANING, OUTPUTS, Scored
-from moment_retrieval.corpus import read_corpus
 from moment_retrieval.errors import InvalidCutoff, ScoringError, at
 from moment_retrieval.formats import Form
 from moment_retrieval.formats.matrices import read_relevance, read_similarity
@@ -17,9 +16,9 @@ from moment_retrieval.metrics.highlights import highlights
 from moment_retrieval.metrics.matrix import matrix_scores
 from moment_retrieval.metrics.ndcg_iou import Convention, Gain, Measure, check_measures
 from moment_retrieval.metrics.plain import MEASURES, plain
-from moment_retrieval.metrics.remarks import remarks
-from moment_retrieval.metrics.report import Report, evaluate
+from moment_retrieval.metrics.report import Report, evaluate, remarks
 from moment_retrieval.metrics.scores import Scores
+from moment_retrieval.records import read_corpus
 from moment_retrieval.tables import JudgedTable, RunTable
 
 HELP = "Score runs against judged moments."

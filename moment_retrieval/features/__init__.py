@@ -1,7 +1,6 @@
 """Features of clips, subtitles and queries: files of them in the published layouts, read, written, checked and made."""
 
-from moment_retrieval.features.checks import Finding, Trouble, check
-from moment_retrieval.features.inspection import Inspection, inspect
+from moment_retrieval.features.checks import Finding, Inspection, Trouble, check, inspect
 from moment_retrieval.features.stores import LMDB_FILE, FeatureStore, check_format, open_features
 from moment_retrieval.features.writer import FeatureWriter
 

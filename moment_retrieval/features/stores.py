@@ -14,8 +14,8 @@ from typing import Any, BinaryIO, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from moment_retrieval.checksums import checksum
 from moment_retrieval.errors import BrokenFeatures, MissingFeatures, ScoringError, at
+from moment_retrieval.files import checksum
 
 Rows = NDArray[np.float32]
 HDF5_ENDINGS = (".h5", ".hdf5")

@@ -11,10 +11,9 @@ from typing import IO, NamedTuple, TypeAlias
 
 import numpy as np
 
-from moment_retrieval.corpus import VideoCorpus, video_name
 from moment_retrieval.errors import DuplicateQuery, EmptyFile, InvalidRecord, UnreadableFile, at
 from moment_retrieval.jsonfiles import as_number, as_text, read_whole, shown, text_of, unpacked
-from moment_retrieval.records import MAX_RELEVANCE, MAX_TIME_S
+from moment_retrieval.records import MAX_RELEVANCE, MAX_TIME_S, VideoCorpus, video_name
 from moment_retrieval.tables import Floats, Ints, JudgedTable, Note, RunTable, Spans
 
 PLAIN_VIDEOS, PLAIN_NUMBERS = {str, int}, {int, float}

@@ -13,9 +13,8 @@ import numpy as np
 
 from moment_retrieval.errors import EmptyFile
 from moment_retrieval.formats.qvhighlights import HighlightRun, HighlightTruth
-from moment_retrieval.metrics.iou import ious
+from moment_retrieval.metrics.iou import ious, rows_taken
 from moment_retrieval.metrics.matching import NOTHING, lengths, matches, padded
-from moment_retrieval.metrics.nms import rows_taken
 from moment_retrieval.metrics.scores import Scores, check_queries, missing_queries, numbers_of
 from moment_retrieval.tables import Flags, Floats, Ints, JudgedTable, RunTable, Spans, recoded
 

@@ -1,17 +1,180 @@
-"""nDCG by semantic similarity and ranks of the own item, put together as the scores of every metric are."""
+"""Measures of a matrix of similarities between videos and captions, in both directions.
+
+Recall and ranks of the own item follow Collaborative Experts (Liu et al., BMVC 2019). nDCG by semantic relevance is
+that of Wray, Doughty and Damen, CVPR 2021; the code released with it (Joint Part-of-Speech Embeddings) uses the linear
+gain.
+
+Shapes: N videos, M captions; rows are videos.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from moment_retrieval.metrics.instance import instance_ranks
-from moment_retrieval.metrics.ndcg_iou import Gain
+from moment_retrieval.errors import EmptyFile, InvalidRecord
+from moment_retrieval.metrics.ndcg_iou import Gain, discounts, ratio
 from moment_retrieval.metrics.scores import Scores
-from moment_retrieval.metrics.semantic import semantic_ndcg
 from moment_retrieval.tables import Floats, Ints
+
+KS = (1, 5, 10, 50)
+GEOMETRIC = (1, 5, 10)
+COMPARED = 4_000_000  # cells compared at once
+
+
+@dataclass(frozen=True)
+class InstanceScores:
+    """Ranks from 0 of the own item, ties given the mean of their places: [M] of t2v, [N] of v2t (the best caption)."""
+
+    v2t: Floats
+    t2v: Floats
+
+    @property
+    def mean(self) -> dict[str, float]:
+        """Shares R@K of ranks among the first K, median and mean rank from 1, geometric mean of R@1, R@5, R@10."""
+        return {
+            f"{name}-{direction}": value
+            for direction, ranks in (("v2t", self.v2t), ("t2v", self.t2v))
+            for name, value in summary(ranks).items()
+        }
+
+
+def summary(ranks: Floats) -> dict[str, float]:
+    """The measures of one direction."""
+    recall = {k: float(np.mean(ranks == 0 if k == 1 else ranks < k)) for k in KS}  # a tie for the first place is no hit
+    geometric = float(np.prod([recall[k] for k in GEOMETRIC]) ** (1 / len(GEOMETRIC)))
+    return {f"R@{k}": value for k, value in recall.items()} | {
+        "GeoMean": geometric,
+        "MedR": float(np.median(ranks) + 1),
+        "MeanR": float(np.mean(ranks) + 1),
+    }
+
+
+def instance_ranks(
+    similarity: Floats, owners: Sequence[int] | NDArray[np.integer[Any]] | None = None
+) -> InstanceScores:
+    """Where each query's own item is found.
+
+    Args:
+        similarity: [N, M] of a system.
+        owners: [M] the video of each caption; caption ``j`` is of video ``j`` if not given. -1: no caption (masked).
+
+    Raises:
+        InvalidRecord: a matrix that is not finite, owners that are no videos, or a video without a caption.
+    """
+    check_matrices(similarity, similarity)
+    owner = np.arange(similarity.shape[1]) if owners is None else np.asarray(owners)
+    check_owners(owner, similarity.shape)
+    held = np.flatnonzero(owner >= 0)
+    similarity, owner = similarity[:, held], owner[held]
+    v2t = np.full(len(similarity), np.inf)
+    np.minimum.at(v2t, owner, tied_ranks(similarity[owner], np.arange(len(owner))))
+    return InstanceScores(v2t=v2t, t2v=tied_ranks(similarity.T, owner))
+
+
+def tied_ranks(rows: Floats, own: Ints) -> Floats:
+    """[rows] the rank from 0 of the item ``own`` in each row; ties share the mean of their places."""
+    ranks = np.empty(len(rows))
+    height = max(1, COMPARED // max(1, rows.shape[1]))
+    for low in range(0, len(rows), height):
+        some = rows[low : low + height]
+        score = np.take_along_axis(some, own[low : low + height, None], axis=1)
+        ranks[low : low + height] = (some > score).sum(axis=1) + ((some == score).sum(axis=1) - 1) / 2
+    return ranks
+
+
+def check_owners(owner: Ints, shape: tuple[int, ...]) -> None:
+    """Raise InvalidRecord unless every caption has a video, and every video a caption."""
+    if owner.shape != (shape[1],) or not np.issubdtype(owner.dtype, np.integer):
+        raise InvalidRecord(f"expected the video of each of {shape[1]} captions, got an array of shape {owner.shape}")
+    if (owner >= shape[0]).any():
+        raise InvalidRecord(f"a caption is of video {owner.max()}, there are {shape[0]}")
+    without = np.flatnonzero(np.bincount(owner[owner >= 0], minlength=shape[0]) == 0)
+    if len(without):
+        raise InvalidRecord(f"video {without[0]} has no caption")
+
+
+SORTED = 4_000_000  # cells sorted at once
+
+
+@dataclass(frozen=True)
+class SemanticScores:
+    """nDCG of both directions.
+
+    Attributes:
+        v2t: [N] of each video; NaN where no caption is relevant.
+        t2v: [M] of each caption; NaN where no video is.
+        skipped: how many videos and captions have no relevant counterpart; they are not in the means.
+    """
+
+    v2t: Floats
+    t2v: Floats
+
+    @property
+    def skipped(self) -> tuple[int, int]:
+        return int(np.isnan(self.v2t).sum()), int(np.isnan(self.t2v).sum())
+
+    @property
+    def mean(self) -> dict[str, float]:
+        """The mean of each direction, and the mean of the two."""
+        v2t, t2v = (float(np.mean(values[~np.isnan(values)])) for values in (self.v2t, self.t2v))
+        return {"nDCG-v2t": v2t, "nDCG-t2v": t2v, "nDCG": (v2t + t2v) / 2}
+
+
+def semantic_ndcg(
+    similarity: Floats, relevance: Floats, *, gain: Gain = Gain.EXPONENTIAL, threshold: float = 0.0
+) -> SemanticScores:
+    """nDCG by the relevance that a proxy gives to every video and caption.
+
+    Each query's cutoff is the number of items relevant to it; items of equal similarity stay in their order.
+
+    Args:
+        similarity: [N, M] of a system, higher is nearer.
+        relevance: [N, M] in [0, 1].
+        gain: EXPONENTIAL (equation 2 of the paper) or LINEAR (the released code).
+        threshold: relevance below it counts 0.
+
+    Raises:
+        InvalidRecord: the matrices differ in shape, or hold NaN.
+        EmptyFile: nothing is relevant to anything.
+    """
+    check_matrices(similarity, relevance)
+    relevance = np.where(relevance < threshold, 0.0, relevance)
+    if not (relevance > 0).any():
+        raise EmptyFile("nothing is relevant")
+    return SemanticScores(by_row(similarity, relevance, gain), by_row(similarity.T, relevance.T, gain))
+
+
+def check_matrices(similarity: Floats, relevance: Floats) -> None:
+    """Raise InvalidRecord unless both are finite matrices of one shape."""
+    if similarity.ndim != 2 or similarity.shape != relevance.shape:
+        raise InvalidRecord(f"expected two matrices of one shape, got {similarity.shape} and {relevance.shape}")
+    for name, matrix in (("similarity", similarity), ("relevance", relevance)):
+        if not np.isfinite(matrix).all():
+            row, column = np.argwhere(~np.isfinite(matrix))[0].tolist()
+            place = f"row {row + 1}, column {column + 1}"
+            raise InvalidRecord(f"{place}: {name} must be finite, got {matrix[row, column]}")
+
+
+def by_row(similarity: Floats, relevance: Floats, gain: Gain) -> Floats:
+    """[rows] nDCG of each row; NaN where nothing is relevant."""
+    values = np.full(len(similarity), np.nan)
+    height = max(1, SORTED // max(1, similarity.shape[1]))
+    discount = discounts(similarity.shape[1])
+    for low in range(0, len(similarity), height):
+        some = slice(low, low + height)
+        worth = np.asarray(gain.worth(relevance[some]), np.float64)
+        order = np.argsort(-similarity[some], axis=1, kind="stable")
+        counted = np.arange(worth.shape[1]) < (relevance[some] > 0).sum(axis=1)[:, None]
+        earned = (np.take_along_axis(worth, order, axis=1) / discount * counted).sum(axis=1)
+        ideal = (np.sort(worth, axis=1)[:, ::-1] / discount * counted).sum(axis=1)
+        values[some] = np.where(ideal > 0, ratio(earned, ideal), np.nan)
+    return values
+
 
 DIRECTIONS = ("nDCG-v2t", "nDCG-t2v")
 

@@ -16,9 +16,9 @@ import numpy as np
 
 from moment_retrieval.errors import EmptyFile, InvalidRecord
 from moment_retrieval.formats.mvmr import PoolTruth
-from moment_retrieval.metrics.hits import first_hits
+from moment_retrieval.metrics.iou import kept_of, rows_taken
 from moment_retrieval.metrics.ndcg_iou import Measure, check_measures
-from moment_retrieval.metrics.nms import kept_of, rows_taken
+from moment_retrieval.metrics.recall import first_hits
 from moment_retrieval.metrics.scores import Scores, check_queries, missing_queries, numbers_of
 from moment_retrieval.tables import Flags, Ints, JudgedTable, RunTable, recoded
 

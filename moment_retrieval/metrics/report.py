@@ -1,8 +1,8 @@
-"""NDCG@K,IoU>=mu of whole runs: per query, and as means."""
+"""NDCG@K,IoU>=mu of whole runs, per query and as means, and remarks on what is odd about a run that has a score."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -13,7 +13,7 @@ from moment_retrieval.errors import EmptyFile, InvalidCutoff
 from moment_retrieval.metrics.ndcg_iou import Convention, Gain, Measure, check_measures, query_scores
 from moment_retrieval.metrics.scores import Scores, check_queries, missing_queries, numbers_of
 from moment_retrieval.records import JudgedMoment, Span
-from moment_retrieval.tables import JudgedTable, RunTable
+from moment_retrieval.tables import Flags, JudgedTable, MomentTable, RunTable
 
 KS = (10, 20, 40)
 MUS = (0.3, 0.5, 0.7)
@@ -83,3 +83,82 @@ def evaluate(
         convention=convention,
         gain=gain,
     )
+
+
+Durations: TypeAlias = Mapping[str, float]  # video name to seconds
+ROUNDING_S = 0.01  # a time this far outside its video was rounded
+
+
+def remarks(
+    run: RunTable, judged: JudgedTable, *, depth: int | None = None, durations_s: Durations | None = None
+) -> tuple[str, ...]:
+    """One sentence for each oddity, with where it is first seen.
+
+    Args:
+        depth: the largest cutoff; predictions beyond it do not count.
+        durations_s: how long the videos are, where that is known.
+    """
+    return (*video_remarks(run, judged), *run_remarks(run, depth, durations_s), *truth_remarks(judged))
+
+
+def video_remarks(run: RunTable, judged: JudgedTable) -> Iterator[str]:
+    """Whether the run names other videos; it says which videos hold judged moments, so it is not for hidden labels."""
+    if len(run.spans.names) and not set(run.spans.names) & set(judged.spans.names):
+        yield "none of the run's videos is in the ground truth: are they called alike?"
+
+
+def run_remarks(run: RunTable, depth: int | None, durations_s: Durations | None = None) -> Iterator[str]:
+    """Those on the run alone; they tell nothing of what was judged."""
+    length = run.spans.end_s - run.spans.start_s
+    yield from said(run, repeated(run), "repeated predictions, which find their moment claimed")
+    yield from said(run, length == 0, "predictions without length, which overlap nothing")
+    yield from said(run, length < 0, "predictions that end before they start, which overlap nothing")
+    yield from outside(run, durations_s or {})
+    if depth is not None:
+        beyond = run.order == depth
+        yield from said(run, beyond, f"queries with more than {depth} predictions, of which the rest do not count")
+
+
+def outside(run: RunTable, durations_s: Durations) -> Iterator[str]:
+    """Predictions that leave their video; they are scored with the times that they have."""
+    lengths = np.array([durations_s.get(name, np.inf) for name in run.spans.names], np.float64)
+    length = lengths[run.spans.video] if len(lengths) else np.zeros(0)
+    for late, words in (
+        (-np.minimum(run.spans.start_s, run.spans.end_s), "begin before their video does"),
+        (np.maximum(run.spans.start_s, run.spans.end_s) - length, "end after their video"),
+    ):
+        if (late > ROUNDING_S).any():
+            yield from said(run, late > ROUNDING_S, f"predictions that {words}, by up to {late.max():.1f} s")
+
+
+def truth_remarks(judged: JudgedTable) -> Iterator[str]:
+    """Those on the judged moments."""
+    yield from said(
+        judged, judged.spans.end_s == judged.spans.start_s, "judged moments without length, which nothing finds"
+    )
+    relevant = np.bincount(judged.query, weights=judged.weights > 0, minlength=len(judged))
+    without = np.flatnonzero(relevant == 0)
+    if len(without):
+        yield f"queries without a relevant moment, which score 0: {len(without)}, first {judged.query_ids[without[0]]}"
+
+
+def said(table: MomentTable[Any], odd: Flags, sentence: str) -> Iterator[str]:
+    """How many rows are odd, and which is the first."""
+    rows = np.flatnonzero(odd)
+    if len(rows):
+        query = int(table.query[rows[0]])
+        line = f"in line {table.lines[query]}, " if table.lines else ""
+        place = f"{table.row_name} {int(table.order[rows[0]]) + 1}"
+        yield f"{sentence}: {len(rows)}, first {line}query {table.query_ids[query]}, {place}"
+
+
+def repeated(run: RunTable) -> Flags:
+    """Which rows were there before in their query."""
+    columns = (run.query, run.spans.video, run.spans.start_s, run.spans.end_s)
+    order = np.lexsort(columns[::-1])  # stable: the first of equals stays first
+    same = np.ones(max(0, len(order) - 1), np.bool_)
+    for column in columns:
+        same &= column[order][1:] == column[order][:-1]
+    odd = np.zeros(len(order), np.bool_)
+    odd[order[1:][same]] = True
+    return odd

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from moment_retrieval.batches import Batch
-from moment_retrieval.losses import DrawNegatives
+from moment_retrieval.losses import DrawNegatives, Loss
 from moment_retrieval.models.blocks import (
     NORM_EPSILON,
     Dropout,
@@ -26,43 +26,11 @@ from moment_retrieval.models.blocks import (
     ProjectedEncoder,
     initialise,
 )
-from moment_retrieval.objective import Loss, Objective
-from moment_retrieval.ragged import NOTHING, Layout, Padding, Sequences, SideBySide, wide
+from moment_retrieval.ragged import NOTHING, Layout, Sequences, SideBySide, wide
+from moment_retrieval.settings import ConquerConfig, Objective, Padding
 
 NO_CLIP = -1e4  # logit of what is no clip; the other masks of this model are larger
 SEEN, HEARD, ASKED = 0, 1, 1  # kinds of rows, for their encodings
-
-
-@dataclass(frozen=True, kw_only=True)
-class ConquerConfig:
-    """The released sizes: ResNet with SlowFast, RoBERTa and BERT features.
-
-    Attributes:
-        video_size, subtitle_size, query_size: features of a clip, of what is said in it, of a word.
-        hidden, heads, inner: hidden features; heads of every attention; features within its feed-forward half.
-        clips, words: the longest video and query.
-        centres: that words are assigned to, to weigh what is seen against what is heard.
-        narrow: features a clip is scored from.
-        dropout: everywhere.
-        kernel_size: clips a boundary is judged from.
-        score_videos: the model scores whole videos too ("exclusive").
-        padding: see ``Padding``. Behind the last clip only; queries are always padded, as the centres pool all words.
-    """
-
-    video_size: int = 4352
-    subtitle_size: int = 768
-    query_size: int = 768
-    hidden: int = 768
-    heads: int = 12
-    inner: int = 3072
-    clips: int = 100
-    words: int = 30
-    centres: int = 32
-    narrow: int = 128
-    dropout: float = 0.1
-    kernel_size: int = 5
-    score_videos: bool = False
-    padding: Padding = Padding.OFFICIAL
 
 
 @dataclass(frozen=True)

@@ -10,33 +10,17 @@ from torch import Tensor
 from moment_retrieval.batches import Batch
 from moment_retrieval.losses import (
     DrawNegatives,
+    Loss,
     both_hinges,
     boundary_loss,
     frame_contrast,
     masked_video_contrast,
+    positives_of,
     video_contrast,
 )
-from moment_retrieval.models.two_stream import (
-    Everyone,
-    TwoStream,
-    TwoStreamConfig,
-    alone,
-    best_clip,
-    clip_scores,
-    mean_of,
-)
-from moment_retrieval.objective import Loss, Objective
+from moment_retrieval.models.two_stream import Everyone, TwoStream, alone, best_clip, clip_scores, mean_of
 from moment_retrieval.ragged import Layout
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReloclnetConfig(TwoStreamConfig):
-    """The released sizes: I3D and RoBERTa features."""
-
-    video_size: int = 1024
-    subtitle_size: int = 768
-    hidden: int = 384
-    heads: int = 8
+from moment_retrieval.settings import Objective, ReloclnetConfig
 
 
 @dataclass(frozen=True)
@@ -83,7 +67,7 @@ class Reloclnet(TwoStream):
 
 def reloclnet_loss(output: ReloclnetOutput, batch: Batch, objective: Objective, draw: DrawNegatives) -> Loss:
     """XML's losses, and contrasts that pull a query to its clips and to its video."""
-    positives = objective.positives(batch)
+    positives = positives_of(batch, masked=objective.mask_positives)
     spans = sum(boundary_loss(output.start, output.end, batch.start, batch.end))
     frames = mean_of(frame_losses(output, batch))
     videos = (

@@ -21,38 +21,35 @@ from moment_retrieval.models.blocks import (
     PositionalEncoding,
     initialise,
 )
-from moment_retrieval.models.span_head import SpanHead
-from moment_retrieval.ragged import HIDDEN, NOTHING, Layout, Padding, Sequences, wide
+from moment_retrieval.ragged import HIDDEN, NOTHING, Layout, Sequences, wide
+from moment_retrieval.settings import Config, Padding
+
+
+class SpanHead(nn.Module):
+    """Start and end logits for every clip.
+
+    One convolution each slides over time, so that a boundary is judged from the clips around it: the ConvSE of XML (Lei
+    et al. 2020, arXiv:2001.09099), section 4.
+    """
+
+    def __init__(self, *, kernel_size: int) -> None:
+        super().__init__()
+        if kernel_size % 2 == 0:
+            raise ValueError(f"kernel_size must be odd to keep the number of clips, got {kernel_size}")
+        self.start = nn.Conv1d(1, 1, kernel_size, padding=kernel_size // 2, bias=False)
+        self.end = nn.Conv1d(1, 1, kernel_size, padding=kernel_size // 2, bias=False)
+
+    def forward(self, similarity: Tensor, real: Tensor) -> tuple[Tensor, Tensor]:
+        """similarity [B, W], real [B, W] (True: a clip) -> start, end [B, W]; no clip holds -1e10."""
+        kernels = torch.cat([self.start.weight, self.end.weight])  # [2, 1, K]
+        logits = functional.conv1d(similarity[:, None], kernels, padding=self.start.padding[0])  # [B, 2, W]
+        start, end = wide(logits).masked_fill(~real[:, None], NOTHING).unbind(1)
+        return start, end
+
 
 Pair = tuple[Tensor, Tensor]
 Everyone = Callable[[Pair], Pair]  # the queries of all processes, given one's own
 LENGTH_EPSILON = 1e-12
-
-
-@dataclass(frozen=True, kw_only=True)
-class TwoStreamConfig:
-    """Sizes of a model.
-
-    Attributes:
-        video_size, subtitle_size, query_size: features of a clip, of what is said in it, of a word.
-        hidden: hidden features.
-        heads: heads of every attention.
-        clips, words: the longest video and query.
-        dropout: everywhere.
-        kernel_size: clips the convolution over boundaries sees.
-        padding: see ``Padding``.
-    """
-
-    video_size: int
-    subtitle_size: int
-    query_size: int = 768
-    hidden: int
-    heads: int
-    clips: int = 128
-    words: int = 30
-    dropout: float = 0.1
-    kernel_size: int = 5
-    padding: Padding = Padding.OFFICIAL
 
 
 @dataclass(frozen=True)
@@ -103,7 +100,7 @@ class TwoStream(nn.Module):
     """
 
     def __init__(
-        self, config: TwoStreamConfig, *, encoders: int, query_encoders: int, score_level: int, span_level: int
+        self, config: Config, *, encoders: int, query_encoders: int, score_level: int, span_level: int
     ) -> None:
         super().__init__()
         self.config = config
@@ -193,7 +190,7 @@ class TwoStream(nn.Module):
 class Stream(nn.Module):
     """One half of a video: what is seen, or what is said."""
 
-    def __init__(self, size: int, config: TwoStreamConfig, encoders: int) -> None:
+    def __init__(self, size: int, config: Config, encoders: int) -> None:
         super().__init__()
         hidden, heads, dropout = config.hidden, config.heads, config.dropout
         self.input = InputProjection(size, hidden, dropout)

@@ -7,19 +7,9 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from moment_retrieval.batches import Batch
-from moment_retrieval.losses import DrawNegatives, both_hinges, boundary_loss
-from moment_retrieval.models.two_stream import Everyone, TwoStream, TwoStreamConfig, alone
-from moment_retrieval.objective import Loss, Objective
-
-
-@dataclass(frozen=True, kw_only=True)
-class XmlConfig(TwoStreamConfig):
-    """The released sizes: I3D and RoBERTa features with temporal endpoints."""
-
-    video_size: int = 1026
-    subtitle_size: int = 770
-    hidden: int = 256
-    heads: int = 4
+from moment_retrieval.losses import DrawNegatives, Loss, both_hinges, boundary_loss, positives_of
+from moment_retrieval.models.two_stream import Everyone, TwoStream, alone
+from moment_retrieval.settings import Objective, XmlConfig
 
 
 @dataclass(frozen=True)
@@ -45,6 +35,8 @@ class Xml(TwoStream):
 def xml_loss(output: XmlOutput, batch: Batch, objective: Objective, draw: DrawNegatives) -> Loss:
     """Start and end in the own video, the own video before others, the own query before others."""
     spans = sum(boundary_loss(output.start, output.end, batch.start, batch.end))
-    videos, queries = both_hinges(output.scores, objective.positives(batch), draw, objective.margin)
+    videos, queries = both_hinges(
+        output.scores, positives_of(batch, masked=objective.mask_positives), draw, objective.margin
+    )
     total = objective.weighed(objective.span_weight * spans, batch) + videos + queries
     return Loss(total, {"spans": spans.mean(), "videos": videos, "queries": queries})

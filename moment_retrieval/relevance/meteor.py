@@ -11,8 +11,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from moment_retrieval.relevance.base import Ranked, RankingNotOffered
-from moment_retrieval.relevance.texts import Normalisation, tokens
+from moment_retrieval.relevance import Normalisation, Ranked, RankingNotOffered, tokens
 from moment_retrieval.relevance.wordnet import WordNet
 
 ALPHA, BETA, GAMMA = 0.9, 3, 0.5

@@ -1,7 +1,8 @@
-"""Proxies that compare sets: bag of words, part of speech, synset.
+"""Proxies that compare sets: bag of words, part of speech, synset; and matrices of relevance by sets or METEOR.
 
 A text becomes a *bag*: one set for each part compared (BoW has one part, the others have verbs and nouns). Two bags are
-as alike as the weighted mean of intersection over union of their parts; of two empty sets that is 0.
+as alike as the weighted mean of intersection over union of their parts; of two empty sets that is 0. The matrices are
+equation 5 of Wray et al.: the relevance of every caption to every video.
 """
 
 from collections import Counter, defaultdict
@@ -12,10 +13,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from moment_retrieval.relevance.base import DECIMALS, Ranked
+from moment_retrieval.relevance import DECIMALS, Normalisation, Ranked, content_words, tokens, words
+from moment_retrieval.relevance.meteor import Edition, kernel, meteor
 from moment_retrieval.relevance.tagger import Tagger
-from moment_retrieval.relevance.texts import Normalisation, content_words, words
-from moment_retrieval.relevance.wordnet import Senses
+from moment_retrieval.relevance.wordnet import Senses, WordNet
 
 Bag = tuple[frozenset[Hashable], ...]
 SHARE = 0.25  # of a video's captions, in which what enters its bag occurs
@@ -148,3 +149,42 @@ class SetSimilarity:
         postings = Postings([self.reader.read(text) for text in captions], self.reader.weights)
         for query in queries:
             yield best_moments(postings.scores(self.reader.read(query)), first_caption, depth)
+
+
+Captions = Sequence[Sequence[str]]  # of each video, or of each column, one or several
+
+
+def set_relevance(reader: Reader, videos: Captions, columns: Captions) -> NDArray[np.float64]:
+    """IoU [N, M] of ``videos`` [N] and ``columns`` [M]; of several captions counts what a quarter of them holds."""
+    rows, others = ([common([reader.read(text) for text in texts]) for texts in side] for side in (videos, columns))
+    postings = Postings(others, reader.weights)
+    return np.array([postings.scores(row) for row in rows]).reshape(len(rows), len(others))
+
+
+def meteor_relevance(
+    wordnet: WordNet,
+    videos: Captions,
+    columns: Captions,
+    *,
+    how: Normalisation = Normalisation.OFFICIAL,
+    edition: Edition = Edition.NLTK_3_10,
+) -> NDArray[np.float64]:
+    """METEOR [N, M], the video's caption being the reference; with several captions the matching kernel."""
+    rows, others = ([[tokens(text, how) for text in texts] for texts in side] for side in (videos, columns))
+
+    def score(row: Sequence[Sequence[str]], other: Sequence[Sequence[str]]) -> float:
+        if len(row) == len(other) == 1:
+            return meteor(row[0], other[0], wordnet, edition)
+        return kernel(row, other, wordnet, edition)
+
+    return np.array([[score(row, other) for other in others] for row in rows]).reshape(len(rows), len(others))
+
+
+def with_own(relevance: NDArray[np.float64], owners: Sequence[int]) -> NDArray[np.float64]:
+    """The relevance [N, M] with 1 between each column and its own video, one of ``owners`` [M].
+
+    So the paper has it (equation 5); the released script leaves these as they come out.
+    """
+    made = relevance.copy()
+    made[np.asarray(owners), np.arange(len(owners))] = 1.0
+    return made

@@ -15,7 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Protocol
 
-from moment_retrieval.relevance.base import RelevanceMissing
+from moment_retrieval.relevance import RelevanceMissing
 from moment_retrieval.relevance.wordnet import ADJECTIVE, ADVERB, NOUN, VERB, WordNet
 
 

@@ -20,7 +20,7 @@ from tempfile import mkdtemp
 from threading import Lock
 from typing import Any, Protocol
 
-from moment_retrieval.relevance.base import RelevanceMissing
+from moment_retrieval.relevance import RelevanceMissing
 
 PLACE = Path("corpora") / "wordnet"  # in a data folder of nltk
 PARTS = ("adj", "adv", "noun", "verb")

@@ -16,9 +16,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from moment_retrieval.candidates import best_videos
 from moment_retrieval.data import readers_of
-from moment_retrieval.decoding import Found
 from moment_retrieval.errors import at
 from moment_retrieval.features import open_features
 from moment_retrieval.formats import read_ground_truth
@@ -27,10 +25,9 @@ from moment_retrieval.models.conquer import EncodedClips
 from moment_retrieval.models.two_stream import Pair
 from moment_retrieval.preprocessing import CLIP_S
 from moment_retrieval.ragged import Sequences
-from moment_retrieval.search import search, search_candidates, seconds
-from moment_retrieval.searching.answers import Answer, Hit, Why, folded
+from moment_retrieval.search import Found, best_videos, search, search_candidates, seconds
 from moment_retrieval.searching.corpora import Names, corpus_clips, corpus_index
-from moment_retrieval.searching.words import UnknownWords, Words
+from moment_retrieval.searching.queries import Answer, Hit, UnknownWords, Why, Words, folded
 from moment_retrieval.training.progress import Trained, open_trained
 
 DEPTH = 100  # moments that are looked at before those that overlap are folded

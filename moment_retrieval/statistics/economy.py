@@ -13,12 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from moment_retrieval.kept import answers_to
 from moment_retrieval.metrics import report
 from moment_retrieval.metrics.report import evaluate
 from moment_retrieval.records import JudgedMoment
-from moment_retrieval.statistics.bootstrap import LEVEL, SEED, draws
-from moment_retrieval.statistics.rankings import kendall
+from moment_retrieval.serialization import answers_to
+from moment_retrieval.statistics.significance import LEVEL, SEED, draws, kendall
 from moment_retrieval.tables import Flags, Floats, JudgedTable, RunTable, Spans
 
 HALVES = 10  # random halves of which the mean is told

@@ -1,10 +1,8 @@
-"""The candidates of CONQUER's queries, by the source its plan names.
+"""How well a model retrieves: the corpus encoded once, every query answered, NDCG in both conventions.
 
-Notation: Q queries of a split, n candidates of each.
+CONQUER's queries have candidates, from the source its plan names.
 
-How well a model retrieves: the corpus encoded once, every query answered, NDCG in both conventions.
-
-Notation: Q queries of a split, V videos of the corpus, k moments.
+Notation: Q queries of a split, V videos of the corpus, k moments, n candidates.
 """
 
 from __future__ import annotations
@@ -19,16 +17,24 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from moment_retrieval.candidates import ListedCandidates, best_videos, candidate_recall
 from moment_retrieval.data import Clips, Opener, Split, checkpoint_at, read_clips, readers_of
-from moment_retrieval.decoding import Decoding, Found
 from moment_retrieval.errors import at
 from moment_retrieval.jsonfiles import as_array, as_object, decode, parse_json, read_bytes
 from moment_retrieval.metrics.ndcg_iou import Convention, Measure
 from moment_retrieval.metrics.report import evaluate
 from moment_retrieval.models.conquer import EncodedClips
 from moment_retrieval.ragged import Sequences
-from moment_retrieval.search import encode_corpus, search, search_candidates, seconds
+from moment_retrieval.search import (
+    Found,
+    ListedCandidates,
+    best_videos,
+    candidate_recall,
+    encode_corpus,
+    search,
+    search_candidates,
+    seconds,
+)
+from moment_retrieval.settings import Decoding
 from moment_retrieval.tables import RunTable
 from moment_retrieval.training.feature_rows import NoFeatures, Shelf, Store
 from moment_retrieval.training.plan import BadPlan, Plan

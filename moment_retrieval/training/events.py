@@ -1,10 +1,6 @@
-"""What a training tells: ``events.jsonl`` for programs, ``log.txt`` for people.
+"""What a training reports: ``events.jsonl`` for programs, ``log.txt`` for people, curves for charts and TensorBoard.
 
 No torch here: whoever watches reads the events too.
-
-Losses and metrics by step, for charts. No torch.
-
-Curves for TensorBoard, from the events of a training.
 """
 
 from __future__ import annotations

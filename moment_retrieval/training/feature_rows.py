@@ -22,8 +22,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from moment_retrieval.durable import flush
 from moment_retrieval.errors import ScoringError, at
+from moment_retrieval.files import flush
 from moment_retrieval.preprocessing import Rows, clip_rows, word_rows
 from moment_retrieval.ragged import Sequences, rows_of
 

@@ -1,4 +1,4 @@
-"""What is to be trained: ``plan.json`` in the folder of an experiment."""
+"""What is to be trained: ``plan.json`` in the folder of an experiment, and the settings it comes to."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from moment_retrieval.errors import ScoringError, at
 from moment_retrieval.jsonfiles import (
@@ -18,11 +18,19 @@ from moment_retrieval.jsonfiles import (
     shown,
     write_atomically,
 )
+from moment_retrieval.settings import (
+    EPOCHS,
+    LEARNING_RATE,
+    PATIENCE,
+    RELEASED,
+    WARM_UP,
+    Padding,
+    Reading,
+    Settings,
+)
 
 PLAN = "plan.json"
-NAMES = ("xml", "reloclnet", "conquer")
-TOP_NS = (1, 20, 40)
-PADDINGS, PRECISIONS, DEVICES = ("official", "compact"), ("float32", "bfloat16", "float16"), ("auto", "cpu", "cuda")
+PRECISIONS, DEVICES = ("float32", "bfloat16", "float16"), ("auto", "cpu", "cuda")
 SOURCES = ("checkpoint", "listed")
 FILES = ("train", "val", "test", "corpus", "video", "subtitle", "query")
 OPTIONAL_FILES = ("test", "subtitle")
@@ -75,14 +83,14 @@ class Plan:
     objective: Mapping[str, Any] = field(default_factory=dict)
     decoding: Mapping[str, Any] = field(default_factory=dict)
     reading: Mapping[str, Any] = field(default_factory=dict)
-    padding: str = "official"
+    padding: str = Padding.OFFICIAL.value
     candidates: Mapping[str, str] | None = None
     epochs: int = 100
     evaluations_per_epoch: float = 1.0
-    patience: int = 10
+    patience: int = PATIENCE
     batch: int | None = None
-    lr: float = 1e-4
-    warmup: float = 0.01
+    lr: float = LEARNING_RATE
+    warmup: float = WARM_UP
     seed: int = 2024
     precision: str = "float32"
     device: str = "auto"
@@ -177,11 +185,11 @@ def _candidates(value: Any) -> bool:
 NAMED = (lambda value: isinstance(value, Mapping) and all(isinstance(name, str) for name in value), "values by name")
 YES_OR_NO = (lambda value: isinstance(value, bool), "true or false")
 RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "baseline": _one_of(*NAMES),
-    "top_n": _one_of(*TOP_NS),
+    "baseline": _one_of(*RELEASED),
+    "top_n": _one_of(*EPOCHS),
     **{name: _path(none=name in OPTIONAL_FILES) for name in FILES},
     **dict.fromkeys(("sizes", "objective", "decoding", "reading"), NAMED),
-    "padding": _one_of(*PADDINGS),
+    "padding": _one_of(*Padding),
     "candidates": (_candidates, "{source: checkpoint or listed, path}, and groups"),
     "epochs": _whole(1),
     "evaluations_per_epoch": _real(lambda value: value > 0, "more than 0"),
@@ -196,3 +204,83 @@ RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "checkpoint_every_s": _real(lambda value: value >= 0, "0 or more"),
     **dict.fromkeys(("shuffle_links", "keep_predictions"), YES_OR_NO),
 }
+
+NEEDED = (
+    *("video_size", "subtitle_size", "query_size", "hidden", "heads", "clips", "words", "kernel_size"),
+    *("inner", "centres", "narrow"),  # of CONQUER alone
+)
+MAY_BE_NONE = ("hard_from_epoch",)
+SettingsT = TypeVar("SettingsT")
+
+
+class OtherSizes(ScoringError):
+    """Features have other sizes than the plan says."""
+
+
+def settings_of(plan: Plan, found: Mapping[str, int] | None = None) -> Settings:
+    """Return the released settings with the changes of a plan and the sizes that were ``found`` in its features.
+
+    Raises:
+        BadPlan: a name is not known, or a value is of another kind.
+        OtherSizes: the plan names other sizes than the features have.
+    """
+    released = RELEASED[plan.baseline]
+    for name, size in (found or {}).items():
+        if plan.sizes.get(name, size) != size:
+            raise OtherSizes(f"{name} is {plan.sizes[name]} in the plan, and the features have {size}")
+    if plan.sizes.get("score_videos"):
+        raise BadPlan("score_videos needs sampled videos beside the own one, which training does not draw")
+    config = config_of(plan, found)
+    _check_sizes(config)
+    return replace(
+        released,
+        config=config.changed({"padding": plan.padding}),
+        objective=changed(released.objective, "objective", plan.objective),
+        decoding=changed(released.decoding, "decoding", plan.decoding),
+        reading=reading_of(plan),
+        batch=plan.batch or released.batch,
+    )
+
+
+def config_of(plan: Plan, found: Mapping[str, int] | None = None) -> Any:
+    """Return the sizes that a plan names, or that were ``found``. Raises BadPlan."""
+    return changed(RELEASED[plan.baseline].config, "sizes", {**plan.sizes, **(found or {})})
+
+
+def reading_of(plan: Plan) -> Reading:
+    """How a plan reads features. Raises BadPlan."""
+    return changed(RELEASED[plan.baseline].reading, "reading", plan.reading)
+
+
+def _check_sizes(config: Any) -> None:
+    """Raise BadPlan for sizes that no model can have."""
+    for name in NEEDED:
+        if getattr(config, name, 1) < 1:
+            raise BadPlan(f"sizes: {name} must be 1 or more, got {getattr(config, name)}")
+    if config.hidden % config.heads:
+        raise BadPlan(f"sizes: hidden ({config.hidden}) must be a multiple of heads ({config.heads})")
+    if not 0 <= config.dropout < 1:
+        raise BadPlan(f"sizes: dropout must be from 0 to less than 1, got {config.dropout}")
+    if config.kernel_size % 2 == 0:
+        raise BadPlan(f"sizes: kernel_size must be odd, got {config.kernel_size}")
+
+
+def changed(settings: SettingsT, name: str, changes: Mapping[str, Any]) -> SettingsT:
+    """Settings with some values changed. Raises BadPlan for what they do not have or cannot be."""
+    known = {one.name for one in fields(settings)}  # type: ignore[arg-type]
+    if unknown := sorted(set(changes) - known):
+        raise BadPlan(f"{name}: nothing is known of {', '.join(unknown)}")
+    for key, value in changes.items():
+        none = value is None and key in MAY_BE_NONE
+        if not (none or _alike(value, getattr(settings, key))):
+            raise BadPlan(f"{name}: {key} must be like {getattr(settings, key)!r}, got {shown(value)}")
+    return replace(settings, **changes)  # type: ignore[type-var]
+
+
+def _alike(value: Any, released: Any) -> bool:
+    """Whether a value may stand for a released one: yes or no, a whole number from 0, a number."""
+    if isinstance(released, bool) or isinstance(value, bool):
+        return isinstance(value, bool) and isinstance(released, bool)
+    if isinstance(released, int):
+        return isinstance(value, int) and value >= 0
+    return isinstance(released, float) and isinstance(value, int | float) and is_finite(value)

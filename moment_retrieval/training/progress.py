@@ -1,7 +1,4 @@
-"""How far a training has come, and the checkpoints it goes on from.
-
-A finished training, or one that goes on, opened to be asked.
-"""
+"""How far a training has come, the checkpoints it goes on from, and the finished training opened for use."""
 
 from __future__ import annotations
 
@@ -15,11 +12,10 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from moment_retrieval import __version__, checkpoints
-from moment_retrieval.baselines import config_from
+from moment_retrieval.baselines import model_of
 from moment_retrieval.checkpoints import META, About, BrokenCheckpoint, Checkpoint
-from moment_retrieval.decoding import Decoding
-from moment_retrieval.training.plan import BadPlan, Plan
-from moment_retrieval.training.settings import Settings
+from moment_retrieval.settings import Decoding, Settings, config_from
+from moment_retrieval.training.plan import BadPlan, Plan, settings_of
 
 LAST, BEST = "last", "best"
 
@@ -165,8 +161,8 @@ def open_trained(folder: Path, *, which: str = BEST, device: str | torch.device 
     """
     plan = Plan.read(folder).located(folder)
     checkpoint = checkpoints.load(folder / which)
-    settings = Settings.of(plan)
-    config = config_from(checkpoint.about.baseline, checkpoint.about.config)
-    model = replace(settings, config=config).build(checkpoint.about.baseline)
+    decoding = settings_of(plan).decoding
+    about = checkpoint.about
+    model = model_of(about.baseline, config_from(about.baseline, about.config))
     checkpoint.restore(model)
-    return Trained(plan, model.to(device).eval(), settings.decoding, checkpoint.about)
+    return Trained(plan, model.to(device).eval(), decoding, about)

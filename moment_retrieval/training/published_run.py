@@ -12,15 +12,14 @@ from typing import Any
 import torch
 
 from moment_retrieval import formats
-from moment_retrieval.corpus import read_corpus
 from moment_retrieval.data import Clips, read_clips, read_split, readers_of
 from moment_retrieval.errors import at
 from moment_retrieval.features import open_features
 from moment_retrieval.published import Published, UnfitWeights, load_published
+from moment_retrieval.records import read_corpus
 from moment_retrieval.training.evaluation import AmongCandidates, Asked, Retriever, WholeCorpus, first_stage
 from moment_retrieval.training.feature_rows import NoFeatures, Reader, Shelf, Store
-from moment_retrieval.training.plan import BadPlan, Plan
-from moment_retrieval.training.settings import Settings
+from moment_retrieval.training.plan import BadPlan, Plan, settings_of
 
 SPLIT = "val"  # what the judged moments are called in the plan that is made for them
 TEMPORAL = 2  # numbers that a clip's place in time adds to its features
@@ -135,7 +134,7 @@ def _opened(plan: Plan, config: object) -> Iterator[tuple[dict[str, Store], dict
 
 
 def _retriever(plan: Plan, asked: Asked) -> tuple[Retriever, list[str]]:
-    decoding = Settings.of(plan).decoding
+    decoding = settings_of(plan).decoding
     clips: Clips = asked.clips
     if plan.candidates is None:
         return WholeCorpus(clips, decoding, asked.device), []

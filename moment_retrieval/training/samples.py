@@ -17,7 +17,6 @@ from typing import IO, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from moment_retrieval.corpus import VideoCorpus, video_name
 from moment_retrieval.entries import MAX_VALUE
 from moment_retrieval.errors import (
     EmptyFile,
@@ -28,7 +27,7 @@ from moment_retrieval.errors import (
 )
 from moment_retrieval.formats.tvr_ranking import as_query_id
 from moment_retrieval.jsonfiles import GZIP_MAGIC, as_array, as_number, as_object, member, shown
-from moment_retrieval.records import MAX_TIME_S
+from moment_retrieval.records import MAX_TIME_S, VideoCorpus, video_name
 
 BLOCK = 2**20  # characters read at once
 BETWEEN = re.compile(r"[ \t\r\n,]*")

@@ -7,8 +7,7 @@ import pytest
 from annotation.demo import true_relevance
 from benchmarks import demo_experiment, demo_material
 from benchmarks.demo_experiment import LEARNT, SHUFFLED, Place
-from moment_retrieval.corpus import VideoCorpus
-from moment_retrieval.records import JudgedMoment
+from moment_retrieval.records import JudgedMoment, VideoCorpus
 from moment_retrieval.tables import JudgedTable
 
 

@@ -1,7 +1,7 @@
 """Tables as bytes, cut, and restricted to some queries."""
 
 from moment_retrieval.formats import parse_ground_truth, parse_run
-from moment_retrieval.kept import answers_to, cut, run_bytes, run_of, truth_bytes, truth_of
+from moment_retrieval.serialization import answers_to, cut, run_bytes, run_of, truth_bytes, truth_of
 from moment_retrieval.tables import JudgedTable, RunTable
 
 RUN = (

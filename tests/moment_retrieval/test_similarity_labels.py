@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from moment_retrieval.records import JudgedMoment, QueryMoments
-from moment_retrieval.similarity_labels import graded, similarity_labelled
-from moment_retrieval.tables import JudgedTable
+from moment_retrieval.tables import JudgedTable, graded, similarity_labelled
 
 
 @pytest.mark.parametrize(

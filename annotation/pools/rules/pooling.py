@@ -14,7 +14,7 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from moment_retrieval.relevance.base import DECIMALS, Ranked
+from moment_retrieval.relevance import DECIMALS, Ranked
 
 BATCH_SIZE = 20
 BATCHES = 2

@@ -12,7 +12,7 @@ from models_runner.leaderboard.selectors.asked import Asked
 from models_runner.leaderboard.selectors.shown_scores import ScoreView, ShownScore, has_ladder, sees_all
 from models_runner.leaderboard.services.score_tests import score_tests_of, score_tests_order
 from models_runner.models import Run, Score, Scoring
-from moment_retrieval.statistics.randomisation import holm
+from moment_retrieval.statistics.significance import holm
 
 MOST_CONCERNS = 100
 EQUAL = 1e-12  # means that differ by less are equal but for the order of adding

@@ -11,7 +11,7 @@ from accounts.models import Membership, Project, User
 from core.audit import audit_record
 from models_runner.leaderboard.services.scorings import run_table
 from models_runner.models import Leaderboard, Run
-from moment_retrieval import kept
+from moment_retrieval import serialization
 from moment_retrieval.metrics.report import KS
 from moment_retrieval.tables import RunTable
 
@@ -65,7 +65,7 @@ def concerns_about(run: Run, table: RunTable) -> list[str]:
     """Say why a lead should look at this upload of a participant, a sentence each."""
     if not Membership.objects.filter(project=run.project_id, user=run.owner_id, role="participant").exists():
         return []
-    table = kept.cut(table, depth=DEPTH)
+    table = serialization.cut(table, depth=DEPTH)
     return [*_near_empty(table), *_constant(table), *_alike(run, table)]
 
 
@@ -91,7 +91,7 @@ def _alike(run: Run, table: RunTable) -> Iterator[str]:
     by_query = dict(zip(table.query_ids, query_hashes(table).tolist(), strict=True))
     fewest: tuple[int, int, str] | None = None
     for other in earlier.exclude(table="").order_by("-pk")[:EARLIER_RUNS]:
-        held = kept.cut(run_table(other), depth=DEPTH)
+        held = serialization.cut(run_table(other), depth=DEPTH)
         others = dict(zip(held.query_ids, query_hashes(held).tolist(), strict=True))
         queries = by_query.keys() | others.keys()
         differing = sum(by_query.get(query_id) != others.get(query_id) for query_id in queries)

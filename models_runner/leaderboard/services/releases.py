@@ -23,7 +23,7 @@ from judging.models import Release
 from models_runner.leaderboard.services.scorings import scored, scoring_write, scorings_order
 from models_runner.leaderboard.services.truths import truth_table, truths_make
 from models_runner.models import ReadRelease, Run, Scoring, Truth
-from moment_retrieval import formats, kept, records
+from moment_retrieval import formats, records, serialization
 from moment_retrieval.errors import ScoringError
 from moment_retrieval.tables import JudgedTable
 
@@ -109,7 +109,7 @@ def _run_score(run: Run, judged: JudgedTable, path: Path) -> None:
         with path.open("rb") as source:
             held.sha256 = checksum(File(source))  # equal files are shown equal numbers, on every release
             held.file.save(path.name, File(source), save=False)
-        held.table.save("table", ContentFile(kept.run_bytes(table)), save=False)
+        held.table.save("table", ContentFile(serialization.run_bytes(table)), save=False)
         held.state, held.n_queries, held.error, held.form = Run.State.SCORED, len(table), "", "tvr-ranking"
         held.bytes, held.file_name = path.stat().st_size, path.name
         held.save()

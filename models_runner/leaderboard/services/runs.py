@@ -43,7 +43,7 @@ from models_runner.leaderboard.services.scorings import (
 from models_runner.leaderboard.services.truths import truth_table
 from models_runner.models import Run, Scoring
 from models_runner.pools.services import corpus_of
-from moment_retrieval import formats, jsonfiles, kept
+from moment_retrieval import formats, jsonfiles, serialization
 from moment_retrieval.errors import ScoringError, UnknownQuery
 from moment_retrieval.metrics.recall import DEPTH
 from moment_retrieval.tables import RunTable
@@ -290,10 +290,10 @@ def _work(run: Run) -> None:
     check_known(table, run, judged.query_ids)
     check_answered(table, run, judged.query_ids)
     _step(run, Step.SCORING)
-    result = scored(kept.cut(table, depth=DEPTH), judged, durations_s=durations_of(run))
+    result = scored(serialization.cut(table, depth=DEPTH), judged, durations_s=durations_of(run))
     concerns = concerns_about(run, table)
     scoring, _ = Scoring.objects.get_or_create(run=run, release=run.release)
-    run.table.save("table", ContentFile(kept.run_bytes(kept.cut(table, depth=DEPTH))), save=False)
+    run.table.save("table", ContentFile(serialization.run_bytes(serialization.cut(table, depth=DEPTH))), save=False)
     with transaction.atomic():
         taken = Run.objects.filter(pk=run.pk, state=Run.State.RUNNING).update(
             state=Run.State.SCORED,

@@ -16,8 +16,7 @@ from models_runner.leaderboard.models import ATTEMPTS
 from models_runner.leaderboard.services.scorings import columns_of
 from models_runner.models import Run, Score, ScoreTest
 from moment_retrieval.metrics.board import COLUMNS, Column
-from moment_retrieval.statistics.bootstrap import intervals
-from moment_retrieval.statistics.randomisation import randomisation_test
+from moment_retrieval.statistics.significance import intervals, randomisation_test
 
 logger = logging.getLogger(__name__)
 TASK = "models_runner.tasks.score_tests_work"

@@ -21,12 +21,11 @@ from core.messages import send_on_commit
 from judging.models import Release
 from models_runner.leaderboard.services.truths import truth_table
 from models_runner.models import PerQuery, Run, Score, Scoring
-from moment_retrieval import kept
+from moment_retrieval import serialization
 from moment_retrieval.errors import EmptyFile, ScoringError
 from moment_retrieval.metrics.board import COLUMNS, Board, board
-from moment_retrieval.metrics.remarks import Durations, run_remarks
-from moment_retrieval.metrics.report import KS
-from moment_retrieval.statistics.bootstrap import intervals
+from moment_retrieval.metrics.report import KS, Durations, run_remarks
+from moment_retrieval.statistics.significance import intervals
 from moment_retrieval.tables import Floats, JudgedTable, RunTable
 
 logger = logging.getLogger(__name__)
@@ -58,7 +57,7 @@ def scored(run: RunTable, judged: JudgedTable, *, durations_s: Durations | None 
     Raises:
         ScoringError: the run answers none of the judged queries.
     """
-    answers = kept.answers_to(run, judged.query_ids)
+    answers = serialization.answers_to(run, judged.query_ids)
     if not len(answers):
         raise EmptyFile(f"the run answers none of the {len(judged)} judged queries")
     found = board(answers, judged)
@@ -213,7 +212,7 @@ def run_table(run: Run) -> RunTable:
 @lru_cache(maxsize=HELD)
 def _table(name: str) -> RunTable:
     with default_storage.open(name) as file:
-        return kept.run_of(file.read())
+        return serialization.run_of(file.read())
 
 
 def values_of(scoring: Scoring) -> Floats:

@@ -17,10 +17,9 @@ from judging.models import Release
 from judging.releases.layout import JUDGED_SPLITS
 from judging.releases.selectors import archive_opened
 from models_runner.models import ReadRelease, Run, Truth
-from moment_retrieval import formats, kept
+from moment_retrieval import formats, serialization
 from moment_retrieval.errors import EmptyFile
-from moment_retrieval.similarity_labels import similarity_labelled
-from moment_retrieval.tables import JudgedTable
+from moment_retrieval.tables import JudgedTable, similarity_labelled
 
 DIGESTS = 1_000  # of truths, of 64 letters each
 HELD = 4  # tables that a process keeps; the largest has about 10 MB
@@ -50,7 +49,7 @@ def _read(path: Path) -> JudgedTable | None:
 
 def _truth_keep(release: Release, split: str, judged: JudgedTable) -> Truth:
     truth = Truth(release=release, split=split, n_queries=len(judged), n_moments=len(judged.weights))
-    truth.table.save("truth", ContentFile(kept.truth_bytes(judged)), save=False)
+    truth.table.save("truth", ContentFile(serialization.truth_bytes(judged)), save=False)
     try:
         with transaction.atomic():
             truth.save()
@@ -91,7 +90,7 @@ def _digest(name: str) -> str:
 @lru_cache(maxsize=HELD)
 def _table(name: str) -> JudgedTable:
     with default_storage.open(name) as file:
-        return kept.truth_of(file.read())
+        return serialization.truth_of(file.read())
 
 
 @lru_cache(maxsize=HELD)

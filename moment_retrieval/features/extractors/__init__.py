@@ -6,15 +6,16 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from moment_retrieval.features.extractors.base import (
+    DEFAULT,
     Extractor,
     Film,
     Line,
     Outcome,
     Sentence,
+    Setup,
     Speech,
     extract,
 )
-from moment_retrieval.features.extractors.hub import DEFAULT, Setup
 
 __all__ = [
     "EXTRACTORS",
@@ -73,9 +74,8 @@ def extractor_of(way: Way, kind: Kind, *, model: str = "", setup: Setup = DEFAUL
         ValueError: it makes no features of this kind.
         MissingModel: the model cannot be loaded here.
     """
-    from moment_retrieval.features.extractors.images import Images
-    from moment_retrieval.features.extractors.pixels import Pixels
     from moment_retrieval.features.extractors.texts import BUILTIN, Spoken, TextModel, Words
+    from moment_retrieval.features.extractors.videos import Images, Pixels
 
     if kind not in EXTRACTORS[way].kinds:
         raise ValueError(f"{way.value} makes no {kind.value} features")

@@ -9,8 +9,16 @@ from typing import Any
 import numpy as np
 
 from moment_retrieval.errors import InvalidRecord
-from moment_retrieval.features.extractors.base import Line, Sentence, Speech
-from moment_retrieval.features.extractors.hub import DEFAULT, Setup, loading, source_of, version_of
+from moment_retrieval.features.extractors.base import (
+    DEFAULT,
+    Line,
+    Sentence,
+    Setup,
+    Speech,
+    loading,
+    source_of,
+    version_of,
+)
 from moment_retrieval.features.stores import Rows
 from moment_retrieval.preprocessing import CLIP_S
 

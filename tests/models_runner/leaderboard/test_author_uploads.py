@@ -16,7 +16,7 @@ from judging.models import Release
 from models_runner.leaderboard.services.truths import truths_make
 from models_runner.models import Run, Score
 from moment_retrieval import formats
-from moment_retrieval.corpus import read_corpus
+from moment_retrieval.records import read_corpus
 from moment_retrieval.tables import JudgedTable
 from tests.conftest import Messages
 from tests.factories import ProjectFactory

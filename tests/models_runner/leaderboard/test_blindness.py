@@ -16,7 +16,7 @@ from accounts.models import Membership
 from models_runner.leaderboard.selectors import shown_scores
 from models_runner.leaderboard.services.truths import truth_table
 from models_runner.models import Leaderboard, Score, Truth
-from moment_retrieval import kept
+from moment_retrieval import serialization
 from tests.conftest import hash_with
 from tests.judging.api.acts import bearer, url
 from tests.judging.world import HandMade
@@ -107,7 +107,7 @@ def labels_changed(world: World) -> None:
     """Other relevance for every hidden moment; the scores stay."""
     truth = Truth.objects.get(release=world.release, split="test")
     judged = truth_table(release=world.release, split="test")
-    changed = kept.truth_bytes(replace(judged, weights=4 - judged.weights))
+    changed = serialization.truth_bytes(replace(judged, weights=4 - judged.weights))
     truth.table.save("truth", ContentFile(changed))
     assert truth_table(release=world.release, split="test").weights.tolist() == (4 - judged.weights).tolist()
 

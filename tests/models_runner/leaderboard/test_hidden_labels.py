@@ -20,7 +20,7 @@ from models_runner.leaderboard.services.runs import UploadLimit, run_withdraw
 from models_runner.leaderboard.services.scorings import scoring_work
 from models_runner.leaderboard.services.truths import truth_table
 from models_runner.models import Leaderboard, PerQuery, Run, Score, ScoreTest, Truth
-from moment_retrieval import kept
+from moment_retrieval import serialization
 from moment_retrieval.tables import RunTable
 from tests.factories import ProjectFactory, VideoFactory
 from tests.judging.api.acts import bearer, url
@@ -230,7 +230,7 @@ def test_other_labels_and_other_projects_draw_other_numbers(
     draws = {view._share(scoring, LADDER_COLUMN)}
     truth = Truth.objects.get(release=release, split="val")
     judged = truth_table(release=release, split="val")
-    truth.table.save("truth", ContentFile(kept.truth_bytes(replace(judged, weights=4 - judged.weights))))
+    truth.table.save("truth", ContentFile(serialization.truth_bytes(replace(judged, weights=4 - judged.weights))))
     draws.add(ScoreView(member, "val")._share(scoring, LADDER_COLUMN))
     draws.add(ScoreView(participant(ProjectFactory()), "val")._share(scoring, LADDER_COLUMN))
     assert len(draws) == 3

@@ -25,9 +25,8 @@ from models_runner.leaderboard.services.score_tests import (
 from models_runner.leaderboard.services.scorings import values_of
 from models_runner.models import PerQuery, Run, Score, ScoreTest, Scoring
 from moment_retrieval.metrics.board import COLUMNS
-from moment_retrieval.statistics import randomisation
-from moment_retrieval.statistics.bootstrap import intervals
-from moment_retrieval.statistics.randomisation import holm, randomisation_test
+from moment_retrieval.statistics import significance
+from moment_retrieval.statistics.significance import holm, intervals, randomisation_test
 from tests.conftest import Messages
 from tests.judging.world import HandMade
 from tests.models_runner.acts import GOOD, WRONG, bring, participant, run_json
@@ -134,7 +133,7 @@ def test_the_interval_is_that_of_the_difference_seen_from_either_side(
 def test_no_page_runs_a_test_itself(
     look: Look, member: Membership, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(randomisation, "signs", forbidden)
+    monkeypatch.setattr(significance, "signs", forbidden)
     client.force_login(member.user)
     project = row_of("ours").run.project
     runs = f"&one={row_of('ours').run.uuid}&other={row_of('worst').run.uuid}"

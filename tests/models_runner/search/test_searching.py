@@ -98,7 +98,7 @@ class Site:
 def site(made: HandMade, settings: Any, tmp_path: Path, trained_folder: Path) -> Iterator[Site]:
     places(settings, tmp_path)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("moment_retrieval.searching.words.extractor_of", lambda *_, **__: Drawn())
+        patch.setattr("moment_retrieval.searching.queries.extractor_of", lambda *_, **__: Drawn())
         worker.forget()
         yield Site(made, trained_folder)
     worker.forget()
@@ -185,7 +185,7 @@ def test_a_training_on_an_official_file_is_searched_by_the_model_that_is_said_to
         asked.append(f"{way} {model}")
         return Official(site.tiny)
 
-    monkeypatch.setattr("moment_retrieval.searching.words.extractor_of", extractor)
+    monkeypatch.setattr("moment_retrieval.searching.queries.extractor_of", extractor)
     FeatureSet.objects.update(extractor="file", model="bert-base-cased")
     assert "12 moments in " in site.page()
     assert asked == ["text-model bert-base-cased"]

@@ -1,9 +1,15 @@
 import torch
 
-from moment_retrieval.candidates import ListedCandidates, ScoredCandidates, best_videos, candidate_recall
-from moment_retrieval.decoding import Decoding
 from moment_retrieval.ragged import Sequences
-from moment_retrieval.search import encode_corpus, search_candidates
+from moment_retrieval.search import (
+    ListedCandidates,
+    ScoredCandidates,
+    best_videos,
+    candidate_recall,
+    encode_corpus,
+    search_candidates,
+)
+from moment_retrieval.settings import Decoding
 from tests.moment_retrieval.baselines.small import batch_of, corpus_of, model_of
 
 

@@ -7,8 +7,10 @@ import pytest
 import torch
 
 from moment_retrieval import checkpoints
-from moment_retrieval.baselines import BASELINES, config_from, optimiser_of
+from moment_retrieval.baselines import BASELINES, optimiser_of
 from moment_retrieval.checkpoints import META, OPTIMISER, WEIGHTS, About, BrokenCheckpoint
+from moment_retrieval.losses import RandomNegatives
+from moment_retrieval.settings import config_from
 from tests.moment_retrieval.baselines.small import batch_of, model_of
 from tests.moment_retrieval.durability import watched
 
@@ -32,8 +34,8 @@ class Training:
         for number in numbers:
             batch = batch_of(seed=number)
             self.optimiser.zero_grad()
-            draw = way.objective.negatives(0, self.negatives)
-            way.loss(self.model(batch), batch, way.objective, draw).total.backward()
+            draw = RandomNegatives(self.negatives)
+            way.loss(self.model(batch), batch, way.released.objective, draw).total.backward()
             self.optimiser.step()
 
     def about(self, **more: Any) -> About:

@@ -6,11 +6,11 @@ from torch import Tensor
 from torch.nn import functional
 
 from moment_retrieval.batches import Batch
-from moment_retrieval.models.conquer import Conquer, ConquerConfig, conquer_loss
-from moment_retrieval.objective import Objective
+from moment_retrieval.models.conquer import Conquer, conquer_loss
 from moment_retrieval.optim import CorrectedAdam, parameter_groups
 from moment_retrieval.published import our_name, our_weights
-from moment_retrieval.ragged import Layout, Padding
+from moment_retrieval.ragged import Layout
+from moment_retrieval.settings import ConquerConfig, Objective, Padding
 from tests.moment_retrieval.baselines.vectors import (
     arrays,
     assert_gradient,

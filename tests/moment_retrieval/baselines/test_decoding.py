@@ -3,9 +3,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from moment_retrieval.decoding import Decoding, by_logit, by_probability, largest
-from moment_retrieval.metrics.nms import suppressed
+from moment_retrieval.metrics.iou import suppressed
 from moment_retrieval.records import ScoredMoment
+from moment_retrieval.search import by_logit, by_probability, largest
+from moment_retrieval.settings import Decoding
 from moment_retrieval.tables import RunTable
 from tests.moment_retrieval.baselines.vectors import arrays, needs_parity
 

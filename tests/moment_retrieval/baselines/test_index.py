@@ -7,10 +7,10 @@ from safetensors.torch import save_file
 from torch.nn import functional
 
 from moment_retrieval import index as index_module
-from moment_retrieval.baselines import BASELINES
 from moment_retrieval.checkpoints import BrokenCheckpoint
 from moment_retrieval.index import Index
 from moment_retrieval.search import encode_corpus, search
+from moment_retrieval.settings import RELEASED
 from tests.moment_retrieval.baselines.small import batch_of, corpus_of, model_of
 from tests.mutations import mutated
 
@@ -62,7 +62,7 @@ def test_scores_of_some_videos_are_exact_for_the_rows_that_are_kept(baseline: st
 @BOTH
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_half_the_precision_takes_half_the_memory_and_finds_the_same_videos(baseline: str, dtype: torch.dtype) -> None:
-    model, decoding = model_of(baseline).eval(), BASELINES[baseline].decoding
+    model, decoding = model_of(baseline).eval(), RELEASED[baseline].decoding
     queries, videos = batch_of(5).queries, [corpus_of(20), corpus_of(20, seed=9)]
     whole, half = encode_corpus(model, videos), encode_corpus(model, videos, dtype=dtype)
     assert half.nbytes * 2 == whole.nbytes
@@ -73,7 +73,7 @@ def test_half_the_precision_takes_half_the_memory_and_finds_the_same_videos(base
 
 @BOTH
 def test_an_index_is_kept_in_a_file(baseline: str, tmp_path: Path) -> None:
-    model, decoding, queries = model_of(baseline).eval(), BASELINES[baseline].decoding, batch_of(5).queries
+    model, decoding, queries = model_of(baseline).eval(), RELEASED[baseline].decoding, batch_of(5).queries
     corpus = encode_corpus(model, [corpus_of(20)])
     corpus.save(tmp_path / "index.safetensors")
     again = Index.load(tmp_path / "index.safetensors")
@@ -98,7 +98,7 @@ def test_a_corpus_whose_videos_are_one_row_longer_than_a_block_is_searched(monke
     monkeypatch.setattr(index_module, "ROWS_ON_CPU", 4)
     model = model_of("xml").eval()
     corpus = encode_corpus(model, [corpus_of(9)])
-    found = search(model, batch_of(2).queries, corpus, BASELINES["xml"].decoding)
+    found = search(model, batch_of(2).queries, corpus, RELEASED["xml"].decoding)
     assert set(found.video[found.real].tolist()) <= set(range(9))
     assert found.real.any()
 

@@ -12,8 +12,8 @@ from moment_retrieval.baselines import BASELINES
 from moment_retrieval.batches import Batch, Sample, collate
 from moment_retrieval.losses import RandomNegatives
 from moment_retrieval.models.conquer import ClipScore
-from moment_retrieval.objective import Objective
-from moment_retrieval.ragged import Layout, Padding, Sequences
+from moment_retrieval.ragged import Layout, Sequences
+from moment_retrieval.settings import Objective, Padding
 from tests.moment_retrieval.baselines.small import batch_of, model_of, sample
 
 PARAMETERS = {"xml": 2_550_034, "reloclnet": 6_973_578, "conquer": 47_672_640}
@@ -129,10 +129,9 @@ def test_the_mask_of_positives_leaves_them_out_of_the_negatives(name: str) -> No
 
 
 def test_hard_negatives_come_with_their_epoch() -> None:
-    objective, generator = Objective(), torch.Generator()
-    assert objective.negatives(19, generator).pool is None
-    assert objective.negatives(20, generator).pool == 20
-    assert Objective(hard_from_epoch=None).negatives(99, generator).pool is None
+    assert Objective().pool(19) is None
+    assert Objective().pool(20) == 20
+    assert Objective(hard_from_epoch=None).pool(99) is None
 
 
 @pytest.mark.parametrize("padding", Padding)

@@ -4,9 +4,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from moment_retrieval.decoding import Decoding, Found, largest
 from moment_retrieval.ragged import Sequences
-from moment_retrieval.search import encode_corpus, search, search_candidates, seconds
+from moment_retrieval.search import Found, encode_corpus, largest, search, search_candidates, seconds
+from moment_retrieval.settings import Decoding
 from tests.moment_retrieval.baselines import test_conquer_parity as conquer
 from tests.moment_retrieval.baselines.test_two_stream_parity import (  # noqa: F401
     BEHIND_THE_END,

@@ -10,8 +10,8 @@ from transformers import BertConfig, BertModel, BertTokenizerFast
 
 from moment_retrieval.errors import InvalidRecord, MissingModel
 from moment_retrieval.features.extractors import Film, Kind, Line, Sentence, Speech, Way, extractor_of
-from moment_retrieval.features.extractors.images import Images, Pooling
 from moment_retrieval.features.extractors.texts import pooled
+from moment_retrieval.features.extractors.videos import Images, Pooling
 from tests.moment_retrieval.features.test_pixels import film
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "man", "opens", "the", "door"]

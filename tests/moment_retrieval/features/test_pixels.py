@@ -9,8 +9,7 @@ import pytest
 
 from moment_retrieval.errors import UnreadableFile
 from moment_retrieval.features.extractors import Film, Kind, Way, extractor_of
-from moment_retrieval.features.extractors.frames import clip_count, clips
-from moment_retrieval.features.extractors.pixels import Pixels
+from moment_retrieval.features.extractors.videos import Pixels, clip_count, clips
 
 FPS = 8
 

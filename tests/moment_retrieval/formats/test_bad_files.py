@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from moment_retrieval import errors
-from moment_retrieval.corpus import VideoCorpus, parse_corpus
 from moment_retrieval.formats import Form, parse_ground_truth, parse_run
 from moment_retrieval.formats.matrices import read_relevance
+from moment_retrieval.records import VideoCorpus, parse_corpus
 from tests.mutations import mutated
 
 CORPUS = VideoCorpus({"a": 9.0, "b": 9.0}, {1: "a", 2: "b"})

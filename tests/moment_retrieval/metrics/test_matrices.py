@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from moment_retrieval.errors import EmptyFile, InvalidRecord
-from moment_retrieval.metrics.instance import instance_ranks
+from moment_retrieval.metrics.matrix import instance_ranks, semantic_ndcg
 from moment_retrieval.metrics.ndcg_iou import Gain
-from moment_retrieval.metrics.semantic import semantic_ndcg
 from tests.moment_retrieval.shared_data import PARITY, needs_shared
 
 SVR = PARITY / "svr"

@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from moment_retrieval.metrics.highlights import MUS, highlights
-from moment_retrieval.metrics.nms import suppressed
+from moment_retrieval.metrics.iou import suppressed
 from moment_retrieval.metrics.recall import Task, recall
 from moment_retrieval.records import JudgedMoment, ScoredMoment, Span
 from moment_retrieval.tables import JudgedTable, RunTable

@@ -10,7 +10,7 @@ import pytest
 from moment_retrieval import formats
 from moment_retrieval.errors import EmptyFile, InvalidCutoff, UnknownQuery
 from moment_retrieval.metrics import matching
-from moment_retrieval.metrics.nms import suppressed
+from moment_retrieval.metrics.iou import suppressed
 from moment_retrieval.metrics.recall import RecallMeasure, RecallScores, Task, recall
 from moment_retrieval.records import JudgedMoment, ScoredMoment, Span
 from moment_retrieval.tables import JudgedTable, RunTable

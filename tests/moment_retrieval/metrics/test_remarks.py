@@ -1,7 +1,7 @@
 """Oddities are told with where they are first seen."""
 
 from moment_retrieval.formats import parse_ground_truth, parse_run
-from moment_retrieval.metrics.remarks import remarks
+from moment_retrieval.metrics.report import remarks
 
 RUN = b"""[{"query_id": 1, "predictions": [["a", 0, 1, 1]]},
 {"query_id": 2, "predictions":

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from annotation.similarity.registry import Reranked
-from moment_retrieval.relevance.base import RankingNotOffered
+from moment_retrieval.relevance import Normalisation, RankingNotOffered
 from moment_retrieval.relevance.meteor import Edition, Meteor, kernel, meteor
 from moment_retrieval.relevance.sets import BagOfWords, SetSimilarity
-from moment_retrieval.relevance.texts import Normalisation
 from moment_retrieval.relevance.wordnet import WordNet
 
 CLEAN, OFFICIAL = Normalisation.CLEAN, Normalisation.OFFICIAL

@@ -7,11 +7,21 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from moment_retrieval.relevance.matrices import meteor_relevance, set_relevance, with_own
+from moment_retrieval.relevance import Normalisation, stop_words
 from moment_retrieval.relevance.meteor import Edition
-from moment_retrieval.relevance.sets import BagOfWords, PartOfSpeech, Postings, Reader, SetSimilarity, Synsets, common
+from moment_retrieval.relevance.sets import (
+    BagOfWords,
+    PartOfSpeech,
+    Postings,
+    Reader,
+    SetSimilarity,
+    Synsets,
+    common,
+    meteor_relevance,
+    set_relevance,
+    with_own,
+)
 from moment_retrieval.relevance.tagger import GivenTags
-from moment_retrieval.relevance.texts import Normalisation, stop_words
 from moment_retrieval.relevance.wordnet import NOUN, VERB, ClassTable, Ties, WordNet, WordNetSenses, read_classes
 from tests.moment_retrieval.relevance.parity import EPIC, PARITY, captions60, held, matrix, needs_parity
 

@@ -5,11 +5,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moment_retrieval.relevance.base import RelevanceMissing
-from moment_retrieval.relevance.matrices import set_relevance, with_own
-from moment_retrieval.relevance.sets import BagOfWords, PartOfSpeech, SetSimilarity, Synsets, alike, common
+from moment_retrieval.relevance import Normalisation, RelevanceMissing, content_words
+from moment_retrieval.relevance.sets import (
+    BagOfWords,
+    PartOfSpeech,
+    SetSimilarity,
+    Synsets,
+    alike,
+    common,
+    set_relevance,
+    with_own,
+)
 from moment_retrieval.relevance.tagger import GivenTags, Tags
-from moment_retrieval.relevance.texts import Normalisation, content_words
 from moment_retrieval.relevance.wordnet import VERB, ClassTable, WordNet, read_classes
 
 OFFICIAL, CLEAN = Normalisation.OFFICIAL, Normalisation.CLEAN

@@ -3,8 +3,8 @@
 from collections.abc import Hashable
 from dataclasses import dataclass
 
-from moment_retrieval.searching.answers import Hit, folded
-from moment_retrieval.searching.held import Held
+from moment_retrieval.searching.corpora import Held
+from moment_retrieval.searching.queries import Hit, folded
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from moment_retrieval.statistics import bootstrap
-from moment_retrieval.statistics.bootstrap import draws, intervals, resampled_means
+from moment_retrieval.statistics import significance
+from moment_retrieval.statistics.significance import draws, intervals, resampled_means
 
 VALUES = np.random.default_rng(3).random((60, 3))
 
@@ -58,7 +58,7 @@ def test_what_has_no_part_in_a_measure_is_left_out() -> None:
 
 
 def test_memory_stays_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bootstrap, "CELLS", 100)
+    monkeypatch.setattr(significance, "CELLS", 100)
     assert [len(block) for block in draws(30, 10)] == [3, 3, 3, 1]
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moment_retrieval.statistics.randomisation import holm, randomisation_test
+from moment_retrieval.statistics.significance import holm, randomisation_test
 
 RANDOM = np.random.default_rng(5)
 

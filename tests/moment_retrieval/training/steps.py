@@ -17,9 +17,10 @@ from moment_retrieval.baselines import BASELINES
 from moment_retrieval.data import read_material
 from moment_retrieval.distributed import Precision, Team, assemble
 from moment_retrieval.features import open_features
+from moment_retrieval.losses import RandomNegatives
 from moment_retrieval.train import Loader, Stepper
 from moment_retrieval.training.feature_rows import Shelf
-from moment_retrieval.training.settings import Settings
+from moment_retrieval.training.plan import settings_of
 from tests.moment_retrieval.training.tiny import plan_of
 
 SIZES = (15, 1)  # samples of a batch: one that two processes cannot share evenly, one too small to share
@@ -34,9 +35,9 @@ def made(place: Path, baseline: str, size: int, team: Team, parts: int = 1) -> d
     folder = place / f"rank-{team.rank}"
     folder.mkdir(exist_ok=True)
     material = read_material(plan.located(folder), Shelf(folder), open_features)
-    settings = Settings.of(plan, material.sizes)
+    settings = settings_of(plan, material.sizes)
     torch.manual_seed(7)
-    model = settings.build(baseline)
+    model = BASELINES[baseline].model(settings.config)
     before = {name: value.clone() for name, value in model.state_dict().items()}
     stepper = Stepper(
         team.wrapped(model),
@@ -49,7 +50,7 @@ def made(place: Path, baseline: str, size: int, team: Team, parts: int = 1) -> d
         print,
         parts,
     )
-    draw = settings.objective.negatives(0, torch.Generator().manual_seed(3))
+    draw = RandomNegatives(torch.Generator().manual_seed(3), settings.objective.pool(0))
     told = stepper.step(stepper.loader.load(torch.arange(0, 6 * size, 6)), draw, 1)
     losses = {f"loss/{name}": torch.tensor(value) for name, value in told.items()}
     return losses | {name: before[name] - value for name, value in model.state_dict().items()}

@@ -8,8 +8,7 @@ import pytest
 
 from moment_retrieval.cli import main
 from moment_retrieval.training.events import read_events
-from moment_retrieval.training.plan import PLAN, BadPlan, Plan
-from moment_retrieval.training.settings import OtherSizes, Settings
+from moment_retrieval.training.plan import PLAN, BadPlan, OtherSizes, Plan, settings_of
 from tests.moment_retrieval.training.tiny import plan_of
 
 NAMES = re.compile(r"`(\w+)`")
@@ -70,22 +69,22 @@ def test_what_lacks_is_named() -> None:
 )
 def test_a_change_of_settings_must_fit_them(change: dict[str, Any], words: str) -> None:
     with pytest.raises(BadPlan, match=words):
-        Settings.of(plan_of(**change))
+        settings_of(plan_of(**change))
 
 
 def test_settings_are_the_released_ones_but_for_the_changes() -> None:
     plan = plan_of(objective={"hard_from_epoch": None}, decoding={"end_offset_s": 0}, batch=None)
-    settings = Settings.of(plan, {"video_size": 18})
+    settings = settings_of(plan, {"video_size": 18})
     assert (settings.config.video_size, settings.config.hidden, settings.batch) == (18, 32, 128)
     assert settings.objective.hard_from_epoch is None
     assert (settings.decoding.end_offset_s, settings.decoding.alpha) == (0, 20.0)
 
 
 def test_a_training_may_see_where_clips_lie_or_not() -> None:
-    assert Settings.of(plan_of("xml")).reading.endpoints
-    assert not Settings.of(plan_of("xml", reading={"endpoints": False})).reading.endpoints
+    assert settings_of(plan_of("xml")).reading.endpoints
+    assert not settings_of(plan_of("xml", reading={"endpoints": False})).reading.endpoints
     with pytest.raises(BadPlan, match="reading: endpoints must be like True, got 1"):
-        Settings.of(plan_of("xml", reading={"endpoints": 1}))
+        settings_of(plan_of("xml", reading={"endpoints": 1}))
 
 
 def test_a_plan_of_before_there_were_readings_is_the_same() -> None:
@@ -99,7 +98,7 @@ def test_a_plan_of_before_there_were_readings_is_the_same() -> None:
 def test_sizes_that_are_not_those_of_the_features_are_refused() -> None:
     plan = plan_of(sizes={"video_size": 1026})
     with pytest.raises(OtherSizes, match="video_size is 1026 in the plan, and the features have 18"):
-        Settings.of(plan, {"video_size": 18})
+        settings_of(plan, {"video_size": 18})
 
 
 @pytest.mark.parametrize(
@@ -117,13 +116,13 @@ def test_sizes_that_are_not_those_of_the_features_are_refused() -> None:
 )
 def test_sizes_that_no_model_has_are_refused_before_features_are_read(sizes: dict[str, Any], words: str) -> None:
     with pytest.raises(BadPlan, match=f"sizes: {words}"):
-        Settings.of(plan_of(sizes=sizes))
+        settings_of(plan_of(sizes=sizes))
 
 
 def test_sizes_of_conquer_alone_are_looked_at_too() -> None:
     lists = {"source": "listed", "path": "lists.json"}
     with pytest.raises(BadPlan, match="sizes: inner must be 1 or more"):
-        Settings.of(plan_of("conquer", candidates=lists, sizes={"inner": 0}))
+        settings_of(plan_of("conquer", candidates=lists, sizes={"inner": 0}))
 
 
 def test_a_bad_plan_ends_with_two(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

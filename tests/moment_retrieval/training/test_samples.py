@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from moment_retrieval.corpus import VideoCorpus
 from moment_retrieval.errors import InvalidRecord, MalformedFile, ScoringError, UnknownVideo
+from moment_retrieval.records import VideoCorpus
 from moment_retrieval.training import samples
 from moment_retrieval.training.samples import NoTrainingQueries, TrainRows, read_training
 

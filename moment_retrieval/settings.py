@@ -1,0 +1,220 @@
+"""The released settings of XML, ReLoCLNet and CONQUER, each number once; models, plans and pages take them from here.
+
+Source: TVR-Ranking (arXiv:2407.06597), its options of July 2024; epochs and evaluations per epoch are those of the
+paper and of ReLoCLNet's released scripts. No torch: pages show them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Self
+
+from moment_retrieval.preprocessing import CLIP_S, MAX_WORDS, Boundary
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from moment_retrieval.batches import Batch
+
+LEARNING_RATE = 1e-4
+WARM_UP = 0.01  # share of the steps
+EPOCHS = {1: 4000, 20: 200, 40: 100}  # by moments learnt from of each query
+EVALUATIONS_PER_EPOCH = {1: 0.05, 20: 1.0, 40: 2.0}
+PATIENCE = 10  # evaluations without improvement
+
+
+class Padding(StrEnum):
+    """What lies behind the end of a video that is shorter than the longest.
+
+    The released code computes with rows of zeros there. They end in the last clips' start and end logits, since the
+    convolution looks two clips ahead.
+    """
+
+    OFFICIAL = "official"  # equal to the released code
+    COMPACT = "compact"  # nothing; less than half the work
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config:
+    """Sizes of a model.
+
+    Attributes:
+        video_size, subtitle_size, query_size: features of a clip, of what is said in it, of a word.
+        hidden: hidden features.
+        heads: heads of every attention.
+        clips, words: the longest video and query.
+        dropout: everywhere.
+        kernel_size: clips a boundary is judged from.
+        padding: see ``Padding``.
+    """
+
+    video_size: int
+    subtitle_size: int
+    query_size: int = 768
+    hidden: int
+    heads: int
+    clips: int = 128
+    words: int = MAX_WORDS
+    dropout: float = 0.1
+    kernel_size: int = 5
+    padding: Padding = Padding.OFFICIAL
+
+    def changed(self, changes: Mapping[str, Any]) -> Self:
+        """Return the same with other sizes, by name; ``padding`` may be a word."""
+        return replace(self, **{**changes, "padding": Padding(changes.get("padding", self.padding))})
+
+
+@dataclass(frozen=True, kw_only=True)
+class XmlConfig(Config):
+    """I3D and RoBERTa features with temporal endpoints."""
+
+    video_size: int = 1026
+    subtitle_size: int = 770
+    hidden: int = 256
+    heads: int = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReloclnetConfig(Config):
+    """I3D and RoBERTa features."""
+
+    video_size: int = 1024
+    subtitle_size: int = 768
+    hidden: int = 384
+    heads: int = 8
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConquerConfig(Config):
+    """ResNet with SlowFast, RoBERTa and BERT features.
+
+    Padding is behind the last clip only; queries are always padded, as the centres pool all words.
+
+    Attributes:
+        inner: features within the feed-forward half of every attention.
+        centres: that words are assigned to, to weigh what is seen against what is heard.
+        narrow: features a clip is scored from.
+        score_videos: the model scores whole videos too ("exclusive").
+    """
+
+    video_size: int = 4352
+    subtitle_size: int = 768
+    hidden: int = 768
+    heads: int = 12
+    clips: int = 100
+    inner: int = 3072
+    centres: int = 32
+    narrow: int = 128
+    score_videos: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Objective:
+    """What training minimises, with the choices papers and released code differ in.
+
+    Attributes:
+        weigh_by_similarity: losses of single samples count by how similar query and moment are (RVMR); the rankings do
+            not, as released.
+        mask_positives: videos that hold another pseudo-positive of a query are no negatives of it. The papers say so,
+            the released code does not.
+        margin: by how much the own video must lead.
+        span_weight, frame_weight, video_weight: of start and end, of frame and video contrast.
+        own_video_weight: of the own video among sampled ones (CONQUER that scores videos).
+        hard_from_epoch: from here on, counted from 0, negatives are drawn from the ``hard_pool`` hardest; None: never.
+    """
+
+    weigh_by_similarity: bool = True
+    mask_positives: bool = False
+    margin: float = 0.1
+    span_weight: float = 0.01
+    frame_weight: float = 0.03
+    video_weight: float = 0.03
+    own_video_weight: float = 0.05
+    hard_from_epoch: int | None = 20
+    hard_pool: int = 20
+
+    def pool(self, epoch: int) -> int | None:
+        """From how many of the hardest negatives an epoch draws; None: from all."""
+        return self.hard_pool if self.hard_from_epoch is not None and epoch >= self.hard_from_epoch else None
+
+    def weighed(self, losses: Tensor, batch: Batch) -> Tensor:
+        """The mean of losses per sample [B]."""
+        return (losses * batch.similarity).mean() if self.weigh_by_similarity else losses.mean()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Decoding:
+    """What becomes a moment, and how it is timed.
+
+    Attributes:
+        alpha: how steeply a video's score counts: its moments are weighed by exp(alpha * score).
+        shortest, longest: j - i of the start's clip i and the end's clip j; ``longest`` itself is not allowed.
+        videos: how many of each query's best videos are searched.
+        moments: how many are returned, at most.
+        end_offset_s: seconds from the beginning of the end's clip to the end of the moment.
+    """
+
+    alpha: float
+    shortest: int = 2
+    longest: int = 16
+    videos: int = 100
+    moments: int = 40
+    end_offset_s: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """How features become rows: the arguments of ``clip_rows``, ``word_rows`` and ``boundary_clips``."""
+
+    endpoints: bool
+    sample: bool = True
+    normalise_words: bool = True
+    boundary: Boundary = Boundary.AFTER
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """How a model is built, trained and searched with.
+
+    Attributes:
+        batch: samples of a step.
+        whole_batches: what is left over at the end of an epoch is not trained on.
+    """
+
+    config: Any
+    objective: Objective = field(default_factory=Objective)
+    reading: Reading
+    decoding: Decoding
+    batch: int
+    whole_batches: bool = False
+
+
+RELEASED: Mapping[str, Settings] = {
+    "xml": Settings(
+        config=XmlConfig(),
+        reading=Reading(endpoints=True),
+        decoding=Decoding(alpha=20.0, end_offset_s=CLIP_S),
+        batch=128,
+    ),
+    "reloclnet": Settings(
+        config=ReloclnetConfig(),
+        reading=Reading(endpoints=False),
+        decoding=Decoding(alpha=30.0),
+        batch=512,
+    ),
+    "conquer": Settings(
+        config=ConquerConfig(),
+        reading=Reading(endpoints=False, sample=False, normalise_words=False, boundary=Boundary.LAST),
+        decoding=Decoding(alpha=0.0, shortest=0, longest=24, videos=10, end_offset_s=CLIP_S),
+        batch=196,
+        whole_batches=True,
+    ),
+}
+
+
+def config_from(baseline: str, values: Mapping[str, Any]) -> Any:
+    """Return the sizes among JSON ``values`` that ``dataclasses.asdict`` wrote; other names are left aside."""
+    config = RELEASED[baseline].config
+    return config.changed({one.name: values[one.name] for one in fields(config) if one.name in values})

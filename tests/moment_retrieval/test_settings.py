@@ -1,0 +1,59 @@
+"""A released number stands in ``moment_retrieval/settings.py`` and nowhere else."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+
+from moment_retrieval.baselines import BASELINES
+from moment_retrieval.settings import EPOCHS, LEARNING_RATE, PATIENCE, RELEASED, WARM_UP
+from moment_retrieval.training.plan import Plan
+
+ROOT = Path(__file__).resolve().parents[2]
+PARTS = ("config", "objective", "reading", "decoding")
+NAMES = {name for one in RELEASED.values() for part in PARTS for name in asdict(getattr(one, part))}
+NAMES |= {"batch", "lr", "warm_up", "warmup", "patience"}
+PLACES = ("moment_retrieval", "models_runner/experiments")
+
+
+def defaults(source: str) -> Iterator[tuple[str, object]]:
+    """Names of fields and parameters whose default is a number, with it."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            pairs = [(node.target.id, node.value)]
+        elif isinstance(node, ast.arguments):
+            positional = [*node.posonlyargs, *node.args][-len(node.defaults) :] if node.defaults else []
+            pairs = [(one.arg, value) for one, value in zip(positional, node.defaults, strict=True)]
+            pairs += [(one.arg, value) for one, value in zip(node.kwonlyargs, node.kw_defaults, strict=True)]
+        else:
+            continue
+        for name, value in pairs:
+            if isinstance(value, ast.Constant) and isinstance(value.value, int | float):
+                yield name, value.value
+
+
+def test_defaults_of_fields_and_parameters_are_seen() -> None:
+    source = "class A:\n    hidden: int = 3\n    name: str = 'x'\ndef f(a, lr=0.1, *, heads=2): ..."
+    assert set(defaults(source)) == {("hidden", 3), ("lr", 0.1), ("heads", 2)}
+
+
+def test_no_other_module_states_a_released_number() -> None:
+    for path in (path for place in PLACES for path in (ROOT / place).rglob("*.py")):
+        stated = {
+            name for name, value in defaults(path.read_text()) if name in NAMES and value and type(value) is not bool
+        }
+        assert not stated or path.name == "settings.py", f"{path}: take {stated} from moment_retrieval/settings.py"
+
+
+def test_plans_and_models_start_from_what_was_released() -> None:
+    paths = dict.fromkeys(("train", "val", "corpus", "video", "query"), "x")
+    plan = Plan(baseline="xml", **paths)
+    assert (plan.lr, plan.warmup, plan.patience, plan.top_n in EPOCHS) == (LEARNING_RATE, WARM_UP, PATIENCE, True)
+    assert {name: one.released for name, one in BASELINES.items()} == RELEASED
+
+
+def test_pages_read_them_without_torch() -> None:
+    source = "import sys, moment_retrieval.training.plan; sys.exit('torch' in sys.modules)"
+    subprocess.run([sys.executable, "-c", source], cwd=ROOT, check=True)
