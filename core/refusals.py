@@ -2,6 +2,7 @@
 
 import logging
 import re
+from functools import lru_cache
 from urllib.parse import quote, unquote, urlsplit
 
 from django.conf import settings
@@ -52,13 +53,18 @@ def without_emails(text: str) -> str:
     return EMAILS.sub("[e-mail]", text) if "@" in text else text
 
 
-def held_secrets() -> list[str]:
+def held_secrets() -> tuple[str, ...]:
     """Keys and passwords that the settings hold, as they are and as an address spells them; the longest first."""
-    held = [str(getattr(settings, name, "")) for name in HELD]
-    held.append(str(settings.DATABASES["default"].get("PASSWORD", "")))
-    held.append(str(settings.STORAGES["default"].get("OPTIONS", {}).get("secret_key", "")))
-    held.append(unquote(urlsplit(str(settings.CELERY_BROKER_URL)).password or ""))
-    spelt = {
-        word for secret in held if len(secret) >= SHORTEST for word in (secret, quote(secret), quote(secret, safe=""))
-    }
-    return sorted(spelt, key=len, reverse=True)
+    return _spelt(
+        *(str(getattr(settings, name, "")) for name in HELD),
+        str(settings.DATABASES["default"].get("PASSWORD", "")),
+        str(settings.STORAGES["default"].get("OPTIONS", {}).get("secret_key", "")),
+        broker=str(settings.CELERY_BROKER_URL),
+    )
+
+
+@lru_cache(maxsize=8)  # asked for every line of a log
+def _spelt(*held: str, broker: str) -> tuple[str, ...]:
+    secrets = [secret for secret in (*held, unquote(urlsplit(broker).password or "")) if len(secret) >= SHORTEST]
+    spelt = {word for secret in secrets for word in (secret, quote(secret), quote(secret, safe=""))}
+    return tuple(sorted(spelt, key=len, reverse=True))

@@ -2,10 +2,13 @@
 
 import io
 import logging
+import os
 import re
 from collections.abc import Iterator
+from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from threading import Thread
+from types import SimpleNamespace
 
 import pytest
 from django.core import mail
@@ -13,6 +16,7 @@ from django.test import Client
 from django.urls import reverse
 from django_otp.oath import totp
 from django_otp.plugins.otp_totp.models import TOTPDevice
+from gunicorn.config import Config
 from pytest_django import Settings
 
 from accounts.models import User
@@ -21,6 +25,7 @@ from accounts.services.tokens import token_create
 from accounts.services.totp import totp_begin, totp_confirm, totp_secret
 from annotation.captions.rewriting.chat import Chat, Endpoint
 from annotation.captions.rewriting.provider import Item, ProviderAway
+from core.observability.logs import AccessLog
 from core.refusals import WithoutSecrets, without_secrets
 from judging.people.services import invitation_create
 from tests.conftest import Messages
@@ -140,3 +145,23 @@ def test_of_stores_that_repeat_what_opens_them(settings: Settings) -> None:
 def test_a_broker_without_a_password_hides_no_word(settings: Settings) -> None:
     settings.CELERY_BROKER_URL = "redis+socket:///srv/valkey.sock"
     assert without_secrets("redis+socket:///srv/valkey.sock is away") == "redis+socket:///srv/valkey.sock is away"
+
+
+def test_a_secret_that_the_settings_change_to_is_left_out_too(settings: Settings) -> None:
+    settings.METRICS_TOKEN = "first-of-two-tokens"
+    assert without_secrets("first-of-two-tokens second-of-two-tokens") == "[secret] second-of-two-tokens"
+    settings.METRICS_TOKEN = "second-of-two-tokens"
+    assert without_secrets("first-of-two-tokens second-of-two-tokens") == "first-of-two-tokens [secret]"
+
+
+def test_the_access_log_looks_through_what_it_writes_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+    monkeypatch.setattr("core.observability.logs.without_secrets", lambda text: [seen.append(text), text][1])
+    config = Config()
+    config.set("accesslog", os.devnull)
+    answer = SimpleNamespace(status="200 OK", headers=[("X-Answer", "unlogged")], sent=2)
+    request = SimpleNamespace(headers=[("X-Asked", "unlogged")])
+    environ = {"REQUEST_METHOD": "GET", "RAW_URI": "/a/", "SERVER_PROTOCOL": "HTTP/1.1", "HTTP_REFERER": "http://b/"}
+    AccessLog(config).access(answer, request, environ | {"HTTP_COOKIE": "unlogged"}, timedelta(seconds=1))
+    assert {"GET /a/ HTTP/1.1", "http://b/"} <= set(seen)
+    assert "unlogged" not in seen
