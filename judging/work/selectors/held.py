@@ -41,7 +41,7 @@ CROSS JOIN LATERAL (SELECT id, levels FROM judging_guideline
 WHERE held.id = """
 
 CARDS = """
-SELECT pair.id, pair.uuid, pair.state, moment.preview_uuid, moment.preview_clip <> '',
+SELECT pair.id, pair.uuid, pair.state, pair.preview_uuid, pair.has_clip,
     pair.id = ANY (held.gold_ids), coalesce(judgment.id, gold.id), coalesce(judgment.grade, gold.grade),
     coalesce(judgment.revision, gold.revision), coalesce(judgment.comment, gold.comment),
     coalesce(judgment.created_at, gold.created_at),
@@ -51,9 +51,10 @@ SELECT pair.id, pair.uuid, pair.state, moment.preview_uuid, moment.preview_clip 
             (SELECT max(changed_at) FROM judging_judgmentchange WHERE judgment_id = judgment.id) END)
 FROM judging_assignment held
 CROSS JOIN LATERAL unnest(held.pair_ids) WITH ORDINALITY AS shown (pair_id, position)
-JOIN judging_pair pair ON pair.id = shown.pair_id
-JOIN annotation_candidate candidate ON candidate.id = pair.candidate_id
-JOIN annotation_moment moment ON moment.id = candidate.moment_id
+CROSS JOIN LATERAL (SELECT pair.id, pair.uuid, pair.state, moment.preview_uuid, moment.preview_clip <> '' AS has_clip
+    FROM judging_pair pair JOIN annotation_candidate candidate ON candidate.id = pair.candidate_id
+    JOIN annotation_moment moment ON moment.id = candidate.moment_id
+    WHERE pair.id = shown.pair_id LIMIT 1) pair  -- LIMIT: one look into an index for each, never all pairs of the site
 LEFT JOIN judging_judgment judgment ON judgment.pair_id = pair.id AND judgment.annotator_id = held.annotator_id
     AND judgment.occurrence = 0
 LEFT JOIN LATERAL (SELECT given.* FROM judging_goldgrade given WHERE pair.id = ANY (held.gold_ids)
