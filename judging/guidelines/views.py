@@ -22,7 +22,7 @@ from judging.models import Guideline, GuidelineDraft
 from judging.projects.policies import guideline_in_force
 from judging.projects.selectors import clips_matching, moments_of
 from judging.qualification.rules.way import may_confirm
-from judging.qualification.services.way import way_facts
+from judging.qualification.selectors.sittings import way_facts
 from judging.work.forms import grade_field
 from judging.work.rules import GRADES
 
