@@ -121,7 +121,7 @@ def login_code(request: HttpRequest) -> HttpResponse:
             login(request, user, backend=BACKEND)
             device_remember(request, device)
             return redirect(then)
-    return render(request, "account/login_code.html", {"form": form}, status=422 if form.errors else 200)
+    return render(request, "accounts/login_code.html", {"form": form}, status=422 if form.errors else 200)
 
 
 def _waiting(request: HttpRequest) -> User | None:
@@ -232,7 +232,7 @@ def _show(request: HttpRequest, *, status: int = 200, **more: Any) -> HttpRespon
     context |= {"is_required": totp.totp_is_required(user)}
     if begun:
         context |= {"secret": totp.totp_secret(begun), "picture": picture_of(begun.config_url)}
-    answer = render(request, "account/second_step.html", context | more, status=status)
+    answer = render(request, "accounts/second_step.html", context | more, status=status)
     answer["Cache-Control"] = "no-store"
     return answer
 

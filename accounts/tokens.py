@@ -124,7 +124,7 @@ def tokens(request: HttpRequest) -> HttpResponse:
     context = {"tokens": person.access_tokens.all(), "made": made, "error": error}
     context |= {"scopes": AccessToken.Scope.choices, "usual": _usual_scopes(person), "ends": ENDS}
     context |= {"asked": asked, "name": "" if made else request.POST.get("name", "")}
-    return render(request, "tokens.html", context, status=422 if asked.errors else 409 if error else 200)
+    return render(request, "accounts/tokens.html", context, status=422 if asked.errors else 409 if error else 200)
 
 
 def _asked(form: QueryDict) -> dict[str, Any]:

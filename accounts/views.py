@@ -110,7 +110,7 @@ class LogInForm(AuthenticationForm):
 class LogIn(LoginView):
     """Django's, with the projects that take whoever comes, and a second step for who has set one up."""
 
-    template_name = "account/login.html"
+    template_name = "accounts/login.html"
     authentication_form = LogInForm
     redirect_authenticated_user = True
 
@@ -144,7 +144,7 @@ def account(request: HttpRequest) -> HttpResponse:
             return redirect("account")
     context = {"form": form, "memberships": person.memberships.select_related("project").order_by("project__name")}
     context |= {"sessions": sessions_of(person), "device": totp_device(person)}
-    return render(request, "account/account.html", context, status=422 if form.errors else 200)
+    return render(request, "accounts/account.html", context, status=422 if form.errors else 200)
 
 
 def _may_change(request: HttpRequest, form: IdentityForm) -> bool:
@@ -163,7 +163,7 @@ class PasswordChange(PasswordChangeView):
 
     form_class = OwnPasswordForm
 
-    template_name = "account/password_change.html"
+    template_name = "accounts/password_change.html"
     success_url = reverse_lazy("account")
 
     def form_valid(self, form: Any) -> HttpResponse:
@@ -189,13 +189,13 @@ def password_forgotten(request: HttpRequest) -> HttpResponse:
         messages.success(request, SENT)
         return redirect("login")
     context = {"form": form, "sends_mail": bool(settings.EMAIL_HOST)}
-    return render(request, "account/password_forgotten.html", context, status=422 if form.errors else 200)
+    return render(request, "accounts/password_forgotten.html", context, status=422 if form.errors else 200)
 
 
 class PasswordChoose(PasswordResetConfirmView):
     """Where the link leads; Django moves its secret out of the address at once."""
 
-    template_name = "account/password_choose.html"
+    template_name = "accounts/password_choose.html"
     success_url = reverse_lazy("login")
 
     def form_valid(self, form: Any) -> HttpResponse:

@@ -66,8 +66,8 @@ def captions(request: MemberRequest, project: Project) -> HttpResponse:
         **_counters(project, check),
     }
     if not request.htmx:
-        return render(request, "annotation/captions.html", context)
-    answer = render(request, "annotation/captions.html#progress", context)
+        return render(request, "annotation/captions/captions.html", context)
+    answer = render(request, "annotation/captions/captions.html#progress", context)
     if not project.jobs.filter(kind=KIND, state__in=Job.AT_WORK).exists():
         answer["HX-Refresh"] = "true"  # what is to be decided is there now
     return answer
@@ -155,7 +155,7 @@ def _answer(
     }
     if request.method == "POST" or not (shown.redo and shown.redo.is_at_work):
         context |= {"renewed": True, **_counters(project, _check_shown(request))}
-    return render(request, "annotation/_caption.html", context, status=status)
+    return render(request, "annotation/captions/_caption.html", context, status=status)
 
 
 def _is_fresh(caption: Caption) -> bool:

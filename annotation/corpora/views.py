@@ -53,7 +53,7 @@ def corpus(request: MemberRequest, project: Project) -> HttpResponse:
         "counts": counts,
         "step": next_step(project),
     }
-    return render(request, "annotation/corpus.html", context)
+    return render(request, "annotation/corpora/corpus.html", context)
 
 
 IMPORTS_SHOWN = 20
@@ -67,7 +67,7 @@ def corpora(request: HttpRequest) -> HttpResponse:
         "corpora": corpora_of(user),
         "imports": user.corpus_imports.order_by("-id")[:IMPORTS_SHOWN],
     }
-    return render(request, "annotation/corpora.html", context)
+    return render(request, "annotation/corpora/corpora.html", context)
 
 
 @csrf_exempt  # its token stands in the body, which is read only after the file's way is laid; see below
@@ -80,7 +80,7 @@ def import_new(request: HttpRequest) -> HttpResponse:
 
 @csrf_protect
 def _import_form(request: HttpRequest) -> HttpResponse:
-    page = "annotation/import_new.html"
+    page = "annotation/corpora/import_new.html"
     context = {"formats": FORMATS.values(), "most_mb": settings.IMPORT_MAX_MB}
     if request.method != "POST":
         asked = {"corpus_name": request.GET.get("to", ""), "format": request.GET.get("form", "")}
@@ -107,7 +107,7 @@ def import_page(request: HttpRequest, import_uuid: UUID) -> HttpResponse:
         "corpus": corpora_within_reach(cast(User, request.user)).filter(name=row.corpus_name).first(),
         "projects": [(project, next_step(project)) for project in _projects(request, row)],
     }
-    return render(request, "annotation/import.html", context)
+    return render(request, "annotation/corpora/import.html", context)
 
 
 @staff_page

@@ -116,7 +116,7 @@ def _page(
         "uses": selectors.uses_of_queries(project),
         **_queries(request, project),
     }
-    return render(request, "annotation/splits.html", context, status=status)
+    return render(request, "annotation/queries/splits.html", context, status=status)
 
 
 def _draft(project: Project, form: DrawForm) -> dict[str, int] | None:

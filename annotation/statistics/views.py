@@ -26,7 +26,7 @@ def statistics(request: MemberRequest, project: Project) -> HttpResponse:
     context: dict[str, object] = {"kept": kept, "has_texts": has_texts}
     if kept and kept.computed_at:
         context |= {"is_old": statistics_are_old(kept), **_shown(request, kept)}
-    return render(request, "annotation/statistics.html", context)
+    return render(request, "annotation/statistics/statistics.html", context)
 
 
 def _shown(request: MemberRequest, kept: TextStatistics) -> dict[str, object]:

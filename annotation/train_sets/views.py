@@ -59,7 +59,7 @@ def start(request: MemberRequest, project: Project) -> HttpResponse:
 def _page(request: MemberRequest, project: Project, form: StartForm, status: int = 200) -> HttpResponse:
     rows = Paginator(project.train_sets.order_by("-pk"), PER_PAGE).get_page(request.GET.get("page"))
     if request.htmx and request.method == "GET":  # a set asks how far it is
-        return render(request, "annotation/train_sets.html#sets", {"page": rows})
+        return render(request, "annotation/train_sets/train_sets.html#sets", {"page": rows})
     context = {
         "page": rows,
         "form": form,
@@ -67,7 +67,7 @@ def _page(request: MemberRequest, project: Project, form: StartForm, status: int
         "moments": captions_to_train_on(project.dataset.corpus_id).values("moment").distinct().count(),
         "most": MOST_DEPTH,
     }
-    return render(request, "annotation/train_sets.html", context, status=status)
+    return render(request, "annotation/train_sets/train_sets.html", context, status=status)
 
 
 @login_required
@@ -75,7 +75,7 @@ def discard(request: HttpRequest, set_uuid: UUID) -> HttpResponse:
     """Ask, then remove a training set and its files."""
     row = train_set_granted(request, set_uuid)
     if request.method != "POST":
-        return render(request, "annotation/train_set_discard.html", {"row": row})
+        return render(request, "annotation/train_sets/discard.html", {"row": row})
     services.train_set_discard(train_set=row, actor=cast(User, request.user))
     messages.success(request, f"The training set N = {row.depth} is gone.")
     return redirect(PAGE, row.project.uuid)

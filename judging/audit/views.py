@@ -166,7 +166,7 @@ def audit(request: MemberRequest, project: Project) -> HttpResponse:
         "people": _people(project, names),
         "system": SYSTEM,
     }
-    return render(request, "judging/audit.html", context)
+    return render(request, "judging/audit/audit.html", context)
 
 
 def _line(event: AuditEvent, project: Project, names: dict[int, str], role: str) -> Line:
@@ -212,7 +212,7 @@ def versions(request: MemberRequest, project: Project) -> HttpResponse:
         numbers = annotator_numbers(project)
         context["judged"] = [(judgment, numbers.get(judgment.annotator_id)) for judgment in page]
         context["keep"] = f"&guideline={shown.guideline or ''}&policy={shown.policy or ''}"
-    return render(request, "judging/audit_versions.html", context)
+    return render(request, "judging/audit/versions.html", context)
 
 
 def _asked_versions(request: MemberRequest, under: list[Versions]) -> Versions:

@@ -77,7 +77,7 @@ class GradeChoiceForm(SubmitForm):
     grade = grade_field()
 
 
-EDIT, EXAMPLES = "settings/guideline_edit.html", "settings/guideline_examples.html"
+EDIT, EXAMPLES = "judging/guidelines/edit.html", "judging/guidelines/examples.html"
 
 
 @project_page(EVERYONE)
@@ -90,7 +90,7 @@ def guideline(request: MemberRequest, project: Project) -> HttpResponse:
         context["examples"] = []  # their pictures are shown no more
     if request.membership.role == Membership.Role.ANNOTATOR:
         context |= _to_confirm(request, project)
-    return render(request, "judging/guideline.html", context)
+    return render(request, "judging/guidelines/guideline.html", context)
 
 
 def _to_confirm(request: MemberRequest, project: Project) -> dict[str, Any]:
@@ -132,7 +132,7 @@ def versions(request: MemberRequest, project: Project) -> HttpResponse:
     found = project.guidelines.select_related("created_by").order_by("-version")
     leads = request.membership.role in LEAD
     context = {"versions": found, "may_decide": leads, "sees_who": leads}
-    return render(request, "settings/guideline_versions.html", context)
+    return render(request, "judging/guidelines/versions.html", context)
 
 
 @login_required
@@ -149,7 +149,7 @@ def version(request: HttpRequest, guideline_uuid: UUID) -> HttpResponse:
         "lines": guideline_changes(before, shown) if before else [],
         "in_force": guideline_in_force(shown.project_id),
     }
-    return render(request, "settings/guideline_version.html", context)
+    return render(request, "judging/guidelines/version.html", context)
 
 
 @project_page(LEAD)
@@ -215,7 +215,7 @@ def review(request: MemberRequest, project: Project) -> HttpResponse:
         "to_confirm": annotators_to_confirm(project),
         "examples": draft.examples.select_related("moment"),
     }
-    return render(request, "settings/guideline_review.html", context)
+    return render(request, "judging/guidelines/review.html", context)
 
 
 @project_page(LEAD)

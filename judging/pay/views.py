@@ -90,7 +90,7 @@ def pay(request: MemberRequest, project: Project) -> HttpResponse:
         "rows": [(people[user], accounts[user]) for user in people if user in accounts],
         "idle": [member for user, member in people.items() if user not in accounts],
     }
-    return render(request, "pay/pay.html", context, status=period.status)
+    return render(request, "judging/pay/pay.html", context, status=period.status)
 
 
 @project_page(LEAD)
@@ -203,7 +203,7 @@ def _person_page(
         "correction_form": CorrectionForm(initial={**known, "day": period.today}),
         **forms,
     }
-    return render(request, "pay/person.html", context, status=status or (422 if forms else period.status))
+    return render(request, "judging/pay/person.html", context, status=status or (422 if forms else period.status))
 
 
 def _annotators(project: Project) -> list[Membership]:
@@ -251,7 +251,7 @@ def hours(request: MemberRequest, project: Project) -> HttpResponse:
             project=project, annotator_id=me, first_day=period.first_day, last_day=period.last_day
         ),
     }
-    return render(request, "pay/hours.html", context, status=period.status)
+    return render(request, "judging/pay/hours.html", context, status=period.status)
 
 
 @project_page(ANNOTATOR)
@@ -296,7 +296,7 @@ def forecast(request: MemberRequest, project: Project) -> HttpResponse:
         "forecast": Forecast(form.assumptions()) if valid else None,
         "came_from": came_from if came_from in STARTS else "",
     }
-    return render(request, "pay/forecast.html", context, status=200 if valid else 422)
+    return render(request, "judging/pay/forecast.html", context, status=200 if valid else 422)
 
 
 TIME = ["judging_s", "training_s", "correction_s", "total_s", "hours"]

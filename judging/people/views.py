@@ -86,7 +86,7 @@ def _join(request: HttpRequest, project: Project, role: str, accept: Accept, kno
             messages.success(request, f"Welcome. You are {joined.label} of {joined.project.name}.")
             return _arrive(request, joined)
     context = {"joining": project, "role": Membership.Role(role).label.lower(), "held": held, "form": form}
-    return render(request, "people/join.html", context, status=422 if form.errors else 200)
+    return render(request, "judging/people/join.html", context, status=422 if form.errors else 200)
 
 
 def _accepted(form: JoinForm, person: User | None, accept: Accept) -> Membership | None:
@@ -126,7 +126,7 @@ def leave_project(request: MemberRequest, project: Project) -> HttpResponse:
         services.annotator_leave(membership=request.membership, actor=request.user, reason=reason)
         messages.success(request, f"You have left {project.name}. Your grades and hours are kept.")
         return redirect("home")
-    return render(request, "people/leave.html")
+    return render(request, "judging/people/leave.html")
 
 
 MISTYPED = "Type {number}, the number of this annotator. Nothing was erased."
@@ -162,7 +162,7 @@ def _people(
         "link": request.build_absolute_uri(link) if link else "",
         "error": error,
     }
-    return render(request, "people/people.html", context, status=status)
+    return render(request, "judging/people/people.html", context, status=status)
 
 
 @project_page(LEAD)
@@ -252,7 +252,7 @@ def _person(
         "link": request.build_absolute_uri(link) if link else "",
         "error": error,
     }
-    return render(request, "people/person.html", context, status=status)
+    return render(request, "judging/people/person.html", context, status=status)
 
 
 def _not_ours(request: MemberRequest, known: Person) -> str:
@@ -300,7 +300,7 @@ def erase(request: MemberRequest, project: Project, number: int) -> HttpResponse
         return redirect("judging:person", project.uuid, number)
     context: dict[str, Any] = {"person": known, "not_ours": _not_ours(request, known), "typed": typed}
     context["error"] = MISTYPED.format(number=number) if request.method == "POST" else ""
-    return render(request, "people/erase.html", context, status=422 if context["error"] else 200)
+    return render(request, "judging/people/erase.html", context, status=422 if context["error"] else 200)
 
 
 @login_required

@@ -62,7 +62,7 @@ def overview(request: MemberRequest, project: Project) -> HttpResponse:
         return HttpResponse(status=204)
     context = {"found": found, "chart": DayChart(found.days, found.finish.per_day), "policy": policy}
     part = "#state" if request.htmx else ""
-    return render(request, f"judging/overview.html{part}", context)
+    return render(request, f"judging/projects/overview.html{part}", context)
 
 
 @project_page(STAFF)
@@ -93,7 +93,7 @@ def queries(request: MemberRequest, project: Project) -> HttpResponse:
         "is_seen": corpus_is_seen(project.dataset.corpus_id),
         "form": SimilarityForm(chosen=project.dataset.similarity),
     }
-    return render(request, "judging/queries.html", context)
+    return render(request, "judging/projects/queries.html", context)
 
 
 @project_page(STAFF)
@@ -148,10 +148,10 @@ def batch(request: HttpRequest, batch_uuid: UUID) -> HttpResponse:
         "others": held.query.batches.exclude(pk=held.pk).order_by("number"),
         "may_decide": membership.role in LEAD,
     }
-    return render(request, "judging/batch.html", context)
+    return render(request, "judging/projects/batch.html", context)
 
 
-PAGE = "judging/project_new.html"
+PAGE = "judging/projects/project_new.html"
 
 
 class ProjectForm(forms.Form):
@@ -209,7 +209,7 @@ def project_new(request: HttpRequest, corpus_uuid: UUID) -> HttpResponse:
     return redirect("annotation:corpus", project.uuid)
 
 
-POLICY_PAGE = "settings/policy.html"
+POLICY_PAGE = "judging/projects/policy.html"
 
 
 @project_page(STAFF)
@@ -271,7 +271,7 @@ def query_sets(request: MemberRequest, project: Project) -> HttpResponse:
         "form": QuerySetForm(),
         "may_decide": request.membership.role in LEAD,
     }
-    return render(request, "judging/query_sets.html", context)
+    return render(request, "judging/projects/query_sets.html", context)
 
 
 @project_page(LEAD)
@@ -367,13 +367,13 @@ def caption_edits(request: MemberRequest, project: Project) -> HttpResponse:
         "unfrozen": queries_unfrozen(project).count(),
         "job": job_running(project),
     }
-    return render(request, "judging/caption_edits.html", context)
+    return render(request, "judging/projects/caption_edits.html", context)
 
 
 @project_page(STAFF)
 def edits_said(request: MemberRequest, project: Project) -> HttpResponse:
     """A line for the page of queries, which need not wait until everything is compared."""
-    return render(request, "judging/_edits_said.html", {"edits": edit_counts(project)})
+    return render(request, "judging/projects/_edits_said.html", {"edits": edit_counts(project)})
 
 
 @project_page(STAFF)

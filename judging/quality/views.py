@@ -38,7 +38,7 @@ def agreement(request: MemberRequest, project: Project) -> HttpResponse:
         "waiting": newest_judgment(project.pk) > (report.last_judgment if report else 0),
     }
     part = "#agreement" if request.htmx else ""
-    return render(request, f"judging/agreement.html{part}", context)
+    return render(request, f"judging/quality/agreement.html{part}", context)
 
 
 @project_page(STAFF)
@@ -89,7 +89,7 @@ def agreement_of(request: MemberRequest, project: Project, number: int) -> HttpR
         "policy": policy_in_force(project.pk),
         "may_decide": request.membership.role in LEAD,
     }
-    return render(request, "judging/agreement_of.html", context)
+    return render(request, "judging/quality/agreement_of.html", context)
 
 
 @project_page(STAFF)
@@ -107,7 +107,7 @@ def alerts(request: MemberRequest, project: Project) -> HttpResponse:
         "policy": policy_in_force(project.pk),
         "may_decide": request.membership.role in LEAD,
     }
-    return render(request, "judging/alerts.html", context)
+    return render(request, "judging/quality/alerts.html", context)
 
 
 @login_required

@@ -41,7 +41,7 @@ PER_PAGE = 20
 CHANGES_PER_PAGE = 50
 LARGEST_DATASHEET = 1 << 20
 PAGE = "judging:releases"
-WORDS_PAGE = "judging/release_words.html"
+WORDS_PAGE = "judging/releases/words.html"
 LONGEST = 10_000
 LABELS = {
     "title": ("Title", "Without one, the project's name."),
@@ -83,14 +83,14 @@ def releases(request: MemberRequest, project: Project) -> HttpResponse:
     """All releases, newest first, and the button for another."""
     page = Paginator(project.releases.all(), PER_PAGE).get_page(request.GET.get("page"))
     if request.htmx:  # a release asks how far it is
-        return render(request, "judging/releases.html#list", {"page": page})
+        return render(request, "judging/releases/releases.html#list", {"page": page})
     context = {
         "page": page,
         "unfinished": unfinished_queries(project.pk).count(),
         "key": uuid4(),
         "pilot": project.queries.filter(query_set__is_pilot=True).count(),
     }
-    return render(request, "judging/releases.html", context)
+    return render(request, "judging/releases/releases.html", context)
 
 
 @project_page(LEAD)
@@ -140,7 +140,7 @@ def release(request: HttpRequest, release_uuid: UUID) -> HttpResponse:
         "before": others(held).filter(version__lt=held.version).first(),
         "datasheet": _datasheet(held),
     }
-    return render(request, "judging/release.html", context)
+    return render(request, "judging/releases/release.html", context)
 
 
 @login_required
@@ -165,7 +165,7 @@ def release_changes(request: HttpRequest, release_uuid: UUID) -> HttpResponse:
         asked = urlencode({"before": before.uuid, "kind": kind})
         kinds = [(name, words, found.counts.get(name, 0)) for name, words in compare.KINDS.items()]
         context |= {"found": found, "keep": f"&{asked}", "kinds": kinds, **_changes_page(request, found, kind)}
-    return render(request, "judging/release_changes.html", context)
+    return render(request, "judging/releases/changes.html", context)
 
 
 def _changes_page(request: HttpRequest, found: ReleaseComparison, kind: str) -> dict[str, Any]:

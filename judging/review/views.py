@@ -30,7 +30,7 @@ from judging.work.services import batches
 CASES = 4  # on a page, and as many more as soon as it is there; every decision brings the next one
 LAST_SHOWN = 3  # of the lead's own decisions
 STATES = [Pair.State.SETTLED, Pair.State.DROPPED, Pair.State.WITHDRAWN, Pair.State.ESCALATED, Pair.State.OPEN]
-CASE, ANSWER = "judging/_case.html", "judging/_review_answer.html"
+CASE, ANSWER = "judging/review/_case.html", "judging/review/_answer.html"
 
 
 class BehindForm(forms.Form):
@@ -123,7 +123,7 @@ def review_queue(request: MemberRequest, project: Project) -> HttpResponse:
         "policy": policy,
         "decided": last_reviews(project, request.user, LAST_SHOWN)[::-1],
     }
-    return render(request, "judging/review_queue.html", context)
+    return render(request, "judging/review/queue.html", context)
 
 
 def _more(request: MemberRequest, project: Project) -> HttpResponse:
@@ -132,7 +132,7 @@ def _more(request: MemberRequest, project: Project) -> HttpResponse:
     last = form.cleaned_data["after"] if form.is_valid() else None
     cases = cases_of(project, _behind(project, last, CASES))
     context = {**shared(request), "more": cases, "last": cases[-1].batch if cases else None}
-    return render(request, "judging/_review_more.html", context)
+    return render(request, "judging/review/_more.html", context)
 
 
 def _behind(project: Project, last: UUID | None, count: int) -> list[Batch]:
@@ -231,7 +231,7 @@ def reviews_preview(request: MemberRequest, project: Project) -> HttpResponse:
     """What accepting suggestions together would do."""
     form = AcceptForm(request.GET)
     return render(
-        request, "judging/review_accept.html", _preview(project, form), status=200 if form.is_valid() else 422
+        request, "judging/review/accept.html", _preview(project, form), status=200 if form.is_valid() else 422
     )
 
 

@@ -41,7 +41,7 @@ def _studies(request: HttpRequest, project: Project, form: CoverageForm, *, stat
         "studies": [(study, queries_studied(study).count()) for study in held],
         "finished": queries_to_study(project).count(),
     }
-    return render(request, "judging/coverage/studies.html", context, status=status)
+    return render(request, "judging/studies/studies.html", context, status=status)
 
 
 @project_page(STAFF)
@@ -74,7 +74,7 @@ def study(request: HttpRequest, study_uuid: UUID) -> HttpResponse:
         context |= {"sheet": study_sheet(held), "progress": pooled_progress(held)}
         context["coverage"] = found = coverage_found(held)
         context["beyond"] = [(one, one.per_query(len(found.by_query)), found.within[one.rank]) for one in found.beyond]
-    return render(request, "judging/coverage/study.html", context)
+    return render(request, "judging/studies/study.html", context)
 
 
 @login_required

@@ -41,7 +41,7 @@ def experiments(request: MemberRequest, project: Project) -> HttpResponse:
     rows = [row_of(one) for one in page]
     at_work = any(training.is_awaited for row in rows for training in row.experiment.trainings.all())
     context = {"page": page, "rows": rows, "at_work": at_work, **_lacking(project), **_rights(request.membership)}
-    return render(request, "models_runner/experiments.html", context)
+    return render(request, "models_runner/experiments/experiments.html", context)
 
 
 def _rights(membership: Membership) -> dict[str, object]:
@@ -85,7 +85,7 @@ def _initial(project: Project) -> dict[str, object]:
 def _form_page(request: MemberRequest, project: Project, form: ExperimentForm, status: int) -> HttpResponse:
     changed = any(field.errors or (form.is_bound and field.value()) for field in form.changes)
     context = {"form": form, "key": uuid4(), "changed": changed, **_lacking(project)}
-    return render(request, "models_runner/experiment_new.html", context, status=status)
+    return render(request, "models_runner/experiments/new.html", context, status=status)
 
 
 @login_required
@@ -108,7 +108,7 @@ def experiment(request: HttpRequest, experiment_uuid: UUID) -> HttpResponse:
         },
         "at_work": any(training.is_awaited for training in trainings),
     }
-    return render(request, "models_runner/experiment.html", context)
+    return render(request, "models_runner/experiments/experiment.html", context)
 
 
 def _shown(trainings: list[Training], seed: str) -> Training:
@@ -159,7 +159,7 @@ def _ask(request: HttpRequest, held: Experiment, error: NotPossible | None = Non
         "resumable": [training for training in trainings if training.is_stopped],
         "bytes": files.experiment_bytes(held.uuid),
     }
-    return render(request, "models_runner/experiment_delete.html", context, status=409 if error else 200)
+    return render(request, "models_runner/experiments/delete.html", context, status=409 if error else 200)
 
 
 @login_required

@@ -74,7 +74,7 @@ def _page(request: MemberRequest, project: Project, *, status: int = 200, **boun
         "without_file": project.dataset.corpus.videos.filter(file="").count(),
         "queries": project.queries.filter(is_placeholder=False).count(),
     }
-    return render(request, "models_runner/features.html", context, status=status)
+    return render(request, "models_runner/features/features.html", context, status=status)
 
 
 @login_required
@@ -126,7 +126,7 @@ def feature_set_delete(request: HttpRequest, set_uuid: UUID) -> HttpResponse:
 
 def _ask(request: HttpRequest, held: FeatureSet, error: NotPossible | None = None) -> HttpResponse:
     context = {"row": held, "uses": uses_of(held), "error": error}
-    return render(request, "models_runner/feature_set_delete.html", context, status=409 if error else 200)
+    return render(request, "models_runner/features/delete.html", context, status=409 if error else 200)
 
 
 def _granted(request: HttpRequest, set_uuid: UUID) -> FeatureSet:

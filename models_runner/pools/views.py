@@ -44,7 +44,7 @@ def _pools(request: MemberRequest, project: Project, form: PoolForm, *, status: 
         "poolings": held.annotate(added=Count("candidates")),
         "begun": project.batches.exists(),
     }
-    return render(request, "models_runner/pools.html", context, status=status)
+    return render(request, "models_runner/pools/pools.html", context, status=status)
 
 
 @project_page(STAFF)
@@ -69,7 +69,7 @@ def pool(request: HttpRequest, pooling_uuid: UUID) -> HttpResponse:
         report = pool_report(pooling)
         context |= {"report": report, "judgments": 2 * report.union.to_judge, **_of_state(pooling, report)}
         context["page"] = Paginator(report.queries, PER_PAGE).get_page(request.GET.get("page"))
-    return render(request, "models_runner/pool.html", context)
+    return render(request, "models_runner/pools/pool.html", context)
 
 
 def _of_state(pooling: Pooling, report: PoolReport) -> dict[str, object]:

@@ -19,7 +19,7 @@ from models_runner.search.forms import SearchForm
 from models_runner.search.selectors import Shown, searchable, shown_hits
 from models_runner.search.services import SearchLate, SearchRefused, search_ask
 
-PAGE = "models_runner/search.html"
+PAGE = "models_runner/search/search.html"
 RECENT, LAST = "searches", 6  # in the session; how many of a project
 TRIES = 24  # of a page that waits for a training to be loaded
 

@@ -44,7 +44,7 @@ def benchmark_tables(request: MemberRequest, project: Project) -> HttpResponse:
     """Tables 5, 6 and 7 of the papers; the similarity upper bound."""
     asked = tables_asked(project, request.GET)
     if asked is None:
-        return render(request, "models_runner/tables.html", {"asked": None})
+        return render(request, "models_runner/tables/tables.html", {"asked": None})
     found = tables(asked)
     context = {
         **{"asked": asked, "tables": found, "mus": published.MUS, "ks": published.KS, "facts": published},
@@ -57,7 +57,7 @@ def benchmark_tables(request: MemberRequest, project: Project) -> HttpResponse:
         "seeds": [(line, _seed_rows(found, line)) for line in found.chosen.lines],
         "columns": [(split, mu) for split in published.SPLITS for mu in published.MUS],
     }
-    return render(request, "models_runner/tables.html", context)
+    return render(request, "models_runner/tables/tables.html", context)
 
 
 def _rows(found: Tables) -> list[Row]:

@@ -190,7 +190,7 @@ def _exams(
         "power": None if running or request.membership.role not in LEAD else _power(project, form, policy),
         "may_decide": request.membership.role in LEAD,
     }
-    response = render(request, f"exams/exams.html{part}", context, status=status)
+    response = render(request, f"judging/qualification/exams.html{part}", context, status=status)
     return refusal_log(request, response, note) if status >= 400 else response
 
 
@@ -265,7 +265,7 @@ def _exam(
         "paper_share": PAPER_SHARE,
         "paper_kappa": PAPER_KAPPA,
     }
-    return render(request, f"exams/exam.html{part}", context, status=status)
+    return render(request, f"judging/qualification/exam.html{part}", context, status=status)
 
 
 @login_required

@@ -20,7 +20,7 @@ from judging.qualification.forms import MOST_OPTIONS, GateQuestionForm, gate_ans
 from judging.qualification.services import gate as services
 from judging.qualification.services.way import way_advance
 
-PAGE, FORM = "settings/gate.html", "settings/gate_question.html"
+PAGE, FORM = "judging/qualification/gate.html", "judging/qualification/gate_question.html"
 
 
 @project_page(ANNOTATOR)
@@ -99,7 +99,7 @@ def questions(request: MemberRequest, project: Project) -> HttpResponse:
         "missing": max(policy.gate_questions - len(asked), 0),
         "may_decide": request.membership.role in LEAD,
     }
-    return render(request, "settings/gate_questions.html", context)
+    return render(request, "judging/qualification/gate_questions.html", context)
 
 
 @project_page(STAFF)
@@ -108,7 +108,9 @@ def preview(request: MemberRequest, project: Project) -> HttpResponse:
     rows = GateQuestion.objects.filter(project=project, is_retired=False).select_related("moment")
     asked = [{"description": row.description, "options": row.options, "moment": str(row.moment.uuid)} for row in rows]
     return render(
-        request, "settings/gate_preview.html", {"questions": shown(asked), "policy": policy_in_force(project.pk)}
+        request,
+        "judging/qualification/gate_preview.html",
+        {"questions": shown(asked), "policy": policy_in_force(project.pk)},
     )
 
 

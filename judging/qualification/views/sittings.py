@@ -30,7 +30,7 @@ from judging.work.forms import GivenForm
 from judging.work.views.judge import form_refusal, grade_buttons, is_htmx, pair_part
 
 TITLES = {"tutorial": "Tutorial", "exam": "Exam", "warm-up": "Warm-up"}
-PAIR, LOOK = "exams/pair.html", "exams/last_look.html"
+PAIR, LOOK = "judging/qualification/pair.html", "judging/qualification/last_look.html"
 NOT_YOURS = "This sitting is not yours."
 
 
@@ -150,7 +150,7 @@ def _result(request: HttpRequest, sat: Sat, *, status: int = 200) -> HttpRespons
         "told": [(card, told_of(sat, card)) for card in sat.cards],
     }
     part = "#result" if is_htmx(request) else ""
-    return render(request, f"exams/result.html{part}", context, status=status)
+    return render(request, f"judging/qualification/result.html{part}", context, status=status)
 
 
 def _own(request: HttpRequest, sitting_uuid: UUID) -> Sat:

@@ -22,7 +22,7 @@ from judging.qualification.services import training as services
 from judging.review.selectors import job_failed
 from judging.work.rules import GRADES
 
-PAGE = "settings/training.html"
+PAGE = "judging/qualification/training.html"
 PER_PAGE = 2
 SHOWS = {"open": "to grade", "graded": "graded", "": "all"}
 

@@ -38,7 +38,7 @@ from judging.work.selectors.held import Card, Held, held_by_pair, held_open
 from judging.work.services import assignments, judgments
 
 PER_PAGE = 10
-PAGE, LAST_LOOK = "judging/judge.html", "judging/last_look.html"
+PAGE, LAST_LOOK = "judging/work/judge.html", "judging/work/last_look.html"
 FLAG_REASONS = Flag.Reason.choices
 FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 NO_WARM_UP = "Too few pairs of known truth are left that you have not seen: today goes without a warm-up."
@@ -314,7 +314,7 @@ def grade_buttons(levels: tuple[str, ...], pressed: int | None) -> SafeString:
     """The five buttons, the same on every screen of a guideline: a level reads "Good: the action agrees"."""
     parts = [line.partition(":") for line in levels]
     named = [(grade, name.strip(), meaning.strip()) for grade, (name, _, meaning) in enumerate(parts)]
-    return loader.render_to_string("judging/_grades.html", {"levels": named, "pressed": pressed})
+    return loader.render_to_string("judging/work/_grades.html", {"levels": named, "pressed": pressed})
 
 
 @lru_cache(maxsize=1)
@@ -350,7 +350,7 @@ def desk(request: MemberRequest, project: Project) -> HttpResponse:
         "way": way_of(project=project, annotator=request.user),
     }
     part = "#start" if request.htmx else ""
-    return render(request, f"judging/desk.html{part}", context)
+    return render(request, f"judging/work/desk.html{part}", context)
 
 
 @project_page(ANNOTATOR)
@@ -360,7 +360,7 @@ def own_grades(request: MemberRequest, project: Project) -> HttpResponse:
     page = Paginator(ended.select_related("batch__query").order_by("-id"), PER_PAGE).get_page(request.GET.get("page"))
     given = [(assignment, *given_in(assignment)) for assignment in page]
     context = {"page": page, "given": given, "is_out": request.membership.standing in OUT}
-    return render(request, "judging/own_grades.html", context)
+    return render(request, "judging/work/own_grades.html", context)
 
 
 @login_required

@@ -62,7 +62,7 @@ def _page(
         "noted": of,
         "may_decide": _role(request) in LEAD,
     }
-    return render(request, "judging/pairs_out.html", context, status=status)
+    return render(request, "judging/work/pairs_out.html", context, status=status)
 
 
 def _role(request: HttpRequest) -> str:

@@ -38,7 +38,7 @@ def compare(request: MemberRequest, project: Project) -> HttpResponse:
         if found.test is None:
             score_tests_order(base=found.scores[0].pk, others=[found.scores[1].pk])
         context |= {"found": found, **_drawn(found, one, other)}
-    return render(request, "models_runner/compare.html", context)
+    return render(request, "models_runner/leaderboard/compare.html", context)
 
 
 def _drawn(found: Comparison, one: Scoring, other: Scoring) -> dict[str, str]:
@@ -76,4 +76,4 @@ def case_page(request: MemberRequest, project: Project) -> HttpResponse:
         "chosen": [scoring.run_id for scoring in scorings],
         "staff": sees_all(request.membership),
     }
-    return render(request, "models_runner/case.html", context)
+    return render(request, "models_runner/leaderboard/case.html", context)

@@ -38,7 +38,7 @@ def economy(request: MemberRequest, project: Project) -> HttpResponse:
             "measures": done.result["measures"] if done else [],
             **_shown(request, done),
         }
-    return render(request, "models_runner/economy.html", context)
+    return render(request, "models_runner/leaderboard/economy.html", context)
 
 
 def _newest(asked: Asked, state: str | None = None) -> EconomyStudy | None:

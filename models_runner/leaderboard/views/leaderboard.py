@@ -28,7 +28,7 @@ def runs(request: MemberRequest, project: Project) -> HttpResponse:
     context: dict[str, object] = {"staff": sees_all(request.membership), "settings": leaderboard_of(project)}
     if asked is not None:
         context |= _board(request, project, asked)
-    return render(request, "models_runner/leaderboard.html", context)
+    return render(request, "models_runner/leaderboard/leaderboard.html", context)
 
 
 def _board(request: MemberRequest, project: Project, asked: Asked) -> dict[str, object]:

@@ -24,7 +24,7 @@ def files(request: MemberRequest, project: Project) -> HttpResponse:
     """The files of every release that tell no hidden label."""
     settings = leaderboard_of(project)
     listed = [(release, leaderboard_files.listed(release, settings)) for release in ready_releases(project)]
-    return render(request, "models_runner/files.html", {"releases": listed, "settings": settings})
+    return render(request, "models_runner/leaderboard/files.html", {"releases": listed, "settings": settings})
 
 
 @login_required
@@ -63,4 +63,4 @@ def settings(request: MemberRequest, project: Project) -> HttpResponse:
     people = project.memberships.filter(role="participant").count()
     fields = [field for field in form if not field.name.startswith("hides")]
     context = {"form": form, "fields": fields, "participants": people}
-    return render(request, "models_runner/settings.html", context, status=422 if form.errors else 200)
+    return render(request, "models_runner/leaderboard/settings.html", context, status=422 if form.errors else 200)

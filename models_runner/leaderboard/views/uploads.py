@@ -78,7 +78,7 @@ def _form_page(request: MemberRequest, project: Project, form: RunForm, status: 
         ],
         "now": now,
     }
-    return render(request, "models_runner/run_new.html", context, status=status)
+    return render(request, "models_runner/leaderboard/run_new.html", context, status=status)
 
 
 @login_required
@@ -90,7 +90,7 @@ def run_page(request: HttpRequest, run_uuid: UUID) -> HttpResponse:
     shown = [(scoring, view.shown(scoring, scoring.scores.all()), view.refusal(scoring)) for scoring in scorings]
     context = {"run": run, "scorings": shown, "is_blind": view.is_blind, "staff": sees_all(membership)}
     context["may_withdraw"] = run.owner_id and (membership.role == "lead" or run.owner_id == membership.user_id)
-    return render(request, "models_runner/run.html", context)
+    return render(request, "models_runner/leaderboard/run.html", context)
 
 
 @login_required
