@@ -1,6 +1,7 @@
-"""Which texts PostgreSQL can hold, and which names people may give."""
+"""Texts from outside: whether PostgreSQL can hold them, the names people may give, and the UUIDs they name."""
 
 import unicodedata
+from uuid import UUID
 
 from core.exceptions import NotPossible
 
@@ -35,3 +36,11 @@ def checked_name(name: str) -> str:
     if any(unicodedata.bidirectional(character) in BIDIRECTIONAL for character in name):
         raise NotPossible("A name holds no characters that change the direction of the text beside it.")
     return name
+
+
+def uuid_or_none(text: str) -> UUID | None:
+    """Return the UUID that the text names; None where it names none."""
+    try:
+        return UUID(text)
+    except ValueError:
+        return None

@@ -3,7 +3,7 @@
 from celery import shared_task
 
 from core import clock
-from judging.demo import progress
+from judging.demo import services as demo
 from judging.imports import services as imports
 from judging.people import person_data
 from judging.people import services as people
@@ -45,7 +45,7 @@ def batches_sweep() -> None:
 @shared_task
 def demo_advance() -> None:
     """Take the demo its next step: open batches, let simulated annotators grade, make the first release."""
-    progress.demo_advance()
+    demo.demo_advance()
 
 
 @shared_task

@@ -2,25 +2,76 @@
 
 import json
 from collections.abc import Iterator
+from datetime import datetime, time, timedelta
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
-from uuid import UUID
 
+from django import forms
 from django.core.paginator import Paginator
 from django.core.serializers.json import DjangoJSONEncoder
 from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils import timezone
 
 from accounts.access import STAFF, MemberRequest, project_page
 from accounts.models import Membership, Project
 from core.models import AuditEvent
 from core.spreadsheets import csv_stream
-from judging.audit.forms import SYSTEM, AuditForm
+from core.texts import uuid_or_none
 from judging.audit.rules import KINDS, in_words, kind_words, told
-from judging.audit.selectors import Versions, audit_all, audit_page, judged_under, judgments_under
+from judging.audit.selectors import AuditSieve, Versions, audit_all, audit_page, judged_under, judgments_under
 from judging.people.selectors import actor_names
 from judging.review.selectors import annotator_numbers
+
+SYSTEM = "system"
+
+
+class AuditForm(forms.Form):
+    """A value that makes no sense asks for nothing."""
+
+    who = forms.CharField(required=False, max_length=36)
+    kind = forms.CharField(required=False, max_length=60)
+    object = forms.UUIDField(required=False)
+    since = forms.DateField(required=False)
+    until = forms.DateField(required=False)
+    q = forms.CharField(required=False, max_length=200)
+
+    def clean_who(self) -> str:
+        who = str(self.cleaned_data["who"])
+        return who if who == SYSTEM or uuid_or_none(who) else ""
+
+    @property
+    def days_are_turned(self) -> bool:
+        """No day is on or after the one and on or before the other."""
+        since, until = (self.cleaned_data.get(name) for name in ("since", "until"))
+        return bool(since and until and since > until)
+
+    def sieve(self) -> AuditSieve:
+        self.is_valid()
+        given: dict[str, Any] = self.cleaned_data
+        who, until = given.get("who", ""), given.get("until")
+        return AuditSieve(
+            actor=uuid_or_none(who),
+            by_system=who == SYSTEM,
+            actions=_actions(given.get("kind", "")),
+            subject=given.get("object"),
+            since=_begin(given.get("since")),
+            before=_begin(until + timedelta(days=1)) if until else None,
+            words=given.get("q", ""),
+        )
+
+
+def _actions(kind: str) -> tuple[str, ...]:
+    """Those of a kind by its label, or the one that is named."""
+    if kind in KINDS:
+        return tuple(KINDS[kind])
+    return (kind,) if any(kind in actions for actions in KINDS.values()) else ()
+
+
+def _begin(day: Any) -> datetime | None:
+    return timezone.make_aware(datetime.combine(day, time.min)) if day else None
+
 
 LEAD = Membership.Role.LEAD
 BY_SUBJECT = {  # the beginning of the action: the page that takes the object's UUID, what to call it
@@ -101,7 +152,7 @@ class Line(NamedTuple):
 def audit(request: MemberRequest, project: Project) -> HttpResponse:
     """Who decided what, the newest first; to admins leads are numbers."""
     form = AuditForm(request.GET)
-    after, before = (_uuid(request.GET.get(name, "")) for name in ("after", "before"))
+    after, before = (uuid_or_none(request.GET.get(name, "")) for name in ("after", "before"))
     page = audit_page(project, form.sieve(), size=PER_PAGE, after=after, before=before)
     names = actor_names(project, to=request.membership.role)
     asked = {name: value for name, value in request.GET.items() if value and name in form.fields}
@@ -132,13 +183,6 @@ def _people(project: Project, names: dict[int, str]) -> list[tuple[str, str]]:
     members = project.memberships.select_related("user").order_by("-role", "number", "pk")
     staff_first = sorted(members, key=lambda member: member.role == Membership.Role.ANNOTATOR)
     return [(str(member.user.uuid), names[member.user_id]) for member in staff_first]
-
-
-def _uuid(text: str) -> UUID | None:
-    try:
-        return UUID(text)
-    except ValueError:
-        return None
 
 
 @project_page(STAFF)

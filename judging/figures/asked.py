@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from uuid import UUID
 
 from django.http import QueryDict
 
 from accounts.models import Project
 from annotation.models import NamedQuerySet, Query
+from core.texts import uuid_or_none
 from judging.figures.selectors import Scope
 from judging.quality.rules.agreement import Weights
 from judging.quality.selectors import people_have_judged
@@ -32,7 +32,7 @@ class Asked:
 
     @cached_property
     def query_set(self) -> NamedQuerySet | None:
-        uuid = _uuid(self.given.get("set", ""))
+        uuid = uuid_or_none(self.given.get("set", ""))
         return next((one for one in self.query_sets if one.uuid == uuid), None)
 
     @cached_property
@@ -109,10 +109,3 @@ class Asked:
             "with pools" if self.pooled else "",
         ]
         return ", ".join([str(self.project), *filter(None, parts)])
-
-
-def _uuid(text: str) -> UUID | None:
-    try:
-        return UUID(text)
-    except ValueError:
-        return None

@@ -4,6 +4,7 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
+from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
@@ -13,17 +14,70 @@ from accounts.access import ANNOTATOR, EVERYONE, LEAD, MemberRequest, grant, pos
 from accounts.models import Membership, Project
 from accounts.rules import OUT
 from core.exceptions import NotPossible
-from core.forms import refused_form
+from core.forms import SubmitForm, refused_form
 from judging.guidelines import services
-from judging.guidelines.forms import ExampleForm, GradeChoiceForm, GuidelineForm
 from judging.guidelines.selectors import annotators_to_confirm, changes_said, guideline_changes, guideline_confirmed
 from judging.guidelines.texts import markdown_html
 from judging.models import Guideline, GuidelineDraft
 from judging.projects.policies import guideline_in_force
 from judging.projects.selectors import clips_matching, moments_of
 from judging.qualification.rules.way import may_confirm
-from judging.qualification.services.way import way_facts
+from judging.qualification.selectors.sittings import way_facts
+from judging.work.forms import grade_field
 from judging.work.rules import GRADES
+
+
+class GuidelineForm(SubmitForm):
+    """The text of a version, the line of each grade, and what is new."""
+
+    body = forms.CharField(
+        label="Text, in Markdown",
+        max_length=50_000,
+        widget=forms.Textarea(attrs={"rows": 24, "spellcheck": "true"}),
+        error_messages={"required": "A guideline says something."},
+    )
+    changes = forms.CharField(
+        label="What is new, for those who have read the version before",
+        max_length=2000,
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 3}),
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for grade in GRADES:
+            self.fields[f"level_{grade}"] = forms.CharField(
+                label=f"Grade {grade}",
+                max_length=200,
+                error_messages={"required": f"Say in one line what grade {grade} means."},
+            )
+
+    @property
+    def level_fields(self) -> list[forms.BoundField]:
+        """Best first, as annotators read them."""
+        return [self[f"level_{grade}"] for grade in reversed(GRADES)]
+
+    def draft_values(self) -> dict[str, Any]:
+        given = self.cleaned_data
+        levels = [given[f"level_{grade}"] for grade in GRADES]
+        return {"body": given["body"].replace("\r\n", "\n"), "levels": levels, "changes": given["changes"]}
+
+    @staticmethod
+    def initial_of(body: str, levels: list[str], changes: str) -> dict[str, str]:
+        return {"body": body, "changes": changes} | {f"level_{grade}": line for grade, line in enumerate(levels)}
+
+
+class ExampleForm(SubmitForm):
+    grade = grade_field()
+    query_text = forms.CharField(max_length=1000, error_messages={"required": "Say for which query it is an example."})
+    moment = forms.UUIDField(error_messages={"required": "Choose a clip.", "invalid": "Choose one of the clips."})
+
+
+class GradeChoiceForm(SubmitForm):
+    grade = grade_field()
+
+
+EDIT, EXAMPLES = "judging/guidelines/edit.html", "judging/guidelines/examples.html"
 
 
 @project_page(EVERYONE)
@@ -73,18 +127,12 @@ def guideline_context(project: Project) -> dict[str, Any]:
     }
 
 
-EDIT = "judging/guidelines/edit.html"
-EXAMPLES = "judging/guidelines/examples.html"
-
-
 @project_page(EVERYONE)
 def versions(request: MemberRequest, project: Project) -> HttpResponse:
     found = project.guidelines.select_related("created_by").order_by("-version")
-    return render(
-        request,
-        "judging/guidelines/versions.html",
-        {"versions": found, "may_decide": request.membership.role in LEAD, "sees_who": _sees_who(request)},
-    )
+    leads = request.membership.role in LEAD
+    context = {"versions": found, "may_decide": leads, "sees_who": leads}
+    return render(request, "judging/guidelines/versions.html", context)
 
 
 @login_required
@@ -234,7 +282,3 @@ def example_remove(request: MemberRequest, project: Project) -> HttpResponse:
     services.draft_example_remove(project=project, actor=request.user, grade=form.cleaned_data["grade"])
     messages.success(request, f"The draft has no example of grade {form.cleaned_data['grade']} any more.")
     return redirect("judging:guideline-examples", project.uuid)
-
-
-def _sees_who(request: MemberRequest) -> bool:
-    return request.membership.role in LEAD

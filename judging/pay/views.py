@@ -21,7 +21,7 @@ from core.forms import SubmitForm
 from core.spreadsheets import csv_download
 from judging.pay import services
 from judging.pay.forms import FIRST_DAY, CorrectionForm, ForecastForm, PeriodForm, RateForm, shown
-from judging.pay.rules import TVR_RANKING, Assumptions, Forecast, Time, month_before, month_of
+from judging.pay.rules import TVR_RANKING, Forecast, Time, month_before, month_of
 from judging.pay.selectors import Account, Statement, corrections_of, forecast_measured, pay_statement
 from judging.projects.policies import policy_in_force
 from judging.review.selectors import annotator_numbers
@@ -237,7 +237,8 @@ def hours(request: MemberRequest, project: Project) -> HttpResponse:
     period = period_of(request, project, separable=False)
     me = request.user.pk
     last_day = max(period.last_day, period.today)
-    ever = _own(request, project, FIRST_DAY, last_day, zone=period.zone).account_of(me)
+    all_days = replace(period, first_day=FIRST_DAY, last_day=last_day)
+    ever = _statement(project, all_days, request.membership).account_of(me)
     context = {
         "period": period,
         "account": ever.part(period.first_day, period.last_day),
@@ -259,19 +260,8 @@ def hours_csv(request: MemberRequest, project: Project) -> HttpResponse:
     if period.error:
         messages.error(request, period.error)
         return redirect("judging:hours", project.uuid)
-    statement = _own(request, project, period.first_day, period.last_day, zone=period.zone)
+    statement = _statement(project, period, request.membership)
     return days_csv(statement, statement.account_of(request.user.pk), request.membership.number or 0)
-
-
-def _own(request: MemberRequest, project: Project, first_day: date, last_day: date, *, zone: str) -> Statement:
-    """With pilot batches, whatever the address says: annotators are not told which those are."""
-    return pay_statement(
-        project_id=project.pk,
-        zone=zone,
-        first_day=first_day,
-        last_day=last_day,
-        annotator_id=request.user.pk,
-    )
 
 
 STARTS = ("here", "paper")  # what a form can have been filled with
@@ -283,9 +273,9 @@ def forecast(request: MemberRequest, project: Project) -> HttpResponse:
     policy = policy_in_force(project.pk)
     here = forecast_measured(project, policy)
     money: dict[str, Any] = {"rate": policy.pay_rate, "currency": policy.pay_currency}
-    measured = {name: value for name, value in here.items() if value is not None}
+    measured: dict[str, Any] = {name: value for name, value in here.items() if value is not None}
     came_from = request.GET.get("from", "")
-    start = _start(came_from == "here", {**measured, **money})
+    start = replace(TVR_RANKING, **measured, **money) if came_from == "here" else TVR_RANKING
     if "queries" in request.GET:
         form = ForecastForm(request.GET, start=start if came_from in STARTS else None)
     else:
@@ -293,8 +283,12 @@ def forecast(request: MemberRequest, project: Project) -> HttpResponse:
         came_from = "here" if came_from == "here" else "paper"
     valid = form.is_valid()
     rows = [
-        (field, shown(name, getattr(TVR_RANKING, name)), shown(name, {**here, **money}.get(name)))
-        for name, field in ((field.name, field) for field in form)
+        (
+            field,
+            shown(field.name, getattr(TVR_RANKING, field.name)),
+            shown(field.name, {**here, **money}.get(field.name)),
+        )
+        for field in form
     ]
     context = {
         "form": form,
@@ -303,10 +297,6 @@ def forecast(request: MemberRequest, project: Project) -> HttpResponse:
         "came_from": came_from if came_from in STARTS else "",
     }
     return render(request, "judging/pay/forecast.html", context, status=200 if valid else 422)
-
-
-def _start(here: bool, measured: dict[str, Any]) -> Assumptions:
-    return replace(TVR_RANKING, **measured) if here else TVR_RANKING
 
 
 TIME = ["judging_s", "training_s", "correction_s", "total_s", "hours"]

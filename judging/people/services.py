@@ -136,14 +136,14 @@ def _open_or_refused(invitation: Invitation, now: datetime) -> None:
 
 
 @transaction.atomic
-def invitation_accept(*, secret: str, person: User | NewAccount, now: datetime | None = None) -> Membership:
+def invitation_accept(*, secret: str, person: User | NewAccount) -> Membership:
     """Take up the invitation, as an account that exists or as a new one. It works once.
 
     Raises:
         InvitationUnknown, InvitationGone: see ``invitation_find``.
         NotPossible: the person has a role in the project; or the new account's user name or address is taken.
     """
-    now = now or timezone.now()
+    now = timezone.now()
     held = invitation_find(secret=secret, now=now, lock=True)
     user = account_create(person) if isinstance(person, NewAccount) else person
     member = member_add(project=held.project, user=user, role=held.role, actor=user)

@@ -11,7 +11,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
 from accounts.access import LEAD, STAFF, MemberRequest, grant, post_only, project_page
-from accounts.models import Project
+from accounts.models import Membership, Project, User
 from core.spreadsheets import csv_download
 from judging.models import QualityAlert
 from judging.people.selectors import actor_names
@@ -113,8 +113,7 @@ def alerts(request: MemberRequest, project: Project) -> HttpResponse:
 @login_required
 @post_only("judging:alert")
 def alert_see(request: HttpRequest, alert_uuid: UUID) -> HttpResponse:
-    alert = get_object_or_404(QualityAlert.objects.select_related("project"), uuid=alert_uuid)
-    lead = grant(request, alert.project, LEAD).user
+    alert, lead = _granted(request, alert_uuid, LEAD)
     services.alert_see(alert=alert, lead=lead, note=request.POST.get("note", "").strip())
     messages.success(request, "Noted. It is raised again only if the figures stay so over many more judgments.")
     return redirect("judging:alerts", alert.project.uuid)
@@ -123,9 +122,13 @@ def alert_see(request: HttpRequest, alert_uuid: UUID) -> HttpResponse:
 @login_required
 def alert(request: HttpRequest, alert_uuid: UUID) -> HttpResponse:
     """The list that holds the alert."""
-    found = get_object_or_404(QualityAlert.objects.select_related("project"), uuid=alert_uuid)
-    grant(request, found.project, STAFF)
+    found, _ = _granted(request, alert_uuid, STAFF)
     return redirect("judging:alerts", found.project.uuid)
+
+
+def _granted(request: HttpRequest, alert_uuid: UUID, roles: frozenset[Membership.Role]) -> tuple[QualityAlert, User]:
+    found = get_object_or_404(QualityAlert.objects.select_related("project"), uuid=alert_uuid)
+    return found, grant(request, found.project, roles).user
 
 
 def _annotators(report: Any) -> list[tuple[int, dict[str, Any]]]:

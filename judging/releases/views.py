@@ -8,7 +8,7 @@ from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
-from django.http import FileResponse, Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import FileResponse, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -19,6 +19,7 @@ from accounts.access import LEAD, STAFF, MemberRequest, post_only, project_page
 from accounts.models import Project
 from core.forms import KeyForm
 from core.spreadsheets import csv_stream
+from core.texts import uuid_or_none
 from judging.exceptions import FormStale, NotPossibleNow
 from judging.guidelines.texts import markdown_html
 from judging.models import WORDS, Release, ReleaseComparison, ReleaseWords
@@ -36,6 +37,11 @@ from judging.releases.selectors import (
 )
 from judging.releases.services import release_comparison_of, release_words_set
 
+PER_PAGE = 20
+CHANGES_PER_PAGE = 50
+LARGEST_DATASHEET = 1 << 20
+PAGE = "judging:releases"
+WORDS_PAGE = "judging/releases/words.html"
 LONGEST = 10_000
 LABELS = {
     "title": ("Title", "Without one, the project's name."),
@@ -70,13 +76,6 @@ class WordsForm(forms.ModelForm):  # type: ignore[type-arg]
             if isinstance(field.widget, forms.Textarea):
                 field.widget.attrs |= {"rows": SHORT, "maxlength": LONGEST}
                 field.max_length = LONGEST  # type: ignore[attr-defined]
-
-
-PER_PAGE = 20
-CHANGES_PER_PAGE = 50
-LARGEST_DATASHEET = 1 << 20
-PAGE = "judging:releases"
-WORDS_PAGE = "judging/releases/words.html"
 
 
 @project_page(STAFF)
@@ -203,15 +202,8 @@ def _before(request: HttpRequest, held: Release) -> Release | None:
     """The one asked for; without a word the newest before this one, or else any other."""
     found = others(held)
     if asked := request.GET.get("before"):
-        return get_object_or_404(found, uuid=_uuid(asked))
+        return get_object_or_404(found, uuid=uuid_or_none(asked))
     return found.filter(version__lt=held.version).first() or found.first()
-
-
-def _uuid(text: str) -> UUID:
-    try:
-        return UUID(text)
-    except ValueError as error:
-        raise Http404 from error
 
 
 def _datasheet(release: Release) -> SafeString | None:

@@ -2,6 +2,7 @@
 
 from django.urls import path
 
+from judging.work.selectors.flags import DROPPED, FLAGGED, WITHDRAWN
 from judging.work.views import judge, pairs
 
 urlpatterns = [
@@ -20,12 +21,12 @@ urlpatterns = [
     path("judge/<uuid:project_uuid>/heartbeat/", judge.heartbeat, name="heartbeat"),
     path("judge/<uuid:project_uuid>/leave/", judge.leave, name="leave"),
     path("own-grades/<uuid:project_uuid>/", judge.own_grades, name="own-grades"),
-    path("quality/<uuid:project_uuid>/", pairs.flagged, name="flags"),
-    path("quality/<uuid:project_uuid>/flagged.csv", pairs.flagged_csv, name="flags-csv"),
-    path("quality/<uuid:project_uuid>/dropped/", pairs.dropped, name="dropped"),
-    path("quality/<uuid:project_uuid>/dropped.csv", pairs.dropped_csv, name="dropped-csv"),
-    path("quality/<uuid:project_uuid>/withdrawn/", pairs.withdrawn, name="withdrawn"),
-    path("quality/<uuid:project_uuid>/withdrawn.csv", pairs.withdrawn_csv, name="withdrawn-csv"),
+    path("quality/<uuid:project_uuid>/", pairs.pairs_out, {"which": FLAGGED}, name="flags"),
+    path("quality/<uuid:project_uuid>/flagged.csv", pairs.pairs_out_csv, {"which": FLAGGED}, name="flags-csv"),
+    path("quality/<uuid:project_uuid>/dropped/", pairs.pairs_out, {"which": DROPPED}, name="dropped"),
+    path("quality/<uuid:project_uuid>/dropped.csv", pairs.pairs_out_csv, {"which": DROPPED}, name="dropped-csv"),
+    path("quality/<uuid:project_uuid>/withdrawn/", pairs.pairs_out, {"which": WITHDRAWN}, name="withdrawn"),
+    path("quality/<uuid:project_uuid>/withdrawn.csv", pairs.pairs_out_csv, {"which": WITHDRAWN}, name="withdrawn-csv"),
     path("pairs/<uuid:pair_uuid>/batch/", pairs.pair_batch, name="pair-batch"),
     path("pairs/<uuid:pair_uuid>/withdraw/", pairs.pair_withdraw, name="pair-withdraw"),
     path("pairs/<uuid:pair_uuid>/restore/", pairs.pair_restore, name="pair-restore"),

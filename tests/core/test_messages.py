@@ -170,7 +170,7 @@ def test_other_errors_are_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_every_name_that_is_sent_is_a_task() -> None:
-    from judging.demo.seeding import RENDER_TASK
+    from judging.demo.services import RENDER_TASK
     from judging.projects import services
     from judging.releases import services as releases_services
     from judging.work.services import batches

@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 from imageio_ffmpeg import get_ffmpeg_exe  # type: ignore[import-untyped]
 
-from judging.demo import progress
+from judging.demo import services
 from judging.models import Assignment
 from tests.factories import BatchFactory
 from tests.judging.views.acts import hold
@@ -45,5 +45,5 @@ def quick_rendering(long_clip: bytes, monkeypatch: pytest.MonkeyPatch) -> list[s
         asked.append(episode.name)  # type: ignore[attr-defined]
         path.write_bytes(long_clip)
 
-    monkeypatch.setattr(progress, "render_episode", render)
+    monkeypatch.setattr(services, "render_episode", render)
     return asked

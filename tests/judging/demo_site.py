@@ -2,7 +2,7 @@
 
 from accounts.models import Project
 from annotation.models import Candidate, Moment, Query, Video
-from judging.demo.seeding import demo_seed
+from judging.demo.services import demo_seed
 from judging.models import Assignment, Batch, BatchReview, Judgment, Pair, Release
 from models_runner.models import Run
 

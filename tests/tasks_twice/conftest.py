@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.conf import settings
 
-from judging.demo import progress
+from judging.demo import services
 from models_runner.features import making
 from tests.judging.world import HandMade
 from tests.models_runner.benchmarks import Drawn, places
@@ -39,7 +39,7 @@ def ground(
     monkeypatch.setattr(settings, "MOMENTJUDGE_VAR", tmp_path)
     monkeypatch.setattr(settings, "FEATURES_ROOT", tmp_path / "features")
     places(settings, tmp_path)
-    monkeypatch.setattr(progress, "render_episode", lambda episode, path: path.write_bytes(clip))
+    monkeypatch.setattr(services, "render_episode", lambda episode, path: path.write_bytes(clip))
     monkeypatch.setattr(making, "extractor_of", lambda *way, **more: Rows())
     return Ground(deepcopy(made_once), clip, tmp_path)
 

@@ -6,7 +6,7 @@ import pytest
 
 from annotation.models import Video
 from config.celery_app import app
-from judging.demo import progress
+from judging.demo import services
 from tests.conftest import Messages
 from tests.judging.demo_site import seeded
 from tests.tasks_twice.digest import differences, digest
@@ -20,7 +20,7 @@ def test_a_repeat_changes_nothing(messages: Messages, clip: bytes, monkeypatch: 
     def render(episode: object, path: Path) -> None:
         path.write_bytes(clip)
 
-    monkeypatch.setattr(progress, "render_episode", render)
+    monkeypatch.setattr(services, "render_episode", render)
     videos = list(Video.objects.filter(corpus=seeded().dataset.corpus_id).order_by("pk"))
     before = digest()
     app.tasks[RENDER].apply((GONE,), throw=True)

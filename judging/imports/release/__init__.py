@@ -14,9 +14,8 @@ from annotation.corpora.services.corpora import project_over
 from annotation.models import Corpus
 from core.audit import audit_record
 from core.exceptions import ImportRefused, NotPossible
-from judging.imports.release.corpus import corpus_store
 from judging.imports.release.pairs import grades_store, pairs_store
-from judging.imports.release.rules import name_told, rules_store
+from judging.imports.release.project import corpus_store, name_told, rules_store
 from judging.models import Batch, Judgment, Pair
 from judging.releases import layout, reading
 from judging.releases.metadata import IMPORT
@@ -31,7 +30,6 @@ def release_import(
     project_name: str | None = None,
     corpus_name: str | None = None,
     leads: Sequence[User] = (),
-    actor: User | None = None,
 ) -> tuple[Project, dict[str, int]]:
     """Make a project, with its corpus, of a release's archive or folder; nothing is kept unless all of it is.
 
@@ -52,10 +50,10 @@ def release_import(
                 project = _project_create(settings, project_name, corpus_name)
                 _store(project, folder, settings)
                 for lead in leads:
-                    member_add(project=project, user=lead, role=Membership.Role.LEAD, actor=actor)
+                    member_add(project=project, user=lead, role=Membership.Role.LEAD, actor=None)
                 said = {"content_sha256": manifest.get("content_sha256")}
                 audit_record(
-                    project=project, actor=actor, action=IMPORT, subject=project.uuid, draw=settings.get("draw"), **said
+                    project=project, actor=None, action=IMPORT, subject=project.uuid, draw=settings.get("draw"), **said
                 )
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise ImportRefused(f"{layout.SETTINGS} does not have the form of such a file: {error!r}.") from error

@@ -13,8 +13,7 @@ from django.utils import timezone
 
 from accounts.models import Membership, Project, User
 from annotation.models import Candidate, Moment, PoolAnswer, PoolEntry, Query, Video
-from judging.imports.release.corpus import Held
-from judging.imports.release.rules import Ruled
+from judging.imports.release.project import Held, Ruled
 from judging.models import SEATS, Batch, BatchReview, Judgment, Pair
 from judging.releases import layout
 from judging.releases.layout import JUDGMENTS, PAIRS

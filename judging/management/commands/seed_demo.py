@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandParser
 
 from accounts.models import Project
 from core.models import Job
-from judging.demo.seeding import demo_seed
+from judging.demo.services import demo_seed
 from judging.review.selectors import job_running
 
 POLL_S = 1.0

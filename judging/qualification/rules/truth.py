@@ -114,9 +114,9 @@ def distance(grades: Mapping[Pair, int], anchors: Mapping[Pair, int]) -> Distanc
     return Distance(len(both), far, sum(grade - anchor for grade, anchor in both) / len(both) if both else None)
 
 
-def as_many(misaligned: int, *, of: int, share: float = MISALIGNED) -> float:
-    """The chance that so many grades or more are misaligned where each is with the same chance."""
-    return sum(comb(of, k) * share**k * (1 - share) ** (of - k) for k in range(misaligned, of + 1))
+def as_many(misaligned: int, *, of: int) -> float:
+    """Return the chance that so many grades or more are misaligned, as seldom as each is for the paper's annotators."""
+    return sum(comb(of, k) * MISALIGNED**k * (1 - MISALIGNED) ** (of - k) for k in range(misaligned, of + 1))
 
 
 LEVELS = len(GRADES)

@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Sequence
-from datetime import datetime
 from random import Random, SystemRandom
 from typing import Any
 from uuid import UUID
@@ -111,9 +110,7 @@ def gate_attempt_start(*, project: Project, annotator: User) -> GateAttempt:
 
 
 @transaction.atomic
-def gate_attempt_answer(
-    *, attempt: UUID, annotator: User, answers: Sequence[int | None], now: datetime | None = None
-) -> GateAttempt:
+def gate_attempt_answer(*, attempt: UUID, annotator: User, answers: Sequence[int | None]) -> GateAttempt:
     """Score the answers, given as places of the options shown. What was answered before stays as it was.
 
     Raises:
@@ -132,7 +129,7 @@ def gate_attempt_answer(
             raise AnswersIncomplete(f"The answer to question {number} is none of those offered.")
     given.answers = list(answers)
     given.score = sum(question["correct"] == answer for question, answer in zip(given.asked, answers, strict=True))
-    given.answered_at = now or timezone.now()
+    given.answered_at = timezone.now()
     given.save()
     audit_record(
         project=given.project,

@@ -19,7 +19,8 @@ from judging.projects.policies import policy_in_force
 from judging.qualification.rules.truth import TooFew, draw_even, draw_levels
 from judging.qualification.rules.way import Step, next_step
 from judging.qualification.selectors.exams import EXAM_SPLITS, known_pairs_shown, known_pairs_unseen
-from judging.qualification.services.way import tutorial_pairs, way_advance, way_facts, work_lately
+from judging.qualification.selectors.sittings import tutorial_pairs, way_facts, work_lately
+from judging.qualification.services.way import way_advance
 from judging.work.rules import shuffled_within
 
 Purpose, State = Sitting.Purpose, Sitting.State

@@ -15,7 +15,7 @@ from accounts.access import LEAD, STAFF, MemberRequest, grant, post_only, projec
 from accounts.models import Membership, Project, User
 from core.exceptions import NotPossible
 from core.refusals import refusal_log
-from core.spreadsheets import csv_text
+from core.spreadsheets import csv_download
 from judging.exceptions import NotPossibleNow, TooFewPairs, Unfinished
 from judging.models import Exam, KnownPair, Policy, Sitting
 from judging.projects.policies import pass_rule_of, policy_in_force
@@ -139,12 +139,8 @@ def figures_of(rows: Iterable[ExamRow]) -> list[Figure]:
     ]
 
 
-def report_csv(rows: Iterable[ExamRow]) -> str:
-    """A line for each person, by annotator number; empty where a figure is undefined or not there yet."""
-    return csv_text(COLUMNS, ([line.get(name) for name in COLUMNS] for line in map(_line, rows)))
-
-
 def _line(row: ExamRow) -> dict[str, object]:
+    """One person by annotator number; what is undefined or not there yet is left out."""
     report = row.sitting.report
     sat = row.sitting
     line: dict[str, object] = {"annotator": row.number, "state": sat.state, "passed": sat.passed}
@@ -229,7 +225,7 @@ def exam_create(request: MemberRequest, project: Project) -> HttpResponse:
 @login_required
 def exam(request: HttpRequest, exam_uuid: UUID) -> HttpResponse:
     """How far people are; once it is closed, the report and every pair."""
-    held, membership = _exam_of_staff(request, exam_uuid)
+    held, membership = _granted(request, exam_uuid, STAFF)
     part = "#progress" if getattr(request, "htmx", False) else ""
     return _exam(request, held, membership, part=part)
 
@@ -276,7 +272,7 @@ def _exam(
 @post_only("judging:exam")
 def exam_close(request: HttpRequest, exam_uuid: UUID) -> HttpResponse:
     """Close it; while people are unfinished, ask first and name them."""
-    held, membership = _exam_of_lead(request, exam_uuid)
+    held, membership = _granted(request, exam_uuid, LEAD)
     form = CloseForm(request.POST)
     if not form.is_valid():
         messages.error(request, form.first_error())
@@ -303,24 +299,22 @@ def _numbers(said: list[str]) -> list[int]:
 @login_required
 def exam_csv(request: HttpRequest, exam_uuid: UUID) -> HttpResponse:
     """The report, a line for each person."""
-    held, _ = _exam_of_staff(request, exam_uuid)
-    response = HttpResponse(report_csv(exam_rows(held)), content_type="text/csv; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="momentjudge-exam-{held.number}.csv"'
-    return response
+    held, _ = _granted(request, exam_uuid, STAFF)
+    rows = ([line.get(name) for name in COLUMNS] for line in map(_line, exam_rows(held)))
+    return csv_download(f"momentjudge-exam-{held.number}.csv", COLUMNS, rows)
 
 
 @login_required
 def known_pair(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
     """The exam that holds the pair, or the list of exams."""
-    known = _known(pair_uuid)
-    grant(request, known.project, STAFF)
+    known, _ = _known(request, pair_uuid, STAFF)
     return redirect(_place(known))
 
 
 @login_required
 @post_only("judging:known-exam")
 def known_pair_explain(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
-    known, lead = _known_of_lead(request, pair_uuid)
+    known, lead = _known(request, pair_uuid)
     form = ExplanationForm(request.POST)
     if not form.is_valid():
         messages.error(request, form.first_error())
@@ -334,7 +328,7 @@ def known_pair_explain(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
 @post_only("judging:known-exam")
 def known_pair_anchor(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
     """A lead's own grade, given before anybody hands in; an empty one takes it back."""
-    known, lead = _known_of_lead(request, pair_uuid)
+    known, lead = _known(request, pair_uuid)
     form = AnchorForm(request.POST)
     if not form.is_valid():
         messages.error(request, form.first_error())
@@ -383,7 +377,7 @@ def _missed(request: HttpRequest, sitting_uuid: UUID, roles: frozenset[Membershi
 @login_required
 @post_only("judging:known-exam")
 def known_pair_retire(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
-    known, lead = _known_of_lead(request, pair_uuid)
+    known, lead = _known(request, pair_uuid)
     form = RetireForm(request.POST)
     if not form.is_valid():
         messages.error(request, form.first_error())
@@ -393,23 +387,14 @@ def known_pair_retire(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
     return redirect(_place(known))
 
 
-def _exam_of_staff(request: HttpRequest, exam_uuid: UUID) -> tuple[Exam, Membership]:
+def _granted(request: HttpRequest, exam_uuid: UUID, roles: frozenset[Membership.Role]) -> tuple[Exam, Membership]:
     held = get_object_or_404(Exam.objects.select_related("project"), uuid=exam_uuid)
-    return held, grant(request, held.project, STAFF)
+    return held, grant(request, held.project, roles)
 
 
-def _exam_of_lead(request: HttpRequest, exam_uuid: UUID) -> tuple[Exam, Membership]:
-    held = get_object_or_404(Exam.objects.select_related("project"), uuid=exam_uuid)
-    return held, grant(request, held.project, LEAD)
-
-
-def _known(pair_uuid: UUID) -> KnownPair:
-    return get_object_or_404(KnownPair.objects.select_related("project", "exam"), uuid=pair_uuid)
-
-
-def _known_of_lead(request: HttpRequest, pair_uuid: UUID) -> tuple[KnownPair, User]:
-    known = _known(pair_uuid)
-    return known, grant(request, known.project, LEAD).user
+def _known(request: HttpRequest, pair_uuid: UUID, roles: frozenset[Membership.Role] = LEAD) -> tuple[KnownPair, User]:
+    known = get_object_or_404(KnownPair.objects.select_related("project", "exam"), uuid=pair_uuid)
+    return known, grant(request, known.project, roles).user
 
 
 def _place(known: KnownPair) -> str:

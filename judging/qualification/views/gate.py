@@ -5,12 +5,13 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
 from accounts.access import ANNOTATOR, LEAD, STAFF, MemberRequest, grant, post_only, project_page
 from accounts.models import Membership, Project
 from core.forms import refused, refused_form
+from core.texts import uuid_or_none
 from judging.exceptions import AnswersIncomplete, GateClosed
 from judging.models import GateAttempt, GateQuestion
 from judging.projects.policies import policy_in_force
@@ -19,7 +20,7 @@ from judging.qualification.forms import MOST_OPTIONS, GateQuestionForm, gate_ans
 from judging.qualification.services import gate as services
 from judging.qualification.services.way import way_advance
 
-PAGE = "judging/qualification/gate.html"
+PAGE, FORM = "judging/qualification/gate.html", "judging/qualification/gate_question.html"
 
 
 @project_page(ANNOTATOR)
@@ -75,9 +76,8 @@ def attempt_start(request: MemberRequest, project: Project) -> HttpResponse:
 @post_only("judging:gate")
 def attempt_answer(request: MemberRequest, project: Project) -> HttpResponse:
     """Take all answers at once; sent again, they find the attempt answered and change nothing."""
-    held = get_object_or_404(
-        GateAttempt, project=project, annotator=request.user, uuid=_uuid(request.POST.get("attempt", ""))
-    )
+    uuid = uuid_or_none(request.POST.get("attempt", ""))
+    held = get_object_or_404(GateAttempt, project=project, annotator=request.user, uuid=uuid)
     answers = gate_answers(request.POST, len(held.asked))
     try:
         services.gate_attempt_answer(attempt=held.uuid, annotator=request.user, answers=answers)
@@ -85,16 +85,6 @@ def attempt_answer(request: MemberRequest, project: Project) -> HttpResponse:
         context = _context(request, project) | {"questions": shown(held.asked, answers)}
         return refused(request, PAGE, context, str(error), status=error.status)
     return redirect("judging:gate", project.uuid)
-
-
-def _uuid(text: str) -> UUID:
-    try:
-        return UUID(text)
-    except ValueError as error:
-        raise Http404 from error
-
-
-FORM = "judging/qualification/gate_question.html"
 
 
 @project_page(STAFF)
@@ -202,16 +192,9 @@ def _form_context(
         "question": held,
         "words": words,
         "chosen": str(chosen or ""),
-        "clips": clips_matching(project, words=words, first=_uuid_or_none(chosen)),
+        "clips": clips_matching(project, words=words, first=uuid_or_none(str(chosen))),
         "places": range(MOST_OPTIONS),
     }
-
-
-def _uuid_or_none(given: object) -> UUID | None:
-    try:
-        return UUID(str(given))
-    except ValueError:
-        return None
 
 
 def _held(request: HttpRequest, question_uuid: UUID) -> GateQuestion:

@@ -8,9 +8,7 @@ from uuid import UUID
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
-from django.middleware.csrf import get_token
 from django.shortcuts import redirect, render
-from django.template import loader
 from django.urls import reverse
 from django.utils.safestring import SafeString
 from django_htmx.http import HttpResponseClientRedirect, replace_url
@@ -29,9 +27,10 @@ from judging.qualification.services import sittings
 from judging.qualification.services.sitting_grades import SittingAnswer, sitting_grade, sitting_hand_in
 from judging.qualification.views.exams import share_words
 from judging.work.forms import GivenForm
-from judging.work.views.judge import grade_buttons
+from judging.work.views.judge import form_refusal, grade_buttons, is_htmx, pair_part
 
-FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
+TITLES = {"tutorial": "Tutorial", "exam": "Exam", "warm-up": "Warm-up"}
+PAIR, LOOK = "judging/qualification/pair.html", "judging/qualification/last_look.html"
 NOT_YOURS = "This sitting is not yours."
 
 
@@ -77,11 +76,9 @@ def pair_show(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
     """One pair: to change its grade, or to look at what was told of it."""
     sat = _own_pair(request, pair_uuid)
     index = sat.index_of(pair_uuid)
-    if sat.is_over and not sat.tells_at_once:
+    if (sat.is_over and not sat.tells_at_once) or not _may_be_shown(sat, index):
         return _on(request, sat)
-    if not _may_be_shown(sat, index):
-        return _on(request, sat)
-    return _part(request, sat, index) if _htmx(request) else _page(request, sat, index)
+    return _part(request, sat, index) if is_htmx(request) else _page(request, sat, index)
 
 
 def _may_be_shown(sat: Sat, index: int) -> bool:
@@ -98,7 +95,8 @@ def pair_grade(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
     """Take one grade and answer with what comes next."""
     form = GivenForm(request.POST)
     if not form.is_valid():
-        return _form_refused(request, pair_uuid, form)
+        note, status = form_refusal(request, form)
+        return _refused(request, pair_uuid, note, status=status)
     try:
         answer = sitting_grade(annotator=cast(User, request.user), pair_uuid=pair_uuid, **form.cleaned_data)
     except (FormStale, PairWithdrawn) as error:
@@ -113,30 +111,24 @@ def _answered(request: HttpRequest, pair_uuid: UUID, answer: SittingAnswer) -> H
     sat, index = answer.sat, answer.index
     if index is None and not sat.may_change:
         return _on(request, sat)
-    if _htmx(request):
+    if is_htmx(request):
         return _part(request, sat, index)
     if index is not None and sat.cards[index].uuid == pair_uuid:
         return redirect("judging:known-pair", pair_uuid)
     return redirect("judging:sitting", sat.uuid)
 
 
-def _form_refused(request: HttpRequest, pair_uuid: UUID, form: GivenForm) -> HttpResponse:
-    if request.content_type not in FORMS:
-        return _refused(request, pair_uuid, "Send a form; what came was none, and nothing was stored.", status=415)
-    return _refused(request, pair_uuid, form.first_error(), status=422)
-
-
 def _refused(request: HttpRequest, pair_uuid: UUID, note: str, *, status: int) -> HttpResponse:
     """The pair as it stands, with why nothing was stored."""
     sat = _own_pair(request, pair_uuid)
-    show = _part if _htmx(request) else _page
+    show = _part if is_htmx(request) else _page
     return refusal_log(request, show(request, sat, sat.index_of(pair_uuid), note=note, status=status), note)
 
 
 def _on(request: HttpRequest, sat: Sat, *, status: int = 302) -> HttpResponse:
     """To where the sitting goes on."""
     place = reverse("judging:sitting", args=[sat.uuid])
-    if _htmx(request):
+    if is_htmx(request):
         return HttpResponseClientRedirect(place)
     if status == 302:
         return redirect(place)
@@ -157,7 +149,7 @@ def _result(request: HttpRequest, sat: Sat, *, status: int = 200) -> HttpRespons
         "aligned": sum(not card.was_misaligned for card in sat.cards),
         "told": [(card, told_of(sat, card)) for card in sat.cards],
     }
-    part = "#result" if _htmx(request) else ""
+    part = "#result" if is_htmx(request) else ""
     return render(request, f"judging/qualification/result.html{part}", context, status=status)
 
 
@@ -180,27 +172,20 @@ def _granted(request: HttpRequest, sat: Sat | None) -> Sat:
 
 def _page(request: HttpRequest, sat: Sat, index: int | None, *, note: str = "", status: int = 200) -> HttpResponse:
     project = cast(MemberRequest, request).membership.project
-    more = {**guideline_context(project), "break_minutes": policy_in_force(project.pk).break_minutes}
-    return page(request, sat, index, note=note, status=status, **more)
+    break_minutes = policy_in_force(project.pk).break_minutes
+    context = {**context_of(sat, index, note), **guideline_context(project), "break_minutes": break_minutes}
+    return render(request, LOOK if index is None else PAIR, context, status=status)
 
 
 def _part(request: HttpRequest, sat: Sat, index: int | None, *, note: str = "", status: int = 200) -> HttpResponse:
     """The fragment; the browser's address follows what it shows, so that a reload stays there."""
-    response = part(request, sat, index, note=note, status=status)
+    template = LOOK if index is None else PAIR
+    response = pair_part(request, template, context_of(sat, index, note), status=status)
     if index is None:
         return replace_url(response, reverse("judging:sitting-look", args=[sat.uuid]))
     if index == sat.next_index():
         return replace_url(response, reverse("judging:sitting", args=[sat.uuid]))
     return replace_url(response, reverse("judging:known-pair", args=[sat.cards[index].uuid]))
-
-
-def _htmx(request: HttpRequest) -> bool:
-    return bool(cast(Any, request).htmx)
-
-
-PAIR = "judging/qualification/pair.html"
-LOOK = "judging/qualification/last_look.html"
-TITLES = {"tutorial": "Tutorial", "exam": "Exam", "warm-up": "Warm-up"}
 
 
 class Level(NamedTuple):
@@ -318,18 +303,3 @@ def context_of(sat: Sat, index: int | None, note: str = "") -> dict[str, Any]:
         "project_uuid": sat.project_uuid,
         "note": note,
     }
-
-
-def part(request: HttpRequest, sat: Sat, index: int | None, *, note: str = "", status: int = 200) -> HttpResponse:
-    """The fragment for htmx: a pair, or the last look when ``index`` is None."""
-    token = request.headers.get("X-CSRFToken") or get_token(request)
-    context = {**context_of(sat, index, note), "csrf_token": token, "scripted": True}
-    name = f"{LOOK if index is None else PAIR}#pair"
-    return HttpResponse(loader.get_template(name).render(context), status=status)
-
-
-def page(
-    request: HttpRequest, sat: Sat, index: int | None, *, note: str = "", status: int = 200, **more: Any
-) -> HttpResponse:
-    template = LOOK if index is None else PAIR
-    return render(request, template, {**context_of(sat, index, note), **more}, status=status)

@@ -19,6 +19,7 @@ from judging.models import KnownPair
 from judging.projects.selectors import training_pairs, training_queries, tutorial_levels, tutorial_shown
 from judging.qualification.forms import DrawForm, MoveForm, TrainingPairForm
 from judging.qualification.services import training as services
+from judging.review.selectors import job_failed
 from judging.work.rules import GRADES
 
 PAGE = "judging/qualification/training.html"
@@ -32,6 +33,7 @@ def training(request: MemberRequest, project: Project) -> HttpResponse:
 
 
 def _context(request: MemberRequest, project: Project) -> dict[str, Any]:
+    failed = job_failed(project, services.JOB)
     show = request.GET.get("show", "")
     page = Paginator(training_queries(project, show=show), PER_PAGE).get_page(request.GET.get("page"))
     return {
@@ -43,7 +45,7 @@ def _context(request: MemberRequest, project: Project) -> dict[str, Any]:
         "keep": f"&{urlencode({'show': show})}" if show else "",
         "form": DrawForm(),
         "job": project.jobs.filter(kind=services.JOB, state="running").first(),
-        "failed": _last_failed(project),
+        "failed": failed.error if failed else "",
         "grades": GRADES,
         "may_decide": request.membership.role in LEAD,
     }
@@ -54,11 +56,6 @@ def _tutorial(project: Project) -> dict[str, Any]:
     levels = tutorial_levels(pairs)
     missing = [str(grade) for grade, count in levels if not count]
     return {"tutorial": pairs, "levels": levels, "missing": missing, "most": max(count for _, count in levels) or 1}
-
-
-def _last_failed(project: Project) -> str:
-    last = project.jobs.filter(kind=services.JOB).order_by("-id").first()
-    return last.error if last and last.state == "failed" else ""
 
 
 @project_page(LEAD)

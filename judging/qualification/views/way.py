@@ -8,8 +8,9 @@ from judging.exceptions import TooFewPairs
 from judging.models import Exam, Sitting
 from judging.qualification.rules.way import Facts, Step, next_step, standing_due
 from judging.qualification.selectors.exams import sittings_of
+from judging.qualification.selectors.sittings import way_facts
 from judging.qualification.services.sittings import stored_pairs
-from judging.qualification.services.way import way_advance, way_facts
+from judging.qualification.services.way import way_advance
 
 NAMES = {
     Step.GATE: "Test",

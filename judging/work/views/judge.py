@@ -37,6 +37,9 @@ from judging.work.selectors.annotator import given_in, open_assignment, preview_
 from judging.work.selectors.held import Card, Held, held_by_pair, held_open
 from judging.work.services import assignments, judgments
 
+PER_PAGE = 10
+PAGE, LAST_LOOK = "judging/work/judge.html", "judging/work/last_look.html"
+FLAG_REASONS = Flag.Reason.choices
 FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 NO_WARM_UP = "Too few pairs of known truth are left that you have not seen: today goes without a warm-up."
 NOTHING = "Nothing is waiting for you right now. New batches appear here as they open."
@@ -64,15 +67,13 @@ def assignment_take(request: MemberRequest, project: Project) -> HttpResponse:
 def _to_the_guideline(request: MemberRequest, project: Project, why: GuidelineUnconfirmed) -> HttpResponse:
     """Where the version in force is read and confirmed; that leads back to the desk."""
     messages.info(request, str(why))
-    page = reverse("judging:guideline", args=[project.uuid])
-    return HttpResponseClientRedirect(page) if _htmx(request) else redirect(page)
+    return go_to(request, reverse("judging:guideline", args=[project.uuid]))
 
 
 def _to_the_warm_up(request: MemberRequest, project: Project) -> HttpResponse:
     """A session that begins with pairs of known truth."""
     started = sitting_start(project=project, annotator=request.user, purpose=Sitting.Purpose.WARM_UP)
-    page = reverse("judging:sitting", args=[started.uuid])
-    return HttpResponseClientRedirect(page) if _htmx(request) else redirect(page)
+    return go_to(request, reverse("judging:sitting", args=[started.uuid]))
 
 
 @project_page(ANNOTATOR)
@@ -95,11 +96,9 @@ def pair_show(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
         raise NotAssigned("This pair is not in your hands.")
     grant_by(request, held.project_uuid, ANNOTATOR)
     if not held.is_open:
-        own_grades = reverse("judging:own-grades", args=[held.project_uuid])
-        return HttpResponseClientRedirect(own_grades) if _htmx(request) else redirect(own_grades)
-    if _htmx(request):
-        return _part(request, held, held.index_of(pair_uuid))
-    return _page(request, held, held.index_of(pair_uuid))
+        return go_to(request, reverse("judging:own-grades", args=[held.project_uuid]))
+    show = _part if is_htmx(request) else _page
+    return show(request, held, held.index_of(pair_uuid))
 
 
 @login_required
@@ -127,23 +126,25 @@ def _answered(
 ) -> HttpResponse:
     """Submit, and show what comes next; what the pair is too far on for is said above it."""
     if not form.is_valid():
-        return _form_refused(request, pair_uuid, form)
+        note, status = form_refusal(request, form)
+        return _refused(request, pair_uuid, note, status=status)
     try:
         answer = submit(annotator=cast(User, request.user), pair_uuid=pair_uuid, **form.cleaned_data)
     except (FormStale, PairWithdrawn) as error:
         return _refused(request, pair_uuid, str(error), status=error.status)
     held, index = answer.held, answer.index
-    if _htmx(request):
+    if is_htmx(request):
         return _part(request, held, index)
     if index is not None and held.cards[index].uuid == pair_uuid:
         return redirect("judging:pair", pair_uuid)
     return redirect("judging:pair-next", held.project_uuid)
 
 
-def _form_refused(request: HttpRequest, pair_uuid: UUID, form: SubmitForm) -> HttpResponse:
+def form_refusal(request: HttpRequest, form: SubmitForm) -> tuple[str, int]:
+    """Return why the form is refused, and the status that says so."""
     if request.content_type not in FORMS:
-        return _refused(request, pair_uuid, "Send a form; what came was none, and nothing was stored.", status=415)
-    return _refused(request, pair_uuid, form.first_error(), status=422)
+        return "Send a form; what came was none, and nothing was stored.", 415
+    return form.first_error(), 422
 
 
 def _refused(request: HttpRequest, pair_uuid: UUID, note: str, *, status: int) -> HttpResponse:
@@ -153,7 +154,7 @@ def _refused(request: HttpRequest, pair_uuid: UUID, note: str, *, status: int) -
         raise NotAssigned("This pair is not in your hands.")
     grant_by(request, held.project_uuid, ANNOTATOR)
     assignments.running_or_refused(held, clock.now())
-    show = _part if _htmx(request) else _page
+    show = _part if is_htmx(request) else _page
     return refusal_log(request, show(request, held, held.index_of(pair_uuid), note=note, status=status), note)
 
 
@@ -178,15 +179,14 @@ def assignment_finish(request: MemberRequest, project: Project) -> HttpResponse:
         except WarmUpDue:
             return _to_the_warm_up(request, project)
         held = held_open(annotator_id=request.user.pk, project_id=project.pk) if taken else None
-        if held is not None and _htmx(request):
+        if held is not None and is_htmx(request):
             return _part(request, held, held.next_index())
         if held is not None:
             return redirect("judging:pair-next", project.uuid)
         messages.info(request, NOTHING)
     elif finished:
         messages.success(request, "Thank you: your grades for this batch are final now.")
-    desk = reverse("judging:desk", args=[project.uuid])
-    return HttpResponseClientRedirect(desk) if _htmx(request) else redirect(desk)
+    return go_to(request, reverse("judging:desk", args=[project.uuid]))
 
 
 @project_page(ANNOTATOR)
@@ -217,13 +217,14 @@ def leave(request: MemberRequest, project: Project) -> HttpResponse:
 def _page(request: HttpRequest, held: Held, index: int | None, *, note: str = "", status: int = 200) -> HttpResponse:
     project = cast(MemberRequest, request).membership.project
     work = work_done(project=project, annotator=cast(User, request.user), since=midnight())
-    more = {**guideline_context(project), "work": work}
-    return page(request, held, index, note=note, status=status, **more)
+    context = {**context_of(held, index, note), **guideline_context(project), "work": work}
+    return render(request, PAGE if index is not None else LAST_LOOK, context, status=status)
 
 
 def _part(request: HttpRequest, held: Held, index: int | None, *, note: str = "", status: int = 200) -> HttpResponse:
     """The fragment; the browser's address follows what it shows, so that a reload stays there."""
-    response = part(request, held, index, note=note, status=status)
+    template = PAGE if index is not None else LAST_LOOK
+    response = pair_part(request, template, context_of(held, index, note), status=status)
     place = "judging:pair-next" if index is not None else "judging:last-look"
     if index is not None and index != held.next_index():
         url = reverse("judging:pair", args=[held.cards[index].uuid])
@@ -246,13 +247,20 @@ def midnight() -> Any:
     return timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
 
 
-def _htmx(request: HttpRequest) -> bool:
+def is_htmx(request: HttpRequest) -> bool:
     return bool(cast(Any, request).htmx)
 
 
-PAGE = "judging/work/judge.html"
-LAST_LOOK = "judging/work/last_look.html"
-FLAG_REASONS = Flag.Reason.choices
+def go_to(request: HttpRequest, url: str) -> HttpResponse:
+    """Send the browser to another page; htmx would follow a plain redirect and put the page into this one."""
+    return HttpResponseClientRedirect(url) if is_htmx(request) else redirect(url)
+
+
+def pair_part(request: HttpRequest, template: str, context: dict[str, Any], *, status: int = 200) -> HttpResponse:
+    """The fragment for htmx. It needs no context processor: navigation and messages are on the page already."""
+    token = request.headers.get("X-CSRFToken") or get_token(request)  # the page's own is good, and sets no cookie
+    html = loader.get_template(f"{template}#pair").render({**context, "csrf_token": token, "scripted": True})
+    return HttpResponse(html, status=status)
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,25 +336,6 @@ def context_of(held: Held, index: int | None, note: str = "") -> dict[str, Any]:
         "flag_reasons": FLAG_REASONS,
         "project_uuid": held.project_uuid,
     }
-
-
-def part(request: HttpRequest, held: Held, index: int | None, *, note: str = "", status: int = 200) -> HttpResponse:
-    """The fragment for htmx. It needs no context processor: navigation and messages are on the page already."""
-    name = f"{PAGE}#pair" if index is not None else f"{LAST_LOOK}#pair"
-    token = request.headers.get("X-CSRFToken") or get_token(request)  # the page's own is good, and sets no cookie
-    context = {**context_of(held, index, note), "csrf_token": token, "scripted": True}
-    return HttpResponse(loader.get_template(name).render(context), status=status)
-
-
-def page(
-    request: HttpRequest, held: Held, index: int | None, *, note: str = "", status: int = 200, **more: Any
-) -> HttpResponse:
-    """The whole page."""
-    template = PAGE if index is not None else LAST_LOOK
-    return render(request, template, {**context_of(held, index, note), **more}, status=status)
-
-
-PER_PAGE = 10
 
 
 @project_page(ANNOTATOR)

@@ -1,7 +1,7 @@
 """Lists of pairs that were flagged, dropped or withdrawn, and what a lead says to them. Admins may look."""
 
 from collections.abc import Iterator
-from typing import Any, cast
+from typing import cast
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -13,8 +13,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 
 from accounts.access import LEAD, STAFF, MemberRequest, grant, post_only, project_page
-from accounts.models import Project, User
-from core.forms import SubmitForm
+from accounts.models import Membership, Project, User
 from core.refusals import refusal_log
 from core.spreadsheets import csv_download
 from judging.exceptions import NotPossibleNow
@@ -38,19 +37,9 @@ MORE_COLUMNS = ("reason", "withdrawn_because", "withdrawn_by", "withdrawn_at", "
 
 
 @project_page(STAFF)
-def flagged(request: MemberRequest, project: Project) -> HttpResponse:
-    """Flagged pairs; those that wait for a word unless others are asked for."""
-    return _page(request, project, FLAGGED)
-
-
-@project_page(STAFF)
-def dropped(request: MemberRequest, project: Project) -> HttpResponse:
-    return _page(request, project, DROPPED)
-
-
-@project_page(STAFF)
-def withdrawn(request: MemberRequest, project: Project) -> HttpResponse:
-    return _page(request, project, WITHDRAWN)
+def pairs_out(request: MemberRequest, project: Project, which: str) -> HttpResponse:
+    """Flagged, dropped or withdrawn pairs; flagged ones that wait for a word unless others are asked for."""
+    return _page(request, project, which)
 
 
 def _page(
@@ -98,21 +87,7 @@ def _sieve(request: HttpRequest, which: str) -> tuple[SieveForm, Sieve]:
 
 
 @project_page(STAFF)
-def flagged_csv(request: MemberRequest, project: Project) -> HttpResponse:
-    return _csv(request, project, FLAGGED)
-
-
-@project_page(STAFF)
-def dropped_csv(request: MemberRequest, project: Project) -> HttpResponse:
-    return _csv(request, project, DROPPED)
-
-
-@project_page(STAFF)
-def withdrawn_csv(request: MemberRequest, project: Project) -> HttpResponse:
-    return _csv(request, project, WITHDRAWN)
-
-
-def _csv(request: MemberRequest, project: Project, which: str) -> HttpResponse:
+def pairs_out_csv(request: MemberRequest, project: Project, which: str) -> HttpResponse:
     """The whole list as asked for, not only what fits a page; annotators by number."""
     _, sieve = _sieve(request, which)
     rows = _csv_rows(project, which, sieve, to=request.membership.role)
@@ -152,7 +127,7 @@ def _flag_in_words(number: int | None, flag: Flag) -> str:
 @login_required
 @post_only("judging:pair-batch")
 def pair_withdraw(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
-    pair, lead = _pair_of_lead(request, pair_uuid)
+    pair, lead = _granted(request, pair_uuid)
     form = WithdrawForm(request.POST)
     if not form.is_valid():
         messages.error(request, form.first_error())
@@ -165,7 +140,7 @@ def pair_withdraw(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
 @login_required
 @post_only("judging:pair-batch")
 def pair_restore(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
-    pair, lead = _pair_of_lead(request, pair_uuid)
+    pair, lead = _granted(request, pair_uuid)
     pairs.pair_restore(pair=pair, lead=lead, reason=request.POST.get("reason", ""))
     messages.success(request, "Put back: the pair is what its grades say.")
     return _back(request, pair)
@@ -175,14 +150,14 @@ def pair_restore(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
 @post_only("judging:pair-batch")
 def flag_dismiss(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
     """The pair can be judged as it is; the lead's word stays with the flag."""
-    pair, lead = _pair_of_lead(request, pair_uuid)
+    pair, lead = _granted(request, pair_uuid)
     form = WordForm(request.POST)
     if not form.is_valid():
-        return _refused(request, pair, form)
+        return _refused(request, pair, form.first_error())
     try:
         pairs.flags_dismiss(pair=pair, lead=lead, words=form.cleaned_data["words"])
     except NotPossibleNow as error:
-        return _moved_on(request, pair, error)
+        return _refused(request, pair, str(error), status=error.status)
     messages.success(request, "Dismissed. The pair is judged as it is.")
     return _back(request, pair)
 
@@ -191,7 +166,7 @@ def flag_dismiss(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
 @post_only("judging:pair-batch")
 def pair_recut(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
     """Cut the clip anew."""
-    pair, lead = _pair_of_lead(request, pair_uuid)
+    pair, lead = _granted(request, pair_uuid)
     return _recut(request, pair, lead, None)
 
 
@@ -199,10 +174,10 @@ def pair_recut(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
 @post_only("judging:pair-batch")
 def pair_bounds(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
     """Cut the clip anew between other bounds, as long as nobody has judged the moment."""
-    pair, lead = _pair_of_lead(request, pair_uuid)
+    pair, lead = _granted(request, pair_uuid)
     form = BoundsForm(request.POST)
     if not form.is_valid():
-        return _refused(request, pair, form)
+        return _refused(request, pair, form.first_error())
     return _recut(request, pair, lead, (form.cleaned_data["start_s"], form.cleaned_data["end_s"]))
 
 
@@ -210,24 +185,19 @@ def _recut(request: HttpRequest, pair: Pair, lead: User, bounds: tuple[float, fl
     try:
         pairs.recut_request(pair=pair, lead=lead, bounds=bounds)
     except NotPossibleNow as error:
-        return _moved_on(request, pair, error)
+        return _refused(request, pair, str(error), status=error.status)
     messages.success(request, "The clip is being cut anew. The old one is shown until it is there.")
     return _back(request, pair)
 
 
-def _refused(request: HttpRequest, pair: Pair, form: SubmitForm) -> HttpResponse:
-    note = form.first_error()
-    return refusal_log(request, _page(request, pair.batch.project, FLAGGED, note=note, of=pair, status=422), note)
+def _refused(request: HttpRequest, pair: Pair, note: str, *, status: int = 422) -> HttpResponse:
+    """The flagged pairs again, with why nothing was done beside this one."""
+    return refusal_log(request, _page(request, pair.batch.project, FLAGGED, note=note, of=pair, status=status), note)
 
 
-def _moved_on(request: HttpRequest, pair: Pair, error: NotPossibleNow) -> HttpResponse:
-    answer = _page(request, pair.batch.project, FLAGGED, note=str(error), of=pair, status=error.status)
-    return refusal_log(request, answer, str(error))
-
-
-def _pair_of_lead(request: HttpRequest, pair_uuid: UUID) -> tuple[Pair, Any]:
+def _granted(request: HttpRequest, pair_uuid: UUID, roles: frozenset[Membership.Role] = LEAD) -> tuple[Pair, User]:
     pair = get_object_or_404(Pair.objects.select_related("batch__project"), uuid=pair_uuid)
-    return pair, grant(request, pair.batch.project, LEAD).user
+    return pair, grant(request, pair.batch.project, roles).user
 
 
 def _back(request: HttpRequest, pair: Pair) -> HttpResponse:
@@ -242,6 +212,5 @@ def _back(request: HttpRequest, pair: Pair) -> HttpResponse:
 @login_required
 def pair_batch(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
     """The batch that holds the pair."""
-    pair = get_object_or_404(Pair.objects.select_related("batch__project"), uuid=pair_uuid)
-    grant(request, pair.batch.project, STAFF)
+    pair, _ = _granted(request, pair_uuid, STAFF)
     return redirect("judging:batch", pair.batch.uuid)

@@ -7,9 +7,8 @@ import pytest
 from accounts.models import Project, User
 from annotation.models import Moment, Video
 from core.models import Job
-from judging.demo import progress
-from judging.demo.progress import demo_advance, demo_render
-from judging.demo.seeding import demo_seed
+from judging.demo import services
+from judging.demo.services import demo_advance, demo_render, demo_seed
 from judging.models import Judgment
 from tests.conftest import Messages
 from tests.factories import ProjectFactory
@@ -87,7 +86,7 @@ class TestRender:
         with messages() as sent:
             demo_advance()
         assert sent == []
-        monkeypatch.setattr(progress, "RESEND_AFTER_S", -1)
+        monkeypatch.setattr(services, "RESEND_AFTER_S", -1)
         with messages():
             demo_advance()
         assert set(Moment.objects.values_list("preview_state", flat=True)) == {"ready"}
@@ -105,7 +104,7 @@ def test_a_real_rendering(messages: Messages, monkeypatch: pytest.MonkeyPatch) -
     """Two drawn videos, cut for real, with the sentence model's stand-in."""
     from annotation.demo import render_episode
 
-    monkeypatch.setattr(progress, "render_episode", render_episode)
+    monkeypatch.setattr(services, "render_episode", render_episode)
     with messages():
         project = seeded(2)
     assert Job.objects.get(project=project).state == "done"

@@ -15,8 +15,8 @@ from annotation.previews import services
 from annotation.previews.cutting import Preview
 from annotation.similarity import sentences
 from core.models import Job
-from judging.demo import progress
-from judging.demo.progress import demo_advance, demo_render
+from judging.demo import services as demo_services
+from judging.demo.services import demo_advance, demo_render
 from judging.demo.simulation import truth_of_pair, visitors_answer
 from judging.models import Assignment, Batch, BatchReview, Judgment, Pair, Release
 from judging.review.selectors import review_queue
@@ -44,7 +44,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> FileSystemStorage:
 def ready_once(kept_for_module: None, long_clip: bytes, files: FileSystemStorage) -> Project:
     """Nothing is drawn, embedded or cut: every episode is the same clip, every preview is one pixel."""
     with pytest.MonkeyPatch.context() as patch, TestCase.captureOnCommitCallbacks(execute=True):
-        patch.setattr(progress, "render_episode", lambda episode, path: path.write_bytes(long_clip))
+        patch.setattr(demo_services, "render_episode", lambda episode, path: path.write_bytes(long_clip))
         patch.setattr(sentences, "encode", lambda texts, **settings: hashed(texts))
         patch.setattr(services, "cut_previews", cut)
         patch.setattr(Video._meta.get_field("file"), "storage", files)

@@ -1,0 +1,205 @@
+"""The demo: its people, videos, moments and queries as rows, and each next step of it. Repeats are harmless."""
+
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from django.core.files import File
+from django.db import transaction
+from django.utils import timezone
+
+from accounts.models import Identity, Membership, Project, StandingChange, User
+from annotation.corpora.services.corpora import project_over
+from annotation.demo import Episode, render_episode
+from annotation.models import Caption, Corpus, Description, Moment, Subtitle, Video
+from annotation.pools.services.candidates import candidates_rank
+from annotation.previews.services import video_cut_previews
+from annotation.queries.services import queries_draw
+from core.audit import audit_record
+from core.jobs import durable, job_finish, job_set, job_start
+from core.locks import only_one
+from core.messages import send_on_commit
+from core.models import Job
+from judging.demo.simulation import (
+    CONTRARY_NAME,
+    GRADERS,
+    SIMULATED,
+    examples_add,
+    script_of,
+    story_play,
+    training_play,
+    visitors_answer,
+)
+from judging.guidelines.texts import BODY, LEVELS
+from judging.models import GuidelineConfirmation, Release
+from judging.projects.policies import guideline_in_force, guideline_publish, policy_publish
+from judging.releases.services import release_create
+from judging.work.services.batches import batches_open
+
+PROJECT_NAME = "Demo: six shows"
+JOB = "demo"
+STEPS_AFTER_RENDERING = 5
+LOGINS = {"lead": Membership.Role.LEAD, "admin": Membership.Role.ADMIN, "annotator": Membership.Role.ANNOTATOR}
+QUERIES = {"val": (6, 0.25), "test": (10, 0.5)}  # judged: at most, and as a share of the texts
+RENDER_TASK = "judging.tasks.demo_render"
+
+
+@transaction.atomic
+def demo_seed(*, videos: int, seed: int) -> Project | None:
+    """Make the demo project and wake its rendering; None when there is a project already."""
+    if Project.objects.exists():
+        return None
+    script = script_of(seed, videos)
+    corpus = Corpus.objects.create(name=PROJECT_NAME)
+    project = project_over(corpus=corpus, name=PROJECT_NAME, demo_videos=videos, demo_seed=seed)
+    policy_publish(project=project, actor=None)
+    guideline_publish(project=project, actor=None, body=BODY, levels=list(LEVELS))
+    _people(project)
+    for index, episode in enumerate(script):
+        _episode(corpus, index, episode)
+    queries_draw(project=project, sizes=_sizes(script), seed=seed)
+    total = videos + STEPS_AFTER_RENDERING
+    job_start(project=project, kind=JOB, title="Rendering the demo videos", total=total)
+    audit_record(project=project, actor=None, action="demo.seed", subject=project.uuid, videos=videos, seed=seed)
+    for pk in corpus.videos.order_by("index").values_list("pk", flat=True):
+        send_on_commit(RENDER_TASK, pk)
+    return project
+
+
+def _sizes(script: Sequence[Episode]) -> dict[str, int]:
+    """How many queries to judge: those of the full demo, or most of what a short one has texts for."""
+    texts = {moment.caption for episode in script for moment in episode.moments if moment.kind == "video"}
+    return {split: min(wanted, int(len(texts) * share)) for split, (wanted, share) in QUERIES.items()}
+
+
+def _people(project: Project) -> None:
+    """Log-ins for every role. The demo's annotator judges at once, the simulated ones sit the exam first."""
+    for username, role in LOGINS.items():
+        user = User.objects.create_user(username, f"{username}-demo")
+        Identity.objects.create(user=user, name=f"Demo {username}")
+        if role == Membership.Role.ANNOTATOR:
+            _annotator(project, user, number=len(GRADERS) + 2, standing=Membership.Standing.QUALIFIED)
+        else:
+            Membership.objects.create(project=project, user=user, role=role)
+    for number, name in enumerate([*(SIMULATED.format(grader.seed) for grader in GRADERS), CONTRARY_NAME], start=1):
+        user = User.objects.create_user(name, is_simulated=True)
+        _annotator(project, user, number=number, standing=Membership.Standing.EXAM)
+
+
+def _annotator(project: Project, user: User, *, number: int, standing: str) -> None:
+    member = Membership.objects.create(
+        project=project, user=user, role=Membership.Role.ANNOTATOR, number=number, standing=standing
+    )
+    StandingChange.objects.create(membership=member, to_standing=standing, reason="Comes with the demo.")
+    GuidelineConfirmation.objects.create(guideline=guideline_in_force(project.pk), annotator=user)
+
+
+def _episode(corpus: Corpus, index: int, episode: Episode) -> None:
+    video = Video.objects.create(
+        corpus=corpus, name=episode.name, duration_s=episode.duration_s, index=index, source_split="demo"
+    )
+    Subtitle.objects.bulk_create(
+        Subtitle(video=video, start_s=line.start_s, end_s=line.end_s, text=line.text) for line in episode.subtitles
+    )
+    for place, scripted in enumerate(episode.moments):
+        moment = Moment.objects.create(video=video, start_s=scripted.start_s, end_s=scripted.end_s)
+        description = Description.objects.create(
+            corpus=corpus,
+            moment=moment,
+            source_id=(index + 1) * 100 + place,
+            text=scripted.description,
+            kind=scripted.kind,
+        )
+        Caption.objects.create(
+            moment=moment, description=description, text=scripted.caption, provider=Caption.Provider.DEMO
+        )
+
+
+logger = logging.getLogger(__name__)
+RESEND_AFTER_S = 45
+
+
+@durable("judging.tasks.demo_render", autoretry_for=())
+def demo_render(*, video_id: int) -> None:
+    """Render one video, store it, cut its previews; what is done already is left alone."""
+    video = Video.objects.select_related("corpus").filter(pk=video_id).first()
+    if video is None:
+        return
+    project = Project.objects.get(dataset__corpus=video.corpus, demo_videos__isnull=False)
+    if not video.file:
+        assert project.demo_seed is not None and project.demo_videos is not None
+        episode = script_of(project.demo_seed, project.demo_videos)[video.index]
+        with TemporaryDirectory(prefix="momentjudge-demo-") as folder:
+            path = Path(folder) / "video.mp4"
+            render_episode(episode, path)
+            _file_save(video, path)
+    video_cut_previews(video_id=video_id)
+    _progress(project)
+
+
+def _file_save(video: Video, path: Path) -> None:
+    with transaction.atomic():
+        held = Video.objects.select_for_update().get(pk=video.pk)
+        if not held.file:
+            with path.open("rb") as source:
+                held.file.save(path.name, File(source), save=True)
+
+
+def demo_advance() -> None:
+    """Do whatever the demo needs next; called every few seconds, at once harmless and cheap when nothing is due."""
+    project = Project.objects.filter(demo_videos__isnull=False).first()
+    if project is None:
+        return
+    with only_one("demo") as alone:
+        if not alone:
+            return
+        job = Job.objects.filter(project=project, kind=JOB, state=Job.State.RUNNING).first()
+        if job is None:
+            visitors_answer(project)
+        elif _rendered(project):
+            _steps(project, job)
+        else:
+            _resend(project, job)
+
+
+def _rendered(project: Project) -> bool:
+    return not Moment.objects.filter(
+        video__corpus=project.dataset.corpus_id, preview_state=Moment.Preview.MISSING
+    ).exists()
+
+
+def _progress(project: Project) -> None:
+    job = Job.objects.filter(project=project, kind=JOB, state=Job.State.RUNNING).first()
+    if job:
+        waiting = Video.objects.filter(corpus=project.dataset.corpus_id, moments__preview_state=Moment.Preview.MISSING)
+        left = waiting.distinct().count()
+        videos = project.demo_videos or 0
+        title = f"Rendering the demo videos: {videos - left} of {videos}" if left else "Embedding captions and queries"
+        job_set(job=job, done=videos - left, title=title)
+        if not left:
+            send_on_commit("judging.tasks.demo_advance")
+
+
+def _resend(project: Project, job: Job) -> None:
+    """Wake the rendering again when nothing has moved for a while: its messages may have been lost."""
+    if (timezone.now() - job.updated_at).total_seconds() > RESEND_AFTER_S:
+        Job.objects.filter(pk=job.pk).update(updated_at=timezone.now())
+        waiting = Video.objects.filter(corpus=project.dataset.corpus_id, moments__preview_state=Moment.Preview.MISSING)
+        for pk in waiting.distinct().values_list("pk", flat=True):
+            send_on_commit(RENDER_TASK, pk)
+
+
+def _steps(project: Project, job: Job) -> None:
+    videos = project.demo_videos or 0
+    candidates_rank(project_id=project.pk)
+    job_set(job=job, done=videos + 1, title="Simulated annotators sit the exam")
+    examples_add(project)
+    training_play(project)
+    job_set(job=job, done=videos + 2, title="Simulated annotators are grading")
+    batches_open(project_id=project.pk)
+    story_play(project)
+    job_set(job=job, done=videos + 4, title="Making the first release")
+    if not Release.objects.filter(project=project, manifest__counts__queries__gt=0).exists():
+        release_create(project=project, actor=None)
+    job_finish(job=job, title="The demo is ready")
