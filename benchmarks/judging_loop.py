@@ -1,13 +1,12 @@
 """How fast do annotators get their next pair? Concurrent annotators over HTTP against a site of its own.
 
-    python benchmarks/judging_loop.py --annotators 8 --seconds 20 --json
-    python benchmarks/judging_loop.py --annotators 1,4,8
+    python -m benchmarks.judging_loop --annotators 8 --seconds 20 --json
+    python -m benchmarks.judging_loop --annotators 1,4,8
 
 One judgment is one POST of a grade and its answer with the next pair. Method and figures:
 docs/benchmarks/judging-loop.md. Exit status 1: an error, or a pair in too many hands.
 """
 
-import argparse
 import json
 import logging
 import math
@@ -17,17 +16,16 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
-from types import FrameType
 
-ROOT = Path(__file__).resolve().parent.parent
-if str(ROOT) not in sys.path:
-    sys.path.insert(0, str(ROOT))  # started as a script
-
-from benchmarks.annotator import PASSWORD, Annotator, work_together  # noqa: E402
-from benchmarks.figures import each_ms, percentile_ms  # noqa: E402
-from benchmarks.machine import machine  # noqa: E402
-from benchmarks.own_site import WORKERS, OwnSite, own_site  # noqa: E402
+from benchmarks.annotator import PASSWORD, Annotator, work_together
+from benchmarks.common import (
+    arguments,
+    each_ms,
+    machine,
+    percentile_ms,
+    say,
+)
+from benchmarks.own_site import WORKERS, OwnSite, own_site
 
 SHOWN_ERRORS = 5
 FEWEST_QUERIES = 200
@@ -83,7 +81,7 @@ class Options:
 
 def main(argv: Sequence[str] | None = None) -> int:
     options = options_from(argv)
-    signal.signal(signal.SIGTERM, _interrupt)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with own_site() as site:
             import django
@@ -98,13 +96,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def options_from(argv: Sequence[str] | None) -> Options:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__)
     parser.add_argument("--annotators", default="8", help="how many at once; several counts as 1,4,8 (default: 8)")
     parser.add_argument("--seconds", type=float, default=20, help="of judging per count (default: 20)")
     parser.add_argument("--queries", type=int, default=0, help="batches of 20 pairs to judge (default: plenty)")
     parser.add_argument("--media", action="store_true", help="fetch each preview once, as a browser does")
     parser.add_argument("--statements", action="store_true", help="list the SQL of one judgment on stderr")
-    parser.add_argument("--json", action="store_true", help="one JSON line per count instead of a table")
     given = parser.parse_args(argv)
     try:
         counts = [int(word) for word in given.annotators.split(",")]
@@ -240,14 +237,6 @@ def table(results: Sequence[Result]) -> str:
     rows = [list(names.values()), *([str(getattr(result, name)) for name in names] for result in results)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join("  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
-
-
-def say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
-
-
-def _interrupt(number: int, frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
 
 
 if __name__ == "__main__":
