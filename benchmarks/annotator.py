@@ -1,16 +1,96 @@
-"""One annotator over HTTP: asks for what a browser asks for, and reads from each answer what comes next."""
+"""Annotators and a lead over HTTP: they ask for what a browser asks for and read from each answer what comes next.
+
+``Wire`` is what they need of http.client, at a fraction of its processor time.
+"""
 
 import random
 import re
+import socket
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import unescape
+from typing import NamedTuple
 from urllib.parse import urlencode, urlsplit
 from uuid import UUID
 
+from benchmarks.common import percentile_ms
 from benchmarks.own_site import HOST
-from benchmarks.wire import Reply, Wire
+
+END_OF_HEAD = b"\r\n\r\n"
+CHUNK = 65536
+LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
+CLOSING = re.compile(rb"\r\nconnection: *close", re.IGNORECASE)
+LOCATION = re.compile(rb"\r\nlocation: *([^\r\n]+)", re.IGNORECASE)
+COOKIE = re.compile(rb"\r\nset-cookie: *([^=;\r\n]+)=([^;\r\n]*)", re.IGNORECASE)
+
+
+class Reply(NamedTuple):
+    status: int
+    location: str
+    cookies: dict[str, str]
+    body: bytes
+
+
+class Wire:
+    """A connection that opens when it is needed and stays open as long as the server lets it."""
+
+    def __init__(self, host: str, port: int, *, timeout_s: float) -> None:
+        self.place, self.timeout_s = (host, port), timeout_s
+        self.host = f"{host}:{port}"
+        self._socket: socket.socket | None = None
+
+    def exchange(self, method: str, path: str, headers: dict[str, str], content: bytes | None = None) -> Reply:
+        """Send one request and read its whole reply.
+
+        Raises:
+            OSError: the connection broke, or nothing came in time; what the server did is not known.
+        """
+        sent = {"Host": self.host, **headers}
+        if content is not None:
+            sent["Content-Length"] = str(len(content))
+        lines = "".join(f"{name}: {value}\r\n" for name, value in sent.items())
+        try:
+            return self._exchange(f"{method} {path} HTTP/1.1\r\n{lines}\r\n".encode() + (content or b""))
+        except OSError:
+            self.close()
+            raise
+
+    def _exchange(self, request: bytes) -> Reply:
+        if self._socket is None:
+            self._socket = socket.create_connection(self.place, self.timeout_s)
+            self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._socket.sendall(request)
+        got = b""
+        while END_OF_HEAD not in got:
+            got += self._received()
+        head, _, body = got.partition(END_OF_HEAD)
+        length = int(found[1]) if (found := LENGTH.search(head)) else 0
+        while len(body) < length:
+            body += self._received()
+        if CLOSING.search(head):
+            self.close()
+        return _reply(head, body)
+
+    def _received(self) -> bytes:
+        assert self._socket is not None
+        got = self._socket.recv(CHUNK)
+        if not got:
+            raise ConnectionResetError("the server closed the connection")
+        return got
+
+    def close(self) -> None:
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+
+
+def _reply(head: bytes, body: bytes) -> Reply:
+    location = LOCATION.search(head)
+    cookies = {name.decode(): value.decode() for name, value in COOKIE.findall(head)}
+    return Reply(int(head[9:12]), location[1].decode() if location else "", cookies, body)
+
 
 PASSWORD = "benchmark-only"
 TIMEOUT_S = 30
@@ -195,3 +275,76 @@ def work_together(annotators: list[Annotator], *, seconds: float) -> float:
     for thread in crowd:
         thread.join()
     return time.monotonic() - began
+
+
+USERNAME = "benchmark-lead"
+
+
+def lead_create(project: str) -> None:
+    """An account that leads the project named by its UUID; Django must be set up."""
+    from accounts.models import Membership, Project, User
+
+    user = User.objects.create_user(USERNAME, PASSWORD)
+    Membership.objects.create(project=Project.objects.get(uuid=project), user=user, role=Membership.Role.LEAD)
+
+
+class Lead(Browser):
+    """One keep-alive connection of a lead who is logged in."""
+
+    def __init__(self, port: int) -> None:
+        super().__init__(port)
+        self.wire = Wire(HOST, port, timeout_s=TIMEOUT_S)
+        self.token = ""
+
+    def log_in(self) -> None:
+        page = self.get("/login/")
+        if 'name="password"' in self.post("/login/", page, username=USERNAME, password=PASSWORD):
+            raise Unexpected(f"{USERNAME} cannot log in")
+
+    def open(self, path: str) -> str:
+        """A page, whose token serves what is sent from it."""
+        page = self.get(path)
+        self.token = token_of(page)
+        return page
+
+    def ask(self, path: str) -> Reply:
+        """What htmx asks for."""
+        return self._send("GET", path, {"HX-Request": "true"})
+
+    def tell(self, path: str, **fields: str) -> Reply:
+        """What htmx sends."""
+        return self.tell_all(path, list(fields.items()))
+
+    def tell_all(self, path: str, fields: Sequence[tuple[str, str]]) -> Reply:
+        headers = {"HX-Request": "true", "X-CSRFToken": self.token, "Origin": self.origin}
+        headers["Content-Type"] = "application/x-www-form-urlencoded"
+        return self._send("POST", path, headers, urlencode(fields).encode())
+
+
+@dataclass
+class Times:
+    """How long the answers of one kind took, in seconds."""
+
+    seconds: list[float] = field(default_factory=list)
+    largest_kb: float = 0.0
+
+    def take(self, reply: Reply, began: float, *, status: int = 200) -> Reply:
+        """Note an answer.
+
+        Raises:
+            Unexpected: it has another status.
+        """
+        self.seconds.append(time.perf_counter() - began)
+        self.largest_kb = max(self.largest_kb, round(len(reply.body) / 1000, 1))
+        if reply.status != status:
+            raise Unexpected(f"{reply.status} instead of {status}: {reply.body[:300]!r}", status=reply.status)
+        return reply
+
+    def figures(self) -> dict[str, float]:
+        ordered = sorted(self.seconds)
+        return {
+            "answers": len(ordered),
+            "p50_ms": percentile_ms(ordered, 50),
+            "p95_ms": percentile_ms(ordered, 95),
+            "largest_kb": self.largest_kb,
+        }

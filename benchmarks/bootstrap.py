@@ -1,29 +1,22 @@
 """How long 10,000 bootstrap samples take for 10 runs x 9 measures x 2,781 queries, beside drawing query by query.
 
-    python benchmarks/bootstrap.py [--queries 2781] [--runs 10] [--samples 10000] [--rounds 3] [--json]
+    python -m benchmarks.bootstrap [--queries 2781] [--runs 10] [--samples 10000] [--rounds 3] [--json]
 
 Values are drawn at random. The plain way draws indices and takes means; it is timed on fewer samples and told for all.
 Method and figures: docs/benchmarks/bootstrap.md. Exit status 1: the two ways differ, or it takes more than 10 s.
 """
 
-import argparse
 import json
 import os
-import resource
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-ROOT = Path(__file__).resolve().parent.parent
-if str(ROOT) not in sys.path:
-    sys.path.insert(0, str(ROOT))  # started as a script
-
-from benchmarks.machine import machine  # noqa: E402
-from moment_retrieval.statistics.significance import (  # noqa: E402
+from benchmarks.common import arguments, machine, peak_mb
+from moment_retrieval.statistics.significance import (
     SAMPLES,
     bounds,
     draws,
@@ -75,18 +68,13 @@ def measured(queries: int, runs: int, samples: int, rounds: int) -> dict[str, An
     }
 
 
-def peak_mb() -> int:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-
-
 def main() -> int:
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("--queries", type=int, default=QUERIES)
-    arguments.add_argument("--runs", type=int, default=RUNS)
-    arguments.add_argument("--samples", type=int, default=SAMPLES)
-    arguments.add_argument("--rounds", type=int, default=3)
-    arguments.add_argument("--json", action="store_true")
-    options = arguments.parse_args()
+    parser = arguments(__doc__)
+    parser.add_argument("--queries", type=int, default=QUERIES)
+    parser.add_argument("--runs", type=int, default=RUNS)
+    parser.add_argument("--samples", type=int, default=SAMPLES)
+    parser.add_argument("--rounds", type=int, default=3)
+    options = parser.parse_args()
     found = measured(options.queries, options.runs, options.samples, options.rounds)
     result = {"machine": machine(), "load": os.getloadavg()[0], "numpy": np.__version__, **found}
     print(json.dumps(result) if options.json else "\n".join(f"{name}: {value}" for name, value in result.items()))

@@ -1,6 +1,6 @@
 """How long it takes to rank moments once videos are scored, beside a plain re-statement of the released computation.
 
-    python benchmarks/decode.py [--queries 2781] [--plain 48] [--threads 2] [--device cpu] [--json]
+    python -m benchmarks.decode [--queries 2781] [--plain 48] [--threads 2] [--device cpu] [--json]
 
 For every query 100 videos of the 19,614 with start and end logits over 128 clips; the 40 best moments are wanted. The
 released code makes the whole map of every query (100 x 128 x 128 cells), masks it and sorts it, all queries' maps at
@@ -16,19 +16,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
-if str(ROOT) not in sys.path:
-    sys.path.insert(0, str(ROOT))  # started as a script
+import torch
+from torch import Tensor
 
-import torch  # noqa: E402
-from torch import Tensor  # noqa: E402
-
-from benchmarks.machine import machine  # noqa: E402
-from moment_retrieval.search import Found, by_probability, largest  # noqa: E402
-from moment_retrieval.settings import Decoding  # noqa: E402
+from benchmarks.common import arguments, machine
+from moment_retrieval.search import Found, by_probability, largest
+from moment_retrieval.settings import Decoding
 
 CORPUS, CLIPS, VIDEOS = 19_614, 128, 100
 TOGETHER = 16  # queries of the plain way at once: 105 MB of cells each time a map is copied
@@ -62,18 +57,27 @@ def main() -> int:
 
 
 def parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__)
     parser.add_argument("--queries", type=int, default=2_781)
     parser.add_argument("--plain", type=int, default=48)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--device", default="cpu")
-    parser.add_argument("--json", action="store_true")
     parser.add_argument("--way", choices=["plain", "ours"], help=argparse.SUPPRESS)
     return parser.parse_args()
 
 
 def in_own_process(way: str, options: argparse.Namespace) -> dict[str, float]:
-    command = [sys.executable, __file__, "--way", way, "--queries", str(options.queries), "--plain", str(options.plain)]
+    command = [
+        sys.executable,
+        "-m",
+        "benchmarks.decode",
+        "--way",
+        way,
+        "--queries",
+        str(options.queries),
+        "--plain",
+        str(options.plain),
+    ]
     command += ["--threads", str(options.threads), "--device", options.device]
     return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 

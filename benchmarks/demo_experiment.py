@@ -1,6 +1,6 @@
 """Whether the baselines learn anything: trained on the drawn demo corpus, beside random spans and shuffled links.
 
-    python benchmarks/demo_experiment.py [--videos 200] [--seed 20260101] [--folder DIR] [--json]
+    python -m benchmarks.demo_experiment [--videos 200] [--seed 20260101] [--folder DIR] [--json]
 
 The videos are drawn and encoded without GIFs, features are extracted from the files by the built-in extractors, every
 training query gets the moments whose captions are most similar, and XML, ReLoCLNet and CONQUER are trained in small
@@ -26,22 +26,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
-if str(ROOT) not in sys.path:
-    sys.path.insert(0, str(ROOT))  # started as a script
+import numpy as np
 
-import numpy as np  # noqa: E402
-
-from benchmarks import demo_material as material  # noqa: E402
-from benchmarks.machine import machine  # noqa: E402
-from moment_retrieval import formats  # noqa: E402
-from moment_retrieval.features.extractors.videos import clip_count  # noqa: E402
-from moment_retrieval.metrics.report import evaluate  # noqa: E402
-from moment_retrieval.preprocessing import CLIP_S  # noqa: E402
-from moment_retrieval.records import VideoCorpus, read_corpus  # noqa: E402
-from moment_retrieval.tables import JudgedTable, RunTable  # noqa: E402
-from moment_retrieval.training.events import read_events  # noqa: E402
-from moment_retrieval.training.plan import Plan  # noqa: E402
+from benchmarks import demo_material as material
+from benchmarks.common import ROOT, arguments, machine
+from moment_retrieval import formats
+from moment_retrieval.features.extractors.videos import clip_count
+from moment_retrieval.metrics.report import evaluate
+from moment_retrieval.preprocessing import CLIP_S
+from moment_retrieval.records import VideoCorpus, read_corpus
+from moment_retrieval.tables import JudgedTable, RunTable
+from moment_retrieval.training.events import read_events
+from moment_retrieval.training.plan import Plan
 
 SEED = 20260101  # of the corpus, its queries and random spans
 K, MU = 20, 0.5
@@ -114,12 +110,11 @@ def main() -> int:
 
 
 def parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__)
     parser.add_argument("--videos", type=int, default=200)
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--workers", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--folder", type=Path)
-    parser.add_argument("--json", action="store_true")
     return parser.parse_args()
 
 

@@ -1,33 +1,31 @@
 """Does judging stay as fast when the database has grown? Two sites side by side, a small one and a large one.
 
-    python benchmarks/growth.py --pairs 1000000 --judgments 3000000 --annotators 200 --json
+    python -m benchmarks.growth --pairs 1000000 --judgments 3000000 --annotators 200 --json
 
 Taking (the POST and the page it leads to) and submitting are measured on both in turns, a few seconds each, so that
 whatever else the machine does falls on both. Method and figures: docs/benchmarks/growth.md. Exit status 1: an error, or
 a 95th percentile grew by more than half.
 """
 
-import argparse
-import json
 import os
 import random
 import signal
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from types import FrameType
+from dataclasses import dataclass
 
-ROOT = Path(__file__).resolve().parent.parent
-if str(ROOT) not in sys.path:
-    sys.path.insert(0, str(ROOT))  # started as a script
-
-from benchmarks.annotator import PASSWORD, Annotator, work_together  # noqa: E402
-from benchmarks.figures import each_ms, percentile_ms  # noqa: E402
-from benchmarks.machine import machine  # noqa: E402
-from benchmarks.own_site import DATABASE, OwnSite, own_site  # noqa: E402
-from benchmarks.populate import FREE_HANDS, populated  # noqa: E402
+from benchmarks.annotator import PASSWORD, Annotator, work_together
+from benchmarks.common import (
+    arguments,
+    each_ms,
+    machine,
+    percentile_ms,
+    say,
+    show,
+)
+from benchmarks.own_site import DATABASE, OwnSite, own_site
+from benchmarks.populate import FREE_HANDS, populated
 
 LARGEST_RATIO = 1.5
 SHOWN = 10
@@ -100,7 +98,7 @@ class Result:
 
 def main(argv: Sequence[str] | None = None) -> int:
     options = options_from(argv)
-    signal.signal(signal.SIGTERM, _interrupt)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with ExitStack() as stack:
             load = os.getloadavg()[0]
@@ -110,14 +108,14 @@ def main(argv: Sequence[str] | None = None) -> int:
             result = result_of(figures(small), figures(large), load)
     except KeyboardInterrupt:
         return 130
-    print(json.dumps(asdict(result), indent=None if options.json else 2))
+    show(result, as_json=options.json)
     for error in (result.small.errors + result.large.errors)[:SHOWN]:
         say(f"error: {error}")
     return 0 if result.good else 1
 
 
 def options_from(argv: Sequence[str] | None) -> Options:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__)
     parser.add_argument("--pairs", type=int, default=1_000_000, help="of the large site (1,000,000)")
     parser.add_argument("--judgments", type=int, default=3_000_000, help="of the large site, at least (3,000,000)")
     parser.add_argument("--small-pairs", type=int, default=10_000, help="of the small site (10,000)")
@@ -125,7 +123,6 @@ def options_from(argv: Sequence[str] | None) -> Options:
     parser.add_argument("--at-work", type=int, default=2, help=f"at once, 1 to {FREE_HANDS} (2)")
     parser.add_argument("--rounds", type=int, default=12, help="turns of each site (12)")
     parser.add_argument("--seconds", type=float, default=5, help="of judging per turn (5)")
-    parser.add_argument("--json", action="store_true", help="one JSON line")
     given = parser.parse_args(argv)
     if not 1 <= given.at_work <= FREE_HANDS or given.rounds < 1 or given.seconds <= 0:
         parser.error(f"--at-work is 1 to {FREE_HANDS}, --rounds and --seconds are positive")
@@ -207,14 +204,6 @@ def result_of(small: Figures, large: Figures, load: float) -> Result:
 def ratio(large: float, small: float) -> float:
     """How much larger; 0 when there is nothing to compare with."""
     return round(large / small, 2) if small else 0.0
-
-
-def say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
-
-
-def _interrupt(number: int, frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
 
 
 if __name__ == "__main__":

@@ -1,14 +1,13 @@
 """How fast do annotators get their next pair? Concurrent annotators over HTTP against a site of its own.
 
-    python benchmarks/judging_loop.py --annotators 8 --seconds 20 --json
-    python benchmarks/judging_loop.py --annotators 1,4,8
+    python -m benchmarks.judging_loop --annotators 8 --seconds 20 --json
+    python -m benchmarks.judging_loop --annotators 1,4,8
     python benchmarks/judging_loop.py --against v0.1.0
 
 One judgment is one POST of a grade and its answer with the next pair. Method and figures:
 docs/benchmarks/judging-loop.md. Exit status 1: an error, or a pair in too many hands.
 """
 
-import argparse
 import json
 import logging
 import math
@@ -19,17 +18,12 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from types import FrameType
 
-ROOT = Path(__file__).resolve().parent.parent
-if str(ROOT) not in sys.path:
-    sys.path.insert(0, str(ROOT))  # started as a script
-
-from benchmarks.against import compare  # noqa: E402
-from benchmarks.annotator import PASSWORD, Annotator, work_together  # noqa: E402
-from benchmarks.figures import each_ms, percentile_ms  # noqa: E402
-from benchmarks.machine import machine  # noqa: E402
-from benchmarks.own_site import WORKERS, OwnSite, own_site  # noqa: E402
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # it may be started by its path
+from benchmarks.against import compare
+from benchmarks.annotator import PASSWORD, Annotator, work_together
+from benchmarks.common import ROOT, arguments, each_ms, machine, percentile_ms, say
+from benchmarks.own_site import WORKERS, OwnSite, own_site
 
 SHOWN_ERRORS = 5
 FEWEST_QUERIES = 200
@@ -94,11 +88,11 @@ class Options:
 
 def main(argv: Sequence[str] | None = None) -> int:
     options = options_from(argv)
-    signal.signal(signal.SIGTERM, _interrupt)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     if options.against:
-        arguments = ["--annotators", COMPARED, "--seconds", str(options.seconds), "--queries", str(options.queries)]
+        own = ["--annotators", COMPARED, "--seconds", str(options.seconds), "--queries", str(options.queries)]
         script = Path(__file__).relative_to(ROOT).as_posix()
-        print(json.dumps(compare(options.against, script, arguments, rounds=options.rounds, ratios=RATIOS)))
+        print(json.dumps(compare(options.against, script, own, rounds=options.rounds, ratios=RATIOS)))
         return 0
     try:
         with own_site() as site:
@@ -114,13 +108,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def options_from(argv: Sequence[str] | None) -> Options:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__)
     parser.add_argument("--annotators", default="8", help="how many at once; several counts as 1,4,8 (default: 8)")
     parser.add_argument("--seconds", type=float, default=20, help="of judging per count (default: 20)")
     parser.add_argument("--queries", type=int, default=0, help="batches of 20 pairs to judge (default: plenty)")
     parser.add_argument("--media", action="store_true", help="fetch each preview once, as a browser does")
     parser.add_argument("--statements", action="store_true", help="list the SQL of one judgment on stderr")
-    parser.add_argument("--json", action="store_true", help="one JSON line per count instead of a table")
     parser.add_argument("--against", default="", metavar="REV", help="in turns with this revision; one JSON line")
     parser.add_argument("--rounds", type=int, default=3, help="of both sides, with --against (default: 3)")
     given = parser.parse_args(argv)
@@ -260,14 +253,6 @@ def table(results: Sequence[Result]) -> str:
     rows = [list(names.values()), *([str(getattr(result, name)) for name in names] for result in results)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join("  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
-
-
-def say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
-
-
-def _interrupt(number: int, frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """How much of the hidden labels an attacker works out from the scores of crafted uploads, policy by policy.
 
-    python benchmarks/label_leak.py [--queries 10,50,200,2781] [--uploads 1,5,50] [--attacked 10,100,1000] [--json]
+    python -m benchmarks.label_leak [--queries 10,50,200,2781] [--uploads 1,5,50] [--attacked 10,100,1000] [--json]
 
 A split is drawn with the relevances of the published TVR-Ranking data, 20 judged moments a query. The attacker knows
 everything but the labels attacked: the ideal gains, and what the rest of each upload scores, so that the nine numbers
@@ -11,7 +11,6 @@ Exit status 1: the default policy tells more than 0.05 bits of a pair (100 pairs
 anything below its least number of queries; or the undefended one passes the same test.
 """
 
-import argparse
 import json
 import math
 import sys
@@ -19,22 +18,17 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-ROOT = Path(__file__).resolve().parent.parent
-if str(ROOT) not in sys.path:
-    sys.path.insert(0, str(ROOT))  # started as a script
-
-from benchmarks.machine import machine  # noqa: E402
-from models_runner.leaderboard import rules  # noqa: E402
-from moment_retrieval.metrics.ndcg_iou import Gain  # noqa: E402
-from moment_retrieval.metrics.report import KS, MUS, evaluate  # noqa: E402
-from moment_retrieval.tables import JudgedTable, RunTable  # noqa: E402
+from benchmarks.common import arguments, machine
+from models_runner.leaderboard import rules
+from moment_retrieval.metrics.ndcg_iou import Gain
+from moment_retrieval.metrics.report import KS, MUS, evaluate
+from moment_retrieval.tables import JudgedTable, RunTable
 
 Floats = NDArray[np.float64]
 SHARES = np.array([5_929, 19_245, 30_056, 24_439, 14_773]) / 94_442  # of the relevances 0 to 4, as published
@@ -382,13 +376,12 @@ def numbers(text: str) -> list[int]:
 
 
 def main() -> int:
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("--queries", type=numbers, default=[10, 50, 200, 2_781])
-    arguments.add_argument("--uploads", type=numbers, default=[1, 5, 50])
-    arguments.add_argument("--attacked", type=numbers, default=[10, 100, 1_000])
-    arguments.add_argument("--trials", type=int, default=TRIALS)
-    arguments.add_argument("--json", action="store_true")
-    options = arguments.parse_args()
+    parser = arguments(__doc__)
+    parser.add_argument("--queries", type=numbers, default=[10, 50, 200, 2_781])
+    parser.add_argument("--uploads", type=numbers, default=[1, 5, 50])
+    parser.add_argument("--attacked", type=numbers, default=[10, 100, 1_000])
+    parser.add_argument("--trials", type=int, default=TRIALS)
+    options = parser.parse_args()
     started = time.perf_counter()
     rows = [
         row

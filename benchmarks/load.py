@@ -1,7 +1,7 @@
 """Does the site carry a hundred annotators? Real servers on two cores, people at human pace, for a minute.
 
-    python benchmarks/load.py --json
-    python benchmarks/load.py --annotators 5 --seconds 20 --pairs 20000
+    python -m benchmarks.load --json
+    python -m benchmarks.load --annotators 5 --seconds 20 --pairs 20000
     python benchmarks/load.py --against v0.1.0
 
 It starts a site of its own as it runs in production (nginx, gunicorn, PostgreSQL and redis-server of Debian, a worker,
@@ -20,19 +20,14 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING
 
-ROOT = Path(__file__).resolve().parent.parent
-if str(ROOT) not in sys.path:
-    sys.path.insert(0, str(ROOT))  # started as a script
-
-from benchmarks.against import compare  # noqa: E402
-from benchmarks.figures import percentile_ms  # noqa: E402
-from benchmarks.machine import machine  # noqa: E402
-from benchmarks.own_site import cpu_s_of, family_of  # noqa: E402
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # it may be started by its path
+from benchmarks.against import compare
+from benchmarks.common import ROOT, arguments, machine, percentile_ms, say, show
+from benchmarks.own_site import cpu_s_of, family_of
 
 if TYPE_CHECKING:
     from benchmarks.load_world import LoadWorld
@@ -118,12 +113,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     if missing := missing_programs():
         say(f"Missing: {' '.join(missing)}. On Debian and Ubuntu: sudo apt-get install {' '.join(missing)}")
         return 2
-    signal.signal(signal.SIGTERM, _interrupt)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     if options.against:
-        arguments = [f"--annotators={options.annotators}", f"--leads={options.leads}", f"--seconds={options.seconds}"]
-        arguments += [f"--pairs={options.pairs}", f"--cores={options.cores}"] + ["--no-uploads"] * (not options.uploads)
+        own = [f"--annotators={options.annotators}", f"--leads={options.leads}", f"--seconds={options.seconds}"]
+        own += [f"--pairs={options.pairs}", f"--cores={options.cores}"] + ["--no-uploads"] * (not options.uploads)
         script = Path(__file__).relative_to(ROOT).as_posix()
-        print(json.dumps(compare(options.against, script, arguments, rounds=options.rounds, ratios=RATIOS)))
+        print(json.dumps(compare(options.against, script, own, rounds=options.rounds, ratios=RATIOS)))
         return 0
     load = os.getloadavg()[0]
     cores = fewer_cores(options.cores)
@@ -132,21 +127,20 @@ def main(argv: Sequence[str] | None = None) -> int:
             result = measured(site, folder, options, load=load, cores=cores)
     except KeyboardInterrupt:
         return 130
-    print(json.dumps(asdict(result), indent=None if options.json else 2))
+    show(result, as_json=options.json)
     for fault in result.beyond:
         say(fault)
     return 1 if result.beyond else 0
 
 
 def options_from(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__)
     parser.add_argument("--annotators", type=int, default=100, help="at once (100)")
     parser.add_argument("--leads", type=int, default=2, help="who look and decide (2)")
     parser.add_argument("--no-uploads", dest="uploads", action="store_false", help="nobody brings runs")
     parser.add_argument("--seconds", type=float, default=60, help="of steady state (60)")
     parser.add_argument("--pairs", type=int, default=200_000, help="judged before, and waiting (200,000)")
     parser.add_argument("--cores", type=int, default=CORES, help="that site and people share (2)")
-    parser.add_argument("--json", action="store_true", help="one JSON line")
     parser.add_argument("--against", default="", metavar="REV", help="in turns with this revision; one JSON line")
     parser.add_argument("--rounds", type=int, default=3, help="of both sides, with --against (3)")
     given = parser.parse_args(argv)
@@ -371,14 +365,6 @@ def fewer_cores(most: int) -> int:
     there = sorted(os.sched_getaffinity(0))[:most]
     os.sched_setaffinity(0, there)
     return len(there)
-
-
-def say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
-
-
-def _interrupt(number: int, frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
 
 
 if __name__ == "__main__":

@@ -13,8 +13,8 @@ from accounts.models import Membership, Project, User
 from accounts.services.tokens import token_create
 from benchmarks import seeding
 from benchmarks.annotator import PASSWORD
+from benchmarks.lead_pages import queue_fill
 from benchmarks.populate import populate
-from benchmarks.review import queue_fill
 from judging.models import OwnGrade
 from tests.judging.world import HandMade
 from tests.models_runner.acts import GOOD, ready_release, run_json

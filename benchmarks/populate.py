@@ -1,6 +1,6 @@
 """Fills an empty database with a project that has been judged for months, in seconds per million rows.
 
-    MOMENTJUDGE_VAR=/some/folder python benchmarks/populate.py --pairs 1000000 --judgments 3000000 --annotators 200
+    MOMENTJUDGE_VAR=/some/folder python -m benchmarks.populate --pairs 1000000 --judgments 3000000 --annotators 200
 
 The newest batches are open in every way a batch can be: new, begun, in two people's hands, left by somebody whose time
 ran out or who gave it back, escalated. All others are done. Every row obeys the rules; only the triggers are off while
@@ -20,13 +20,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from benchmarks.common import ROOT
+
 if TYPE_CHECKING:
     from accounts.models import Project
     from benchmarks.seeding import Seeded
-
-ROOT = Path(__file__).resolve().parent.parent
-if str(ROOT) not in sys.path:
-    sys.path.insert(0, str(ROOT))  # started as a script
 
 BATCH = 20  # pairs
 MOMENTS = 10_000
@@ -192,7 +190,7 @@ def populated(var: Path, *, pairs: int, judgments: int, annotators: int) -> Popu
     """
     words = ["--pairs", str(pairs), "--judgments", str(judgments), "--annotators", str(annotators)]
     environment = {**os.environ, "MOMENTJUDGE_VAR": str(var), "DJANGO_SETTINGS_MODULE": "config.settings.local"}
-    command = [sys.executable, __file__, *words]
+    command = [sys.executable, "-m", "benchmarks.populate", *words]
     done = subprocess.run(command, env=environment, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
     return Populated(**json.loads(done.stdout))
 

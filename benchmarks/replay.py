@@ -1,15 +1,13 @@
 """Plays real judgments through the HTTP interface, with at least 21 annotators at once, and compares what comes of it.
 
-    python benchmarks/replay.py --json                        all 227,808 judgments of the file
-    python benchmarks/replay.py --limit 2000 --kill --json    the first 2,000 pairs, while services are killed
+    python -m benchmarks.replay --json                        all 227,808 judgments of the file
+    python -m benchmarks.replay --limit 2000 --kill --json    the first 2,000 pairs, while services are killed
 
 Method and figures: docs/benchmarks/replay.md. The file is raw_annotation.csv below MOMENTJUDGE_SHARED. Exit status 1:
 the database is not as planned, or something went wrong; 2: the file is not there.
 """
 
-import argparse
 import contextlib
-import json
 import logging
 import os
 import random
@@ -19,23 +17,36 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING
 
-ROOT = Path(__file__).resolve().parent.parent
-if str(ROOT) not in sys.path:
-    sys.path.insert(0, str(ROOT))  # started as a script
-
-from benchmarks.annotator import PASSWORD  # noqa: E402
-from benchmarks.figures import each_ms, percentile_ms  # noqa: E402
-from benchmarks.kills import Killer, keep_alive, kills_planned  # noqa: E402
-from benchmarks.ledger import Ledger  # noqa: E402
-from benchmarks.machine import machine  # noqa: E402
-from benchmarks.own_site import OwnSite, own_site  # noqa: E402
-from benchmarks.plan import WHOLE_FILE, PlannedPair, Totals, plan_of, read_rows, totals_planned  # noqa: E402
-from benchmarks.replayer import Replayer  # noqa: E402
+from benchmarks.annotator import PASSWORD
+from benchmarks.common import (
+    ROOT,
+    arguments,
+    each_ms,
+    machine,
+    percentile_ms,
+    say,
+    show,
+)
+from benchmarks.own_site import OwnSite, own_site
+from benchmarks.plan import (
+    WHOLE_FILE,
+    Ledger,
+    PlannedPair,
+    Totals,
+    plan_of,
+    read_rows,
+    totals_planned,
+)
+from benchmarks.replayer import (
+    Killer,
+    Replayer,
+    keep_alive,
+    kills_planned,
+)
 
 if TYPE_CHECKING:
     from benchmarks.seeding import SeededPlan
@@ -130,7 +141,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         say(f"There is no {file}. MOMENTJUDGE_SHARED names the folder that holds {FILE}.")
         return 2
     plan = plan_of(read_rows(file), first=options.first, limit=options.limit)
-    signal.signal(signal.SIGTERM, _interrupt)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with own_site() as site:
             import django
@@ -140,7 +151,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             result = replay(site, plan, options)
     except KeyboardInterrupt:
         return 130
-    print(json.dumps(asdict(result), indent=None if options.json else 2))
+    show(result, as_json=options.json)
     return 1 if result.faults else 0
 
 
@@ -149,14 +160,13 @@ def judgment_file() -> Path:
 
 
 def options_from(argv: Sequence[str] | None) -> Options:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__)
     parser.add_argument("--limit", type=int, metavar="PAIRS", help="so many pairs only")
     parser.add_argument("--first", type=int, default=0, metavar="PAIR_ID", help="from this pair on")
     parser.add_argument("--annotators", type=int, default=24, help="at once, 4 or more; stand-ins included (24)")
     parser.add_argument("--kill", action="store_true", help="kill services with -9 at random moments, and restart them")
     parser.add_argument("--kills", type=int, default=9, help="how many, with --kill (9)")
     parser.add_argument("--seed", type=int, default=1, help="of the moments and victims (1)")
-    parser.add_argument("--json", action="store_true", help="one JSON line")
     given = parser.parse_args(argv)
     if given.annotators < 4 or given.kills < 1 or (given.limit is not None and given.limit < 1):
         parser.error("--limit and --kills must be positive, --annotators at least 4: that many judge an escalated pair")
@@ -294,14 +304,6 @@ def report(site: OwnSite, result: Result) -> None:
         say(f"fault: {fault}")
     if result.faults:
         say(f"{len(result.faults)} faults. The end of the web server's log:\n{site.log_tail('web')}")
-
-
-def say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
-
-
-def _interrupt(number: int, frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
 
 
 if __name__ == "__main__":

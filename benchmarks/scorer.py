@@ -1,6 +1,6 @@
 """How fast NDCG@K,IoU>=mu is computed, beside the plain re-statement and, given its path, the published scorer.
 
-    python benchmarks/scorer.py [--published modules/ndcg_iou.py] [--queries 2781] [--rounds 5] [--json]
+    python -m benchmarks.scorer [--published modules/ndcg_iou.py] [--queries 2781] [--rounds 5] [--json]
 
 All score the same synthetic runs in turns, one after the other in every round, and must agree to the last bit. Timing
 starts from parsed records: tables for the library, dictionaries for the two others. Seconds are processor time, the
@@ -8,11 +8,9 @@ best of the rounds; a first call finds nothing warm. Method and figures: docs/be
 values differ, a speedup that is asked for is missed, or growing takes too much memory.
 """
 
-import argparse
 import gc
 import importlib.util
 import json
-import resource
 import sys
 import time
 import tracemalloc
@@ -25,15 +23,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-ROOT = Path(__file__).resolve().parent.parent
-if str(ROOT) not in sys.path:
-    sys.path.insert(0, str(ROOT))  # started as a script
-
-from benchmarks import naive_scorer  # noqa: E402
-from benchmarks.machine import machine  # noqa: E402
-from moment_retrieval.metrics.ndcg_iou import Convention  # noqa: E402
-from moment_retrieval.metrics.report import KS, MUS, evaluate  # noqa: E402
-from moment_retrieval.tables import JudgedTable, RunTable  # noqa: E402
+from benchmarks import naive_scorer
+from benchmarks.common import arguments, machine, peak_mb
+from moment_retrieval.metrics.ndcg_iou import Convention
+from moment_retrieval.metrics.report import KS, MUS, evaluate
+from moment_retrieval.tables import JudgedTable, RunTable
 
 QUERIES = 2_781  # of the TVR-Ranking test split
 VIDEOS = 19_614  # of its corpus
@@ -232,18 +226,13 @@ def growth(sizes: Sequence[int]) -> list[dict[str, Any]]:
     return rows
 
 
-def peak_mb() -> int:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-
-
 def main() -> int:
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("--published", type=Path, help="the published scorer: modules/ndcg_iou.py of TVR-Ranking")
-    arguments.add_argument("--queries", type=int, default=QUERIES)
-    arguments.add_argument("--rounds", type=int, default=5)
-    arguments.add_argument("--growth", default=",".join(map(str, GROWTH)), help="queries, with commas between")
-    arguments.add_argument("--json", action="store_true")
-    options = arguments.parse_args()
+    parser = arguments(__doc__)
+    parser.add_argument("--published", type=Path, help="the published scorer: modules/ndcg_iou.py of TVR-Ranking")
+    parser.add_argument("--queries", type=int, default=QUERIES)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--growth", default=",".join(map(str, GROWTH)), help="queries, with commas between")
+    options = parser.parse_args()
     grown = growth([int(size) for size in options.growth.split(",")])
     peak = peak_mb()
     rows = [compared(options.queries, shape, options.rounds, options.published) for shape in SHAPES]

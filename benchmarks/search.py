@@ -1,6 +1,6 @@
 """How long 100 queries take in 10,000 to 1,000,000 videos, with the vectors really there.
 
-    python benchmarks/search.py [--videos 10000 30000 100000] [--faiss] [--threads 2] [--device cpu] [--half] [--json]
+    python -m benchmarks.search [--videos 10000 30000 100000] [--faiss] [--threads 2] [--device cpu] [--half] [--json]
 
 The simulated workload of XML's Table 8 (Lei et al., ECCV 2020): videos of 20 clips, queries of 15 words, 256 features,
 the 100 best moments of the 100 best videos. A time is from the features of words to ranked moments: encoding the
@@ -28,21 +28,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
-if str(ROOT) not in sys.path:
-    sys.path.insert(0, str(ROOT))  # started as a script
+import numpy as np
+import torch
+from torch import Tensor
 
-import numpy as np  # noqa: E402
-import torch  # noqa: E402
-from torch import Tensor  # noqa: E402
-
-from benchmarks.machine import machine  # noqa: E402
-from moment_retrieval.baselines import BASELINES  # noqa: E402
-from moment_retrieval.index import Index  # noqa: E402
-from moment_retrieval.models.two_stream import EncodedVideos  # noqa: E402
-from moment_retrieval.ragged import Layout, Sequences  # noqa: E402
-from moment_retrieval.search import largest, search  # noqa: E402
-from moment_retrieval.settings import Decoding  # noqa: E402
+from benchmarks.common import arguments, machine
+from moment_retrieval.baselines import BASELINES
+from moment_retrieval.index import Index
+from moment_retrieval.models.two_stream import EncodedVideos
+from moment_retrieval.ragged import Layout, Sequences
+from moment_retrieval.search import largest, search
+from moment_retrieval.settings import Decoding
 
 CLIPS, WORDS, QUERIES, HIDDEN = 20, 15, 100, 256
 DECODING = Decoding(alpha=20.0, videos=100, moments=100, shortest=2, longest=16)
@@ -78,13 +74,12 @@ def main() -> int:
 
 
 def parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__)
     parser.add_argument("--videos", type=int, nargs="+", default=[10_000, 30_000, 100_000])
     parser.add_argument("--faiss", action="store_true", help="also by FAISS")
     parser.add_argument("--half", action="store_true", help="vectors are kept in 16 bits")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--device", default="cpu")
-    parser.add_argument("--json", action="store_true")
     parser.add_argument("--size", type=int, help=argparse.SUPPRESS)
     return parser.parse_args()
 
@@ -133,7 +128,7 @@ def bytes_free(device: str) -> int:
 
 
 def in_own_process(size: int, options: argparse.Namespace) -> dict[str, Any]:
-    command = [sys.executable, __file__, "--size", str(size), "--threads", str(options.threads)]
+    command = [sys.executable, "-m", "benchmarks.search", "--size", str(size), "--threads", str(options.threads)]
     command += ["--device", options.device] + ["--faiss"] * options.faiss + ["--half"] * options.half
     return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 

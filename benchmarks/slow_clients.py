@@ -1,7 +1,7 @@
 """Do clients that send half a request slow annotators down? The judging loop with and without 64 of them, in turns.
 
-    python benchmarks/slow_clients.py --rounds 3 --json
-    python benchmarks/slow_clients.py --slow 200 --annotators 4
+    python -m benchmarks.slow_clients --rounds 3 --json
+    python -m benchmarks.slow_clients --slow 200 --annotators 4
 
 Each round measures the loop of benchmarks/judging_loop.py three times on one site: alone, beside connections that have
 sent half of their headers, and beside ones that have sent half of a body. A connection that the server closes is opened
@@ -9,7 +9,6 @@ again. Method and figures: docs/benchmarks/slow-clients.md. Exit status 1: an er
 """
 
 import argparse
-import json
 import logging
 import selectors
 import signal
@@ -20,15 +19,10 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-if str(ROOT) not in sys.path:
-    sys.path.insert(0, str(ROOT))  # started as a script
-
-from benchmarks import judging_loop  # noqa: E402
-from benchmarks.machine import machine  # noqa: E402
-from benchmarks.own_site import HOST, own_site  # noqa: E402
+from benchmarks import judging_loop
+from benchmarks.common import arguments, machine, show
+from benchmarks.own_site import HOST, own_site
 
 MOST_LOST = 0.1  # of the pace
 FIRST = "POST /login/ HTTP/1.1\r\nHost: 127.0.0.1\r\n"
@@ -125,7 +119,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 130
     lost = losses(rows)
     told = {"rows": [asdict(row) for row in rows], "lost": lost, "machine": machine()}
-    print(json.dumps(told, indent=None if options.json else 2))
+    show(told, as_json=options.json)
     return 1 if any(row.errors for row in rows) or max(lost.values()) > MOST_LOST else 0
 
 
@@ -138,12 +132,11 @@ def losses(rows: Sequence[Row]) -> dict[str, float]:
 
 
 def options_from(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__)
     parser.add_argument("--slow", type=int, default=64, help="connections with half a request (64)")
     parser.add_argument("--annotators", type=int, default=8, help="at once (8)")
     parser.add_argument("--seconds", type=float, default=20, help="of judging per turn (20)")
     parser.add_argument("--rounds", type=int, default=3, help="how often each is measured (3)")
-    parser.add_argument("--json", action="store_true", help="one JSON line")
     given = parser.parse_args(argv)
     if given.slow < 1 or given.annotators < 1 or given.seconds <= 0 or given.rounds < 1:
         parser.error("--slow, --annotators, --seconds and --rounds must be positive")

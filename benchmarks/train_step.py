@@ -1,6 +1,6 @@
 """How long one training step takes, beside a plain re-statement of the released computation.
 
-    python benchmarks/train_step.py [--models xml reloclnet conquer] [--steps 5] [--threads 2] [--device cpu] [--json]
+    python -m benchmarks.train_step [--models xml reloclnet conquer] [--steps 5] [--threads 2] [--device cpu] [--json]
 
 Full dimensions, random features of realistic lengths (51 +- 15 clips, 17 +- 4 words), forward, loss, backward and
 optimiser, dropout on, no data loading. Every way has a process of its own; they step in turns, so that a machine that
@@ -19,27 +19,22 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
-if str(ROOT) not in sys.path:
-    sys.path.insert(0, str(ROOT))  # started as a script
+import torch
 
-import torch  # noqa: E402
-
-from benchmarks import padded  # noqa: E402
-from benchmarks.machine import machine  # noqa: E402
-from models_runner.experiments.child import HUGE_PAGES  # noqa: E402
-from moment_retrieval.batches import Batch  # noqa: E402
-from moment_retrieval.distributed import Precision, keep_freed  # noqa: E402
-from moment_retrieval.losses import RandomNegatives  # noqa: E402
-from moment_retrieval.models.conquer import Conquer, conquer_loss  # noqa: E402
-from moment_retrieval.models.reloclnet import Reloclnet, reloclnet_loss  # noqa: E402
-from moment_retrieval.models.xml import Xml, xml_loss  # noqa: E402
-from moment_retrieval.optim import BertAdam, CorrectedAdam, parameter_groups  # noqa: E402
-from moment_retrieval.ragged import Sequences  # noqa: E402
-from moment_retrieval.settings import ConquerConfig, Objective, Padding, ReloclnetConfig, XmlConfig  # noqa: E402
+from benchmarks import padded
+from benchmarks.common import arguments, machine
+from models_runner.experiments.child import HUGE_PAGES
+from moment_retrieval.batches import Batch
+from moment_retrieval.distributed import Precision, keep_freed
+from moment_retrieval.losses import RandomNegatives
+from moment_retrieval.models.conquer import Conquer, conquer_loss
+from moment_retrieval.models.reloclnet import Reloclnet, reloclnet_loss
+from moment_retrieval.models.xml import Xml, xml_loss
+from moment_retrieval.optim import BertAdam, CorrectedAdam, parameter_groups
+from moment_retrieval.ragged import Sequences
+from moment_retrieval.settings import ConquerConfig, Objective, Padding, ReloclnetConfig, XmlConfig
 
 BATCH = {"xml": 128, "reloclnet": 128, "conquer": 16}
 KNOWN_S = {"xml": 6.0, "reloclnet": 13.2, "conquer": 8.4}  # CPU seconds a step of the released code, on 2 threads
@@ -65,12 +60,11 @@ def main() -> int:
 
 
 def parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__)
     parser.add_argument("--models", nargs="+", choices=BATCH, default=list(BATCH))
     parser.add_argument("--steps", type=int, default=5)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--device", default="cpu")
-    parser.add_argument("--json", action="store_true")
     parser.add_argument("--way", choices=WAYS, help=argparse.SUPPRESS)
     return parser.parse_args()
 
@@ -108,7 +102,7 @@ def side_by_side(name: str, options: argparse.Namespace) -> dict[str, dict[str, 
 
 
 def own_process(name: str, way: str, options: argparse.Namespace) -> subprocess.Popen[str]:
-    command = [sys.executable, __file__, "--models", name, "--way", way]
+    command = [sys.executable, "-m", "benchmarks.train_step", "--models", name, "--way", way]
     command += ["--threads", str(options.threads), "--device", options.device]
     environment = dict(os.environ) if way == "published" else {**HUGE_PAGES, **os.environ}  # as a training is started
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)

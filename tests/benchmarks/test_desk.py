@@ -8,15 +8,13 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks import overview, review
-from benchmarks.annotator import Unexpected
-from benchmarks.lead import Times
-from benchmarks.wire import Reply
+from benchmarks import lead_pages
+from benchmarks.annotator import Reply, Times, Unexpected
 from core.embedded.services import BASE_DIR
 
 FAST = {"answers": 3.0, "p50_ms": 10.0, "p95_ms": 20.0, "largest_kb": 1.0}
-OVERVIEW = overview.Result(100, 200, 1.0, 0.1, FAST, FAST, FAST, 1.0, 2.0, 0.5, {})
-REVIEW = review.Result(10, 200, 400, FAST, FAST, FAST, FAST, FAST, 5, 20.0, 3, 0.1, {}, 0.5, {})
+OVERVIEW = lead_pages.Overview(100, 200, 1.0, 0.1, FAST, FAST, FAST, 1.0, 2.0, 0.5, {})
+REVIEW = lead_pages.Review(10, 200, 400, FAST, FAST, FAST, FAST, FAST, 5, 20.0, 3, 0.1, {}, 0.5, {})
 
 
 def answer(status: int = 200) -> Reply:
@@ -50,21 +48,21 @@ def test_a_review_above_150_ms_has_failed(kind: str) -> None:
 
 def test_more_decisions_than_wait() -> None:
     with pytest.raises(SystemExit):
-        review.main(["--queries", "100", "--decisions", "90"])
+        lead_pages.main(["review", "--queries", "100", "--decisions", "90"])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [
-        ["benchmarks/overview.py", "--answers", "3"],
-        ["benchmarks/review.py", "--queries", "40", "--decisions", "12", "--pages", "2"],
+        ["overview", "--answers", "3"],
+        ["review", "--queries", "40", "--decisions", "12", "--pages", "2"],
     ],
 )
 def test_a_small_site(words: list[str]) -> None:
     """What is found, not how fast: other work on the machine may fall on it."""
     size = ["--pairs", "8000", "--judgments", "20000", "--annotators", "120", "--json"]
-    command = [sys.executable, *words, *size]
+    command = [sys.executable, "-m", "benchmarks.lead_pages", *words, *size]
     done = subprocess.run(command, cwd=BASE_DIR, capture_output=True, text=True, timeout=300, check=False)
     result = json.loads(done.stdout)
     assert result["pairs"] == 8000

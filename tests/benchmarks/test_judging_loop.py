@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from benchmarks.figures import percentile_ms
+from benchmarks.common import percentile_ms
 from benchmarks.judging_loop import faults, options_from
 from core.embedded.services import BASE_DIR
 
@@ -33,7 +33,7 @@ def test_a_lost_grade_is_a_fault() -> None:
 
 @pytest.mark.slow
 def test_two_annotators_for_two_seconds() -> None:
-    command = [sys.executable, "benchmarks/judging_loop.py", "--json", "--media"]
+    command = [sys.executable, "-m", "benchmarks.judging_loop", "--json", "--media"]
     command += ["--annotators", "2", "--seconds", "2", "--queries", "20"]
     done = subprocess.run(command, cwd=BASE_DIR, capture_output=True, text=True, timeout=110, check=False)
     assert done.returncode == 0, done.stderr

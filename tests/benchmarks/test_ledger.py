@@ -6,8 +6,7 @@ from uuid import UUID, uuid4
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.ledger import Ledger
-from benchmarks.plan import Grade, PlannedPair
+from benchmarks.plan import Grade, Ledger, PlannedPair
 
 ANNA, BERT, CARL, DORA, STRANGER = 1, 2, 3, 4, 99
 PAIR, SECOND = UUID(int=1), UUID(int=2)

@@ -4,7 +4,17 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.plan import WHOLE_FILE, Grade, PlannedPair, Totals, plan_of, planned, read_rows, totals, totals_planned
+from benchmarks.plan import (
+    WHOLE_FILE,
+    Grade,
+    PlannedPair,
+    Totals,
+    plan_of,
+    planned,
+    read_rows,
+    totals,
+    totals_planned,
+)
 from benchmarks.replay import judgment_file
 from tests.benchmarks.real_file import needs_real_file
 

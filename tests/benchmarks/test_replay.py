@@ -17,7 +17,7 @@ WITH_OPEN_ENDS = ["--first", "166440", "--limit", "36"]  # two of these pairs st
 
 
 def replayed(*words: str, timeout: float) -> dict[str, Any]:
-    command = [sys.executable, "benchmarks/replay.py", "--json", *words]
+    command = [sys.executable, "-m", "benchmarks.replay", "--json", *words]
     done = subprocess.run(command, cwd=BASE_DIR, capture_output=True, text=True, timeout=timeout, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     result: dict[str, Any] = json.loads(done.stdout)

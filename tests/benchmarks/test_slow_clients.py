@@ -26,7 +26,7 @@ def test_options_without_sense(words: list[str]) -> None:
 
 @pytest.mark.slow
 def test_two_annotators_beside_sixteen_slow_clients() -> None:
-    command = [sys.executable, "benchmarks/slow_clients.py", "--json", "--rounds", "1"]
+    command = [sys.executable, "-m", "benchmarks.slow_clients", "--json", "--rounds", "1"]
     command += ["--annotators", "2", "--seconds", "2", "--slow", "16"]
     done = subprocess.run(command, cwd=BASE_DIR, capture_output=True, text=True, timeout=110, check=False)
     said = json.loads(done.stdout)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from benchmarks.wire import Wire
+from benchmarks.annotator import Wire
 
 
 @contextmanager
