@@ -3,8 +3,7 @@
 from collections.abc import Hashable
 from dataclasses import dataclass
 
-from moment_retrieval.searching.corpora import Held
-from moment_retrieval.searching.queries import Hit, folded
+from models_runner.search.worker import Held
 
 
 @dataclass(frozen=True)
@@ -60,19 +59,3 @@ class TestHeld:
         for name in ("a", "b", "a", "c"):
             held.get(name, lambda: Block(400))
         assert gone == ["b"] and len(held) == 2
-
-
-class TestFolding:
-    def test_the_better_of_two_that_overlap_by_half_stands_for_both(self) -> None:
-        hits = [
-            Hit("alpha", 0, 4, 3.0, 0, 1),
-            Hit("alpha", 0, 8, 2.0, 0, 2),  # 4 of 8 s
-            Hit("alpha", 3, 8, 1.0, 1, 2),  # 1 of 8 s
-            Hit("beta", 0, 4, 0.5, 0, 1),
-        ]
-        kept = folded(hits)
-        assert [(hit.video, hit.start_s, hit.folded) for hit in kept] == [
-            ("alpha", 0, 1),
-            ("alpha", 3, 0),
-            ("beta", 0, 0),
-        ]
