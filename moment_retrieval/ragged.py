@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import torch
@@ -128,20 +127,20 @@ class Layout:
 
     def spread(self, rows: Tensor) -> Tensor:
         """Rows [R, D] -> rectangle [B, W, D], zero where nothing is kept."""
-        cells = rows if self.full else _Spread.apply(rows, self.place, len(self.kept) * self.width)
+        cells = rows if self.full else _spread(rows, self.place, len(self.kept) * self.width)
         return cells.unflatten(0, (len(self.kept), self.width))
 
     def collect(self, cells: Tensor) -> Tensor:
         """Rectangle [B, W, D] -> rows [R, D]."""
         cells = cells.flatten(0, 1)
-        return cells if self.full else _Collect.apply(cells, self.place)
+        return cells if self.full else cells.index_select(0, self.place)
 
     def narrowed(self, rows: Tensor, narrower: Layout) -> Tensor:
         """Rows of this layout [R, D] -> those a narrower layout of the same sequences keeps [R', D]."""
         if narrower.full and narrower.width == self.width:
             return rows
         place = narrower.place // narrower.width * self.width + narrower.position
-        return _Collect.apply(self.spread(rows).flatten(0, 1), place)
+        return self.spread(rows).flatten(0, 1).index_select(0, place)
 
 
 def wide(values: Tensor) -> Tensor:
@@ -178,35 +177,13 @@ class SideBySide:
     def spread(self, rows: Tensor) -> Tensor:
         """Rows [R + R', D] -> rectangle [B, 2 W, D]."""
         sequences, width = len(self.left.kept), 2 * self.left.width
-        return _Spread.apply(rows, self.place, sequences * width).unflatten(0, (sequences, width))
+        return _spread(rows, self.place, sequences * width).unflatten(0, (sequences, width))
 
     def collect(self, cells: Tensor) -> Tensor:
         """Rectangle [B, 2 W, D] -> rows [R + R', D]."""
-        return _Collect.apply(cells.flatten(0, 1), self.place)
+        return cells.flatten(0, 1).index_select(0, self.place)
 
 
-class _Spread(torch.autograd.Function):
-    """Rows to cells; no two rows share a cell, so the way back is ``_Collect``, not a sum."""
-
-    @staticmethod
-    def forward(context: Any, rows: Tensor, place: Tensor, cells: int) -> Tensor:
-        context.save_for_backward(place)
-        return rows.new_zeros(cells, *rows.shape[1:]).index_copy_(0, place, rows)
-
-    @staticmethod
-    def backward(context: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
-        (place,) = context.saved_tensors
-        return gradient.index_select(0, place), None, None
-
-
-class _Collect(torch.autograd.Function):
-    @staticmethod
-    def forward(context: Any, cells: Tensor, place: Tensor) -> Tensor:
-        context.save_for_backward(place)
-        context.cells = len(cells)
-        return cells.index_select(0, place)
-
-    @staticmethod
-    def backward(context: Any, gradient: Tensor) -> tuple[Tensor, None]:
-        (place,) = context.saved_tensors
-        return gradient.new_zeros(context.cells, *gradient.shape[1:]).index_copy_(0, place, gradient), None
+def _spread(rows: Tensor, place: Tensor, cells: int) -> Tensor:
+    """Rows at their cells, zeros at the others."""
+    return rows.new_zeros(cells, *rows.shape[1:]).index_copy(0, place, rows)

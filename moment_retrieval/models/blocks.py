@@ -124,11 +124,8 @@ class Attention(nn.Module):
         return layout.collect(mixed.transpose(1, 2).flatten(2))
 
     def _of(self, rows: Tensor, layout: AnyLayout, *maps: nn.Linear) -> list[Tensor]:
-        """What each linear map makes of the rows, by head: [B, h, W, H / h] each; one product for all."""
-        weight, bias = torch.cat([one.weight for one in maps]), torch.cat([one.bias for one in maps])
-        cells = layout.spread(functional.linear(rows, weight, bias))  # [B, W, maps * H]
-        cells = cells.unflatten(2, (len(maps), self.heads, -1))  # [B, W, maps, h, H / h]
-        return list(cells.permute(2, 0, 3, 1, 4).unbind(0))
+        """What each linear map makes of the rows, by head: [B, h, W, H / h] each."""
+        return [layout.spread(one(rows)).unflatten(2, (self.heads, -1)).transpose(1, 2) for one in maps]
 
 
 class ProjectedEncoder(nn.Module):

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -199,33 +198,9 @@ class ClipScore(nn.Module):
         self.alone = nn.Conv1d(narrow, 1, 1, bias=False)
 
     def forward(self, rows: Tensor, layout: Layout) -> Tensor:
-        """[R, H] -> [P, W]; no clip holds -1e4.
-
-        A convolution as one product of the rows alone: what each gives to every clip around it, then added up.
-        """
-        size = self.around.kernel_size[0]
-        weight = self.around.weight.permute(2, 0, 1).flatten(0, 1)  # [size * narrow, H]
-        given = layout.spread(wide(functional.linear(rows, weight))).unflatten(2, (size, -1))  # [P, W, size, narrow]
-        features = functional.relu(_Around.apply(given))
-        return wide(features @ self.alone.weight.flatten()).masked_fill(~layout.real, NO_CLIP)
-
-
-class _Around(torch.autograd.Function):
-    """[P, W, size, N] -> [P, W, N]: clip w gets number j of clip w + j - size // 2, where there is one."""
-
-    @staticmethod
-    def forward(context: Any, given: Tensor) -> Tensor:
-        context.size = size = given.shape[2]
-        taken = given[:, :, size // 2].clone()
-        for back in range(1, size // 2 + 1):
-            taken[:, back:] += given[:, :-back, size // 2 - back]
-            taken[:, :-back] += given[:, back:, size // 2 + back]
-        return taken
-
-    @staticmethod
-    def backward(context: Any, gradient: Tensor) -> Tensor:
-        ends = context.size // 2
-        return functional.pad(gradient, (0, 0, ends, ends)).unfold(1, context.size, 1).flip(3).transpose(2, 3)
+        """[R, H] -> [P, W]; no clip holds -1e4."""
+        features = functional.relu(self.around(layout.spread(rows).transpose(1, 2)))  # [P, N, W]
+        return wide(self.alone(features)).squeeze(1).masked_fill(~layout.real, NO_CLIP)
 
 
 class VideoScore(nn.Module):

@@ -41,10 +41,8 @@ class SpanHead(nn.Module):
 
     def forward(self, similarity: Tensor, real: Tensor) -> tuple[Tensor, Tensor]:
         """similarity [B, W], real [B, W] (True: a clip) -> start, end [B, W]; no clip holds -1e10."""
-        kernels = torch.cat([self.start.weight, self.end.weight])  # [2, 1, K]
-        logits = functional.conv1d(similarity[:, None], kernels, padding=self.start.padding[0])  # [B, 2, W]
-        start, end = wide(logits).masked_fill(~real[:, None], NOTHING).unbind(1)
-        return start, end
+        start, end = (wide(one(similarity[:, None]).squeeze(1)) for one in (self.start, self.end))
+        return start.masked_fill(~real, NOTHING), end.masked_fill(~real, NOTHING)
 
 
 Pair = tuple[Tensor, Tensor]
