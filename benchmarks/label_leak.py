@@ -1,14 +1,16 @@
 """How much of the hidden labels an attacker works out from the scores of crafted uploads, policy by policy.
 
-    python -m benchmarks.label_leak [--queries 10,50,200,2781] [--uploads 1,5,50] [--attacked 10,100,1000] [--json]
+    python -m benchmarks.label_leak [--queries 10,50,200,2781] [--uploads 1,5,50] [--attacked 10,100,1000]
+        [--per-query 20] [--json]
 
-A split is drawn with the relevances of the published TVR-Ranking data, 20 judged moments a query. The attacker knows
-everything but the labels attacked: the ideal gains, and what the rest of each upload scores, so that the nine numbers
-can be moved to wherever they tell most. Three attacks are tried and the best one is reported: one query at a time,
-group testing, and differencing. Method, figures and what they mean: docs/benchmarks/label-leak.md.
+A split is drawn with the relevances of the published TVR-Ranking data and so many judged moments a query as
+--per-query says. The attacker knows everything but the labels attacked: the ideal gains, and what the rest of each
+upload scores, so that the nine numbers can be moved to wherever they tell most. Three attacks are tried and the best
+one is reported: one query at a time, group testing, and differencing. Method, figures:
+docs/benchmarks/label-leak.md.
 
-Exit status 1: the default policy tells more than 0.05 bits of a pair (100 pairs, 50 uploads, 2,781 queries), or
-anything below its least number of queries; or the undefended one passes the same test.
+Exit status 1: the default policy tells more than 0.05 bits of a pair (100 pairs, 50 uploads, 2,781 queries of 20
+moments), or anything below its least number of queries; or the undefended one passes the same test.
 """
 
 import json
@@ -26,6 +28,7 @@ from scipy.special import ndtr
 
 from benchmarks.common import arguments, machine
 from models_runner.leaderboard import rules
+from models_runner.leaderboard.rules import PROMISED_MOMENTS
 from moment_retrieval.metrics.ndcg_iou import Gain
 from moment_retrieval.metrics.report import KS, MUS, evaluate
 from moment_retrieval.tables import JudgedTable, RunTable
@@ -34,7 +37,6 @@ Floats = NDArray[np.float64]
 SHARES = np.array([5_929, 19_245, 30_056, 24_439, 14_773]) / 94_442  # of the relevances 0 to 4, as published
 ENTROPY = float(-(SHARES * np.log2(SHARES)).sum())
 LABELS = len(SHARES)
-PAIRS = 20  # judged moments of a query
 LEAST_SHOWN = 1e-4  # step of the undefended policy: four decimals
 MOST_BITS = 0.05
 TRIALS = 4
@@ -112,10 +114,10 @@ class Target:
         return self.worth[np.arange(len(self.labels)), self.labels]
 
 
-def split_drawn(random: np.random.Generator, queries: int) -> JudgedTable:
-    """Queries with 20 judged moments each, every moment in a video of its own."""
-    relevance = random.choice(LABELS, size=(queries, PAIRS), p=SHARES)
-    videos = np.arange(queries * PAIRS).reshape(queries, PAIRS)
+def split_drawn(random: np.random.Generator, queries: int, moments: int = PROMISED_MOMENTS) -> JudgedTable:
+    """Queries with so many judged moments each, every moment in a video of its own."""
+    relevance = random.choice(LABELS, size=(queries, moments), p=SHARES)
+    videos = np.arange(queries * moments).reshape(queries, moments)
     return JudgedTable.from_arrays(
         range(queries), videos, np.zeros(videos.shape), np.full(videos.shape, 10.0), relevance
     )
@@ -128,12 +130,12 @@ def gain_of(relevance: Any, gain: Gain) -> Floats:
 
 def target_of(judged: JudgedTable, pairs: int, policy: Policy) -> Target:
     """The first pairs, one of each query before a second of any; worth as in the scorer (a test compares them)."""
-    queries = len(judged)
-    number = np.arange(min(pairs, queries * PAIRS))
+    queries, moments = len(judged), len(judged.weights) // len(judged)
+    number = np.arange(min(pairs, queries * moments))
     query, place = number % queries, number // queries
-    relevance = judged.weights.reshape(queries, PAIRS)
+    relevance = judged.weights.reshape(queries, moments)
     best_first = -np.sort(-relevance, axis=1)
-    discount = 1 / np.log2(np.arange(PAIRS) + 2)
+    discount = 1 / np.log2(np.arange(moments) + 2)
     per_step = 1 / (queries * policy.step(queries))
     worth = np.zeros((len(number), LABELS, policy.numbers))
     for column, (gain, k, _) in enumerate(product(policy.gains, KS, MUS)):
@@ -144,9 +146,10 @@ def target_of(judged: JudgedTable, pairs: int, policy: Policy) -> Target:
 
 def mean_of(judged: JudgedTable, rows: list[tuple[int, int, float]], gain: Gain) -> Floats:
     """[K x mu] what the scorer says of a run with these (query, judged moment, end of the span), best first."""
+    moments = len(judged.weights) // len(judged)
     answers: dict[str, list[list[float]]] = {query_id: [] for query_id in judged.query_ids}
     for query, moment, end_s in rows:
-        answers[str(query)].append([query * PAIRS + moment, 0.0, end_s])
+        answers[str(query)].append([query * moments + moment, 0.0, end_s])
     run = RunTable.from_moments({name: np.array(some, np.float64).reshape(-1, 3) for name, some in answers.items()})
     return np.array(list(evaluate(run, judged, gain=gain).mean.values()))
 
@@ -326,12 +329,21 @@ ATTACKS: dict[str, Callable[[Attacker, int], None]] = {
 }
 
 
-def attacked(policy: Policy, *, queries: int, uploads: int, pairs: int, attack: str, trials: int) -> dict[str, float]:
+def attacked(
+    policy: Policy,
+    *,
+    queries: int,
+    uploads: int,
+    pairs: int,
+    attack: str,
+    trials: int,
+    moments: int = PROMISED_MOMENTS,
+) -> dict[str, float]:
     """Bits learned of a pair, and the share of pairs whose relevance is guessed right; means over splits drawn anew."""
     bits, guessed = [], []
     for trial in range(trials):
         random = np.random.default_rng([SEED, trial, queries, uploads, pairs])
-        target = target_of(split_drawn(random, queries), pairs, policy)
+        target = target_of(split_drawn(random, queries, moments), pairs, policy)
         attacker = Attacker(policy, target, random, np.tile(SHARES, (len(target.labels), 1)), queries)
         if queries >= policy.least_queries:
             ATTACKS[attack](attacker, uploads)
@@ -341,18 +353,23 @@ def attacked(policy: Policy, *, queries: int, uploads: int, pairs: int, attack: 
     return {"bits": sum(bits) / trials, "guessed": sum(guessed) / trials}
 
 
-def rows_of(queries: int, uploads: int, pairs: int, trials: int) -> Iterator[dict[str, Any]]:
+def rows_of(
+    queries: int, uploads: int, pairs: int, trials: int, moments: int = PROMISED_MOMENTS
+) -> Iterator[dict[str, Any]]:
     """A row for each policy, with the attack that learns most."""
-    pairs = min(pairs, queries * PAIRS)
+    pairs = min(pairs, queries * moments)
     for policy in policies(queries):
         results = {
-            name: attacked(policy, queries=queries, uploads=uploads, pairs=pairs, attack=name, trials=trials)
+            name: attacked(
+                policy, queries=queries, uploads=uploads, pairs=pairs, attack=name, trials=trials, moments=moments
+            )
             for name in ATTACKS
         }
         best = max(results, key=lambda name: results[name]["bits"])
         yield {
             "policy": policy.name,
             "queries": queries,
+            "per_query": moments,
             "uploads": uploads,
             "attacked": pairs,
             "bits": round(results[best]["bits"], 4),
@@ -366,7 +383,8 @@ def rows_of(queries: int, uploads: int, pairs: int, trials: int) -> Iterator[dic
 def is_safe(rows: list[dict[str, Any]], policy: str) -> bool:
     """Whether the policy passes: little learned of the 100 pairs attacked in a large split, nothing in a small one."""
     own = [row for row in rows if row["policy"] == policy]
-    large = [row for row in own if (row["queries"], row["uploads"], row["attacked"]) == (2_781, 50, 100)]
+    promised = (2_781, PROMISED_MOMENTS, 50, 100)
+    large = [row for row in own if (row["queries"], row["per_query"], row["uploads"], row["attacked"]) == promised]
     small = [row for row in own if row["queries"] < rules.LEAST_QUERIES]
     return all(row["bits"] <= MOST_BITS for row in large) and all(row["bits"] == 0 for row in small)
 
@@ -380,24 +398,28 @@ def main() -> int:
     parser.add_argument("--queries", type=numbers, default=[10, 50, 200, 2_781])
     parser.add_argument("--uploads", type=numbers, default=[1, 5, 50])
     parser.add_argument("--attacked", type=numbers, default=[10, 100, 1_000])
+    parser.add_argument("--per-query", type=numbers, default=[PROMISED_MOMENTS])
     parser.add_argument("--trials", type=int, default=TRIALS)
     options = parser.parse_args()
     started = time.perf_counter()
     rows = [
         row
-        for queries, uploads, pairs in product(options.queries, options.uploads, options.attacked)
-        for row in rows_of(queries, uploads, pairs, options.trials)
+        for queries, moments, uploads, pairs in product(
+            options.queries, options.per_query, options.uploads, options.attacked
+        )
+        for row in rows_of(queries, uploads, pairs, options.trials, moments)
     ]
     result = {"machine": machine(), "entropy": round(ENTROPY, 4), "trials": options.trials, "rows": rows}
     result["seconds"] = round(time.perf_counter() - started, 1)
     if options.json:
         print(json.dumps(result))
     else:
-        print(f"{'policy':<17} queries uploads attacked    bits  guessed  prior   bound  attack")
+        print(f"{'policy':<17} queries per query uploads attacked    bits  guessed  prior   bound  attack")
         for row in rows:
             print(
-                f"{row['policy']:<17} {row['queries']:>7} {row['uploads']:>7} {row['attacked']:>8} {row['bits']:>7.4f} "
-                f"{row['guessed']:>8.3f} {row['prior']:>6.3f} {row['bound']:>7.1f}  {row['attack']}"
+                f"{row['policy']:<17} {row['queries']:>7} {row['per_query']:>9} {row['uploads']:>7} "
+                f"{row['attacked']:>8} {row['bits']:>7.4f} {row['guessed']:>8.3f} {row['prior']:>6.3f} "
+                f"{row['bound']:>7.1f}  {row['attack']}"
             )
     return 0 if is_safe(rows, "default") and not is_safe(rows, "undefended") else 1
 

@@ -18,6 +18,9 @@ STEPS = (1, 2, 5)  # times a power of ten
 INTERVAL_STEPS = 2  # to each side; a step is at least one standard error
 LADDER_BELOW = 200  # queries; there the Ladder is on unless a lead says otherwise
 LEAST_QUERIES = 50  # a split with fewer shows participants nothing
+PROMISED_MOMENTS = (
+    20  # judged moments a query on average; with fewer, scores tell more than docs/leaderboard.md promises
+)
 ALIKE_PERCENT = 5  # runs of a person that differ in fewer queries are listed for the lead
 
 

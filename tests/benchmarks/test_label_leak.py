@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from benchmarks import label_leak
-from benchmarks.label_leak import PAIRS, SHARES, Attacker, Upload, attacked, is_safe, mean_of, policies, rows_of
-from models_runner.leaderboard.rules import LEAST_QUERIES, score_step
+from benchmarks.label_leak import SHARES, Attacker, Upload, attacked, is_safe, mean_of, policies, rows_of
+from models_runner.leaderboard.rules import LEAST_QUERIES, PROMISED_MOMENTS, score_step
 from moment_retrieval.metrics.ndcg_iou import Gain
 
 DEFAULT = "default"
@@ -81,9 +81,16 @@ def test_what_the_default_promises_holds_and_the_undefended_policy_fails_it() ->
     assert attacked(policy_of("undefended", 2_781), attack="differencing", **some)["bits"] > 1
 
 
+def test_few_judged_moments_a_query_tell_more_than_is_promised() -> None:
+    """Each weighs more in a score: why docs/leaderboard.md names the number."""
+    some = {"queries": 2_781, "uploads": 50, "pairs": 100, "trials": 4, "attack": "group testing"}
+    many, few = (attacked(policy_of(DEFAULT, 2_781), **some, moments=moments)["bits"] for moments in (20, 5))
+    assert few > label_leak.MOST_BITS > many
+
+
 def test_a_small_split_tells_nothing_under_the_default_policy() -> None:
     rows = {row["policy"]: row for row in rows_of(10, 5, 1_000, 1)}
-    assert rows[DEFAULT]["attacked"] == 10 * PAIRS
+    assert rows[DEFAULT]["attacked"] == 10 * PROMISED_MOMENTS
     assert (rows[DEFAULT]["bits"], rows[DEFAULT]["bound"]) == (0, 0)
     assert rows["undefended"]["bits"] > 0.3
     assert rows[DEFAULT]["prior"] == pytest.approx(SHARES.max(), abs=1e-4)
@@ -102,8 +109,15 @@ def test_the_bound_counts_distinct_answers() -> None:
         ({"queries": 2_781, "uploads": 50, "attacked": 100, "bits": 0.05}, True),
         ({"queries": 2_781, "uploads": 50, "attacked": 100, "bits": 0.051}, False),
         ({"queries": 2_781, "uploads": 50, "attacked": 10, "bits": 0.2}, True),
+        ({"queries": 2_781, "per_query": 5, "uploads": 50, "attacked": 100, "bits": 0.09}, True),
         ({"queries": 49, "uploads": 1, "attacked": 10, "bits": 0.001}, False),
     ],
 )
 def test_what_is_asked(row: dict[str, float], safe: bool) -> None:
-    assert is_safe([{"policy": DEFAULT, **row}, {"policy": "other", **row, "bits": 2}], DEFAULT) is safe
+    assert (
+        is_safe(
+            [{"policy": DEFAULT, "per_query": 20, **row}, {"policy": "other", "per_query": 20, **row, "bits": 2}],
+            DEFAULT,
+        )
+        is safe
+    )

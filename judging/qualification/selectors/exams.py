@@ -82,7 +82,7 @@ WHERE known.project_id = %(project)s AND (query.text, known.moment_id) IN (
     JOIN judging_knownpair shown ON shown.id = given.known_pair_id AND shown.truth IS NOT NULL
     JOIN annotation_query of ON of.id = shown.query_id
     WHERE sat.project_id = %(project)s AND (sat.purpose <> 'exam'
-        OR (sat.state IN ('feedback', 'done') AND abs(given.grade - shown.truth) > 1)))"""
+        OR sat.state IN ('feedback', 'done')))"""
 
 
 class Known(NamedTuple):
@@ -104,7 +104,10 @@ def known_pairs_in_stock(*, project_id: int, splits: Collection[str] | None = No
 
 
 def known_pairs_shown(*, project_id: int) -> frozenset[int]:
-    """Pairs whose truth somebody was told, by the query's words: in feedback, in a tutorial or a warm-up."""
+    """Pairs of whose truth somebody was told, by the query's words: in a tutorial, a warm-up or an exam's result.
+
+    An exam's result tells of every pair graded: where the grade is off by more than one, or that it is not.
+    """
     with connection.cursor() as cursor:
         cursor.execute(SHOWN, {"project": project_id})
         return frozenset(known_id for (known_id,) in cursor.fetchall())

@@ -164,7 +164,12 @@ def _rank(table: Table, asked: Asked, view: ScoreView) -> None:
 
 def truth_size(asked: Asked) -> int:
     """How many judged queries the release has of the split; 0 while it is being read."""
-    return asked.release.truths.filter(split=asked.split).values_list("n_queries", flat=True).first() or 0
+    return truth_sizes(asked)[0]
+
+
+def truth_sizes(asked: Asked) -> tuple[int, int]:
+    """How many judged queries and moments the release has of the split; 0 while it is being read."""
+    return asked.release.truths.filter(split=asked.split).values_list("n_queries", "n_moments").first() or (0, 0)
 
 
 def _test(table: Table, asked: Asked) -> None:

@@ -63,7 +63,7 @@ def has_ladder(leaderboard: Leaderboard, n_queries: int) -> bool:
     return leaderboard.ladder == Leaderboard.Ladder.ON
 
 
-def participants_see(leaderboard: Leaderboard, split: str, n_queries: int) -> str:
+def participants_see(leaderboard: Leaderboard, split: str, n_queries: int, n_moments: int) -> str:
     """Say, for leads and admins, what participants see of a hidden split; empty where the split is open."""
     if not leaderboard.hides(split):
         return ""
@@ -72,6 +72,11 @@ def participants_see(leaderboard: Leaderboard, split: str, n_queries: int) -> st
     seen = f"scores in steps of {rules.score_step(n_queries)}"
     if has_ladder(leaderboard, n_queries):
         seen += ", and of each person only runs that are a step better than those before"
+    if n_moments < rules.PROMISED_MOMENTS * n_queries:
+        seen += (
+            f". With {n_moments / n_queries:.1f} judged moments a query, fewer than {rules.PROMISED_MOMENTS}, each "
+            "label weighs more in a score, and uploads tell more of it than the documentation promises"
+        )
     return seen
 
 

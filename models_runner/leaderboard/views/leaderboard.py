@@ -10,7 +10,7 @@ from judging.models import Release
 from models_runner.leaderboard import files
 from models_runner.leaderboard.charts import OVER_QUERIES, intervals_chart
 from models_runner.leaderboard.selectors.asked import GROUPS, RECALL, Asked, asked_by, splits_of
-from models_runner.leaderboard.selectors.leaderboard import Table, leaderboard_tested, runs_with_concerns, truth_size
+from models_runner.leaderboard.selectors.leaderboard import Table, leaderboard_tested, runs_with_concerns, truth_sizes
 from models_runner.leaderboard.selectors.shown_scores import participants_see, sees_all
 from models_runner.leaderboard.services.participants import leaderboard_of
 from models_runner.leaderboard.services.releases import similarity_runs_request
@@ -51,7 +51,7 @@ def _board(request: MemberRequest, project: Project, asked: Asked) -> dict[str, 
         "open_splits": [split for split in splits if not settings.hides(split)],
         "conventions": [each.value for each in Convention],
         "gains": [each.value for each in Gain],
-        "participants_see": participants_see(settings, asked.split, truth_size(asked)),
+        "participants_see": participants_see(settings, asked.split, *truth_sizes(asked)),
         "concerns": runs_with_concerns(project, asked.split) if sees_all(request.membership) else [],
         "chart": _chart(table, asked),
     }

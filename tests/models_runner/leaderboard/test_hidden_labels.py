@@ -126,6 +126,14 @@ def test_below_the_least_number_of_queries_participants_see_nothing(
     assert len(board(made, member).rows) == 3
 
 
+def test_leads_are_warned_of_few_judged_moments_a_query(release: Release, made: HandMade) -> None:
+    hide(made, least_queries=2)
+    board_url = reverse("models_runner:runs", args=[made.project.uuid])
+    assert "judged moments a query, fewer than 20" in text(member_of(made, made.lead), board_url)
+    release.truths.update(n_moments=40)
+    assert "fewer than 20" not in text(member_of(made, made.lead), board_url)
+
+
 def test_participants_see_one_convention_and_gain_whatever_they_ask_for(
     release: Release, member: Membership, made: HandMade
 ) -> None:
