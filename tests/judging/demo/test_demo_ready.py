@@ -1,5 +1,6 @@
 """The demo as `make run` leaves it: one of everything, and answers for the person who tries it."""
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from copy import deepcopy
@@ -7,7 +8,8 @@ from pathlib import Path
 
 import pytest
 from django.core.files.storage import FileSystemStorage
-from django.test import TestCase
+from django.test import Client, TestCase
+from django.urls import reverse
 
 from accounts.models import Project, User
 from annotation.models import Video
@@ -24,7 +26,7 @@ from judging.work import rules
 from judging.work.services.assignments import assignment_take
 from models_runner.models import Run
 from tests.conftest import Messages, hashed
-from tests.factories import GIF, NOW
+from tests.factories import GIF, NOW, MembershipFactory
 from tests.judging.demo_site import everything, seeded
 from tests.judging.play import finish, give, ungraded
 
@@ -100,6 +102,19 @@ class TestReady:
         assert release.state == "ready"
         assert release.manifest["counts"]["simulated_judgments"] == release.manifest["counts"]["judgments"] > 0
         assert set(Run.objects.values_list("split", "state")) == {("val", "scored"), ("test", "scored")}
+
+    def test_participants_see_scores_of_val_and_why_there_are_none_of_test(self, ready: Project) -> None:
+        """The demo shows both pages on purpose: an open split, and one with too few queries."""
+        browser = Client()
+        browser.force_login(MembershipFactory(project=ready, role="participant").user)
+        pages = {
+            split: browser.get(reverse("models_runner:runs", args=[ready.uuid]), {"split": split}).content.decode()
+            for split in ("val", "test")
+        }
+        assert "Too few queries to show scores" not in pages["val"] and "similarity" in pages["val"]
+        assert "Too few queries to show scores" in pages["test"]
+        scores = {split: re.findall(r"0\.\d{4}", page) for split, page in pages.items()}
+        assert scores["val"] and not scores["test"]
 
     def test_a_repeat_changes_nothing_even_after_a_crash(self, ready: Project, messages: Messages) -> None:
         before = everything()

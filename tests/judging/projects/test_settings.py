@@ -123,6 +123,17 @@ class TestConfirming:
         assert answer.status_code == 409
         assert GuidelineConfirmation.objects.filter(annotator=person).count() == 1
 
+    def test_it_is_not_confirmed_before_its_step(self, project: Project) -> None:
+        gate_question(project)
+        policy_publish(project=project, actor=None, gate_is_open=True, gate_questions=1, gate_passing=1)
+        person = MembershipFactory(project=project, standing="candidate", confirmed=False).user
+        client = logged_in(person)
+        assert "I have read this version" not in page_of(client, "guideline", project)
+        answer = client.post(url("guideline-confirm", project), {"version": 1})
+        assert answer.status_code == 409
+        assert "First comes the multiple-choice test" in answer.content.decode()
+        assert not GuidelineConfirmation.objects.filter(annotator=person).exists()
+
     def test_finishing_with_a_next_batch_leads_there_too(self, project: Project) -> None:
         batch = BatchFactory(query__project=project)
         held = take(batch)

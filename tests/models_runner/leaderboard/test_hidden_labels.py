@@ -8,12 +8,13 @@ import pytest
 from django.core.files.base import ContentFile
 from django.test import Client
 from django.urls import reverse
+from pytest_django import Settings
 
 from accounts.models import Membership
 from judging.models import Release
 from models_runner.leaderboard.selectors.asked import asked_by
 from models_runner.leaderboard.selectors.leaderboard import Table, leaderboard
-from models_runner.leaderboard.selectors.shown_scores import LADDER_COLUMN, ScoreView
+from models_runner.leaderboard.selectors.shown_scores import BLIND_COLUMNS, LADDER_COLUMN, ScoreView
 from models_runner.leaderboard.services.participants import leaderboard_change, query_hashes
 from models_runner.leaderboard.services.releases import similarity_runs_make
 from models_runner.leaderboard.services.runs import UploadLimit, run_withdraw
@@ -124,6 +125,23 @@ def test_below_the_least_number_of_queries_participants_see_nothing(
     )
     hide(made, least_queries=2)
     assert len(board(made, member).rows) == 3
+
+
+def test_another_secret_key_draws_the_rounding_anew(
+    release: Release, member: Membership, made: HandMade, settings: Settings
+) -> None:
+    """Whoever knows the numbers of one site learns nothing of the thresholds of another."""
+    columns = BLIND_COLUMNS
+    scoring = bring(member, release, BOTH).scorings.get()
+
+    def shares() -> list[float]:
+        view = ScoreView(member, "val")
+        return [view._share(scoring, column) for column in columns]
+
+    before = shares()
+    assert shares() == before
+    settings.SECRET_KEY = "another-" + "y" * 40
+    assert all(new != old for new, old in zip(shares(), before, strict=True))
 
 
 def test_leads_are_warned_of_few_judged_moments_a_query(release: Release, made: HandMade) -> None:
