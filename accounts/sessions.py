@@ -1,20 +1,24 @@
-"""Where somebody is logged in and how to end it; session and account are read by one prepared statement each.
+"""Where somebody is logged in and how to end it; a session and its account are read by one prepared statement.
 
 Every request needs both. Django's ORM spends more time on wording these two look-ups than on a whole judgment's SQL.
 """
 
 import re
+from contextvars import ContextVar
 from typing import Any, cast
 from uuid import UUID
 
 from django.contrib.auth import SESSION_KEY
 from django.contrib.auth.backends import ModelBackend
+from django.contrib.auth.middleware import AuthenticationMiddleware, get_user
+from django.contrib.auth.models import AnonymousUser
 from django.contrib.auth.signals import user_logged_in
 from django.contrib.sessions.backends.db import SessionStore as DatabaseStore
 from django.db import connection, transaction
 from django.dispatch import receiver
 from django.http import HttpRequest
 from django.utils import timezone
+from django.utils.functional import SimpleLazyObject
 
 from accounts.models import BrowserSession, User
 from core.audit import audit_record
@@ -29,13 +33,18 @@ SYSTEMS = [
 ]
 CLIENT = "client"
 TABLE = BrowserSession._meta.db_table
-SESSION = (
-    f"SELECT session_data, used_at < now() - interval '10 minutes' FROM {TABLE}"  # noqa: S608  # nosec B608 - constants
-    " WHERE session_key = %s AND expire_date > now()"
-)
 USED = f"UPDATE {TABLE} SET used_at = now() WHERE session_key = %s"  # noqa: S608  # nosec B608 - constants
 FIELDS = [field.attname for field in User._meta.concrete_fields]
+ID = FIELDS.index("id")
 ACCOUNT = f"SELECT {', '.join(FIELDS)} FROM {User._meta.db_table} WHERE id = %s"  # noqa: S608  # nosec B608 - constants
+SESSION = (
+    "SELECT session.session_data, session.used_at < now() - interval '10 minutes',"  # noqa: S608  # nosec B608
+    f" {', '.join(f'person.{name}' for name in FIELDS)}"
+    f" FROM {TABLE} session LEFT JOIN {User._meta.db_table} person ON person.id = session.user_id"
+    " WHERE session.session_key = %s AND session.expire_date > now()"
+)
+AccountRow = tuple[Any, ...]  # as in FIELDS
+_read_with_session: ContextVar[AccountRow | None] = ContextVar("_read_with_session", default=None)
 
 
 def rough_client(user_agent: str) -> str:
@@ -74,7 +83,13 @@ def sessions_sweep() -> int:
 
 
 class SessionStore(DatabaseStore):
-    """Django's sessions in the database, in a table that says whose they are; reading one is our own."""
+    """Django's sessions in the database, in a table that says whose they are; reading one is our own.
+
+    Attributes:
+        account: the person's row as it was when the session was read.
+    """
+
+    account: AccountRow | None = None
 
     @classmethod
     def get_model_class(cls) -> type[BrowserSession]:
@@ -97,16 +112,37 @@ class SessionStore(DatabaseStore):
         if row is None:
             self._session_key = None
             return {}
+        self.account = row[2:]
         return self.decode(row[0])
+
+
+class AccountMiddleware(AuthenticationMiddleware):
+    """Django's own, but that the account was read with the session; whether they fit each other Django decides."""
+
+    def process_request(self, request: HttpRequest) -> None:
+        super().process_request(request)
+        request.user = cast(User, SimpleLazyObject(lambda: person_of_session(request)))
+
+
+def person_of_session(request: HttpRequest) -> User | AnonymousUser:
+    """Return who is logged in, for ``request.user``."""
+    request.session.is_empty()  # reads it
+    mark = _read_with_session.set(getattr(request.session, "account", None))
+    try:
+        return get_user(request)
+    finally:
+        _read_with_session.reset(mark)
 
 
 class AccountBackend(ModelBackend):
     """Django's log-in by name and password; only reading the account of a session is our own."""
 
     def get_user(self, user_id: int) -> User | None:
-        with connection.cursor() as cursor:
-            cursor.execute(ACCOUNT, [user_id])
-            row = cursor.fetchone()
+        row = _read_with_session.get()
+        if row is None or row[ID] != user_id:
+            with connection.cursor() as cursor:
+                cursor.execute(ACCOUNT, [user_id])
+                row = cursor.fetchone()
         user = User.from_db(connection.alias, FIELDS, row) if row else None
         return user if user is not None and self.user_can_authenticate(user) else None
 

@@ -8,6 +8,7 @@ from config.views import guide, home
 from judging.people.views import person_export
 
 urlpatterns = [
+    path("", include("judging.urls")),  # first, as it is asked most
     path("", home, name="home"),
     path("", include("accounts.urls")),
     path("account/export/", person_export, name="person-export"),
@@ -16,7 +17,6 @@ urlpatterns = [
     path("readyz", readyz, name="readyz"),
     path("metrics", metrics, name="metrics"),
     path("corpora/", include("annotation.urls")),
-    path("", include("judging.urls")),
     path("api/", include("config.api")),
     path("runs/", include("models_runner.urls")),
     path("", include("models_runner.pools.urls")),
