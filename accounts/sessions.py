@@ -126,7 +126,7 @@ class AccountMiddleware(AuthenticationMiddleware):
 
 def person_of_session(request: HttpRequest) -> User | AnonymousUser:
     """Return who is logged in, for ``request.user``."""
-    request.session.is_empty()  # reads it
+    request.session.get(SESSION_KEY)  # reads the session
     mark = _read_with_session.set(getattr(request.session, "account", None))
     try:
         return get_user(request)

@@ -20,13 +20,14 @@ from core.files import uploads_discard
 PIECE = 64 * 1024
 MOST = 32 * 2**20  # who sends more loses the connection
 BODILESS = {HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED}
+POLICY = "Content-Security-Policy"
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": settings.SECURE_REFERRER_POLICY,
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "X-Frame-Options": settings.X_FRAME_OPTIONS,
-    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",  # where no other was set
+    POLICY: "default-src 'none'; frame-ancestors 'none'",  # of what is no page
     "Permissions-Policy": ", ".join(f"{feature}=()" for feature in settings.FEATURES_REFUSED),
 }
 
@@ -68,6 +69,8 @@ class HeadersMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         response = self.get_response(request)
+        if response.headers.get("Content-Type", "").startswith("text/html"):
+            response.headers.setdefault(POLICY, settings.CONTENT_SECURITY_POLICY)
         for name, value in HEADERS.items():
             response.headers.setdefault(name, value)
         if not response.streaming:

@@ -2,8 +2,8 @@
 
 A spreadsheet computes a cell that begins with a sign of a formula, and one set to another separator begins a cell
 wherever that stands, inside quotes of ours too. So every text is quoted, and an apostrophe is put before whatever
-could begin a formula: at the start of a cell, and after every comma, semicolon, bar, colon, tab and end of line; not
-after a space, so a spreadsheet told to separate cells by spaces is not covered. ``plain`` takes exactly these away
+could begin a formula: at the start of a cell, and after every comma, semicolon, bar, tab and end of line; not after
+a space or a colon, so a spreadsheet told to separate cells by these is not covered. ``plain`` takes exactly these away
 again, and no apostrophe that belongs to the text. Numbers are written as numbers, negative ones too.
 
 Files for programs (releases, qrels, the API) are not written here: they hold every text as it is.
@@ -19,7 +19,7 @@ from django.http import HttpResponse, StreamingHttpResponse
 
 CONTENT_TYPE = "text/csv; charset=utf-8"
 CARRIAGE_RETURN = re.compile(r"\r\n?")
-_SEPARATORS = ",;|:\\t\\n\\v\\f\\x1c-\\x1e\\x85\\u2028\\u2029"
+_SEPARATORS = ",;|\\t\\n\\v\\f\\x1c-\\x1e\\x85\\u2028\\u2029"
 _SIGNS = "=+\\-@\uff1d\uff0b\uff0d\uff20"  # the last four are full-width
 _SKIPPED = (
     "['\"\\u200b-\\u200d\\u2060\\ufeff]|[^\\S\\t\\n\\v\\f\\x1c-\\x1e\\x85\\u2028\\u2029]"  # what may stand before

@@ -14,7 +14,7 @@ from annotation.models import Pooling
 from annotation.pools.services.poolings import pooling_discard
 from core.exceptions import NotPossible
 from judging.figures.charts import study_sheet
-from judging.figures.views import drawing, file_answer
+from judging.figures.views import drawing_answer, file_answer
 from judging.studies.forms import LARGEST_SEED, CoverageForm
 from judging.studies.selectors import (
     coverage_found,
@@ -99,11 +99,10 @@ def study_discard(request: HttpRequest, study_uuid: UUID) -> HttpResponse:
 
 
 @login_required
-@drawing
 def study_svg(request: HttpRequest, study_uuid: UUID) -> HttpResponse:
     held, _ = _granted(request, study_uuid)
     drawn = study_sheet(held).svg(f"Coverage study: {held.project}", empty="Nothing is judged yet.")
-    return file_answer(drawn, "image/svg+xml", "coverage.svg")
+    return drawing_answer(drawn, "coverage")
 
 
 @login_required

@@ -18,7 +18,7 @@ from core import spreadsheets
 from core.spreadsheets import csv_line, csv_text, csv_write, guarded, plain
 
 SIGNS = "=+-@＝＋－＠"
-SEPARATORS = ",;|:\t\n"
+SEPARATORS = ",;|\t\n"
 texts = st.text() | st.text(alphabet=f"{SIGNS}{SEPARATORS}\r'\" a1\u00a0\u200b|\ufeff", max_size=30)
 
 
@@ -50,7 +50,7 @@ def read(text: str, **dialect: str) -> list[list[str]]:
         ("a;=1", "a;'=1"),
         ("a\t=1", "a\t'=1"),
         ("a|=1", "a|'=1"),
-        ("a:=1", "a:'=1"),
+        ("a:=1", "a:=1"),
         ("a =1", "a =1"),
         ("a\n=1", "a\n'=1"),
         ("a\r\n=1", "a\n'=1"),

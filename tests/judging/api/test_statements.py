@@ -13,7 +13,7 @@ from tests.judging.api.acts import Program, bearer, hold, key, shown, url
 pytestmark = pytest.mark.django_db
 # begin, the assignment (locked), its pairs, the judgment with the renewed lease, commit
 STATEMENTS = 5
-WHO = {"token": 1, "session": 2}  # the token with its person; the session, the person
+WHO = {"token": 1, "session": 1}  # with the person
 
 
 def statements(client: Client, held: Assignment, place: int, grade: int) -> int:

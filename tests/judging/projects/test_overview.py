@@ -211,5 +211,5 @@ class TestRenewal:
             judge_round(batch, [number % 5, 4], [number % 5, 4])
             CandidateFactory(query=batch.query, rank=21)
         browser.get(url(project))
-        with django_assert_num_queries(9):
+        with django_assert_num_queries(8):
             browser.get(url(project), headers=HTMX)

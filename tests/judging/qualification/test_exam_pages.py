@@ -211,13 +211,13 @@ class TestPower:
             regrade(sit(examinee(project), project, lambda known: 4 - int(known.truth or 0)))
         number = start(examinee(project), project).annotator.memberships.get().number
         page = body(client, "exam", exam)
-        assert "0 of 5" in page and "truth of 4 shown before" in page
+        assert "0 of 5" in page and "truth of 5 shown before" in page
         rows = list(csv.DictReader(client.get(url("exam-csv", exam)).content.decode().splitlines()))
-        assert [(row["annotator"], row["shown_before"]) for row in rows][-1] == (str(number), "4")
+        assert [(row["annotator"], row["shown_before"]) for row in rows][-1] == (str(number), "5")
         with messages():
             exam_close(exam=exam, actor=boss, confirmed=[number or 0])
         page = self.shown(client, project, "?kind=stored&queries=1&depth=5")
-        assert "Of the 5 pairs of an attempt, 4 had their truth shown" in page
+        assert "Of the 5 pairs of an attempt, 5 had their truth shown" in page
 
     def test_who_only_looks_is_shown_no_form_and_no_chances(self, client: Client, project: Project, boss: User) -> None:
         client.force_login(admin(project))

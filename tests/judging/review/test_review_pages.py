@@ -154,7 +154,7 @@ class TestQueue:
             with triggers_asleep():
                 JudgmentFactory(assignment__batch=batch)
         browser.get(url("review-queue", project))  # the session learns of the project
-        with django_assert_num_queries(15):
+        with django_assert_num_queries(14):
             browser.get(url("review-queue", project))
 
 
@@ -235,7 +235,7 @@ class TestDecision:
     ) -> None:
         held = [waiting(project, pairs=3) for _ in range(waiters)]
         browser.get(url("review-queue", project))
-        with django_assert_num_queries(25):
+        with django_assert_num_queries(24):
             decide(browser, held[0], "close", after=held[0].uuid)
 
 

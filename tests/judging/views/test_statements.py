@@ -1,4 +1,12 @@
-"""How many statements one judgment sends to the database: always the same, whatever the project holds."""
+"""What one judgment costs: statements, function calls, templates and log records; always the same.
+
+A clock tells little on a busy machine; counts tell at once when every judgment has begun to do more.
+"""
+
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
 
 import pytest
 from django.db import connection
@@ -12,10 +20,12 @@ from tests.judging import play
 from tests.judging.views.acts import HTMX, end, form, grade, hold, shown, url
 
 pytestmark = pytest.mark.django_db
-# session, user, begin, the assignment (locked), its pairs, the judgment with the renewed lease, commit
-STATEMENTS = 7
+# session with account, begin, the assignment (locked), its pairs, the judgment with the renewed lease, commit
+STATEMENTS = 6
 # a change reads the judgment, keeps the earlier grade and renews the lease by statements of their own
-STATEMENTS_OF_A_CHANGE = 10
+STATEMENTS_OF_A_CHANGE = 9
+CALLS = 3255  # of Python functions, in the handler, all middleware with it
+TEMPLATES = ["judging/work/_controls.html"]  # beside the fragment; the buttons are kept from the first judgment
 
 
 def crowd(project: Project, *, batches: int, people: int) -> None:
@@ -82,3 +92,42 @@ def test_round_2_costs_the_same(client: Client, seconds: int) -> None:
     client.force_login(held.annotator)
     assert held.round == 2
     assert len(sent_by(client, held, 0)) == STATEMENTS
+
+
+def calls_in(act: Callable[[], object]) -> int:
+    """How many Python functions ``act`` calls."""
+    calls = 0
+
+    def count(frame: FrameType, event: str, argument: object) -> None:
+        nonlocal calls
+        calls += event == "call"
+
+    sys.setprofile(count)
+    try:
+        act()
+    finally:
+        sys.setprofile(None)
+    return calls
+
+
+def test_function_calls_templates_and_log_records(client: Client, caplog: pytest.LogCaptureFixture) -> None:
+    """One in twenty more calls is a regression to look for, one in twenty fewer a figure to write down."""
+    held = hold(BatchFactory(pairs=20))
+    client.force_login(held.annotator)
+    answer_request = client.handler.get_response
+    calls: list[int] = []
+
+    def counted(request: Any) -> Any:
+        answers: list[Any] = []
+        calls.append(calls_in(lambda: answers.append(answer_request(request))))
+        return answers[0]
+
+    client.handler.get_response = counted  # type: ignore[method-assign]
+    first, *pairs = shown(held)[:6]
+    grade(client, held, first, 2)
+    caplog.clear()
+    for pair in pairs:
+        answer = grade(client, held, pair, 2)
+        assert [template.name for template in answer.templates] == TEMPLATES
+    assert caplog.messages == []
+    assert min(calls[1:]) == pytest.approx(CALLS, rel=0.05)

@@ -141,7 +141,7 @@ class TestLists:
         for _ in range(pairs):
             flagged(project)
         browser.get(url("flags", project))
-        with django_assert_num_queries(9):
+        with django_assert_num_queries(8):
             browser.get(url("flags", project))
 
 
