@@ -18,6 +18,16 @@ class SubmitForm(forms.Form):
         return str(next(iter(self.errors.values()))[0])
 
 
+class SharedFields(dict[str, forms.Field]):
+    """Fields that all forms of a class share, where none changes its own.
+
+    Django copies the fields for each form: two thirds of what the form of a grade costs (115 µs, 38 without).
+    """
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> dict[str, forms.Field]:
+        return dict(self)
+
+
 class KeyForm(SubmitForm):
     """What is sent again with the same key is answered as the first time."""
 

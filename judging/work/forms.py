@@ -6,7 +6,7 @@ from typing import Any
 
 from django import forms
 
-from core.forms import UNREADABLE_KEY, SubmitForm
+from core.forms import UNREADABLE_KEY, SharedFields, SubmitForm
 from judging.models import Flag
 from judging.work.rules import GRADES
 
@@ -44,6 +44,9 @@ class GradeForm(GivenForm):
     def clean_comment(self) -> str | None:
         """An empty comment takes back the one there is; a form without one leaves it."""
         return str(self.cleaned_data["comment"]) if "comment" in self.data else None
+
+
+GradeForm.base_fields = SharedFields(GradeForm.base_fields)
 
 
 class FlagForm(SubmitForm):

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.django_db
 STATEMENTS = 6
 # a change reads the judgment, keeps the earlier grade and renews the lease by statements of their own
 STATEMENTS_OF_A_CHANGE = 9
-CALLS = 3255  # of Python functions, in the handler, all middleware with it
+CALLS = 3016  # of Python functions, in the handler, all middleware with it
 TEMPLATES = ["judging/work/_controls.html"]  # beside the fragment; the buttons are kept from the first judgment
 
 
