@@ -57,13 +57,13 @@ CROSS JOIN LATERAL unnest(held.pair_ids) WITH ORDINALITY AS shown (pair_id, posi
 CROSS JOIN LATERAL (SELECT pair.id, pair.uuid, pair.state, moment.preview_uuid, moment.preview_clip <> '' AS has_clip
     FROM judging_pair pair JOIN annotation_candidate candidate ON candidate.id = pair.candidate_id
     JOIN annotation_moment moment ON moment.id = candidate.moment_id
-    WHERE pair.id = shown.pair_id LIMIT 1) pair  -- LIMIT: one look into an index for each, never all pairs of the site
-LEFT JOIN judging_judgment judgment ON judgment.pair_id = pair.id AND judgment.annotator_id = held.annotator_id
-    AND judgment.occurrence = 0
+    WHERE pair.id = shown.pair_id LIMIT 1) pair
+LEFT JOIN LATERAL (SELECT given.* FROM judging_judgment given WHERE given.pair_id = pair.id
+    AND given.annotator_id = held.annotator_id AND given.occurrence = 0 LIMIT 1) judgment ON true
 LEFT JOIN LATERAL (SELECT given.* FROM judging_goldgrade given WHERE pair.id = ANY (held.gold_ids)
-    AND given.pair_id = pair.id AND given.annotator_id = held.annotator_id) gold ON true
-LEFT JOIN judging_flag flag ON flag.pair_id = pair.id AND flag.annotator_id = held.annotator_id
-    AND flag.withdrawn_at IS NULL
+    AND given.pair_id = pair.id AND given.annotator_id = held.annotator_id LIMIT 1) gold ON true
+LEFT JOIN LATERAL (SELECT said.* FROM judging_flag said WHERE said.pair_id = pair.id
+    AND said.annotator_id = held.annotator_id AND said.withdrawn_at IS NULL LIMIT 1) flag ON true
 CROSS JOIN LATERAL (SELECT count(*) AS times, max(greatest(created_at, withdrawn_at)) AS newest FROM judging_flag
     WHERE assignment_id = held.id AND pair_id = pair.id) raised
 WHERE held.id = %s
