@@ -10,7 +10,7 @@ from typing import NamedTuple, cast
 from uuid import UUID
 
 from django.db import connection
-from django.db.models import F, QuerySet
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest
 from django.http.response import HttpResponseBase
 
@@ -81,6 +81,11 @@ SELECT (SELECT count(*) FROM mine WHERE project_id = %(project)s AND state = 'fi
     ((SELECT count(*) FROM judging_judgment WHERE annotator_id = %(annotator)s AND created_at >= %(since)s)
         - elsewhere.today + gold.today)::bigint
 FROM elsewhere, gold"""
+
+
+SEATS_HELD = """
+SELECT held.seat FROM judging_assignment held JOIN judging_batch batch ON batch.id = held.batch_id
+WHERE batch.id = %s AND held.round = batch.round AND held.state = 'open'"""
 
 
 class Readiness(NamedTuple):
@@ -222,8 +227,9 @@ def pairs_asked_now(*, batch_id: int, annotator_id: int | None = None) -> list[A
 
 def seats_held(batch_id: int) -> list[int]:
     """Seats of the batch's present round that are in somebody's hands."""
-    held = Assignment.objects.filter(batch=batch_id, round=F("batch__round"), state=Assignment.State.OPEN)
-    return list(held.values_list("seat", flat=True))
+    with connection.cursor() as cursor:
+        cursor.execute(SEATS_HELD, [batch_id])
+        return [seat for (seat,) in cursor.fetchall()]
 
 
 def work_waits(*, project_id: int, annotator_id: int) -> bool:

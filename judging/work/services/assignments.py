@@ -46,14 +46,15 @@ def assignment_take(*, project: Project, annotator: User, now: datetime | None =
     """
     now = now or clock.now()
     _ready_or_refused(project, annotator)
-    _warm_or_refused(project, annotator, now)
+    policy = policy_in_force(project.pk)
+    _warm_or_refused(project, annotator, policy, now)
     assignments_sweep(now=now, project=project)
     for attempt in range(TAKES):
         held = open_assignment(project=project, annotator=annotator)
         if held:
             return held
         try:
-            taken = _next_batch_take(project, annotator, now, hurry=attempt < HURRIED)
+            taken = _next_batch_take(project, annotator, policy, now, hurry=attempt < HURRIED)
         except IntegrityError:  # this annotator's second tab was faster, or a lead has just suspended them
             _ready_or_refused(project, annotator)
             continue
@@ -72,8 +73,7 @@ def _ready_or_refused(project: Project, annotator: User) -> None:
         raise GuidelineUnconfirmed("The guideline has a version you have not confirmed. Read it, then go on.")
 
 
-def _warm_or_refused(project: Project, annotator: User, now: datetime) -> None:
-    policy = policy_in_force(project.pk)
+def _warm_or_refused(project: Project, annotator: User, policy: Policy, now: datetime) -> None:
     if not policy.warm_up or open_assignment(project=project, annotator=annotator):
         return
     if warm_up_due(project=project, annotator=annotator, policy=policy, now=now) == WarmUp.DUE:
@@ -83,11 +83,13 @@ def _warm_or_refused(project: Project, annotator: User, now: datetime) -> None:
 @transaction.atomic
 def assignment_take_of(*, batch: Batch, annotator: User, now: datetime) -> Assignment | None:
     """A seat of this very batch; None when none is free that the annotator may take."""
-    return _seat_take(batch.pk, annotator, now)
+    return _seat_take(batch.pk, annotator, policy_in_force(batch.project_id), now)
 
 
 @transaction.atomic
-def _next_batch_take(project: Project, annotator: User, now: datetime, *, hurry: bool) -> Assignment | None:
+def _next_batch_take(
+    project: Project, annotator: User, policy: Policy, now: datetime, *, hurry: bool
+) -> Assignment | None:
     """A seat of the batch whose turn it is; None when there is none, or a faster one has it.
 
     ``hurry`` passes over batches that somebody else is just taking, so that takers do not queue.
@@ -95,12 +97,11 @@ def _next_batch_take(project: Project, annotator: User, now: datetime, *, hurry:
     batch_id = batch_to_be_taken(project_id=project.pk, annotator_id=annotator.pk, lock=hurry)
     if batch_id is None:
         return None
-    return _gold_take(project, annotator, now) or _seat_take(batch_id, annotator, now)
+    return _gold_take(project, annotator, policy, now) or _seat_take(batch_id, annotator, policy, now)
 
 
-def _gold_take(project: Project, annotator: User, now: datetime) -> Assignment | None:
+def _gold_take(project: Project, annotator: User, policy: Policy, now: datetime) -> Assignment | None:
     """A finished batch again, whose truth is known, when so much gold is due to the annotator."""
-    policy = policy_in_force(project.pk)
     found = gold_batch_for(project.pk, annotator, policy=policy)
     if found is None or open_assignment(project=project, annotator=annotator):
         return None
@@ -108,7 +109,7 @@ def _gold_take(project: Project, annotator: User, now: datetime) -> Assignment |
     return _assign(batch, annotator, round=1, seat=gold_seat(batch), others=[], gold=gold, policy=policy, now=now)
 
 
-def _seat_take(batch_id: int, annotator: User, now: datetime) -> Assignment | None:
+def _seat_take(batch_id: int, annotator: User, policy: Policy, now: datetime) -> Assignment | None:
     """An assignment on the first seat of the batch that fits; what the batch says of its seats is put right."""
     batch = Batch.objects.select_for_update().filter(pk=batch_id).first()
     if batch is None:
@@ -122,7 +123,6 @@ def _seat_take(batch_id: int, annotator: User, now: datetime) -> Assignment | No
         seats_count(batch, asked)
         return None
     seat, pair_ids = found
-    policy = policy_in_force(batch.project_id)
     gold = gold_for(batch, annotator, others=len(pair_ids), policy=policy, seed=_seed())
     taken = _assign(batch, annotator, round=batch.round, seat=seat, others=pair_ids, gold=gold, policy=policy, now=now)
     batch.begun = True
