@@ -22,6 +22,7 @@ from django.utils.functional import SimpleLazyObject
 
 from accounts.models import BrowserSession, User
 from core.audit import audit_record
+from core.sql import row_first
 
 BROWSERS = [  # the first that fits: the others say that they are Safari, too
     *[("Edge", "Edg"), ("Opera", "OPR/"), ("Firefox", "Firefox|FxiOS"), ("Chrome", "Chrome|CriOS")],
@@ -36,7 +37,6 @@ TABLE = BrowserSession._meta.db_table
 USED = f"UPDATE {TABLE} SET used_at = now() WHERE session_key = %s"  # noqa: S608  # nosec B608 - constants
 FIELDS = [field.attname for field in User._meta.concrete_fields]
 ID = FIELDS.index("id")
-ACCOUNT = f"SELECT {', '.join(FIELDS)} FROM {User._meta.db_table} WHERE id = %s"  # noqa: S608  # nosec B608 - constants
 SESSION = (
     "SELECT session.session_data, session.used_at < now() - interval '10 minutes',"  # noqa: S608  # nosec B608
     f" {', '.join(f'person.{name}' for name in FIELDS)}"
@@ -140,10 +140,9 @@ class AccountBackend(ModelBackend):
     def get_user(self, user_id: int) -> User | None:
         row = _read_with_session.get()
         if row is None or row[ID] != user_id:
-            with connection.cursor() as cursor:
-                cursor.execute(ACCOUNT, [user_id])
-                row = cursor.fetchone()
-        user = User.from_db(connection.alias, FIELDS, row) if row else None
+            user = row_first(User, "WHERE id = %s", user_id)
+        else:
+            user = User.from_db(connection.alias, FIELDS, row)
         return user if user is not None and self.user_can_authenticate(user) else None
 
 

@@ -8,6 +8,7 @@ from django.db import transaction
 from accounts.models import Project, User
 from core.audit import audit_record
 from core.messages import send_on_commit
+from core.sql import row_first
 from judging.exceptions import GateTooShort, NotPossibleNow, PolicyStale
 from judging.guidelines.models import POLICY_VALUES
 from judging.models import GateQuestion, Guideline, GuidelineExample, Judgment, Policy
@@ -26,7 +27,15 @@ class Example(NamedTuple):
 
 
 def policy_in_force(project_id: int) -> Policy:
-    return Policy.objects.filter(project=project_id).latest("version")
+    """Return the latest version.
+
+    Raises:
+        Policy.DoesNotExist: there is no such project.
+    """
+    found = row_first(Policy, "WHERE project_id = %s ORDER BY version DESC LIMIT 1", project_id)
+    if found is None:
+        raise Policy.DoesNotExist
+    return found
 
 
 def pass_rule_of(policy: Policy) -> PassRule:

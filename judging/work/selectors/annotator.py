@@ -17,6 +17,7 @@ from django.http.response import HttpResponseBase
 from accounts.models import Project, User
 from annotation.models import Moment
 from core.files import IMMUTABLE, file_answer
+from core.sql import row_first
 from judging.models import Assignment, Flag, OwnGrade
 from judging.work.rules import AskedPair
 
@@ -96,7 +97,9 @@ class Readiness(NamedTuple):
 
 
 def open_assignment(*, project: Project, annotator: User) -> Assignment | None:
-    return Assignment.objects.filter(project=project, annotator=annotator, state=Assignment.State.OPEN).first()
+    return row_first(
+        Assignment, "WHERE annotator_id = %s AND project_id = %s AND state = 'open' LIMIT 1", annotator.pk, project.pk
+    )
 
 
 def given_in(assignment: Assignment) -> tuple[list[OwnGrade], list[Flag]]:

@@ -11,6 +11,7 @@ from django.db.models.functions import Least
 from accounts.models import Membership, Project, User
 from core import clock
 from core.messages import send_on_commit
+from core.sql import row_first
 from judging.exceptions import AssignmentIncomplete, GuidelineUnconfirmed, LeaseLost, NotQualified, WarmUpDue
 from judging.models import Assignment, Batch, Policy
 from judging.projects.policies import policy_in_force
@@ -31,6 +32,7 @@ from judging.work.services.batches import ADVANCE_TASK, flagged_withdraw, seats_
 logger = logging.getLogger(__name__)
 TAKES = 50  # how often to look again when somebody else was faster, or a batch had claimed a seat it has not
 HURRIED = 4  # of these pass over what others are just taking; the rest wait their turn
+LOCKED = "WHERE id = %s FOR UPDATE"
 RUN_OUT = "Your time on this batch has run out; the grades you gave are kept."
 FINISHED = "You have finished this batch; its grades are final."
 RETURNED = "You have given this batch back; the grades you gave are kept."
@@ -111,7 +113,7 @@ def _gold_take(project: Project, annotator: User, policy: Policy, now: datetime)
 
 def _seat_take(batch_id: int, annotator: User, policy: Policy, now: datetime) -> Assignment | None:
     """An assignment on the first seat of the batch that fits; what the batch says of its seats is put right."""
-    batch = Batch.objects.select_for_update().filter(pk=batch_id).first()
+    batch = row_first(Batch, LOCKED, batch_id)
     if batch is None:
         return None  # a lead has just taken back its being opened
     if Assignment.objects.filter(project=batch.project_id, annotator=annotator, state=Assignment.State.OPEN).exists():
@@ -234,7 +236,9 @@ def _end(assignment_id: int, batch_id: int, *, state: Assignment.State, now: dat
     """End a locked assignment; where that completes the round of some pair, wake the task that decides it."""
     Assignment.objects.filter(pk=assignment_id).update(state=state, ended_at=now)
     logger.info("assignment %s of batch %s: %s", assignment_id, batch_id, state)
-    batch = Batch.objects.select_for_update().get(pk=batch_id)
+    batch = row_first(Batch, LOCKED, batch_id)
+    if batch is None:
+        raise Batch.DoesNotExist
     asked = flagged_withdraw(batch)
     seats_count(batch, asked)
     if to_be_decided(asked, held=seats_held(batch_id)):

@@ -6,6 +6,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from core import clock
 from judging.models import Assignment
 from judging.work.rules import LEAVING
 from tests.judging.views.acts import HTMX, end, lapse, rows, url
@@ -38,7 +39,7 @@ class TestPresence:
         assert (answer.status_code, answer.content) == (204, b"")
         held.refresh_from_db()
         assert held.state == "open"
-        assert timedelta(seconds=80) < held.expires_at - timezone.now() <= LEAVING
+        assert timedelta(seconds=80) < held.expires_at - clock.now() <= LEAVING
 
     def test_leaving_never_lengthens_and_needs_no_batch(self, browser: Client, held: Assignment) -> None:
         soon = timezone.now() + timedelta(seconds=20)

@@ -1,0 +1,31 @@
+"""Rows read by statements that are worded once are those that the ORM reads."""
+
+import pytest
+from django.forms.models import model_to_dict
+
+from core.sql import row_first
+from judging.models import Guideline, Policy
+from tests.factories import ProjectFactory
+
+pytestmark = pytest.mark.django_db
+
+
+def test_the_row_is_the_one_that_the_orm_reads() -> None:
+    project = ProjectFactory()
+    asked = Policy.objects.get(project=project)
+    found = row_first(Policy, "WHERE project_id = %s", project.pk)
+    assert found == asked
+    assert model_to_dict(found) == model_to_dict(asked)
+    found.lease_minutes = 7
+    found.save()
+    asked.refresh_from_db()
+    assert asked.lease_minutes == 7
+
+
+def test_no_row_is_none() -> None:
+    assert row_first(Policy, "WHERE id = %s", 0) is None
+
+
+def test_fields_that_need_converting_are_refused() -> None:
+    with pytest.raises(TypeError, match="Guideline has fields that need converting: levels"):
+        row_first(Guideline, "WHERE id = %s", 1)
