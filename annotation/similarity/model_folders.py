@@ -38,13 +38,8 @@ def model_check(model: str) -> None:
 
 
 def _is_hub_name(model: str) -> bool:
-    """Whether it reads as ``name`` or ``owner/name``, and cannot be taken for a folder beside the running program.
-
-    What loads models looks for a folder first, from where the process runs.
-    """
-    if not HUB_NAME.fullmatch(model) or ".." in model or "--" in model:
-        return False
-    return not os.path.lexists(model.partition("/")[0])
+    """Whether it reads as ``name`` or ``owner/name``; what loads models takes no such name for a folder."""
+    return HUB_NAME.fullmatch(model) is not None and ".." not in model and "--" not in model
 
 
 def _is_folder_below_roots(model: str) -> bool:

