@@ -7,14 +7,15 @@ from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest
+from django.http import Http404, HttpRequest
 from django.http.response import HttpResponseBase
-from django.shortcuts import get_object_or_404, redirect
+from django.shortcuts import redirect
 from django_htmx.middleware import HtmxDetails
 from rest_framework.request import Request
 from structlog.contextvars import bind_contextvars
 
 from accounts.models import Membership, Project, User
+from core.sql import row_first
 
 Role = Membership.Role
 ANNOTATOR = frozenset({Role.ANNOTATOR})
@@ -23,6 +24,7 @@ ADMIN = frozenset({Role.ADMIN})
 STAFF = frozenset({Role.LEAD, Role.ADMIN})
 EVERYONE = ANNOTATOR | STAFF  # of those who judge and lead; participants see the leaderboard alone
 RUNNERS = STAFF | {Role.PARTICIPANT}
+GRANTED = "WHERE accounts_project.uuid = %s AND accounts_membership.user_id = %s"
 P = ParamSpec("P")
 
 
@@ -41,8 +43,9 @@ def grant(request: HttpRequest, project: Project, roles: frozenset[Membership.Ro
 
 def grant_by(request: HttpRequest, project_uuid: UUID, roles: frozenset[Membership.Role]) -> Membership:
     """``grant`` for a project known by its UUID: one statement says whether it exists and who the viewer is there."""
-    memberships = Membership.objects.select_related("project")
-    membership = get_object_or_404(memberships, project__uuid=project_uuid, user=request.user)
+    membership = row_first(Membership, GRANTED, project_uuid, cast(int, request.user.pk), related="project")
+    if membership is None:
+        raise Http404
     if membership.role not in roles:
         raise PermissionDenied
     cast(MemberRequest, request).membership = membership

@@ -2,10 +2,12 @@
 
 import pytest
 from django.forms.models import model_to_dict
+from pytest_django import DjangoAssertNumQueries
 
+from accounts.models import Membership
 from core.sql import row_first
 from judging.models import Guideline, Policy
-from tests.factories import ProjectFactory
+from tests.factories import MembershipFactory, ProjectFactory
 
 pytestmark = pytest.mark.django_db
 
@@ -20,6 +22,14 @@ def test_the_row_is_the_one_that_the_orm_reads() -> None:
     found.save()
     asked.refresh_from_db()
     assert asked.lease_minutes == 7
+
+
+def test_a_related_row_comes_with_it(django_assert_num_queries: DjangoAssertNumQueries) -> None:
+    member = MembershipFactory()
+    with django_assert_num_queries(1):
+        found = row_first(Membership, "WHERE accounts_membership.id = %s", member.pk, related="project")
+        assert found is not None
+        assert (found, found.project, found.project.name) == (member, member.project, member.project.name)
 
 
 def test_no_row_is_none() -> None:
