@@ -26,6 +26,13 @@ FLAGS = [
     "--disable-quic",
 ]
 PATIENCE_MS = 30_000  # of a machine that does much else; what is there at once costs nothing
+WALKS = {  # a whole walk of each role, and what is particular to judging; `make test-all` runs the others
+    "test_benchmark.py",  # an admin
+    "test_exams.py",  # somebody new
+    "test_judge_page.py",
+    "test_leaderboard.py",  # a participant
+    "test_walk.py",  # annotators and a lead
+}
 Browse = Callable[..., Page]
 
 
@@ -35,6 +42,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.browser)
+            if item.path.name not in WALKS:
+                item.add_marker(pytest.mark.browser_all)
             if CHROMIUM is None:
                 item.add_marker(pytest.mark.skip(reason="there is no Chromium: apt-get install chromium"))
 

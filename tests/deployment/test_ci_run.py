@@ -10,7 +10,7 @@ import pytest
 from core.embedded.services import BASE_DIR
 from tools.audit import CLEAN, FOUND, NOT_ASKED
 
-TESTS, PRODUCTION = "make test CI=1", "make test-production CI=1"
+TESTS, REST, PRODUCTION = "make test CI=1", "make test-all ARGS=-m browser_all CI=1", "make test-production CI=1"
 
 
 def run(folder: Path, audited: int) -> tuple[int, list[str], str]:
@@ -38,10 +38,10 @@ def stand_in(path: Path, command: str) -> None:
 @pytest.mark.parametrize(("audited", "warns"), [(CLEAN, False), (NOT_ASKED, True)])
 def test_without_a_known_weakness_it_goes_on(tmp_path: Path, audited: int, warns: bool) -> None:
     status, called, said = run(tmp_path, audited)
-    assert (status, called) == (0, [TESTS, "python -m tools.audit", PRODUCTION])
+    assert (status, called) == (0, [TESTS, REST, "python -m tools.audit", PRODUCTION])
     assert ("WARNING: packages were not checked" in said) is warns
 
 
 def test_a_known_weakness_fails_it(tmp_path: Path) -> None:
     status, called, _ = run(tmp_path, FOUND)
-    assert (status, called) == (FOUND, [TESTS, "python -m tools.audit"])
+    assert (status, called) == (FOUND, [TESTS, REST, "python -m tools.audit"])
