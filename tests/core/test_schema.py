@@ -17,7 +17,7 @@ def test_a_command_works_in_a_folder_nothing_was_in(tmp_path: Path) -> None:
         "MOMENTJUDGE_VAR": str(tmp_path / "var"),
         "DJANGO_SETTINGS_MODULE": "config.settings.local",
     }
-    count = "from annotation.models import Project; print(Project.objects.count())"
+    count = "from accounts.models import Project; print(Project.objects.count())"
     command = [sys.executable, "manage.py", "shell", "--no-imports", "-c", count]
     done = subprocess.run(
         command, cwd=settings.BASE_DIR, env=environment, capture_output=True, text=True, timeout=240, check=False
