@@ -270,8 +270,23 @@ class BatchFactory(Numbered):
     @factory.post_generation
     def pairs(self, create: bool, extracted: int | None, **kwargs: Any) -> None:
         first = (self.number - 1) * BATCH_SIZE + 1  # type: ignore[attr-defined]
-        for rank in range(first, first + (2 if extracted is None else extracted)):
-            PairFactory(batch=self, candidate__rank=rank)
+        pairs_make(self, range(first, first + (2 if extracted is None else extracted)))  # type: ignore[arg-type]
+
+
+def pairs_make(batch: Batch, ranks: range) -> None:
+    """What ``PairFactory`` makes of each rank, in one statement a table."""
+    if not ranks:
+        return
+    corpus, measure = batch.project.dataset.corpus, MeasureFactory()
+    videos = Video.objects.bulk_create([VideoFactory.build(corpus=corpus) for _ in ranks])
+    moments = Moment.objects.bulk_create([MomentFactory.build(video=video) for video in videos])
+    candidates = [
+        CandidateFactory.build(query=batch.query, moment=moment, rank=rank, measure=measure)
+        for moment, rank in zip(moments, ranks, strict=True)
+    ]
+    with transaction.atomic(), triggers_asleep():
+        Candidate.objects.bulk_create(candidates)
+    Pair.objects.bulk_create([Pair(batch=batch, candidate=candidate) for candidate in candidates])
 
 
 class PairFactory(Numbered):
