@@ -23,6 +23,8 @@ BASE := $(VENV)/.base-$(call hash,requirements/base.lock)
 TORCHED := $(VENV)/.torch-$(subst torch==,,$(TORCH))
 ML := $(VENV)/.ml-$(call hash,requirements/ml.lock)
 DEV := $(VENV)/.dev-$(call hash,requirements/dev.lock)
+# Tests that `make test` leaves to `make test-all`.
+LONG := (slow or browser_all or deployment)
 # Tests that need neither servers of Debian's nor a database of their own.
 SERVERLESS := not fuzz and not production and not mutations
 
@@ -38,8 +40,8 @@ run: setup ## install what is missing, then run the whole site until Ctrl-C
 
 test: lint types imports migrations pytest ## every check: style, types, imports, migrations, tests (not the slow ones)
 
-test-all: setup-dev ## the tests that `make test` leaves out: slow ones, every page in a browser
-	@exec $(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "(slow or browser_all) and $(SERVERLESS)" $(ARGS)
+test-all: setup-dev ## the tests that `make test` leaves out: slow ones, every page in a browser, a site's start and upgrade
+	@exec $(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "$(LONG) and $(SERVERLESS)" $(ARGS)
 
 test-production: setup-dev ## the API fuzzed; the site on real servers of Debian's: nginx, redis-server, PostgreSQL
 	@missing=; for program in nginx redis-server openssl; do \
@@ -70,7 +72,7 @@ migrations: setup-dev ## models and migrations agree
 	@DJANGO_SETTINGS_MODULE=config.settings.test $(BIN)/python manage.py makemigrations --check --dry-run
 
 pytest: setup-dev ## the tests, without the slow ones
-	@$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not slow and not browser_all and $(SERVERLESS)" $(ARGS)
+	@$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not $(LONG) and $(SERVERLESS)" $(ARGS)
 
 mutations: setup-dev ## code changed 120 times, constraints and triggers dropped: tests must notice
 	@$(BIN)/python -m pytest tests/judging/test_constraints_dropped.py -m mutations -p no:randomly

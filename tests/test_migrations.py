@@ -106,6 +106,7 @@ def store(apps: Any) -> None:
             apps.get_model("judging.Assignment").objects.filter(pk=assignment.pk).update(**changes)
 
 
+@pytest.mark.deployment
 @pytest.mark.usefixtures("empty_database")
 def test_a_database_of_the_first_release_is_judged_on_after_the_upgrade() -> None:
     apps = migrate(RELEASED)

@@ -94,6 +94,7 @@ def test_they_are_registered_for_deploy_alone(settings: Settings) -> None:
     assert not [message for message in run_checks() if "momentjudge" in str(message.id)]
 
 
+@pytest.mark.deployment
 def test_check_deploy_is_clean_with_the_settings_of_production(tmp_path: Path) -> None:
     said = production(tmp_path)
     done = manage(said, "check", "--deploy", "--fail-level", "WARNING")

@@ -14,6 +14,8 @@ from core.embedded.processes import identify, wait_gone
 from tests.config.answers.server import START_S, Served, free_port, of_make_run, opened, serving
 from tests.config.answers.urls import PIECES
 
+pytestmark = pytest.mark.deployment
+
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:

@@ -18,6 +18,8 @@ from core.embedded.output import EmbeddedError
 from core.embedded.postgres import Postgres
 from core.embedded.processes import wait_gone
 
+pytestmark = pytest.mark.deployment
+
 COMMAND = """
 import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the tests run in the background of a shell

@@ -46,6 +46,7 @@ def port(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         yield port
 
 
+@pytest.mark.deployment
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
 def test_answers_follow_each_other_on_one_connection(port: int, method: str) -> None:
     """After each kind the next request on the same connection is read right, unless the server says that it closes."""

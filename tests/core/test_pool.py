@@ -8,7 +8,7 @@ from django.db import OperationalError, connection
 from config.settings.base import pool_of
 from core.postgresql.base import DatabaseWrapper
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.deployment]
 SIZE = 4
 
 

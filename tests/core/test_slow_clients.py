@@ -8,6 +8,8 @@ from tests.config.answers.reader import PATIENCE_S, Connection
 from tests.config.answers.server import free_port, of_make_run, opened, serving
 from tests.config.answers.urls import LARGE
 
+pytestmark = pytest.mark.deployment
+
 SLOW = 64
 HEAD = "POST /json/ HTTP/1.1\r\nHost: testserver\r\nContent-Type: application/x-www-form-urlencoded\r\n"
 PLAIN = f"{HEAD}Content-Length: 8\r\n\r\nusername".encode()

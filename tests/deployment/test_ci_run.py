@@ -10,7 +10,11 @@ import pytest
 from core.embedded.services import BASE_DIR
 from tools.audit import CLEAN, FOUND, NOT_ASKED
 
-TESTS, REST, PRODUCTION = "make test CI=1", "make test-all ARGS=-m browser_all CI=1", "make test-production CI=1"
+TESTS, REST, PRODUCTION = (
+    "make test CI=1",
+    'make test-all ARGS=-m "browser_all or deployment" CI=1',
+    "make test-production CI=1",
+)
 
 
 def run(folder: Path, audited: int) -> tuple[int, list[str], str]:

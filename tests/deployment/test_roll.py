@@ -13,6 +13,8 @@ import pytest
 
 from core.embedded.services import BASE_DIR
 
+pytestmark = pytest.mark.deployment
+
 TEMPLATE = BASE_DIR / "docker" / "nginx" / "momentjudge.conf.template"
 JUDGING = "momentjudge-queue@judging"
 STORAGE = "    server 127.0.0.1:9 down;"  # of the template, and none of roll's business

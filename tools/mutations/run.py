@@ -23,7 +23,7 @@ from typing import Any
 from core.embedded.holding import hold_database
 from tools.mutations.ledger import ROOT, Entry, NotApplicable, apply, load
 
-MARKERS = "not slow and not browser_all and not production and not fuzz and not mutations"
+MARKERS = "not slow and not browser_all and not deployment and not production and not fuzz and not mutations"
 LIMIT_S = 240  # of one mutation; one that takes longer counts as killed
 ALL_LIMIT_S = 1800
 NOTHING_RAN = 5  # pytest's exit status

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+import pytest
 from safetensors import safe_open
 
 from tests.moment_retrieval.baselines.vectors import PARITY, WHOLE, needs_parity
@@ -26,6 +27,7 @@ sys.exit(status)
 """
 
 
+@pytest.mark.slow
 @needs_parity
 def test_no_published_vector_is_left_unread(tmp_path: Path) -> None:
     """The tests that use vectors run once more, in a process that notes what they ask for."""
