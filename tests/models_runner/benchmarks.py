@@ -73,6 +73,7 @@ class Drawn:
 def places(settings: Any, folder: Path) -> None:
     """Experiments lie below ``folder``, and the stand-in trains."""
     settings.EXPERIMENTS_ROOT, settings.TRAIN_COMMAND = folder / "experiments", PROGRAM
+    settings.TRAIN_DEVICE = "cpu"  # no process is started to look for GPUs
 
 
 def features_of(project: Project, folder: Path) -> dict[str, dict[str, Any]]:

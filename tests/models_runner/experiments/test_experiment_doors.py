@@ -20,18 +20,17 @@ from tests.conftest import Messages
 from tests.factories import MembershipFactory, admin
 from tests.judging.api.acts import bearer, refusal, url
 from tests.judging.world import HandMade
-from tests.models_runner.acts import ready_release
 from tests.models_runner.benchmarks import features_of, only, ordered, places, trained
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
 
 
 @pytest.fixture
-def release(made: HandMade, settings: Any, tmp_path: Path) -> Release:
+def release(release: Release, settings: Any, tmp_path: Path) -> Release:
     """With features of the project beside it."""
     places(settings, tmp_path)
-    features_of(made.project, tmp_path)
-    return ready_release(made.project)
+    features_of(release.project, tmp_path)
+    return release
 
 
 @pytest.fixture

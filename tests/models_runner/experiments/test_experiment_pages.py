@@ -13,6 +13,7 @@ from django.urls import reverse
 
 from accounts.models import Membership
 from annotation.models import Caption
+from judging.models import Release
 from models_runner.experiments import files
 from models_runner.experiments.forms import ExperimentForm
 from models_runner.experiments.selectors import ahead_of
@@ -31,9 +32,8 @@ FORM = {"baseline": "reloclnet", "top_n": 20, "seeds": 2, "name": "", "preset": 
 class Site:
     """A project with a release and features, and its admin's browser."""
 
-    def __init__(self, made: HandMade, folder: Path) -> None:
-        self.made, self.folder = made, folder
-        self.release = ready_release(made.project)
+    def __init__(self, made: HandMade, release: Release, folder: Path) -> None:
+        self.made, self.release, self.folder = made, release, folder
         self.features = features_of(made.project, folder)
         self.client = Client()
         self.client.force_login(admin(made.project))
@@ -54,9 +54,9 @@ class Site:
 
 
 @pytest.fixture
-def site(made: HandMade, settings: Any, tmp_path: Path) -> Site:
+def site(made: HandMade, release: Release, settings: Any, tmp_path: Path) -> Site:
     places(settings, tmp_path)
-    return Site(made, tmp_path)
+    return Site(made, release, tmp_path)
 
 
 def test_an_admin_orders_a_benchmark_run(site: Site) -> None:

@@ -20,18 +20,17 @@ from models_runner.models import EconomyStudy
 from tests.conftest import Messages
 from tests.judging.views.doors import zipped
 from tests.judging.world import HandMade
-from tests.models_runner.acts import GOOD, WRONG, bring, participant, ready_release, run_json
+from tests.models_runner.acts import GOOD, WRONG, bring, participant, run_json
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
 
 
-@pytest.fixture
-def release(made: HandMade) -> Release:
+@pytest.fixture(scope="module")
+def released_once(released_once: Release) -> Release:
     """With three runs on val."""
-    held = ready_release(made.project)
-    bring(participant(made.project), held, run_json({10: GOOD, 11: GOOD}))
-    bring(participant(made.project), held, run_json({10: WRONG}), system="theirs")
-    return held
+    bring(participant(released_once.project), released_once, run_json({10: GOOD, 11: GOOD}))
+    bring(participant(released_once.project), released_once, run_json({10: WRONG}), system="theirs")
+    return released_once
 
 
 def test_the_pairs_of_a_release_carry_their_grades(release: Release, made: HandMade) -> None:
@@ -98,10 +97,12 @@ def test_the_command(release: Release, made: HandMade, tmp_path: Path, capsys: p
     assert len((tmp_path / "economy.csv").read_text().splitlines()) == 1 + 5 * 9 * 3
 
 
-def test_a_release_without_grades_says_so_and_is_studied_by_halves(made: HandMade, client: Client) -> None:
+def test_a_release_without_grades_says_so_and_is_studied_by_halves(
+    release: Release, made: HandMade, client: Client
+) -> None:
     rows = [{"video_name": name, "timestamp": [0, 3], "relevance": 4} for name in ("alpha", "beta")]
     judged = json.dumps([{"query_id": 10, "query": "a person sings", "relevant_moment": rows}]).encode()
-    held = Release(project=made.project, version=1, state="ready", manifest={"files": {"val.json": {}}})
+    held = Release(project=made.project, version=2, state="ready", manifest={"files": {"val.json": {}}})
     held.archive.save("release.zip", ContentFile(zipped({"val.json": judged})), save=False)
     held.save()
     release_receive(release_id=held.pk)
@@ -111,7 +112,7 @@ def test_a_release_without_grades_says_so_and_is_studied_by_halves(made: HandMad
     assert [cut["name"] for cut in EconomyStudy.objects.get().result["cuts"]] == ["half"]
     client.force_login(made.lead)
     text = client.get(reverse("models_runner:economy", args=[made.project.uuid])).content.decode()
-    assert "Release 1 holds no pairs.csv and no raw_annotation.csv" in text
+    assert "Release 2 holds no pairs.csv and no raw_annotation.csv" in text
     assert "judgments are not counted" in text
 
 

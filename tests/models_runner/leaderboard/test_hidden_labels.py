@@ -23,6 +23,7 @@ from models_runner.leaderboard.services.truths import truth_table
 from models_runner.models import Leaderboard, PerQuery, Run, Score, ScoreTest, Truth
 from moment_retrieval import serialization
 from moment_retrieval.tables import RunTable
+from tests.conftest import hash_with
 from tests.factories import ProjectFactory, VideoFactory
 from tests.judging.api.acts import bearer, url
 from tests.judging.world import HandMade
@@ -32,10 +33,12 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
 ONE, BOTH, EMPTY = run_json({10: GOOD[:1]}), run_json({10: GOOD, 11: WRONG}), run_json({10: GOOD, 11: []})
 
 
-@pytest.fixture
-def release(made: HandMade) -> Release:
-    hide(made)
-    return ready_release(made.project)
+@pytest.fixture(scope="module", autouse=True)
+def released_once(made_once: HandMade) -> Release:
+    with pytest.MonkeyPatch.context() as patch:
+        hash_with(patch)
+        hide(made_once)
+        return ready_release(made_once.project)
 
 
 @pytest.fixture

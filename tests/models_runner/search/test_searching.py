@@ -27,6 +27,7 @@ from accounts.models import Membership
 from annotation.models import Moment, Video
 from annotation.similarity.model_folders import REFUSAL
 from config.celery_app import app
+from judging.models import Release
 from models_runner import tasks
 from models_runner.experiments import files as experiments_files
 from models_runner.models import Experiment, FeatureSet, Training
@@ -36,7 +37,7 @@ from moment_retrieval.features import open_features
 from tests.factories import MembershipFactory, admin
 from tests.judging.api.acts import bearer
 from tests.judging.world import HandMade
-from tests.models_runner.acts import GOOD, bring, member_of, ready_release, run_json
+from tests.models_runner.acts import GOOD, bring, member_of, run_json
 from tests.models_runner.benchmarks import DRAWN, Drawn, places
 from tests.moment_retrieval.training.tiny import experiment
 
@@ -57,9 +58,8 @@ def trained_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 class Site:
     """A project whose training is done, and its admin's browser."""
 
-    def __init__(self, made: HandMade, tiny: Path) -> None:
-        self.made, self.tiny = made, tiny
-        self.release = ready_release(made.project)
+    def __init__(self, made: HandMade, release: Release, tiny: Path) -> None:
+        self.made, self.release, self.tiny = made, release, tiny
         self.client = Client()
         self.client.force_login(admin(made.project))
         features = {kind: {"name": kind, "path": str(tiny / f"{kind}.h5")} for kind in ("video", "query")}
@@ -95,12 +95,12 @@ class Site:
 
 
 @pytest.fixture
-def site(made: HandMade, settings: Any, tmp_path: Path, trained_folder: Path) -> Iterator[Site]:
+def site(made: HandMade, release: Release, settings: Any, tmp_path: Path, trained_folder: Path) -> Iterator[Site]:
     places(settings, tmp_path)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("moment_retrieval.searching.queries.extractor_of", lambda *_, **__: Drawn())
         worker.forget()
-        yield Site(made, trained_folder)
+        yield Site(made, release, trained_folder)
     worker.forget()
 
 
