@@ -41,7 +41,7 @@ PRODUCTION = {
 }
 
 
-@pytest.mark.parametrize("settings", ["config.settings.local", "config.settings.test", "config.settings.production"])
+@pytest.mark.parametrize("settings", ["config.settings.local", "config.settings.production"])
 def test_no_heavy_library_is_imported(settings: str) -> None:
     more = PRODUCTION if settings.endswith("production") else {}
     environment = {**os.environ, **more, "DJANGO_SETTINGS_MODULE": settings}

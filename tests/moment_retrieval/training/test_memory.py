@@ -55,6 +55,7 @@ def gives_when_asked() -> bool:
     return "[madvise]" in enabled and "[never]" not in defrag
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not gives_when_asked(), reason="this kernel gives no large pages when asked")
 def test_a_program_that_trains_gets_large_pages() -> None:
     def held(environment: dict[str, str]) -> int:

@@ -56,7 +56,10 @@ def weights_of(folder: Path) -> dict[str, torch.Tensor]:
     return load_file(folder / "last" / "weights.safetensors") | load_file(folder / "last" / "optimiser.safetensors")
 
 
-@pytest.mark.parametrize("baseline", ["xml", "reloclnet", "conquer"])
+@pytest.mark.parametrize(
+    "baseline",
+    ["conquer", pytest.param("xml", marks=pytest.mark.slow), pytest.param("reloclnet", marks=pytest.mark.slow)],
+)
 def test_a_training_stopped_within_an_epoch_goes_on_bit_for_bit(
     baseline: str, tmp_path: Path, at_step: Callable[[int, Callable[[], None]], None]
 ) -> None:
@@ -80,7 +83,14 @@ def test_a_training_stopped_within_an_epoch_goes_on_bit_for_bit(
     assert told[0] == told[1]
 
 
-@pytest.mark.parametrize("where", [(Stepper, "_backward"), (Precision, "backward"), (XmlOutput, "__init__")])
+@pytest.mark.parametrize(
+    "where",
+    [
+        pytest.param((Stepper, "_backward"), marks=pytest.mark.slow),
+        pytest.param((Precision, "backward"), marks=pytest.mark.slow),
+        (XmlOutput, "__init__"),
+    ],
+)
 def test_a_step_on_a_cpu_is_left_in_its_middle_and_made_again_bit_for_bit(
     where: tuple[type, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

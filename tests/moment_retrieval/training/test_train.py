@@ -44,7 +44,7 @@ def chance(place: Path) -> float:
     return evaluate(table, judged).mean[Measure(20, 0.5)]
 
 
-@pytest.mark.parametrize("baseline", ["xml", "reloclnet"])
+@pytest.mark.parametrize("baseline", ["reloclnet", pytest.param("xml", marks=pytest.mark.slow)])
 def test_a_baseline_learns_and_its_predictions_score_as_told(baseline: str, tmp_path: Path) -> None:
     folder = experiment(tmp_path, baseline, epochs=10, evaluations_per_epoch=0.5)
     assert train(folder) == moment_retrieval_train.DONE
@@ -66,6 +66,7 @@ def test_a_baseline_learns_and_its_predictions_score_as_told(baseline: str, tmp_
     assert not (folder / "prepared").exists()
 
 
+@pytest.mark.slow
 def test_conquer_learns_among_the_candidates_of_another_model(tmp_path: Path) -> None:
     xml = experiment(tmp_path, "xml", epochs=6, evaluations_per_epoch=0.5)
     assert train(xml) == moment_retrieval_train.DONE
@@ -185,7 +186,7 @@ def test_queries_given_the_moments_of_others_teach_nothing(tmp_path: Path) -> No
     assert max(value for _, value in curves(read_events(folder))["ndcg@20_0.5"]) < 0.5
 
 
-@pytest.mark.parametrize("precision", ["bfloat16", "float16"])
+@pytest.mark.parametrize("precision", ["float16", pytest.param("bfloat16", marks=pytest.mark.slow)])
 def test_mixed_precision_learns_too_and_goes_on_with_its_scale(precision: str, tmp_path: Path) -> None:
     folder = experiment(tmp_path, epochs=6, evaluations_per_epoch=0.5, precision=precision)
     assert train(folder) == moment_retrieval_train.DONE
