@@ -51,7 +51,7 @@ test-production: setup-dev ## the API fuzzed; the site on real servers of Debian
 	@compgen -G '/usr/lib/*/faketime/libfaketimeMT.so.1' > /dev/null || \
 	  echo 'Missing: faketime (optional; with CI=1 needed). Tests of clocks that jump need it.' >&2
 	@$(BIN)/python -m pytest tests/fuzz -m fuzz -p no:randomly $(ARGS) || [ $$? = 5 ]  # 5: ARGS choose none of it
-	@exec $(BIN)/python -m pytest tests/production -m production -p no:randomly $(ARGS)
+	@exec $(BIN)/python -m pytest tests/production -m production -p no:randomly -n $(JOBS) --dist worksteal $(ARGS)
 
 lint: setup-dev ## style (ruff), known ways to be insecure (bandit)
 	@$(BIN)/ruff check .

@@ -1,4 +1,4 @@
-"""The site in production's shape, started once for all tests of this folder; `make test-production` runs them."""
+"""The site in production's shape, started once by each process of the tests; `make test-production` runs them."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,10 +30,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _place(item: pytest.Item) -> int:
-    """Files are in the bucket once, while there are few; whatever fails is known before the longest test begins."""
+    """The longest test has begun when the other processes run out of others; files are in the bucket once."""
     if item.path.name == "test_soak.py":
-        return 2
-    return int("bucket" not in getattr(item, "fixturenames", ()))
+        return 0
+    return 1 + int("bucket" not in getattr(item, "fixturenames", ()))
 
 
 @pytest.fixture(scope="session")

@@ -1,5 +1,6 @@
 """All servers of the site together."""
 
+import os
 import secrets
 import shutil
 import subprocess
@@ -11,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from core.embedded import preparation
+from core.embedded.folder import FileLock
 from core.embedded.services import BASE_DIR
 from tests.production.topology import schema
 from tests.production.topology.hosts import Beat, Host, Web, Worker, clean_environment
@@ -107,8 +109,9 @@ class Site:
 
     def start(self) -> None:
         self.start_stores()
-        self.migrate()
-        self.collect_static()
+        with FileLock(self.kept / "lock").exclusive():  # another process of the tests starts a site of its own
+            self.migrate()
+            self.collect_static()
         self.start_hosts()
         self.nginx.start()
 
@@ -197,7 +200,7 @@ class Site:
 @contextmanager
 def running_site(folder: Path, *, failed: list[bool]) -> Iterator[Site]:
     """A site that runs inside the block; its logs are copied to ``folder`` when something ``failed``."""
-    site, kept_logs = Site(kept=folder), folder / "log"
+    site, kept_logs = Site(kept=folder), folder / f"log-{os.environ.get('PYTEST_XDIST_WORKER', 'main')}"
     site.postgres.flushes = False  # only processes die in tests, and a busy disk lets everybody wait
     try:
         site.start()
