@@ -99,7 +99,7 @@ def prose(text: str) -> str:
 
 
 ABOUT = {
-    layout.README: "this file",
+    layout.README: "what each file holds, its columns, and how they join",
     layout.DATASHEET: "what the data is, how it came to be, what it may be used for",
     layout.SETTINGS: "rules, versions, similarities, pools, splits and seeds, in numbers",
     layout.JUDGED_SPLITS["val"]: "ground truth of the validation queries, in the published form",

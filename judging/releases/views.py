@@ -23,7 +23,7 @@ from core.texts import uuid_or_none
 from judging.exceptions import FormStale, NotPossibleNow
 from judging.guidelines.texts import markdown_html
 from judging.models import WORDS, Release, ReleaseComparison, ReleaseWords
-from judging.releases import compare, services
+from judging.releases import compare, layout, services
 from judging.releases.documents import told_of
 from judging.releases.selectors import (
     STATES,
@@ -109,7 +109,7 @@ def release_create(request: MemberRequest, project: Project) -> HttpResponse:
         messages.error(request, str(error))
     else:
         is_new = made.state == Release.State.PREPARING
-        messages.success(request, f"Release {made.version} {'is being prepared' if is_new else 'was made before'}.")
+        messages.success(request, f"Release {made.version} {'was started' if is_new else 'was made before'}.")
     return redirect(PAGE, project.uuid)
 
 
@@ -123,7 +123,7 @@ def release_retry(request: HttpRequest, release_uuid: UUID) -> HttpResponse:
     except NotPossibleNow as error:
         messages.error(request, str(error))
     else:
-        messages.success(request, f"Release {release.version} is being prepared again.")
+        messages.success(request, f"Release {release.version} was started again.")
     return redirect(PAGE, release.project.uuid)
 
 
@@ -132,10 +132,13 @@ def release(request: HttpRequest, release_uuid: UUID) -> HttpResponse:
     """One release: counts, files with their sums, what is missing, the datasheet."""
     held = release_granted(request, release_uuid)
     counts = held.manifest.get("counts", {})
+    files = sorted(held.manifest.get("files", {}).items())
+    if files:
+        files += [(layout.MANIFEST, {}), (layout.SUMS, {})]  # written after the sums of the others
     context = {
         "release": held,
         "counts": counts,
-        "files": [(name, told_of(name), file) for name, file in sorted(held.manifest.get("files", {}).items())],
+        "files": [(name, told_of(name), file) for name, file in files],
         "missing": [(STATES.get(state, state), n) for state, n in counts.get("missing", {}).items()],
         "before": others(held).filter(version__lt=held.version).first(),
         "datasheet": _datasheet(held),

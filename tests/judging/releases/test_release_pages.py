@@ -69,7 +69,7 @@ def test_its_form_makes_one_however_often_it_is_sent(browser: Client, project: P
     form = {"key": key_in(text(browser, "releases", project))}
     for _ in range(2):
         answer = browser.post(url("release-create", project), form, follow=True)
-        assert "Release 1 is being prepared." in answer.content.decode()
+        assert "Release 1 was started." in answer.content.decode()
     stale = browser.post(url("release-create", project), {**form, "anonymise": "on"}, follow=True).content.decode()
     assert "This form made another release already" in stale
     odd = browser.post(url("release-create", project), {"key": "odd"}, follow=True).content.decode()
@@ -117,6 +117,8 @@ def test_one_shows_its_files_and_its_datasheet(browser: Client, ready: Release) 
     for name, file in ready.manifest["files"].items():
         assert f"<code>{name}</code>" in page
         assert file["sha256"] in page
+    with ZipFile(ready.archive) as archive:
+        assert all(f"<code>{name}</code>" in page for name in archive.namelist())
     assert "<h2>Composition</h2>" in page
     assert "the first batch is done; a lead decides about a second" in page
     assert ready.content_sha256 in page
