@@ -12,14 +12,15 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+
+import psutil
 
 from core.embedded import services
 from core.embedded.holding import Hold
 from core.embedded.postgres import log_tail
-from core.embedded.processes import all_pids
 from core.embedded.services import (
     BASE_DIR,
     Child,
@@ -169,25 +170,17 @@ def _await(site: OwnSite, name: str, there: Callable[[], bool]) -> None:
 
 def family_of(root: int) -> list[int]:
     """The process and its descendants, the eldest first."""
-    parents = {pid: int(fields[1]) for pid in all_pids() if (fields := _stat(pid))}
-    family = [root]
-    for member in family:
-        family += [pid for pid, parent in parents.items() if parent == member]
-    return family
+    return [root, *(process.pid for process in psutil.Process(root).children(recursive=True))]
 
 
 def cpu_s_of(pids: Iterable[int]) -> float:
     """Of the processes and those of their children that have ended."""
-    ticks = sum(sum(map(int, fields[11:15])) for pid in pids if (fields := _stat(pid)))
-    return ticks / os.sysconf("SC_CLK_TCK")
-
-
-def _stat(pid: int) -> list[str]:
-    """The fields of /proc after the name; empty when it has ended."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
-    except OSError:
-        return []
+    seconds = 0.0
+    for pid in pids:
+        with suppress(psutil.NoSuchProcess):
+            times = psutil.Process(pid).cpu_times()
+            seconds += times.user + times.system + times.children_user + times.children_system
+    return seconds
 
 
 def _healthy(port: int) -> bool:

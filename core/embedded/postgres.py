@@ -5,6 +5,7 @@ adds a system user, opens every parent folder to everybody and leaves a lock fil
 Whoever calls ``ensure_running`` or ``stop`` holds the start lock (see holding.py).
 """
 
+import contextlib
 import os
 import shutil
 import signal
@@ -14,6 +15,8 @@ import time
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
+
+import psutil
 
 from core.embedded import processes
 from core.embedded.folder import NOBODY, make_private_folder, make_var_folder, no_wait, socket_folder
@@ -102,15 +105,15 @@ class Postgres:
     def url(self) -> str:
         return f"postgresql://{NAME}@/{NAME}?host={self.sockets}&port={PORT}"
 
-    def server(self) -> processes.Identity | None:
+    def server(self) -> psutil.Process | None:
         """The living server of this folder, whoever started it; a stale postmaster.pid counts as none."""
         if self._child is not None:
             self._child.poll()  # reaps it, so that its number does not linger
         try:
-            found = processes.identify(int((self.data / "postmaster.pid").read_text().split()[0]))
-        except (OSError, ValueError, IndexError):
+            server = psutil.Process(int((self.data / "postmaster.pid").read_text().split()[0]))
+        except (OSError, ValueError, IndexError, psutil.NoSuchProcess):
             return None
-        return found if found is not None and self._is_server(found) else None
+        return server if self._is_server(server) else None
 
     def finish_stopping(self) -> bool:
         """End the server at once if it waits to end; return whether it did.
@@ -124,7 +127,8 @@ class Postgres:
             return False
         if server is None or status.strip() != STOPPING:
             return False
-        processes.send(server, signal.SIGINT)
+        with contextlib.suppress(psutil.NoSuchProcess):
+            server.send_signal(signal.SIGINT)
         return True
 
     def ensure_running(self, *, die_with_caller: bool = False, waiting: Callable[[], None] = no_wait) -> None:
@@ -157,11 +161,9 @@ class Postgres:
         if server is None:
             return
         for number, seconds in ((signal.SIGINT, patience_s), (signal.SIGQUIT, 2.0), (signal.SIGKILL, 2.0)):
-            now = processes.identify(server.pid)
-            if now is None or now.started != server.started:
-                return
-            processes.send(now, number)
-            if not self._outlives(server, seconds):
+            with contextlib.suppress(psutil.NoSuchProcess):
+                server.send_signal(number)
+            if not processes.wait_gone([server], seconds):
                 return
         raise EmbeddedError(f"PostgreSQL (process {server.pid}) cannot be stopped.")
 
@@ -174,25 +176,16 @@ class Postgres:
     def started_here(self) -> bool:
         return self._child is not None and self._child.poll() is None
 
-    def _starting(self) -> processes.Identity | None:
+    def _starting(self) -> psutil.Process | None:
         """The child started here that has not yet written its postmaster.pid."""
-        return processes.identify(self._child.pid) if self._child is not None and self.started_here() else None
+        return psutil.Process(self._child.pid) if self._child is not None and self.started_here() else None
 
-    def _is_server(self, process: processes.Identity) -> bool:
-        command = process.command
+    def _is_server(self, process: psutil.Process) -> bool:
+        try:
+            command = process.cmdline()  # empty of a zombie
+        except psutil.Error:
+            return False
         return bool(command) and Path(command[0]).name == "postgres" and str(self.data) in command
-
-    def _outlives(self, server: processes.Identity, seconds: float) -> bool:
-        """Whether it is still there after ``seconds``."""
-        deadline = time.monotonic() + seconds
-        while time.monotonic() < deadline:
-            if self._child is not None:
-                self._child.poll()
-            now = processes.identify(server.pid)
-            if now is None or now.started != server.started:  # the command line changes while it starts
-                return False
-            time.sleep(0.02)
-        return True
 
     def _answers_in_time(self, waiting: Callable[[], None]) -> bool:
         """True when it answers, False when it ended instead."""
@@ -280,7 +273,8 @@ class Postgres:
         if any(map(self._is_server, orphans)):
             return  # a server is just starting: leave it its files
         for process in processes.wait_gone(orphans, 3):
-            processes.send(process, signal.SIGKILL)  # its server is dead: nothing more can be committed
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.kill()  # its server is dead: nothing more can be committed
         if processes.wait_gone(orphans, 3):
             raise EmbeddedError(f"Processes of a crashed PostgreSQL still use {self.data}.")
         socket = self.sockets / f".s.PGSQL.{PORT}"
@@ -290,18 +284,16 @@ class Postgres:
             except OSError as error:
                 raise EmbeddedError(f"The stale lock {stale} cannot be removed: {error.strerror}.") from error
 
-    def _at_home(self) -> list[processes.Identity]:
-        """The processes whose working folder is the data folder: PostgreSQL's own, all of them."""
-        found = []
-        for pid in processes.all_pids():
-            try:
-                home = os.readlink(f"/proc/{pid}/cwd") == str(self.data)
-            except OSError:
-                continue
-            process = processes.identify(pid) if home else None
-            if process is not None and process.command and process.command[0].startswith(("postgres", str(binaries()))):
-                found.append(process)
-        return found
+    def _at_home(self) -> list[psutil.Process]:
+        """Return the processes whose working folder is the data folder: PostgreSQL's own, all of them."""
+        return [process for process in psutil.process_iter() if self._is_at_home(process)]
+
+    def _is_at_home(self, process: psutil.Process) -> bool:
+        try:
+            command = process.cmdline() if process.cwd() == str(self.data) else []
+        except (psutil.Error, OSError):
+            return False  # ended, or another user's
+        return bool(command) and command[0].startswith(("postgres", str(binaries())))
 
 
 def log_tail(path: Path, lines: int = 20, start: int = 0) -> str:

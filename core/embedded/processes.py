@@ -1,93 +1,60 @@
-"""Processes told apart for certain: a number alone may have passed to somebody else's process.
+"""The processes of one run of the site: found by the run's mark, ended together, tied to their parent.
 
-A process is known by its number, its start time and its command line (Linux, /proc). Everything the
-supervisor starts also carries the run's random mark in its environment, and so do the grandchildren.
+psutil tells a process by its number and its start, as a number alone may have passed to somebody else's. Everything
+that the supervisor starts carries the run's random mark in its environment, and so do the grandchildren.
 """
 
 import contextlib
 import ctypes
-import json
 import os
-import secrets
 import signal
 import time
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Self
+from collections.abc import Callable, Iterable
+
+import psutil
 
 MARK = "MOMENTJUDGE_RUN"
 PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None)
 
 
-@dataclass(frozen=True)
-class Identity:
-    """One process for as long as it lives; ``started`` is in clock ticks since boot."""
-
-    pid: int
-    started: int
-    command: tuple[str, ...]
-
-
-def identify(pid: int) -> Identity | None:
-    """Who has this number now; None for nobody, or for a zombie, which has ended."""
+def is_alive(process: psutil.Process) -> bool:
+    """Whether this very process is there, and no zombie: that has ended."""
     try:
-        # The name in parentheses may hold spaces and parentheses itself; the fields follow the last one.
-        fields = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
-        command = Path(f"/proc/{pid}/cmdline").read_bytes()
-    except OSError:
-        return None
-    if fields[0] in ("Z", "X"):
-        return None
-    return Identity(pid, int(fields[19]), tuple(os.fsdecode(part) for part in command.split(b"\0")[:-1]))
+        return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False
 
 
-def all_pids() -> Iterator[int]:
-    return (int(name) for name in os.listdir("/proc") if name.isdecimal())
+def marked(mark: str) -> list[psutil.Process]:
+    """Return all living processes of the run with this mark, except the caller itself."""
+    return [process for process in psutil.process_iter() if process.pid != os.getpid() and _carries(process, mark)]
 
 
-def carries_mark(pid: int, mark: str) -> bool:
-    """Whether the process was started, directly or not, by the run with this mark."""
+def _carries(process: psutil.Process, mark: str) -> bool:
     try:
-        return f"{MARK}={mark}".encode() in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-    except OSError:
+        return process.environ().get(MARK) == mark and is_alive(process)
+    except (psutil.Error, OSError):
         return False  # ended, or another user's: in neither case ours
 
 
-def marked(mark: str) -> list[Identity]:
-    """All living processes of the run with this mark, except the caller itself."""
-    found = (identify(pid) for pid in all_pids() if pid != os.getpid() and carries_mark(pid, mark))
-    return [process for process in found if process is not None]
-
-
-def send(process: Identity, number: signal.Signals) -> None:
-    """Signal this very process; nothing happens when it is gone and its number may be another's."""
-    if identify(process.pid) == process:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(process.pid, number)
-
-
-def wait_gone(processes: Iterable[Identity], seconds: float) -> list[Identity]:
-    """Those still alive after ``seconds``; returns as soon as there are none."""
+def wait_gone(processes: Iterable[psutil.Process], seconds: float) -> list[psutil.Process]:
+    """Return those still alive after ``seconds``, or as soon as there are none; no child is reaped."""
     deadline = time.monotonic() + seconds
-    left = list(processes)
-    while left := [process for process in left if identify(process.pid) == process]:
-        if time.monotonic() > deadline:
-            return left
+    alive = list(processes)
+    while (alive := list(filter(is_alive, alive))) and time.monotonic() < deadline:
         time.sleep(0.03)
-    return []
+    return alive
 
 
-def end(processes: Iterable[Identity], patience_s: float) -> None:
+def end(processes: Iterable[psutil.Process], patience_s: float) -> None:
     """Ask the processes to end, and kill what still lives after ``patience_s``."""
-    asked = list(processes)
-    for process in asked:
-        send(process, signal.SIGTERM)
-    left = wait_gone(asked, patience_s)
-    for process in left:
-        send(process, signal.SIGKILL)
-    wait_gone(left, 2)
+    alive = list(processes)
+    for number, seconds in ((signal.SIGTERM, patience_s), (signal.SIGKILL, 2)):
+        for process in alive:
+            with contextlib.suppress(psutil.NoSuchProcess):  # gone, and its number may be another's
+                process.send_signal(number)
+        alive = wait_gone(alive, seconds)
 
 
 def dies_with_parent(number: signal.Signals) -> Callable[[], None]:
@@ -100,38 +67,3 @@ def dies_with_parent(number: signal.Signals) -> Callable[[], None]:
             os._exit(1)
 
     return ask_kernel
-
-
-@dataclass(frozen=True)
-class RunFile:
-    """What a supervisor leaves on disk, so that the next one can find what outlived it."""
-
-    mark: str
-    processes: dict[str, Identity]
-
-    @classmethod
-    def new(cls) -> Self:
-        return cls(secrets.token_hex(16), {})
-
-    @classmethod
-    def load(cls, path: Path) -> Self | None:
-        """None when there is no readable file: then nothing is known and nothing may be ended."""
-        try:
-            found = json.loads(path.read_text())
-            processes = {
-                name: Identity(int(one["pid"]), int(one["started"]), tuple(one["command"]))
-                for name, one in found["processes"].items()
-            }
-            return cls(str(found["mark"]), processes)
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
-            return None
-
-    def save(self, path: Path) -> None:
-        draft = path.with_name(path.name + ".new")
-        draft.write_text(json.dumps(asdict(self), indent=1))
-        draft.replace(path)
-
-    def survivors(self) -> list[Identity]:
-        """The living processes of this run: those noted, and every other one that carries its mark."""
-        noted = [process for process in self.processes.values() if identify(process.pid) == process]
-        return list({process.pid: process for process in [*noted, *marked(self.mark)]}.values()) if self.mark else noted

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from core.embedded.output import EmbeddedError, say
-from core.embedded.processes import Identity, dies_with_parent, identify
+from core.embedded.processes import dies_with_parent
 
 BASE_DIR = Path(__file__).resolve().parent.parent.parent
 QUICK_S = 10.0  # a service that ends sooner has not really run
@@ -57,7 +57,6 @@ class Child:
 
     service: Service
     process: subprocess.Popen[bytes]
-    identity: Identity | None
     log_start: int
     born: float = field(default_factory=time.monotonic)
 
@@ -78,7 +77,7 @@ class Child:
                 start_new_session=True,
                 preexec_fn=dies_with_parent(service.orphaned),  # noqa: PLW1509 - there is one thread
             )
-            return cls(service, process, identify(process.pid), log.tell())
+            return cls(service, process, log.tell())
 
     def alive(self) -> bool:
         return self.process.poll() is None

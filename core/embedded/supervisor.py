@@ -6,6 +6,7 @@ flag, which every wait looks at (``_attend``), so that nothing is interrupted ha
 
 import http.client
 import os
+import secrets
 import signal
 import time
 from collections.abc import Callable
@@ -56,7 +57,7 @@ class Supervisor:
         self.embedded_broker = not os.environ.get("BROKER_URL")
         self.hold = Hold(self.var)
         self.broker_socket = self.hold.postgres.sockets / "valkey.sock"
-        self.run_file = processes.RunFile.new()
+        self.mark, self.mark_file = secrets.token_hex(16), self.var / "run.mark"
         self.children: dict[str, Child] = {}
         self.restarts: dict[str, Restarts] = {}
         self.due: dict[str, float] = {}  # services that ended, and when they start again
@@ -114,12 +115,11 @@ class Supervisor:
 
     def _end_leftovers(self) -> None:
         """End what outlived a supervisor that was killed, and nothing else."""
-        path = self.var / "run.json"
-        earlier = processes.RunFile.load(path)
-        if earlier is not None and (leftovers := earlier.survivors()):
+        earlier = self.mark_file.read_text() if self.mark_file.exists() else ""
+        if earlier and (leftovers := processes.marked(earlier)):
             say(f"Ending {len(leftovers)} processes that an interrupted run left behind ...")
             processes.end(leftovers, 2)
-        self.run_file.save(path)
+        self.mark_file.write_text(self.mark)
 
     def _set_large_logs_aside(self) -> None:
         for log in (self.var / "log").glob("*.log"):
@@ -213,12 +213,9 @@ class Supervisor:
     def _spawn(
         self, name: str, command: list[str], *, orphaned: signal.Signals = signal.SIGTERM, piped: bool = False
     ) -> Child:
-        environment = environment_for(name, var=self.var, mark={processes.MARK: self.run_file.mark})
+        environment = environment_for(name, var=self.var, mark={processes.MARK: self.mark})
         child = Child.start(Service(name, command, environment, self._log(name), orphaned), piped=piped)
         self.children[name] = child
-        if child.identity is not None:
-            self.run_file.processes[name] = child.identity
-            self.run_file.save(self.var / "run.json")
         return child
 
     def _log(self, name: str) -> Path:
@@ -284,10 +281,10 @@ class Supervisor:
             end_children(list(self.children.values()))
             end_children([last] if last else [], patience_s=1.5)
         finally:
-            processes.end(processes.marked(self.run_file.mark), 0)
+            processes.end(processes.marked(self.mark), 0)
             deadline = time.monotonic() + 1.0
             self._release_database(deadline)
-            (self.var / "run.json").unlink(missing_ok=True)
+            self.mark_file.unlink(missing_ok=True)
         if self.stopping:
             say("Stopped.")
 

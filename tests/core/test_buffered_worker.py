@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 from hashlib import sha256
 from pathlib import Path
 
+import psutil
 import pytest
 
-from benchmarks.own_site import family_of
-from core.embedded.processes import identify, wait_gone
+from core.embedded.processes import wait_gone
 from tests.config.answers.server import START_S, Served, free_port, of_make_run, opened, serving
 from tests.config.answers.urls import PIECES
 
@@ -98,7 +98,7 @@ def test_what_is_under_way_is_answered_before_the_end(tmp_path: Path) -> None:
 def test_a_worker_whose_arbiter_was_killed_ends(tmp_path: Path) -> None:
     port = free_port()
     with serving(of_make_run(port), port, tmp_path) as served:
-        workers = [known for pid in family_of(served.process.pid)[1:] if (known := identify(pid))]
+        workers = psutil.Process(served.process.pid).children(recursive=True)
         assert len(workers) == 2
         served.process.kill()
         assert wait_gone(workers, START_S) == []

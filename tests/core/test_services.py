@@ -5,11 +5,12 @@ import sys
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 from config.celery_app import QUEUES
 from core.embedded import preparation
-from core.embedded.processes import identify, wait_gone
+from core.embedded.processes import wait_gone
 from core.embedded.services import (
     PAUSES_S,
     Child,
@@ -67,8 +68,7 @@ def test_farewell_reaches_the_whole_group(tmp_path: Path) -> None:
     child = Child.start(service(tmp_path, code))
     while not (text := child.service.log.read_text().strip()):
         time.sleep(0.02)
-    grandchild = identify(int(text))
-    assert grandchild is not None
+    grandchild = psutil.Process(int(text))
     end_children([child], patience_s=0.1)
     assert child.process.returncode == -signal.SIGKILL
     assert wait_gone([grandchild], 60) == []

@@ -9,7 +9,9 @@ import subprocess
 import time
 from pathlib import Path
 
-from core.embedded.processes import all_pids, dies_with_parent
+import psutil
+
+from core.embedded.processes import dies_with_parent, wait_gone
 from core.embedded.services import BASE_DIR
 
 READY_S = 90
@@ -34,17 +36,7 @@ def program(name: str, *folders: str) -> str | None:
 
 def descendants(pid: int) -> list[int]:
     """All living processes below this one."""
-    parents: dict[int, list[int]] = {}
-    for other in all_pids():
-        with contextlib.suppress(OSError, IndexError):
-            fields = Path(f"/proc/{other}/stat").read_text(errors="replace").rpartition(")")[2].split()
-            parents.setdefault(int(fields[1]), []).append(other)
-    found, asked = [], [pid]
-    while asked:
-        below = parents.get(asked.pop(), [])
-        found += below
-        asked += below
-    return found
+    return [process.pid for process in psutil.Process(pid).children(recursive=True)]
 
 
 class Server:
@@ -130,13 +122,15 @@ class Server:
         """kill -9, its children too, without a word."""
         if not self.alive():
             return
-        family = [self.pid, *descendants(self.pid)]
-        for pid in family:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+        leader = psutil.Process(self.pid)
+        family = [leader, *leader.children(recursive=True)]
+        for process in family:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.kill()
         assert self.process is not None
         self.process.wait()
-        _await_gone(family)
+        if alive := wait_gone(family, seconds=10):
+            raise ServerFailed(f"Processes {alive} outlive kill -9.")
 
     def restart(self) -> None:
         self.stop()
@@ -175,19 +169,3 @@ class Server:
         except OSError:
             return False
         return True
-
-
-def _await_gone(pids: list[int], seconds: float = 10) -> None:
-    deadline = time.monotonic() + seconds
-    while left := [pid for pid in pids if _lives(pid)]:
-        if time.monotonic() > deadline:
-            raise ServerFailed(f"Processes {left} outlive kill -9.")
-        time.sleep(0.02)
-
-
-def _lives(pid: int) -> bool:
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[0]
-    except (OSError, IndexError):
-        return False
-    return state not in ("Z", "X")

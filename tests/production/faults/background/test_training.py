@@ -7,11 +7,11 @@ from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 
+import psutil
 import pytest
 from django.db.models import F
 from django.urls import reverse
 
-from core.embedded.processes import all_pids
 from models_runner.experiments.progress import EventsFile
 from models_runner.experiments.services import experiment_create
 from models_runner.models import Run, Training
@@ -81,8 +81,8 @@ def folder_of(site: Site, training: Training) -> Path:
 
 def programs(site: Site, training: Training) -> list[int]:
     """Living processes that train in this folder."""
-    folder = str(folder_of(site, training)).encode()
-    return [pid for pid in all_pids() if folder in words_of(pid)]
+    folder = str(folder_of(site, training))
+    return [process.pid for process in psutil.process_iter(["cmdline"]) if folder in (process.info["cmdline"] or ())]
 
 
 def pause(site: Site, training: Training) -> None:
@@ -94,13 +94,6 @@ def go_on(site: Site, training: Training) -> None:
     for program in programs(site, training):
         with suppress(ProcessLookupError):
             os.kill(program, signal.SIGCONT)
-
-
-def words_of(pid: int) -> list[bytes]:
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-    except OSError:
-        return []
 
 
 def starts(site: Site, training: Training) -> list[int]:
