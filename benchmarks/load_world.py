@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
+from django.db import transaction
 from django.urls import reverse
 
 from accounts.models import Membership, Project, User
@@ -73,7 +74,8 @@ def leader(project: Project) -> User:
 
 def upload_place() -> dict[str, str]:
     """A small project with a release, and the token of somebody who may bring as many runs as they like."""
-    made = HandMade()
+    with transaction.atomic():  # a worker that saw half of it would go on with it
+        made = HandMade()
     for row in (made.project, made.corpus):
         row.name = f"{row.name} {uuid4().hex[:8]}"  # another load may follow
         row.save(update_fields=["name"])
