@@ -53,9 +53,10 @@ test-production: setup-dev ## the API fuzzed; the site on real servers of Debian
 	@$(BIN)/python -m pytest tests/fuzz -m fuzz -p no:randomly $(ARGS) || [ $$? = 5 ]  # 5: ARGS choose none of it
 	@exec $(BIN)/python -m pytest tests/production -m production -p no:randomly -n $(JOBS) --dist worksteal $(ARGS)
 
-lint: setup-dev ## style (ruff), known ways to be insecure (bandit)
+lint: setup-dev ## style (ruff), names (tools/words.py), known ways to be insecure (bandit)
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
+	@$(BIN)/python -m tools.words --check
 	@$(BIN)/bandit --quiet --configfile pyproject.toml --recursive config core accounts annotation judging models_runner moment_retrieval manage.py \
 	  2> >(grep --invert-match --extended-regexp '^\[(manager|tester)\]' >&2)  # what it says of our reasons for nosec
 
