@@ -206,7 +206,7 @@ class Team:
         distributed.broadcast_object_list(told, src=0, device=self.device)
         return told[0]
 
-    def everyones(self, value: Any) -> list[Any]:
+    def all_gather(self, value: Any) -> list[Any]:
         """A small value of every process."""
         if self.size == 1:
             return [value]
@@ -264,7 +264,7 @@ class Together(nn.Module):
         if self.model.__class__.__name__ == "Conquer":
             output = self.model(batch)
             return ConquerOutput(_logits(output.start, width), _logits(output.end, width), None)
-        output = self.model(batch, everyones_queries)
+        output = self.model(batch, all_gather_queries)
         start, end, scores = _logits(output.start, width), _logits(output.end, width), _columns(output.scores)
         if isinstance(output, XmlOutput):
             return XmlOutput(scores, start, end)
@@ -317,7 +317,7 @@ def gathered(own: Tensor) -> Tensor:
     return kept
 
 
-def everyones_queries(queries: Pair) -> Pair:
+def all_gather_queries(queries: Pair) -> Pair:
     """Both parts of the queries of all processes [W * b, H]."""
     return gathered(queries[0]), gathered(queries[1])
 

@@ -67,7 +67,7 @@ from moment_retrieval.training.evaluation import (
 from moment_retrieval.training.events import LOG, Board, Events
 from moment_retrieval.training.feature_rows import Shelf
 from moment_retrieval.training.plan import PLAN, BadPlan, Plan, settings_of
-from moment_retrieval.training.progress import Keeper, Progress, progress_of, weights_are_finite
+from moment_retrieval.training.progress import CheckpointManager, Progress, progress_of, weights_are_finite
 
 HALVES = 2
 
@@ -352,7 +352,7 @@ class Trainer:
             self.team,
             lambda text: self.tell("notice", text=text),
         )
-        self.keeper = Keeper(means.folder, self.plan, self.settings, self.material.data)
+        self.checkpoints = CheckpointManager(means.folder, self.plan, self.settings, self.material.data)
         self.progress = Progress()
         self.saved = self.progress
         self.pace = Pace()
@@ -388,7 +388,7 @@ class Trainer:
             self.means.events.tell(kind, **values)
 
     def _resume(self) -> None:
-        found = self.keeper.last()
+        found = self.checkpoints.last()
         if found is not None:
             self.progress = self.saved = progress_of(found)
             self.stepper.parts, self.precision.state = self.progress.parts, self.progress.scaler
@@ -497,7 +497,7 @@ class Trainer:
             self._tell_evaluation(metrics, loss, best, time.monotonic() - began)
             if best:
                 self._check_weights()
-                self.keeper.save_best(self.progress, self._epoch(), self.model)
+                self.checkpoints.save_best(self.progress, self._epoch(), self.model)
                 self.tell("checkpoint", step=step, which="best")
         self._save_last()
         self.evaluation_s = time.monotonic() - began
@@ -549,7 +549,7 @@ class Trainer:
         states, self.saved = self._states(), self.progress
         if self.team.first and self.progress.step:
             self._check_weights()
-            self.keeper.save_last(self.progress, self._epoch(), self.model, self.optimiser, states)
+            self.checkpoints.save_last(self.progress, self._epoch(), self.model, self.optimiser, states)
             self.tell("checkpoint", step=self.progress.step, which="last")
 
     def _check_weights(self) -> None:
@@ -566,14 +566,14 @@ class Trainer:
 
     def _states(self) -> dict[str, Tensor]:
         own = {name: generator.get_state() for name, generator in self._own_generators().items()}
-        states = {name: state for part in self.team.everyones(own) for name, state in part.items()}
+        states = {name: state for part in self.team.all_gather(own) for name, state in part.items()}
         return {NEGATIVES: self.negatives.get_state(), **states}
 
     def _finish(self) -> dict[str, dict[str, float]]:
         """Score the best weights; the first process alone, nobody waits."""
         if not self.team.first:
             return {}
-        self.keeper.best().restore(self.model)
+        self.checkpoints.best().restore(self.model)
         self.model.eval()
         splits = list(self.material.splits.values())
         tables = self.means.retriever(self.model, splits, self.means.stop.look)

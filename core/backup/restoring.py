@@ -131,7 +131,7 @@ def _media(folder: Path, about: dict[str, Any], tell: Tell) -> dict[str, int]:
     """Bring every file of the manifest back, where it is not there or is another."""
     counts = {"files": 0, "equal": 0, "stored": 0, "replaced": 0, "missing": 0}
     said_at = time.monotonic()
-    for outcome in _brought_back(folder, about["media"]["bucket"]):
+    for outcome in _restored(folder, about["media"]["bucket"]):
         counts[outcome] += 1
         counts["files"] += outcome != "missing"
         if time.monotonic() - said_at >= EVERY_S:
@@ -146,11 +146,11 @@ def _media(folder: Path, about: dict[str, Any], tell: Tell) -> dict[str, int]:
     return counts
 
 
-def _brought_back(folder: Path, bucket: str) -> Iterator[Outcome | Literal["missing"]]:
+def _restored(folder: Path, bucket: str) -> Iterator[Outcome | Literal["missing"]]:
     """What became of each file, in their order: several are compared and copied at a time."""
     pool = Pool(folder.parent)
 
-    def brought(entry: Entry) -> Outcome | Literal["missing"]:
+    def restore(entry: Entry) -> Outcome | Literal["missing"]:
         if "missing" in entry:
             return "missing"
         if "version" in entry:
@@ -160,7 +160,7 @@ def _brought_back(folder: Path, bucket: str) -> Iterator[Outcome | Literal["miss
     workers, entries = ThreadPoolExecutor(COPIERS), entries_of(folder)
     try:
         while some := list(islice(entries, HANDED_OUT)):
-            yield from workers.map(brought, some)
+            yield from workers.map(restore, some)
     finally:
         workers.shutdown(cancel_futures=True)
 

@@ -235,7 +235,7 @@ class Supervisor:
         self._check_stopping()
         self._keep_database()
         for name in [name for name in self.restarts if name in self.children and not self.children[name].alive()]:
-            self._bury(name)
+            self._handle_exit(name)
         for name in [name for name, when in self.due.items() if when <= time.monotonic()]:
             del self.due[name]
             self._start_service(name)
@@ -243,7 +243,7 @@ class Supervisor:
             self.relay = None
             del self.children["demo"]
 
-    def _bury(self, name: str) -> None:
+    def _handle_exit(self, name: str) -> None:
         """Note a dead service, clear what it left of its group, and plan its return."""
         child = self.children.pop(name)
         child.kill_group()

@@ -130,9 +130,9 @@ class SelectAvailable(forms.Select):
         self.lacking = lacking
 
     def create_option(self, name: str, value: Any, label: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
-        lacks = self.lacking.get(str(value))
-        option = super().create_option(name, value, f"{label} (not installed)" if lacks else label, *args, **kwargs)
-        if lacks:
+        reason = self.lacking.get(str(value))
+        option = super().create_option(name, value, f"{label} (not installed)" if reason else label, *args, **kwargs)
+        if reason:
             option["attrs"]["disabled"] = True
         return option
 
@@ -153,7 +153,7 @@ class SimilarityForm(SubmitForm):
         assert isinstance(field, forms.ChoiceField)
         field.initial = chosen
         field.choices = [("", default), *others, *mine]
-        self.lacking = {name: lacks for name, _ in others if (lacks := lacking(name))}
+        self.lacking = {name: reason for name, _ in others if (reason := lacking(name))}
         field.widget = SelectAvailable(choices=field.choices, lacking=self.lacking)
 
     def to_install(self) -> list[str]:

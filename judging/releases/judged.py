@@ -59,13 +59,13 @@ def measures_used(scope: Scope) -> list[Measure]:
 def pools_used(scope: Scope) -> list[Pooling]:
     """Opened pools that answered these queries, in the order they were opened."""
     answered = PoolAnswer.objects.filter(query__in=scope.among).values("source__pooling")
-    brought = Candidate.objects.filter(query__in=scope.among, pooling__isnull=False).values("pooling")
-    rows = Pooling.objects.filter(Q(pk__in=answered) | Q(pk__in=brought), state__in=OPENED)
+    pooled = Candidate.objects.filter(query__in=scope.among, pooling__isnull=False).values("pooling")
+    rows = Pooling.objects.filter(Q(pk__in=answered) | Q(pk__in=pooled), state__in=OPENED)
     return list(rows.select_related("query_set").prefetch_related("sources").order_by("opened_at", "pk"))
 
 
 def pairs_of_pools(scope: Scope) -> dict[int, int]:
-    """Pairs that each pool brought."""
+    """Pairs that each pool pooled."""
     found = Candidate.objects.filter(query__in=scope.among, pooling__isnull=False, pair__isnull=False)
     return dict(found.order_by().values_list("pooling").annotate(n=Count("pk")))
 

@@ -96,10 +96,10 @@ class Coverage:
 
 def lack_words(*, moments: int, best: int, of_best: int, others: int, of_others: int) -> str:
     """What a plan lacks of what was asked for, ``of_best`` and ``of_others``; empty where it lacks nothing."""
-    lacks = [f"{best} best instead of {of_best}"] if best < of_best else []
+    shortfalls = [f"{best} best instead of {of_best}"] if best < of_best else []
     if others < of_others:
-        lacks.append(f"{others} others instead of {of_others}" if others else "no others")
-    return f"There are only {moments} moments to judge, so {' and '.join(lacks)}." if lacks else ""
+        shortfalls.append(f"{others} others instead of {of_others}" if others else "no others")
+    return f"There are only {moments} moments to judge, so {' and '.join(shortfalls)}." if shortfalls else ""
 
 
 def bands_of(top: int) -> list[Band]:

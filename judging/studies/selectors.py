@@ -46,7 +46,7 @@ def coverage_found(pooling: Pooling) -> Coverage:
     return coverage_of(judged, top=pooling.depth, drawn_from=moments_drawn_from(pooling))
 
 
-def plan_lacks(pooling: Pooling) -> str:
+def plan_shortfall(pooling: Pooling) -> str:
     """In words, what the corpus is too small for; of the query that lacks most."""
     answers = PoolAnswer.objects.filter(source__pooling=pooling)
     best = dict(answers.exclude(source__name=RANDOM).values_list("query", "spans"))

@@ -19,7 +19,7 @@ from judging.studies.forms import LARGEST_SEED, CoverageForm
 from judging.studies.selectors import (
     coverage_found,
     coverage_studies,
-    plan_lacks,
+    plan_shortfall,
     pool_report,
     pooled_progress,
     queries_studied,
@@ -63,7 +63,7 @@ def study(request: HttpRequest, study_uuid: UUID) -> HttpResponse:
     """One study: how far it is, what is to be judged for it, what was found."""
     held, _ = _granted(request, study_uuid)
     context: dict[str, object] = {"study": held, "queries": queries_studied(held)}
-    context["lacks"] = plan_lacks(held)
+    context["shortfall"] = plan_shortfall(held)
     if held.is_at_work:
         context["job"] = held.project.jobs.filter(kind=pool_job(held)).order_by("-pk").first()
     elif held.state == Pooling.State.READY:

@@ -51,7 +51,7 @@ def training_work(*, training_id: int) -> None:
     try:
         with devices_held(devices) as free, only_one("training", training_id) as alone:
             if free and alone:
-                trainings_bury(Q(device=device))
+                trainings_mark_failed(Q(device=device))
                 deleted_files_sweep()  # sweeps may run where the disk of experiments is not
                 training = training_claim(training_id=training_id, device=device)
             if training is not None and not _train(training):
@@ -236,7 +236,7 @@ def training_crash(training: Training, how: str, words: str = "") -> None:
         training_end(training, State.FAILED, f"It crashed {CRASHES} times without a newer checkpoint. {how}{last}")
 
 
-def trainings_bury(which: Q) -> int:
+def trainings_mark_failed(which: Q) -> int:
     """Put right what workers left that were killed; call it for trainings that nobody can be working on.
 
     The program was asked to end by the kernel; where it said that it stopped, that was no crash.
@@ -268,6 +268,6 @@ def trainings_sweep(*, now: datetime) -> None:
     for pk in stale.values_list("pk", flat=True):
         with only_one("training", pk) as alone:
             if alone:
-                trainings_bury(Q(pk=pk, heartbeat__lte=now - LATE))
+                trainings_mark_failed(Q(pk=pk, heartbeat__lte=now - LATE))
     next_send(expires_s=SWEEP_S)
     deleted_files_sweep()

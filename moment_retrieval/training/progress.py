@@ -51,7 +51,7 @@ class Progress:
 
 
 @dataclass(frozen=True)
-class Keeper:
+class CheckpointManager:
     """Saves and restores one training in its folder."""
 
     folder: Path

@@ -92,7 +92,7 @@ def test_tables_that_pages_hand_out_have_their_columns() -> None:
         if method != "get" or not (name.endswith(("-csv", "export", "report"))):
             continue
         role = sorted(door[2])[-1]
-        answer = world.knock(door, world.people[role])
+        answer = world.request(door, world.people[role])
         if answer.headers["Content-Type"].startswith("text/csv"):
             content = b"".join(answer.streaming_content) if answer.streaming else answer.content  # type: ignore[attr-defined]
             found[name] = content.decode().lstrip("\ufeff").partition("\n")[0]

@@ -58,7 +58,7 @@ def test_every_queue_has_a_worker_that_listens() -> None:
     assert gpu_command()[gpu_command().index("--concurrency") + 1] == "1"
 
 
-def test_farewell_reaches_the_whole_group(tmp_path: Path) -> None:
+def test_the_end_reaches_the_whole_group(tmp_path: Path) -> None:
     code = (
         "import signal, subprocess, sys, time\n"
         "signal.signal(signal.SIGTERM, signal.SIG_IGN); signal.signal(signal.SIGQUIT, signal.SIG_IGN)\n"
@@ -74,7 +74,7 @@ def test_farewell_reaches_the_whole_group(tmp_path: Path) -> None:
     assert wait_gone([grandchild], 60) == []
 
 
-def test_farewell_waits_for_nobody_when_everybody_listens(tmp_path: Path) -> None:
+def test_the_end_waits_for_nobody_when_everybody_listens(tmp_path: Path) -> None:
     child, patience_s = Child.start(service(tmp_path, "import time; time.sleep(600)")), 60
     began = time.monotonic()
     end_children([child], patience_s=patience_s)

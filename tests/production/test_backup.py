@@ -181,7 +181,7 @@ def test_files_in_a_bucket_are_copied_or_their_versions_listed(
     client = bucket.storage.client()
     client.put_bucket_versioning(Bucket=BUCKET, VersioningConfiguration={"Status": "Enabled"})
     try:
-        versions_brought_back(bucket, elsewhere, tmp_path / "lists")
+        versions_restored(bucket, elsewhere, tmp_path / "lists")
     finally:
         client.put_bucket_versioning(Bucket=BUCKET, VersioningConfiguration={"Status": "Suspended"})
 
@@ -195,7 +195,7 @@ def copied_into_another_bucket(site: Site, elsewhere: dict[str, str], backups: P
     assert site.storage.client().get_object(Bucket="another", Key=name)["Body"].read() == b"moving"
 
 
-def versions_brought_back(site: Site, elsewhere: dict[str, str], backups: Path) -> None:
+def versions_restored(site: Site, elsewhere: dict[str, str], backups: Path) -> None:
     video = VideoFactory()
     video.file.save("a.mp4", ContentFile(b"moving on"))
     made = told(manage(site, "backup", str(backups)))

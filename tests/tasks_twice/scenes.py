@@ -354,7 +354,7 @@ def to_receive(ground: Ground) -> Scene:
     return Scene((built(ground).pk,))
 
 
-def brought(ground: Ground) -> Scene:
+def uploaded_run(ground: Ground) -> Scene:
     release = ready_release(ground.project)
     run = bring(participant(ground.project), release, run_json({10: GOOD, 11: GOOD}), work=False)
     return Scene((run.pk,), over=partial(run_fail, run, "It was called off."))
@@ -446,7 +446,7 @@ SCENES: dict[str, Callable[[Ground], Scene]] = {
     "judging.tasks.retention_sweep": nothing,
     "judging.tasks.quality_compute": of_the_project,
     "models_runner.tasks.similarity_runs_make": to_receive,
-    "models_runner.tasks.run_work": brought,
+    "models_runner.tasks.run_work": uploaded_run,
     "models_runner.tasks.scoring_work": to_score_again,
     "models_runner.tasks.score_tests_work": to_test,
     "models_runner.tasks.economy_work": to_study,

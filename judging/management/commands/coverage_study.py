@@ -15,7 +15,7 @@ from annotation.pools.services.poolings import pooling_discard
 from core.exceptions import MomentJudgeError
 from judging.figures.charts import study_sheet
 from judging.studies.rules import Coverage
-from judging.studies.selectors import coverage_found, coverage_studies, plan_lacks, pool_report
+from judging.studies.selectors import coverage_found, coverage_studies, plan_shortfall, pool_report
 from judging.studies.services import pool_open, pool_open_request, queries_chosen, queries_to_study
 
 
@@ -53,8 +53,8 @@ class Command(BaseCommand):
         try:
             coverage_plan(pooling=study)
             planned = pool_report(study).union
-            if lacks := plan_lacks(study):
-                self.stdout.write(lacks)
+            if shortfall := plan_shortfall(study):
+                self.stdout.write(shortfall)
             opened = 0
             if not options["dry_run"]:
                 pool_open_request(pooling=study, actor=None, wake=False)

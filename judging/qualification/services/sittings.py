@@ -215,7 +215,7 @@ def warm_up_due(*, project: Project, annotator: User, policy: Policy, now: datet
     return WarmUp.DUE
 
 
-def warm_up_lacks(*, project: Project, annotator: User, now: datetime) -> bool:
+def warm_up_is_missing(*, project: Project, annotator: User, now: datetime) -> bool:
     """Whether a session goes without the warm-up it should begin with, for want of pairs."""
     policy = policy_in_force(project.pk)
     return warm_up_due(project=project, annotator=annotator, policy=policy, now=now) == WarmUp.TOO_FEW

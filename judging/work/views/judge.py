@@ -29,7 +29,7 @@ from core.refusals import refusal_log
 from judging.exceptions import FormStale, GuidelineUnconfirmed, NotAssigned, PairWithdrawn, WarmUpDue
 from judging.guidelines.views import guideline_context
 from judging.models import Assignment, Flag, Sitting
-from judging.qualification.services.sittings import sitting_start, warm_up_lacks
+from judging.qualification.services.sittings import sitting_start, warm_up_is_missing
 from judging.qualification.views.way import way_of
 from judging.review.selectors import job_running
 from judging.work.forms import FlagForm, GradeForm
@@ -49,7 +49,7 @@ NOTHING = "Nothing is waiting for you right now. New batches appear here as they
 @post_only("judging:desk")
 def assignment_take(request: MemberRequest, project: Project) -> HttpResponse:
     held = open_assignment(project=project, annotator=request.user)
-    lacking = held is None and warm_up_lacks(project=project, annotator=request.user, now=clock.now())
+    lacking = held is None and warm_up_is_missing(project=project, annotator=request.user, now=clock.now())
     try:
         taken = assignments.assignment_take(project=project, annotator=request.user)
     except GuidelineUnconfirmed as error:

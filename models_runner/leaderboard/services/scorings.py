@@ -88,7 +88,7 @@ def scoring_work(*, scoring_id: int) -> None:
         except (ScoringError, MomentJudgeError) as error:
             scoring_fail(held, str(error))
         except Exception:
-            scoring_stumble(held)
+            scoring_record_failure(held)
             raise
         else:
             scoring_write(held, result)
@@ -132,7 +132,7 @@ def scoring_fail(scoring: Scoring, error: str) -> None:
 
 
 @transaction.atomic
-def scoring_stumble(scoring: Scoring) -> None:
+def scoring_record_failure(scoring: Scoring) -> None:
     """Count an attempt that something unexpected ended; the sweep tries again until there have been enough."""
     waiting = Scoring.objects.filter(pk=scoring.pk, state=State.WAITING)
     waiting.update(attempts=F("attempts") + 1)

@@ -75,7 +75,7 @@ class World:
             "participant": MembershipFactory(project=self.project, role="participant").user,
         }
 
-    def knock(self, door: Door, client: Client, *, unknown: bool = False) -> HttpResponse:
+    def request(self, door: Door, client: Client, *, unknown: bool = False) -> HttpResponse:
         method, name, what, _, body = door
         row = uuid4() if unknown else getattr(self, what)
         if name == "judgment":
@@ -109,14 +109,14 @@ def test_door(door: Door, world: World) -> None:
     for role, person in world.people.items():
         if role not in door[3]:
             expected = (404, "not_assigned") if door in HELD else (403, "permission_denied")
-            assert refusal(world.knock(door, program(person))) == expected
+            assert refusal(world.request(door, program(person))) == expected
     for role in sorted(door[3] & world.people.keys(), reverse=True)[:1]:
-        assert world.knock(door, program(world.people[role])).status_code in (200, 201, 204)
+        assert world.request(door, program(world.people[role])).status_code in (200, 201, 204)
 
 
 @pytest.mark.parametrize("door", [door for door in DOORS if door[3] == STAFF], ids=names)
 def test_admins_look_where_leads_do(door: Door, world: World) -> None:
-    answers = [world.knock(door, program(world.people[role])) for role in ("lead", "admin")]
+    answers = [world.request(door, program(world.people[role])) for role in ("lead", "admin")]
     assert [answer.status_code for answer in answers] == [200, 200]
     assert answers[0].json() == answers[1].json()
 
@@ -127,7 +127,7 @@ def test_strangers_learn_nothing(door: Door, world: World) -> None:
     strangers = [program(MembershipFactory(role=role).user) for role in Membership.Role]
     before = rows()
     for client in strangers:
-        there, not_there = world.knock(door, client), world.knock(door, client, unknown=True)
+        there, not_there = world.request(door, client), world.request(door, client, unknown=True)
         assert (there.status_code, there.content) == (not_there.status_code, not_there.content)
         assert there.status_code == 404
     assert rows() == before
@@ -136,7 +136,7 @@ def test_strangers_learn_nothing(door: Door, world: World) -> None:
 @pytest.mark.parametrize("door", DOORS + HELD, ids=names)
 def test_nobody_gets_in_without_saying_who_they_are(door: Door, world: World) -> None:
     before = rows()
-    answer = world.knock(door, Client())
+    answer = world.request(door, Client())
     assert refusal(answer) == (401, "not_authenticated")
     assert answer.headers["WWW-Authenticate"] == "Bearer"
     assert rows() == before
@@ -147,11 +147,11 @@ def test_a_session_writes_only_with_its_csrf_token(door: Door, world: World) -> 
     browser = Client(enforce_csrf_checks=True)
     browser.force_login(world.people["annotator" if "annotator" in door[3] else "lead"])
     before = rows()
-    assert refusal(world.knock(door, browser)) == (403, "permission_denied")
+    assert refusal(world.request(door, browser)) == (403, "permission_denied")
     assert rows() == before
     browser.get("/api/docs/")  # brings the cookie
     browser.defaults["HTTP_X_CSRFTOKEN"] = browser.cookies["csrftoken"].value
-    assert world.knock(door, browser).status_code in (200, 201, 204)
+    assert world.request(door, browser).status_code in (200, 201, 204)
 
 
 @pytest.mark.parametrize("door", DOORS + HELD, ids=names)
@@ -162,7 +162,7 @@ def test_a_token_that_is_wrong_revoked_or_of_somebody_gone(door: Door, world: Wo
     gone = program(person)
     User.objects.filter(pk=person.pk).update(is_active=False)
     for who in (client, gone, Client(headers={"Authorization": "Bearer mj_ünknown"})):
-        assert refusal(world.knock(door, who)) == (401, "authentication_failed")
+        assert refusal(world.request(door, who)) == (401, "authentication_failed")
 
 
 def test_a_token_goes_before_a_session(world: World) -> None:
@@ -175,7 +175,7 @@ def test_who_lost_the_role_keeps_no_way_in(world: World) -> None:
     """A pair's holder who became a lead is refused: who sees others' grades does not judge."""
     person = world.people["annotator"]
     Membership.objects.filter(user=person).update(role="lead", number=None, standing="")
-    answers = [refusal(world.knock(door, program(person))) for door in HELD]
+    answers = [refusal(world.request(door, program(person))) for door in HELD]
     assert answers == [(403, "not_annotator")] * 3
 
 

@@ -6,7 +6,7 @@ from tests.factories import UserFactory
 from tests.judging.constraints.writes import More, Refused, again, change
 
 
-def brought(**values: object) -> CorpusImport:
+def corpus_import(**values: object) -> CorpusImport:
     given = {"corpus_name": "c", "format": "csv", "file": "imports/x", "file_name": "x.csv"}
     return CorpusImport.objects.create(owner=values.pop("owner", None) or UserFactory(), **given, **values)
 
@@ -17,11 +17,11 @@ def export(**values: object) -> JudgmentImport:
 
 
 REFUSED: Refused = {
-    "corpus_import_one_at_work_per_owner": again(brought, owner=UserFactory),
-    "corpus_import_state_is_known": change(brought, state="lost"),
-    "corpus_import_waiting_has_its_file": change(brought, file=""),
-    "corpus_import_failed_says_why": change(brought, state="failed"),
-    "corpus_import_read_within_total": change(brought, bytes_read=1),
+    "corpus_import_one_at_work_per_owner": again(corpus_import, owner=UserFactory),
+    "corpus_import_state_is_known": change(corpus_import, state="lost"),
+    "corpus_import_waiting_has_its_file": change(corpus_import, file=""),
+    "corpus_import_failed_says_why": change(corpus_import, state="failed"),
+    "corpus_import_read_within_total": change(corpus_import, bytes_read=1),
     "judgment_import_one_at_work_per_owner": again(export, owner=UserFactory),
     "judgment_import_state_is_known": change(export, state="lost"),
     "judgment_import_waiting_has_its_file": change(export, file=""),

@@ -221,7 +221,7 @@ class TestNamesAreNowhereElse:
         standing_change(membership=world.member, to="left", actor=someone, reason="of their own")
         reached = 0
         for door in (door for door in DOORS if door[3] == "get" and "admin" in door[2]):
-            answer = world.knock(door, world.people["admin"])
+            answer = world.request(door, world.people["admin"])
             if not answer.streaming:
                 reached += 1
                 assert [word for word in self.SECRETS if word in body(answer)] == [], door[0]
@@ -235,7 +235,7 @@ class TestNamesAreNowhereElse:
         for role in ("admin", "lead"):
             person = world.people[role]
             for door in (door for door in asked if role in door[3]):
-                answer = world.knock(door, test_api_doors.program(person))
+                answer = world.request(door, test_api_doors.program(person))
                 assert answer.status_code == 200
                 assert [word for word in self.SECRETS if word in body(answer)] == [], door[1]
 

@@ -37,7 +37,7 @@ def test_door(door: Door, world: World) -> None:
     anonymous_people_are_asked_to_log_in(door, world)
     nobody_finds_what_does_not_exist(door, world)
     for role, person in world.people.items():
-        answer = world.knock(door, person)
+        answer = world.request(door, person)
         if role in door[2]:
             assert answer.status_code in (200, 204, 302), role
             assert "/login/" not in answer.headers.get("Location", "")
@@ -48,12 +48,12 @@ def test_door(door: Door, world: World) -> None:
 def strangers_learn_nothing(door: Door, world: World) -> None:
     """Whoever has elsewhere a role that gets in here is answered as if nothing were there."""
     for role in door[2]:
-        assert world.knock(door, world.strangers[role]).status_code == 404, role
+        assert world.request(door, world.strangers[role]).status_code == 404, role
 
 
 def anonymous_people_are_asked_to_log_in(door: Door, world: World) -> None:
     for unknown in (False, True):
-        answer = world.knock(door, None, unknown=unknown)
+        answer = world.request(door, None, unknown=unknown)
         assert (answer.status_code, answer.headers["Location"]) == (
             302,
             f"{reverse('login')}?next={answer.wsgi_request.path}",  # type: ignore[attr-defined]
@@ -61,7 +61,7 @@ def anonymous_people_are_asked_to_log_in(door: Door, world: World) -> None:
 
 
 def nobody_finds_what_does_not_exist(door: Door, world: World) -> None:
-    assert world.knock(door, world.people[max(door[2])], unknown=True).status_code == 404
+    assert world.request(door, world.people[max(door[2])], unknown=True).status_code == 404
 
 
 @pytest.mark.parametrize("door", [door for door in DOORS + HELD if door[3] == "post"], ids=lambda door: door[0])
@@ -87,7 +87,7 @@ def test_who_lost_the_role_keeps_no_way_in(world: World) -> None:
     """A pair's holder who became a lead is refused: who sees others' grades does not judge."""
     person = world.people["annotator"]
     Membership.objects.filter(user=person).update(role="lead", number=None, standing="")
-    assert [world.knock(door, person).status_code for door in HELD] == [403] * len(HELD)
+    assert [world.request(door, person).status_code for door in HELD] == [403] * len(HELD)
 
 
 def test_release_and_run_that_are_not_ready(world: World) -> None:
@@ -96,7 +96,7 @@ def test_release_and_run_that_are_not_ready(world: World) -> None:
     Run.objects.update(state="running")
     for name in ("judging:release-download", "models_runner:run-download"):
         door = next(door for door in DOORS if door[0] == name)
-        assert world.knock(door, world.people["lead"]).status_code == 404
+        assert world.request(door, world.people["lead"]).status_code == 404
 
 
 class TestOpenPages:

@@ -29,7 +29,7 @@ def test_no_page_takes_what_people_write_for_markup() -> None:
     assert len(spoilt) >= LEAST, sorted(spoilt)
     wrong: list[str] = []
     for door in doors:
-        answer = world.knock(door, world.people["lead" if "lead" in door[2] else max(door[2])])
+        answer = world.request(door, world.people["lead" if "lead" in door[2] else max(door[2])])
         wrong += [f"{door[0]}: {what}" for what in wrong_with(answer)]
     assert wrong == []
 

@@ -34,17 +34,17 @@ class Latch:
 
     def __init__(self, site: Site, table: str) -> None:
         self.site, self.table = site, table
-        self.keeper = site.postgres.connect()
+        self.connection = site.postgres.connect()
 
     def close(self, *, event: str, when: str, passing: int) -> None:
         words = {"event": event, "when": when, "table": self.table, "passing": passing, "key": KEY}
-        self.keeper.execute("SELECT pg_advisory_lock(%s)", [KEY])
-        self.keeper.execute(TAKE_DOWN.format(table=self.table))
-        self.keeper.execute(SET_UP.format(**words))
+        self.connection.execute("SELECT pg_advisory_lock(%s)", [KEY])
+        self.connection.execute(TAKE_DOWN.format(table=self.table))
+        self.connection.execute(SET_UP.format(**words))
 
     def waiting(self) -> list[int]:
         """The server processes that stand at the latch."""
-        return [pid for (pid,) in self.keeper.execute(WAITING, [KEY])]
+        return [pid for (pid,) in self.connection.execute(WAITING, [KEY])]
 
     def await_somebody(self) -> None:
         """Until a worker has come as far as the latch."""
@@ -53,13 +53,13 @@ class Latch:
     def drop_waiting(self) -> None:
         """What the killed had sent is never done, and the locks of their connections are free."""
         for pid in self.waiting():
-            self.keeper.execute("SELECT pg_terminate_backend(%s, 60000)", [pid])  # waits until it has ended
+            self.connection.execute("SELECT pg_terminate_backend(%s, 60000)", [pid])  # waits until it has ended
 
     def open(self) -> None:
         """Whoever waits goes on, and nobody stops here again."""
         with suppress(psycopg.OperationalError):  # PostgreSQL was killed, which opened it
-            self.keeper.execute("SELECT pg_advisory_unlock(%s)", [KEY])
-        self.keeper.close()
+            self.connection.execute("SELECT pg_advisory_unlock(%s)", [KEY])
+        self.connection.close()
 
     def take_down(self) -> None:
         self.open()

@@ -270,8 +270,8 @@ class Uploader(FastHttpUser):
     @task
     def upload(self) -> None:
         place, headers = WORLD["upload"], {"Authorization": f"Bearer {WORLD['upload']['token']}"}
-        if self.brought:
-            told = self.client.get(f"/api/v1/runs/{self.brought}/", name="uploader: run", headers=headers)
+        if self.run_uuid:
+            told = self.client.get(f"/api/v1/runs/{self.run_uuid}/", name="uploader: run", headers=headers)
             if told.json()["state"] == "running":
                 return
             if told.json()["state"] != "scored":
@@ -280,7 +280,7 @@ class Uploader(FastHttpUser):
         answer = self.client.post(place["path"], data=content, name="uploader: upload", headers=headers | kind)
         if answer.status_code != 201:
             raise Stuck(f"{answer.status_code}: {answer.text}")
-        self.brought = answer.json()["uuid"]
+        self.run_uuid = answer.json()["uuid"]
 
 
 def multipart(fields: dict[str, str], file: str) -> tuple[dict[str, str], bytes]:

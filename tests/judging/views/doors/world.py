@@ -1,4 +1,4 @@
-"""One project with all that a URL can name, and people who knock."""
+"""One project with all that a URL can name, and people who ask for it."""
 
 import io
 from collections.abc import Callable, Mapping
@@ -243,7 +243,7 @@ class World:
         row = self.done if name == "judging:batch-review" else getattr(self, what)
         return reverse(name, args=[uuid4() if unknown else row.uuid, *MORE_ARGS.get(name, [])])
 
-    def knock(self, door: Door, person: User | None, *, unknown: bool = False) -> HttpResponse:
+    def request(self, door: Door, person: User | None, *, unknown: bool = False) -> HttpResponse:
         client = Client()
         if person is not None:
             client.force_login(person)

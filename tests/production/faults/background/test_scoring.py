@@ -28,7 +28,7 @@ def told(run: Run) -> Run:
     return Run.objects.get(pk=run.pk)
 
 
-def brought(project: Project, release: Release) -> Run:
+def uploaded_run(project: Project, release: Release) -> Run:
     """A run of one query with as many answers as are read, by an admin."""
     member = MembershipFactory(project=project, role="admin", user=person(project))
     said = {"membership": member, "release": release, "split": "val", "system": "ours"}
@@ -45,7 +45,7 @@ def test_a_run_is_scored_once_after_a_kill(killed: str, site: Site) -> None:
     project, lead = world.project, lead_of(site, world)
     release = trainable(project)
     with latch(site, "models_runner_score", event="INSERT", passing=len(COLUMNS) // 2) as closed:
-        run = brought(project, release)
+        run = uploaded_run(project, release)
         kill_at(closed, site, killed)
         if killed == "worker":
             assert (told(run).state, Scoring.objects.get(run=run).state) == ("running", "waiting")
