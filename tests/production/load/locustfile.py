@@ -265,7 +265,7 @@ class Uploader(FastHttpUser):
     connection_timeout = network_timeout = 60.0
     fixed_count = 1 if WORLD.get("upload") else 0
     wait_time = constant(UPLOAD_S)
-    brought = ""  # the run of the upload before
+    run_uuid = ""  # of the upload before
 
     @task
     def upload(self) -> None:
