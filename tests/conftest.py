@@ -170,7 +170,7 @@ def clip(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     source = "testsrc=size=64x48:rate=6:duration=4"
     encode = ["-c:v", "libx264", "-pix_fmt", "yuv420p"]
     command = [get_ffmpeg_exe(), "-nostdin", "-loglevel", "error", "-f", "lavfi", "-i", source, *encode, str(path)]
-    subprocess.run(command, check=True, timeout=60)
+    subprocess.run(command, check=True, timeout=600)
     return path.read_bytes()
 
 

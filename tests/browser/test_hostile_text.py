@@ -23,7 +23,7 @@ from tests.browser.test_every_page import (
 )
 from tests.hostile import INJECTED, spoil
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900), pytest.mark.usefixtures("encoder")]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800), pytest.mark.usefixtures("encoder")]
 WATCH = "window.ran = 0; window.injected = () => { window.ran += 1 }"
 PEOPLE_PAGES = [f"judging:{name}" for name in ("people", "pay", "forecast", "guideline-edit", "guideline-examples")]
 

@@ -171,4 +171,4 @@ def production(var: Path) -> dict[str, str]:
 
 def manage(environment: dict[str, str], *words: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, str(BASE_DIR / "manage.py"), *words]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=100)
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=600)

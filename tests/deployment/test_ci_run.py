@@ -28,7 +28,7 @@ def run(folder: Path, audited: int) -> tuple[int, list[str], str]:
     environment = {name: value for name, value in os.environ.items() if name != "CI"}
     environment["PATH"] = f"{folder / 'bin'}:{environment['PATH']}"
     ran = subprocess.run(
-        [folder / ".ci" / "run"], env=environment, capture_output=True, text=True, check=False, timeout=60
+        [folder / ".ci" / "run"], env=environment, capture_output=True, text=True, check=False, timeout=600
     )
     return ran.returncode, done.read_text().splitlines(), ran.stderr
 

@@ -30,7 +30,7 @@ from schemathesis.specs.openapi.checks import (
 from tests.fuzz.places import FOUND, Places, Right
 from tests.models_runner.benchmarks import places as stand_ins
 
-pytestmark = [pytest.mark.django_db, pytest.mark.slow, pytest.mark.fuzz, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.django_db, pytest.mark.slow, pytest.mark.fuzz, pytest.mark.timeout(1800)]
 EXAMPLES = int(os.environ.get("EXAMPLES", "6"))
 SEED = 20260101
 WATCHES = {"projects", "preview_gif", "preview_mp4"}

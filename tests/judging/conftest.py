@@ -32,7 +32,7 @@ def long_clip(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     source = "testsrc=size=32x18:rate=3:duration=120"
     encode = ["-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt", "yuv420p"]
     command = [get_ffmpeg_exe(), "-nostdin", "-loglevel", "error", "-f", "lavfi", "-i", source, *encode, str(path)]
-    subprocess.run(command, check=True, timeout=60)
+    subprocess.run(command, check=True, timeout=600)
     return path.read_bytes()
 
 

@@ -13,7 +13,7 @@ from tests.production.topology import Site, missing_programs
 from tests.production.topology.inside import django_on, files_of
 from tests.production.topology.site import eventually, running_site
 
-TIMEOUT_S = 600
+TIMEOUT_S = 1800
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -30,7 +30,7 @@ ELSEWHERE = "restored"
 def manage(site: Site, *words: str, **more: str) -> "subprocess.CompletedProcess[str]":
     command = [sys.executable, str(BASE_DIR / "manage.py"), *words]
     environment = site.web[0].environment() | more
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600, check=False)
 
 
 def told(done: "subprocess.CompletedProcess[str]") -> dict[str, Any]:
@@ -221,7 +221,7 @@ def test_files_removed_meanwhile_stay_until_the_backup_has_them(site: Site, tmp_
         Video.objects.filter(pk__in=[video.pk for video in videos]).delete()
         files_delete(*names)
         assert LeftFile.objects.filter(name__in=names).count() in (0, 60)
-        out, _ = process.communicate(timeout=120)
+        out, _ = process.communicate(timeout=600)
     manifest = Path(json.loads(out.splitlines()[-1])["folder"]) / "media.jsonl"
     copied = {entry["name"] for entry in map(json.loads, manifest.open()) if "missing" not in entry}
     assert copied >= set(names)

@@ -94,8 +94,8 @@ class TestStorageBehindNginx:
         assert browser.get(url).status_code == 404
         assert browser.get(f"{url}?list-type=2").status_code == 404
         signed = signer(site).signed_url("previews/new.gif", seconds=60)
-        assert browser.session.put(signed, data=b"GIF89a", timeout=10).status_code == 403
-        assert browser.session.delete(signed, timeout=10).status_code == 403
+        assert browser.session.put(signed, data=b"GIF89a", timeout=180).status_code == 403
+        assert browser.session.delete(signed, timeout=180).status_code == 403
 
 
 def signer(site: Site) -> S3Media:
@@ -208,7 +208,7 @@ class TestBucket:
             sent = person.get(url, allow_redirects=False)
             assert (sent.status_code, sent.headers["Cache-Control"]) == (302, "private, max-age=90")
             assert urlsplit(sent.headers["Location"]).netloc == urlsplit(site.storage.url).netloc
-            seen = requests.get(sent.headers["Location"], headers={"Range": "bytes=0-2"}, timeout=10)
+            seen = requests.get(sent.headers["Location"], headers={"Range": "bytes=0-2"}, timeout=180)
             assert (seen.status_code, seen.headers["Content-Type"], len(seen.content)) == (206, kind, 3)
             assert "Content-Disposition" not in seen.headers
             assert world.person(site, world.annotators[1]).get(url, allow_redirects=False).status_code == 404

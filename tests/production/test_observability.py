@@ -29,7 +29,7 @@ def logged(said: str) -> list[dict[str, Any]]:
 
 def asked(web: Web, path: str, **headers: str) -> tuple[int, str]:
     """Past nginx, as Prometheus asks: by address, without TLS."""
-    connection = http.client.HTTPConnection(web.address, web.port, timeout=20)
+    connection = http.client.HTTPConnection(web.address, web.port, timeout=180)
     try:
         connection.request("GET", path, headers=headers)
         answer = connection.getresponse()

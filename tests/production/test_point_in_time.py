@@ -101,4 +101,4 @@ def made_and_lost(server: Archiving, base: Path) -> str:
 def copied(server: Archiving, base: Path) -> None:
     where = ["-h", server.address, "-p", str(server.port), "-U", NAME]
     command = [str(server.program("pg_basebackup")), *where, "-D", str(base), "--checkpoint=fast"]
-    subprocess.run(command, env=os.environ | {"PGPASSWORD": PASSWORD}, check=True, capture_output=True, timeout=120)
+    subprocess.run(command, env=os.environ | {"PGPASSWORD": PASSWORD}, check=True, capture_output=True, timeout=600)

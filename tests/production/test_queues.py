@@ -43,7 +43,7 @@ def every_other_worker_busy(site: Site) -> Iterator[None]:
         for task, (args, _) in LATCHED.items():
             for _ in range(2 * processes):
                 current_app.send_task(task, args, ignore_result=True)
-        eventually(lambda: waiting() >= processes, seconds=60)
+        eventually(lambda: waiting() >= processes)
         assert min(lengths(site).values()) > 0, lengths(site)
         yield
         assert waiting() >= processes  # nothing has gone on meanwhile
@@ -78,4 +78,4 @@ def test_a_lease_that_runs_out_is_given_back_while_every_other_worker_is_busy(si
         take(person, world)
         lease = Assignment.objects.filter(project=world.project)
         assert lease.update(expires_at=timezone.now() - timedelta(seconds=1)) == 1
-        eventually(lambda: lease.get().state == Assignment.State.LAPSED, seconds=60)
+        eventually(lambda: lease.get().state == Assignment.State.LAPSED)

@@ -15,7 +15,7 @@ ANNOTATORS = 20
 PAIRS_A_BATCH = 20
 
 
-@pytest.mark.timeout(SOAK_S + 600)
+@pytest.mark.timeout(SOAK_S + 1800)
 def test_nothing_fails_and_nothing_grows(site: Site, tmp_path: Path) -> None:
     queries = 40 + int(ANNOTATORS * SOAK_S / 6 / PAIRS_A_BATCH)
     world = world_make(small_make(queries=queries), annotators=ANNOTATORS, leads=2, uploads=True)

@@ -195,7 +195,7 @@ def test_five_hundred_queries_over_the_validation_set(project: Project, encoder:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1800)
 def test_the_real_model_finds_what_is_meant(project: Project) -> None:
     moment(project, "A man pours coffee into a cup.")
     hug = moment(project, "Two friends embrace in the doorway.")

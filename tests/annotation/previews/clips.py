@@ -32,7 +32,7 @@ def make_video(path: Path, *options: str, source: str = "testsrc=size=160x120:ra
     """A tiny synthetic video; testsrc shows the second."""
     encode = ("-c:v", "libx264", "-g", "10", "-pix_fmt", "yuv420p") if path.suffix == ".mp4" else ()
     command = [get_ffmpeg_exe(), "-nostdin", "-loglevel", "error", "-f", "lavfi", "-i", source, *encode, *options]
-    subprocess.run([*command, f"file:{path}"], check=True, timeout=60)
+    subprocess.run([*command, f"file:{path}"], check=True, timeout=600)
     return path
 
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from annotation.pools.rules.pooling import Ranker, top_moments
 from annotation.similarity import sentences
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 
 
 class OnProcessor(sentences.GpuRanker):

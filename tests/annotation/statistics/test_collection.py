@@ -150,7 +150,7 @@ def words_of(text: str) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1800)
 @pytest.mark.skipif(not TVR.is_file(), reason=f"the published annotations are not at {TVR}")
 def test_the_validation_split_of_tvr(wordnet: WordNet) -> None:
     """Against a count of the raw file that shares nothing with ours but the tagger."""

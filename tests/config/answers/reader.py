@@ -5,7 +5,7 @@ import socket
 from typing import NamedTuple
 
 END = b"\r\n\r\n"
-PATIENCE_S = 30
+PATIENCE_S = 180
 
 
 class Read(NamedTuple):

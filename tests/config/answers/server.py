@@ -17,7 +17,7 @@ from core.embedded.services import BASE_DIR, HOST, web_command
 from tests.config.answers.reader import PATIENCE_S, Connection
 
 SETTINGS = "tests.config.answers.settings"
-START_S = 60
+START_S = 300
 
 
 def free_port() -> int:

@@ -20,7 +20,7 @@ from judging.work.services import assignments, judgments
 from tests.factories import MINUTES, NOW
 from tests.judging.play import give, pairs_of
 
-PATIENCE_S = 20
+PATIENCE_S = 180
 Work = Callable[[], Any]
 Place = tuple[Any, str]  # a module or an object, and the name of what is called there
 WAITING = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"

@@ -99,7 +99,7 @@ def test_nothing_without_a_demo() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1800)
 def test_a_real_rendering(messages: Messages, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two drawn videos, cut for real, with the sentence model's stand-in."""
     from annotation.demo import render_episode

@@ -193,7 +193,7 @@ def test_the_beginning_of_the_published_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(1800)
 @needs_real_file
 def test_the_published_judgments() -> None:
     """Figures 5 a and 5 b of the paper; it prints 0.01 % where its file holds 655 of 96,483 pairs."""

@@ -195,7 +195,7 @@ def test_a_byte_order_mark_and_windows_lines_are_no_trouble(tmp_path: Path) -> N
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(1800)
 @pytest.mark.django_db
 @pytest.mark.skipif(not RAW.is_file(), reason=f"the published judgments are not at {RAW}")
 def test_the_published_judgments() -> None:

@@ -273,7 +273,7 @@ def test_published_judgments_come_to_the_same_in_both_forms(tmp_path: Path) -> N
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(1800)
 @pytest.mark.skipif(not RAW.is_file(), reason=f"the published judgments are not at {RAW}")
 def test_all_published_judgments(tmp_path: Path) -> None:
     exported, plain = imported_both_ways(tmp_path, None)

@@ -26,7 +26,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("two")
     experiment(place, name="together", **CHANGES)
     command = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", steps.__name__, str(place)]
-    done = subprocess.run([sys.executable, *command], capture_output=True, text=True, timeout=110, check=False)
+    done = subprocess.run([sys.executable, *command], capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr
     return place
 

@@ -51,7 +51,7 @@ class Web(Host):
 
     def status(self, path: str) -> int | None:
         """How it answers when asked past nginx; None when it does not."""
-        connection = http.client.HTTPConnection(self.address, self.port, timeout=10)
+        connection = http.client.HTTPConnection(self.address, self.port, timeout=60)
         try:
             connection.request("GET", path, headers={"X-Forwarded-Proto": "https", "Host": self.asked_as()})
             return connection.getresponse().status

@@ -15,7 +15,7 @@ from tests.production.topology.hosts import Web
 from tests.production.topology.server import Server, ServerFailed, descendants, free_port, program
 from tests.production.topology.stores import BUCKET
 
-RELOADED_S = 30
+RELOADED_S = 180
 TEMPLATE = BASE_DIR / "docker" / "nginx" / "momentjudge.conf.template"
 MAIN = """\
 {user}
@@ -124,7 +124,7 @@ class Nginx(Server):
 
     def ready(self) -> bool:
         connection = http.client.HTTPSConnection(
-            self.address, self.port, timeout=5, context=ssl.create_default_context(cafile=str(self.certificate))
+            self.address, self.port, timeout=60, context=ssl.create_default_context(cafile=str(self.certificate))
         )
         try:
             connection.request("GET", "/healthz")

@@ -6,7 +6,7 @@ from urllib.parse import urljoin
 
 import requests
 
-TIMEOUT_S = 60
+TIMEOUT_S = 180
 
 
 class Person:

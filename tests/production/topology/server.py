@@ -14,8 +14,8 @@ import psutil
 from core.embedded.processes import dies_with_parent, wait_gone
 from core.embedded.services import BASE_DIR
 
-READY_S = 90
-POLITE_S = 30
+READY_S = 300
+POLITE_S = 120
 
 
 class ServerFailed(Exception):
@@ -129,7 +129,7 @@ class Server:
                 process.kill()
         assert self.process is not None
         self.process.wait()
-        if alive := wait_gone(family, seconds=10):
+        if alive := wait_gone(family, seconds=60):
             raise ServerFailed(f"Processes {alive} outlive kill -9.")
 
     def restart(self) -> None:

@@ -225,7 +225,7 @@ def start_missing(servers: Sequence[Server]) -> None:
         server.await_ready()
 
 
-PATIENCE_S = 180  # nothing is asked to be quick: whatever comes at all may come on a machine that does much else
+PATIENCE_S = 900  # nothing is asked to be quick: whatever comes at all may come on a machine that does much else
 
 
 def eventually(there: Callable[[], object], *, seconds: float = PATIENCE_S, every: float = 0.1) -> None:
