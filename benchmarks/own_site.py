@@ -5,6 +5,7 @@ search workers, beat and the demo are left out. Services that a benchmark kills 
 """
 
 import http.client
+import logging
 import os
 import shutil
 import socket
@@ -21,17 +22,7 @@ import psutil
 from core.embedded import services
 from core.embedded.holding import Hold
 from core.embedded.postgres import log_tail
-from core.embedded.services import (
-    BASE_DIR,
-    Child,
-    Service,
-    end_children,
-    environment_for,
-    judging_command,
-    manage,
-    web_command,
-    worker_command,
-)
+from core.embedded.services import BASE_DIR, Child, Service, end_children, environment_for, manage
 
 HOST = "127.0.0.1"
 START_S = 90
@@ -54,10 +45,6 @@ class OwnSite:
     def broker(self) -> Path:
         return self.hold.postgres.sockets / "valkey.sock"
 
-    @property
-    def database_url(self) -> str:
-        return self.hold.postgres.url
-
     def log_tail(self, name: str) -> str:
         return log_tail(self.var / "log" / f"{name}.log")
 
@@ -76,16 +63,14 @@ class OwnSite:
 
     def start(self, name: str) -> None:
         """Start one of the services that a supervisor keeps alive. From the main thread only."""
-        match name:
-            case "valkey":
-                (self.var / BROKER).mkdir(exist_ok=True)
-                command = services.valkey_command(self.var / BROKER, self.broker)
-            case "web":
-                command = web_command(self.port)
-            case "judging":
-                command = judging_command()
-            case _:
-                command = worker_command()
+        if name == BROKER:
+            (self.var / BROKER).mkdir(exist_ok=True)
+        command = {
+            BROKER: services.valkey_command(self.var / BROKER, self.broker),
+            "web": services.web_command(self.port),
+            "judging": services.judging_command(),
+            "worker": services.worker_command(),
+        }[name]
         environment = environment_for(name, var=self.var, mark={})
         self.children[name] = Child.start(Service(name, command, environment, self.var / "log" / f"{name}.log"))
 
@@ -111,8 +96,10 @@ class OwnSite:
 
 
 @contextmanager
-def own_site() -> Iterator[OwnSite]:
+def own_site(*, with_django: bool = False) -> Iterator[OwnSite]:
     """Run a site inside the block, with this process's Django settings pointing at it; then remove all of it.
+
+    ``with_django`` sets Django up in this process, too, without its informative log lines.
 
     Raises:
         RuntimeError: a part of it does not start; the message holds the end of its log.
@@ -132,11 +119,16 @@ def own_site() -> Iterator[OwnSite]:
         for name in ("web", *WORKERS):
             site.start(name)
         _await(site, "web", lambda: _healthy(site.port))
+        if with_django:
+            import django
+
+            django.setup()
+            logging.disable(logging.INFO)  # one line per batch opened
         yield site
     finally:
-        last = site.children.pop(BROKER, None)
+        broker = site.children.pop(BROKER, None)
         end_children(list(site.children.values()))
-        end_children([last] if last else [])
+        end_children([broker] if broker else [])
         site.hold.release(stop_own=True)
         shutil.rmtree(var, ignore_errors=True)
 
@@ -155,14 +147,14 @@ def _manage(var: Path, *words: str) -> subprocess.Popen[str]:
 
 
 def _finish(step: subprocess.Popen[str]) -> None:
-    said, _ = step.communicate(timeout=START_S)
+    output, _ = step.communicate(timeout=START_S)
     if step.returncode:
-        raise RuntimeError(f"{step.args!r} failed:\n{said}")
+        raise RuntimeError(f"{step.args!r} failed:\n{output}")
 
 
-def _await(site: OwnSite, name: str, there: Callable[[], bool]) -> None:
+def _await(site: OwnSite, name: str, is_ready: Callable[[], bool]) -> None:
     deadline = time.monotonic() + START_S
-    while not there():
+    while not is_ready():
         if not site.children[name].alive() or time.monotonic() > deadline:
             raise RuntimeError(f"{name} does not answer. The end of its log:\n{site.log_tail(name)}")
         time.sleep(0.1)
