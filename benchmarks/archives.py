@@ -5,21 +5,14 @@
     python -m benchmarks.archives restore --file raw_annotation.csv --json
     python -m benchmarks.archives media --videos 2000 --json
 
-With ``--file`` the judgments of the file are imported; without, the database is filled with a project of that size that
-has queries and moments. Every step runs in a process of its own.
+With ``--file`` the judgments of the file are imported; without, a project of that size is written. Every step runs in a
+process of its own. ``release`` builds, downloads and builds again with another hash seed, locale and time zone.
+``restore`` runs `manage.py backup` and `manage.py restore`; times are of whole commands. ``media`` gives many videos a
+file of some bytes each; one process stores them and is killed (kill -9) half-way, the next goes on.
 
-``release`` builds, downloads and builds again with another hash seed, locale and time zone. Exit status 1: the release
-took more than 60 s or 500 MB, the download more than 10 s, or the second release has other content.
-
-``restore`` runs `manage.py backup` and, into the empty folder of another site, `manage.py restore`, which compares
-every table with the snapshot before it ends. Times are of whole commands, the start and the stop of the embedded
-PostgreSQL among them. Exit status 1: the restore took more than 120 s, or what came back differs.
-
-``media`` gives many videos a file of some bytes each, so that what is measured is bookkeeping: listing, storing, a row.
-One process stores them and is killed (kill -9) half-way, the next goes on. Exit status 1: a video has no file, or more
-were stored than one for each and one for the kill.
-
-Method and figures: docs/benchmarks/release.md and restore.md.
+Method and figures: docs/benchmarks/release.md and restore.md. Exit status 1: the release took more than 60 s or 500 MB,
+the download more than 10 s, or the second release has other content; the restore took more than 120 s or differs; a
+video has no file, or more were stored than one for each and one for the kill.
 """
 
 import argparse

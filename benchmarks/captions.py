@@ -11,12 +11,10 @@ descriptions are repeated until there are as many captions, each a moment of its
 must be installed (`manage.py install_wordnet`). ``rewriting`` rewrites the video-only descriptions by the rules, on one
 core; the best and the worst round.
 
-``embedding`` embeds texts as the site does, without and with its database, beside ``SentenceTransformer.encode`` alone.
-The ways take turns on the same texts and threads, so that they see the same machine; the model is loaded once, before.
-``alone``: the library. ``ours``: ``sentences.encode``. ``stored``: ``vectors_of``, which also writes each vector to a
-PostgreSQL of its own and reads it back; ``known_s`` is what it takes once they are stored. Ratios are the time of all
-rounds over that of all rounds alone; those of processor time (the database's is not in it) are disturbed less by other
-work on the machine. Figures: docs/benchmarks/candidates.md, embedding.md and rewriting.md.
+``embedding`` embeds the same texts in turns by ``SentenceTransformer.encode`` (``alone``), ``sentences.encode``
+(``ours``) and ``vectors_of`` (``stored``, which also writes each vector to a PostgreSQL of its own and reads it back;
+``known_s``: once they are stored). Ratios are the time of all rounds over that of all rounds alone. Figures:
+docs/benchmarks/candidates.md, embedding.md and rewriting.md.
 """
 
 import argparse

@@ -37,7 +37,7 @@ from annotation.queries import rules
 from annotation.similarity.sentences import DEFAULT, encode
 from annotation.train_sets.files import JsonTrainFile
 from annotation.train_sets.ranks import TextRanker, TrainMoments, ranked_blocks
-from benchmarks.common import ROOT, arguments, machine, say
+from benchmarks.common import ROOT, arguments, machine, say, show
 from moment_retrieval import formats
 from moment_retrieval.features import FeatureWriter
 from moment_retrieval.features.extractors import Film, Kind, Line, Sentence, Speech, Way, extract, extractor_of
@@ -118,7 +118,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.folder or Path(temporary)
         report = experiment(Place(folder, options.workers), videos=options.videos, seed=options.seed)
-    print(json.dumps(report, indent=1) if options.json else table(report))
+    show(report, as_json=options.json)
     return 0 if report["learnt"] and report["in_time"] else 1
 
 
@@ -273,27 +273,6 @@ def best_iou(start_s: float, end_s: float) -> float:
     return max(
         (min(end, end_s) - max(start, start_s)) / (max(end, end_s) - min(start, start_s)) for start, end in spans
     )
-
-
-def table(report: dict[str, Any]) -> str:
-    """The figures as Markdown."""
-    lines = [
-        "| baseline | val | links shuffled | ratio | test | links shuffled | ratio |",
-        "|---|--:|--:|--:|--:|--:|--:|",
-    ]
-    for baseline, scores in report["scores"].items():
-        cells = [baseline]
-        for name in SPLITS:
-            learnt, shuffled = scores[LEARNT][name], scores[SHUFFLED][name]
-            cells += [f"{learnt:.4f}", f"{shuffled:.4f}", f"{learnt / max(shuffled, 1e-4):.1f}"]
-        lines.append(f"| {' | '.join(cells)} |")
-    chance = report["random spans"]
-    lines.append(f"| random spans | {chance['val']:.4f} | | | {chance['test']:.4f} | | |")
-    lines += ["", "| part | seconds | processor seconds |", "|---|--:|--:|"]
-    parts = {**report["parts"], "in all": {name: report[name] for name in ("seconds", "processor_seconds")}}
-    lines += [f"| {name} | {part['seconds']:.0f} | {part['processor_seconds']:.0f} |" for name, part in parts.items()]
-    lines += ["", f"Two cores of its own would take about {report['two_core_seconds']:.0f} s, of {LIMIT_S} asked for."]
-    return "\n".join(lines)
 
 
 # The dataset. Features come from the pixels of the video files and from subtitle and query texts, pseudo-positives

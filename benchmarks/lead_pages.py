@@ -4,13 +4,9 @@
     python -m benchmarks.lead_pages overview --pairs 1000000 --judgments 3000000 --annotators 200 --json
     python -m benchmarks.lead_pages review --queries 1000 --pairs 1000000 --judgments 3000000 --annotators 200 --json
 
-Each runs a site of its own. ``audit`` opens the newest events, those far back and each filter, also those that find
-little and only long ago; then all of it as a file, and what was judged under which versions. ``overview`` opens the
-page, the part of it that asks for itself when something has changed, and the answer when nothing has. ``review``
-opens the queue, decides by key (each answer brings the next case), takes decisions back, looks at the preview of
-accepting suggestions together, and accepts as many as go at once. Method and figures: docs/benchmarks/audit.md,
-overview.md and review.md. Exit status 1: a 95th percentile is above 200 ms (audit), 100 ms (overview) or 150 ms
-(review: page, decision, undo), or the rows of the review are not what was said.
+Each runs a site of its own. Method and figures: docs/benchmarks/audit.md, overview.md and review.md. Exit status 1: a
+95th percentile is above 200 ms (audit), 100 ms (overview) or 150 ms (review: page, decision, undo), or the rows of the
+review are not as expected.
 """
 
 import argparse
@@ -68,8 +64,8 @@ def ground(options: argparse.Namespace) -> Iterator[Ground]:
 def main(argv: Sequence[str] | None = None) -> int:
     parser = arguments(__doc__)
     pages = parser.add_subparsers(dest="which", required=True)
-    for name, options in OPTIONS.items():
-        subcommand(pages, name, **options)
+    for name, defaults in OPTIONS.items():
+        subcommand(pages, name, **defaults)
     options = parser.parse_args(argv)
     if options.which == "review" and options.queries < options.decisions + 20:
         parser.error("--queries must be more than --decisions")

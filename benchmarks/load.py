@@ -21,6 +21,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from subprocess import PIPE, STDOUT
 from typing import TYPE_CHECKING, Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # it may be started by its path
@@ -219,8 +220,7 @@ def locust(url: str, folder: Path, *, people: int, warm_s: float, seconds: float
     words += ["--exit-code-on-error", "0", "--loglevel", "WARNING"]
     environment = os.environ | {"LOAD_FOLDER": str(folder), "LOAD_WARM_S": str(warm_s)}
     command = [sys.executable, "-m", "locust", "-f", str(LOCUSTFILE), *words]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-    return subprocess.Popen(command, cwd=ROOT, env=environment, text=True, **pipes)
+    return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=PIPE, stderr=STDOUT, text=True)
 
 
 def await_file(path: Path, client: "subprocess.Popen[str]", seconds: float) -> None:

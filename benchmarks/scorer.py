@@ -11,7 +11,6 @@ values differ, a speedup that is asked for is missed, or growing takes too much 
 import copy
 import gc
 import importlib.util
-import json
 import sys
 import time
 import tracemalloc
@@ -24,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.common import arguments, machine, peak_mb
+from benchmarks.common import arguments, machine, peak_mb, show
 from moment_retrieval.metrics.ndcg_iou import Convention
 from moment_retrieval.metrics.report import KS, MUS, evaluate
 from moment_retrieval.tables import JudgedTable, RunTable
@@ -282,17 +281,9 @@ def main() -> int:
     rows = [compared(options.queries, shape, options.rounds, options.published) for shape in SHAPES]
     result = {"machine": machine(), "numpy": np.__version__, "rows": rows, "comparable": comparable(rows)}
     result |= {"growth": grown, "growth_peak_mb": peak}
-    print(json.dumps(result) if options.json else as_text(result))
+    show(result, as_json=options.json)
     good = all(row["values_equal"] and row["speedup_over_naive"] >= row["wanted_speedup"] for row in rows)
     return 0 if good and peak <= MEMORY_MB else 1
-
-
-def as_text(result: dict[str, Any]) -> str:
-    lines = [
-        ", ".join(f"{name} {value}" for name, value in row.items())
-        for row in (*result["rows"], result["comparable"], *result["growth"])
-    ]
-    return "\n".join([*lines, f"peak while growing {result['growth_peak_mb']} MB"])
 
 
 if __name__ == "__main__":

@@ -12,9 +12,9 @@ one for each 20 clips, and queries around clips of the corpus.
 of its lists; the videos of the nearest clips are scored exactly, and the share of the 100 exact videos that is found
 is told.
 
-Every size is measured in a process of its own, and printed as it ends; one whose vectors do not fit in the memory that
-is free is left out, and said. Method and figures: docs/benchmarks/search.md. Exit status 1: the exact
-search on a GPU passes 50 ms in a million videos.
+Every size is measured in a process of its own, and printed as it ends; one that does not fit in the free memory is left
+out. Method and figures: docs/benchmarks/search.md. Exit status 1: the exact search on a GPU passes 50 ms in a million
+videos.
 """
 
 import argparse

@@ -13,7 +13,6 @@ another. Figures: docs/benchmarks/topk.md and trainset.md.
 """
 
 import argparse
-import json
 import os
 import random
 import shutil
@@ -32,7 +31,7 @@ from annotation.pools.rules.pooling import DEPTH, ROWS, Ranker, top_moments
 from annotation.similarity.sentences import GpuRanker
 from annotation.train_sets.files import JsonTrainFile, ParquetTrainFile
 from annotation.train_sets.ranks import Parts, Query, TextRanker, TrainMoments, block_size, ranked_blocks
-from benchmarks.common import arguments, machine, peak_mb, show_lines, subcommand
+from benchmarks.common import arguments, machine, peak_mb, show, show_lines, subcommand
 
 Vectors, Indexes = NDArray[np.float32], NDArray[np.intp]
 CHECKED = 200
@@ -61,11 +60,7 @@ def main() -> None:
         return
     threads = len(os.sched_getaffinity(0))
     rows = [measure(options, int(size), threads) for size in options.dimensions.split(",")]
-    if options.json:
-        print(json.dumps({"machine": machine(), "top": DEPTH, "rows": rows}))
-        return
-    for row in rows:
-        print(", ".join(f"{name} {value}" for name, value in row.items()))
+    show({"machine": machine(), "top": DEPTH, "rows": rows}, as_json=options.json)
 
 
 # The ranking

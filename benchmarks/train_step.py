@@ -12,18 +12,18 @@ not as fast as the released code was found to be (then ratios mean nothing).
 """
 
 import argparse
-import json
 import os
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
+from subprocess import PIPE
 from typing import Any
 
 import torch
 
 from benchmarks import padded
-from benchmarks.common import ROOT, arguments, command_of, machine, peak_mb
+from benchmarks.common import ROOT, arguments, command_of, machine, peak_mb, show
 from benchmarks.decode import device_name
 from models_runner.experiments.child import HUGE_PAGES
 from moment_retrieval.batches import Batch
@@ -60,7 +60,7 @@ def main() -> int:
         return 0
     report: dict[str, Any] = {"machine": machine(), "device": device_name(options.device), "threads": options.threads}
     report["models"] = {name: compared(name, options) for name in options.models}
-    print(json.dumps(report, indent=1) if options.json else table(report))
+    show(report, as_json=options.json)
     return 0 if options.device != "cpu" or all(row["kept"] for row in report["models"].values()) else 1
 
 
@@ -119,8 +119,7 @@ def own_process(name: str, way: str, options: argparse.Namespace) -> subprocess.
 def stepping(command: list[str], *, in_large_pages: bool) -> subprocess.Popen[str]:
     """Start a process that makes a step for each line that it reads."""
     environment = {**(HUGE_PAGES if in_large_pages else {}), **os.environ}
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    return subprocess.Popen(command, cwd=ROOT, env=environment, text=True, **pipes)
+    return subprocess.Popen(command, cwd=ROOT, env=environment, stdin=PIPE, stdout=PIPE, text=True)
 
 
 def answer_of(process: subprocess.Popen[str], question: str) -> float:
@@ -208,17 +207,6 @@ def random_batch(name: str) -> Batch:
     )
     start = (torch.rand(size, generator=draw) * clips).long().clamp(max=127)
     return Batch(*streams, start, torch.minimum(start + 3, clips - 1), torch.rand(size, generator=draw))
-
-
-def table(report: dict[str, Any]) -> str:
-    lines = [f"{'':12}{'way':12}{'s a step':>10}{'MiB':>8}{'ratio':>8}{'memory':>8}"]
-    for name, rows in report["models"].items():
-        for way in WAYS:
-            ratio = rows["ratios"].get(way, {"seconds": 1.0, "memory_mib": 1.0})
-            figures = f"{rows[way]['seconds']:10.2f}{rows[way]['memory_mib']:8.0f}"
-            lines.append(f"{name:12}{way:12}{figures}{ratio['seconds']:8.2f}{ratio['memory_mib']:8.2f}")
-        lines.append(f"{'':12}the re-statement is {'' if rows['as_published'] else 'NOT '}as fast as the released code")
-    return "\n".join(lines)
 
 
 if __name__ == "__main__":
