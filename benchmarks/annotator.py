@@ -47,10 +47,10 @@ class Wire:
         Raises:
             OSError: the connection broke, or nothing came in time; what the server did is not known.
         """
-        sent = {"Host": self.host, **headers}
+        headers = {"Host": self.host, **headers}
         if content is not None:
-            sent["Content-Length"] = str(len(content))
-        lines = "".join(f"{name}: {value}\r\n" for name, value in sent.items())
+            headers["Content-Length"] = str(len(content))
+        lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
         try:
             return self._exchange(f"{method} {path} HTTP/1.1\r\n{lines}\r\n".encode() + (content or b""))
         except OSError:
@@ -66,7 +66,7 @@ class Wire:
         while END_OF_HEAD not in got:
             got += self._received()
         head, _, body = got.partition(END_OF_HEAD)
-        length = int(found[1]) if (found := LENGTH.search(head)) else 0
+        length = int(match[1]) if (match := LENGTH.search(head)) else 0
         while len(body) < length:
             body += self._received()
         if CLOSING.search(head):
@@ -146,10 +146,10 @@ class Browser:
         return self._post(path, {"csrfmiddlewaretoken": token_of(page), **fields}, {})
 
     def post_htmx(self, path: str, page: str, **fields: str) -> str:
-        """Send it as htmx does; returns the fragment."""
+        """Send it as htmx does; return the fragment."""
         token = token_of(page)
-        shown = {"HX-Request": "true", "HX-Target": "pair", "HX-Current-URL": f"{self.origin}/", "X-CSRFToken": token}
-        return self._post(path, {"csrfmiddlewaretoken": token, **fields}, shown)
+        htmx = {"HX-Request": "true", "HX-Target": "pair", "HX-Current-URL": f"{self.origin}/", "X-CSRFToken": token}
+        return self._post(path, {"csrfmiddlewaretoken": token, **fields}, htmx)
 
     def fetch(self, path: str) -> None:
         """Read a picture and discard its bytes."""
@@ -193,6 +193,8 @@ def _first(pattern: re.Pattern[str], page: str, problem: str) -> str:
 class Annotator:
     """Takes batches, grades their pairs and finishes them until the time is over; never pauses to think."""
 
+    longest_idle_s = IDLE_S
+
     def __init__(self, *, port: int, username: str, desk: str, seed: int, media: bool = False) -> None:
         self.username, self.desk, self.media = username, desk, media
         self.browser = Browser(port)
@@ -200,6 +202,7 @@ class Annotator:
         self.watched: set[str] = set()  # the browser's cache: previews are immutable
         self.chance = random.Random(seed)
         self.more = True  # the next batch at once, in the answer to finishing
+        self.idle_s = IDLE_S
 
     def log_in(self) -> None:
         self.browser.log_in(self.username)
@@ -207,29 +210,34 @@ class Annotator:
         self.browser.wire.close()  # it opens again when the run begins
 
     def work(self, until: float) -> None:
-        """Judge until ``until`` (monotonic seconds). What goes wrong is noted, and work begins anew at the desk."""
+        """Judge until ``until`` (monotonic seconds). Errors are noted, and work begins anew at the desk."""
         page = ""
-        while time.monotonic() < until:
-            try:
-                page = self._step(page) if page else self.browser.get(self.desk)
-            except (Unexpected, OSError) as error:
-                self.tally.errors.append(f"{self.username}: {error!r}")
-                self.browser.wire.close()
-                page = ""
-                time.sleep(IDLE_S)
+        try:
+            while time.monotonic() < until:
+                try:
+                    page = self._step(page) if page else self.browser.get(self.desk)
+                except (Unexpected, OSError) as error:
+                    self._note(error)
+                    page = ""
+        finally:
+            self.browser.wire.close()
+            self.tally.requests = self.browser.requests
+
+    def _note(self, error: Exception) -> None:
+        self.tally.errors.append(f"{self.username}: {error!r}")
         self.browser.wire.close()
-        self.tally.requests = self.browser.requests
+        time.sleep(IDLE_S)
 
     def _step(self, page: str) -> str:
-        """Do what the page asks for; returns the next page or fragment."""
-        if found := GRADE.search(page):
-            return self._judge(page, found[1], UUID(found[2]))
-        if found := FINISH.search(page):
-            return self._finish(page, found[1])
-        if found := TAKE.search(page):
-            return self._take(page, found[1])
-        if found := GO_ON.search(page):
-            return self.browser.get(found[1])
+        """Do what the page asks for; return the next page or fragment."""
+        if match := GRADE.search(page):
+            return self._judge(page, match[1], UUID(match[2]))
+        if match := FINISH.search(page):
+            return self._finish(page, match[1])
+        if match := TAKE.search(page):
+            return self._take(page, match[1])
+        if match := GO_ON.search(page):
+            return self.browser.get(match[1])
         raise Unexpected(f"a page that offers nothing to do: {page[:200]!r}")
 
     def _judge(self, page: str, path: str, pair: UUID) -> str:
@@ -248,13 +256,15 @@ class Annotator:
         answer = self.browser.post(path, page)
         if GRADE.search(answer):
             self.tally.takes_s.append(time.perf_counter() - began)
+            self.idle_s = IDLE_S
         else:
             self.tally.idle += 1
-            time.sleep(IDLE_S)
+            time.sleep(self.idle_s)
+            self.idle_s = min(self.longest_idle_s, 2 * self.idle_s)
         return answer
 
     def _grade(self, pair: UUID) -> int:
-        """Mostly what everybody would say of this pair, sometimes one off, seldom anything."""
+        """Return mostly the grade that everybody would give this pair, sometimes one off, seldom any other."""
         draw = self.chance.random()
         if draw < 0.1:
             return self.chance.randrange(5)

@@ -65,6 +65,10 @@ PLAN_FILES = {  # of a plan
 }
 LEARNT, SHUFFLED = "learnt", "shuffled"
 EPOCHS = 4
+TRAINING: dict[str, Any] = {
+    **{"padding": "compact", "batch": 64, "lr": 1e-3, "epochs": EPOCHS, "patience": 0, "device": "cpu", "threads": 1},
+    "evaluations_per_epoch": 1 / EPOCHS,  # once, at the end: no weights are chosen on the validation split
+}
 SMALL = {"hidden": 64, "heads": 4, "dropout": 0.0}
 OBJECTIVE = {"mask_positives": True, "span_weight": 0.05}
 SETTINGS: dict[str, dict[str, Any]] = {
@@ -100,10 +104,8 @@ class Place:
             return
         began, used = time.monotonic(), processor_seconds()
         act()
-        spent[part] = {
-            "seconds": round(time.monotonic() - began, 1),
-            "processor_seconds": round(processor_seconds() - used, 1),
-        }
+        seconds, processor = time.monotonic() - began, processor_seconds() - used
+        spent[part] = {"seconds": round(seconds, 1), "processor_seconds": round(processor, 1)}
         (self.folder / "parts.json").write_text(json.dumps(spent))
         say(f"{part}: {spent[part]}")
 
@@ -159,35 +161,28 @@ def plan_of(place: Place, baseline: str, links: str) -> Plan:
         baseline=baseline,
         **files,
         **SETTINGS[baseline],
+        **TRAINING,
         candidates=candidates if baseline == "conquer" else None,
         shuffle_links=links == SHUFFLED,
-        padding="compact",
-        batch=64,
-        lr=1e-3,
-        epochs=EPOCHS,
-        evaluations_per_epoch=1 / EPOCHS,  # once, at the end: no weights are chosen on the validation split
-        patience=0,
-        device="cpu",
-        threads=1,
     )
 
 
 def _train(folder: Path) -> None:
     command = [sys.executable, "-m", "moment_retrieval", "train", str(folder)]
     one_thread = {**os.environ, "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(command, cwd=ROOT, env=one_thread, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise RuntimeError(f"{folder.name}: {done.stderr.strip()}")
+    training = subprocess.run(command, cwd=ROOT, env=one_thread, capture_output=True, text=True, check=False)
+    if training.returncode:
+        raise RuntimeError(f"{folder.name}: {training.stderr.strip()}")
 
 
 def processor_seconds() -> float:
-    """Of this process and of those that ended."""
-    used = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return sum(one.ru_utime + one.ru_stime for one in used)
+    """Return those of this process and of its children that ended."""
+    usages = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(usage.ru_utime + usage.ru_stime for usage in usages)
 
 
 def two_core_seconds(spent: dict[str, dict[str, float]]) -> float:
-    """By processor seconds, about what two cores of its own take: what several processes do is shared evenly."""
+    """Estimate the seconds on two cores of its own: the work of several processes is shared evenly."""
     return sum(part["processor_seconds"] / (1 if name in (TEXTS, FILES) else CORES) for name, part in spent.items())
 
 
@@ -240,13 +235,13 @@ def training_of(folder: Path) -> dict[str, Any]:
 
 
 def has_learnt(scores: dict[str, dict[str, float]], chance: dict[str, float]) -> bool:
-    """On the validation split, as it was asked for."""
+    """Whether a baseline beats chance and its control on the validation split."""
     learnt, shuffled = scores[LEARNT]["val"], scores[SHUFFLED]["val"]
     return learnt >= ABOVE_RANDOM * chance["val"] and learnt >= ABOVE_SHUFFLED * shuffled
 
 
 def by_chance(judged: JudgedTable, corpus: VideoCorpus, seed: int) -> float:
-    """The mean of many runs of random spans: a video, a length and a place, each as likely as any other."""
+    """Return the mean of many runs of random spans: video, length and start are each as likely as any other."""
     draw = np.random.default_rng(seed)
     clips = np.array([clip_count(duration) for duration in corpus.durations_s.values()])
     shape, scores = (len(judged.query_ids), K), []
@@ -261,13 +256,12 @@ def by_chance(judged: JudgedTable, corpus: VideoCorpus, seed: int) -> float:
 
 
 def ceiling(demo: Demo) -> float:
-    """The share of moments that some stretch of whole clips overlaps by enough."""
-    reached = [best_iou(moment.start_s, moment.end_s) >= MU for _, moment in demo.moments]
-    return sum(reached) / len(reached)
+    """Return the share of moments that some stretch of whole clips overlaps by enough."""
+    return float(np.mean([best_iou(moment.start_s, moment.end_s) >= MU for _, moment in demo.moments]))
 
 
 def best_iou(start_s: float, end_s: float) -> float:
-    """Of all stretches of clips with what lies between two times."""
+    """Return the best IoU of any stretch of clips with the span between two times."""
     first, last = int(start_s / CLIP_S), int(end_s / CLIP_S) + 1
     spans = [(i * CLIP_S, j * CLIP_S) for i in range(first, last) for j in range(i + SHORTEST, last + SHORTEST)]
     return max(

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from benchmarks import common
-from benchmarks.annotator import GRADE, Annotator, Unexpected, errors_of, key_of, seconds_of
+from benchmarks.annotator import Annotator, Unexpected, errors_of, key_of, seconds_of
 from benchmarks.common import each_ms, percentile_ms, say
 from benchmarks.own_site import BROKER, DATABASE, WORKERS, OwnSite, own_site
 from benchmarks.plan import WHOLE_FILE, Ledger, PlannedPair, Totals, plan_of, read_rows, totals_planned
@@ -41,7 +41,6 @@ SWEEPS = ("judging.tasks.assignments_sweep", "judging.tasks.batches_sweep")
 SHOWN = 10
 PATIENCE_S = 120  # for one form, while the site does not answer
 RETRY_S = 0.1
-LONGEST_IDLE_S = 1.0
 HOLD_S = 1.0  # how long a batch is held that nothing is known about: meanwhile its other slot is handed out
 UNGRADED = re.compile(r'<a href="/pairs/([0-9a-f-]{36})/">(?:(?!</a>).)*>–</b></a>', re.DOTALL)
 VICTIMS = ("judging", "web", DATABASE, BROKER)
@@ -172,7 +171,7 @@ class Watch:
 
 
 def annotator_numbers(plan: Sequence[PlannedPair], count: int) -> list[int]:
-    """The people whom the plan names most often, and as many stand-ins as are wanting."""
+    """Return the people whom the plan names most often, and stand-ins up to ``count``."""
     grades = Counter(row.worker for pair in plan for row in pair.grades)
     people = [worker for worker, _ in grades.most_common(count)]
     return people + list(range(FIRST_STAND_IN, FIRST_STAND_IN + count - len(people)))
@@ -194,7 +193,7 @@ def send(crowd: Sequence["Replayer"], ledger: Ledger, watch: Watch) -> float:
     """Have everything planned sent; return the seconds until the last hands were empty."""
     began = reported = time.monotonic()
     until = began + START_S + ledger.planned / SLOWEST_PER_S
-    threads = [threading.Thread(target=annotator.replay, args=[until], daemon=True) for annotator in crowd]
+    threads = [threading.Thread(target=annotator.work, args=[until], daemon=True) for annotator in crowd]
     for thread in threads:
         thread.start()
     while any(thread.is_alive() for thread in threads):
@@ -249,35 +248,27 @@ class Done(Exception):
 class Replayer(Annotator):
     """Grades what it is handed as planned, gives back what the plan knows nothing of, ends with the plan."""
 
+    longest_idle_s = 1.0
+
     def __init__(self, *, ledger: Ledger, number: int, **values: Any) -> None:
         super().__init__(**values, seed=number)
         self.ledger, self.number = ledger, number
         self.left_out: set[UUID] = set()
         self.interruptions = self.returned = 0
-        self.idle_s = RETRY_S
 
-    def replay(self, until: float) -> None:
+    def work(self, until: float) -> None:
         """Work until everything planned was sent, or until ``until`` (monotonic seconds)."""
-        page = ""
-        while time.monotonic() < until:
-            try:
-                page = self._step(page) if page else self.browser.get(self.desk)
-            except Done:
-                break
-            except (Unexpected, OSError) as error:
-                self._note(error)
-                page = ""
-        self.browser.wire.close()
-        self.tally.requests = self.browser.requests
+        with contextlib.suppress(Done):
+            super().work(until)
 
     def _note(self, error: Exception) -> None:
-        """Count it where the site is not there; anything else is an error."""
+        """Count an interruption, when the site is not there; anything else is an error."""
         if is_interruption(error):
             self.interruptions += 1
+            self.browser.wire.close()
+            time.sleep(RETRY_S)
         else:
-            self.tally.errors.append(f"{self.username}: {error!r}")
-        self.browser.wire.close()
-        time.sleep(RETRY_S)
+            super()._note(error)
 
     def _judge(self, page: str, path: str, pair: UUID) -> str:
         grade = self.ledger.grade_for(pair, self.number)
@@ -324,16 +315,7 @@ class Replayer(Annotator):
     def _take(self, page: str, path: str) -> str:
         if self.ledger.complete:
             raise Done
-        began = time.perf_counter()
-        answer = self.browser.post(path, page)
-        if GRADE.search(answer):
-            self.tally.takes_s.append(time.perf_counter() - began)
-            self.idle_s = RETRY_S
-        else:
-            self.tally.idle += 1
-            time.sleep(self.idle_s)
-            self.idle_s = min(LONGEST_IDLE_S, 2 * self.idle_s)
-        return answer
+        return super()._take(page, path)
 
 
 def is_interruption(error: Exception) -> bool:
@@ -350,7 +332,7 @@ class Kill:
 
 
 def kills_planned(*, grades: int, count: int, chance: random.Random) -> list[Kill]:
-    """``count`` kills at random moments, by time; the services take turns, each first as a whole."""
+    """Plan ``count`` kills at random moments, by time; the services take turns, each first as a whole."""
     moments = sorted(round(grades * chance.uniform(SOONEST, LATEST)) for _ in range(count))
     turns = [(service, turn == 0 or chance.random() < 0.5) for turn in range(count) for service in VICTIMS][:count]
     chance.shuffle(turns)
@@ -389,7 +371,7 @@ class Killer:
 
 
 def keep_alive(site: OwnSite) -> list[str]:
-    """Restart what has ended; returns what that was."""
+    """Restart the services that have ended; return their names."""
     ended = site.ended()
     for name in sorted(ended, key=[DATABASE, BROKER, "web", *WORKERS].index):
         site.restart(name)
