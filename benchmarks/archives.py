@@ -39,10 +39,7 @@ LOOK_S = 0.2
 
 def main(argv: Sequence[str] | None = None) -> int:
     parser = arguments(
-        __doc__,
-        pairs=(96_480, "without --file"),
-        judgments=(227_808, "without --file"),
-        videos=(100_000, "of media"),
+        __doc__, pairs=(96_480, "without --file"), judgments=(227_808, "without --file"), videos=(100_000, "of media")
     )
     parser.add_argument("what", choices=MEASURED)
     parser.add_argument("--file", type=Path, help="judgments: pair_id,worker,relevance")
@@ -289,9 +286,7 @@ ACTS: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
     act.__name__: act for act in (fill, build, download, fill_videos, store_videos)
 }
 MEASURED: dict[str, Callable[[Path, argparse.Namespace], dict[str, Any]]] = {
-    "release": release,
-    "restore": restore,
-    "media": media,
+    act.__name__: act for act in (release, restore, media)
 }
 IS_GOOD = {"release": is_good_release, "restore": is_good_restore, "media": is_good_media}
 

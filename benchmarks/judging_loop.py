@@ -37,30 +37,25 @@ FEWEST_QUERIES = 200
 QUERIES_PER_S = 10  # more than annotators use up
 COMPARED = "1,8"  # annotators, beside another revision
 RATIOS = {
-    "pace": (1, "judgments_per_s"),
     "cpu": (1, "cpu_ms"),
     "p50_one": (0, "p50_ms"),
+    "pace": (1, "judgments_per_s"),
     "take_p95": (1, "take_p95_ms"),
 }
-COLUMNS = {
-    "annotators": "annotators",
-    "judgments": "judgments",
-    "judgments_per_s": "per s",
-    "p50_ms": "p50 ms",
-    "p95_ms": "p95 ms",
-    "take_p95_ms": "take p95 ms",
-    "web_cpu_ms": "web CPU ms",
-    "database_cpu_ms": "database CPU ms",
-    "worker_cpu_ms": "worker CPU ms",
-    "cpu_ms": "CPU ms",
-    "client_cpu_ms": "client CPU ms",
-    "sql_per_judgment": "SQL each",
-    "errors": "errors",
-    "over_assigned": "over-assigned",
-    "batches_done": "batches done",
-    "idle": "idle",
-    "load_before": "load before",
-}
+COLUMNS = (
+    *("annotators", "judgments", "judgments_per_s", "p50_ms", "p95_ms", "take_p95_ms", "web_cpu_ms", "database_cpu_ms"),
+    *(
+        "worker_cpu_ms",
+        "cpu_ms",
+        "client_cpu_ms",
+        "sql_per_judgment",
+        "errors",
+        "over_assigned",
+        "batches_done",
+        "idle",
+    ),
+    "load_before",
+)
 
 
 @stoppable
@@ -199,7 +194,10 @@ def report(site: OwnSite, errors: Sequence[str], statements: Sequence[str]) -> N
 
 def table(results: Sequence[Mapping[str, Any]]) -> str:
     """Return one row per count of annotators."""
-    rows = [list(COLUMNS.values()), *([str(result[name]) for name in COLUMNS] for result in results)]
+    rows = [
+        [name.replace("_", " ") for name in COLUMNS],
+        *([str(result[name]) for name in COLUMNS] for result in results),
+    ]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join("  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
 

@@ -320,9 +320,7 @@ def _sums(attacker: Attacker, run: Upload) -> Floats:
 
 
 ATTACKS: dict[str, Callable[[Attacker, int], None]] = {
-    "single query": single_query,
-    "group testing": group_testing,
-    "differencing": differencing,
+    attack.__name__.replace("_", " "): attack for attack in (single_query, group_testing, differencing)
 }
 
 

@@ -343,9 +343,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     },
 }
 MEASURED: dict[str, Callable[[Ground, argparse.Namespace], dict[str, Any]]] = {
-    "audit": audit,
-    "overview": overview,
-    "review": review,
+    act.__name__: act for act in (audit, overview, review)
 }
 
 

@@ -52,11 +52,8 @@ PATIENCE_S = 120.0
 SHOWN_ERRORS = 10
 PERCENTS = (50, 95, 99, 100)
 RATIOS = {
-    "judgment_p95": (0, "judgment_p95_ms"),
-    "p95": (0, "p95_ms"),
-    "cpu": (0, "cpu_percent"),
-    "memory": (0, "web_process_mb"),
-    "cold_start": (0, "cold_start_s"),
+    **{"judgment_p95": (0, "judgment_p95_ms"), "p95": (0, "p95_ms"), "cpu": (0, "cpu_percent")},
+    **{"memory": (0, "web_process_mb"), "cold_start": (0, "cold_start_s")},
 }
 WANTED = {"p95_ms": 100.0, "errors": 0, "cpu_percent": 60.0, "web_process_mb": 150.0, "cold_start_s": 3.0}
 
@@ -174,12 +171,7 @@ def beyond(result: Mapping[str, Any]) -> list[str]:
 
 
 def load_run(
-    site: "Site",
-    people: "LoadPeople",
-    folder: Path,
-    *,
-    seconds: float,
-    warm_s: float = WARM_UP_S,
+    site: "Site", people: "LoadPeople", folder: Path, *, seconds: float, warm_s: float = WARM_UP_S
 ) -> Measured:
     """People come, then work for so long; memory is looked at every few seconds, processor time from end to end."""
     (folder / "world.json").write_text(json.dumps(people.config))
