@@ -67,7 +67,7 @@ class SeededPlan:
 
 @transaction.atomic
 def project_seed(*, annotators: int, queries: int) -> Seeded:
-    """One project with a first batch of twenty pairs open for each of its queries."""
+    """Write one project with a first batch of twenty pairs open for each of its queries."""
     project, moments = _ground()
     _queries(project, moments, {number: range(1, BATCH_SIZE + 1) for number in range(1, queries + 1)})
     batches_open(project_id=project.pk)
@@ -78,7 +78,7 @@ def project_seed(*, annotators: int, queries: int) -> Seeded:
 
 @transaction.atomic
 def ground_seed(*, annotators: int) -> Seeded:
-    """A project with its annotators and moments, and nothing to judge yet."""
+    """Write a project with its annotators and moments, and nothing to judge yet."""
     project, _ = _ground()
     people = annotators_create(project, {number: f"annotator-{number}" for number in range(1, annotators + 1)})
     return Seeded(project, list(people.values()), [])
@@ -86,7 +86,7 @@ def ground_seed(*, annotators: int) -> Seeded:
 
 @transaction.atomic
 def plan_seed(plan: Sequence[PlannedPair], *, annotators: Collection[int]) -> SeededPlan:
-    """One project with an open batch for each block of the plan's pair ids; every pair keeps its id."""
+    """Write one project with an open batch for each block of the plan's pair ids; every pair keeps its id."""
     project, moments = _ground()
     ranks: dict[int, list[int]] = {}
     for pair in plan:
@@ -105,7 +105,7 @@ def plan_seed(plan: Sequence[PlannedPair], *, annotators: Collection[int]) -> Se
 
 
 def _ground() -> tuple[Project, list[Moment]]:
-    """A project with policy, guideline and examples, and the moments of its corpus."""
+    """Write a project with policy, guideline and examples, and the moments of its corpus."""
     title = f"Benchmark {uuid4().hex[:8]}"  # a sweep seeds one project per step
     corpus = Corpus.objects.create(name=title)
     project = project_over(corpus=corpus, name=title)
@@ -152,7 +152,7 @@ def benchmark_measure() -> Measure:
 
 
 def annotators_create(project: Project, names: Mapping[int, str]) -> dict[int, User]:
-    """An account for each annotator number; hashing one password for all saves the time of hashing."""
+    """Write an account for each annotator number; hashing one password for all saves the time of hashing."""
     password = make_password(PASSWORD)
     corpus = project.dataset.corpus_id
     people = {number: User(username=f"{corpus}-{name}", password=password) for number, name in names.items()}
@@ -168,7 +168,7 @@ def annotators_create(project: Project, names: Mapping[int, str]) -> dict[int, U
 
 
 def preview_gif() -> bytes:
-    """A small moving picture of about the length of a real preview: 15 frames of 320 x 180."""
+    """Draw a moving picture of about the length of a real preview: 15 frames of 320 x 180."""
     frames = []
     for step in range(15):
         frame = Image.new("RGB", (320, 180), (40, 60, 90))
@@ -196,7 +196,7 @@ def batch_take(*, project: Project, annotator: User) -> None:
 
 
 def statements_of_a_judgment(*, project: Project, annotator: User) -> list[str]:
-    """The SQL of one POST of a grade (the second of the probe's batch) and its answer with the next pair.
+    """Return the SQL of one POST of a grade (the second of the probe's batch) and its answer with the next pair.
 
     The views run in this process through Django's test client, on the same database: PostgreSQL's own
     count (pg_stat_statements) is not part of the embedded server. Signing in is not counted; reading the
@@ -225,7 +225,7 @@ def _grade_url(response: Any) -> str:
 
 
 def over_assigned(project: Project) -> int:
-    """Pair-rounds with more than two grades, persons twice on a pair, and rounds that more than two hold."""
+    """Count pair-rounds with more than two grades, persons twice on a pair, and rounds of more than two people."""
     judgments = Judgment.objects.filter(pair__batch__project=project)
     states = [Assignment.State.OPEN, Assignment.State.FINISHED]
     slots = Assignment.objects.filter(project=project, state__in=states)
@@ -239,12 +239,12 @@ def _more_than(limit: int, rows: QuerySet[Any], *fields: str) -> int:
 
 
 def recorded(project: Project, annotators: list[User]) -> int:
-    """Grades that these people have in the database."""
+    """Count the grades that these people have in the database."""
     return Judgment.objects.filter(pair__batch__project=project, annotator__in=annotators).count()
 
 
 def undecided(project: Project) -> int:
-    """Batches whose round both annotators have finished and which the worker has not advanced; waits for it a while."""
+    """Count batches whose round both annotators have finished and which the worker does not advance in a while."""
     ended = Count("assignments", filter=Q(assignments__state="finished", assignments__round=F("round")))
     left = Batch.objects.filter(project=project, state=Batch.State.OPEN).annotate(ended=ended).filter(ended__gte=2)
     wait(lambda: not left.exists(), DRAIN_S)
@@ -274,7 +274,7 @@ def replay_faults(project: Project, plan: Collection[PlannedPair]) -> list[str]:
 
 
 def differences(project: Project, plan: Collection[PlannedPair]) -> list[str]:
-    """Pairs whose grades, round by round, or whose outcome are not as planned."""
+    """Return messages about pairs whose grades, round by round, or whose outcome are not as planned."""
     given: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
     rows = Judgment.objects.filter(pair__batch__project=project).values_list("pair__source_id", "round", "grade")
     for pair_id, number, grade in rows.iterator(chunk_size=20_000):
@@ -299,7 +299,7 @@ def wait(is_ready: Callable[[], bool], seconds: float) -> None:
 
 
 def batches_by_state(project: Project) -> dict[str, int]:
-    """Batches done, and open ones in their second round: shows that advancing happened during the run."""
+    """Count batches done, and those in their second round: whether any advanced during the run."""
     batches = Batch.objects.filter(project=project)
     return {
         "batches_done": batches.filter(state=Batch.State.DONE).count(),

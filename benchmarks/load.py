@@ -24,6 +24,8 @@ from pathlib import Path
 from subprocess import PIPE, STDOUT
 from typing import TYPE_CHECKING, Any
 
+import psutil
+
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # it may be started by its path
 from benchmarks.common import (
     ROOT,
@@ -226,12 +228,12 @@ def await_file(path: Path, client: "subprocess.Popen[str]", seconds: float) -> N
 
 
 def cpu_of(servers: "Iterable[Server]") -> dict[str, float]:
-    """Processor seconds used so far by each server that runs, with all its processes."""
+    """Return processor seconds used so far by each server that runs, with all its processes."""
     return {server.name: cpu_s_of(family_of(server.pid)) for server in servers if server.alive()}
 
 
 def memory_of(servers: "Iterable[Server]") -> dict[str, dict[int, float]]:
-    """MiB that each process holds in memory, what it shares with others included."""
+    """Return the MiB that each process has in memory, shared ones included."""
     return {
         server.name: {pid: size for pid in family_of(server.pid) if (size := resident_mb(pid))}
         for server in servers
@@ -241,20 +243,18 @@ def memory_of(servers: "Iterable[Server]") -> dict[str, dict[int, float]]:
 
 def resident_mb(pid: int) -> float:
     try:
-        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    except OSError:
+        return round(psutil.Process(pid).memory_info().rss / 2**20, 1)
+    except psutil.NoSuchProcess:
         return 0.0
-    sizes = [line.split()[1] for line in lines if line.startswith("VmRSS:")]
-    return round(int(sizes[0]) / 1024, 1) if sizes else 0.0
 
 
 def web_sizes(site: "Site", memory: Mapping[str, Mapping[int, float]]) -> list[float]:
-    """Of the processes that answer; the one above them only watches."""
+    """Return the sizes of the processes that answer; the one above them only watches."""
     return [size for web in site.web for pid, size in memory[web.name].items() if pid != web.pid]
 
 
 def cold_start_s(site: "Site") -> float:
-    """From the command to the first answer of a web host, its processes and all."""
+    """Return seconds from the command to the first answer of a web host, with all its processes."""
     web = site.web[0]
     web.stop()
     began = time.monotonic()
@@ -279,7 +279,7 @@ def percent(part: float, whole: float) -> float:
 
 @contextmanager
 def small_site(folder: Path) -> Iterator["Site"]:
-    """What two cores carry: one web host, one worker host, beat, nginx, PostgreSQL, Redis; Django here speaks to it."""
+    """Run one web host, one worker host, beat, nginx, PostgreSQL and Redis; Django in this process speaks to them."""
     programs = Path(os.environ.get("MOMENTJUDGE_VAR") or ROOT / "var" / "test") / "production"  # as of the tests
     os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings.test"
     os.environ["MOMENTJUDGE_VAR"] = str(folder / "var")

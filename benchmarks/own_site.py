@@ -4,7 +4,6 @@ The commands are those of ``make run`` (core.embedded.services), so what is meas
 search workers, beat and the demo are left out. Services that a benchmark kills are restarted as the supervisor does it.
 """
 
-import http.client
 import logging
 import os
 import shutil
@@ -15,6 +14,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 
 import psutil
@@ -49,12 +49,12 @@ class OwnSite:
         return log_tail(self.var / "log" / f"{name}.log")
 
     def ended(self) -> list[str]:
-        """Services that should run and do not."""
+        """Return the services that should run and do not."""
         ended = [name for name, child in self.children.items() if not child.alive()]
         return ended if self.hold.postgres.server() else [*ended, DATABASE]
 
     def processes(self, name: str) -> list[int]:
-        """The service's processes, the leader first; empty when it does not run."""
+        """Return the service's processes, the leader first; empty when it does not run."""
         if name == DATABASE:
             server = self.hold.postgres.server()
             return family_of(server.pid) if server else []
@@ -75,7 +75,7 @@ class OwnSite:
         self.children[name] = Child.start(Service(name, command, environment, self.var / "log" / f"{name}.log"))
 
     def restart(self, name: str) -> None:
-        """Have a service back that ended, as the supervisor does: first nothing of it may be left.
+        """Start a service again that ended, as the supervisor does: first nothing of it may be left.
 
         The broker comes back empty: what it held is as lost as messages can be.
         """
@@ -91,7 +91,7 @@ class OwnSite:
         self.start(name)
 
     def cpu_s(self) -> dict[str, float]:
-        """Processor time used so far by each service, with all its processes."""
+        """Return the processor time used so far by each service, with all its processes."""
         return {name: cpu_s_of(self.processes(name)) for name in (*self.children, DATABASE)}
 
 
@@ -161,12 +161,12 @@ def _await(site: OwnSite, name: str, is_ready: Callable[[], bool]) -> None:
 
 
 def family_of(root: int) -> list[int]:
-    """The process and its descendants, the eldest first."""
+    """Return the process and its descendants, the eldest first."""
     return [root, *(process.pid for process in psutil.Process(root).children(recursive=True))]
 
 
 def cpu_s_of(pids: Iterable[int]) -> float:
-    """Of the processes and those of their children that have ended."""
+    """Return processor seconds of the processes and of their children that have ended."""
     seconds = 0.0
     for pid in pids:
         with suppress(psutil.NoSuchProcess):
@@ -176,11 +176,11 @@ def cpu_s_of(pids: Iterable[int]) -> float:
 
 
 def _healthy(port: int) -> bool:
-    connection = http.client.HTTPConnection(HOST, port, timeout=5)
+    connection = HTTPConnection(HOST, port, timeout=5)  # urllib would ask a proxy
     try:
         connection.request("GET", "/healthz")
         return connection.getresponse().status == 200
-    except (OSError, http.client.HTTPException):
+    except (OSError, HTTPException):
         return False
     finally:
         connection.close()

@@ -1,7 +1,7 @@
 """The training step of the released code, re-stated plainly: everything padded, one tensor after the other.
 
-What our models are compared with, in numbers (tests) and in time (``train_step.py``). It computes with the weights of
-our models, so that both start alike. Written from the specification of the computation, not from the released code.
+Our models are compared with it, in numbers (tests) and in time (``train_step.py``). It computes with the weights of our
+models, so that both start alike. Written from the specification of the computation, not from the released code.
 
 Notation: B samples, L clips (128, or 100 for CONQUER), T words (30 for CONQUER, else the longest query), H features.
 """
