@@ -52,10 +52,10 @@ ALIKE = [
 
 
 class Change(NamedTuple):
-    """The index-th change that an operator can make to a module, and the character it begins at."""
+    """The change of this number that an operator can make to a module, and the character it begins at."""
 
     operator: str
-    index: int
+    number: int
     start: int
 
 
@@ -132,7 +132,7 @@ class Module:
 
     def entry(self, change: Change, area: str) -> Entry | None:
         """Return the change as an entry; None where it changes nothing or is not told apart by a short text."""
-        changed = mutate_code(self.source, get_operator(change.operator)(), change.index)
+        changed = mutate_code(self.source, get_operator(change.operator)(), change.number)
         try:
             tree = ast.parse(changed)
         except SyntaxError:
