@@ -30,7 +30,9 @@ Problem = tuple[Tensor, Tensor, Tensor]  # scores [n, corpus], start and end log
 
 
 def main() -> int:
-    options = parse()
+    parser = arguments(__doc__, queries=2_781, plain=48, threads=2, device="cpu")
+    parser.add_argument("--way", choices=["plain", "ours"], help=argparse.SUPPRESS)
+    options = parser.parse_args()
     if options.way:
         print(json.dumps(measure(options)))
         return 0
@@ -48,12 +50,6 @@ def main() -> int:
     show_lines(report, as_json=options.json)
     good = report["same_moments"] and speedup >= SPEEDUP and rows["ours"]["memory_mib"] <= MEMORY_MIB
     return 0 if good else 1
-
-
-def parse() -> argparse.Namespace:
-    parser = arguments(__doc__, queries=2_781, plain=48, threads=2, device="cpu")
-    parser.add_argument("--way", choices=["plain", "ours"], help=argparse.SUPPRESS)
-    return parser.parse_args()
 
 
 def device_name(device: str) -> str:

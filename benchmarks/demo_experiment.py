@@ -12,7 +12,6 @@ fifteen minutes by the clock; on a machine that does other work, see what two co
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import resource
@@ -116,18 +115,14 @@ class Place:
 
 
 def main() -> int:
-    options = parse()
+    parser = arguments(__doc__, videos=200, seed=SEED, workers=len(os.sched_getaffinity(0)))
+    parser.add_argument("--folder", type=Path)
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.folder or Path(temporary)
         report = experiment(Place(folder, options.workers), videos=options.videos, seed=options.seed)
     show(report, as_json=options.json)
     return 0 if report["learnt"] and report["in_time"] else 1
-
-
-def parse() -> argparse.Namespace:
-    parser = arguments(__doc__, videos=200, seed=SEED, workers=len(os.sched_getaffinity(0)))
-    parser.add_argument("--folder", type=Path)
-    return parser.parse_args()
 
 
 def experiment(place: Place, *, videos: int, seed: int) -> dict[str, Any]:

@@ -53,7 +53,12 @@ SPARE = 0.95  # of the free memory that is used at most
 
 
 def main() -> int:
-    options = parse()
+    parser = arguments(
+        __doc__, faiss=(False, "also by FAISS"), half=(False, "vectors in 16 bits"), threads=2, device="cpu"
+    )
+    parser.add_argument("--videos", type=int, nargs="+", default=[10_000, 30_000, 100_000])
+    parser.add_argument("--size", type=int, help=argparse.SUPPRESS)
+    options = parser.parse_args()
     if options.size:
         print(json.dumps(measure(options.size, options)))
         return 0
@@ -70,15 +75,6 @@ def main() -> int:
         print(f"a million videos, by the growth: {report['exact_ms_a_million']:,} ms")
     late = options.device != "cpu" and any(row["videos"] >= MILLION and row["exact_ms"] > GPU_LIMIT_MS for row in rows)
     return 1 if late else 0
-
-
-def parse() -> argparse.Namespace:
-    parser = arguments(
-        __doc__, faiss=(False, "also by FAISS"), half=(False, "vectors in 16 bits"), threads=2, device="cpu"
-    )
-    parser.add_argument("--videos", type=int, nargs="+", default=[10_000, 30_000, 100_000])
-    parser.add_argument("--size", type=int, help=argparse.SUPPRESS)
-    return parser.parse_args()
 
 
 def measured(options: argparse.Namespace) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:

@@ -54,7 +54,10 @@ WAYS = ("published", *OURS)
 
 
 def main() -> int:
-    options = parse()
+    parser = arguments(__doc__, steps=5, threads=2, device="cpu")
+    parser.add_argument("--models", nargs="+", choices=BATCH, default=list(BATCH))
+    parser.add_argument("--way", choices=WAYS, help=argparse.SUPPRESS)
+    options = parser.parse_args()
     if options.way:
         take_turns(options.models[0], options.way, options)
         return 0
@@ -62,13 +65,6 @@ def main() -> int:
     report["models"] = {name: compared(name, options) for name in options.models}
     show(report, as_json=options.json)
     return 0 if options.device != "cpu" or all(row["kept"] for row in report["models"].values()) else 1
-
-
-def parse() -> argparse.Namespace:
-    parser = arguments(__doc__, steps=5, threads=2, device="cpu")
-    parser.add_argument("--models", nargs="+", choices=BATCH, default=list(BATCH))
-    parser.add_argument("--way", choices=WAYS, help=argparse.SUPPRESS)
-    return parser.parse_args()
 
 
 def compared(name: str, options: argparse.Namespace) -> dict[str, Any]:
