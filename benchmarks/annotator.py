@@ -8,10 +8,10 @@ import re
 import socket
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from html import unescape
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import urlencode, urlsplit
 from uuid import UUID
 
@@ -37,7 +37,7 @@ class Wire:
     """A connection that opens when it is needed and stays open as long as the server lets it."""
 
     def __init__(self, host: str, port: int, *, timeout_s: float) -> None:
-        self.place, self.timeout_s = (host, port), timeout_s
+        self.address, self.timeout_s = (host, port), timeout_s
         self.host = f"{host}:{port}"
         self._socket: socket.socket | None = None
 
@@ -47,10 +47,10 @@ class Wire:
         Raises:
             OSError: the connection broke, or nothing came in time; what the server did is not known.
         """
-        sent = {"Host": self.host, **headers}
+        headers = {"Host": self.host, **headers}
         if content is not None:
-            sent["Content-Length"] = str(len(content))
-        lines = "".join(f"{name}: {value}\r\n" for name, value in sent.items())
+            headers["Content-Length"] = str(len(content))
+        lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
         try:
             return self._exchange(f"{method} {path} HTTP/1.1\r\n{lines}\r\n".encode() + (content or b""))
         except OSError:
@@ -59,14 +59,14 @@ class Wire:
 
     def _exchange(self, request: bytes) -> Reply:
         if self._socket is None:
-            self._socket = socket.create_connection(self.place, self.timeout_s)
+            self._socket = socket.create_connection(self.address, self.timeout_s)
             self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._socket.sendall(request)
         got = b""
         while END_OF_HEAD not in got:
             got += self._received()
         head, _, body = got.partition(END_OF_HEAD)
-        length = int(found[1]) if (found := LENGTH.search(head)) else 0
+        length = int(match[1]) if (match := LENGTH.search(head)) else 0
         while len(body) < length:
             body += self._received()
         if CLOSING.search(head):
@@ -108,14 +108,14 @@ PREVIEW = re.compile(r'<(?:img|video|span) class="(?:moment|ahead)" (?:src|data-
 class Unexpected(Exception):
     """The site answered something that an annotator at work should not see."""
 
-    def __init__(self, said: str, *, status: int = 0) -> None:
-        super().__init__(said)
+    def __init__(self, message: str, *, status: int = 0) -> None:
+        super().__init__(message)
         self.status = status
 
 
 @dataclass
 class Tally:
-    """What one annotator did, and how long each answer took, in seconds."""
+    """Counts of an annotator's requests, and the seconds that answers took."""
 
     judgments_s: list[float] = field(default_factory=list)
     takes_s: list[float] = field(default_factory=list)
@@ -133,6 +133,11 @@ class Browser:
         self.cookies: dict[str, str] = {}
         self.requests = 0
 
+    def log_in(self, username: str) -> None:
+        page = self.post("/login/", self.get("/login/"), username=username, password=PASSWORD)
+        if 'name="password"' in page:
+            raise Unexpected(f"{username} cannot log in")
+
     def get(self, path: str) -> str:
         return self._follow("GET", path, self._send("GET", path, {}))
 
@@ -141,13 +146,13 @@ class Browser:
         return self._post(path, {"csrfmiddlewaretoken": token_of(page), **fields}, {})
 
     def post_htmx(self, path: str, page: str, **fields: str) -> str:
-        """Send it as htmx does; returns the fragment."""
+        """Send it as htmx does; return the fragment."""
         token = token_of(page)
-        shown = {"HX-Request": "true", "HX-Target": "pair", "HX-Current-URL": f"{self.origin}/", "X-CSRFToken": token}
-        return self._post(path, {"csrfmiddlewaretoken": token, **fields}, shown)
+        htmx = {"HX-Request": "true", "HX-Target": "pair", "HX-Current-URL": f"{self.origin}/", "X-CSRFToken": token}
+        return self._post(path, {"csrfmiddlewaretoken": token, **fields}, htmx)
 
     def fetch(self, path: str) -> None:
-        """A picture; its bytes are read and thrown away."""
+        """Read a picture and discard its bytes."""
         reply = self._send("GET", path, {})
         if reply.status != 200 or not reply.body.startswith(b"GIF8"):
             raise Unexpected(f"GET {path}: {reply.status}, {len(reply.body)} bytes", status=reply.status)
@@ -172,62 +177,67 @@ class Browser:
 
 
 def token_of(page: str) -> str:
-    found = TOKEN.search(page)
-    if found is None:
-        raise Unexpected("a page without a CSRF token")
-    return found[1]
+    return _first(TOKEN, page, "a page without a CSRF token")
 
 
 def key_of(page: str) -> str:
-    found = KEY.search(page)
-    if found is None:
-        raise Unexpected("a form without a key")
-    return found[1]
+    return _first(KEY, page, "a form without a key")
+
+
+def _first(pattern: re.Pattern[str], page: str, problem: str) -> str:
+    if (match := pattern.search(page)) is None:
+        raise Unexpected(problem)
+    return match[1]
 
 
 class Annotator:
     """Takes batches, grades their pairs and finishes them until the time is over; never pauses to think."""
 
-    def __init__(self, *, port: int, username: str, password: str, desk: str, media: bool, seed: int) -> None:
-        self.username, self.password, self.desk, self.media = username, password, desk, media
+    longest_idle_s = IDLE_S
+
+    def __init__(self, *, port: int, username: str, desk: str, seed: int, media: bool = False) -> None:
+        self.username, self.desk, self.media = username, desk, media
         self.browser = Browser(port)
         self.tally = Tally()
         self.watched: set[str] = set()  # the browser's cache: previews are immutable
         self.chance = random.Random(seed)
         self.more = True  # the next batch at once, in the answer to finishing
+        self.idle_s = IDLE_S
 
     def log_in(self) -> None:
-        page = self.browser.get("/login/")
-        page = self.browser.post("/login/", page, username=self.username, password=self.password)
-        if 'name="password"' in page:
-            raise Unexpected(f"{self.username} cannot log in")
+        self.browser.log_in(self.username)
         self.browser.get(self.desk)
         self.browser.wire.close()  # it opens again when the run begins
 
     def work(self, until: float) -> None:
-        """Judge until ``until`` (monotonic seconds). What goes wrong is noted, and work begins anew at the desk."""
+        """Judge until ``until`` (monotonic seconds). Errors are noted, and work begins anew at the desk."""
         page = ""
-        while time.monotonic() < until:
-            try:
-                page = self._step(page) if page else self.browser.get(self.desk)
-            except (Unexpected, OSError) as error:
-                self.tally.errors.append(f"{self.username}: {error!r}")
-                self.browser.wire.close()
-                page = ""
-                time.sleep(IDLE_S)
+        try:
+            while time.monotonic() < until:
+                try:
+                    page = self._step(page) if page else self.browser.get(self.desk)
+                except (Unexpected, OSError) as error:
+                    self._note(error)
+                    page = ""
+        finally:
+            self.browser.wire.close()
+            self.tally.requests = self.browser.requests
+
+    def _note(self, error: Exception) -> None:
+        self.tally.errors.append(f"{self.username}: {error!r}")
         self.browser.wire.close()
-        self.tally.requests = self.browser.requests
+        time.sleep(IDLE_S)
 
     def _step(self, page: str) -> str:
-        """Do what the page asks for; returns the next page or fragment."""
-        if found := GRADE.search(page):
-            return self._judge(page, found[1], UUID(found[2]))
-        if found := FINISH.search(page):
-            return self._finish(page, found[1])
-        if found := TAKE.search(page):
-            return self._take(page, found[1])
-        if found := GO_ON.search(page):
-            return self.browser.get(found[1])
+        """Do what the page asks for; return the next page or fragment."""
+        if match := GRADE.search(page):
+            return self._judge(page, match[1], UUID(match[2]))
+        if match := FINISH.search(page):
+            return self._finish(page, match[1])
+        if match := TAKE.search(page):
+            return self._take(page, match[1])
+        if match := GO_ON.search(page):
+            return self.browser.get(match[1])
         raise Unexpected(f"a page that offers nothing to do: {page[:200]!r}")
 
     def _judge(self, page: str, path: str, pair: UUID) -> str:
@@ -246,13 +256,15 @@ class Annotator:
         answer = self.browser.post(path, page)
         if GRADE.search(answer):
             self.tally.takes_s.append(time.perf_counter() - began)
+            self.idle_s = IDLE_S
         else:
             self.tally.idle += 1
-            time.sleep(IDLE_S)
+            time.sleep(self.idle_s)
+            self.idle_s = min(self.longest_idle_s, 2 * self.idle_s)
         return answer
 
     def _grade(self, pair: UUID) -> int:
-        """Mostly what everybody would say of this pair, sometimes one off, seldom anything."""
+        """Return mostly the grade that everybody would give this pair, sometimes one off, seldom any other."""
         draw = self.chance.random()
         if draw < 0.1:
             return self.chance.randrange(5)
@@ -266,8 +278,8 @@ class Annotator:
                     self.watched.add(path)
 
 
-def work_together(annotators: list[Annotator], *, seconds: float) -> float:
-    """Let them all judge at once; returns how long it took until the last answer was there."""
+def work_together(annotators: Sequence[Annotator], *, seconds: float) -> float:
+    """Let them all judge at once; return the seconds until the last answer."""
     began = time.monotonic()
     crowd = [threading.Thread(target=one.work, args=[began + seconds], daemon=True) for one in annotators]
     for thread in crowd:
@@ -277,45 +289,35 @@ def work_together(annotators: list[Annotator], *, seconds: float) -> float:
     return time.monotonic() - began
 
 
-USERNAME = "benchmark-lead"
+def seconds_of(annotators: Sequence[Annotator], kind: str) -> list[float]:
+    """Return the seconds of all answers of a kind, ``judgments_s`` or ``takes_s``, ascending."""
+    return sorted(seconds for annotator in annotators for seconds in getattr(annotator.tally, kind))
 
 
-def lead_create(project: str) -> None:
-    """An account that leads the project named by its UUID; Django must be set up."""
-    from accounts.models import Membership, Project, User
-
-    user = User.objects.create_user(USERNAME, PASSWORD)
-    Membership.objects.create(project=Project.objects.get(uuid=project), user=user, role=Membership.Role.LEAD)
+def errors_of(annotators: Sequence[Annotator]) -> list[str]:
+    return [error for annotator in annotators for error in annotator.tally.errors]
 
 
 class Lead(Browser):
     """One keep-alive connection of a lead who is logged in."""
 
-    def __init__(self, port: int) -> None:
-        super().__init__(port)
-        self.wire = Wire(HOST, port, timeout_s=TIMEOUT_S)
-        self.token = ""
-
-    def log_in(self) -> None:
-        page = self.get("/login/")
-        if 'name="password"' in self.post("/login/", page, username=USERNAME, password=PASSWORD):
-            raise Unexpected(f"{USERNAME} cannot log in")
+    token = ""
 
     def open(self, path: str) -> str:
-        """A page, whose token serves what is sent from it."""
+        """Return a page, whose token serves the forms that follow."""
         page = self.get(path)
         self.token = token_of(page)
         return page
 
-    def ask(self, path: str) -> Reply:
-        """What htmx asks for."""
+    def fetch_page(self, path: str) -> Reply:
+        return self._send("GET", path, {})
+
+    def fetch_part(self, path: str) -> Reply:
+        """Get a fragment as htmx does."""
         return self._send("GET", path, {"HX-Request": "true"})
 
-    def tell(self, path: str, **fields: str) -> Reply:
-        """What htmx sends."""
-        return self.tell_all(path, list(fields.items()))
-
-    def tell_all(self, path: str, fields: Sequence[tuple[str, str]]) -> Reply:
+    def send(self, path: str, fields: Sequence[tuple[str, str]] = ()) -> Reply:
+        """Send a form as htmx does."""
         headers = {"HX-Request": "true", "X-CSRFToken": self.token, "Origin": self.origin}
         headers["Content-Type"] = "application/x-www-form-urlencoded"
         return self._send("POST", path, headers, urlencode(fields).encode())
@@ -323,17 +325,15 @@ class Lead(Browser):
 
 @dataclass
 class Times:
-    """How long the answers of one kind took, in seconds."""
+    """The seconds that the answers of one kind took."""
 
     seconds: list[float] = field(default_factory=list)
     largest_kb: float = 0.0
 
-    def take(self, reply: Reply, began: float, *, status: int = 200) -> Reply:
-        """Note an answer.
-
-        Raises:
-            Unexpected: it has another status.
-        """
+    def take(self, request: Callable[..., Reply], *values: Any, status: int = 200) -> Reply:
+        """Send a request and note how long its answer takes. Raises ``Unexpected``: it has another status."""
+        began = time.perf_counter()
+        reply = request(*values)
         self.seconds.append(time.perf_counter() - began)
         self.largest_kb = max(self.largest_kb, round(len(reply.body) / 1000, 1))
         if reply.status != status:

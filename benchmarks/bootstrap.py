@@ -6,8 +6,6 @@ Values are drawn at random. The plain way draws indices and takes means; it is t
 Method and figures: docs/benchmarks/bootstrap.md. Exit status 1: the two ways differ, or it takes more than 10 s.
 """
 
-import json
-import os
 import sys
 import time
 from typing import Any
@@ -15,14 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.common import arguments, machine, peak_mb
-from moment_retrieval.statistics.significance import (
-    SAMPLES,
-    bounds,
-    draws,
-    randomisation_test,
-    resampled_means,
-)
+from benchmarks.common import arguments, load_now, machine, peak_mb, show_lines
+from moment_retrieval.statistics.significance import SAMPLES, bounds, draws, randomisation_test, resampled_means
 
 QUERIES, RUNS, MEASURES = 2_781, 10, 9
 MOST_S = 10.0
@@ -30,7 +22,7 @@ PLAIN = 100  # samples of the plain way
 
 
 def plain_means(values: NDArray[np.float64], samples: int) -> NDArray[np.float64]:
-    """From the same draws: the queries of each sample one by one, then the means."""
+    """Return the means from the same draws: the queries of each sample one by one, then the means."""
     means = []
     for counts in draws(len(values), samples):
         means += [values[np.repeat(np.arange(len(values)), row.astype(np.int64))].mean(axis=0) for row in counts]
@@ -38,10 +30,10 @@ def plain_means(values: NDArray[np.float64], samples: int) -> NDArray[np.float64
 
 
 def clocked(call: Any) -> tuple[float, float, Any]:
-    """Seconds, seconds of processor time, and what came of it."""
+    """Return seconds, seconds of processor time, and the call's result."""
     wall, cpu = time.perf_counter(), time.process_time()
-    found = call()
-    return time.perf_counter() - wall, time.process_time() - cpu, found
+    result = call()
+    return time.perf_counter() - wall, time.process_time() - cpu, result
 
 
 def measured(queries: int, runs: int, samples: int, rounds: int) -> dict[str, Any]:
@@ -69,16 +61,11 @@ def measured(queries: int, runs: int, samples: int, rounds: int) -> dict[str, An
 
 
 def main() -> int:
-    parser = arguments(__doc__)
-    parser.add_argument("--queries", type=int, default=QUERIES)
-    parser.add_argument("--runs", type=int, default=RUNS)
-    parser.add_argument("--samples", type=int, default=SAMPLES)
-    parser.add_argument("--rounds", type=int, default=3)
-    options = parser.parse_args()
-    found = measured(options.queries, options.runs, options.samples, options.rounds)
-    result = {"machine": machine(), "load": os.getloadavg()[0], "numpy": np.__version__, **found}
-    print(json.dumps(result) if options.json else "\n".join(f"{name}: {value}" for name, value in result.items()))
-    return 0 if result["equal"] and found["bootstrap_s"] <= MOST_S else 1
+    options = arguments(__doc__, queries=QUERIES, runs=RUNS, samples=SAMPLES, rounds=3).parse_args()
+    figures = measured(options.queries, options.runs, options.samples, options.rounds)
+    facts = {"machine": machine(), "load": load_now(), "numpy": np.__version__, **figures}
+    show_lines(facts, as_json=options.json)
+    return 0 if figures["equal"] and figures["bootstrap_s"] <= MOST_S else 1
 
 
 if __name__ == "__main__":

@@ -11,12 +11,10 @@ descriptions are repeated until there are as many captions, each a moment of its
 must be installed (`manage.py install_wordnet`). ``rewriting`` rewrites the video-only descriptions by the rules, on one
 core; the best and the worst round.
 
-``embedding`` embeds texts as the site does, without and with its database, beside ``SentenceTransformer.encode`` alone.
-The ways take turns on the same texts and threads, so that they see the same machine; the model is loaded once, before.
-``alone``: the library. ``ours``: ``sentences.encode``. ``stored``: ``vectors_of``, which also writes each vector to a
-PostgreSQL of its own and reads it back; ``known_s`` is what it takes once they are stored. Ratios are the time of all
-rounds over that of all rounds alone; those of processor time (the database's is not in it) are disturbed less by other
-work on the machine. Figures: docs/benchmarks/candidates.md, embedding.md and rewriting.md.
+``embedding`` embeds the same texts in turns by ``SentenceTransformer.encode`` (``alone``), ``sentences.encode``
+(``ours``) and ``vectors_of`` (``stored``, which also writes each vector to a PostgreSQL of its own and reads it back;
+``known_s``: once they are stored). Ratios are the time of all rounds over that of all rounds alone. Figures:
+docs/benchmarks/candidates.md, embedding.md and rewriting.md.
 """
 
 import argparse
@@ -37,7 +35,8 @@ from annotation.captions.rewriting.lexicon import lexicon_for
 from annotation.captions.rewriting.rules import rewrite
 from annotation.pools.rules.pooling import DEPTH, top_moments
 from annotation.similarity import sentences
-from benchmarks.common import arguments, machine, show_lines
+from benchmarks.common import arguments, machine, show_lines, subcommand
+from core.embedded import hold_database
 
 PAIRS = 20_000  # scored by METEOR
 WARM = 64  # texts embedded before anything is timed
@@ -47,11 +46,7 @@ def main() -> None:
     parser = arguments(__doc__)
     whats = parser.add_subparsers(dest="what", required=True)
     for name, options in OPTIONS.items():
-        what = whats.add_parser(name)
-        what.add_argument("file", type=Path)
-        what.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="one JSON line")
-        for option, default in options.items():
-            what.add_argument(option, type=type(default), default=default, help="(default: %(default)s)")
+        subcommand(whats, name, **options).add_argument("file", type=Path)
     options = parser.parse_args()
     rows = [json.loads(line) for line in options.file.read_text(encoding="utf-8").splitlines()]
     facts = MEASURED[options.what](rows, options)
@@ -104,12 +99,8 @@ def proxies(rows: list[dict[str, Any]], options: argparse.Namespace) -> dict[str
     captions = list(islice(cycle(texts), options.captions))
     queries = random.Random(1).sample(texts, options.queries)
     tops = [_top(name, queries, captions) for name in ("bow", "pos", "synset", "meteor over bow")]
-    return {
-        "captions": len(captions),
-        "queries": len(queries),
-        "top": tops,
-        "meteor_pairs_per_second": _pairs(texts),
-    }
+    sizes = {"captions": len(captions), "queries": len(queries)}
+    return {**sizes, "top": tops, "meteor_pairs_per_second": _pairs(texts)}
 
 
 def _top(name: str, queries: list[str], captions: list[str]) -> dict[str, object]:
@@ -147,14 +138,12 @@ def embedding(rows: list[dict[str, Any]], options: argparse.Namespace) -> dict[s
 def own_database(model: str, setup: sentences.Setup) -> Iterator[None]:
     """The site's settings and an empty PostgreSQL of its own, in a folder that goes at the end."""
     with TemporaryDirectory(prefix="momentjudge-benchmark-") as var:
-        told = {"MOMENTJUDGE_VAR": var, "SENTENCE_MODEL": model, "SENTENCE_DEVICE": setup.device}
-        os.environ.update(told, SENTENCE_THREADS=str(setup.threads), DJANGO_SETTINGS_MODULE="config.settings.local")
+        settings = {"MOMENTJUDGE_VAR": var, "SENTENCE_MODEL": model, "SENTENCE_DEVICE": setup.device}
+        os.environ.update(settings, SENTENCE_THREADS=str(setup.threads), DJANGO_SETTINGS_MODULE="config.settings.local")
         os.environ.pop("DATABASE_URL", None)  # would be somebody else's data
         import django
         from django.core.management import call_command
         from django.db import connection
-
-        from core.embedded import hold_database
 
         with hold_database(Path(var)):
             django.setup()
@@ -164,17 +153,17 @@ def own_database(model: str, setup: sentences.Setup) -> Iterator[None]:
 
 
 class Turns:
-    """What one way took, round by round."""
+    """The seconds of one function, round by round."""
 
-    def __init__(self, way: Callable[[], Any]) -> None:
-        self.way, self.seconds, self.cpu = way, list[float](), list[float]()
+    def __init__(self, function: Callable[[], Any]) -> None:
+        self.function, self.seconds, self.cpu = function, list[float](), list[float]()
 
     def take(self) -> Any:
         started, began = time.perf_counter(), time.process_time()
-        made = self.way()
+        result = self.function()
         self.seconds.append(time.perf_counter() - started)
         self.cpu.append(time.process_time() - began)
-        return made
+        return result
 
     def beside(self, alone: "Turns") -> dict[str, object]:
         pairs = zip(alone.seconds, self.seconds, strict=True)
@@ -192,26 +181,24 @@ def beside_library(texts: list[str], model: str, setup: sentences.Setup, rounds:
     from annotation.pools.services.candidates import vectors_of
 
     sentences.encode(texts[:WARM], model=model, setup=setup)
-    found = sentences.find(model, pooling=setup.pooling)
-    loaded, batch = sentences._load(model, found.folder, found.pooling, setup.device, setup.threads)
+    files = sentences.find(model, pooling=setup.pooling)
+    loaded, batch = sentences._load(model, files.folder, files.pooling, setup.device, setup.threads)
     alone = Turns(lambda: loaded.encode(texts, batch_size=batch, normalize_embeddings=True, show_progress_bar=False))
     ours = Turns(lambda: sentences.encode(texts, model=model, setup=setup))
     stored, known = (Turns(lambda: vectors_of(texts, model=model)) for _ in range(2))
+    turns = {"alone": alone, "ours": ours, "stored": stored, "known": known}
     for _ in range(rounds):
         theirs, vectors = alone.take(), ours.take()
         TextVector.objects.all().delete()
         assert np.array_equal(stored.take(), known.take())
     return {
         "model": model,
-        "version": found.version,
+        "version": files.version,
         "device": str(loaded.device),
         "threads": torch.get_num_threads(),
         "texts": len(texts),
         "rounds": rounds,
-        **{
-            f"{name}_s": [round(value, 3) for value in turns.seconds]
-            for name, turns in {"alone": alone, "ours": ours, "stored": stored, "known": known}.items()
-        },
+        **{f"{name}_s": [round(value, 3) for value in each.seconds] for name, each in turns.items()},
         "texts_per_second": round(rounds * len(texts) / sum(ours.seconds)),
         **ours.beside(alone),
         **{f"stored_{name}": value for name, value in stored.beside(alone).items()},
@@ -220,19 +207,16 @@ def beside_library(texts: list[str], model: str, setup: sentences.Setup, rounds:
 
 
 OPTIONS: dict[str, dict[str, Any]] = {
-    "candidates": {"--queries": 500},
+    "candidates": {"queries": 500},
     "embedding": {
-        **{"--texts": 2000, "--rounds": 5, "--threads": 1},  # one thread is what the site uses unless told otherwise
-        **{"--model": sentences.DEFAULT, "--device": "auto"},
+        **{"texts": 2000, "rounds": 5, "threads": 1},  # one thread is what the site uses unless told otherwise
+        **{"model": sentences.DEFAULT, "device": "auto"},
     },
-    "proxies": {"--captions": 98_070, "--queries": 200},
-    "rewriting": {"--rounds": 5},
+    "proxies": {"captions": 98_070, "queries": 200},
+    "rewriting": {"rounds": 5},
 }
 MEASURED: dict[str, Callable[[list[dict[str, Any]], argparse.Namespace], dict[str, object]]] = {
-    "candidates": candidates,
-    "embedding": embedding,
-    "proxies": proxies,
-    "rewriting": rewriting,
+    act.__name__: act for act in (candidates, embedding, proxies, rewriting)
 }
 
 if __name__ == "__main__":

@@ -11,17 +11,13 @@ as fast is missed, or 2 GB are passed.
 
 import argparse
 import json
-import resource
-import subprocess
 import sys
 import time
-from collections.abc import Callable
-from typing import Any
 
 import torch
 from torch import Tensor
 
-from benchmarks.common import arguments, machine
+from benchmarks.common import arguments, machine, measured_apart, peak_mb, show_lines
 from moment_retrieval.search import Found, by_probability, largest
 from moment_retrieval.settings import Decoding
 
@@ -34,59 +30,36 @@ Problem = tuple[Tensor, Tensor, Tensor]  # scores [n, corpus], start and end log
 
 
 def main() -> int:
-    options = parse()
+    parser = arguments(__doc__, queries=2_781, plain=48, threads=2, device="cpu")
+    parser.add_argument("--way", choices=["plain", "ours"], help=argparse.SUPPRESS)
+    options = parser.parse_args()
     if options.way:
         print(json.dumps(measure(options)))
         return 0
-    rows = {way: in_own_process(way, options) for way in ("plain", "ours")}
+    rows = {way: measured_apart("benchmarks.decode", **{**vars(options), "way": way}) for way in ("plain", "ours")}
     speedup = rows["plain"]["ms_a_query"] / rows["ours"]["ms_a_query"]
     report = {
         "machine": machine(),
-        "device": torch.cuda.get_device_name() if options.device != "cpu" else "cpu",
+        "device": device_name(options.device),
         "queries": options.queries,
         "whole_maps_gb": round(options.queries * VIDEOS * CLIPS * CLIPS * 4 / 1e9, 1),
         **rows,
         "speedup": round(speedup, 1),
         "same_moments": same(options),
     }
-    print(
-        json.dumps(report, indent=1) if options.json else "\n".join(f"{key}: {value}" for key, value in report.items())
-    )
-    kept = report["same_moments"] and speedup >= SPEEDUP and rows["ours"]["memory_mib"] <= MEMORY_MIB
-    return 0 if kept else 1
+    show_lines(report, as_json=options.json)
+    good = report["same_moments"] and speedup >= SPEEDUP and rows["ours"]["memory_mib"] <= MEMORY_MIB
+    return 0 if good else 1
 
 
-def parse() -> argparse.Namespace:
-    parser = arguments(__doc__)
-    parser.add_argument("--queries", type=int, default=2_781)
-    parser.add_argument("--plain", type=int, default=48)
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--device", default="cpu")
-    parser.add_argument("--way", choices=["plain", "ours"], help=argparse.SUPPRESS)
-    return parser.parse_args()
-
-
-def in_own_process(way: str, options: argparse.Namespace) -> dict[str, float]:
-    command = [
-        sys.executable,
-        "-m",
-        "benchmarks.decode",
-        "--way",
-        way,
-        "--queries",
-        str(options.queries),
-        "--plain",
-        str(options.plain),
-    ]
-    command += ["--threads", str(options.threads), "--device", options.device]
-    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+def device_name(device: str) -> str:
+    return torch.cuda.get_device_name() if device.startswith("cuda") else "cpu"
 
 
 def measure(options: argparse.Namespace) -> dict[str, float]:
     torch.set_num_threads(options.threads)
-    decode, queries, block = (
-        (plain, options.plain, TOGETHER) if options.way == "plain" else (ours, options.queries, BLOCK)
-    )
+    is_plain = options.way == "plain"
+    decode, queries, block = (plain, options.plain, TOGETHER) if is_plain else (ours, options.queries, BLOCK)
     clock = time.process_time if options.device == "cpu" else time.perf_counter
     took = 0.0
     for number in range(0, queries, block):
@@ -100,18 +73,17 @@ def measure(options: argparse.Namespace) -> dict[str, float]:
         "queries": queries,
         "seconds": round(took, 2),
         "ms_a_query": round(1000 * took / queries, 2),
-        "memory_mib": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10),
+        "memory_mib": peak_mb(),
     }
 
 
 def problem_of(seed: int, queries: int, device: str) -> Problem:
-    """Random scores, and logits of videos of realistic lengths."""
+    """Draw random scores, and logits of videos of realistic lengths."""
     draw = torch.Generator().manual_seed(seed)
     scores = torch.rand(queries, CORPUS, generator=draw) * 0.5
     clips = (torch.randn(queries, VIDEOS, 1, generator=draw) * 15 + 51).clamp(4, CLIPS)
     outside = torch.arange(CLIPS) >= clips
-    logits = (torch.randn(queries, VIDEOS, CLIPS, generator=draw).masked_fill(outside, -1e10) for _ in range(2))
-    start, end = logits
+    start, end = (torch.randn(queries, VIDEOS, CLIPS, generator=draw).masked_fill(outside, -1e10) for _ in range(2))
     return scores.to(device), start.to(device), end.to(device)
 
 
@@ -122,7 +94,7 @@ def ours(scores: Tensor, start: Tensor, end: Tensor) -> Found:
 
 
 def plain(scores: Tensor, start: Tensor, end: Tensor) -> Found:
-    """The whole map of every query, sorted whole."""
+    """Sort the whole map of every query."""
     weights, _ = torch.exp(DECODING.alpha * scores).sort(dim=1, descending=True)
     start, end = torch.softmax(start, dim=-1), torch.softmax(end, dim=-1)
     cells = torch.einsum("qvm,qv,qvn->qvmn", start, weights[:, :VIDEOS], end)
@@ -134,10 +106,9 @@ def plain(scores: Tensor, start: Tensor, end: Tensor) -> Found:
 
 
 def same(options: argparse.Namespace) -> bool:
-    """Both find the same moments of some queries."""
+    """Whether both find the same moments of some queries."""
     problem = problem_of(0, 8, options.device)
-    ways: tuple[Callable[..., Any], ...] = (ours, plain)
-    one, other = (way(*problem) for way in ways)
+    one, other = ours(*problem), plain(*problem)
     return all(torch.equal(getattr(one, name), getattr(other, name)) for name in ("video", "start", "end"))
 
 

@@ -12,7 +12,6 @@ fifteen minutes by the clock; on a machine that does other work, see what two co
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import resource
@@ -20,17 +19,27 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from itertools import product
+from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks import demo_material as material
-from benchmarks.common import ROOT, arguments, machine
+from annotation.demo import Episode, ScriptedMoment, render_episode, true_relevance, write_script
+from annotation.queries import rules
+from annotation.similarity.sentences import DEFAULT, encode
+from annotation.train_sets.files import JsonTrainFile
+from annotation.train_sets.ranks import TextRanker, TrainMoments, ranked_blocks
+from benchmarks.common import ROOT, arguments, machine, say, show
 from moment_retrieval import formats
+from moment_retrieval.features import FeatureWriter
+from moment_retrieval.features.extractors import Film, Kind, Line, Sentence, Speech, Way, extract, extractor_of
 from moment_retrieval.features.extractors.videos import clip_count
 from moment_retrieval.metrics.report import evaluate
 from moment_retrieval.preprocessing import CLIP_S
@@ -47,16 +56,23 @@ ABOVE_RANDOM, ABOVE_SHUFFLED = 5.0, 1.5  # times as good a baseline is to be
 LIMIT_S, CORES = 15 * 60, 2
 TEXTS, FILES = "text features", "training set and judged moments"  # parts that one process does; others use all cores
 SPLITS = ("val", "test")
+TOP_N = 40
+JUDGED = {split: rules.Share(Fraction(20)) for split in rules.JUDGED}  # of the different captions; the others train
+PLAN_FILES = {  # of a plan
+    **{"train": "train_top40.json", "val": "val.json", "test": "test.json", "corpus": "corpus.json"},
+    **{"video": "video.h5", "subtitle": "subtitle.h5", "query": "query.h5"},
+}
 LEARNT, SHUFFLED = "learnt", "shuffled"
 EPOCHS = 4
+TRAINING: dict[str, Any] = {
+    **{"padding": "compact", "batch": 64, "lr": 1e-3, "epochs": EPOCHS, "patience": 0, "device": "cpu", "threads": 1},
+    "evaluations_per_epoch": 1 / EPOCHS,  # once, at the end: no weights are chosen on the validation split
+}
 SMALL = {"hidden": 64, "heads": 4, "dropout": 0.0}
+OBJECTIVE = {"mask_positives": True, "span_weight": 0.05}
 SETTINGS: dict[str, dict[str, Any]] = {
-    "reloclnet": {"sizes": SMALL, "objective": {"mask_positives": True, "span_weight": 0.05}},
-    "xml": {
-        "sizes": SMALL,
-        "objective": {"mask_positives": True, "span_weight": 0.05},
-        "decoding": {"end_offset_s": 0.0},
-    },
+    "reloclnet": {"sizes": SMALL, "objective": OBJECTIVE},
+    "xml": {"sizes": SMALL, "objective": OBJECTIVE, "decoding": {"end_offset_s": 0.0}},
     "conquer": {"sizes": {**SMALL, "inner": 128, "narrow": 32}, "decoding": {"videos": 20}},
 }
 FIRST_STAGE = "reloclnet"  # names CONQUER's candidates, for its control too: only CONQUER's own links are shuffled
@@ -64,7 +80,7 @@ FIRST_STAGE = "reloclnet"  # names CONQUER's candidates, for its control too: on
 
 @dataclass(frozen=True)
 class Place:
-    """Where the experiment lies; ``run`` keeps what was done and what it took."""
+    """The folder of the experiment; ``run`` remembers the parts done and their seconds."""
 
     folder: Path
     workers: int
@@ -77,8 +93,8 @@ class Place:
     def data(self) -> Path:
         return self.folder / "data"
 
-    def experiment(self, baseline: str, way: str) -> Path:
-        return self.folder / f"{baseline}-{way}"
+    def experiment(self, baseline: str, links: str) -> Path:
+        return self.folder / f"{baseline}-{links}"
 
     def run(self, part: str, act: Callable[[], object]) -> None:
         """Do a part that was not done."""
@@ -87,12 +103,10 @@ class Place:
             return
         began, used = time.monotonic(), processor_seconds()
         act()
-        spent[part] = {
-            "seconds": round(time.monotonic() - began, 1),
-            "processor_seconds": round(processor_seconds() - used, 1),
-        }
+        seconds, processor = time.monotonic() - began, processor_seconds() - used
+        spent[part] = {"seconds": round(seconds, 1), "processor_seconds": round(processor, 1)}
         (self.folder / "parts.json").write_text(json.dumps(spent))
-        print(f"{part}: {spent[part]}", file=sys.stderr, flush=True)
+        say(f"{part}: {spent[part]}")
 
     @property
     def spent(self) -> dict[str, dict[str, float]]:
@@ -101,96 +115,82 @@ class Place:
 
 
 def main() -> int:
-    options = parse()
+    parser = arguments(__doc__, videos=200, seed=SEED, workers=len(os.sched_getaffinity(0)))
+    parser.add_argument("--folder", type=Path)
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.folder or Path(temporary)
         report = experiment(Place(folder, options.workers), videos=options.videos, seed=options.seed)
-    print(json.dumps(report, indent=1) if options.json else table(report))
+    show(report, as_json=options.json)
     return 0 if report["learnt"] and report["in_time"] else 1
 
 
-def parse() -> argparse.Namespace:
-    parser = arguments(__doc__)
-    parser.add_argument("--videos", type=int, default=200)
-    parser.add_argument("--seed", type=int, default=SEED)
-    parser.add_argument("--workers", type=int, default=len(os.sched_getaffinity(0)))
-    parser.add_argument("--folder", type=Path)
-    return parser.parse_args()
-
-
 def experiment(place: Place, *, videos: int, seed: int) -> dict[str, Any]:
-    """Everything, and whether it went as it should."""
+    """Do every part and return the report."""
     place.data.mkdir(parents=True, exist_ok=True)
-    demo = material.Demo.of(videos=videos, seed=seed)
-    place.run("videos", lambda: material.draw(demo, place.videos, workers=place.workers))
-    place.run("video features", lambda: material.watch(demo, place.videos, place.data, workers=place.workers))
-    place.run(TEXTS, lambda: material.read(demo, place.data))
-    place.run(FILES, lambda: material.write_files(demo, place.data))
+    demo = Demo.of(videos=videos, seed=seed)
+    place.run("videos", lambda: draw(demo, place.videos, workers=place.workers))
+    place.run("video features", lambda: watch(demo, place.videos, place.data, workers=place.workers))
+    place.run(TEXTS, lambda: read(demo, place.data))
+    place.run(FILES, lambda: write_files(demo, place.data))
     place.run("xml and reloclnet", lambda: train(place, ("reloclnet", "xml")))
     place.run("conquer", lambda: train(place, ("conquer",)))
     return report_of(place, demo, seed)
 
 
 def train(place: Place, baselines: Iterable[str]) -> None:
-    """Some baselines, each learning and with links shuffled, in processes of one thread."""
+    """Train some baselines, each on its own links and on shuffled ones, in processes of one thread."""
     folders = []
-    for baseline in baselines:
-        for way in (LEARNT, SHUFFLED):
-            folders.append(place.experiment(baseline, way))
-            folders[-1].mkdir(exist_ok=True)
-            plan_of(place, baseline, way).write(folders[-1])
+    for baseline, links in product(baselines, (LEARNT, SHUFFLED)):
+        folders.append(place.experiment(baseline, links))
+        folders[-1].mkdir(exist_ok=True)
+        plan_of(place, baseline, links).write(folders[-1])
     with ThreadPoolExecutor(place.workers) as pool:
         list(pool.map(_train, folders))
 
 
-def plan_of(place: Place, baseline: str, way: str) -> Plan:
+def plan_of(place: Place, baseline: str, links: str) -> Plan:
     candidates = {"source": "checkpoint", "path": str(place.experiment(FIRST_STAGE, LEARNT))}
-    files = {kind: str(place.data / name) for kind, name in material.FILES.items()}
+    files = {kind: str(place.data / name) for kind, name in PLAN_FILES.items()}
     return Plan(
         baseline=baseline,
         **files,
         **SETTINGS[baseline],
+        **TRAINING,
         candidates=candidates if baseline == "conquer" else None,
-        shuffle_links=way == SHUFFLED,
-        padding="compact",
-        batch=64,
-        lr=1e-3,
-        epochs=EPOCHS,
-        evaluations_per_epoch=1 / EPOCHS,  # once, at the end: no weights are chosen on the validation split
-        patience=0,
-        device="cpu",
-        threads=1,
+        shuffle_links=links == SHUFFLED,
     )
 
 
 def _train(folder: Path) -> None:
     command = [sys.executable, "-m", "moment_retrieval", "train", str(folder)]
     one_thread = {**os.environ, "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(command, cwd=ROOT, env=one_thread, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise RuntimeError(f"{folder.name}: {done.stderr.strip()}")
+    training = subprocess.run(command, cwd=ROOT, env=one_thread, capture_output=True, text=True, check=False)
+    if training.returncode:
+        raise RuntimeError(f"{folder.name}: {training.stderr.strip()}")
 
 
 def processor_seconds() -> float:
-    """Of this process and of those that ended."""
-    used = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return sum(one.ru_utime + one.ru_stime for one in used)
+    """Return those of this process and of its children that ended."""
+    usages = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(usage.ru_utime + usage.ru_stime for usage in usages)
 
 
 def two_core_seconds(spent: dict[str, dict[str, float]]) -> float:
-    """By processor seconds, about what two cores of its own take: what several processes do is shared evenly."""
+    """Estimate the seconds on two cores of its own: the work of several processes is shared evenly."""
     return sum(part["processor_seconds"] / (1 if name in (TEXTS, FILES) else CORES) for name, part in spent.items())
 
 
-def report_of(place: Place, demo: material.Demo, seed: int) -> dict[str, Any]:
-    """Figures, and whether they are as asked for."""
-    corpus = read_corpus(place.data / material.FILES["corpus"])
-    judged = {name: formats.read_ground_truth(place.data / material.FILES[name], corpus=corpus) for name in SPLITS}
+def report_of(place: Place, demo: Demo, seed: int) -> dict[str, Any]:
+    """Return the figures, and whether they are as wanted."""
+    corpus = read_corpus(place.data / PLAN_FILES["corpus"])
+    judged = {name: formats.read_ground_truth(place.data / PLAN_FILES[name], corpus=corpus) for name in SPLITS}
     chance = {name: by_chance(judged[name], corpus, seed) for name in SPLITS}
     scores = {baseline: scores_of(place, baseline) for baseline in SETTINGS}
     spent = place.spent
     seconds, processor = (sum(part[name] for part in spent.values()) for name in ("seconds", "processor_seconds"))
     on_two_cores = two_core_seconds(spent)
+    folders = [place.experiment(*pair) for pair in product(SETTINGS, (LEARNT, SHUFFLED))]
     return {
         "machine": machine(),
         "seed": seed,
@@ -205,46 +205,38 @@ def report_of(place: Place, demo: material.Demo, seed: int) -> dict[str, Any]:
         "measure": MEASURE,
         "random spans": chance,
         "scores": scores,
-        "trainings": {path.name: training_of(path) for path in folders(place)},
+        "trainings": {path.name: training_of(path) for path in folders},
         "learnt": all(has_learnt(scores[baseline], chance) for baseline in SETTINGS),
         "in_time": seconds <= LIMIT_S,
         "in_time_on_two_cores": on_two_cores <= LIMIT_S,
     }
 
 
-def folders(place: Place) -> list[Path]:
-    return [place.experiment(baseline, way) for baseline in SETTINGS for way in (LEARNT, SHUFFLED)]
-
-
 def scores_of(place: Place, baseline: str) -> dict[str, dict[str, float]]:
-    """By way and split."""
+    """Return the scores by links and split."""
+    ends = {links: read_events(place.experiment(baseline, links))[-1]["metrics"] for links in (LEARNT, SHUFFLED)}
     return {
-        way: {name: round(metrics[MEASURE], 4) for name, metrics in _last(place.experiment(baseline, way)).items()}
-        for way in (LEARNT, SHUFFLED)
+        links: {name: round(values[MEASURE], 4) for name, values in metrics.items()} for links, metrics in ends.items()
     }
 
 
-def _last(folder: Path) -> dict[str, dict[str, float]]:
-    return read_events(folder)[-1]["metrics"]
-
-
 def training_of(folder: Path) -> dict[str, Any]:
-    """What one training did."""
+    """Return the sizes of one training."""
     events = read_events(folder)
     start, done = events[0], events[-1]
-    told = {"samples": start["samples"], "steps": done["step"], "best_step": done["best_step"]}
     recall = done.get("candidates", {}).get("recall")
-    return told if recall is None else {**told, "candidates": recall}
+    sizes = {"samples": start["samples"], "steps": done["step"], "best_step": done["best_step"]}
+    return sizes if recall is None else {**sizes, "candidates": recall}
 
 
 def has_learnt(scores: dict[str, dict[str, float]], chance: dict[str, float]) -> bool:
-    """On the validation split, as it was asked for."""
+    """Whether a baseline beats chance and its control on the validation split."""
     learnt, shuffled = scores[LEARNT]["val"], scores[SHUFFLED]["val"]
     return learnt >= ABOVE_RANDOM * chance["val"] and learnt >= ABOVE_SHUFFLED * shuffled
 
 
 def by_chance(judged: JudgedTable, corpus: VideoCorpus, seed: int) -> float:
-    """The mean of many runs of random spans: a video, a length and a place, each as likely as any other."""
+    """Return the mean of many runs of random spans: video, length and start are each as likely as any other."""
     draw = np.random.default_rng(seed)
     clips = np.array([clip_count(duration) for duration in corpus.durations_s.values()])
     shape, scores = (len(judged.query_ids), K), []
@@ -258,14 +250,13 @@ def by_chance(judged: JudgedTable, corpus: VideoCorpus, seed: int) -> float:
     return round(float(np.mean(scores)), 4)
 
 
-def ceiling(demo: material.Demo) -> float:
-    """The share of moments that some stretch of whole clips overlaps by enough."""
-    reached = [best_iou(moment.start_s, moment.end_s) >= MU for _, moment in demo.moments]
-    return sum(reached) / len(reached)
+def ceiling(demo: Demo) -> float:
+    """Return the share of moments that some stretch of whole clips overlaps by enough."""
+    return float(np.mean([best_iou(moment.start_s, moment.end_s) >= MU for _, moment in demo.moments]))
 
 
 def best_iou(start_s: float, end_s: float) -> float:
-    """Of all stretches of clips with what lies between two times."""
+    """Return the best IoU of any stretch of clips with the span between two times."""
     first, last = int(start_s / CLIP_S), int(end_s / CLIP_S) + 1
     spans = [(i * CLIP_S, j * CLIP_S) for i in range(first, last) for j in range(i + SHORTEST, last + SHORTEST)]
     return max(
@@ -273,28 +264,141 @@ def best_iou(start_s: float, end_s: float) -> float:
     )
 
 
-def table(report: dict[str, Any]) -> str:
-    """The figures as Markdown."""
-    lines = [
-        "| baseline | val | links shuffled | ratio | test | links shuffled | ratio |",
-        "|---|--:|--:|--:|--:|--:|--:|",
+# The dataset. Features come from the pixels of the video files and from subtitle and query texts, pseudo-positives
+# from captions, as for any release; the script serves for grading, as annotators would grade.
+
+
+class Query(NamedTuple):
+    """A caption that serves as query, with one of the moments it was written for, by which moments are graded."""
+
+    number: int
+    moment: ScriptedMoment
+
+    @property
+    def text(self) -> str:
+        return self.moment.caption
+
+
+@dataclass(frozen=True)
+class Demo:
+    """The corpus and its queries; no text is in two splits."""
+
+    episodes: list[Episode]
+    splits: dict[str, list[Query]]
+
+    @classmethod
+    def of(cls, *, videos: int, seed: int) -> Demo:
+        episodes = write_script(seed=seed, videos=videos)
+        by_text = {moment.caption: moment for episode in episodes for moment in episode.moments}
+        queries = {number: Query(number, by_text[text]) for number, text in enumerate(sorted(by_text), start=1)}
+        drawn = rules.draw({number: query.text for number, query in queries.items()}, JUDGED, seed)
+        parts: dict[str, list[Query]] = {split: [] for split in ("train", "val", "test")}
+        for number, split in drawn.split_of.items():
+            parts[split].append(queries[number])
+        return cls(episodes, parts)
+
+    @property
+    def queries(self) -> list[Query]:
+        return [query for split in self.splits.values() for query in split]
+
+    @property
+    def moments(self) -> Iterator[tuple[Episode, ScriptedMoment]]:
+        """Yield all moments with their videos."""
+        return ((episode, moment) for episode in self.episodes for moment in episode.moments)
+
+
+def draw(demo: Demo, folder: Path, *, workers: int) -> None:
+    """Render the videos that are not there."""
+    folder.mkdir(parents=True, exist_ok=True)
+    films = [(episode, film_of(episode, folder).path) for episode in demo.episodes]
+    missing = [(episode, path) for episode, path in films if not path.exists()]
+    with _processes(workers) as pool:
+        list(pool.map(render_episode, *zip(*missing, strict=True)) if missing else [])
+
+
+def _processes(workers: int) -> ProcessPoolExecutor:
+    return ProcessPoolExecutor(workers, get_context("spawn"))  # a fork of a process with threads may hang
+
+
+def film_of(episode: Episode, folder: Path) -> Film:
+    return Film(episode.name, folder / f"{episode.name}.mp4")
+
+
+def watch(demo: Demo, videos: Path, folder: Path, *, workers: int) -> None:
+    """Extract video features from the files."""
+    films = [film_of(episode, videos) for episode in demo.episodes]
+    with FeatureWriter(folder / PLAN_FILES["video"], width=extractor_of(Way.PIXELS, Kind.VIDEO).width) as writer:
+        missing = [film for film in films if film.name not in writer]
+        with _processes(workers) as pool:
+            for film, rows in zip(missing, pool.map(_features, missing), strict=True):
+                writer.add(film.name, rows)
+
+
+def _features(film: Film) -> np.ndarray:
+    (rows,) = extractor_of(Way.PIXELS, Kind.VIDEO).rows([film])
+    return rows
+
+
+def read(demo: Demo, folder: Path) -> None:
+    """Extract features of subtitles and queries."""
+    speeches = [speech_of(episode) for episode in demo.episodes]
+    sentences = [Sentence(str(query.number), query.text) for query in demo.queries]
+    for items, kind in ((speeches, Kind.SUBTITLE), (sentences, Kind.QUERY)):
+        extractor = extractor_of(Way.WORDS, kind)
+        with FeatureWriter(folder / PLAN_FILES[kind.value], width=extractor.width) as writer:
+            outcome = extract(items, extractor, writer)
+        if outcome.failures:
+            raise RuntimeError(f"{kind.value} features are missing: {outcome.reasons}")
+
+
+def speech_of(episode: Episode) -> Speech:
+    lines = [Line(line.start_s, line.end_s, line.text) for line in episode.subtitles]
+    return Speech(episode.name, clip_count(episode.duration_s), lines)
+
+
+def write_files(demo: Demo, folder: Path) -> None:
+    """The corpus, the pseudo-positives of training queries, and judged moments of the other splits."""
+    corpus = {episode.name: [episode.duration_s, index] for index, episode in enumerate(demo.episodes)}
+    (folder / PLAN_FILES["corpus"]).write_text(json.dumps(corpus))
+    write_training(demo.splits["train"], demo, folder / PLAN_FILES["train"])
+    for name in ("val", "test"):
+        (folder / PLAN_FILES[name]).write_text(json.dumps(judged_moments(demo.splits[name], demo), ensure_ascii=False))
+
+
+def write_training(queries: Sequence[Query], demo: Demo, path: Path) -> None:
+    """The moments of the corpus whose captions are most similar to each query."""
+    moments = TrainMoments()
+    for episode, moment in demo.moments:
+        times = {"duration_s": episode.duration_s, "start_s": moment.start_s, "end_s": moment.end_s}
+        moments.add(video_name=episode.name, **times, caption=moment.caption)
+    vectors_of = partial(encode, model=DEFAULT)
+    ranker = TextRanker(vectors_of(moments.captions), np.arange(len(moments)), depth=TOP_N, vectors_of=vectors_of)
+    block = [(query.number, query.text) for query in queries]
+    with JsonTrainFile(path, moments, depth=TOP_N) as file:
+        for ranked in ranked_blocks([block], ranker):
+            file.add(ranked)
+
+
+def judged_moments(queries: Sequence[Query], demo: Demo) -> list[dict[str, object]]:
+    """Return every moment of the corpus that has something to do with a query, graded as the script knows it."""
+    return [
+        {
+            "query_id": query.number,
+            "query": query.text,
+            "relevant_moment": [
+                {
+                    "video_name": episode.name,
+                    "timestamp": [moment.start_s, moment.end_s],
+                    "duration": episode.duration_s,
+                    "caption": moment.caption,
+                    "relevance": grade,
+                }
+                for episode, moment in demo.moments
+                if (grade := true_relevance(query.moment, moment))
+            ],
+        }
+        for query in queries
     ]
-    for baseline, scores in report["scores"].items():
-        cells = [baseline]
-        for name in SPLITS:
-            learnt, shuffled = scores[LEARNT][name], scores[SHUFFLED][name]
-            cells += [f"{learnt:.4f}", f"{shuffled:.4f}", f"{learnt / max(shuffled, 1e-4):.1f}"]
-        lines.append(f"| {' | '.join(cells)} |")
-    chance = report["random spans"]
-    lines.append(f"| random spans | {chance['val']:.4f} | | | {chance['test']:.4f} | | |")
-    lines += ["", "| part | seconds | processor seconds |", "|---|--:|--:|"]
-    parts = {**report["parts"], "in all": {name: report[name] for name in ("seconds", "processor_seconds")}}
-    lines += [f"| {name} | {part['seconds']:.0f} | {part['processor_seconds']:.0f} |" for name, part in parts.items()]
-    lines += [
-        "",
-        f"Two cores of its own would take about {report['two_core_seconds']:.0f} s, of {LIMIT_S} asked for.",
-    ]
-    return "\n".join(lines)
 
 
 if __name__ == "__main__":

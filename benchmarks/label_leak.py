@@ -30,8 +30,8 @@ from benchmarks.common import arguments, machine
 from models_runner.leaderboard import rules
 from models_runner.leaderboard.rules import PROMISED_MOMENTS
 from moment_retrieval.metrics.ndcg_iou import Gain
-from moment_retrieval.metrics.report import KS, MUS, evaluate
-from moment_retrieval.tables import JudgedTable, RunTable
+from moment_retrieval.metrics.report import KS, MUS
+from moment_retrieval.tables import JudgedTable
 
 Floats = NDArray[np.float64]
 SHARES = np.array([5_929, 19_245, 30_056, 24_439, 14_773]) / 94_442  # of the relevances 0 to 4, as published
@@ -43,6 +43,16 @@ TRIALS = 4
 ENUMERATED = 6  # pairs whose labels are weighed together; larger groups are learned of one by one
 SAMPLES = 400
 SEED = 1
+COUNTS = {
+    "queries": "10,50,200,2781",
+    "per-query": str(PROMISED_MOMENTS),
+    "uploads": "1,5,50",
+    "attacked": "10,100,1000",
+}
+ROW = (
+    "{policy:<17} {queries:>7} {per_query:>9} {uploads:>7} {attacked:>8} {bits:>7.4f} {guessed:>8.3f} {prior:>6.3f}"
+    " {bound:>7.1f}  {attack}"
+)
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(9)
 WEIGHTS = WEIGHTS / WEIGHTS.sum()
 
@@ -118,9 +128,8 @@ def split_drawn(random: np.random.Generator, queries: int, moments: int = PROMIS
     """Queries with so many judged moments each, every moment in a video of its own."""
     relevance = random.choice(LABELS, size=(queries, moments), p=SHARES)
     videos = np.arange(queries * moments).reshape(queries, moments)
-    return JudgedTable.from_arrays(
-        range(queries), videos, np.zeros(videos.shape), np.full(videos.shape, 10.0), relevance
-    )
+    starts, ends = np.zeros(videos.shape), np.full(videos.shape, 10.0)
+    return JudgedTable.from_arrays(range(queries), videos, starts, ends, relevance)
 
 
 def gain_of(relevance: Any, gain: Gain) -> Floats:
@@ -129,10 +138,10 @@ def gain_of(relevance: Any, gain: Gain) -> Floats:
 
 
 def target_of(judged: JudgedTable, pairs: int, policy: Policy) -> Target:
-    """The first pairs, one of each query before a second of any; worth as in the scorer (a test compares them)."""
+    """Return the first pairs, one of each query before a second of any; worth as in the scorer."""
     queries, moments = len(judged), len(judged.weights) // len(judged)
     number = np.arange(min(pairs, queries * moments))
-    query, place = number % queries, number // queries
+    query, moment = number % queries, number // queries
     relevance = judged.weights.reshape(queries, moments)
     best_first = -np.sort(-relevance, axis=1)
     discount = 1 / np.log2(np.arange(moments) + 2)
@@ -141,22 +150,12 @@ def target_of(judged: JudgedTable, pairs: int, policy: Policy) -> Target:
     for column, (gain, k, _) in enumerate(product(policy.gains, KS, MUS)):
         ideal = (gain_of(best_first, gain) * discount)[:, :k].sum(axis=1)
         worth[:, :, column] = gain_of(np.arange(LABELS), gain) / np.maximum(ideal, 1e-9)[query, None] * per_step
-    return Target(relevance[query, place].astype(np.int64), query, worth)
-
-
-def mean_of(judged: JudgedTable, rows: list[tuple[int, int, float]], gain: Gain) -> Floats:
-    """[K x mu] what the scorer says of a run with these (query, judged moment, end of the span), best first."""
-    moments = len(judged.weights) // len(judged)
-    answers: dict[str, list[list[float]]] = {query_id: [] for query_id in judged.query_ids}
-    for query, moment, end_s in rows:
-        answers[str(query)].append([query * moments + moment, 0.0, end_s])
-    run = RunTable.from_moments({name: np.array(some, np.float64).reshape(-1, 3) for name, some in answers.items()})
-    return np.array(list(evaluate(run, judged, gain=gain).mean.values()))
+    return Target(relevance[query, moment].astype(np.int64), query, worth)
 
 
 @dataclass(frozen=True)
 class Upload:
-    """One crafted run: what of the pairs enters each number, and what everything else in it scores, in steps."""
+    """One crafted run: the weights of the pairs in each number, and the score of everything else, in steps."""
 
     pairs: NDArray[np.int64]  # [G]
     weight: Floats  # [G, numbers]: the discount of the rank; 0 where the span's IoU is too small
@@ -165,7 +164,7 @@ class Upload:
 
 @dataclass
 class Attacker:
-    """What is known of the pairs, and how each answer changes it (assumed density filtering).
+    """The belief about the pairs, and how each answer changes it (assumed density filtering).
 
     Attributes:
         belief: [P, labels] probabilities.
@@ -237,9 +236,7 @@ class Attacker:
         """Weigh every combination of labels of the open pairs; the others count by mean and variance."""
         if not len(open_pairs):
             return
-        combinations = np.array(list(product(range(LABELS), repeat=len(open_pairs))), np.int64).reshape(
-            -1, len(open_pairs)
-        )
+        combinations = np.array(list(product(range(LABELS), repeat=len(open_pairs))), np.int64)
         beliefs = self.belief[run.pairs[open_pairs]]
         weights = np.prod([beliefs[n, combinations[:, n]] for n in range(len(open_pairs))], axis=0)
         for column in columns:
@@ -318,28 +315,19 @@ def _sums(attacker: Attacker, run: Upload) -> Floats:
     belief = attacker.belief[run.pairs].cumsum(axis=1)
     drawn = (attacker.random.random((SAMPLES, len(run.pairs)))[..., None] > belief).sum(axis=2)
     worth = attacker.target.worth[run.pairs[None, :], np.minimum(drawn, LABELS - 1)]  # [samples, G, numbers]
-    found: Floats = np.einsum("sgn,gn->sn", worth, run.weight)
-    return found
+    sums: Floats = np.einsum("sgn,gn->sn", worth, run.weight)
+    return sums
 
 
 ATTACKS: dict[str, Callable[[Attacker, int], None]] = {
-    "single query": single_query,
-    "group testing": group_testing,
-    "differencing": differencing,
+    attack.__name__.replace("_", " "): attack for attack in (single_query, group_testing, differencing)
 }
 
 
 def attacked(
-    policy: Policy,
-    *,
-    queries: int,
-    uploads: int,
-    pairs: int,
-    attack: str,
-    trials: int,
-    moments: int = PROMISED_MOMENTS,
+    policy: Policy, *, queries: int, uploads: int, pairs: int, attack: str, trials: int, moments: int = PROMISED_MOMENTS
 ) -> dict[str, float]:
-    """Bits learned of a pair, and the share of pairs whose relevance is guessed right; means over splits drawn anew."""
+    """Return bits learned of a pair, and the share of pairs whose relevance is guessed right; means over splits."""
     bits, guessed = [], []
     for trial in range(trials):
         random = np.random.default_rng([SEED, trial, queries, uploads, pairs])
@@ -356,15 +344,11 @@ def attacked(
 def rows_of(
     queries: int, uploads: int, pairs: int, trials: int, moments: int = PROMISED_MOMENTS
 ) -> Iterator[dict[str, Any]]:
-    """A row for each policy, with the attack that learns most."""
+    """Yield a row for each policy, with the attack that learns most."""
     pairs = min(pairs, queries * moments)
+    sizes = {"queries": queries, "uploads": uploads, "pairs": pairs, "trials": trials, "moments": moments}
     for policy in policies(queries):
-        results = {
-            name: attacked(
-                policy, queries=queries, uploads=uploads, pairs=pairs, attack=name, trials=trials, moments=moments
-            )
-            for name in ATTACKS
-        }
+        results = {name: attacked(policy, attack=name, **sizes) for name in ATTACKS}
         best = max(results, key=lambda name: results[name]["bits"])
         yield {
             "policy": policy.name,
@@ -394,19 +378,15 @@ def numbers(text: str) -> list[int]:
 
 
 def main() -> int:
-    parser = arguments(__doc__)
-    parser.add_argument("--queries", type=numbers, default=[10, 50, 200, 2_781])
-    parser.add_argument("--uploads", type=numbers, default=[1, 5, 50])
-    parser.add_argument("--attacked", type=numbers, default=[10, 100, 1_000])
-    parser.add_argument("--per-query", type=numbers, default=[PROMISED_MOMENTS])
-    parser.add_argument("--trials", type=int, default=TRIALS)
+    parser = arguments(__doc__, trials=TRIALS)
+    for name, default in COUNTS.items():
+        parser.add_argument(f"--{name}", type=numbers, default=default, help="(%(default)s)")
     options = parser.parse_args()
     started = time.perf_counter()
+    counts = (options.queries, options.per_query, options.uploads, options.attacked)
     rows = [
         row
-        for queries, moments, uploads, pairs in product(
-            options.queries, options.per_query, options.uploads, options.attacked
-        )
+        for queries, moments, uploads, pairs in product(*counts)
         for row in rows_of(queries, uploads, pairs, options.trials, moments)
     ]
     result = {"machine": machine(), "entropy": round(ENTROPY, 4), "trials": options.trials, "rows": rows}
@@ -416,11 +396,7 @@ def main() -> int:
     else:
         print(f"{'policy':<17} queries per query uploads attacked    bits  guessed  prior   bound  attack")
         for row in rows:
-            print(
-                f"{row['policy']:<17} {row['queries']:>7} {row['per_query']:>9} {row['uploads']:>7} "
-                f"{row['attacked']:>8} {row['bits']:>7.4f} {row['guessed']:>8.3f} {row['prior']:>6.3f} "
-                f"{row['bound']:>7.1f}  {row['attack']}"
-            )
+            print(ROW.format(**row))
     return 0 if is_safe(rows, "default") and not is_safe(rows, "undefended") else 1
 
 

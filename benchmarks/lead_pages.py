@@ -4,60 +4,46 @@
     python -m benchmarks.lead_pages overview --pairs 1000000 --judgments 3000000 --annotators 200 --json
     python -m benchmarks.lead_pages review --queries 1000 --pairs 1000000 --judgments 3000000 --annotators 200 --json
 
-Each runs a site of its own. ``audit`` opens the newest events, those far back and each filter, also those that find
-little and only long ago; then all of it as a file, and what was judged under which versions. ``overview`` opens the
-page, the part of it that asks for itself when something has changed, and the answer when nothing has. ``review``
-opens the queue, decides by key (each answer brings the next case), takes decisions back, looks at the preview of
-accepting suggestions together, and accepts as many as go at once. Method and figures: docs/benchmarks/audit.md,
-overview.md and review.md. Exit status 1: a 95th percentile is above 200 ms (audit), 100 ms (overview) or 150 ms
-(review: page, decision, undo), or the rows of the review are not what was said.
+Each runs a site of its own. Method and figures: docs/benchmarks/audit.md, overview.md and review.md. Exit status 1: a
+95th percentile is above 200 ms (audit), 100 ms (overview) or 150 ms (review: page, decision, undo), or the rows of the
+review are not as expected.
 """
 
 import argparse
 import http.client
-import os
 import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
-from benchmarks.annotator import Lead, Times, Unexpected, lead_create
-from benchmarks.common import arguments, each_ms, machine, show
+from benchmarks.annotator import Lead, Times, Unexpected
+from benchmarks.common import arguments, each_ms, load_now, machine, show, subcommand
 from benchmarks.own_site import DATABASE, HOST, OwnSite, own_site
 from benchmarks.populate import Populated, populated
 
+LEAD = "benchmark-lead"
 WARM_UP = 8  # every process and thread of the web server has answered
-
-
-class Pages:
-    """Figures of some pages."""
-
-    wanted_ms: ClassVar[float]
-
-    @property
-    def judged(self) -> list[dict[str, float]]:
-        """The figures of the pages that must not take longer than is wanted."""
-        raise NotImplementedError
-
-    @property
-    def good(self) -> bool:
-        return max(figures["p95_ms"] for figures in self.judged) <= self.wanted_ms
+ALLOWED: dict[
+    str, tuple[float, list[str]]
+] = {  # 95th percentile in milliseconds, and the figures that must not pass it
+    "audit": (200.0, []),  # of all its pages
+    "overview": (100.0, ["page", "changed", "unchanged"]),
+    "review": (150.0, ["page", "more", "decision", "undo"]),
+}
 
 
 class Ground(NamedTuple):
-    """A filled site, what was written, and the load of the machine before."""
+    """A filled site and the rows written."""
 
     site: OwnSite
-    written: Populated
-    load: float
+    rows: Populated
 
     def lead(self, path: str) -> Lead:
-        """A lead who has logged in and opened a page a few times."""
+        """Return a lead who has logged in and opened a page a few times."""
         lead = Lead(self.site.port)
-        lead.log_in()
+        lead.log_in(LEAD)
         for _ in range(WARM_UP):
             lead.open(path)
         return lead
@@ -65,35 +51,37 @@ class Ground(NamedTuple):
 
 @contextmanager
 def ground(options: argparse.Namespace) -> Iterator[Ground]:
-    """A site with a large project and an account of its lead."""
-    load = round(os.getloadavg()[0], 2)
-    with own_site() as site:
-        written = populated(site.var, pairs=options.pairs, judgments=options.judgments, annotators=options.annotators)
-        import django
+    """Run a site with a large project and an account of its lead inside the block."""
+    with own_site(with_django=True) as site:
+        rows = populated(site.var, pairs=options.pairs, judgments=options.judgments, annotators=options.annotators)
+        from accounts.models import Project
+        from benchmarks.database import lead_create
 
-        django.setup()
-        lead_create(written.project)
-        yield Ground(site, written, load)
+        lead_create(Project.objects.get(uuid=rows.project), LEAD)
+        yield Ground(site, rows)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     parser = arguments(__doc__)
     pages = parser.add_subparsers(dest="which", required=True)
-    for name, (pairs, judgments, annotators) in SIZES.items():
-        page = pages.add_parser(name)
-        page.add_argument("--pairs", type=int, default=pairs)
-        page.add_argument("--judgments", type=int, default=judgments)
-        page.add_argument("--annotators", type=int, default=annotators)
-        page.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="one JSON line")
-        for option, default, said in OPTIONS[name]:
-            page.add_argument(option, type=int, default=default, help=f"{said} ({default:,})")
+    for name, defaults in OPTIONS.items():
+        subcommand(pages, name, **defaults)
     options = parser.parse_args(argv)
     if options.which == "review" and options.queries < options.decisions + 20:
         parser.error("--queries must be more than --decisions")
-    with ground(options) as there:
-        result = MEASURED[options.which](there, options)
+    load = load_now()
+    with ground(options) as site:
+        result = MEASURED[options.which](site, options)
+    result |= {"load_before": load, "machine": machine()}
     show(result, as_json=options.json)
-    return 0 if result.good else 1
+    return 0 if is_good(options.which, result) else 1
+
+
+def is_good(which: str, result: dict[str, Any]) -> bool:
+    """Whether no page took longer than is allowed."""
+    most_ms, names = ALLOWED[which]
+    figures = [result[name] for name in names] or result["pages"].values()
+    return max(times["p95_ms"] for times in figures) <= most_ms
 
 
 # The audit
@@ -113,46 +101,30 @@ FROM generate_series(1, %(events)s) AS i, accounts_project p, accounts_membershi
 WHERE p.uuid = %(project)s AND l.project_id = p.id AND l.role = 'lead'"""
 
 
-@dataclass(frozen=True)
-class Audit(Pages):
-    wanted_ms = 200.0
-    events: int
-    filled_in_s: float
-    pages: dict[str, dict[str, float]]
-    file_s: float
-    file_mb: float
-    judgments: int
-    judged_under: dict[str, float]
-    load_before: float
-    machine: dict[str, str | int | float]
-
-    @property
-    def judged(self) -> list[dict[str, float]]:
-        return list(self.pages.values())
-
-
-def audit(there: Ground, options: argparse.Namespace) -> Audit:
-    project, site = there.written.project, there.site
-    filled = filled_s(project, options.events)
+def audit(site: Ground, options: argparse.Namespace) -> dict[str, Any]:
+    project = site.rows.project
+    seconds = events_insert(project, options.events)
     path = f"/audit/{project}/"
-    lead = there.lead(path)
-    pages = {name: timed(lead, f"{path}?{asked}", options.answers) for name, asked in asked_of(project).items()}
-    file_s, file_mb = whole_file(site.port, f"{path}audit.csv", lead.cookies)
-    again = there.lead(path)  # the server has closed the line meanwhile
-    return Audit(
-        events=options.events,
-        filled_in_s=filled,
-        pages=pages,
-        file_s=file_s,
-        file_mb=file_mb,
-        judgments=there.written.rows["judging_judgment"],
-        judged_under=timed(again, f"{path}versions/", options.answers),
-        load_before=there.load,
-        machine=machine(),
-    )
+    lead = site.lead(path)
+    pages = {
+        name: timed(lead, f"{path}?{words}", options.answers).figures()
+        for name, words in query_strings(project).items()
+    }
+    file_s, file_mb = whole_file(site.site.port, f"{path}audit.csv", lead.cookies)
+    fresh = site.lead(path)  # the server has closed the connection meanwhile
+    return {
+        "events": options.events,
+        "filled_in_s": seconds,
+        "pages": pages,
+        "file_s": file_s,
+        "file_mb": file_mb,
+        "judgments": site.rows.rows["judging_judgment"],
+        "judged_under": timed(fresh, f"{path}versions/", options.answers).figures(),
+    }
 
 
-def filled_s(project: str, events: int) -> float:
+def events_insert(project: str, events: int) -> float:
+    """Write the events; return the seconds."""
     from django.db import connection
 
     began = time.monotonic()
@@ -162,8 +134,8 @@ def filled_s(project: str, events: int) -> float:
     return round(time.monotonic() - began, 1)
 
 
-def asked_of(project: str) -> dict[str, str]:
-    """What is asked, by the name its figures get."""
+def query_strings(project: str) -> dict[str, str]:
+    """Return the query strings by the name that their figures get."""
     from core.models import AuditEvent
 
     events = AuditEvent.objects.filter(project__uuid=project).order_by("created_at", "id")
@@ -189,87 +161,57 @@ def asked_of(project: str) -> dict[str, str]:
 
 
 def whole_file(port: int, path: str, cookies: dict[str, str]) -> tuple[float, float]:
-    """Seconds and megabytes; it comes in pieces, which a Wire does not take."""
+    """Return seconds and megabytes of a file, which comes in pieces that a Wire does not take."""
     began, size = time.monotonic(), 0
-    line = http.client.HTTPConnection(HOST, port, timeout=600)
-    line.request("GET", path, headers={"Cookie": "; ".join(f"{name}={value}" for name, value in cookies.items())})
-    answer = line.getresponse()
+    connection = http.client.HTTPConnection(HOST, port, timeout=600)
+    connection.request("GET", path, headers={"Cookie": "; ".join(f"{name}={value}" for name, value in cookies.items())})
+    answer = connection.getresponse()
     if answer.status != 200:
         raise Unexpected(f"{answer.status} instead of 200", status=answer.status)
     while piece := answer.read(1 << 16):
         size += len(piece)
-    line.close()
+    connection.close()
     return round(time.monotonic() - began, 1), round(size / 1e6, 1)
 
 
-def timed(lead: Lead, path: str, answers: int) -> dict[str, float]:
+def timed(lead: Lead, path: str, answers: int) -> Times:
     times = Times()
     for _ in range(answers):
-        began = time.perf_counter()
-        times.take(lead._send("GET", path, {}), began)
-    return times.figures()
+        times.take(lead.fetch_page, path)
+    return times
 
 
 # The overview
 
 
-@dataclass(frozen=True)
-class Overview(Pages):
-    wanted_ms = 100.0
-    pairs: int
-    judgments: int
-    filled_in_s: float
-    recounted_in_s: float
-    page: dict[str, float]
-    changed: dict[str, float]  # the part that is asked for again
-    unchanged: dict[str, float]
-    database_cpu_ms: float  # for each answer
-    web_cpu_ms: float
-    load_before: float
-    machine: dict[str, str | int | float]
-
-    @property
-    def judged(self) -> list[dict[str, float]]:
-        return [self.page, self.changed, self.unchanged]
-
-
-def overview(there: Ground, options: argparse.Namespace) -> Overview:
-    written, site = there.written, there.site
-    recounted = recount_s(written.project)
-    path = f"/overview/{written.project}/"
-    lead = there.lead(path)
-    before = site.cpu_s()
+def overview(site: Ground, options: argparse.Namespace) -> dict[str, Any]:
+    rows = site.rows
+    recount_s = tallies_recount_s(rows.project)
+    path = f"/overview/{rows.project}/"
+    lead = site.lead(path)
+    before = site.site.cpu_s()
     page, changed, unchanged = (Times() for _ in range(3))
     for _ in range(options.answers):
-        one_round(lead, path, page, changed, unchanged)
-    spent = {name: total - before[name] for name, total in site.cpu_s().items()}
-    return Overview(
-        pairs=written.rows["judging_pair"],
-        judgments=written.rows["judging_judgment"],
-        filled_in_s=written.seconds,
-        recounted_in_s=recounted,
-        page=page.figures(),
-        changed=changed.figures(),
-        unchanged=unchanged.figures(),
-        database_cpu_ms=each_ms(spent[DATABASE], 3 * options.answers),
-        web_cpu_ms=each_ms(spent["web"], 3 * options.answers),
-        load_before=there.load,
-        machine=machine(),
-    )
+        text = page.take(lead.fetch_page, path).body.decode()
+        [digest] = re.findall(r"\?seen=(\w+)", text)
+        changed.take(lead.fetch_part, f"{path}?seen=older")
+        unchanged.take(lead.fetch_part, f"{path}?seen={digest}", status=204)
+    spent = {name: total - before[name] for name, total in site.site.cpu_s().items()}
+    return {
+        "pairs": rows.rows["judging_pair"],
+        "judgments": rows.rows["judging_judgment"],
+        "filled_in_s": rows.seconds,
+        "recounted_in_s": recount_s,
+        "page": page.figures(),
+        "changed": changed.figures(),  # the part that is asked for again
+        "unchanged": unchanged.figures(),
+        "database_cpu_ms": each_ms(spent[DATABASE], 3 * options.answers),
+        "web_cpu_ms": each_ms(spent["web"], 3 * options.answers),
+    }
 
 
-def one_round(lead: Lead, path: str, page: Times, changed: Times, unchanged: Times) -> None:
-    began = time.perf_counter()
-    shown = page.take(lead._send("GET", path, {}), began).body.decode()
-    [digest] = re.findall(r"\?seen=(\w+)", shown)
-    began = time.perf_counter()
-    changed.take(lead.ask(f"{path}?seen=older"), began)
-    began = time.perf_counter()
-    unchanged.take(lead.ask(f"{path}?seen={digest}"), began, status=204)
-
-
-def recount_s(project: str) -> float:
-    """How long counting anew takes; it must find the counts right."""
+def tallies_recount_s(project: str) -> float:
+    """Return the seconds of counting anew, which must find the counts right."""
     from accounts.models import Project
     from judging.work.services.batches import tallies_recount
 
@@ -299,67 +241,45 @@ FROM queued, generate_series(21, 40) AS rank,
 )
 
 
-@dataclass(frozen=True)
-class Review(Pages):
-    wanted_ms = 150.0
-    queries: int
-    pairs: int
-    judgments: int
-    page: dict[str, float]
-    more: dict[str, float]  # the cases that the page fetches as soon as it is there
-    decision: dict[str, float]
-    undo: dict[str, float]
-    preview: dict[str, float]
-    accepted: int
-    accepted_in_ms: float
-    second_batches: int
-    second_batches_in_s: float
-    cpu_ms_a_decision: dict[str, float]
-    load_before: float
-    machine: dict[str, str | int | float]
+def review(site: Ground, options: argparse.Namespace) -> dict[str, Any]:
+    from judging.models import BatchReview
 
-    @property
-    def judged(self) -> list[dict[str, float]]:
-        return [self.page, self.more, self.decision, self.undo]
-
-
-def review(there: Ground, options: argparse.Namespace) -> Review:
-    written, site = there.written, there.site
+    rows = site.rows
     queue_fill(options.queries)
-    path = f"/review/{written.project}/"
-    lead = there.lead(path)
+    path = f"/review/{rows.project}/"
+    lead = site.lead(path)
     page, more, decision, undo, preview = (Times() for _ in range(5))
     for _ in range(options.pages):
-        began = time.perf_counter()
-        shown = page.take(lead._send("GET", path, {}), began).body.decode()
-        began = time.perf_counter()
-        behind = more.take(lead.ask(f"{path}?after={AFTER.findall(shown)[-1]}"), began).body.decode()
-    before = site.cpu_s()
-    decided = decide(lead, shown + behind, options.decisions, decision)
-    spent = {name: total - before[name] for name, total in site.cpu_s().items()}
-    take_back(lead, decided[-options.decisions // 5 :], undo)
-    accepted, took_ms = accept(lead, f"{path}accept/", preview)
-    second, opened_s = second_batches(written.project)
-    expected = len(decided) - len(undo.seconds) + accepted
-    if (found := reviews_since(written.project)) != expected:
-        raise RuntimeError(f"{found} decisions instead of {expected}")
-    return Review(
-        queries=options.queries,
-        pairs=written.rows["judging_pair"],
-        judgments=written.rows["judging_judgment"],
-        page=page.figures(),
-        more=more.figures(),
-        decision=decision.figures(),
-        undo=undo.figures(),
-        preview=preview.figures(),
-        accepted=accepted,
-        accepted_in_ms=took_ms,
-        second_batches=second,
-        second_batches_in_s=opened_s,
-        cpu_ms_a_decision={name: each_ms(spent[name], len(decided)) for name in ("web", DATABASE)},
-        load_before=there.load,
-        machine=machine(),
-    )
+        first = page.take(lead.fetch_page, path).body.decode()
+        after = AFTER.findall(first)[-1]
+        rest = more.take(lead.fetch_part, f"{path}?after={after}").body.decode()
+    before = site.site.cpu_s()
+    decided = decide(lead, first + rest, options.decisions, decision)
+    spent = {name: total - before[name] for name, total in site.site.cpu_s().items()}
+    undone = decided[-options.decisions // 5 :]
+    for batch in undone:
+        undo.take(lead.send, f"/batches/{batch}/review/undo/")
+    accepted, accepted_ms = accept(lead, f"{path}accept/", preview)
+    second, opened_s = second_batches(rows.project)
+    expected = len(decided) - len(undone) + accepted
+    reviews = BatchReview.objects.filter(batch__project__uuid=rows.project, decided_by__isnull=False)
+    if (count := reviews.count()) != expected:
+        raise RuntimeError(f"{count} decisions instead of {expected}")
+    return {
+        "queries": options.queries,
+        "pairs": rows.rows["judging_pair"],
+        "judgments": rows.rows["judging_judgment"],
+        "page": page.figures(),
+        "more": more.figures(),  # the cases that the page fetches as soon as it is there
+        "decision": decision.figures(),
+        "undo": undo.figures(),
+        "preview": preview.figures(),
+        "accepted": accepted,
+        "accepted_in_ms": accepted_ms,
+        "second_batches": second,
+        "second_batches_in_s": opened_s,
+        "cpu_ms_a_decision": {name: each_ms(spent[name], len(decided)) for name in ("web", DATABASE)},
+    }
 
 
 def queue_fill(queries: int) -> None:
@@ -377,73 +297,53 @@ def decide(lead: Lead, page: str, decisions: int, times: Times) -> list[str]:
     cases, after, decided = CASE.findall(page), AFTER.findall(page)[-1], []
     for number in range(decisions):
         batch = cases.pop(0)
-        word = "close" if number % 3 else "extend"
-        began = time.perf_counter()
-        reply = lead.tell(f"/batches/{batch}/review/", decision=word, reason="", after=after)
-        answer = times.take(reply, began).body.decode()
+        form = {"decision": "close" if number % 3 else "extend", "reason": "", "after": after}
+        answer = times.take(lead.send, f"/batches/{batch}/review/", list(form.items())).body.decode()
         cases += CASE.findall(answer)
         after = (AFTER.findall(answer) or [after])[-1]
         decided.append(batch)
     return decided
 
 
-def take_back(lead: Lead, batches: Sequence[str], times: Times) -> None:
-    for batch in batches:
-        began = time.perf_counter()
-        times.take(lead.tell(f"/batches/{batch}/review/undo/"), began)
-
-
 def accept(lead: Lead, path: str, times: Times) -> tuple[int, float]:
-    """Accept what the preview offers; how many decisions that were, and how long they took in milliseconds."""
+    """Accept the previewed suggestions; return how many decisions that were and the milliseconds they took."""
     for _ in range(10):
-        began = time.perf_counter()
-        page = times.take(lead._send("GET", path, {}), began).body.decode()
-    chosen = re.findall(r'name="case" value="([^"]+)"', page)
+        page = times.take(lead.fetch_page, path).body.decode()
+    cases = re.findall(r'name="case" value="([^"]+)"', page)
     began = time.perf_counter()
-    reply = lead.tell_all(f"{path}all/", [("case", value) for value in chosen])
+    reply = lead.send(f"{path}all/", [("case", value) for value in cases])
     took_ms = round(1000 * (time.perf_counter() - began), 1)
     if reply.status != 302:
         raise RuntimeError(f"accepting was answered with {reply.status}")
-    return len(chosen), took_ms
+    return len(cases), took_ms
 
 
-def second_batches(project: str, *, within_s: float = 120) -> tuple[int, float]:
-    """How many the worker opened, and how long until the last one was there."""
+def second_batches(project: str) -> tuple[int, float]:
+    """Return how many the worker opened, and the seconds until the last one was there."""
+    from benchmarks.database import wait
     from judging.models import Batch, BatchReview
 
     began = time.monotonic()
-    asked = BatchReview.objects.filter(batch__project__uuid=project, decision="extend").count()
+    wanted = BatchReview.objects.filter(batch__project__uuid=project, decision="extend").count()
     opened = Batch.objects.filter(project__uuid=project, number=2)
-    while opened.count() < asked and time.monotonic() - began < within_s:
-        time.sleep(0.1)
+    wait(lambda: opened.count() >= wanted, 120)
     return opened.count(), round(time.monotonic() - began, 1)
 
 
-def reviews_since(project: str) -> int:
-    """Decisions of the benchmark's lead."""
-    from judging.models import BatchReview
-
-    return BatchReview.objects.filter(batch__project__uuid=project, decided_by__isnull=False).count()
-
-
-SIZES = {  # pairs, judgments, annotators, unless told otherwise
-    "audit": (100_000, 300_000, 110),
-    "overview": (1_000_000, 3_000_000, 200),
-    "review": (1_000_000, 3_000_000, 200),
+OPTIONS: dict[str, dict[str, Any]] = {
+    "audit": {
+        **{"pairs": 100_000, "judgments": 300_000, "annotators": 110},
+        **{"events": (1_000_000, "decisions in the audit"), "answers": (20, "of each kind")},
+    },
+    "overview": {"pairs": 1_000_000, "judgments": 3_000_000, "annotators": 200, "answers": (200, "of each kind")},
+    "review": {
+        **{"pairs": 1_000_000, "judgments": 3_000_000, "annotators": 200},
+        **{"queries": (1000, "that wait for a decision"), "decisions": (300, "one by one")},
+        **{"pages": (60, "times that the queue is opened")},
+    },
 }
-OPTIONS = {
-    "audit": [("--events", 1_000_000, "decisions in the audit"), ("--answers", 20, "of each kind")],
-    "overview": [("--answers", 200, "of each kind")],
-    "review": [
-        ("--queries", 1000, "that wait for a decision"),
-        ("--decisions", 300, "one by one"),
-        ("--pages", 60, "times that the queue is opened"),
-    ],
-}
-MEASURED: dict[str, Callable[[Ground, argparse.Namespace], Pages]] = {
-    "audit": audit,
-    "overview": overview,
-    "review": review,
+MEASURED: dict[str, Callable[[Ground, argparse.Namespace], dict[str, Any]]] = {
+    act.__name__: act for act in (audit, overview, review)
 }
 
 

@@ -4,7 +4,7 @@ The commands are those of ``make run`` (core.embedded.services), so what is meas
 search workers, beat and the demo are left out. Services that a benchmark kills are restarted as the supervisor does it.
 """
 
-import http.client
+import logging
 import os
 import shutil
 import socket
@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 
 import psutil
@@ -21,17 +22,7 @@ import psutil
 from core.embedded import services
 from core.embedded.holding import Hold
 from core.embedded.postgres import log_tail
-from core.embedded.services import (
-    BASE_DIR,
-    Child,
-    Service,
-    end_children,
-    environment_for,
-    judging_command,
-    manage,
-    web_command,
-    worker_command,
-)
+from core.embedded.services import BASE_DIR, Child, Service, end_children, environment_for, manage
 
 HOST = "127.0.0.1"
 START_S = 90
@@ -54,20 +45,16 @@ class OwnSite:
     def broker(self) -> Path:
         return self.hold.postgres.sockets / "valkey.sock"
 
-    @property
-    def database_url(self) -> str:
-        return self.hold.postgres.url
-
     def log_tail(self, name: str) -> str:
         return log_tail(self.var / "log" / f"{name}.log")
 
     def ended(self) -> list[str]:
-        """Services that should run and do not."""
+        """Return the services that should run and do not."""
         ended = [name for name, child in self.children.items() if not child.alive()]
         return ended if self.hold.postgres.server() else [*ended, DATABASE]
 
     def processes(self, name: str) -> list[int]:
-        """The service's processes, the leader first; empty when it does not run."""
+        """Return the service's processes, the leader first; empty when it does not run."""
         if name == DATABASE:
             server = self.hold.postgres.server()
             return family_of(server.pid) if server else []
@@ -76,21 +63,19 @@ class OwnSite:
 
     def start(self, name: str) -> None:
         """Start one of the services that a supervisor keeps alive. From the main thread only."""
-        match name:
-            case "valkey":
-                (self.var / BROKER).mkdir(exist_ok=True)
-                command = services.valkey_command(self.var / BROKER, self.broker)
-            case "web":
-                command = web_command(self.port)
-            case "judging":
-                command = judging_command()
-            case _:
-                command = worker_command()
+        if name == BROKER:
+            (self.var / BROKER).mkdir(exist_ok=True)
+        command = {
+            BROKER: services.valkey_command(self.var / BROKER, self.broker),
+            "web": services.web_command(self.port),
+            "judging": services.judging_command(),
+            "worker": services.worker_command(),
+        }[name]
         environment = environment_for(name, var=self.var, mark={})
         self.children[name] = Child.start(Service(name, command, environment, self.var / "log" / f"{name}.log"))
 
     def restart(self, name: str) -> None:
-        """Have a service back that ended, as the supervisor does: first nothing of it may be left.
+        """Start a service again that ended, as the supervisor does: first nothing of it may be left.
 
         The broker comes back empty: what it held is as lost as messages can be.
         """
@@ -106,13 +91,15 @@ class OwnSite:
         self.start(name)
 
     def cpu_s(self) -> dict[str, float]:
-        """Processor time used so far by each service, with all its processes."""
+        """Return the processor time used so far by each service, with all its processes."""
         return {name: cpu_s_of(self.processes(name)) for name in (*self.children, DATABASE)}
 
 
 @contextmanager
-def own_site() -> Iterator[OwnSite]:
+def own_site(*, with_django: bool = False) -> Iterator[OwnSite]:
     """Run a site inside the block, with this process's Django settings pointing at it; then remove all of it.
+
+    ``with_django`` sets Django up in this process, too, without its informative log lines.
 
     Raises:
         RuntimeError: a part of it does not start; the message holds the end of its log.
@@ -132,11 +119,16 @@ def own_site() -> Iterator[OwnSite]:
         for name in ("web", *WORKERS):
             site.start(name)
         _await(site, "web", lambda: _healthy(site.port))
+        if with_django:
+            import django
+
+            django.setup()
+            logging.disable(logging.INFO)  # one line per batch opened
         yield site
     finally:
-        last = site.children.pop(BROKER, None)
+        broker = site.children.pop(BROKER, None)
         end_children(list(site.children.values()))
-        end_children([last] if last else [])
+        end_children([broker] if broker else [])
         site.hold.release(stop_own=True)
         shutil.rmtree(var, ignore_errors=True)
 
@@ -155,26 +147,26 @@ def _manage(var: Path, *words: str) -> subprocess.Popen[str]:
 
 
 def _finish(step: subprocess.Popen[str]) -> None:
-    said, _ = step.communicate(timeout=START_S)
+    output, _ = step.communicate(timeout=START_S)
     if step.returncode:
-        raise RuntimeError(f"{step.args!r} failed:\n{said}")
+        raise RuntimeError(f"{step.args!r} failed:\n{output}")
 
 
-def _await(site: OwnSite, name: str, there: Callable[[], bool]) -> None:
+def _await(site: OwnSite, name: str, is_ready: Callable[[], bool]) -> None:
     deadline = time.monotonic() + START_S
-    while not there():
+    while not is_ready():
         if not site.children[name].alive() or time.monotonic() > deadline:
             raise RuntimeError(f"{name} does not answer. The end of its log:\n{site.log_tail(name)}")
         time.sleep(0.1)
 
 
 def family_of(root: int) -> list[int]:
-    """The process and its descendants, the eldest first."""
+    """Return the process and its descendants, the eldest first."""
     return [root, *(process.pid for process in psutil.Process(root).children(recursive=True))]
 
 
 def cpu_s_of(pids: Iterable[int]) -> float:
-    """Of the processes and those of their children that have ended."""
+    """Return processor seconds of the processes and of their children that have ended."""
     seconds = 0.0
     for pid in pids:
         with suppress(psutil.NoSuchProcess):
@@ -184,11 +176,11 @@ def cpu_s_of(pids: Iterable[int]) -> float:
 
 
 def _healthy(port: int) -> bool:
-    connection = http.client.HTTPConnection(HOST, port, timeout=5)
+    connection = HTTPConnection(HOST, port, timeout=5)  # urllib would ask a proxy
     try:
         connection.request("GET", "/healthz")
         return connection.getresponse().status == 200
-    except (OSError, http.client.HTTPException):
+    except (OSError, HTTPException):
         return False
     finally:
         connection.close()

@@ -1,7 +1,7 @@
 """The training step of the released code, re-stated plainly: everything padded, one tensor after the other.
 
-What our models are compared with, in numbers (tests) and in time (``train_step.py``). It computes with the weights of
-our models, so that both start alike. Written from the specification of the computation, not from the released code.
+Our models are compared with it, in numbers (tests) and in time (``train_step.py``). It computes with the weights of our
+models, so that both start alike. Written from the specification of the computation, not from the released code.
 
 Notation: B samples, L clips (128, or 100 for CONQUER), T words (30 for CONQUER, else the longest query), H features.
 """
@@ -18,14 +18,7 @@ from torch.nn import functional
 
 from moment_retrieval.batches import Batch
 from moment_retrieval.losses import DrawNegatives, both_hinges, boundary_loss, frame_contrast, video_contrast
-from moment_retrieval.models.blocks import (
-    Attention,
-    Dropout,
-    EncoderBlock,
-    FeedForward,
-    InputProjection,
-    PositionalEncoding,
-)
+from moment_retrieval.models import blocks
 from moment_retrieval.models.conquer import Conquer, ConquerOutput, conquer_loss
 from moment_retrieval.models.reloclnet import Reloclnet
 from moment_retrieval.models.two_stream import Stream, TwoStream
@@ -110,10 +103,8 @@ def boundaries(model: TwoStream, queries: Any, level: Any, mask: Tensor) -> tupl
     seen = torch.einsum("bd,bld->bl", model.video.span_query(queries[0]), level[0])
     heard = torch.einsum("bd,bld->bl", model.subtitle.span_query(queries[1]), level[1])
     similarity = ((seen + heard) / 2).unsqueeze(1)
-    return (
-        logits_of(model.span_head.start(similarity).squeeze(1), mask),
-        logits_of(model.span_head.end(similarity).squeeze(1), mask),
-    )
+    start, end = (head(similarity).squeeze(1) for head in (model.span_head.start, model.span_head.end))
+    return logits_of(start, mask), logits_of(end, mask)
 
 
 def contrasts(queries: Any, mid: Any, masks: Any, labels: Batch, objective: Objective) -> Tensor:
@@ -133,9 +124,8 @@ def contrasts(queries: Any, mid: Any, masks: Any, labels: Batch, objective: Obje
 
 def cosines(query: Tensor, rows: Tensor, mask: Tensor) -> Tensor:
     """[B, B]: of every query with the best clip of every video."""
-    return best(
-        torch.einsum("md,nld->mln", functional.normalize(query, dim=-1), functional.normalize(rows, dim=-1)), mask
-    )
+    query, rows = functional.normalize(query, dim=-1), functional.normalize(rows, dim=-1)
+    return best(torch.einsum("md,nld->mln", query, rows), mask)
 
 
 def best(products: Tensor, mask: Tensor) -> Tensor:
@@ -179,15 +169,15 @@ def flow(model: Conquer, clips: Tensor, words: Tensor, mask: Tensor, asked: Tens
     return torch.cat([clips, towards, clips * towards, clips * back], dim=2)
 
 
-def drop(block: Dropout, rows: Tensor) -> Tensor:
+def drop(block: blocks.Dropout, rows: Tensor) -> Tensor:
     return functional.dropout(rows, block.share, block.training)
 
 
-def project(block: InputProjection, rows: Tensor) -> Tensor:
+def project(block: blocks.InputProjection, rows: Tensor) -> Tensor:
     return functional.relu(block.linear(drop(block.dropout, block.norm(rows))))
 
 
-def place(block: PositionalEncoding, rows: Tensor, kind: int | None = None) -> Tensor:
+def place(block: blocks.PositionalEncoding, rows: Tensor, kind: int | None = None) -> Tensor:
     position = torch.arange(rows.shape[1]).unsqueeze(0).repeat(rows.shape[0], 1)
     rows = rows + block.place(position)
     if kind is not None and block.kind is not None:
@@ -195,14 +185,14 @@ def place(block: PositionalEncoding, rows: Tensor, kind: int | None = None) -> T
     return drop(block.dropout, block.norm(rows))
 
 
-def encode(block: EncoderBlock, rows: Tensor, mask: Tensor) -> Tensor:
+def encode(block: blocks.EncoderBlock, rows: Tensor, mask: Tensor) -> Tensor:
     """A transformer layer [B, L, H]; the mask [B, L] is of the keys."""
     mixed = attend(block.attention, rows, rows, mask.unsqueeze(1))
     rows = block.norm(drop(block.dropout, block.mix(mixed)) + rows)
-    return bend(block.feed_forward, rows) if isinstance(block.feed_forward, FeedForward) else rows
+    return bend(block.feed_forward, rows) if isinstance(block.feed_forward, blocks.FeedForward) else rows
 
 
-def bend(block: FeedForward, rows: Tensor) -> Tensor:
+def bend(block: blocks.FeedForward, rows: Tensor) -> Tensor:
     """BERT's second half; its GELU is put together from single operations, as in the released code."""
     inner = block.outward(rows)
     inner = inner * 0.5 * (1.0 + torch.erf(inner / math.sqrt(2.0)))
@@ -213,7 +203,7 @@ def meet(stream: Stream, own: Tensor, other: Tensor, mask: Tensor) -> Tensor:
     return stream.meeting.norm(attend(stream.meeting.attention, own, other, mask) + own)
 
 
-def attend(block: Attention, own: Tensor, other: Tensor, mask: Tensor) -> Tensor:
+def attend(block: blocks.Attention, own: Tensor, other: Tensor, mask: Tensor) -> Tensor:
     """Attention of rows [B, L, H] over rows [B, L', H]; the mask is [B, 1 or L, L']."""
     query, key, value = (
         linear(rows).view(rows.shape[0], rows.shape[1], block.heads, -1).permute(0, 2, 1, 3).contiguous()
@@ -230,42 +220,6 @@ def logits_of(values: Tensor, mask: Tensor) -> Tensor:
 
 
 @dataclass
-class PlainBertAdam:
-    """BertAdam, parameter by parameter."""
-
-    groups: list[dict[str, Any]]
-    lr: float
-    total: int
-
-    def __post_init__(self) -> None:
-        self.states: dict[Tensor, tuple[Tensor, Tensor]] = {}
-        self.steps = 0
-
-    def step(self) -> None:
-        done = self.steps / self.total
-        rate = self.lr * (done / 0.01 if done < 0.01 else max((done - 1.0) / (0.01 - 1.0), 0.0))
-        with torch.no_grad():
-            for group in self.groups:
-                for parameter in group["params"]:
-                    self._change(parameter, group["weight_decay"], rate)
-        self.steps += 1
-
-    def _change(self, parameter: Tensor, decay: float, rate: float) -> None:
-        gradient = parameter.grad
-        if gradient is None:
-            return
-        nn.utils.clip_grad_norm_(parameter, 1.0)
-        fresh = (torch.zeros_like(parameter), torch.zeros_like(parameter))
-        first, second = self.states.setdefault(parameter, fresh)
-        first.mul_(0.9).add_(gradient, alpha=0.1)
-        second.mul_(0.999).addcmul_(gradient, gradient, value=0.001)
-        update = first / (second.sqrt() + 1e-6)
-        if decay:
-            update += decay * parameter
-        parameter.add_(-(rate * update))
-
-
-@dataclass
 class PlainAdam:
     """CONQUER's AdamW, parameter by parameter."""
 
@@ -273,24 +227,52 @@ class PlainAdam:
     lr: float
 
     def __post_init__(self) -> None:
-        self.states: dict[Tensor, tuple[Tensor, Tensor]] = {}
+        self.moments: dict[Tensor, tuple[Tensor, Tensor]] = {}
         self.steps = 0
 
     def step(self) -> None:
-        self.steps += 1
-        rate = self.lr * math.sqrt(1 - 0.999**self.steps) / (1 - 0.9**self.steps)
+        rate = self.rate()
         with torch.no_grad():
             for group in self.groups:
                 for parameter in group["params"]:
-                    self._change(parameter, group["weight_decay"], rate)
+                    if parameter.grad is not None:
+                        self.change(parameter, group["weight_decay"], rate)
+        self.steps += 1
 
-    def _change(self, parameter: Tensor, decay: float, rate: float) -> None:
-        if parameter.grad is None:
-            return
-        fresh = (torch.zeros_like(parameter), torch.zeros_like(parameter))
-        first, second = self.states.setdefault(parameter, fresh)
+    def rate(self) -> float:
+        number = self.steps + 1
+        return self.lr * math.sqrt(1 - 0.999**number) / (1 - 0.9**number)
+
+    def moments_of(self, parameter: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the running means of the gradient and of its square, this gradient included."""
+        assert parameter.grad is not None
+        zeros = (torch.zeros_like(parameter), torch.zeros_like(parameter))
+        first, second = self.moments.setdefault(parameter, zeros)
         first.mul_(0.9).add_(parameter.grad, alpha=0.1)
         second.mul_(0.999).addcmul_(parameter.grad, parameter.grad, value=0.001)
+        return first, second
+
+    def change(self, parameter: Tensor, decay: float, rate: float) -> None:
+        first, second = self.moments_of(parameter)
         parameter.addcdiv_(first, second.sqrt().add_(1e-6), value=-rate)
         if decay:
             parameter.add_(parameter, alpha=-self.lr * decay)
+
+
+@dataclass
+class PlainBertAdam(PlainAdam):
+    """BertAdam, parameter by parameter."""
+
+    total: int
+
+    def rate(self) -> float:
+        done = self.steps / self.total
+        return self.lr * (done / 0.01 if done < 0.01 else max((done - 1.0) / (0.01 - 1.0), 0.0))
+
+    def change(self, parameter: Tensor, decay: float, rate: float) -> None:
+        nn.utils.clip_grad_norm_(parameter, 1.0)
+        first, second = self.moments_of(parameter)
+        update = first / (second.sqrt() + 1e-6)
+        if decay:
+            update += decay * parameter
+        parameter.add_(-(rate * update))

@@ -1,4 +1,4 @@
-"""What a replay sends, and who sends it: the grades of a judgment file, laid out in rounds. Pure.
+"""The plan of a replay: the grades of a judgment file, laid out in rounds, and who sends them. Pure.
 
 The file holds no order in time. Round 1 of a pair with four grades is its lowest and highest; where all four lie
 within 1, those two would have settled it, so only the middle two are sent. The ledger is shared by all annotators of a
@@ -41,12 +41,12 @@ class PlannedPair:
 
     @property
     def outcome(self) -> Outcome:
-        """What the rule makes of it in the end; escalated where a second round is wanting."""
+        """The rule's outcome in the end; escalated where a second round is wanting."""
         return settle([row.grade for row in self.grades])
 
 
 def read_rows(path: Path) -> dict[int, list[Grade]]:
-    """The grades of each pair, in the file's order."""
+    """Return the grades of each pair, in the file's order."""
     rows: dict[int, list[Grade]] = {}
     with path.open(newline="", encoding="utf-8") as file:
         for row in csv.DictReader(file):
@@ -76,7 +76,7 @@ def planned(pair_id: int, given: Sequence[Grade]) -> PlannedPair:
 
 
 class Totals(NamedTuple):
-    """What the database holds of a replay, or should."""
+    """Counts that the database holds of a replay, or should."""
 
     judgments: int
     settled: int
@@ -92,21 +92,21 @@ WHOLE_FILE = Totals(224_928, 94_442, 80_500, 13_942, 2_039, 2, (5_929, 19_245, 3
 
 def totals(outcomes: Iterable[tuple[int, str, int | None]]) -> Totals:
     """Of pairs, each as its number of grades, its state and its relevance."""
-    counted = Counter(outcomes)
-
-    def count(state: State, *, grades: int | None = None, relevance: int | None = None) -> int:
-        wanted = ((grades, 0), (relevance, 2))
-        rows = (row for row in counted if row[1] == state and all(v is None or row[i] == v for v, i in wanted))
-        return sum(counted[row] for row in rows)
-
+    rows = Counter(outcomes)
+    states, after, relevances = Counter[str](), Counter[int](), Counter[int | None]()
+    for (grades, state, relevance), times in rows.items():
+        states[state] += times
+        if state == State.SETTLED:
+            after[grades] += times
+            relevances[relevance] += times
     return Totals(
-        judgments=sum(row[0] * times for row, times in counted.items()),
-        settled=count(State.SETTLED),
-        settled_after_two=count(State.SETTLED, grades=2),
-        settled_after_four=count(State.SETTLED, grades=4),
-        dropped=count(State.DROPPED),
-        escalated=count(State.ESCALATED),
-        relevance=tuple(count(State.SETTLED, relevance=relevance) for relevance in GRADES),
+        judgments=sum(row[0] * times for row, times in rows.items()),
+        settled=states[State.SETTLED],
+        settled_after_two=after[2],
+        settled_after_four=after[4],
+        dropped=states[State.DROPPED],
+        escalated=states[State.ESCALATED],
+        relevance=tuple(relevances[relevance] for relevance in GRADES),
     )
 
 
@@ -119,14 +119,14 @@ class Sending:
     """One pair at work: whose hands hold which of its grades, and which the site has answered for."""
 
     pair: PlannedPair
-    held: dict[int, int] = field(default_factory=dict)  # annotator -> place in pair.grades
+    index_of: dict[int, int] = field(default_factory=dict)  # annotator -> index in pair.grades
     sent: set[int] = field(default_factory=set)
 
-    def free_places(self) -> list[int]:
-        """Places of the round that is on which nobody has sent or is just sending."""
+    def free_indexes(self) -> list[int]:
+        """Return the grades of the current round that nobody has sent or is just sending."""
         first = range(len(self.pair.first))
-        on = first if not self.sent.issuperset(first) else range(len(first), len(self.pair.grades))
-        return [place for place in on if place not in self.held.values()]
+        current = first if not self.sent.issuperset(first) else range(len(first), len(self.pair.grades))
+        return [index for index in current if index not in self.index_of.values()]
 
 
 class Ledger:
@@ -145,32 +145,33 @@ class Ledger:
         return self.sent == self.planned
 
     def grade_for(self, uuid: UUID, annotator: int) -> int | None:
-        """What this annotator says of the pair, the same each time; None when the file has no grade left for it."""
+        """Return this annotator's grade of the pair, the same each time; None when the file has none left for it."""
         with self._lock:
             sending = self._pairs[uuid]
             sitters = self._sitters[sending.pair.pair_id // BLOCK]
             sitters.add(annotator)
-            if annotator not in sending.held:
-                places = sending.free_places()
-                if not places:
+            if annotator not in sending.index_of:
+                indexes = sending.free_indexes()
+                if not indexes:
                     return None
                 workers = [row.worker for row in sending.pair.grades]
-                best = min(places, key=lambda place: (workers[place] != annotator, workers[place] in sitters, place))
-                sending.held[annotator] = best
-            return sending.pair.grades[sending.held[annotator]].grade
+                sending.index_of[annotator] = min(
+                    indexes, key=lambda index: (workers[index] != annotator, workers[index] in sitters, index)
+                )
+            return sending.pair.grades[sending.index_of[annotator]].grade
 
     def confirm(self, uuid: UUID, annotator: int) -> None:
-        """The site has the grade."""
+        """Note that the site has the grade."""
         with self._lock:
             sending = self._pairs[uuid]
-            place = sending.held[annotator]
-            if place not in sending.sent:
-                sending.sent.add(place)
+            index = sending.index_of[annotator]
+            if index not in sending.sent:
+                sending.sent.add(index)
                 self.sent += 1
-                named = sending.pair.grades[place].worker == annotator
-                self.by["the person named" if named else "a stand-in"] += 1
+                is_named = sending.pair.grades[index].worker == annotator
+                self.by["the person named" if is_named else "a stand-in"] += 1
 
     def release(self, uuid: UUID, annotator: int) -> None:
-        """The site refused it: somebody else is to send it."""
+        """Give back a grade that the site refused: somebody else is to send it."""
         with self._lock:
-            self._pairs[uuid].held.pop(annotator, None)
+            self._pairs[uuid].index_of.pop(annotator, None)

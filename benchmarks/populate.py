@@ -13,18 +13,17 @@ import json
 import math
 import os
 import subprocess
-import sys
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.common import ROOT
+from benchmarks.common import ROOT, add_options, command_of
 
 if TYPE_CHECKING:
     from accounts.models import Project
-    from benchmarks.seeding import Seeded
+    from benchmarks.database import Seeded
 
 BATCH = 20  # pairs
 MOMENTS = 10_000
@@ -145,7 +144,7 @@ class Sizes:
 
 
 def sizes(*, pairs: int, judgments: int) -> Sizes:
-    """What gives at least so many judgments, as far as four for each pair of a done batch allow.
+    """Return sizes that give so many judgments or more, as far as four for each pair of a done batch allow.
 
     Raises:
         ValueError: the pairs make fewer batches than are left open.
@@ -158,23 +157,9 @@ def sizes(*, pairs: int, judgments: int) -> Sizes:
     return Sizes(batches, left_open, min(BATCH, max(1, wanted)))
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--pairs", type=int, default=1_000_000)
-    parser.add_argument("--judgments", type=int, default=3_000_000)
-    parser.add_argument("--annotators", type=int, default=200, help=f"at least {FEWEST_ANNOTATORS}")
-    options = parser.parse_args(argv)
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings.local")
-    import django
-
-    django.setup()
-    print(json.dumps(asdict(populate(options.pairs, options.judgments, options.annotators))))
-    return 0
-
-
 @dataclass(frozen=True)
 class Populated:
-    """What was written, and who may be set to work."""
+    """The rows written, and who may be set to work."""
 
     project: str
     free_hands: list[str]
@@ -186,11 +171,11 @@ def populated(var: Path, *, pairs: int, judgments: int, annotators: int) -> Popu
     """Have the database of the data folder ``var`` filled by a process of its own: its settings name that folder.
 
     Raises:
-        subprocess.CalledProcessError: it failed; what it said is on stderr.
+        subprocess.CalledProcessError: it failed, as stderr says.
     """
-    words = ["--pairs", str(pairs), "--judgments", str(judgments), "--annotators", str(annotators)]
     environment = {**os.environ, "MOMENTJUDGE_VAR": str(var), "DJANGO_SETTINGS_MODULE": "config.settings.local"}
-    command = [sys.executable, "-m", "benchmarks.populate", *words]
+    sizes = {"pairs": pairs, "judgments": judgments, "annotators": annotators}
+    command = command_of("benchmarks.populate", sizes)
     done = subprocess.run(command, env=environment, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
     return Populated(**json.loads(done.stdout))
 
@@ -213,18 +198,18 @@ def populate(pairs: int, judgments: int, annotators: int) -> Populated:
 
 
 def fill(pairs: int, judgments: int, annotators: int) -> "tuple[Seeded, dict[str, int]]":
-    """Write all rows in one transaction; the project, and how many of each table."""
+    """Write all rows in one transaction; return the project, and how many of each table."""
     from django.db import connection, transaction
 
-    from benchmarks import seeding
+    from benchmarks import database
     from judging.work.services.batches import tallies_recount
 
     size = sizes(pairs=pairs, judgments=judgments)
     if annotators < FEWEST_ANNOTATORS:
         raise ValueError(f"{annotators} annotators are too few: {FEWEST_ANNOTATORS} have something to hold")
     with transaction.atomic(), connection.cursor() as cursor:
-        seeded = seeding.ground_seed(annotators=annotators)
-        seeding.benchmark_measure()
+        seeded = database.ground_seed(annotators=annotators)
+        database.benchmark_measure()
         rows = _write(cursor, seeded.project, [user.pk for user in seeded.annotators], size)
         cursor.execute("SET LOCAL session_replication_role = origin")
         tallies_recount(project=seeded.project)
@@ -232,38 +217,37 @@ def fill(pairs: int, judgments: int, annotators: int) -> "tuple[Seeded, dict[str
 
 
 def _write(cursor: Any, project: "Project", people: Sequence[int], size: Sizes) -> dict[str, int]:
-    """All rows, without the triggers that would ask who holds what; how many of each table."""
-    values = _values(project, people, size)
+    """Write all rows without the triggers that would check them; return how many of each table."""
+    values = {
+        **{"batch": BATCH, "batches": size.batches, "done": size.done, "escalated": size.escalated},
+        **{"kinds": size.open_kinds(), "days": DAYS, "moments": MOMENTS},
+        **{"people": list(people), "annotators": len(people), "busy": len(people) - FREE_HANDS},
+        **{"project": project.pk, "guideline": project.guidelines.get().pk, "policy": project.policies.get().pk},
+    }
     cursor.execute("SET LOCAL session_replication_role = replica")
     cursor.execute(KINDS)
     for statement in (*PLAN, *SEATS):
         cursor.execute(statement, values)
-    written = {}
+    counts = {}
     for table, statement in ROWS.items():
         cursor.execute(statement, values)
-        written[table] = cursor.rowcount
+        counts[table] = cursor.rowcount
     for table in ROWS:
         cursor.execute(f"SELECT setval(pg_get_serial_sequence('{table}', 'id'), max(id)) FROM {table}")
-    return written
+    return counts
 
 
-def _values(project: "Project", people: Sequence[int], size: Sizes) -> dict[str, object]:
-    return {
-        "batch": BATCH,
-        "batches": size.batches,
-        "done": size.done,
-        "escalated": size.escalated,
-        "kinds": size.open_kinds(),
-        "days": DAYS,
-        "moments": MOMENTS,
-        "people": list(people),
-        "annotators": len(people),
-        "busy": len(people) - FREE_HANDS,
-        "project": project.pk,
-        "guideline": project.guidelines.get().pk,
-        "policy": project.policies.get().pk,
-    }
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    people = (200, f"at least {FEWEST_ANNOTATORS}")
+    add_options(parser, pairs=1_000_000, judgments=3_000_000, annotators=people)
+    options = parser.parse_args()
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings.local")
+    import django
+
+    django.setup()
+    print(json.dumps(asdict(populate(options.pairs, options.judgments, options.annotators))))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

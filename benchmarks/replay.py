@@ -7,10 +7,11 @@ Method and figures: docs/benchmarks/replay.md. The file is raw_annotation.csv be
 the database is not as planned, or something went wrong; 2: the file is not there.
 """
 
+import argparse
 import contextlib
-import logging
 import os
 import random
+import re
 import signal
 import sys
 import threading
@@ -19,37 +20,17 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
-from benchmarks.annotator import PASSWORD
-from benchmarks.common import (
-    ROOT,
-    arguments,
-    each_ms,
-    machine,
-    percentile_ms,
-    say,
-    show,
-)
-from benchmarks.own_site import OwnSite, own_site
-from benchmarks.plan import (
-    WHOLE_FILE,
-    Ledger,
-    PlannedPair,
-    Totals,
-    plan_of,
-    read_rows,
-    totals_planned,
-)
-from benchmarks.replayer import (
-    Killer,
-    Replayer,
-    keep_alive,
-    kills_planned,
-)
+from benchmarks import common
+from benchmarks.annotator import Annotator, Unexpected, errors_of, key_of, seconds_of
+from benchmarks.common import each_ms, percentile_ms, say
+from benchmarks.own_site import BROKER, DATABASE, WORKERS, OwnSite, own_site
+from benchmarks.plan import WHOLE_FILE, Ledger, PlannedPair, Totals, plan_of, read_rows, totals_planned
 
 if TYPE_CHECKING:
-    from benchmarks.seeding import SeededPlan
+    from benchmarks.database import SeededPlan
 
 FILE = Path("data/tvr_ranking/raw_annotation.csv")
 FIRST_STAND_IN = 1001
@@ -58,28 +39,113 @@ START_S, DRAIN_S, TICK_S, SAY_S = 120, 120, 0.05, 15
 SWEEP_S = 2.0  # sweeps come closer together than beat sends them, so that a short run sees some
 SWEEPS = ("judging.tasks.assignments_sweep", "judging.tasks.batches_sweep")
 SHOWN = 10
+PATIENCE_S = 120  # for one form, while the site does not answer
+RETRY_S = 0.1
+HOLD_S = 1.0  # how long a batch is held that nothing is known about: meanwhile its other slot is handed out
+UNGRADED = re.compile(r'<a href="/pairs/([0-9a-f-]{36})/">(?:(?!</a>).)*>–</b></a>', re.DOTALL)
+VICTIMS = ("judging", "web", DATABASE, BROKER)
+SOONEST, LATEST = 0.05, 0.9  # of the grades planned
 
 
-@dataclass(frozen=True)
-class Options:
-    first: int
-    limit: int | None
-    annotators: int
-    kills: int
-    seed: int
-    json: bool
+@common.stoppable
+def main(argv: Sequence[str] | None = None) -> int:
+    options = options_from(argv)
+    file = judgment_file()
+    if not file.is_file():
+        say(f"There is no {file}. MOMENTJUDGE_SHARED names the folder that holds {FILE}.")
+        return 2
+    plan = plan_of(read_rows(file), first=options.first, limit=options.limit)
+    with own_site(with_django=True) as site:
+        result = replay(site, plan, options)
+    common.show(result, as_json=options.json)
+    return 1 if result["faults"] else 0
 
-    @property
-    def whole_file(self) -> bool:
-        return self.first == 0 and self.limit is None
+
+def judgment_file() -> Path:
+    return Path(os.environ.get("MOMENTJUDGE_SHARED", common.ROOT.parent / "shared")) / FILE
+
+
+def options_from(argv: Sequence[str] | None) -> argparse.Namespace:
+    parser = common.arguments(
+        __doc__,
+        annotators=(24, "at once, 4 or more; stand-ins included"),
+        kill=(False, "kill services with -9 at random moments, and restart them"),
+        kills=(9, "how many, with --kill"),
+        seed=(1, "of the moments and victims"),
+    )
+    parser.add_argument("--limit", type=int, metavar="PAIRS", help="so many pairs only")
+    parser.add_argument("--first", type=int, default=0, metavar="PAIR_ID", help="from this pair on")
+    options = parser.parse_args(argv)
+    if options.annotators < 4 or options.kills < 1 or (options.limit is not None and options.limit < 1):
+        parser.error("--limit and --kills must be positive, --annotators at least 4: that many judge an escalated pair")
+    options.kills *= options.kill
+    return options
+
+
+def replay(site: OwnSite, plan: Sequence[PlannedPair], options: argparse.Namespace) -> dict[str, Any]:
+    """Seed the plan's pairs, have its grades sent, and compare the database with the plan.
+
+    ``cpu_ms`` is processor time per judgment of each service; unknown where killed ones took theirs along.
+    """
+    from benchmarks import database
+
+    numbers = annotator_numbers(plan, options.annotators)
+    say(f"{len(plan)} pairs for {len(numbers)} annotators ...")
+    seeded = database.plan_seed(plan, annotators=numbers)
+    ledger = Ledger(seeded.pairs)
+    crowd = crowd_of(site, seeded, ledger)
+    chance = random.Random(options.seed)
+    kills = kills_planned(grades=ledger.planned, count=options.kills, chance=chance)
+    watch = Watch(site, Killer(site, kills, chance) if options.kills else None)
+    load, cpu, client = common.load_now(), site.cpu_s(), time.process_time()
+    seconds = send(crowd, ledger, watch)
+    client = time.process_time() - client
+    used = {} if options.kills else {name: total - cpu[name] for name, total in site.cpu_s().items()}
+    used |= {"all": sum(used.values())} if used else {}
+    undecided, decided_after_s = drain(seeded, watch, totals_planned(plan).escalated)
+    judgments = seconds_of(crowd, "judgments_s")
+    stored = database.totals_stored(seeded.project)
+    whole = options.first == 0 and options.limit is None
+    messages = faults(site, crowd, ledger, stored, whole=whole, killing=options.kills > 0)
+    messages += database.replay_faults(seeded.project, plan)
+    for message in messages[:SHOWN]:
+        say(f"fault: {message}")
+    if messages:
+        say(f"{len(messages)} faults. The end of the web server's log:\n{site.log_tail('web')}")
+    return {
+        "pairs": len(plan),
+        "annotators": len(crowd),
+        "seconds": round(seconds, 1),
+        "judgments_per_s": round(ledger.sent / seconds, 1),
+        "p50_ms": percentile_ms(judgments, 50),
+        "p95_ms": percentile_ms(judgments, 95),
+        "take_p95_ms": percentile_ms(seconds_of(crowd, "takes_s"), 95),
+        "cpu_ms": {name: each_ms(total, ledger.sent) for name, total in used.items()},
+        "client_cpu_ms": each_ms(client, ledger.sent),
+        "planned": totals_planned(plan)._asdict(),
+        "stored": stored._asdict(),
+        "sent_by": dict(ledger.by),
+        "returned": sum(annotator.returned for annotator in crowd),
+        "idle": sum(annotator.tally.idle for annotator in crowd),
+        "interruptions": sum(annotator.interruptions for annotator in crowd),
+        "killed": dict(watch.killer.killed) if watch.killer else {},
+        "restarts": dict(watch.restarts),
+        "sweeps": watch.sweeps,
+        "undecided_at_the_end_of_sending": undecided,
+        "decided_after_s": decided_after_s,
+        "faults": messages,
+        "durability": database.durability(),
+        "load_before": load,
+        "machine": common.machine(),
+    }
 
 
 @dataclass
 class Watch:
-    """What the main thread does while the annotators work."""
+    """The main thread's part while the annotators work."""
 
     site: OwnSite
-    killer: Killer | None
+    killer: "Killer | None"
     restarts: Counter[str] = field(default_factory=Counter)
     sweeps: int = 0
     swept: float = 0.0
@@ -104,206 +170,212 @@ class Watch:
                 current_app.send_task(task, retry=False)
 
 
-@dataclass(frozen=True)
-class Result:
-    """``cpu_ms`` is processor time per judgment of all services; unknown where killed ones took theirs along."""
-
-    pairs: int
-    annotators: int
-    seconds: float
-    judgments_per_s: float
-    p50_ms: float
-    p95_ms: float
-    take_p95_ms: float
-    cpu_ms: dict[str, float]
-    client_cpu_ms: float
-    planned: dict[str, object]
-    stored: dict[str, object]
-    sent_by: dict[str, int]
-    returned: int
-    idle: int
-    interruptions: int
-    killed: dict[str, int]
-    restarts: dict[str, int]
-    sweeps: int
-    undecided_at_the_end_of_sending: int
-    decided_after_s: float
-    faults: list[str]
-    durability: dict[str, str]
-    load_before: float
-    machine: dict[str, str | int | float]
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    options = options_from(argv)
-    file = judgment_file()
-    if not file.is_file():
-        say(f"There is no {file}. MOMENTJUDGE_SHARED names the folder that holds {FILE}.")
-        return 2
-    plan = plan_of(read_rows(file), first=options.first, limit=options.limit)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        with own_site() as site:
-            import django
-
-            django.setup()
-            logging.disable(logging.INFO)
-            result = replay(site, plan, options)
-    except KeyboardInterrupt:
-        return 130
-    show(result, as_json=options.json)
-    return 1 if result.faults else 0
-
-
-def judgment_file() -> Path:
-    return Path(os.environ.get("MOMENTJUDGE_SHARED", ROOT.parent / "shared")) / FILE
-
-
-def options_from(argv: Sequence[str] | None) -> Options:
-    parser = arguments(__doc__)
-    parser.add_argument("--limit", type=int, metavar="PAIRS", help="so many pairs only")
-    parser.add_argument("--first", type=int, default=0, metavar="PAIR_ID", help="from this pair on")
-    parser.add_argument("--annotators", type=int, default=24, help="at once, 4 or more; stand-ins included (24)")
-    parser.add_argument("--kill", action="store_true", help="kill services with -9 at random moments, and restart them")
-    parser.add_argument("--kills", type=int, default=9, help="how many, with --kill (9)")
-    parser.add_argument("--seed", type=int, default=1, help="of the moments and victims (1)")
-    given = parser.parse_args(argv)
-    if given.annotators < 4 or given.kills < 1 or (given.limit is not None and given.limit < 1):
-        parser.error("--limit and --kills must be positive, --annotators at least 4: that many judge an escalated pair")
-    return Options(given.first, given.limit, given.annotators, given.kills if given.kill else 0, given.seed, given.json)
-
-
-def replay(site: OwnSite, plan: Sequence[PlannedPair], options: Options) -> Result:
-    """Seed the plan's pairs, have its grades sent, and compare what the database then holds."""
-    from benchmarks import checks, seeding
-
-    numbers = annotator_numbers(plan, options.annotators)
-    say(f"{len(plan)} pairs for {len(numbers)} annotators ...")
-    seeded = seeding.plan_seed(plan, annotators=numbers)
-    ledger = Ledger(seeded.pairs)
-    crowd = crowd_of(site, seeded, ledger)
-    chance = random.Random(options.seed)
-    kills = kills_planned(grades=ledger.planned, count=options.kills, chance=chance)
-    watch = Watch(site, Killer(site, kills, chance) if options.kills else None)
-    load, cpu, own = os.getloadavg()[0], site.cpu_s(), time.process_time()
-    seconds = send(crowd, ledger, watch)
-    own, used = time.process_time() - own, {} if options.kills else since(cpu, site.cpu_s())
-    undecided, decided_after_s = drain(seeded, watch, totals_planned(plan).escalated)
-    latencies = sorted(latency for one in crowd for latency in one.tally.judgments_s)
-    stored = checks.totals_stored(seeded.project)
-    result = Result(
-        pairs=len(plan),
-        annotators=len(crowd),
-        seconds=round(seconds, 1),
-        judgments_per_s=round(ledger.sent / seconds, 1),
-        p50_ms=percentile_ms(latencies, 50),
-        p95_ms=percentile_ms(latencies, 95),
-        take_p95_ms=percentile_ms(sorted(latency for one in crowd for latency in one.tally.takes_s), 95),
-        cpu_ms={name: each_ms(total, ledger.sent) for name, total in used.items()},
-        client_cpu_ms=each_ms(own, ledger.sent),
-        planned=totals_planned(plan)._asdict(),
-        stored=stored._asdict(),
-        sent_by=dict(ledger.by),
-        returned=sum(one.returned for one in crowd),
-        idle=sum(one.tally.idle for one in crowd),
-        interruptions=sum(one.interruptions for one in crowd),
-        killed=dict(watch.killer.killed) if watch.killer else {},
-        restarts=dict(watch.restarts),
-        sweeps=watch.sweeps,
-        undecided_at_the_end_of_sending=undecided,
-        decided_after_s=decided_after_s,
-        faults=faults(site, crowd, ledger, stored, whole=options.whole_file, killing=options.kills > 0)
-        + checks.replay_faults(seeded.project, plan),
-        durability=checks.durability(),
-        load_before=round(load, 2),
-        machine=machine(),
-    )
-    report(site, result)
-    return result
-
-
 def annotator_numbers(plan: Sequence[PlannedPair], count: int) -> list[int]:
-    """The people whom the plan names most often, and as many stand-ins as are wanting."""
-    named = Counter(row.worker for pair in plan for row in pair.grades)
-    people = [worker for worker, _ in named.most_common(count)]
+    """Return the people whom the plan names most often, and stand-ins up to ``count``."""
+    grades = Counter(row.worker for pair in plan for row in pair.grades)
+    people = [worker for worker, _ in grades.most_common(count)]
     return people + list(range(FIRST_STAND_IN, FIRST_STAND_IN + count - len(people)))
 
 
-def crowd_of(site: OwnSite, seeded: "SeededPlan", ledger: Ledger) -> list[Replayer]:
-    """Everybody, logged in."""
-    from django.urls import reverse
-
-    desk = reverse("judging:desk", args=[seeded.project.uuid])
+def crowd_of(site: OwnSite, seeded: "SeededPlan", ledger: Ledger) -> list["Replayer"]:
+    """Return everybody, logged in."""
+    desk = f"/judge/{seeded.project.uuid}/"
     crowd = [
-        Replayer(ledger=ledger, number=number, port=site.port, username=user.username, password=PASSWORD, desk=desk)
+        Replayer(ledger=ledger, number=number, port=site.port, username=user.username, desk=desk)
         for number, user in seeded.annotators.items()
     ]
-    for one in crowd:
-        one.log_in()
+    for annotator in crowd:
+        annotator.log_in()
     return crowd
 
 
-def send(crowd: Sequence[Replayer], ledger: Ledger, watch: Watch) -> float:
-    """Have everything planned sent; returns how many seconds it took until the last hands were empty."""
-    began = said = time.monotonic()
+def send(crowd: Sequence["Replayer"], ledger: Ledger, watch: Watch) -> float:
+    """Have everything planned sent; return the seconds until the last hands were empty."""
+    began = reported = time.monotonic()
     until = began + START_S + ledger.planned / SLOWEST_PER_S
-    threads = [threading.Thread(target=one.replay, args=[until], daemon=True) for one in crowd]
+    threads = [threading.Thread(target=annotator.work, args=[until], daemon=True) for annotator in crowd]
     for thread in threads:
         thread.start()
     while any(thread.is_alive() for thread in threads):
         watch.look(ledger.sent)
         time.sleep(TICK_S)
-        if time.monotonic() - said > SAY_S:
-            said = time.monotonic()
-            say(f"{ledger.sent} of {ledger.planned} grades, {ledger.sent / (said - began):.0f} per second")
+        if time.monotonic() - reported > SAY_S:
+            reported = time.monotonic()
+            say(f"{ledger.sent} of {ledger.planned} grades, {ledger.sent / (reported - began):.0f} per second")
     return time.monotonic() - began
 
 
 def drain(seeded: "SeededPlan", watch: Watch, expected: int) -> tuple[int, float]:
-    """Wait until the worker has decided all; how many pairs it had not when sending ended, and the seconds it took."""
+    """Wait until the worker has decided all; return its pairs left when sending ended, and the seconds they took."""
     from django.db import connection
 
-    from benchmarks import checks
+    from benchmarks import database
 
     connection.close()  # PostgreSQL may have been killed meanwhile
     began = time.monotonic()
-    undecided = checks.pairs_undecided(seeded.project) - expected
+    undecided = database.pairs_undecided(seeded.project) - expected
 
     def decided() -> bool:
         watch.look(0)
-        return checks.pairs_undecided(seeded.project) <= expected
+        return database.pairs_undecided(seeded.project) <= expected
 
-    checks.wait(decided, DRAIN_S)
+    database.wait(decided, DRAIN_S)
     return undecided, round(time.monotonic() - began, 1)
 
 
-def since(before: dict[str, float], now: dict[str, float]) -> dict[str, float]:
-    """What each service has used, and all of them."""
-    used = {name: total - before[name] for name, total in now.items()}
-    return {**used, "all": sum(used.values())}
-
-
 def faults(
-    site: OwnSite, crowd: Sequence[Replayer], ledger: Ledger, stored: Totals, *, whole: bool, killing: bool
+    site: OwnSite, crowd: Sequence["Replayer"], ledger: Ledger, stored: Totals, *, whole: bool, killing: bool
 ) -> list[str]:
-    """What went wrong on the way, and whether the whole file gives what is published."""
-    found = [error for one in crowd for error in one.tally.errors]
-    found += [f"the service {name} has ended" for name in site.ended()]
-    interruptions = sum(one.interruptions for one in crowd)
+    """Return the errors on the way, and whether the whole file gives the published totals."""
+    messages = errors_of(crowd) + [f"the service {name} has ended" for name in site.ended()]
+    interruptions = sum(annotator.interruptions for annotator in crowd)
     if interruptions and not killing:
-        found.append(f"nothing was killed, and the site was away {interruptions} times")
+        messages.append(f"nothing was killed, and the site was away {interruptions} times")
     if not ledger.complete:
-        found.append(f"{ledger.planned - ledger.sent} grades could not be sent")
+        messages.append(f"{ledger.planned - ledger.sent} grades could not be sent")
     if whole and stored != WHOLE_FILE:
-        found.append(f"the whole file gives {WHOLE_FILE}, stored is {stored}")
-    return found
+        messages.append(f"the whole file gives {WHOLE_FILE}, stored is {stored}")
+    return messages
 
 
-def report(site: OwnSite, result: Result) -> None:
-    for fault in result.faults[:SHOWN]:
-        say(f"fault: {fault}")
-    if result.faults:
-        say(f"{len(result.faults)} faults. The end of the web server's log:\n{site.log_tail('web')}")
+# Annotators who grade as the ledger says while services are killed with -9, and lose no grade by it
+
+
+class Done(Exception):
+    """Everything planned was sent, and this annotator holds nothing."""
+
+
+class Replayer(Annotator):
+    """Grades what it is handed as planned, gives back what the plan knows nothing of, ends with the plan."""
+
+    longest_idle_s = 1.0
+
+    def __init__(self, *, ledger: Ledger, number: int, **values: Any) -> None:
+        super().__init__(**values, seed=number)
+        self.ledger, self.number = ledger, number
+        self.left_out: set[UUID] = set()
+        self.interruptions = self.returned = 0
+
+    def work(self, until: float) -> None:
+        """Work until everything planned was sent, or until ``until`` (monotonic seconds)."""
+        with contextlib.suppress(Done):
+            super().work(until)
+
+    def _note(self, error: Exception) -> None:
+        """Count an interruption, when the site is not there; anything else is an error."""
+        if is_interruption(error):
+            self.interruptions += 1
+            self.browser.wire.close()
+            time.sleep(RETRY_S)
+        else:
+            super()._note(error)
+
+    def _judge(self, page: str, path: str, pair: UUID) -> str:
+        grade = self.ledger.grade_for(pair, self.number)
+        if grade is None:
+            return self._leave_out(pair)
+        began = time.perf_counter()
+        try:
+            answer = self._submit(page, path, grade)
+        except Unexpected:
+            self.ledger.release(pair, self.number)
+            raise
+        self.tally.judgments_s.append(time.perf_counter() - began)
+        self.ledger.confirm(pair, self.number)
+        return answer
+
+    def _submit(self, page: str, path: str, grade: int) -> str:
+        """Send the same form with the same key until it is answered: what became of the first is not known."""
+        deadline = time.monotonic() + PATIENCE_S
+        while True:
+            try:
+                return self.browser.post_htmx(path, page, grade=str(grade), key=key_of(page))
+            except (Unexpected, OSError) as error:
+                if not is_interruption(error):
+                    raise
+                if time.monotonic() > deadline:
+                    raise Unexpected(f"no answer to a grade for {PATIENCE_S} s: {error!r}") from error
+                self._note(error)
+
+    def _leave_out(self, pair: UUID) -> str:
+        """Look for another pair of the batch that the plan has a grade for; give the batch back when there is none."""
+        self.left_out.add(pair)
+        look = self.browser.get(self.desk + "last-look/")
+        for other in map(UUID, UNGRADED.findall(look)):
+            if other not in self.left_out and self.ledger.grade_for(other, self.number) is not None:
+                return self.browser.get(f"/pairs/{other}/")
+        time.sleep(HOLD_S)
+        self.returned += 1
+        return self.browser.post(self.desk + "return/", look)
+
+    def _finish(self, page: str, path: str) -> str:
+        self.more = not self.ledger.complete
+        return super()._finish(page, path)
+
+    def _take(self, page: str, path: str) -> str:
+        if self.ledger.complete:
+            raise Done
+        return super()._take(page, path)
+
+
+def is_interruption(error: Exception) -> bool:
+    return isinstance(error, OSError) or (isinstance(error, Unexpected) and error.status >= 500)
+
+
+@dataclass(frozen=True)
+class Kill:
+    """Who is killed once ``after`` grades were sent: the whole service, or one of its processes."""
+
+    after: int
+    service: str
+    whole: bool
+
+
+def kills_planned(*, grades: int, count: int, chance: random.Random) -> list[Kill]:
+    """Plan ``count`` kills at random moments, by time; the services take turns, each first as a whole."""
+    moments = sorted(round(grades * chance.uniform(SOONEST, LATEST)) for _ in range(count))
+    turns = [(service, turn == 0 or chance.random() < 0.5) for turn in range(count) for service in VICTIMS][:count]
+    chance.shuffle(turns)
+    return [Kill(after, *turn) for after, turn in zip(moments, turns, strict=True)]
+
+
+@dataclass
+class Killer:
+    """Carries the plan out. Look and keep alive from the main thread only: restarting is its business."""
+
+    site: OwnSite
+    planned: list[Kill]
+    chance: random.Random
+    killed: Counter[str] = field(default_factory=Counter)
+
+    def look(self, sent: int) -> None:
+        """Kill whoever's moment has come."""
+        while self.planned and sent >= self.planned[0].after:
+            self._kill(self.planned.pop(0))
+
+    def _kill(self, kill: Kill) -> None:
+        family = self.site.processes(kill.service)
+        if not family:
+            return  # ended this very moment
+        victims = self._victims(kill, family)
+        self.killed[kill.service if family[0] in victims else f"a process of {kill.service}"] += 1
+        for pid in victims:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+    def _victims(self, kill: Kill, family: Sequence[int]) -> Sequence[int]:
+        leader, *others = family
+        if not kill.whole and others:
+            return [self.chance.choice(others)]
+        return [leader] if kill.service == DATABASE else family  # PostgreSQL's others end as they notice
+
+
+def keep_alive(site: OwnSite) -> list[str]:
+    """Restart the services that have ended; return their names."""
+    ended = site.ended()
+    for name in sorted(ended, key=[DATABASE, BROKER, "web", *WORKERS].index):
+        site.restart(name)
+    return ended
 
 
 if __name__ == "__main__":

@@ -12,14 +12,13 @@ one for each 20 clips, and queries around clips of the corpus.
 of its lists; the videos of the nearest clips are scored exactly, and the share of the 100 exact videos that is found
 is told.
 
-Every size is measured in a process of its own, and printed as it ends; one whose vectors do not fit in the memory that
-is free is left out, and said. Method and figures: docs/benchmarks/search.md. Exit status 1: the exact
-search on a GPU passes 50 ms in a million videos.
+Every size is measured in a process of its own, and printed as it ends; one that does not fit in the free memory is left
+out. Method and figures: docs/benchmarks/search.md. Exit status 1: the exact search on a GPU passes 50 ms in a million
+videos.
 """
 
 import argparse
 import json
-import resource
 import statistics
 import subprocess
 import sys
@@ -32,7 +31,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from benchmarks.common import arguments, machine
+from benchmarks.common import arguments, machine, measured_apart, peak_mb
+from benchmarks.decode import device_name
 from moment_retrieval.baselines import BASELINES
 from moment_retrieval.index import Index
 from moment_retrieval.models.two_stream import EncodedVideos
@@ -53,14 +53,18 @@ SPARE = 0.95  # of the free memory that is used at most
 
 
 def main() -> int:
-    options = parse()
+    parser = arguments(
+        __doc__, faiss=(False, "also by FAISS"), half=(False, "vectors in 16 bits"), threads=2, device="cpu"
+    )
+    parser.add_argument("--videos", type=int, nargs="+", default=[10_000, 30_000, 100_000])
+    parser.add_argument("--size", type=int, help=argparse.SUPPRESS)
+    options = parser.parse_args()
     if options.size:
         print(json.dumps(measure(options.size, options)))
         return 0
     rows, left_out = measured(options)
-    name = torch.cuda.get_device_name() if options.device != "cpu" else "cpu"
-    report: dict[str, Any] = {"machine": machine(), "device": name, "threads": options.threads, "sizes": rows}
-    report["left_out"] = left_out
+    report: dict[str, Any] = {"machine": machine(), "device": device_name(options.device), "threads": options.threads}
+    report |= {"sizes": rows, "left_out": left_out}
     if len(rows) > 1:
         first, last = rows[0], rows[-1]
         growth = (last["exact_ms"] - first["exact_ms"]) / (last["videos"] - first["videos"])
@@ -73,21 +77,10 @@ def main() -> int:
     return 1 if late else 0
 
 
-def parse() -> argparse.Namespace:
-    parser = arguments(__doc__)
-    parser.add_argument("--videos", type=int, nargs="+", default=[10_000, 30_000, 100_000])
-    parser.add_argument("--faiss", action="store_true", help="also by FAISS")
-    parser.add_argument("--half", action="store_true", help="vectors are kept in 16 bits")
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--device", default="cpu")
-    parser.add_argument("--size", type=int, help=argparse.SUPPRESS)
-    return parser.parse_args()
-
-
 def measured(options: argparse.Namespace) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Every size that fits, in order, and why the others were left out; each is told as it ends."""
-    told = sys.stderr if options.json else sys.stdout
-    print(HEAD, file=told, flush=True)
+    """Measure every size that fits, in order, and say why the others were left out; each is printed as it ends."""
+    output = sys.stderr if options.json else sys.stdout
+    print(HEAD, file=output, flush=True)
     rows, left_out = [], []
     for size in options.videos:
         try:
@@ -98,12 +91,12 @@ def measured(options: argparse.Namespace) -> tuple[list[dict[str, Any]], list[di
             reason = f"the process ended with {error.returncode}: {error.stderr.strip().rpartition(chr(10))[2]}"
         if reason:
             left_out.append({"videos": size, "reason": reason})
-        print(f"{size:10,}  left out: {reason}" if reason else line(rows[-1]), file=told, flush=True)
+        print(f"{size:10,}  left out: {reason}" if reason else line(rows[-1]), file=output, flush=True)
     return rows, left_out
 
 
 def too_large(size: int, options: argparse.Namespace) -> str:
-    """Why a size is not begun: what it needs, reckoned from its vectors, and what is free; empty where it fits."""
+    """Return why a size is not begun: the memory that its vectors need, and the free memory; empty where it fits."""
     needed, free = bytes_needed(size, options), bytes_free(options.device)
     if needed <= SPARE * free:
         return ""
@@ -111,7 +104,7 @@ def too_large(size: int, options: argparse.Namespace) -> str:
 
 
 def bytes_needed(size: int, options: argparse.Namespace) -> int:
-    """Of the vectors of all levels in both streams, their lengths, the centres they lie around, and the rest."""
+    """Return the bytes of all vectors in both streams, of their lengths and centres, and of the rest."""
     xml, width = BASELINES["xml"].build(), 2 if options.half else 4
     levels = len({xml.score_level, xml.span_level})
     vectors = 2 * CLIPS * (levels * HIDDEN + 1) * width
@@ -128,13 +121,12 @@ def bytes_free(device: str) -> int:
 
 
 def in_own_process(size: int, options: argparse.Namespace) -> dict[str, Any]:
-    command = [sys.executable, "-m", "benchmarks.search", "--size", str(size), "--threads", str(options.threads)]
-    command += ["--device", options.device] + ["--faiss"] * options.faiss + ["--half"] * options.half
-    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    names = ("threads", "device", "faiss", "half")
+    return measured_apart("benchmarks.search", size=size, **{name: getattr(options, name) for name in names})
 
 
 def measure(size: int, options: argparse.Namespace) -> dict[str, Any]:
-    """One size: times in milliseconds for all 100 queries, the median of several."""
+    """Measure one size: times in milliseconds for all 100 queries, the median of several."""
     torch.set_num_threads(options.threads)
     torch.manual_seed(1)
     corpus = random_corpus(size, options)
@@ -145,22 +137,22 @@ def measure(size: int, options: argparse.Namespace) -> dict[str, Any]:
     row["bytes_a_video"] = corpus.nbytes // size
     if options.faiss:
         row["faiss"] = by_faiss(model, queries, corpus, options)
-    row["memory_mib"] = round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10)
+    row["memory_mib"] = peak_mb()
     if options.device != "cpu":
         row["gpu_memory_mib"] = round(torch.cuda.max_memory_allocated() / 2**20)
     return row
 
 
 def timed(work: Callable[[], Any], device: str) -> float:
-    """Median of wall milliseconds after a first time."""
-    taken = []
+    """Return the median of wall milliseconds after a first time."""
+    times = []
     for _ in range(REPEATS + 1):
         began = time.perf_counter()
         work()
         if device != "cpu":
             torch.cuda.synchronize()
-        taken.append((time.perf_counter() - began) * 1e3)
-    return round(statistics.median(taken[1:]), 1)
+        times.append((time.perf_counter() - began) * 1e3)
+    return round(statistics.median(times[1:]), 1)
 
 
 class Asked:
@@ -184,11 +176,11 @@ class Asked:
 
 
 def random_corpus(size: int, options: argparse.Namespace) -> Index:
-    """What an index of XML holds: both streams after the encoders that videos are scored and spans found by."""
+    """Draw an index of XML: both streams after the encoders that videos are scored and spans found by."""
     draw = torch.Generator(options.device).manual_seed(3)
-    kept = torch.full((size,), CLIPS)
+    lengths = torch.full((size,), CLIPS)
     dtype = torch.float16 if options.half else torch.float32
-    layout = Layout(kept, kept, CLIPS, torch.device(options.device))
+    layout = Layout(lengths, lengths, CLIPS, torch.device(options.device))
     centres = torch.randn(size * CLIPS // A_CENTRE, HIDDEN, generator=draw, device=options.device)
 
     def rows() -> Tensor:
@@ -215,7 +207,7 @@ def random_queries(options: argparse.Namespace) -> Sequences:
 
 
 def by_faiss(model: Asked, queries: Sequences, corpus: Index, options: argparse.Namespace) -> dict[str, Any]:
-    """First stage by an inverted file over the clips of each stream; its videos are then scored exactly."""
+    """Measure a first stage by an inverted file over the clips of each stream, whose videos are scored exactly."""
     import faiss
 
     faiss.omp_set_num_threads(options.threads)
@@ -229,13 +221,13 @@ def by_faiss(model: Asked, queries: Sequences, corpus: Index, options: argparse.
     for probes in PROBES:
         for index in indexes:
             index.nprobe = probes
-        found = candidates(indexes, pair, corpus)
-        hits = [len(set(ours.tolist()) & set(theirs.tolist())) for ours, theirs in zip(found, exact, strict=True)]
+        videos = candidates(indexes, pair, corpus)
+        hits = [len(set(ours.tolist()) & set(theirs.tolist())) for ours, theirs in zip(videos, exact, strict=True)]
         row[f"probes_{probes}"] = {
             "first_stage_ms": timed(lambda: candidates(indexes, pair, corpus), options.device),
             "of_it_faiss_ms": timed(lambda: nearest(indexes, pair), options.device),
             "share_of_exact": round(sum(hits) / exact.numel(), 3),
-            "share_of_exact_best": round(float((found[:, :1] == exact[:, :1]).float().mean()), 3),
+            "share_of_exact_best": round(float((videos[:, :1] == exact[:, :1]).float().mean()), 3),
         }
     row["bytes_a_video"] = FAISS_BYTES
     return row
@@ -258,16 +250,14 @@ def unit(rows: Tensor, reciprocals: Tensor) -> Any:
 
 
 def nearest(indexes: list[Any], queries: tuple[Tensor, Tensor]) -> Tensor:
-    """The videos of the clips nearest in either stream [N, 2 * NEAR], sorted; -1 where a list held too few."""
-    found = [
-        index.search(torch.nn.functional.normalize(part, dim=1).numpy(), NEAR)[1]
-        for index, part in zip(indexes, queries, strict=True)
-    ]
-    return torch.from_numpy(np.concatenate(found, axis=1)).div(CLIPS, rounding_mode="floor").sort(1).values
+    """Return the videos of the clips nearest in either stream [N, 2 * NEAR], sorted; -1 where a list held too few."""
+    units = (torch.nn.functional.normalize(part, dim=1).numpy() for part in queries)
+    clips = [index.search(part, NEAR)[1] for index, part in zip(indexes, units, strict=True)]
+    return torch.from_numpy(np.concatenate(clips, axis=1)).div(CLIPS, rounding_mode="floor").sort(1).values
 
 
 def candidates(indexes: list[Any], queries: tuple[Tensor, Tensor], corpus: Index) -> Tensor:
-    """The 100 best videos of each query among those of the nearest clips, scored exactly; -1 where there are fewer."""
+    """Return the 100 best videos of each query among those of the nearest clips; -1 where there are fewer."""
     videos = nearest(indexes, queries)
     scores = corpus.exact_scores(queries, videos.clamp(min=0))
     again = torch.zeros_like(videos, dtype=torch.bool)

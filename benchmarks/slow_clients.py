@@ -9,19 +9,17 @@ again. Method and figures: docs/benchmarks/slow-clients.md. Exit status 1: an er
 """
 
 import argparse
-import logging
 import selectors
-import signal
 import socket
 import statistics
 import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from typing import Any
 
 from benchmarks import judging_loop
-from benchmarks.common import arguments, machine, show
+from benchmarks.common import arguments, machine, require_positive, say, show, stoppable
 from benchmarks.own_site import HOST, own_site
 
 MOST_LOST = 0.1  # of the pace
@@ -35,22 +33,11 @@ HALVES = {
 }
 
 
-@dataclass(frozen=True)
-class Row:
-    """One turn. ``reopened``: how often a slow client came back after the server had closed its connection."""
-
-    round: int
-    slow: str
-    connections: int
-    reopened: int
-    judgments_per_s: float
-    p95_ms: float
-    web_cpu_ms: float
-    errors: int
-
-
 class SlowClients:
-    """Connections that have sent half of a request, kept open by a thread."""
+    """Connections that have sent half of a request, kept open by a thread.
+
+    ``reopened`` counts how often one came back after the server had closed its connection.
+    """
 
     def __init__(self, port: int, half: bytes, count: int) -> None:
         self.port, self.half = port, half
@@ -88,59 +75,55 @@ class SlowClients:
 
 
 @contextmanager
-def slow_clients(port: int, slow: str, count: int) -> Iterator[SlowClients]:
-    clients = SlowClients(port, HALVES[slow], count if HALVES[slow] else 0)
+def slow_clients(port: int, half: bytes, count: int) -> Iterator[SlowClients]:
+    clients = SlowClients(port, half, count)
     try:
         yield clients
     finally:
         clients.close()
 
 
+@stoppable
 def main(argv: Sequence[str] | None = None) -> int:
     options = options_from(argv)
     loop = judging_loop.options_from(["--annotators", str(options.annotators), "--seconds", str(options.seconds)])
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    rows: list[Row] = []
-    try:
-        with own_site() as site:
-            import django
-
-            django.setup()
-            logging.disable(logging.INFO)
-            for number in range(1, options.rounds + 1):
-                for slow, half in HALVES.items():
-                    judging_loop.say(f"round {number}, slow clients: {slow}")
-                    with slow_clients(site.port, slow, options.slow) as clients:
-                        result = judging_loop.measure(site, options.annotators, loop)
-                    count = options.slow if half else 0
-                    figures = result.judgments_per_s, result.p95_ms, result.web_cpu_ms, result.errors
-                    rows.append(Row(number, slow, count, clients.reopened, *figures))
-    except KeyboardInterrupt:
-        return 130
+    rows: list[dict[str, Any]] = []
+    with own_site(with_django=True) as site:
+        for number in range(1, options.rounds + 1):
+            for slow, half in HALVES.items():
+                say(f"round {number}, slow clients: {slow}")
+                count = options.slow if half else 0
+                with slow_clients(site.port, half, count) as clients:
+                    result = judging_loop.measure(site, options.annotators, loop)
+                row = {"round": number, "slow": slow, "connections": count, "reopened": clients.reopened}
+                names = ("judgments_per_s", "p95_ms", "web_cpu_ms", "errors")
+                rows.append(row | {name: result[name] for name in names})
     lost = losses(rows)
-    told = {"rows": [asdict(row) for row in rows], "lost": lost, "machine": machine()}
-    show(told, as_json=options.json)
-    return 1 if any(row.errors for row in rows) or max(lost.values()) > MOST_LOST else 0
+    show({"rows": rows, "lost": lost, "machine": machine()}, as_json=options.json)
+    return 1 if any(row["errors"] for row in rows) or max(lost.values()) > MOST_LOST else 0
 
 
-def losses(rows: Sequence[Row]) -> dict[str, float]:
-    """What the loop loses of its pace beside slow clients of each kind: the median over the rounds, each by itself."""
-    alone = {row.round: row.judgments_per_s for row in rows if row.slow == "none"}
-    kinds = [slow for slow in HALVES if slow != "none"]
-    lost = {kind: [1 - row.judgments_per_s / alone[row.round] for row in rows if row.slow == kind] for kind in kinds}
-    return {kind: round(statistics.median(values), 3) for kind, values in lost.items()}
+def losses(rows: Sequence[dict[str, Any]]) -> dict[str, float]:
+    """Return the loop's loss of pace beside slow clients of each kind: the median over rounds, each by itself."""
+    alone = {row["round"]: row["judgments_per_s"] for row in rows if row["slow"] == "none"}
+    shares: dict[str, list[float]] = {slow: [] for slow in HALVES if slow != "none"}
+    for row in rows:
+        if row["slow"] != "none":
+            shares[row["slow"]].append(1 - row["judgments_per_s"] / alone[row["round"]])
+    return {slow: round(statistics.median(values), 3) for slow, values in shares.items()}
 
 
 def options_from(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = arguments(__doc__)
-    parser.add_argument("--slow", type=int, default=64, help="connections with half a request (64)")
-    parser.add_argument("--annotators", type=int, default=8, help="at once (8)")
-    parser.add_argument("--seconds", type=float, default=20, help="of judging per turn (20)")
-    parser.add_argument("--rounds", type=int, default=3, help="how often each is measured (3)")
-    given = parser.parse_args(argv)
-    if given.slow < 1 or given.annotators < 1 or given.seconds <= 0 or given.rounds < 1:
-        parser.error("--slow, --annotators, --seconds and --rounds must be positive")
-    return given
+    parser = arguments(
+        __doc__,
+        slow=(64, "connections with half a request"),
+        annotators=(8, "at once"),
+        seconds=(20.0, "of judging per turn"),
+        rounds=(3, "how often each is measured"),
+    )
+    options = parser.parse_args(argv)
+    require_positive(parser, options, "slow", "annotators", "seconds", "rounds")
+    return options
 
 
 if __name__ == "__main__":

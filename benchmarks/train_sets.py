@@ -13,7 +13,6 @@ another. Figures: docs/benchmarks/topk.md and trainset.md.
 """
 
 import argparse
-import json
 import os
 import random
 import shutil
@@ -32,8 +31,9 @@ from annotation.pools.rules.pooling import DEPTH, ROWS, Ranker, top_moments
 from annotation.similarity.sentences import GpuRanker
 from annotation.train_sets.files import JsonTrainFile, ParquetTrainFile
 from annotation.train_sets.ranks import Parts, Query, TextRanker, TrainMoments, block_size, ranked_blocks
-from benchmarks.common import arguments, machine, peak_mb, show_lines
+from benchmarks.common import arguments, machine, peak_mb, show, show_lines, subcommand
 
+Vectors, Indexes = NDArray[np.float32], NDArray[np.intp]
 CHECKED = 200
 LEAST_ROUNDS = 3  # product, ranking, product, ranking, ...: both see the same machine
 MOST_S = 180  # what is asked for
@@ -50,41 +50,36 @@ THEN = ("", " and smiles", " while the others watch", " before leaving the room"
 def main() -> None:
     parser = arguments(__doc__)
     whats = parser.add_subparsers(dest="what", required=True)
-    for name, dimensions in (("topk", "384,768"), ("write", "384")):
-        what = whats.add_parser(name)
-        what.add_argument("--queries", type=int, default=69_317)
-        what.add_argument("--captions", type=int, default=98_070)
-        what.add_argument("--moments", type=int, default=94_259)
-        what.add_argument("--dimensions", default=dimensions)
-        what.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="one JSON line")
-    whats.choices["topk"].add_argument("--gpu", action="store_true")
-    whats.choices["write"].add_argument("--depth", type=int, default=40)
-    whats.choices["write"].add_argument("--out", type=Path, help="keep the files in this folder")
+    sizes = {"queries": 69_317, "captions": 98_070, "moments": 94_259}
+    subcommand(whats, "topk", **sizes, dimensions="384,768", gpu=False)
+    write = subcommand(whats, "write", **sizes, dimensions=384, depth=40)
+    write.add_argument("--out", type=Path, help="keep the files in this folder")
     options = parser.parse_args()
     if options.what == "write":
-        options.dimensions = int(options.dimensions)
         show_lines({**written(options), "machine": machine()}, as_json=options.json)
         return
     threads = len(os.sched_getaffinity(0))
     rows = [measure(options, int(size), threads) for size in options.dimensions.split(",")]
-    if options.json:
-        print(json.dumps({"machine": machine(), "top": DEPTH, "rows": rows}))
-        return
-    for row in rows:
-        print(", ".join(f"{name} {value}" for name, value in row.items()))
+    show({"machine": machine(), "top": DEPTH, "rows": rows}, as_json=options.json)
 
 
 # The ranking
 
 
-def unit(chance: np.random.Generator, rows: int, dimensions: int) -> NDArray[np.float32]:
+def unit(chance: np.random.Generator, rows: int, dimensions: int) -> Vectors:
     vectors = chance.standard_normal((rows, dimensions), dtype=np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     return vectors
 
 
-def product_s(queries: NDArray[np.float32], captions: NDArray[np.float32], threads: int) -> float:
-    """Seconds of the matrix product alone, in blocks of queries, into one buffer."""
+def first_captions(chance: np.random.Generator, options: argparse.Namespace) -> Indexes:
+    """Draw which captions are the first of a moment."""
+    later = 1 + chance.choice(options.captions - 1, options.moments - 1, replace=False)
+    return np.sort(np.concatenate([[0], later])).astype(np.intp)
+
+
+def product_s(queries: Vectors, captions: Vectors, threads: int) -> float:
+    """Return seconds of the matrix product alone, in blocks of queries, into one buffer."""
     out = np.empty((ROWS, len(captions)), np.float32)
     with threadpool_limits(threads):
         started = time.perf_counter()
@@ -94,48 +89,43 @@ def product_s(queries: NDArray[np.float32], captions: NDArray[np.float32], threa
         return time.perf_counter() - started
 
 
-def product_on_gpu_s(queries: NDArray[np.float32], captions: NDArray[np.float32]) -> float:
-    """The same on the GPU, captions already there."""
+def product_on_gpu_s(queries: Vectors, captions: Vectors) -> float:
+    """Return the same on the GPU, captions already there."""
     import torch
 
-    there = torch.from_numpy(captions).cuda()
+    rows = torch.from_numpy(captions).cuda()
     torch.cuda.synchronize()
     started = time.perf_counter()
     for start in range(0, len(queries), ROWS):
-        torch.from_numpy(queries[start : start + ROWS]).cuda() @ there.T
+        torch.from_numpy(queries[start : start + ROWS]).cuda() @ rows.T
     torch.cuda.synchronize()
     return time.perf_counter() - started
 
 
-def ranking_s(
-    queries: NDArray[np.float32], captions: NDArray[np.float32], first: NDArray[np.intp], n: int, who: type[Ranker]
-) -> float:
+def ranking_s(queries: Vectors, captions: Vectors, first: Indexes, n: int, who: type[Ranker]) -> float:
     started = time.perf_counter()
     ranked = sum(len(order) == DEPTH for order, _ in top_moments(queries, captions, first, threads=n, ranker=who))
     assert ranked == len(queries)
     return time.perf_counter() - started
 
 
-def wrong(
-    queries: NDArray[np.float32], captions: NDArray[np.float32], first: NDArray[np.intp], who: type[Ranker]
-) -> int:
-    """Queries of which rank or similarity differs from a full sort in double precision, rounded to 1e-6."""
-    found = top_moments(queries, captions, first, ranker=who)
+def wrong(queries: Vectors, captions: Vectors, first: Indexes, who: type[Ranker]) -> int:
+    """Count queries whose ranks or similarities differ from a full sort in double precision, rounded to 1e-6."""
+    ranked = top_moments(queries, captions, first, ranker=who)
     cosines = np.maximum.reduceat(queries.astype(np.float64) @ captions.astype(np.float64).T, first, axis=1).round(6)
-    return sum(not _same(row, *ranked) for row, ranked in zip(cosines, found, strict=True))
+    return sum(not _same(row, *moments) for row, moments in zip(cosines, ranked, strict=True))
 
 
-def _same(row: NDArray[np.float64], order: NDArray[np.intp], similarity: NDArray[np.float64]) -> bool:
-    wanted = np.lexsort((np.arange(len(row)), -row))[:DEPTH]
-    return bool((order == wanted).all() and np.allclose(similarity, row[wanted], rtol=0, atol=1e-9))
+def _same(row: NDArray[np.float64], order: Indexes, similarity: NDArray[np.float64]) -> bool:
+    sorted_order = np.lexsort((np.arange(len(row)), -row))[:DEPTH]
+    return bool((order == sorted_order).all() and np.allclose(similarity, row[sorted_order], rtol=0, atol=1e-9))
 
 
 def measure(options: argparse.Namespace, dimensions: int, threads: int) -> dict[str, object]:
     chance = np.random.default_rng(dimensions)
     captions = unit(chance, options.captions, dimensions)
     queries = captions[chance.choice(options.captions, options.queries, replace=False)]
-    later = 1 + chance.choice(options.captions - 1, options.moments - 1, replace=False)
-    first = np.sort(np.concatenate([[0], later])).astype(np.intp)
+    first = first_captions(chance, options)
     part = queries[: max(1, len(queries) // LEAST_ROUNDS)]
     who = GpuRanker if options.gpu else Ranker
     rounds = []
@@ -168,9 +158,8 @@ class Corpus:
         texts = [_sentence(chance, number) for number in range(options.captions)]
         drawn = np.random.default_rng(1)
         self.vectors = unit(drawn, options.captions, options.dimensions)
-        later = 1 + drawn.choice(options.captions - 1, options.moments - 1, replace=False)
-        self.first = np.sort(np.concatenate([[0], later])).astype(np.intp)
-        for place in self.first:
+        self.first = first_captions(drawn, options)
+        for index in self.first:
             start_s = round(chance.uniform(0, 70), 2)
             video = chance.randrange(VIDEOS)
             self.moments.add(
@@ -178,7 +167,7 @@ class Corpus:
                 duration_s=round(61.0 + video % 3000 / 100, 2),
                 start_s=start_s,
                 end_s=round(start_s + chance.uniform(1, 20), 2),
-                caption=texts[place],
+                caption=texts[index],
             )
         chosen = drawn.choice(options.captions, options.queries, replace=False)
         chosen[1::TWICE] = chosen[::TWICE][: len(chosen[1::TWICE])]
@@ -187,7 +176,7 @@ class Corpus:
         seen: set[str] = set()
         self.repeated = {text for _, text in self.queries if text in seen or seen.add(text)}  # type: ignore[func-returns-value]
 
-    def vectors_of(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    def vectors_of(self, texts: Sequence[str]) -> Vectors:
         return self.vectors[[self.caption_of[text] for text in texts]]
 
     def blocks(self, size: int) -> Iterator[list[Query]]:
@@ -201,7 +190,7 @@ def _sentence(chance: random.Random, number: int) -> str:
 
 
 def write(corpus: Corpus, folder: Path, depth: int) -> dict[str, float]:
-    """Seconds of each step, and of all processors together."""
+    """Return seconds of each step, and of all processors together."""
     spent = dict.fromkeys(("ranking_s", "json_s", "parquet_s", "checksums_s"), 0.0)
     started = at = time.perf_counter()
     cpu = time.process_time()
@@ -235,28 +224,22 @@ def write(corpus: Corpus, folder: Path, depth: int) -> dict[str, float]:
 
 
 def written(options: argparse.Namespace) -> dict[str, object]:
-    """Make the set, and keep it if asked to."""
+    """Make the set, and keep it where a folder is given."""
     corpus = Corpus(options)
-    with TemporaryDirectory(prefix="momentjudge-trainset-", dir=options.out) as place:
-        folder = Path(place)
+    with TemporaryDirectory(prefix="momentjudge-trainset-", dir=options.out) as temporary:
+        folder = Path(temporary)
         seconds = write(corpus, folder, options.depth)
-        facts = _facts(options, folder, seconds)
+        sizes = {f"{form}_bytes": (folder / form).stat().st_size for form in FORMS}
         if options.out:
             for form in FORMS:
                 shutil.move(folder / form, options.out / f"train_top{options.depth:02d}.{form}")
-    return facts
-
-
-def _facts(options: argparse.Namespace, folder: Path, seconds: dict[str, float]) -> dict[str, object]:
     rows = options.queries * min(options.depth, options.moments)
     return {
-        "queries": options.queries,
-        "moments": options.moments,
-        "dimensions": options.dimensions,
+        **{name: getattr(options, name) for name in ("queries", "moments", "dimensions")},
         "rows": rows,
         **seconds,
         "rows_per_second": round(rows / seconds["seconds"]),
-        **{f"{form}_bytes": (folder / form).stat().st_size for form in FORMS},
+        **sizes,
         "peak_mb": peak_mb(),
         "in_time": seconds["seconds"] <= MOST_S,
     }

@@ -12,19 +12,19 @@ not as fast as the released code was found to be (then ratios mean nothing).
 """
 
 import argparse
-import json
 import os
-import resource
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from subprocess import PIPE
 from typing import Any
 
 import torch
 
 from benchmarks import padded
-from benchmarks.common import arguments, machine
+from benchmarks.common import ROOT, arguments, command_of, machine, peak_mb, show
+from benchmarks.decode import device_name
 from models_runner.experiments.child import HUGE_PAGES
 from moment_retrieval.batches import Batch
 from moment_retrieval.distributed import Precision, keep_freed
@@ -37,6 +37,11 @@ from moment_retrieval.ragged import Sequences
 from moment_retrieval.settings import ConquerConfig, Objective, Padding, ReloclnetConfig, XmlConfig
 
 BATCH = {"xml": 128, "reloclnet": 128, "conquer": 16}
+MODELS: dict[str, tuple[Any, Any]] = {  # in full size
+    "xml": (Xml, XmlConfig),
+    "reloclnet": (Reloclnet, ReloclnetConfig),
+    "conquer": (Conquer, ConquerConfig),
+}
 KNOWN_S = {"xml": 6.0, "reloclnet": 13.2, "conquer": 8.4}  # CPU seconds a step of the released code, on 2 threads
 NEAR = 0.25
 WANTED = {  # of the re-statement's time and memory
@@ -49,28 +54,21 @@ WAYS = ("published", *OURS)
 
 
 def main() -> int:
-    options = parse()
+    parser = arguments(__doc__, steps=5, threads=2, device="cpu")
+    parser.add_argument("--models", nargs="+", choices=BATCH, default=list(BATCH))
+    parser.add_argument("--way", choices=WAYS, help=argparse.SUPPRESS)
+    options = parser.parse_args()
     if options.way:
         take_turns(options.models[0], options.way, options)
         return 0
     report: dict[str, Any] = {"machine": machine(), "device": device_name(options.device), "threads": options.threads}
     report["models"] = {name: compared(name, options) for name in options.models}
-    print(json.dumps(report, indent=1) if options.json else table(report))
+    show(report, as_json=options.json)
     return 0 if options.device != "cpu" or all(row["kept"] for row in report["models"].values()) else 1
 
 
-def parse() -> argparse.Namespace:
-    parser = arguments(__doc__)
-    parser.add_argument("--models", nargs="+", choices=BATCH, default=list(BATCH))
-    parser.add_argument("--steps", type=int, default=5)
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--device", default="cpu")
-    parser.add_argument("--way", choices=WAYS, help=argparse.SUPPRESS)
-    return parser.parse_args()
-
-
 def compared(name: str, options: argparse.Namespace) -> dict[str, Any]:
-    """One model in all ways, with the ratios to the published way."""
+    """Measure one model in all ways, with the ratios to the published way."""
     rows = side_by_side(name, options)
     base = rows["published"]
     ratios = {way: {key: round(rows[way][key] / base[key], 3) for key in ("seconds", "memory_mib")} for way in OURS}
@@ -83,17 +81,15 @@ def compared(name: str, options: argparse.Namespace) -> dict[str, Any]:
 
 
 def side_by_side(name: str, options: argparse.Namespace) -> dict[str, dict[str, float]]:
-    """Seconds of the quickest step and the most memory of each way; round by round, each makes a step.
+    """Return seconds of the quickest step and the most memory of each way; round by round, each makes a step.
 
-    Every other round goes backwards: whoever follows the re-statement finds all caches emptied.
+    Rounds change their direction: whoever follows the re-statement finds all caches emptied.
     """
     processes = {way: own_process(name, way, options) for way in WAYS}
     try:
-        rounds = [WAYS[:: -1 if number % 2 else 1] for number in range(options.steps + 1)]
-        taken = [{way: told(processes[way], "step") for way in ways} for ways in rounds]
-        seconds = {way: min(steps[way] for steps in taken[1:]) for way in WAYS}
+        seconds = in_turns(processes, options.steps)
         return {
-            way: {"seconds": round(seconds[way], 4), "memory_mib": round(told(process, "memory"))}
+            way: {"seconds": round(min(seconds[way]), 4), "memory_mib": round(answer_of(process, "memory"))}
             for way, process in processes.items()
         }
     finally:
@@ -101,17 +97,31 @@ def side_by_side(name: str, options: argparse.Namespace) -> dict[str, dict[str, 
             process.communicate()
 
 
+def in_turns(processes: Mapping[str, subprocess.Popen[str]], rounds: int) -> dict[str, list[float]]:
+    """Return the seconds of each process's steps; every other round goes backwards, and a first one does not count."""
+    seconds: dict[str, list[float]] = {way: [] for way in processes}
+    for number in range(rounds + 1):
+        for way in list(processes)[:: -1 if number % 2 else 1]:
+            seconds[way].append(answer_of(processes[way], "step"))
+    return {way: values[1:] for way, values in seconds.items()}
+
+
 def own_process(name: str, way: str, options: argparse.Namespace) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "benchmarks.train_step", "--models", name, "--way", way]
-    command += ["--threads", str(options.threads), "--device", options.device]
-    environment = dict(os.environ) if way == "published" else {**HUGE_PAGES, **os.environ}  # as a training is started
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
+    same = {"threads": options.threads, "device": options.device}
+    command = command_of("benchmarks.train_step", {"models": name, "way": way, **same})
+    return stepping(command, in_large_pages=way != "published")  # as a training is started
 
 
-def told(process: subprocess.Popen[str], asked: str) -> float:
-    """What a process of ``take_turns`` answers."""
+def stepping(command: list[str], *, in_large_pages: bool) -> subprocess.Popen[str]:
+    """Start a process that makes a step for each line that it reads."""
+    environment = {**(HUGE_PAGES if in_large_pages else {}), **os.environ}
+    return subprocess.Popen(command, cwd=ROOT, env=environment, stdin=PIPE, stdout=PIPE, text=True)
+
+
+def answer_of(process: subprocess.Popen[str], question: str) -> float:
+    """Return the answer of a process that makes steps."""
     assert process.stdin is not None and process.stdout is not None
-    print(asked, file=process.stdin, flush=True)
+    print(question, file=process.stdin, flush=True)
     if not (answer := process.stdout.readline()):
         raise SystemExit(f"a process ended with status {process.wait()}; all four together need up to 15 GB")
     return float(answer)
@@ -128,7 +138,7 @@ def take_turns(name: str, way: str, options: argparse.Namespace) -> None:
     clock = time.perf_counter if on_device else time.process_time
     for line in sys.stdin:
         if line.strip() == "memory":
-            print(torch.cuda.max_memory_allocated() / 2**20 if on_device else own_memory(), flush=True)
+            print(torch.cuda.max_memory_allocated() / 2**20 if on_device else peak_mb(), flush=True)
             continue
         began = clock()
         step()
@@ -137,15 +147,12 @@ def take_turns(name: str, way: str, options: argparse.Namespace) -> None:
         print(clock() - began, flush=True)
 
 
-def own_memory() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10
-
-
 def step_of(name: str, way: str, device: str) -> Callable[[], None]:
-    """One training step, ready to be repeated."""
+    """Return one training step, ready to be repeated."""
     padding = Padding.COMPACT if way in {"compact", "bfloat16"} else Padding.OFFICIAL
     precision = Precision("bfloat16" if way == "bfloat16" else "float32", torch.device(device))
-    model = model_of(name, padding).train().to(device)
+    build, config = MODELS[name]
+    model: Any = build(config(padding=padding)).train().to(device)
     batch = random_batch(name)
     groups = parameter_groups(model, exempt=[one for one, _ in model.named_parameters() if model.undecayed(one)])
     draw = RandomNegatives(torch.Generator().manual_seed(2))
@@ -183,18 +190,9 @@ def step_of(name: str, way: str, device: str) -> Callable[[], None]:
     return step
 
 
-def model_of(name: str, padding: Padding) -> Any:
-    """At full size."""
-    if name == "xml":
-        return Xml(XmlConfig(padding=padding))
-    if name == "reloclnet":
-        return Reloclnet(ReloclnetConfig(padding=padding))
-    return Conquer(ConquerConfig(padding=padding))
-
-
 def random_batch(name: str) -> Batch:
-    """Samples of realistic lengths."""
-    config = {"xml": XmlConfig, "reloclnet": ReloclnetConfig, "conquer": ConquerConfig}[name]()
+    """Draw samples of realistic lengths."""
+    config = MODELS[name][1]()
     draw = torch.Generator().manual_seed(7)
     size = BATCH[name]
     clips = (torch.randn(size, generator=draw) * 15 + 51).round().long().clamp(4, config.clips)
@@ -205,21 +203,6 @@ def random_batch(name: str) -> Batch:
     )
     start = (torch.rand(size, generator=draw) * clips).long().clamp(max=127)
     return Batch(*streams, start, torch.minimum(start + 3, clips - 1), torch.rand(size, generator=draw))
-
-
-def device_name(device: str) -> str:
-    return torch.cuda.get_device_name() if device.startswith("cuda") else "cpu"
-
-
-def table(report: dict[str, Any]) -> str:
-    lines = [f"{'':12}{'way':12}{'s a step':>10}{'MiB':>8}{'ratio':>8}{'memory':>8}"]
-    for name, rows in report["models"].items():
-        for way in WAYS:
-            ratio = rows["ratios"].get(way, {"seconds": 1.0, "memory_mib": 1.0})
-            figures = f"{rows[way]['seconds']:10.2f}{rows[way]['memory_mib']:8.0f}"
-            lines.append(f"{name:12}{way:12}{figures}{ratio['seconds']:8.2f}{ratio['memory_mib']:8.2f}")
-        lines.append(f"{'':12}the re-statement is {'' if rows['as_published'] else 'NOT '}as fast as the released code")
-    return "\n".join(lines)
 
 
 if __name__ == "__main__":

@@ -9,22 +9,20 @@ docs/benchmarks/train-step.md.
 """
 
 import argparse
-import os
 import statistics
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
+from unittest.mock import patch
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
 from benchmarks import decode, padded, train_step
-from benchmarks.common import ROOT, arguments, machine, show
-from models_runner.experiments.child import HUGE_PAGES
+from benchmarks.common import arguments, command_of, machine, show
 from moment_retrieval import index
 from moment_retrieval.distributed import keep_freed
 from moment_retrieval.models import blocks, conquer, two_stream
@@ -33,7 +31,7 @@ from moment_retrieval.ragged import NOTHING, Layout
 
 Patch = tuple[Any, str, Any]
 ALL, CONQUER = ("xml", "reloclnet", "conquer"), ("conquer",)
-MEMORY = {"kept, in large pages": True, "as Python starts": False}
+KEPT = "kept, in large pages"
 VIDEOS, CLIPS, QUERIES, HIDDEN = 10_000, 51, 100, 256  # of the search
 
 
@@ -53,21 +51,16 @@ def plain_query_aware(self: Any, rows: Tensor, layout: Layout, queries: Any) -> 
     shape = torch.broadcast_shapes(cells.shape, words.shape)
     alike = self.flow(torch.cat([cells.expand(shape), words.expand(shape), cells * words], dim=3)).squeeze(3)
     alike = alike.masked_fill(~(layout.real[..., None] & queries.real[:, None]), NOTHING)
-    said = layout.collect(alike.softmax(2) @ queries.words)
+    aware = layout.collect(alike.softmax(2) @ queries.words)
     best = (alike.amax(2).softmax(1)[:, None] @ cells.squeeze(2)).squeeze(1)
-    return torch.cat([rows, said, rows * said, rows * best[layout.owner]], dim=1)
+    return torch.cat([rows, aware, rows * aware, rows * best[layout.owner]], dim=1)
 
 
+NO_END = (two_stream.TwoStream, "_layouts", two_stream.TwoStream._whole)
 TRICKS: dict[str, tuple[Sequence[str], list[Patch]]] = {
     "dropout from 16 random bits": (ALL, [(blocks.Dropout, "forward", plain_dropout)]),
     "padding's input row computed once": (ALL, [(blocks.InputProjection, "laid", plain_laid)]),
-    "no rows behind the two that count": (
-        ALL,
-        [
-            (two_stream.TwoStream, "_layouts", two_stream.TwoStream._whole),
-            (conquer.Conquer, "_behind", lambda self: self.config.clips),
-        ],
-    ),
+    "no rows behind the two that count": (ALL, [NO_END, (conquer.Conquer, "_behind", lambda self: self.config.clips)]),
     "clips with words as three products": (CONQUER, [(conquer.Conquer, "_query_aware", plain_query_aware)]),
 }
 OPTIMISER = "one pass over all weights in the optimiser"
@@ -75,22 +68,16 @@ OPTIMISER = "one pass over all weights in the optimiser"
 
 @contextmanager
 def without(patches: Sequence[Patch]) -> Iterator[None]:
-    """The plain forms stand in the block."""
-    kept = [(owner, name, getattr(owner, name)) for owner, name, _ in patches]
-    for owner, name, value in patches:
-        setattr(owner, name, value)
-    try:
+    """Put the plain forms in place of the tricks; also a decorator of functions that do so each time."""
+    with ExitStack() as stack:
+        for owner, name, value in patches:
+            stack.enter_context(patch.object(owner, name, value))
         yield
-    finally:
-        for owner, name, value in kept:
-            setattr(owner, name, value)
 
 
 def main() -> None:
-    parser = arguments(__doc__)
+    parser = arguments(__doc__, rounds=5, threads=2)
     parser.add_argument("--models", nargs="*", choices=ALL, default=list(ALL))
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--steps-of", choices=ALL, help=argparse.SUPPRESS)  # a process of the benchmark itself
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
@@ -101,7 +88,7 @@ def main() -> None:
         return
     keep_freed()
     report: dict[str, Any] = {"machine": machine(), "rounds": options.rounds}
-    report["memory kept, in large pages"] = {name: memory(name, options) for name in options.models}
+    report[f"memory {KEPT}"] = {name: memory(name, options) for name in options.models}
     report |= {name: compared(variants(name), options.rounds) for name in options.models}
     report["search"] = compared(searches(), options.rounds)
     report["ranking"] = compared(rankings(), options.rounds)
@@ -109,26 +96,16 @@ def main() -> None:
 
 
 def variants(name: str) -> dict[str, Callable[[], object]]:
-    """The step as it is, and without each trick of the model."""
+    """Return the step as it is, and without each trick of the model."""
     step = train_step.step_of(name, "official", "cpu")
-    made: dict[str, Callable[[], object]] = {"as it is": step}
+    acts: dict[str, Callable[[], object]] = {"as it is": step}
     for trick, (models, patches) in TRICKS.items():
         if name in models:
-            made[trick] = _switched(step, patches)
-    plain = padded.PlainAdam if name == "conquer" else padded.PlainBertAdam
-    with ExitStack() as stack:
-        patch = (train_step, "CorrectedAdam", plain) if name == "conquer" else (train_step, "BertAdam", plain)
-        stack.enter_context(without([patch]))
-        made[OPTIMISER] = train_step.step_of(name, "official", "cpu")
-    return made
-
-
-def _switched(act: Callable[[], object], patches: Sequence[Patch]) -> Callable[[], object]:
-    def plain() -> None:
-        with without(patches):
-            act()
-
-    return plain
+            acts[trick] = without(patches)(step)
+    name_of, plain = ("CorrectedAdam", padded.PlainAdam) if name == "conquer" else ("BertAdam", padded.PlainBertAdam)
+    with without([(train_step, name_of, plain)]):
+        acts[OPTIMISER] = train_step.step_of(name, "official", "cpu")
+    return acts
 
 
 def searches() -> dict[str, Callable[[], object]]:
@@ -168,7 +145,7 @@ def rankings() -> dict[str, Callable[[], object]]:
 
 
 def compared(acts: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, dict[str, float]]:
-    """Medians of processor seconds, and how much more is needed without each trick, in percent."""
+    """Return medians of processor seconds, and how much more is needed without each trick, in percent."""
     names, seconds = list(acts), {name: list[float]() for name in acts}
     for name in names:
         acts[name]()
@@ -176,10 +153,10 @@ def compared(acts: Mapping[str, Callable[[], object]], rounds: int) -> dict[str,
         order = [*names, names[0]]
         for name in order[:: -1 if number % 2 else 1]:
             seconds[name].append(seconds_of(acts[name]))
-    return told(seconds, names[0])
+    return figures(seconds, names[0])
 
 
-def told(seconds: Mapping[str, list[float]], base: str) -> dict[str, dict[str, float]]:
+def figures(seconds: Mapping[str, list[float]], base: str) -> dict[str, dict[str, float]]:
     medians = {name: statistics.median(values) for name, values in seconds.items()}
     return {
         name: {"seconds": round(value, 4), "longer_percent": round(100 * (value / medians[base] - 1), 1)}
@@ -194,35 +171,17 @@ def seconds_of(act: Callable[[], object]) -> float:
 
 
 def memory(name: str, options: argparse.Namespace) -> dict[str, dict[str, float]]:
-    """Processes that keep the memory they free, in large pages, beside ones that do not; a step each in turns."""
-    command = [sys.executable, "-m", "benchmarks.tricks", "--steps-of", name, "--threads", str(options.threads)]
-    starts = {way: [*command] for way in MEMORY}
-    starts["kept, in large pages"] = [sys.executable, "-c", KEEPING, *command[3:]]
+    """Compare processes that keep the memory they free, in large pages, with ones that do not; a step each in turns."""
+    command = command_of("benchmarks.tricks", {"steps_of": name, "threads": options.threads})
     processes = {
-        way: subprocess.Popen(
-            words,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            cwd=ROOT,
-            env={**(HUGE_PAGES if MEMORY[way] else {}), **os.environ},
-        )
-        for way, words in starts.items()
+        KEPT: train_step.stepping([sys.executable, "-c", KEEPING, *command[3:]], in_large_pages=True),
+        "as Python starts": train_step.stepping(command, in_large_pages=False),
     }
-    seconds = {way: list[float]() for way in processes}
     try:
-        for number in range(options.rounds + 1):
-            for way in list(processes)[:: -1 if number % 2 else 1]:
-                process = processes[way]
-                assert process.stdin is not None and process.stdout is not None
-                print("step", file=process.stdin, flush=True)
-                value = float(process.stdout.readline())
-                if number:
-                    seconds[way].append(value)
+        return figures(train_step.in_turns(processes, options.rounds), KEPT)
     finally:
         for process in processes.values():
             process.communicate()
-    return told(seconds, "kept, in large pages")
 
 
 KEEPING = """

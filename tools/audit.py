@@ -16,29 +16,29 @@ CLEAN, FOUND, NOT_ASKED = 0, 1, 3
 
 
 def command(lock: Path) -> list[str]:
-    known = [sys.executable, "-m", "pip_audit", "--requirement", str(lock), "--require-hashes", "--disable-pip"]
-    return [*known, "--progress-spinner", "off", "--timeout", "15"]
+    words = [sys.executable, "-m", "pip_audit", "--requirement", str(lock), "--require-hashes", "--disable-pip"]
+    return [*words, "--progress-spinner", "off", "--timeout", "15"]
 
 
 def audit(locks: Sequence[Path] = LOCKS) -> int:
     """Ask about each lock and print what is known."""
     outcomes = {CLEAN}
     for lock in locks:
-        asked = subprocess.run(command(lock), capture_output=True, text=True, check=False)
-        outcome = outcome_of(asked.returncode, asked.stdout + asked.stderr)
-        print(words_of(lock.name, outcome, asked.stdout, asked.stderr))
+        run = subprocess.run(command(lock), capture_output=True, text=True, check=False)
+        outcome = outcome_of(run.returncode, run.stdout + run.stderr)
+        print(message_of(lock.name, outcome, run.stdout, run.stderr))
         outcomes.add(outcome)
     return next(outcome for outcome in (FOUND, NOT_ASKED, CLEAN) if outcome in outcomes)
 
 
-def outcome_of(status: int, said: str) -> int:
-    """pip-audit ends with 1 both for a weakness and for a service that does not answer."""
+def outcome_of(status: int, output: str) -> int:
+    """Return the outcome; pip-audit ends with 1 both for a weakness and for a service that does not answer."""
     if status == 0:
         return CLEAN
-    return FOUND if re.search(r"Found \d+ known vulnerabilit", said) else NOT_ASKED
+    return FOUND if re.search(r"Found \d+ known vulnerabilit", output) else NOT_ASKED
 
 
-def words_of(name: str, outcome: int, stdout: str, stderr: str) -> str:
+def message_of(name: str, outcome: int, stdout: str, stderr: str) -> str:
     if outcome == CLEAN:
         return f"{name}: no known weakness."
     if outcome == FOUND:

@@ -65,8 +65,8 @@ def drawing(root: Path = ROOT) -> str:
     return "\n".join([*parts, "</svg>", ""])
 
 
-def _box(place: tuple[int, int, int, int], name: str, lines: list[str]) -> list[str]:
-    x, y, width, height = place
+def _box(bounds: tuple[int, int, int, int], name: str, lines: list[str]) -> list[str]:
+    x, y, width, height = bounds
     text = [
         f'<text x="{x + 14}" y="{y + 42 + 17 * index}" font-size="12" fill="#444">{line}</text>'
         for index, line in enumerate(lines)

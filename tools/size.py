@@ -8,15 +8,8 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = (
-    "config",
-    "core",
-    "accounts",
-    "annotation",
-    "judging",
-    "models_runner",
-    "moment_retrieval",
-    "benchmarks",
-    "tools",
+    *("config", "core", "accounts", "annotation", "judging", "models_runner", "moment_retrieval"),
+    *("benchmarks", "tools"),
 )
 SHORT = 60  # lines; a shorter module usually belongs to its neighbour
 MAY_BE_SHORT = {"__init__.py", "urls.py", "api_urls.py", "apps.py"}

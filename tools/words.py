@@ -15,12 +15,10 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from tools import size
+
 MOST = Path(__file__).with_suffix(".json")
-PACKAGES = (
-    *("config", "core", "accounts", "annotation", "judging", "models_runner", "moment_retrieval"),
-    *("benchmarks", "tools", "tests", "docs"),
-)
+PACKAGES = (*size.PACKAGES, "tests", "docs")
 INSTEAD = {
     "door": "endpoint, view, request",
     "knock": "request",
@@ -109,13 +107,13 @@ def word_counts(source: str, module: str = "") -> Counter[str]:
     return counts
 
 
-def repository_counts(root: Path = ROOT) -> Counter[str]:
+def repository_counts() -> Counter[str]:
     """Return the counts of the whole repository."""
     counts = Counter[str]()
-    for package in PACKAGES:
-        for path in sorted((root / package).rglob("*.py")):
-            if "migrations" not in path.parts:
-                counts.update(word_counts(path.read_text(), path.stem))
+    paths = (path for package in PACKAGES for path in (size.ROOT / package).rglob("*.py"))
+    for path in paths:
+        if "migrations" not in path.parts:
+            counts.update(word_counts(path.read_text(), path.stem))
     return +counts
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import against
+from benchmarks import common
 
 SCRIPT = """
 import json, sys
@@ -27,14 +27,14 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for words in (["init", "--quiet"], ["add", "."], [*own, "commit", "--quiet", "--message", "one"]):
         subprocess.run(["git", *words], cwd=root, check=True)
     (root / "figure.py").write_text(SCRIPT.format(pace=3))
-    monkeypatch.setattr(against, "ROOT", root)
+    monkeypatch.setattr(common, "ROOT", root)
     return root
 
 
 def test_both_sides_run_in_turns_and_the_ratio_is_of_the_medians(
     repository: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    found = against.compare("HEAD", "figure.py", ["--all"], rounds=3, ratios={"pace": (0, "pace")})
+    found = common.compare("HEAD", "figure.py", ["--all"], rounds=3, ratios={"pace": (0, "pace")})
     assert found["ratio"] == {"pace": 1.5}
     assert found["medians"] == {"here": {"pace": 3}, "there": {"pace": 2}}
     assert found["here"] == [[{"pace": 3, "words": ["--all", "--json"]}]] * 3
@@ -47,12 +47,12 @@ def test_both_sides_run_in_turns_and_the_ratio_is_of_the_medians(
 def test_a_benchmark_that_fails_is_an_error(repository: Path) -> None:
     (repository / "figure.py").write_text("raise SystemExit(1)")
     with pytest.raises(subprocess.CalledProcessError):
-        against.compare("HEAD", "figure.py", [], rounds=1, ratios={"pace": (0, "pace")})
+        common.compare("HEAD", "figure.py", [], rounds=1, ratios={"pace": (0, "pace")})
 
 
 def test_other_locks_get_an_environment_of_their_own_once(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert against.python_for(repository) == Path(sys.executable)
-    monkeypatch.setattr(against, "VENVS", repository / "venvs")
+    assert common.python_for(repository) == Path(sys.executable)
+    monkeypatch.setattr(common, "VENVS", repository / "venvs")
     commands: list[list[str]] = []
 
     def made(command: list[str], **values: object) -> None:
@@ -60,11 +60,11 @@ def test_other_locks_get_an_environment_of_their_own_once(repository: Path, monk
         if "venv" in command:
             Path(command[-1]).mkdir(parents=True)
 
-    with against.worktree("HEAD") as other:
+    with common.worktree("HEAD") as other:
         (other / "requirements" / "base.lock").write_text("numpy==1\n")
-        monkeypatch.setattr(against.subprocess, "run", made)
-        pythons = {against.python_for(other) for _ in range(2)}
+        monkeypatch.setattr(common.subprocess, "run", made)
+        pythons = {common.python_for(other) for _ in range(2)}
         monkeypatch.undo()
-        monkeypatch.setattr(against, "ROOT", repository)
+        monkeypatch.setattr(common, "ROOT", repository)
     assert len(pythons) == 1 and Path(sys.executable) not in pythons
     assert [command[2] for command in commands] == ["venv", "pip"]

@@ -5,18 +5,18 @@ from pathlib import Path
 import pytest
 
 from annotation.demo import true_relevance
-from benchmarks import demo_experiment, demo_material
+from benchmarks import demo_experiment
 from benchmarks.demo_experiment import LEARNT, SHUFFLED, Place
 from moment_retrieval.records import JudgedMoment, VideoCorpus
 from moment_retrieval.tables import JudgedTable
 
 
 @pytest.fixture(scope="module")
-def demo() -> demo_material.Demo:
-    return demo_material.Demo.of(videos=30, seed=3)
+def demo() -> demo_experiment.Demo:
+    return demo_experiment.Demo.of(videos=30, seed=3)
 
 
-def test_no_text_is_asked_for_in_two_splits(demo: demo_material.Demo) -> None:
+def test_no_text_is_asked_for_in_two_splits(demo: demo_experiment.Demo) -> None:
     texts = [{query.text for query in demo.splits[name]} for name in ("train", "val", "test")]
     captions = {moment.caption for _, moment in demo.moments}
     assert set.union(*texts) == captions
@@ -24,16 +24,16 @@ def test_no_text_is_asked_for_in_two_splits(demo: demo_material.Demo) -> None:
     assert len(texts[1]) == len(texts[2]) == len(captions) // 5
 
 
-def test_a_query_is_judged_on_every_moment_that_concerns_it(demo: demo_material.Demo) -> None:
+def test_a_query_is_judged_on_every_moment_that_concerns_it(demo: demo_experiment.Demo) -> None:
     query = demo.splits["val"][0]
-    (found,) = demo_material.judged([query], demo)
+    (found,) = demo_experiment.judged_moments([query], demo)
     grades = [true_relevance(query.moment, moment) for _, moment in demo.moments]
     rows = found["relevant_moment"]
     assert [row["relevance"] for row in rows] == [grade for grade in grades if grade]
     assert query.text in {row["caption"] for row in rows}
 
 
-def test_whole_clips_come_near_enough_to_any_moment(demo: demo_material.Demo) -> None:
+def test_whole_clips_come_near_enough_to_any_moment(demo: demo_experiment.Demo) -> None:
     assert demo_experiment.ceiling(demo) == 1.0
 
 

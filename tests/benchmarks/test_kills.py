@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from benchmarks.replayer import VICTIMS, Kill, kills_planned
+from benchmarks.replay import VICTIMS, Kill, kills_planned
 
 
 @pytest.mark.parametrize("seed", range(20))

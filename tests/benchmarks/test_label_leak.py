@@ -4,15 +4,27 @@ import numpy as np
 import pytest
 
 from benchmarks import label_leak
-from benchmarks.label_leak import SHARES, Attacker, Upload, attacked, is_safe, mean_of, policies, rows_of
+from benchmarks.label_leak import SHARES, Attacker, Floats, Upload, attacked, is_safe, policies, rows_of
 from models_runner.leaderboard.rules import LEAST_QUERIES, PROMISED_MOMENTS, score_step
 from moment_retrieval.metrics.ndcg_iou import Gain
+from moment_retrieval.metrics.report import evaluate
+from moment_retrieval.tables import JudgedTable, RunTable
 
 DEFAULT = "default"
 
 
 def policy_of(name: str, queries: int) -> label_leak.Policy:
     return next(policy for policy in policies(queries) if policy.name == name)
+
+
+def mean_of(judged: JudgedTable, rows: list[tuple[int, int, float]], gain: Gain) -> Floats:
+    """[K x mu] the scorer's values of a run with these (query, judged moment, end of the span), best first."""
+    moments = len(judged.weights) // len(judged)
+    answers: dict[str, list[list[float]]] = {query_id: [] for query_id in judged.query_ids}
+    for query, moment, end_s in rows:
+        answers[str(query)].append([query * moments + moment, 0.0, end_s])
+    run = RunTable.from_moments({name: np.array(some, np.float64).reshape(-1, 3) for name, some in answers.items()})
+    return np.array(list(evaluate(run, judged, gain=gain).mean.values()))
 
 
 @pytest.mark.parametrize("gain", list(Gain))

@@ -1,15 +1,16 @@
 import json
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
-from benchmarks.slow_clients import Row, losses, options_from
+from benchmarks.slow_clients import losses, options_from
 from core.embedded.services import BASE_DIR
 
 
-def row(number: int, slow: str, pace: float) -> Row:
-    return Row(number, slow, 64, 0, pace, 10.0, 3.0, 0)
+def row(number: int, slow: str, pace: float) -> dict[str, Any]:
+    return {"round": number, "slow": slow, "judgments_per_s": pace}
 
 
 def test_a_loss_is_the_median_over_rounds_each_compared_with_itself() -> None:

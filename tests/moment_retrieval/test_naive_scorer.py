@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks import naive_scorer
+from benchmarks import scorer
 from moment_retrieval.metrics import matching
 from moment_retrieval.metrics.ndcg_iou import Convention, Gain, Measure
 from moment_retrieval.metrics.report import Report, evaluate
@@ -48,10 +48,10 @@ def plain(moments: dict[str, list[Any]]) -> dict[str, list[dict[str, Any]]]:
 
 def both(
     run: dict[str, list[Span]], judged: dict[str, list[JudgedMoment]], way: Convention, gain: Gain
-) -> tuple[Report, naive_scorer.Scores]:
+) -> tuple[Report, scorer.Scores]:
     report = evaluate(run, judged, ks=KS, mus=MUS, convention=way, gain=gain)
     paper, linear = way is Convention.PAPER, gain is Gain.LINEAR
-    return report, naive_scorer.score(plain(run), plain(judged), KS, MUS, paper=paper, linear=linear)
+    return report, scorer.naive_scores(plain(run), plain(judged), KS, MUS, paper=paper, linear=linear)
 
 
 @given(judgments, st.dictionaries(query_ids, rows, max_size=5), st.sampled_from(Convention), st.sampled_from(Gain))
@@ -94,5 +94,5 @@ def test_the_re_statement_gives_the_figure_of_the_paper() -> None:
     judged = {"1": [JudgedMoment(*row) for row in rows]}
     run = {"1": [Span("a", 0, 100), Span("a", 0, 100), Span("b", 0, 5)]}
     for linear, printed in ((False, 0.7592), (True, 0.8821)):
-        scores = naive_scorer.score(plain(run), plain(judged), [3], [0.3], linear=linear)
+        scores = scorer.naive_scores(plain(run), plain(judged), [3], [0.3], linear=linear)
         assert round(scores[3, 0.3][0], 4) == printed

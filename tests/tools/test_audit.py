@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.audit import CLEAN, FOUND, LOCKS, NOT_ASKED, audit, outcome_of, words_of
+from tools.audit import CLEAN, FOUND, LOCKS, NOT_ASKED, audit, message_of, outcome_of
 
 REFUSED = "ERROR: ConnectionError: Max retries exceeded"
 
@@ -24,9 +24,9 @@ def test_outcome(status: int, said: str, outcome: int) -> None:
 
 
 def test_what_was_not_asked_is_not_called_clean() -> None:
-    assert "NOT CHECKED" in words_of("base.lock", NOT_ASKED, "", REFUSED)
-    assert "could not be reached" in words_of("base.lock", NOT_ASKED, "", REFUSED)
-    assert "was not asked" in words_of("base.lock", NOT_ASKED, "", "usage: pip-audit")
+    assert "NOT CHECKED" in message_of("base.lock", NOT_ASKED, "", REFUSED)
+    assert "could not be reached" in message_of("base.lock", NOT_ASKED, "", REFUSED)
+    assert "was not asked" in message_of("base.lock", NOT_ASKED, "", "usage: pip-audit")
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.mutations.ledger import ROOT, Entry, NotApplicable, apply, load
+from tools.mutations.run import ROOT, Entry, NotApplicable, apply, load
 
 LEDGER = load()
 

@@ -1,1 +1,0 @@
-"""Small changes to the code that some test must notice: the ledger of them, drawing them, running them."""

@@ -20,10 +20,11 @@ from cosmic_ray.ast import Visitor, get_ast
 from cosmic_ray.mutating import mutate_code
 from cosmic_ray.plugins import get_operator, operator_names
 
-from tools.mutations.ledger import ROOT, Entry, NotApplicable, Scope, apply, load, save, scope_of
+from tools.mutations.run import ROOT, Entry, NotApplicable, Scope, apply, load, save, scope_of
 
 SEED = 120
 PER_AREA = 15
+MOST_TESTS = 3
 LONGEST = 300  # characters of an old text
 AREAS = {
     "rules": "annotation/**/rules.py annotation/**/rules/*.py judging/**/rules.py judging/**/rules/*.py",
@@ -51,10 +52,10 @@ ALIKE = [
 
 
 class Change(NamedTuple):
-    """The place-th change that an operator can make to a module, and the characters it begins at."""
+    """The change of this number that an operator can make to a module, and the character it begins at."""
 
     operator: str
-    place: int
+    number: int
     start: int
 
 
@@ -94,21 +95,21 @@ class Module:
         lines = self.source.splitlines(keepends=True)
         self.starts = [0, *accumulate(map(len, lines))]
         self.lines = [line.encode() for line in lines]
-        found = Changes(self.starts)
-        found.walk(get_ast(self.source))
+        collector = Changes(self.starts)
+        collector.walk(get_ast(self.source))
         idle = [self.span(node) for node in self._idle_nodes()]
         inside = [self.span(node) for node in ast.walk(self.tree) if isinstance(node, ast.FunctionDef)]
+
+        def is_effective(change: Change) -> bool:
+            start = change.start + (self.source[change.start] == "@")
+            if any(first <= start < end for first, end in idle):
+                return False
+            return not functions_only or any(first <= change.start < end for first, end in inside)
+
         self.families = {
-            family: kept
-            for family, changes in sorted(found.families.items())
-            if (
-                kept := [
-                    change
-                    for change in changes
-                    if not any(start <= change.start + (self.source[change.start] == "@") < end for start, end in idle)
-                    and (not functions_only or any(start <= change.start < end for start, end in inside))
-                ]
-            )
+            family: changes
+            for family, all_changes in sorted(collector.families.items())
+            if (changes := [change for change in all_changes if is_effective(change)])
         }
 
     def span(self, node: Any) -> tuple[int, int]:
@@ -131,7 +132,7 @@ class Module:
 
     def entry(self, change: Change, area: str) -> Entry | None:
         """Return the change as an entry; None where it changes nothing or is not told apart by a short text."""
-        changed = mutate_code(self.source, get_operator(change.operator)(), change.place)
+        changed = mutate_code(self.source, get_operator(change.operator)(), change.number)
         try:
             tree = ast.parse(changed)
         except SyntaxError:
@@ -140,8 +141,8 @@ class Module:
             return None
         start = next(i for i, (one, other) in enumerate(zip(self.source, changed, strict=False)) if one != other)
         most = min(len(self.source), len(changed)) - start
-        kept = next(i for i in range(most + 1) if i == most or self.source[-1 - i] != changed[-1 - i])
-        end = len(self.source) - kept
+        same = next(i for i in range(most + 1) if i == most or self.source[-1 - i] != changed[-1 - i])
+        end = len(self.source) - same
         name, first, last = self._scope(start, end)
         nodes = (node for node in ast.walk(self.tree) if isinstance(node, ast.expr | ast.stmt))
         spans = [self.span(node) for node in nodes if not isinstance(node, ast.Name | ast.Attribute | ast.Constant)]
@@ -192,7 +193,7 @@ def _module_name(path: Path) -> str:
     return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
 
 
-def nearest_tests(name: str, most: int = 3) -> list[str]:
+def nearest_tests(name: str) -> list[str]:
     """Return test files that import the module or mention the object, those in the folder of its concept first."""
     path, *_ = scope_of(name)
     module = _module_name(path)
@@ -206,7 +207,7 @@ def nearest_tests(name: str, most: int = 3) -> list[str]:
         points = 2 * near + 3 * bool(imports.search(text)) + bool(word.search(text))
         if points > 2 and not NOT_NEAR & set(test.parts) and "pytestmark = pytest.mark.slow" not in text:
             ranked.append((-points, len(text), test.relative_to(ROOT).as_posix()))
-    return [test for _, _, test in sorted(ranked)[:most]]
+    return [test for _, _, test in sorted(ranked)[:MOST_TESTS]]
 
 
 def main() -> None:

@@ -1,10 +1,14 @@
 """Run every mutation of the ledger against the tests it names: ``python -m tools.mutations.run``.
 
+An entry of ``ledger.json`` names the smallest function, class or module around the change by its dotted name and holds
+the text before and after it. The old text occurs exactly once there, so that an entry survives whatever else moves.
+
 Each job has a copy of the tree and a PostgreSQL of its own. The named tests first run once on the code as it is and
 must pass. Exit status 1: a mutation survived without an argument, or no longer applies.
 """
 
 import argparse
+import ast
 import json
 import os
 import subprocess
@@ -18,11 +22,13 @@ from queue import SimpleQueue
 from shutil import copy2, copytree, ignore_patterns
 from tempfile import TemporaryDirectory
 from time import monotonic
-from typing import Any
+from typing import Any, TypedDict
 
 from core.embedded.holding import hold_database
-from tools.mutations.ledger import ROOT, Entry, NotApplicable, apply, load
 
+ROOT = Path(__file__).resolve().parents[2]
+LEDGER = Path(__file__).with_name("ledger.json")
+Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 MARKERS = "not slow and not browser_all and not deployment and not production and not fuzz and not mutations"
 LIMIT_S = 240  # of one mutation; one that takes longer counts as killed
 ALL_LIMIT_S = 1800
@@ -31,9 +37,84 @@ KILLED, SURVIVED, ARGUED, GONE = "killed", "survived", "survived, as argued", "n
 LEFT_OUT = ignore_patterns(".*", "var", "__pycache__", "node_modules")
 
 
+# The ledger
+
+
+class Entry(TypedDict):
+    """One mutation, and the test files that must notice it unless ``argument`` says why none can."""
+
+    area: str
+    name: str
+    old: str
+    new: str
+    tests: list[str]
+    argument: str
+
+
+class NotApplicable(Exception):
+    """The named object is gone, or does not hold the old text exactly once."""
+
+
+def load() -> list[Entry]:
+    entries: list[Entry] = json.loads(LEDGER.read_text())
+    return entries
+
+
+def save(entries: list[Entry], path: Path = LEDGER) -> None:
+    path.write_text(json.dumps(entries, indent=1, ensure_ascii=False) + "\n")
+
+
+def scope_of(name: str, root: Path = ROOT) -> tuple[Path, int, int]:
+    """Return the file of a dotted name and where its object begins and ends in that file's text, decorators included.
+
+    Raises:
+        NotApplicable: no module, or no such function or class in it.
+    """
+    words = name.split(".")
+    for count in range(len(words), 0, -1):
+        folder = root.joinpath(*words[:count])
+        for path in (folder.with_suffix(".py"), folder / "__init__.py"):
+            if path.is_file():
+                return path, *_bounds(path.read_text(), words[count:], name)
+    raise NotApplicable(f"{name}: no such module")
+
+
+def _bounds(source: str, words: list[str], name: str) -> tuple[int, int]:
+    node: ast.AST = ast.parse(source)
+    for word in words:
+        scopes = (child for child in ast.walk(node) if isinstance(child, Scope) and child is not node)
+        match = next((child for child in scopes if child.name == word), None)
+        if match is None:
+            raise NotApplicable(f"{name}: {word} is not defined")
+        node = match
+    if not isinstance(node, Scope):
+        return 0, len(source)
+    first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+    lines = source.splitlines(keepends=True)
+    return sum(map(len, lines[: first - 1])), sum(map(len, lines[: node.end_lineno]))
+
+
+def apply(entry: Entry, root: Path = ROOT) -> tuple[Path, str]:
+    """Return the file that the entry changes and the file's text with the change.
+
+    Raises:
+        NotApplicable: the entry no longer fits the code.
+    """
+    path, start, end = scope_of(entry["name"], root)
+    source = path.read_text()
+    times = source.count(entry["old"], start, end)
+    if times != 1:
+        raise NotApplicable(f"{entry['name']}: the old text occurs {times} times")
+    at = source.index(entry["old"], start)
+    return path, source[:at] + entry["new"] + source[at + len(entry["old"]) :]
+
+
+# Running it
+
+
 @contextmanager
 def copy_of_tree(folder: Path) -> Iterator[Path]:
-    """A copy of the tree in ``folder``; its PostgreSQL runs inside the block."""
+    """Copy the tree into ``folder``; the copy's PostgreSQL runs inside the block."""
     copy = folder / "tree"
     copytree(ROOT, copy, ignore=LEFT_OUT, symlinks=True)
     with hold_database(copy / "var" / "test"):
@@ -46,12 +127,12 @@ def run_tests(copy: Path, files: list[str], limit_s: int) -> tuple[int | None, s
     command += ["--hypothesis-seed=0", "-o", "timeout=60", "-m", MARKERS, *files]
     own = {"DJANGO_SETTINGS_MODULE": "config.settings.test", "MOMENTJUDGE_VAR": str(copy / "var" / "test")}
     try:
-        done = subprocess.run(
+        run = subprocess.run(
             command, cwd=copy, env=os.environ | own, capture_output=True, text=True, timeout=limit_s, check=False
         )
     except subprocess.TimeoutExpired:
         return None, ""
-    return done.returncode, done.stdout[-2000:]
+    return run.returncode, run.stdout[-2000:]
 
 
 def run_mutation(copy: Path, number: int, entry: Entry) -> dict[str, Any]:
@@ -102,10 +183,9 @@ def run(entries: list[Entry], jobs: int) -> list[dict[str, Any]]:
         print(f"{len(files)} test files pass without a mutation", flush=True)
         outcomes = []
         for outcome in pool.map(lambda item: in_a_copy(run_mutation, *item), enumerate(entries, start=1)):
-            print(
-                f"{outcome['seconds']:6.1f} s  {outcome['outcome']:19}  {outcome['name']}  {outcome['by']}", flush=True
-            )
             outcomes.append(outcome)
+            words = (f"{outcome['seconds']:6.1f} s", f"{outcome['outcome']:19}", outcome["name"], outcome["by"])
+            print(*words, sep="  ", flush=True)
     return outcomes
 
 

@@ -4,7 +4,7 @@ benchmarks/load.py and tests/production/test_soak.py start it; by hand, on a sit
 
     LOAD_FOLDER=/tmp/load .venv/bin/python -m locust -f tests/production/load/locustfile.py --host https://...
 
-LOAD_FOLDER holds world.json: who there is (benchmarks/load_world.py writes it). When the warm-up is over, a file
+LOAD_FOLDER holds world.json: who there is (benchmarks/load.py writes it). When the warm-up is over, a file
 `steady` appears there; at the end `result.json`, with every request that began after it.
 """
 
