@@ -13,7 +13,7 @@ from accounts.models import Membership, Project
 from annotation.models import Pooling
 from annotation.pools.services.poolings import pooling_discard
 from core.exceptions import NotPossible
-from judging.figures.charts import study_sheet
+from judging.figures.charts import study_figure
 from judging.figures.views import drawing_answer, file_answer
 from judging.studies.forms import LARGEST_SEED, CoverageForm
 from judging.studies.selectors import (
@@ -71,7 +71,7 @@ def study(request: HttpRequest, study_uuid: UUID) -> HttpResponse:
         context["judgments"] = 2 * report.union.to_judge
         context["finished"] = queries_to_study(held.project).count()
     elif held.state == Pooling.State.DONE:
-        context |= {"sheet": study_sheet(held), "progress": pooled_progress(held)}
+        context |= {"sheet": study_figure(held), "progress": pooled_progress(held)}
         context["coverage"] = found = coverage_found(held)
         context["beyond"] = [(one, one.per_query(len(found.by_query)), found.within[one.rank]) for one in found.beyond]
     return render(request, "judging/studies/study.html", context)
@@ -101,7 +101,7 @@ def study_discard(request: HttpRequest, study_uuid: UUID) -> HttpResponse:
 @login_required
 def study_svg(request: HttpRequest, study_uuid: UUID) -> HttpResponse:
     held, _ = _granted(request, study_uuid)
-    drawn = study_sheet(held).svg(f"Coverage study: {held.project}", empty="Nothing is judged yet.")
+    drawn = study_figure(held).svg(f"Coverage study: {held.project}", empty="Nothing is judged yet.")
     return drawing_answer(drawn, "coverage")
 
 
@@ -109,7 +109,7 @@ def study_svg(request: HttpRequest, study_uuid: UUID) -> HttpResponse:
 def study_csv(request: HttpRequest, study_uuid: UUID) -> HttpResponse:
     """A row for each query and band."""
     held, _ = _granted(request, study_uuid)
-    return file_answer(study_sheet(held).csv(), "text/csv; charset=utf-8", "coverage.csv")
+    return file_answer(study_figure(held).csv(), "text/csv; charset=utf-8", "coverage.csv")
 
 
 def _granted(request: HttpRequest, study_uuid: UUID) -> tuple[Pooling, Membership]:

@@ -13,7 +13,7 @@ from annotation.pools.rules.run_pools import OTHERS, QUERIES, TOP
 from annotation.pools.services.coverage import Draw, coverage_create, coverage_plan
 from annotation.pools.services.poolings import pooling_discard
 from core.exceptions import MomentJudgeError
-from judging.figures.charts import study_sheet
+from judging.figures.charts import study_figure
 from judging.studies.rules import Coverage
 from judging.studies.selectors import coverage_found, coverage_studies, plan_shortfall, pool_report
 from judging.studies.services import pool_open, pool_open_request, queries_chosen, queries_to_study
@@ -86,7 +86,7 @@ class Command(BaseCommand):
         if study is None:
             raise CommandError("No coverage study of this project is opened.")
         if options["csv"]:
-            options["csv"].write_text(study_sheet(study).csv(), encoding="utf-8")
+            options["csv"].write_text(study_figure(study).csv(), encoding="utf-8")
         found = coverage_found(study)
         self._tell(found)
         bands = {one.band.name: {"settled": one.settled, "relevant": one.relevant} for one in found.total}
