@@ -15,10 +15,15 @@ from annotation.models import Moment, Pooling, Video
 from judging.models import BatchReview, Pair, Release
 from judging.projects.selectors import released_edits
 from judging.releases import layout
-from judging.releases.corpus import described_in_train
-from judging.releases.judged import measures_used, pairs_of_pools, pools_used
-from judging.releases.judgments import facts_of
-from judging.releases.selectors import STATES, Scope
+from judging.releases.selectors import (
+    STATES,
+    Scope,
+    described_in_train,
+    facts_of,
+    measures_used,
+    pairs_of_pools,
+    pools_used,
+)
 
 
 def counts_of(scope: Scope) -> dict[str, Any]:

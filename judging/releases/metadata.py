@@ -14,10 +14,8 @@ from annotation.queries.selectors import DRAWS
 from core.models import AuditEvent
 from judging.guidelines.models import POLICY_VALUES
 from judging.models import SEATS, WORDS, Guideline, Policy, ReleaseWords
-from judging.releases.judged import measures_used, pairs_of_pools, pools_used
-from judging.releases.judgments import versions_of
 from judging.releases.layout import COLUMNS, JUDGMENTS, PAIRS, QRELS, QUERIES, SETTINGS, guideline_file, write_json
-from judging.releases.selectors import Scope
+from judging.releases.selectors import Scope, measures_used, pairs_of_pools, pools_used, versions_of
 from judging.work import rules
 
 CONTEXT: dict[str, Any] = {
