@@ -4,7 +4,7 @@ It is read piece by piece: an element is a task with its annotations (the full f
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
 from itertools import chain, count
@@ -36,9 +36,6 @@ class Mapped:
     moment: str = ""
     control: str = ""
     grades: Mapping[str, int] = field(default_factory=dict)
-
-    def as_data(self) -> dict[str, Any]:
-        return asdict(self)
 
     def grade_of(self, value: object) -> int:
         """The grade that a control's value means.
@@ -183,7 +180,9 @@ class Elements:
         if not self.control:
             named = [name for name, value in element.items() if _looks_rated(value)]
             if len(named) != 1:
-                raise ImportFileError(_which_control(named or self._possible(element)))
+                could = _listed(named or self._possible(element))
+                which = f"could be {could}" if could else "none was found that holds one of the values"
+                raise ImportFileError(f"This is the JSON-MIN form: say which control holds the grade ({which}).")
             (self.control,) = map(_control, named)
         value = next((value for name, value in element.items() if _control(name) == self.control), None)
         values = value if isinstance(value, list) else [] if value is None else [value]
@@ -205,11 +204,6 @@ class Elements:
         if self.mapped.pair:
             return _pair_number(data.get(self.mapped.pair), self.mapped.pair)
         return _name(data, self.mapped.query), _name(data, self.mapped.moment)
-
-
-def _which_control(found: Sequence[str]) -> str:
-    could = f"could be {_listed(found)}" if found else "none was found that holds one of the values"
-    return f"This is the JSON-MIN form: say which control holds the grade ({could})."
 
 
 def _control(name: object) -> str:
@@ -326,12 +320,7 @@ class Export:
     control: str = ""
 
     def counts(self) -> dict[str, int]:
-        return {
-            "tasks": self.tasks,
-            "refused": self.refused,
-            "left_out": self.left_out,
-            "predictions": self.predictions,
-        }
+        return {name: getattr(self, name) for name in ("tasks", "refused", "left_out", "predictions")}
 
 
 def read_export(parts: Iterable[str], mapped: Mapped, on_told: OnTold | None = None) -> Export:
@@ -373,8 +362,8 @@ class _Gathering:
                 self.tell(Told(given.line, given.item, Outcome.REFUSED, "this annotation stands in the file before"))
                 return
             self.seen.add(given.annotation)
-        held = self.grades.setdefault(given.key, [])
-        held.append(_Grade(given.at, next(self.places), given.person, given.grade, given.line, given.item))
+        grade = _Grade(given.at, next(self.places), given.person, given.grade, given.line, given.item)
+        self.grades.setdefault(given.key, []).append(grade)
 
     def done(self) -> Export:
         """Pairs by number; each with its first four grades, the others told."""
@@ -384,14 +373,11 @@ class _Gathering:
             held.sort(key=lambda grade: (grade.at, grade.place))
             first = held[:GRADES_KEPT]
             for grade in held[GRADES_KEPT:]:
-                self._too_many(numbers[key], grade)
+                reason = f"pair {numbers[key]} has four earlier grades, and more make no pair"
+                self.tell(Told(grade.line, grade.item, Outcome.REFUSED, reason))
             pair = (numbers[key], tuple(people[one.person] for one in first), tuple(one.grade for one in first))
             self.export.pairs.append(pair)
         return self.export
-
-    def _too_many(self, pair: int, grade: _Grade) -> None:
-        reason = f"pair {pair} has four earlier grades, and more make no pair"
-        self.tell(Told(grade.line, grade.item, Outcome.REFUSED, reason))
 
     def _numbers(self) -> Iterator[int]:
         """The pair number of each key; those that fields name fill blocks of 20, each of one query, as they come."""

@@ -1,25 +1,33 @@
-"""Queries, candidates, pools, batches and pairs, with their judgments and the lead's decisions, read from a release."""
+"""A release read back into a project of its own: everything its files hold, in one transaction."""
 
+import logging
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from django.db import connection
+from django.core.exceptions import ValidationError
+from django.db import DataError, IntegrityError, connection, transaction
 from django.utils import timezone
 
 from accounts.models import Membership, Project, User
-from annotation.models import Candidate, Moment, PoolAnswer, PoolEntry, Query, Video
-from judging.imports.release.project import Held, Ruled
+from accounts.services.members import member_add
+from annotation.corpora.services.corpora import project_over
+from annotation.models import Candidate, Corpus, PoolAnswer, PoolEntry, Query
+from core.audit import audit_record
+from core.exceptions import ImportRefused, NotPossible
+from judging.imports.historic import placeholders_create
+from judging.imports.release_project import Held, Ruled, corpus_store, name_told, rules_store
 from judging.models import SEATS, Batch, BatchReview, Judgment, Pair
-from judging.releases import layout
-from judging.releases.layout import JUDGMENTS, PAIRS
-from judging.releases.reading import BadLines, Cells, rows
+from judging.releases import layout, reading
+from judging.releases.metadata import IMPORT
+from judging.releases.reading import BadLines, Cells, document, rows
 from judging.work import rules
 
+logger = logging.getLogger(__name__)
 CHUNK = 5000
 LARGEST_PAIR = 2**40  # new pairs are numbered behind it
 LARGEST_RANK = 2**15 - 1
@@ -27,6 +35,76 @@ Ranked = tuple[int, int]  # a query's number, a rank or the number of a batch
 NEXT_PAIR = """
 SELECT setval(pg_get_serial_sequence('judging_pair', 'id'), %s)
 WHERE %s > (SELECT coalesce(pg_sequence_last_value(pg_get_serial_sequence('judging_pair', 'id')::regclass), 0))"""
+LARGEST_WORKER = 2**31 - 1
+TOLD = (Judgment.Source.PERSON, Judgment.Source.SIMULATED)
+
+
+def release_import(
+    *, path: Path, project_name: str | None = None, corpus_name: str | None = None, leads: Sequence[User] = ()
+) -> tuple[Project, dict[str, int]]:
+    """Make a project, with its corpus, of a release's archive or folder; nothing is kept unless all of it is.
+
+    People are placeholders by their number, whom nobody can log in as. Names are those of the release unless others
+    are given.
+
+    Returns:
+        The project, and counts from the rows in the database.
+
+    Raises:
+        ImportRefused: it is no release, a checksum fails, or lines of it cannot be.
+        NotPossible: a project or a corpus of the name exists.
+    """
+    with reading.opened(path) as (folder, manifest):
+        settings = document(folder, layout.SETTINGS)
+        try:
+            with transaction.atomic():
+                project = _project_create(settings, project_name, corpus_name)
+                _store(project, folder, settings)
+                for lead in leads:
+                    member_add(project=project, user=lead, role=Membership.Role.LEAD, actor=None)
+                origin = {"content_sha256": manifest.get("content_sha256"), "draw": settings.get("draw")}
+                audit_record(project=project, actor=None, action=IMPORT, subject=project.uuid, **origin)
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            raise ImportRefused(f"{layout.SETTINGS} does not have the form of such a file: {error!r}.") from error
+        except ValidationError as error:
+            raise ImportRefused(f"{layout.SETTINGS} cannot be: {'; '.join(error.messages)}") from error
+        except (IntegrityError, DataError) as error:
+            raise ImportRefused(f"The files do not fit together: {str(error).splitlines()[0]}") from error
+    logger.info("release %s imported as %s", manifest.get("content_sha256"), project)
+    return project, counts_of(project)
+
+
+def counts_of(project: Project) -> dict[str, int]:
+    batches = Batch.objects.filter(project=project)
+    return {
+        "videos": project.dataset.corpus.videos.count(),
+        "queries": project.queries.count(),
+        "batches": batches.count(),
+        "pairs": Pair.objects.filter(batch__in=batches.values("pk")).count(),
+        "judgments": Judgment.objects.filter(pair__batch__project=project).count(),
+        "annotators": project.memberships.filter(number__isnull=False).count(),
+    }
+
+
+def _project_create(settings: dict[str, Any], project_name: str | None, corpus_name: str | None) -> Project:
+    name = project_name or name_told("project", settings["project"])
+    corpus = corpus_name or name_told("corpus", settings["corpus"]["name"])
+    if Project.objects.filter(name=name).exists():
+        raise NotPossible(f"There is a project named {name!r} already; name this one otherwise.")
+    if Corpus.objects.filter(name=corpus).exists():
+        raise NotPossible(f"There is a corpus named {corpus!r} already; name this one otherwise.")
+    new_corpus = Corpus.objects.create(name=corpus, is_placeholder=settings["corpus"]["placeholder"])
+    return project_over(corpus=new_corpus, name=name, similarity=settings["similarity"])
+
+
+def _store(project: Project, folder: Path, settings: dict[str, Any]) -> None:
+    bad = BadLines()
+    held = corpus_store(project.dataset.corpus, folder, bad)
+    bad.refuse()
+    ruled = rules_store(project, folder, settings, held)
+    judged = pairs_store(project, folder, held, ruled, bad)
+    grades_store(project, folder, judged, ruled, bad)
+    bad.refuse()
 
 
 @dataclass
@@ -135,25 +213,12 @@ def _pair(judged: Judged, cells: Cells) -> tuple[Ranked, Ranked, Pair]:
 
 
 def _placeholders_store(project: Project, judged: Judged, lines: list[tuple[Ranked, Ranked, Pair]]) -> None:
-    """A moment that nobody has for each pair of a query that nobody knows."""
-    theirs = [place for place, _, _ in lines if judged.queries[place[0]].is_placeholder]
-    if not theirs:
-        return
-    video = Video.objects.create(corpus=project.dataset.corpus, name="placeholder", duration_s=len(theirs) + 1, index=0)
-    moments = Moment.objects.bulk_create(
-        [
-            Moment(video=video, start_s=i, end_s=i + 1, preview_state=Moment.Preview.PLACEHOLDER)
-            for i in range(len(theirs))
-        ],
-        batch_size=CHUNK,
-    )
-    _candidates_store(
-        judged,
-        [
-            Candidate(query=judged.queries[number], moment=moment, rank=rank)
-            for (number, rank), moment in zip(theirs, moments, strict=True)
-        ],
-    )
+    """Store a moment that nobody has for each pair of a query that nobody knows."""
+    ranks = [position for position, _, _ in lines if judged.queries[position[0]].is_placeholder]
+    if ranks:
+        corpus = project.dataset.corpus
+        made = placeholders_create(corpus=corpus, ranks=[(judged.queries[number], rank) for number, rank in ranks])
+        judged.candidates |= {(row.query.number, row.rank): row.pk for row in made}
 
 
 def _batches_store(project: Project, folder: Path, ruled: Ruled, judged: Judged, bad: BadLines) -> None:
@@ -232,10 +297,6 @@ def _pairs_store(judged: Judged, lines: list[tuple[Ranked, Ranked, Pair]], bad: 
         cursor.execute(NEXT_PAIR, [max(last, 1), last])  # a new pair gets a number that no pair of the release has
 
 
-LARGEST_WORKER = 2**31 - 1
-TOLD = (Judgment.Source.PERSON, Judgment.Source.SIMULATED)
-
-
 def grades_store(project: Project, folder: Path, judged: Judged, ruled: Ruled, bad: BadLines) -> None:
     people = _People(project)
     seen: Counter[tuple[int, int]] = Counter()
@@ -263,7 +324,7 @@ def grades_store(project: Project, folder: Path, judged: Judged, ruled: Ruled, b
         given[number].append(row.grade)
         return row
 
-    told = rows(folder, JUDGMENTS, read, bad)
+    told = rows(folder, layout.JUDGMENTS, read, bad)
     while some := list(islice(told, CHUNK)):
         Judgment.objects.bulk_create(some)
     _check_states(judged, given, bad)
@@ -302,13 +363,13 @@ def _check_states(judged: Judged, given: dict[int, list[int]], bad: BadLines) ->
         if pair.state == Pair.State.WITHDRAWN:
             continue
         if len(given[number]) > 4:
-            bad.add(PAIRS, line, f"pair {number} has {len(given[number])} grades, at most four make a pair")
+            bad.add(layout.PAIRS, line, f"pair {number} has {len(given[number])} grades, at most four make a pair")
             continue
         outcome = rules.settle(given[number])
         settled = outcome.state == rules.State.SETTLED
         if settled != (pair.state == Pair.State.SETTLED) or (settled and outcome.relevance != pair.relevance):
             said = f"{pair.state} {'' if pair.relevance is None else pair.relevance}".strip()
-            bad.add(PAIRS, line, f"pair {number} is {said}, which its grades {given[number]} do not give")
+            bad.add(layout.PAIRS, line, f"pair {number} is {said}, which its grades {given[number]} do not give")
 
 
 def _reviews_store(project: Project, judged: Judged) -> None:
