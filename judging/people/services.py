@@ -80,7 +80,7 @@ def invitation_create(
     now = timezone.now()
     invited = _invited(project, email.strip(), name.strip(), now) if email.strip() else None
     secret = token_urlsafe(32)
-    made = Invitation.objects.create(
+    invitation = Invitation.objects.create(
         project=project,
         role=role,
         digest=secret_digest(secret),
@@ -89,13 +89,12 @@ def invitation_create(
         created_by=actor,
         expires_at=now + timedelta(days=days),
     )
-    audit_record(
-        project=project, actor=actor, action="invitation.create", subject=made.uuid, role=role, mailed=bool(invited)
-    )
+    facts = {"role": role, "mailed": bool(invited)}
+    audit_record(project=project, actor=actor, action="invitation.create", subject=invitation.uuid, **facts)
     if invited:
-        send_on_commit(MAIL_TASK, made.pk)
-        return made, ""
-    return made, invitation_path(secret)
+        send_on_commit(MAIL_TASK, invitation.pk)
+        return invitation, ""
+    return invitation, invitation_path(secret)
 
 
 def _invited(project: Project, email: str, name: str, now: datetime) -> Identity:
@@ -122,17 +121,13 @@ def invitation_find(*, secret: str, now: datetime | None = None, lock: bool = Fa
     found = rows.select_related("project").filter(digest=secret_digest(secret)).first()
     if found is None:
         raise InvitationUnknown(UNKNOWN)
-    _open_or_refused(found, now or timezone.now())
-    return found
-
-
-def _open_or_refused(invitation: Invitation, now: datetime) -> None:
-    if invitation.accepted_at is not None:
+    if found.accepted_at is not None:
         raise InvitationGone(USED)
-    if invitation.revoked_at is not None:
+    if found.revoked_at is not None:
         raise InvitationGone(REVOKED)
-    if not invitation.is_open_at(now):
+    if not found.is_open_at(now or timezone.now()):
         raise InvitationGone(EXPIRED)
+    return found
 
 
 @transaction.atomic
@@ -364,14 +359,9 @@ def annotator_password_link(*, membership: Membership, actor: User) -> str:
     account_led_or_refused(user=membership.user, lead=actor)
     if not membership.user.is_active or membership.user.is_simulated:
         raise NotPossibleNow("Nobody logs in with this account.")
-    audit_record(
-        project=membership.project,
-        actor=actor,
-        action="annotator.password-link",
-        subject=membership.user.uuid,
-        number=membership.number,
-    )
-    return password_link(membership.user)
+    project, user, number = membership.project, membership.user, membership.number
+    audit_record(project=project, actor=actor, action="annotator.password-link", subject=user.uuid, number=number)
+    return password_link(user)
 
 
 ACTIONS: dict[str, Any] = {
