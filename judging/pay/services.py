@@ -39,14 +39,7 @@ def pay_rate_set(
 
 @transaction.atomic
 def hours_correct(
-    *,
-    project: Project,
-    annotator: User,
-    day: date,
-    seconds: int,
-    reason: str,
-    actor: User,
-    now: datetime | None = None,
+    *, project: Project, annotator: User, day: date, seconds: int, reason: str, actor: User, now: datetime | None = None
 ) -> HoursCorrection:
     """Add time to a day of the annotator, or take some away; the reason is kept and shown to them.
 
@@ -61,11 +54,12 @@ def hours_correct(
     if day > (now or timezone.now()).astimezone(ZoneInfo(zone)).date():
         raise NotPossible(f"{_name(day)} has not come yet.")
     statement = pay_statement(project_id=project.pk, zone=zone, first_day=day, last_day=day, annotator_id=annotator.pk)
-    held_s = statement.time.total / 1000
-    if held_s + seconds < 0:
-        raise NotPossible(f"{_name(day)} holds {_minutes(held_s)} minutes: no more can be taken away.")
-    if held_s + seconds > DAY_S:
-        raise NotPossible(f"{_name(day)} holds {_minutes(held_s)} minutes: so much does not fit into a day.")
+    total_s = statement.time.total / 1000
+    minutes = f"{total_s / 60:.1f}".removesuffix(".0")
+    if total_s + seconds < 0:
+        raise NotPossible(f"{_name(day)} holds {minutes} minutes: no more can be taken away.")
+    if total_s + seconds > DAY_S:
+        raise NotPossible(f"{_name(day)} holds {minutes} minutes: so much does not fit into a day.")
     made = HoursCorrection.objects.create(
         project=project, annotator=annotator, day=day, seconds=seconds, reason=reason.strip(), made_by=actor
     )
@@ -91,7 +85,3 @@ def _annotator(project: Project, person: User) -> Membership:
 
 def _name(day: date) -> str:
     return f"{day.day} {day:%B %Y}"
-
-
-def _minutes(seconds: float) -> str:
-    return f"{seconds / 60:.1f}".removesuffix(".0")
