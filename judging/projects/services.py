@@ -184,43 +184,44 @@ def settings_copy(*, source: Project, project: Project, actor: User | None, with
     Raises:
         NotPossible: queries are asked for, and the corpus is another or the source has none.
     """
-    held = Project.objects.select_for_update(of=("self",)).get(pk=source.pk)  # nothing of it changes meanwhile
-    same = held.dataset.corpus_id == project.dataset.corpus_id
-    copied: dict[str, Any] = {"policy": None, "guideline": None}
-    if same:
-        copied["gate questions"] = _gate(held, project)
-    copied["policy"] = _policy(held, project, actor, gate_stays=same)
-    copied["guideline"] = _guideline(held, project, actor, with_examples=same)
-    ProjectCorpus.objects.filter(pk=project.pk).update(similarity=held.dataset.similarity)
+    source = Project.objects.select_for_update(of=("self",)).get(pk=source.pk)  # nothing of it changes meanwhile
+    same = source.dataset.corpus_id == project.dataset.corpus_id
+    gate = _gate(source, project) if same else 0  # first: a gate opens with its questions
+    copied: dict[str, Any] = {
+        "policy": _policy(source, project, actor, gate_stays=same),
+        "guideline": _guideline(source, project, actor, with_examples=same),
+        "gate questions": gate,
+    }
+    ProjectCorpus.objects.filter(pk=project.pk).update(similarity=source.dataset.similarity)
     if with_queries:
         if not same:
             raise NotPossible("Queries can be taken along only from a project over the same corpus.")
-        queries = _queries(held, project)
-        copied |= {"queries": len(queries), "training pairs": _training(held, project, queries)}
-    said = [f"{name} {count}" for name, count in copied.items() if count]
-    of = {"source": held.uuid, "source_name": held.name}
-    audit_record(project=project, actor=actor, action="project.copy", subject=project.uuid, **of, copied=said)
+        queries = _queries(source, project)
+        copied |= {"queries": len(queries), "training pairs": _training(source, project, queries)}
+    facts: dict[str, Any] = {"source": source.uuid, "source_name": source.name}
+    facts["copied"] = [f"{name} {count}" for name, count in copied.items() if count]
+    audit_record(project=project, actor=actor, action="project.copy", subject=project.uuid, **facts)
 
 
 def _policy(source: Project, project: Project, actor: User | None, *, gate_stays: bool) -> str:
     """A gate without its questions is closed."""
-    held = Policy.objects.filter(project=source).order_by("-version").first()
-    values = {name: getattr(held, name) for name in POLICY_VALUES} if held else {}
+    policy = Policy.objects.filter(project=source).order_by("-version").first()
+    values = {name: getattr(policy, name) for name in POLICY_VALUES} if policy else {}
     if not gate_stays:
         values["gate_is_open"] = False
     policy_publish(project=project, actor=actor, **values)
-    return f"version {held.version}" if held else ""
+    return f"version {policy.version}" if policy else ""
 
 
 def _guideline(source: Project, project: Project, actor: User | None, *, with_examples: bool) -> str:
-    held = Guideline.objects.filter(project=source).order_by("-version").first()
-    if held is None:  # of historic judgments
+    last = Guideline.objects.filter(project=source).order_by("-version").first()
+    if last is None:  # of historic judgments
         guideline_publish(project=project, actor=actor, body=BODY, levels=list(LEVELS))
         return ""
-    shown = held.examples.values_list("grade", "query_text", "moment") if with_examples else []
-    examples = [Example(*row) for row in shown]
-    guideline_publish(project=project, actor=actor, body=held.body, levels=held.levels, examples=examples)
-    return f"version {held.version}"
+    rows = last.examples.values_list("grade", "query_text", "moment") if with_examples else []
+    examples = [Example(*row) for row in rows]
+    guideline_publish(project=project, actor=actor, body=last.body, levels=last.levels, examples=examples)
+    return f"version {last.version}"
 
 
 def _gate(source: Project, project: Project) -> int:
@@ -263,22 +264,22 @@ def _chunks(queries: QuerySet[Query]) -> Iterator[Sequence[Query]]:
 
 def _sets(source: Project, project: Project) -> dict[int, NamedQuerySet]:
     """A pause is no setting: every set can be judged."""
-    held = list(source.query_sets.order_by("pk"))
-    made = NamedQuerySet.objects.bulk_create(
-        NamedQuerySet(project=project, name=row.name, priority=row.priority, is_pilot=row.is_pilot) for row in held
+    sets = list(source.query_sets.order_by("pk"))
+    copies = NamedQuerySet.objects.bulk_create(
+        NamedQuerySet(project=project, name=row.name, priority=row.priority, is_pilot=row.is_pilot) for row in sets
     )
-    return {row.pk: copy for row, copy in zip(held, made, strict=True)}
+    return {row.pk: copy for row, copy in zip(sets, copies, strict=True)}
 
 
 def _training(source: Project, project: Project, queries: dict[int, int]) -> int:
     """What leads graded and explained, the tutorial among it; not what exams found."""
-    held = source.known_pairs.filter(source=KnownPair.Source.LEAD, is_retired=False, query__in=queries).order_by("pk")
-    fields = ("moment_id", "rank", "source", "truth", "explanation", "tutorial_position", "query_id")
-    made = [
-        KnownPair(project=project, query_id=queries[query_id], **values)
-        for query_id, values in ((row.pop("query_id"), row) for row in held.values(*fields))
+    pairs = source.known_pairs.filter(source=KnownPair.Source.LEAD, is_retired=False, query__in=queries).order_by("pk")
+    fields = ("moment_id", "rank", "source", "truth", "explanation", "tutorial_position")
+    copies = [
+        KnownPair(project=project, query_id=queries[query_id], **dict(zip(fields, values, strict=True)))
+        for query_id, *values in pairs.values_list("query_id", *fields)
     ]
-    return len(KnownPair.objects.bulk_create(made, batch_size=CHUNK))
+    return len(KnownPair.objects.bulk_create(copies, batch_size=CHUNK))
 
 
 @transaction.atomic

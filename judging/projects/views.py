@@ -165,9 +165,8 @@ class ProjectForm(forms.Form):
 
     def __init__(self, *args: Any, corpus: Corpus, user: User, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        mine = sorted(
-            projects_run_by(user).select_related("dataset"), key=lambda project: project.dataset.corpus_id != corpus.pk
-        )
+        rows = projects_run_by(user).select_related("dataset")
+        mine = sorted(rows, key=lambda project: project.dataset.corpus_id != corpus.pk)
         self.corpus, self.projects = corpus, {str(project.uuid): project for project in mine}
         field = self.fields["settings_of"]
         assert isinstance(field, forms.ChoiceField)
@@ -223,20 +222,17 @@ def policy(request: MemberRequest, project: Project) -> HttpResponse:
 
 def _context(request: MemberRequest, project: Project, form: PolicyForm) -> dict[str, Any]:
     names = actor_names(project, to=request.membership.role)
-    history = [
-        (step.policy, _maker(step.policy, names), [(LABELS[name][0], *values) for name, *values in step.changed])
-        for step in policy_history(project)
-    ]
+    history = []
+    for step in policy_history(project):
+        actor = step.policy.created_by_id
+        who = names.get(actor, "somebody who has left") if actor else "the system"
+        history.append((step.policy, who, [(LABELS[name][0], *values) for name, *values in step.changed]))
     return {
         "form": form,
         "policy": policies.policy_in_force(project.pk),
         "history": history,
         "may_decide": request.membership.role in LEAD,
     }
-
-
-def _maker(policy: Policy, names: dict[int, str]) -> str:
-    return names.get(policy.created_by_id, "somebody who has left") if policy.created_by_id else "the system"
 
 
 @project_page(LEAD)
@@ -246,13 +242,11 @@ def policy_publish(request: MemberRequest, project: Project) -> HttpResponse:
     before = policies.policy_in_force(project.pk)
     form = PolicyForm(request.POST, instance=Policy(project=project))
     if not form.is_valid():
-        return refused(
-            request, POLICY_PAGE, _context(request, project, form), "Nothing was saved yet; look at the values."
-        )
+        note = "Nothing was saved yet; look at the values."
+        return refused(request, POLICY_PAGE, _context(request, project, form), note)
+    seen = form.cleaned_data["version"]
     try:
-        made = policies.policy_publish(
-            project=project, actor=request.user, seen=form.cleaned_data["version"], **form.policy_values()
-        )
+        made = policies.policy_publish(project=project, actor=request.user, seen=seen, **form.policy_values())
     except (PolicyStale, GateTooShort) as error:
         return refused(request, POLICY_PAGE, _context(request, project, form), str(error), status=error.status)
     if made.version == before.version:
@@ -281,11 +275,10 @@ def query_set_create(request: MemberRequest, project: Project) -> HttpResponse:
     if not form.is_valid():
         messages.error(request, form.first_error())
         return redirect("judging:query-sets", project.uuid)
-    found = queries_matching(project, split=form.cleaned_data["split"], words=form.cleaned_data["words"])
+    name, split, words = (form.cleaned_data[field] for field in ("name", "split", "words"))
+    queries = queries_matching(project, split=split, words=words)
     try:
-        made = services.query_set_create(
-            project=project, name=form.cleaned_data["name"], queries=found, actor=request.user
-        )
+        made = services.query_set_create(project=project, name=name, queries=queries, actor=request.user)
     except NotPossible as error:
         messages.error(request, str(error))
     else:
@@ -304,13 +297,8 @@ def query_set_change(request: HttpRequest, set_uuid: UUID) -> HttpResponse:
     else:
         paused = {"pause": True, "resume": False}.get(form.cleaned_data["pause"])
         pilot = {"yes": True, "no": False}.get(form.cleaned_data["pilot"])
-        services.query_set_change(
-            query_set=held,
-            actor=membership.user,
-            priority=form.cleaned_data["priority"],
-            is_paused=paused,
-            is_pilot=pilot,
-        )
+        change = {"priority": form.cleaned_data["priority"], "is_paused": paused, "is_pilot": pilot}
+        services.query_set_change(query_set=held, actor=membership.user, **change)
         held.refresh_from_db()
         state = ("paused" if held.is_paused else "open") + (", a pilot" if held.is_pilot else "")
         messages.success(request, f"{held.name}: priority {held.get_priority_display().lower()}, {state}.")
