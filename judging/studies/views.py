@@ -1,8 +1,11 @@
 """Coverage studies: what is asked, what would be judged, and what was found."""
 
+import re
 import secrets
+from typing import Any
 from uuid import UUID
 
+from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
@@ -10,12 +13,14 @@ from django.shortcuts import get_object_or_404, redirect, render
 
 from accounts.access import STAFF, MemberRequest, grant, post_only, project_page
 from accounts.models import Membership, Project
-from annotation.models import Pooling
+from annotation.models import NamedQuerySet, Pooling, Query
+from annotation.pools.rules.pooling import DEPTH
+from annotation.pools.rules.run_pools import DEPTHS, OTHERS, QUERIES, TOP
+from annotation.pools.services.coverage import Draw
 from annotation.pools.services.poolings import pooling_discard
 from core.exceptions import NotPossible
 from judging.figures.charts import study_figure
 from judging.figures.views import drawing_answer, file_answer
-from judging.studies.forms import LARGEST_SEED, CoverageForm
 from judging.studies.selectors import (
     coverage_found,
     coverage_studies,
@@ -24,7 +29,90 @@ from judging.studies.selectors import (
     pooled_progress,
     queries_studied,
 )
-from judging.studies.services import coverage_request, pool_job, pool_open_request, queries_to_study
+from judging.studies.services import coverage_request, pool_job, pool_open_request, queries_chosen, queries_to_study
+
+ALL, SPLIT, SET = "all", "split:", "set:"
+LARGEST_SEED, LARGEST_NUMBER = 2**31 - 1, 2**53
+
+
+class CoverageForm(forms.Form):
+    """Which queries a study is of, and how much is judged for each."""
+
+    numbers = forms.CharField(
+        label="Queries by number",
+        required=False,
+        max_length=2000,
+        help_text="As 12, 45, 103; leave it empty to have them drawn.",
+    )
+    n = forms.IntegerField(
+        label="Or so many at random",
+        required=False,
+        min_value=1,
+        max_value=200,
+        initial=QUERIES,
+        help_text="Of finished queries.",
+    )
+    which = forms.ChoiceField(label="Drawn from", error_messages={"invalid_choice": "Choose which queries."})
+    top = forms.IntegerField(
+        label="Best by similarity",
+        min_value=1,
+        max_value=DEPTHS[1],
+        initial=TOP,
+        help_text=f"Ranks 1 to {DEPTH} are judged already, or in part.",
+    )
+    others = forms.IntegerField(
+        label="Others at random", min_value=0, max_value=DEPTHS[1], initial=OTHERS, help_text="Drawn for each query."
+    )
+    seed = forms.IntegerField(
+        min_value=0, max_value=LARGEST_SEED, help_text="The same seed on the same project draws the same."
+    )
+
+    def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.project = project
+        self.sets: dict[str, NamedQuerySet] = {str(row.uuid): row for row in project.query_sets.order_by("name")}
+        which = self.fields["which"]
+        assert isinstance(which, forms.ChoiceField)
+        splits = [(SPLIT + split, f"split {split}") for split in (Query.Split.VAL.value, Query.Split.TEST.value)]
+        sets = [(SET + uuid, f"query set {row.name}") for uuid, row in self.sets.items()]
+        which.choices = [(ALL, "all finished queries"), *splits, *sets]
+
+    def clean_numbers(self) -> list[int]:
+        words = re.split(r"[\s,;]+", self.cleaned_data["numbers"].strip())
+        if words == [""]:
+            return []
+        if not all(re.fullmatch(r"[0-9]{1,16}", word) for word in words):
+            raise forms.ValidationError("Numbers of queries, separated by commas.")
+        numbers = sorted({int(word) for word in words})
+        known = set(queries_to_study(self.project).filter(number__in=numbers).values_list("number", flat=True))
+        if unknown := [str(number) for number in numbers if number not in known]:
+            raise forms.ValidationError(f"Not judged to their end, or not there: {', '.join(unknown)}.")
+        return numbers
+
+    def clean(self) -> dict[str, Any]:
+        values = super().clean() or {}
+        if not self.errors and not values["numbers"] and not values["n"]:
+            self.add_error("n", "Say which queries, or how many.")
+        return values
+
+    def queries(self) -> list[Query]:
+        values = self.cleaned_data
+        if values["numbers"]:
+            return list(queries_to_study(self.project).filter(number__in=values["numbers"]).order_by("number"))
+        kind, _, name = values["which"].partition(":")
+        split, query_set = name if kind == "split" else "", self.sets[name] if kind == "set" else None
+        finished = queries_to_study(self.project, split=split, query_set=query_set)
+        return queries_chosen(finished, n=values["n"], seed=values["seed"])
+
+    def lack(self, drawn: int) -> str:
+        """What is said where fewer queries than asked for are finished."""
+        n = self.cleaned_data["n"]
+        if self.cleaned_data["numbers"] or drawn >= n:
+            return ""
+        return f"{drawn} {'is' if drawn == 1 else 'are'} finished: fewer queries than the {n} asked for."
+
+    def draw(self) -> Draw:
+        return Draw(**{name: self.cleaned_data[name] for name in ("seed", "top", "others")})
 
 
 @project_page(STAFF)
