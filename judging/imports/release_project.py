@@ -39,9 +39,15 @@ class Held:
 
 def corpus_store(corpus: Corpus, folder: Path, bad: BadLines) -> Held:
     held = Held()
-    for some in _some(rows(folder, VIDEOS, _video, bad)):
-        made = Video.objects.bulk_create(Video(corpus=corpus, **values) for values in some)
-        held.videos |= {video.name: video.pk for video in made}
+
+    def video(cells: Cells) -> Video:
+        index, duration_s = cells.number("index", most=2**31 - 1), cells.real("duration")
+        row = Video(corpus=corpus, name=cells.text("video_name"), index=index, duration_s=duration_s)
+        row.source_split = cells.text("source_split")
+        return row
+
+    for videos in _some(rows(folder, VIDEOS, video, bad)):
+        held.videos |= {row.name: row.pk for row in Video.objects.bulk_create(videos)}
     for lines in _some(objects(folder, MOMENTS, lambda line: _moment(line, held), bad)):
         _moments_store(corpus, lines, held)
     return held
@@ -50,15 +56,6 @@ def corpus_store(corpus: Corpus, folder: Path, bad: BadLines) -> Held:
 def _some(source: Iterator[Any]) -> Iterator[list[Any]]:
     while some := list(islice(source, CHUNK)):
         yield some
-
-
-def _video(cells: Cells) -> dict[str, Any]:
-    return {
-        "name": cells.text("video_name"),
-        "index": cells.number("index", most=2**31 - 1),
-        "duration_s": cells.real("duration"),
-        "source_split": cells.text("source_split"),
-    }
 
 
 def _moment(line: dict[str, Any], held: Held) -> tuple[Span, bool, list[dict[str, Any]]]:
@@ -129,7 +126,9 @@ def rules_store(project: Project, folder: Path, settings: dict[str, Any], held: 
     for told in settings["guidelines"]:
         ruled.guidelines[told["version"]] = _guideline(project, folder, told, held).pk
     for told in settings["query_sets"]:
-        ruled.query_sets[told["name"]] = _query_set(project, told)
+        values = {name: told[name] for name in ("priority", "is_paused", "is_pilot")}
+        name = name_told("query set", told["name"])
+        ruled.query_sets[told["name"]] = NamedQuerySet.objects.create(project=project, name=name, **values)
     for told in settings["similarities"]:
         named = {name: told[name] for name in ("name", "model", "version", "normalisation")}
         ruled.measures[told["number"]] = Measure.objects.get_or_create(**named)[0].pk
@@ -137,13 +136,13 @@ def rules_store(project: Project, folder: Path, settings: dict[str, Any], held: 
         _pool(project, told, ruled)
     words = {name: str(settings["words"].get(name, "")) for name in WORDS}
     if any(words.values()):
-        ReleaseWords.objects.create(project=project, **_checked_words(words))
+        row = ReleaseWords(project=project, **words)
+        try:
+            row.clean_fields(exclude=["project", "edited_by"])
+        except ValidationError as error:
+            raise ImportRefused(f"{SETTINGS}: words: {'; '.join(error.messages)}") from error
+        row.save()
     return ruled
-
-
-def _query_set(project: Project, told: dict[str, Any]) -> NamedQuerySet:
-    said = {name: told[name] for name in ("priority", "is_paused", "is_pilot")}
-    return NamedQuerySet.objects.create(project=project, name=name_told("query set", told["name"]), **said)
 
 
 def name_told(of: str, name: str) -> str:
@@ -203,12 +202,3 @@ def _pool(project: Project, told: dict[str, Any], ruled: Ruled) -> None:
     for source in told["sources"]:
         made = PoolSource.objects.create(pooling=row, name=source["name"], other_queries=source["other_queries"])
         ruled.sources[told["number"], made.name] = made.pk
-
-
-def _checked_words(words: dict[str, str]) -> dict[str, str]:
-    row = ReleaseWords(**words)
-    try:
-        row.clean_fields(exclude=["project", "edited_by"])
-    except ValidationError as error:
-        raise ImportRefused(f"{SETTINGS}: words: {'; '.join(error.messages)}") from error
-    return words

@@ -32,7 +32,8 @@ def counts_of(scope: Scope) -> dict[str, Any]:
     by_state = dict(pairs.order_by("state").values_list("state").annotate(n=Count("pk")))
     relevance = pairs.filter(state=Pair.State.SETTLED).order_by("relevance").values_list("relevance")
     given = facts_of(scope.keys)
-    moments = Moment.objects.filter(video__corpus=scope.project.dataset.corpus_id, video__corpus__is_placeholder=False)
+    corpus = scope.project.dataset.corpus
+    moments = Moment.objects.filter(video__corpus=corpus, video__corpus__is_placeholder=False)
     unfinished = [query for query in scope.missing if query.state != "pilot"]
     return {
         "queries": len(scope.own),
@@ -43,7 +44,7 @@ def counts_of(scope: Scope) -> dict[str, Any]:
         "pairs": by_state,
         "relevance": {str(value): n for value, n in relevance.annotate(n=Count("pk"))},
         **{name: given[name] for name in ("judgments", "simulated_judgments", "annotators")},
-        "videos": Video.objects.filter(corpus=scope.project.dataset.corpus_id, corpus__is_placeholder=False).count(),
+        "videos": Video.objects.filter(corpus=corpus, corpus__is_placeholder=False).count(),
         "moments": moments.count(),
     }
 
@@ -53,9 +54,12 @@ def manifest_facts(release: Release, scope: Scope, counts: dict[str, Any]) -> di
     captions_edited, query_captions_edited = released_edits(scope.project, scope.keys)
     edits = {"captions_edited": captions_edited, "query_captions_edited": query_captions_edited}
     given = facts_of(scope.keys)
+    reviews = BatchReview.objects.filter(batch__query__in=scope.among)
+    decided = reviews.aggregate(last=Max("decided_at"))["last"]
+    days = [given["judged_to"], decided.date().isoformat() if decided else None]
     return {
         "project": scope.project.name,
-        "as_of": _last_day(scope, given["judged_to"]),
+        "as_of": max(filter(None, days), default=scope.project.created_at.date().isoformat()),
         "judged_from": given["judged_from"],
         "judged_to": given["judged_to"],
         "sentence_model": settings.SENTENCE_MODEL,
@@ -69,14 +73,6 @@ def manifest_facts(release: Release, scope: Scope, counts: dict[str, Any]) -> di
         "pools": [_pool(row, pairs_of_pools(scope)) for row in pools_used(scope)],
         "counts": {**counts, **edits, **described_in_train(scope.project)},
     }
-
-
-def _last_day(scope: Scope, judged_to: str | None) -> str:
-    """Of the last grade or decision that the release holds; where there is none, the day its project was made."""
-    reviews = BatchReview.objects.filter(batch__query__in=scope.among)
-    decided = reviews.aggregate(last=Max("decided_at"))["last"]
-    days = [judged_to, decided.date().isoformat() if decided else None]
-    return max(filter(None, days), default=scope.project.created_at.date().isoformat())
 
 
 def _pool(row: Pooling, pairs: dict[int, int]) -> dict[str, Any]:
@@ -193,7 +189,7 @@ def told_of(name: str) -> str:
 
 
 def readme(settings: Mapping[str, Any], counts: Mapping[str, Any], names: Iterable[str]) -> str:
-    imported = settings["corpus"]["placeholder"]
+    imported = is_imported(settings)
     remarks = (PARTIAL if counts["queries_unfinished"] else "") + (NO_GROUND_TRUTH_REMARK if imported else "")
     pairs = sum(counts["pairs"].values())
     return (
@@ -271,7 +267,7 @@ def _answer(question: str, words: str) -> str:
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(_cell(cell) for cell in line) + " |" for line in lines)
+    return "\n".join(f"| {' | '.join(map(_cell, line))} |" for line in lines)
 
 
 def _cell(value: object) -> str:
@@ -360,14 +356,10 @@ def _imported(settings: Facts) -> list[str]:
 def _under(settings: Facts, counts: Facts) -> str:
     if not counts["judgments"]:
         return "Nothing was judged yet."
-    rows = [
-        (
-            f"version {row['guideline']}" if row["guideline"] else "not known",
-            row["policy"] or "not known",
-            row["judgments"],
-        )
-        for row in settings["judged_under"]
-    ]
+    rows = []
+    for row in settings["judged_under"]:
+        guideline = f"version {row['guideline']}" if row["guideline"] else "not known"
+        rows.append((guideline, row["policy"] or "not known", row["judgments"]))
     return _table(("guideline", "policy", "judgments"), rows)
 
 

@@ -13,7 +13,6 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.safestring import SafeString
 
 from accounts.access import LEAD, STAFF, MemberRequest, post_only, project_page
 from accounts.models import Project
@@ -132,6 +131,7 @@ def release(request: HttpRequest, release_uuid: UUID) -> HttpResponse:
     """One release: counts, files with their sums, what is missing, the datasheet."""
     held = release_granted(request, release_uuid)
     counts = held.manifest.get("counts", {})
+    datasheet = datasheet_of(held) if held.state == Release.State.READY else None
     files = sorted(held.manifest.get("files", {}).items())
     if files:
         files += [(layout.MANIFEST, {}), (layout.SUMS, {})]  # written after the sums of the others
@@ -141,7 +141,7 @@ def release(request: HttpRequest, release_uuid: UUID) -> HttpResponse:
         "files": [(name, told_of(name), file) for name, file in files],
         "missing": [(STATES.get(state, state), n) for state, n in counts.get("missing", {}).items()],
         "before": others(held).filter(version__lt=held.version).first(),
-        "datasheet": _datasheet(held),
+        "datasheet": datasheet and markdown_html(datasheet[:LARGEST_DATASHEET].partition("\n")[2]),
     }
     return render(request, "judging/releases/release.html", context)
 
@@ -207,14 +207,6 @@ def _before(request: HttpRequest, held: Release) -> Release | None:
     if asked := request.GET.get("before"):
         return get_object_or_404(found, uuid=uuid_or_none(asked))
     return found.filter(version__lt=held.version).first() or found.first()
-
-
-def _datasheet(release: Release) -> SafeString | None:
-    """Its datasheet without the title; None where there is none to read."""
-    if release.state != Release.State.READY:
-        return None
-    text = datasheet_of(release)
-    return None if text is None else markdown_html(text[:LARGEST_DATASHEET].partition("\n")[2])
 
 
 @project_page(STAFF)

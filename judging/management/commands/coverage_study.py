@@ -41,10 +41,10 @@ class Command(BaseCommand):
             names = ", ".join(repr(each.name) for each in Project.objects.order_by("name")) or "none"
             raise CommandError(f"There is no project named {options['project']!r}; there are: {names}.")
         try:
-            told = self._report(project, options) if options["report"] else self._study(project, options)
+            facts = self._report(project, options) if options["report"] else self._study(project, options)
         except (MomentJudgeError, OSError) as error:
             raise CommandError(str(error)) from error
-        self.stdout.write(json.dumps(told))
+        self.stdout.write(json.dumps(facts))
 
     def _study(self, project: Project, options: dict[str, Any]) -> dict[str, object]:
         seed = secrets.randbelow(2**31) if options["seed"] is None else options["seed"]
@@ -88,17 +88,17 @@ class Command(BaseCommand):
         if options["csv"]:
             options["csv"].write_text(study_figure(study).csv(), encoding="utf-8")
         found = coverage_found(study)
-        self._tell(found)
+        self._write(found)
         bands = {one.band.name: {"settled": one.settled, "relevant": one.relevant} for one in found.total}
         beyond = {str(one.rank): one.estimate.value if one.estimate else None for one in found.beyond}
         open_pairs = sum(one.open for one in found.total)
         return {"queries": len(found.by_query), "open": open_pairs, "bands": bands, "estimated_beyond": beyond}
 
-    def _tell(self, found: Coverage) -> None:
+    def _write(self, found: Coverage) -> None:
         self.stdout.write(f"{'ranks':<10}{'moments':>9}{'settled':>9}{'relevant':>10}{'3 or 4':>9}")
         for one in found.total:
-            numbers = f"{one.moments:>9}{one.settled:>9}{one.relevant:>10}{one.highly:>9}"
-            self.stdout.write(f"{one.band.name:<10}{numbers}")
+            band = f"{one.band.name:<10}{one.moments:>9}{one.settled:>9}{one.relevant:>10}{one.highly:>9}"
+            self.stdout.write(band)
         for beyond in found.beyond:
             guess = beyond.estimate
             words = f"{guess.value:.0f} ({guess.low:.0f} to {guess.high:.0f})" if guess else "unknown"
