@@ -133,9 +133,8 @@ class FigureFilters:
 
     @property
     def scope(self) -> Scope:
-        return Scope(
-            self.project.pk, self.split, self.query_set and self.query_set.pk, self.simulated, self.pilot, self.pooled
-        )
+        query_set_id = self.query_set.pk if self.query_set else None
+        return Scope(self.project.pk, self.split, query_set_id, self.simulated, self.pilot, self.pooled)
 
     @property
     def in_words(self) -> str:

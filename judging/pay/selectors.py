@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.db import connection
 
@@ -205,7 +205,7 @@ def pay_statement(
     Time spent on pilot batches counts unless ``pilot`` is False. What an annotator reads must never leave it out:
     a batch that adds grades but no hours would be known as a pilot.
     """
-    period = {"zone": zone, "first": first_day, "last": last_day}
+    period: dict[str, Any] = {"zone": zone, "first": first_day, "last": last_day}
     with connection.cursor() as cursor:
         cursor.execute(HOURS, {"project": project_id, "annotator": annotator_id, **period})
         rows = [DayRow(*row) for row in cursor.fetchall()]
