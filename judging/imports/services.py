@@ -24,7 +24,7 @@ from core.jobs import durable
 from core.texts import checked_name
 from core.uploads import OnRemark, Progress, Remark, UploadKind, remarks_writer, upload_finish
 from judging.imports.historic import HistoricPair, judgments_store, project_holding, summary
-from judging.imports.label_studio import Mapped, Told, read_export
+from judging.imports.label_studio import Mapped, Ungraded, read_export
 from judging.models import JudgmentImport
 
 logger = logging.getLogger(__name__)
@@ -69,11 +69,11 @@ def export_read(
     """
     digest = _digest(source, mapped)
 
-    def told(item: Told) -> None:
+    def report(item: Ungraded) -> None:
         if on_remark:
             on_remark(Remark("", item.line, item.item, item.outcome, item.reason))
 
-    export = read_export(pieces_of(source, budget=budget, on_bytes=on_bytes), mapped, told)
+    export = read_export(pieces_of(source, budget=budget, on_bytes=on_bytes), mapped, report)
     pairs = [HistoricPair(*pair) for pair in export.pairs]
     people = {worker for pair in pairs for worker in pair.workers}
     counts = {**export.counts(), "control": export.control, "people": len(people), **summary(pairs)}

@@ -30,15 +30,6 @@ from judging.projects import overview as projects_overview
 from judging.projects import policies, selectors, services
 from judging.projects.charts import DayChart
 from judging.projects.forms import LABELS, PolicyForm, QuerySetChangeForm, QuerySetForm, SimilarityForm
-from judging.projects.policies import policy_in_force
-from judging.projects.selectors import (
-    Edit,
-    edit_counts,
-    policy_history,
-    queries_matching,
-    queries_outside_sets,
-    query_sets_with_counts,
-)
 from judging.projects.services import project_create, project_name_free
 from judging.review.selectors import (
     job_failed,
@@ -56,7 +47,7 @@ PER_PAGE = 50
 @project_page(STAFF)
 def overview(request: MemberRequest, project: Project) -> HttpResponse:
     """How far the project is; the page asks again by itself, and is told nothing while nothing has changed."""
-    policy = policy_in_force(project.pk)
+    policy = policies.policy_in_force(project.pk)
     found = projects_overview.overview(project, policy, now=timezone.now())
     if request.htmx and request.GET.get("seen") == found.digest:
         return HttpResponse(status=204)
@@ -223,7 +214,7 @@ def policy(request: MemberRequest, project: Project) -> HttpResponse:
 def _context(request: MemberRequest, project: Project, form: PolicyForm) -> dict[str, Any]:
     names = actor_names(project, to=request.membership.role)
     history = []
-    for step in policy_history(project):
+    for step in selectors.policy_history(project):
         actor = step.policy.created_by_id
         who = names.get(actor, "somebody who has left") if actor else "the system"
         history.append((step.policy, who, [(LABELS[name][0], *values) for name, *values in step.changed]))
@@ -259,9 +250,9 @@ def policy_publish(request: MemberRequest, project: Project) -> HttpResponse:
 @project_page(STAFF)
 def query_sets(request: MemberRequest, project: Project) -> HttpResponse:
     context = {
-        "sets": query_sets_with_counts(project),
+        "sets": selectors.query_sets_with_counts(project),
         "priorities": NamedQuerySet.Priority.choices,
-        "outside": queries_outside_sets(project).count(),
+        "outside": selectors.queries_outside_sets(project).count(),
         "form": QuerySetForm(),
         "may_decide": request.membership.role in LEAD,
     }
@@ -276,7 +267,7 @@ def query_set_create(request: MemberRequest, project: Project) -> HttpResponse:
         messages.error(request, form.first_error())
         return redirect("judging:query-sets", project.uuid)
     name, split, words = (form.cleaned_data[field] for field in ("name", "split", "words"))
-    queries = queries_matching(project, split=split, words=words)
+    queries = selectors.queries_matching(project, split=split, words=words)
     try:
         made = services.query_set_create(project=project, name=name, queries=queries, actor=request.user)
     except NotPossible as error:
@@ -350,7 +341,7 @@ def caption_edits(request: MemberRequest, project: Project) -> HttpResponse:
     """What reads otherwise now; candidates that no batch holds can be ranked again."""
     edits = selectors.caption_edits(project)
     context = {
-        "counts": edit_counts(project),
+        "counts": selectors.edit_counts(project),
         "page": Paginator(edits, PER_PAGE).get_page(request.GET.get("page")),
         "unfrozen": queries_unfrozen(project).count(),
         "job": job_running(project),
@@ -361,7 +352,7 @@ def caption_edits(request: MemberRequest, project: Project) -> HttpResponse:
 @project_page(STAFF)
 def edits_said(request: MemberRequest, project: Project) -> HttpResponse:
     """A line for the page of queries, which need not wait until everything is compared."""
-    return render(request, "judging/projects/_edits_said.html", {"edits": edit_counts(project)})
+    return render(request, "judging/projects/_edits_said.html", {"edits": selectors.edit_counts(project)})
 
 
 @project_page(STAFF)
@@ -369,7 +360,7 @@ def caption_edits_csv(request: MemberRequest, project: Project) -> HttpResponse:
     return csv_download("caption-edits.csv", EDIT_COLUMNS, map(_row, selectors.caption_edits(project)))
 
 
-def _row(edit: Edit) -> list[object]:
+def _row(edit: selectors.Edit) -> list[object]:
     changed = edit.changed_at.isoformat() if edit.changed_at else ""
     frozen, serves = ("yes" if said else "no" for said in (edit.frozen, edit.serves))
     place = [edit.video, edit.start_s, edit.end_s]
