@@ -20,7 +20,7 @@ from annotation.models import Candidate, Corpus, PoolAnswer, PoolEntry, Query
 from core.audit import audit_record
 from core.exceptions import ImportRefused, NotPossible
 from judging.imports.historic import placeholders_create
-from judging.imports.release_project import Held, Ruled, corpus_store, name_told, rules_store
+from judging.imports.release_project import CorpusKeys, ProjectKeys, corpus_store, name_told, rules_store
 from judging.models import SEATS, Batch, BatchReview, Judgment, Pair
 from judging.releases import layout, reading
 from judging.releases.metadata import IMPORT
@@ -99,11 +99,11 @@ def _project_create(settings: dict[str, Any], project_name: str | None, corpus_n
 
 def _store(project: Project, folder: Path, settings: dict[str, Any]) -> None:
     bad = BadLines()
-    held = corpus_store(project.dataset.corpus, folder, bad)
+    corpus_keys = corpus_store(project.dataset.corpus, folder, bad)
     bad.refuse()
-    ruled = rules_store(project, folder, settings, held)
-    judged = pairs_store(project, folder, held, ruled, bad)
-    grades_store(project, folder, judged, ruled, bad)
+    keys = rules_store(project, folder, settings, corpus_keys)
+    judged = pairs_store(project, folder, corpus_keys, keys, bad)
+    grades_store(project, folder, judged, keys, bad)
     bad.refuse()
 
 
@@ -118,38 +118,38 @@ class Judged:
     pairs: dict[int, Pair] = field(default_factory=dict)
 
 
-def pairs_store(project: Project, folder: Path, held: Held, ruled: Ruled, bad: BadLines) -> Judged:
+def pairs_store(project: Project, folder: Path, corpus_keys: CorpusKeys, keys: ProjectKeys, bad: BadLines) -> Judged:
     judged = Judged()
-    queries = _queries_read(project, folder, held, ruled, bad)
+    queries = _queries_read(project, folder, corpus_keys, keys, bad)
     bad.refuse()
     _queries_store(queries, judged, bad)
-    told = list(rows(folder, layout.CANDIDATES, partial(_candidate, judged, held, ruled), bad))
+    told = list(rows(folder, layout.CANDIDATES, partial(_candidate, judged, corpus_keys, keys), bad))
     bad.refuse()
     _candidates_store(judged, [row for row in told if row.source == Candidate.Source.SIMILARITY])
     lines = list(rows(folder, layout.PAIRS, partial(_pair, judged), bad))
     bad.refuse()
     _placeholders_store(project, judged, lines)
-    _batches_store(project, folder, ruled, judged, bad)
+    _batches_store(project, folder, keys, judged, bad)
     _candidates_store(judged, [row for row in told if row.source == Candidate.Source.POOLED])
-    _answers_store(folder, held, ruled, judged, bad)
+    _answers_store(folder, corpus_keys, keys, judged, bad)
     _pairs_store(judged, lines, bad)
     return judged
 
 
 def _queries_read(
-    project: Project, folder: Path, held: Held, ruled: Ruled, bad: BadLines
+    project: Project, folder: Path, corpus_keys: CorpusKeys, keys: ProjectKeys, bad: BadLines
 ) -> list[tuple[Query, int | None]]:
     """Each query, with the number of the one it is judged as."""
 
     def read(cells: Cells) -> tuple[Query, int | None]:
         said, name = cells.maybe("caption"), cells.text("query_set")
-        query_set = cells.known("query_set", ruled.query_sets, name) if name else None
+        query_set = cells.known("query_set", keys.query_sets, name) if name else None
         query = Query(
             project=project,
             number=cells.number("query_id"),
             text=cells.text("query"),
             split=cells.one_of("split", *Query.Split.values),
-            caption_id=None if said is None else cells.known("caption", held.captions, said),
+            caption_id=None if said is None else cells.known("caption", corpus_keys.captions, said),
             query_set=query_set,
             is_placeholder=cells.yes("placeholder"),
             was_pilot=cells.yes("pilot") and not (query_set and query_set.is_pilot),
@@ -176,20 +176,20 @@ def _queries_store(told: list[tuple[Query, int | None]], judged: Judged, bad: Ba
     Query.objects.bulk_create(twins, batch_size=CHUNK)
 
 
-def _candidate(judged: Judged, held: Held, ruled: Ruled, cells: Cells) -> Candidate:
+def _candidate(judged: Judged, corpus_keys: CorpusKeys, keys: ProjectKeys, cells: Cells) -> Candidate:
     source = cells.one_of("source", *Candidate.Source.values)
     span = (cells.text("video_name"), cells.real("start"), cells.real("end"))
     measure, pool = cells.maybe("measure"), cells.maybe("pool")
-    moment = cells.known("moment", held.moments, span)
+    moment = cells.known("moment", corpus_keys.moments, span)
     return Candidate(
         query=cells.known("query_id", judged.queries, cells.number("query_id")),
         moment_id=moment,
         rank=cells.number("rank", 1, LARGEST_RANK),
         similarity=cells.real("similarity") if cells.text("similarity") else None,
-        measure_id=None if measure is None else cells.known("measure", ruled.measures, measure),
+        measure_id=None if measure is None else cells.known("measure", keys.measures, measure),
         source=source,
-        pooling_id=None if pool is None else cells.known("pool", ruled.pools, pool),
-        wordings=held.wordings.get(moment, {}) if source == Candidate.Source.SIMILARITY else {},
+        pooling_id=None if pool is None else cells.known("pool", keys.pools, pool),
+        wordings=corpus_keys.wordings.get(moment, {}) if source == Candidate.Source.SIMILARITY else {},
     )
 
 
@@ -221,7 +221,7 @@ def _placeholders_store(project: Project, judged: Judged, lines: list[tuple[Rank
         judged.candidates |= {(row.query.number, row.rank): row.pk for row in made}
 
 
-def _batches_store(project: Project, folder: Path, ruled: Ruled, judged: Judged, bad: BadLines) -> None:
+def _batches_store(project: Project, folder: Path, keys: ProjectKeys, judged: Judged, bad: BadLines) -> None:
     now = timezone.now()
 
     def read(cells: Cells) -> Batch:
@@ -238,7 +238,7 @@ def _batches_store(project: Project, folder: Path, ruled: Ruled, judged: Judged,
             project=project,
             query=query,
             number=place[1],
-            pooling_id=None if pool is None else cells.known("pool", ruled.pools, pool),
+            pooling_id=None if pool is None else cells.known("pool", keys.pools, pool),
             round=cells.number("rounds", 1, 2),
             state=Batch.State.DONE,
             priority=query.query_set.priority if query.query_set else 0,
@@ -253,11 +253,11 @@ def _batches_store(project: Project, folder: Path, ruled: Ruled, judged: Judged,
     judged.batches |= {(batch.query.number, batch.number): batch for batch in made}
 
 
-def _answers_store(folder: Path, held: Held, ruled: Ruled, judged: Judged, bad: BadLines) -> None:
+def _answers_store(folder: Path, corpus_keys: CorpusKeys, keys: ProjectKeys, judged: Judged, bad: BadLines) -> None:
     def named(cells: Cells) -> dict[str, Any]:
         source = (cells.number("pool"), cells.text("source"))
         query = cells.known("query_id", judged.queries, cells.number("query_id"))
-        return {"source_id": cells.known("source", ruled.sources, source), "query": query}
+        return {"source_id": cells.known("source", keys.sources, source), "query": query}
 
     def answer(cells: Cells) -> PoolAnswer:
         counts = {name: cells.number(name, most=2**31 - 1) for name in ("spans", "unmatched", "without_preview")}
@@ -271,7 +271,7 @@ def _answers_store(folder: Path, held: Held, ruled: Ruled, judged: Judged, bad: 
         span = (cells.text("video_name"), cells.real("start"), cells.real("end"))
         return PoolEntry(
             answer=cells.known("answer", answers, (of["source_id"], of["query"].pk)),
-            moment_id=cells.known("moment", held.moments, span),
+            moment_id=cells.known("moment", corpus_keys.moments, span),
             rank=cells.number("rank", 1, LARGEST_RANK),
         )
 
@@ -297,7 +297,7 @@ def _pairs_store(judged: Judged, lines: list[tuple[Ranked, Ranked, Pair]], bad: 
         cursor.execute(NEXT_PAIR, [max(last, 1), last])  # a new pair gets a number that no pair of the release has
 
 
-def grades_store(project: Project, folder: Path, judged: Judged, ruled: Ruled, bad: BadLines) -> None:
+def grades_store(project: Project, folder: Path, judged: Judged, keys: ProjectKeys, bad: BadLines) -> None:
     people = _People(project)
     seen: Counter[tuple[int, int]] = Counter()
     given: dict[int, list[int]] = defaultdict(list)
@@ -316,8 +316,8 @@ def grades_store(project: Project, folder: Path, judged: Judged, ruled: Ruled, b
             position=cells.maybe("position", 1, 2**15 - 1),
             source=Judgment.Source.IMPORTED,
             origin=source if source in TOLD else "",
-            guideline_id=None if guideline is None else cells.known("guideline", ruled.guidelines, guideline),
-            policy_id=None if policy is None else cells.known("policy", ruled.policies, policy),
+            guideline_id=None if guideline is None else cells.known("guideline", keys.guidelines, guideline),
+            policy_id=None if policy is None else cells.known("policy", keys.policies, policy),
             annotator_id=people.key_of(worker),
         )
         seen[number, worker] += 1

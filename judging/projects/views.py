@@ -121,22 +121,22 @@ def _rank(request: MemberRequest, project: Project, asked: Callable[..., object]
 @login_required
 def batch(request: HttpRequest, batch_uuid: UUID) -> HttpResponse:
     """One batch: its candidates by rank, grades behind each."""
-    held = get_object_or_404(Batch.objects.select_related("project", "query"), uuid=batch_uuid)
-    membership = grant(request, held.project, STAFF)
-    [case] = cases_of(held.project, [held])
-    review = BatchReview.objects.filter(batch=held).select_related("batch").first()
+    row = get_object_or_404(Batch.objects.select_related("project", "query"), uuid=batch_uuid)
+    membership = grant(request, row.project, STAFF)
+    [case] = cases_of(row.project, [row])
+    review = BatchReview.objects.filter(batch=row).select_related("batch").first()
     returned = contributions(row["pair"].candidate_id for row in case.rows)
     context = {
         **shared(request),
-        "batch": held,
+        "batch": row,
         "case": case,
         "rows": [{**row, "returned": returned.get(row["pair"].candidate_id, [])} for row in case.rows],
         "bars": case.bars,
         "review": review,
         "undoable": review is not None and review_may_be_undone(review),
-        "waiting": held.awaits_review,
+        "waiting": row.awaits_review,
         "suggestion": case.outlook.suggestion,
-        "others": held.query.batches.exclude(pk=held.pk).order_by("number"),
+        "others": row.query.batches.exclude(pk=row.pk).order_by("number"),
         "may_decide": membership.role in LEAD,
     }
     return render(request, "judging/projects/batch.html", context)
@@ -280,8 +280,8 @@ def query_set_create(request: MemberRequest, project: Project) -> HttpResponse:
 @login_required
 @post_only("judging:query-set")
 def query_set_change(request: HttpRequest, set_uuid: UUID) -> HttpResponse:
-    held = get_object_or_404(NamedQuerySet.objects.select_related("project"), uuid=set_uuid)
-    membership = grant(request, held.project, LEAD)
+    row = get_object_or_404(NamedQuerySet.objects.select_related("project"), uuid=set_uuid)
+    membership = grant(request, row.project, LEAD)
     form = QuerySetChangeForm(request.POST)
     if not form.is_valid():
         messages.error(request, form.first_error())
@@ -289,19 +289,19 @@ def query_set_change(request: HttpRequest, set_uuid: UUID) -> HttpResponse:
         paused = {"pause": True, "resume": False}.get(form.cleaned_data["pause"])
         pilot = {"yes": True, "no": False}.get(form.cleaned_data["pilot"])
         change = {"priority": form.cleaned_data["priority"], "is_paused": paused, "is_pilot": pilot}
-        services.query_set_change(query_set=held, actor=membership.user, **change)
-        held.refresh_from_db()
-        state = ("paused" if held.is_paused else "open") + (", a pilot" if held.is_pilot else "")
-        messages.success(request, f"{held.name}: priority {held.get_priority_display().lower()}, {state}.")
-    return redirect("judging:query-sets", held.project.uuid)
+        services.query_set_change(query_set=row, actor=membership.user, **change)
+        row.refresh_from_db()
+        state = ("paused" if row.is_paused else "open") + (", a pilot" if row.is_pilot else "")
+        messages.success(request, f"{row.name}: priority {row.get_priority_display().lower()}, {state}.")
+    return redirect("judging:query-sets", row.project.uuid)
 
 
 @login_required
 def query_set(request: HttpRequest, set_uuid: UUID) -> HttpResponse:
     """Where somebody who follows a set's address ends: its row among the others."""
-    held = get_object_or_404(NamedQuerySet.objects.select_related("project"), uuid=set_uuid)
-    grant(request, held.project, STAFF)
-    return redirect("judging:query-sets", held.project.uuid)
+    row = get_object_or_404(NamedQuerySet.objects.select_related("project"), uuid=set_uuid)
+    grant(request, row.project, STAFF)
+    return redirect("judging:query-sets", row.project.uuid)
 
 
 CHUNK = 2000  # rows read, and sent, at once

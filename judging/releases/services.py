@@ -80,13 +80,13 @@ def release_retry(*, release: Release, actor: User) -> None:
     Raises:
         NotPossibleNow: it did not fail, or somebody has tried again already.
     """
-    held = Release.objects.select_for_update(of=("self",)).select_related("project").get(pk=release.pk)
-    if held.state != Release.State.FAILED:
-        raise NotPossibleNow(f"Release {held.version} is {held.get_state_display().lower()} already.")
-    held.state, held.error, held.done, held.total, held.moved_at = Release.State.PREPARING, "", 0, 0, clock.now()
-    held.save(update_fields=["state", "error", "done", "total", "moved_at"])
-    audit_record(project=held.project, actor=actor, action="release.retry", subject=held.uuid, version=held.version)
-    RELEASES.send(held.pk)
+    row = Release.objects.select_for_update(of=("self",)).select_related("project").get(pk=release.pk)
+    if row.state != Release.State.FAILED:
+        raise NotPossibleNow(f"Release {row.version} is {row.get_state_display().lower()} already.")
+    row.state, row.error, row.done, row.total, row.moved_at = Release.State.PREPARING, "", 0, 0, clock.now()
+    row.save(update_fields=["state", "error", "done", "total", "moved_at"])
+    audit_record(project=row.project, actor=actor, action="release.retry", subject=row.uuid, version=row.version)
+    RELEASES.send(row.pk)
 
 
 @durable(RELEASES.task)
@@ -129,14 +129,14 @@ def release_words_set(*, project: Project, actor: User | None, **words: str) -> 
     Which words they are goes into the audit log, not the words: they may name people.
     """
     Project.objects.select_for_update().get(pk=project.pk)
-    held, _ = ReleaseWords.objects.get_or_create(project=project)
-    changed = [name for name in WORDS if name in words and getattr(held, name) != words[name]]
+    row, _ = ReleaseWords.objects.get_or_create(project=project)
+    changed = [name for name in WORDS if name in words and getattr(row, name) != words[name]]
     if not changed:
         return []
     for name in changed:
-        setattr(held, name, words[name])
-    held.edited_by = actor
-    held.save()
+        setattr(row, name, words[name])
+    row.edited_by = actor
+    row.save()
     audit_record(project=project, actor=actor, action="release.words", subject=project.uuid, changed=changed)
     return changed
 

@@ -115,11 +115,11 @@ def pool_open_request(*, pooling: Pooling, actor: User | None, wake: bool = True
     Raises:
         NotPossible: there is no plan.
     """
-    held = pooling_confirm(pooling=pooling, actor=actor)
-    if wake and held.state == Pooling.State.OPENING:
-        _job(held, total=_planned(held).count())
-        OPENINGS.send(held.pk)
-    return held
+    row = pooling_confirm(pooling=pooling, actor=actor)
+    if wake and row.state == Pooling.State.OPENING:
+        _job(row, total=_planned(row).count())
+        OPENINGS.send(row.pk)
+    return row
 
 
 @durable(OPENINGS.task)

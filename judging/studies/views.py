@@ -123,10 +123,10 @@ def studies(request: MemberRequest, project: Project) -> HttpResponse:
 
 
 def _studies(request: HttpRequest, project: Project, form: CoverageForm, *, status: int = 200) -> HttpResponse:
-    held = coverage_studies(project)
+    row = coverage_studies(project)
     context = {
         "form": form,
-        "studies": [(study, queries_studied(study).count()) for study in held],
+        "studies": [(study, queries_studied(study).count()) for study in row],
         "finished": queries_to_study(project).count(),
     }
     return render(request, "judging/studies/studies.html", context, status=status)
@@ -149,18 +149,18 @@ def study_create(request: MemberRequest, project: Project) -> HttpResponse:
 @login_required
 def study(request: HttpRequest, study_uuid: UUID) -> HttpResponse:
     """One study: how far it is, what is to be judged for it, what was found."""
-    held, _ = _granted(request, study_uuid)
-    context: dict[str, object] = {"study": held, "queries": queries_studied(held)}
-    context["shortfall"] = plan_shortfall(held)
-    if held.is_at_work:
-        context["job"] = held.project.jobs.filter(kind=pool_job(held)).order_by("-pk").first()
-    elif held.state == Pooling.State.READY:
-        context["report"] = report = pool_report(held)
+    row, _ = _granted(request, study_uuid)
+    context: dict[str, object] = {"study": row, "queries": queries_studied(row)}
+    context["shortfall"] = plan_shortfall(row)
+    if row.is_at_work:
+        context["job"] = row.project.jobs.filter(kind=pool_job(row)).order_by("-pk").first()
+    elif row.state == Pooling.State.READY:
+        context["report"] = report = pool_report(row)
         context["judgments"] = 2 * report.union.to_judge
-        context["finished"] = queries_to_study(held.project).count()
-    elif held.state == Pooling.State.DONE:
-        context |= {"sheet": study_figure(held), "progress": pooled_progress(held)}
-        context["coverage"] = found = coverage_found(held)
+        context["finished"] = queries_to_study(row.project).count()
+    elif row.state == Pooling.State.DONE:
+        context |= {"sheet": study_figure(row), "progress": pooled_progress(row)}
+        context["coverage"] = found = coverage_found(row)
         context["beyond"] = [(one, one.per_query(len(found.by_query)), found.within[one.rank]) for one in found.beyond]
     return render(request, "judging/studies/study.html", context)
 
@@ -168,39 +168,39 @@ def study(request: HttpRequest, study_uuid: UUID) -> HttpResponse:
 @login_required
 @post_only("judging:coverage-study")
 def study_open(request: HttpRequest, study_uuid: UUID) -> HttpResponse:
-    held, membership = _granted(request, study_uuid)
-    pool_open_request(pooling=held, actor=membership.user)
-    return redirect("judging:coverage-study", held.uuid)
+    row, membership = _granted(request, study_uuid)
+    pool_open_request(pooling=row, actor=membership.user)
+    return redirect("judging:coverage-study", row.uuid)
 
 
 @login_required
 @post_only("judging:coverage-study")
 def study_discard(request: HttpRequest, study_uuid: UUID) -> HttpResponse:
-    held, _ = _granted(request, study_uuid)
+    row, _ = _granted(request, study_uuid)
     try:
-        pooling_discard(pooling=held)
+        pooling_discard(pooling=row)
     except NotPossible:
         messages.error(request, "This study is opened: its pairs are judged.")
-        return redirect("judging:coverage-study", held.uuid)
+        return redirect("judging:coverage-study", row.uuid)
     messages.success(request, "The plan was thrown away; nothing was opened.")
-    return redirect("judging:coverage", held.project.uuid)
+    return redirect("judging:coverage", row.project.uuid)
 
 
 @login_required
 def study_svg(request: HttpRequest, study_uuid: UUID) -> HttpResponse:
-    held, _ = _granted(request, study_uuid)
-    drawn = study_figure(held).svg(f"Coverage study: {held.project}", empty="Nothing is judged yet.")
+    row, _ = _granted(request, study_uuid)
+    drawn = study_figure(row).svg(f"Coverage study: {row.project}", empty="Nothing is judged yet.")
     return drawing_answer(drawn, "coverage")
 
 
 @login_required
 def study_csv(request: HttpRequest, study_uuid: UUID) -> HttpResponse:
     """A row for each query and band."""
-    held, _ = _granted(request, study_uuid)
-    return file_answer(study_figure(held).csv(), "text/csv; charset=utf-8", "coverage.csv")
+    row, _ = _granted(request, study_uuid)
+    return file_answer(study_figure(row).csv(), "text/csv; charset=utf-8", "coverage.csv")
 
 
 def _granted(request: HttpRequest, study_uuid: UUID) -> tuple[Pooling, Membership]:
-    held = Pooling.objects.filter(seed__isnull=False).select_related("project")
-    found = get_object_or_404(held, uuid=study_uuid)
+    row = Pooling.objects.filter(seed__isnull=False).select_related("project")
+    found = get_object_or_404(row, uuid=study_uuid)
     return found, grant(request, found.project, STAFF)
