@@ -72,10 +72,8 @@ class Versions(NamedTuple):
 def audit_page(
     project: Project, filters: AuditFilter, *, size: int, after: UUID | None = None, before: UUID | None = None
 ) -> AuditPage:
-    """The events behind the one named ``after``, or those just in front of ``before``; from the newest where neither.
-
-    A place in the list is an event, not a number: page 20,000 comes as fast as the first, and new events move nothing.
-    """
+    """The events behind the one named ``after``, or those just in front of ``before``; from the newest where neither. A
+    place in the list is an event, not a number: page 20,000 comes as fast as the first, and new events move nothing."""
     named = before or after
     event = AuditEvent.objects.filter(uuid=named).first() if named else None
     sources = _sources(project, filters)
@@ -107,10 +105,8 @@ def audit_all(project: Project, filters: AuditFilter) -> Iterator[AuditEvent]:
 
 
 def _sources(project: Project, filters: AuditFilter) -> list[QuerySet[AuditEvent]]:
-    """Events of the project; and the few that are older than it, of its corpus and of files that became its rows.
-
-    They are asked apart: together no index would give their order.
-    """
+    """Events of the project; and the few that are older than it, of its corpus and of files that became its rows. They
+    are asked apart: together no index would give their order."""
     corpus = project.dataset.corpus
     files = CorpusImport.objects.filter(corpus_name=corpus.name, state=CorpusImport.State.DONE)
     exports = JudgmentImport.objects.filter(project=project)

@@ -177,10 +177,8 @@ def escalate_with_simulated(project: Project, batch: Batch) -> None:
 
 
 def story_play(project: Project) -> None:
-    """Give the fresh demo one of everything: finished, waiting for the lead, escalated, begun, and new batches.
-
-    Batches already begun are left alone, so a repeat after a crash goes on where it stopped.
-    """
+    """Give the fresh demo one of everything: finished, waiting for the lead, escalated, begun, and new batches. Batches
+    already begun are left alone, so a repeat after a crash goes on where it stopped."""
     batches = list(Batch.objects.filter(project=project, number=1).order_by("query__split", "query__number"))
     val, test = ([b for b in batches if b.query.split == split] for split in ("val", "test"))
     finished, waiting, escalated = [*val[:2], *test[:3]], [*val[2:3], *test[3:5]], test[5:7]

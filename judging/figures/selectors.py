@@ -39,10 +39,8 @@ CHOSEN = "WITH chosen AS MATERIALIZED (" + PAIRS + ")"
 
 @dataclass(frozen=True)
 class Scope:
-    """Pairs of a project: of one split and one query set or of all.
-
-    Those of pilots, of programs, and of batches that came behind the candidates by similarity are with them or not.
-    """
+    """Pairs of a project: of one split and one query set or of all. Those of pilots, of programs, and of batches that
+    came behind the candidates by similarity are with them or not."""
 
     project_id: int
     split: str = ""
@@ -171,9 +169,7 @@ GROUP BY 1, 2, 3, 4"""
 
 def agreement_by_day(scope: Scope, *, zone: str) -> list[tuple[date, int, int, int]]:
     """Day, lower grade, higher grade and how many pairs got these in their first round and on that day the second.
-
-    Imported judgments say nothing about time and are left out.
-    """
+    Imported judgments say nothing about time and are left out."""
     return scope.rows(BY_DAY, zone=zone)
 
 

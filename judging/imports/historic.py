@@ -56,11 +56,8 @@ class HistoricPair:
 
 
 def read_judgments(path: Path) -> list[HistoricPair]:
-    """The pairs of the file by id.
-
-    Raises:
-        ImportRefused: the header or a line cannot be read, a grade is outside 0..4, a pair has more than four.
-    """
+    """The pairs of the file by id. Raises ImportRefused where the header or a line cannot be read, a grade is outside
+    0..4, a pair has more than four."""
     rows: dict[int, list[tuple[int, int]]] = {}
     bad: list[str] = []
     with path.open(newline="", encoding="utf-8-sig", errors="replace") as file:
@@ -170,11 +167,8 @@ def judgments_store(
 
 
 def project_holding(*, name: str, digest: str) -> Project | None:
-    """The project of this name, if it holds just what has this digest; None where the name is free.
-
-    Raises:
-        NotPossible: the name is taken by something else.
-    """
+    """The project of this name, if it holds just what has this digest; None where the name is free. Raises NotPossible
+    where the name is taken by something else."""
     project = Project.objects.filter(name=name).first()
     if project is None and Corpus.objects.filter(name=name).exists():
         raise NotPossible(f"A corpus is named {name!r}; name the project otherwise.")

@@ -38,11 +38,7 @@ class Mapped:
     grades: Mapping[str, int] = field(default_factory=dict)
 
     def grade_of(self, value: object) -> int:
-        """The grade that a control's value means.
-
-        Raises:
-            ValueError: it means none.
-        """
+        """The grade that a control's value means. Raises ValueError where it means none."""
         text = _text(value)
         if self.grades:
             if text not in self.grades:
@@ -56,11 +52,8 @@ class Mapped:
 def mapped(
     *, pair: str = "", query: str = "", moment: str = "", control: str = "", grades: Iterable[str] = ()
 ) -> Mapped:
-    """A mapping from what somebody wrote; ``grades`` are lines such as ``Perfect=4``.
-
-    Raises:
-        BadMapping: the pair is not named, or named twice; a line is no ``value=grade``.
-    """
+    """A mapping from what somebody wrote; ``grades`` are lines such as ``Perfect=4``. Raises BadMapping where the pair
+    is not named, or named twice, or a line is no ``value=grade``."""
     pair, query, moment, control = (name.strip() for name in (pair, query, moment, control))
     if pair and (query or moment):
         raise BadMapping("Name either the field of the pair, or those of the query and the moment.")
@@ -311,11 +304,8 @@ class Export:
 
 
 def read_export(parts: Iterable[str], mapped: Mapped, on_ungraded: OnUngraded | None = None) -> Export:
-    """Read a whole export; no more than one task of it is held at a time, beside the grades.
-
-    Raises:
-        ImportFileError: it is no list of tasks, or which control holds the grade cannot be told.
-    """
+    """Read a whole export; no more than one task of it is held at a time, beside the grades. Raises ImportFileError
+    where it is no list of tasks, or which control holds the grade cannot be told."""
     collector = _Collector(Export(), on_ungraded or (lambda annotation: None))
     reader = Elements(mapped)
     try:

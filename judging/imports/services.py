@@ -62,11 +62,8 @@ def export_read(
     on_bytes: OnBytes | None = None,
     on_remark: OnRemark | None = None,
 ) -> Checked:
-    """Read an export and say what the rule makes of it; nothing is stored.
-
-    Raises:
-        ImportFileError: it is no export, or which control holds the grade cannot be told.
-    """
+    """Read an export and say what the rule makes of it; nothing is stored. Raises ImportFileError where it is no
+    export, or which control holds the grade cannot be told."""
     digest = _digest(source, mapped)
 
     def report(item: Ungraded) -> None:
@@ -90,11 +87,8 @@ def _digest(source: IO[bytes], mapped: Mapped) -> str:
 
 
 def export_store(*, checked: Checked, project_name: str, leads: Sequence[User], actor: User | None) -> Project:
-    """Store what was read in a project of its own.
-
-    Raises:
-        NotPossible: there is no judgment in it, or the name is taken by something else.
-    """
+    """Store what was read in a project of its own. Raises NotPossible where there is no judgment in it, or the name is
+    taken by something else."""
     if not checked.pairs:
         raise NotPossible("There is no judgment in this file that could be imported.")
     return judgments_store(
@@ -110,11 +104,8 @@ def export_store(*, checked: Checked, project_name: str, leads: Sequence[User], 
 def judgment_import_create(
     *, actor: User, project_name: str, mapped: Mapped, file: "UploadedFile[Any]"
 ) -> JudgmentImport:
-    """Store a file and wake the task that checks it.
-
-    Raises:
-        NotPossible: the name of the project is taken, or another file of theirs is still at work.
-    """
+    """Store a file and wake the task that checks it. Raises NotPossible where the name of the project is taken, or
+    another file of theirs is still at work."""
     if Project.objects.filter(name=project_name).exists():
         raise NotPossible(f"There is a project named {project_name!r} already. Judgments get a project of their own.")
     row = JudgmentImport(owner=actor, project_name=project_name, mapping=asdict(mapped))

@@ -93,11 +93,8 @@ def number(least: object, most: object, step: object) -> forms.NumberInput:
 
 
 class ForecastForm(SubmitForm):
-    """``Assumptions`` with shares in per cent.
-
-    ``start`` is what the form was filled with: its numbers are shown rounded and computed with in full where the text
-    is still the one shown.
-    """
+    """``Assumptions`` with shares in per cent. ``start`` is what the form was filled with: its numbers are shown
+    rounded and computed with in full where the text is still the one shown."""
 
     queries = forms.IntegerField(label="Queries", min_value=0, max_value=10_000_000)
     pairs = forms.FloatField(label="Pairs in a batch", min_value=1, max_value=1000, widget=number(1, 1000, "0.1"))

@@ -118,10 +118,8 @@ def day_time(*, judging: int, training: int, correction: int) -> Time:
 
 
 def rate_on(day: date, own: Sequence[Rate], default: Sequence[Rate]) -> Rate:
-    """The rate of a day: the person's with the latest ``from_day`` until then, else the project's.
-
-    Of two from the same day the later in the list holds; the first of ``default`` holds for all days before, too.
-    """
+    """The rate of a day: the person's with the latest ``from_day`` until then, else the project's. Of two from the same
+    day the later in the list holds; the first of ``default`` holds for all days before, too."""
     for rates in (own, default):
         begun = [rate for rate in rates if rate.from_day <= day]
         if begun:

@@ -23,11 +23,8 @@ from judging.projects.policies import policy_in_force
 def pay_rate_set(
     *, project: Project, annotator: User, rate: Decimal, currency: str, from_day: date, actor: User
 ) -> PayRate:
-    """What the annotator is paid an hour from this day on, until a rate of a later day holds.
-
-    Raises:
-        NotPossible: the person is no annotator of the project.
-    """
+    """What the annotator is paid an hour from this day on, until a rate of a later day holds. Raises NotPossible where
+    the person is no annotator of the project."""
     number = _annotator(project, annotator).number
     made = PayRate.objects.create(
         project=project, annotator=annotator, rate=rate, currency=currency, from_day=from_day, set_by=actor

@@ -63,10 +63,8 @@ class Period:
 
 
 def period_of(request: HttpRequest, project: Project, *, separable: bool = True) -> Period:
-    """What the address asks for; the present month where it asks for nothing.
-
-    ``separable``: whether it may ask to leave pilot batches out; a lead may; an annotator must not learn which.
-    """
+    """What the address asks for; the present month where it asks for nothing. ``separable``: whether it may ask to
+    leave pilot batches out; a lead may; an annotator must not learn which."""
     zone = policy_in_force(project.pk).time_zone
     today = timezone.now().astimezone(ZoneInfo(zone)).date()
     form = PeriodForm(request.GET, today=today)

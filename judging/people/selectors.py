@@ -97,9 +97,7 @@ def invitations_unused(project: Project) -> list[tuple[Invitation, bool]]:
 
 def actor_names(project: Project, *, to: str) -> dict[int, str]:
     """What somebody with the role ``to`` is told of who decided: of staff a lead learns the user name, others a number.
-
-    Annotators are their number for everybody.
-    """
+    Annotators are their number for everybody."""
     members = project.memberships.select_related("user").order_by("pk")
     if to == Membership.Role.LEAD:
         return {row.user_id: row.label if row.role == ANNOTATOR else row.user.username for row in members}

@@ -71,11 +71,8 @@ def secret_digest(secret: str) -> str:
 def invitation_create(
     *, project: Project, actor: User, role: str, email: str = "", name: str = "", days: int = DAYS
 ) -> tuple[Invitation, str]:
-    """An invitation, and the path of its link; the path is empty where the link goes by e-mail.
-
-    Raises:
-        NotPossible: the address has an invitation that is open, or its owner a role in the project.
-    """
+    """An invitation, and the path of its link; the path is empty where the link goes by e-mail. Raises NotPossible
+    where the address has an invitation that is open, or its owner a role in the project."""
     Project.objects.select_for_update().get(pk=project.pk)
     now = timezone.now()
     invited = _invited(project, email.strip(), name.strip(), now) if email.strip() else None
@@ -165,11 +162,8 @@ def invitation_accepted_just_now(*, secret: str, username: str, password: str) -
 
 @transaction.atomic
 def invitation_revoke(*, invitation: Invitation, actor: User) -> None:
-    """The link opens nothing from now on, and whom it was for is forgotten. Repeating it changes nothing.
-
-    Raises:
-        NotPossibleNow: somebody has used it.
-    """
+    """The link opens nothing from now on, and whom it was for is forgotten. Repeating it changes nothing. Raises
+    NotPossibleNow where somebody has used it."""
     row = _unused_or_refused(invitation)
     if row.revoked_at is not None:
         return
@@ -181,11 +175,8 @@ def invitation_revoke(*, invitation: Invitation, actor: User) -> None:
 
 @transaction.atomic
 def invitation_renew(*, invitation: Invitation, actor: User, mail: bool = False, days: int = DAYS) -> str:
-    """A new secret and a new term; the old link opens nothing. Returns the path, empty where it goes by e-mail.
-
-    Raises:
-        NotPossibleNow: somebody has used it, it was revoked, or there is no address to send it to.
-    """
+    """A new secret and a new term; the old link opens nothing. Returns the path, empty where it goes by e-mail. Raises
+    NotPossibleNow where somebody has used it, it was revoked, or there is no address to send it to."""
     row = _unused_or_refused(invitation)
     if row.revoked_at is not None:
         raise NotPossibleNow("This invitation was revoked. Make another.")
@@ -302,11 +293,8 @@ def annotator_leave(*, membership: Membership, actor: User, reason: str = "") ->
 
 @transaction.atomic
 def annotator_reinstate(*, membership: Membership, actor: User, reason: str) -> Membership:
-    """Back to where they were before they were suspended or left.
-
-    Raises:
-        NotPossibleNow: they are on their way, or were forgotten.
-    """
+    """Back to where they were before they were suspended or left. Raises NotPossibleNow where they are on their way, or
+    were forgotten."""
     if not membership.user.is_active:
         raise NotPossibleNow(ERASED)
     if membership.standing in WAY:
@@ -334,11 +322,8 @@ def annotator_erase(*, membership: Membership, actor: User) -> None:
 
 @transaction.atomic
 def person_forget(*, user: User, actor: User | None, reason: str) -> None:
-    """As ``annotator_erase``, of anybody of whatever role; for the site's commands and its retention.
-
-    Raises:
-        NotPossibleNow: they are the only lead of a project.
-    """
+    """As ``annotator_erase``, of anybody of whatever role; for the site's commands and its retention. Raises
+    NotPossibleNow where they are the only lead of a project."""
     for row in user.memberships.select_related("user", "project").order_by("project"):
         others = row.project.memberships.filter(role=Membership.Role.LEAD, user__is_active=True).exclude(user=user)
         if user.is_active and row.role == Membership.Role.LEAD and not others.exists():

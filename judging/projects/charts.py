@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
+from typing import NamedTuple
 
 from judging.models import Pair
 from judging.review.rules import TAIL
@@ -64,8 +65,7 @@ def _bar(pair: Pair, index: int, *, in_tail: bool) -> Bar:
     )
 
 
-@dataclass(frozen=True)
-class DayBar:
+class DayBar(NamedTuple):
     """One day: its bar in the SVG's own units, and whether the day is written below."""
 
     day: date

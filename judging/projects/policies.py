@@ -27,11 +27,7 @@ class Example(NamedTuple):
 
 
 def policy_in_force(project_id: int) -> Policy:
-    """Return the latest version.
-
-    Raises:
-        Policy.DoesNotExist: there is no such project.
-    """
+    """Return the latest version. Raises Policy.DoesNotExist where there is no such project."""
     found = row_first(Policy, "WHERE project_id = %s ORDER BY version DESC LIMIT 1", project_id)
     if found is None:
         raise Policy.DoesNotExist

@@ -134,10 +134,8 @@ class Clip(NamedTuple):
 
 
 def clips_matching(project: Project, *, words: str, first: UUID | None = None) -> list[Clip]:
-    """Moments with a preview whose caption holds the words; without words, those drawn for training.
-
-    The one called ``first`` leads the list, whether it matches or not.
-    """
+    """Moments with a preview whose caption holds the words; without words, those drawn for training. The one called
+    ``first`` leads the list, whether it matches or not."""
     moments = moments_of(project)
     words = words.replace("\0", "").strip()
     drawn = KnownPair.objects.filter(project=project, source=KnownPair.Source.LEAD, moment=OuterRef("pk"))

@@ -1,7 +1,7 @@
 """New projects, with settings of their own or of another; and query sets, whose batches carry copies of them."""
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import chain, count, islice
 from typing import Any
@@ -141,10 +141,8 @@ def _check(project: Project, kind: str, similarity: str | None, actor: User) -> 
 
 @durable(PREPARATIONS.task)
 def batches_prepare(*, project_id: int) -> int:
-    """Rank the pool for every judged query without candidates and open their first batches; say how many.
-
-    A repeat, and a message that comes late, find no job that waits for them.
-    """
+    """Rank the pool for every judged query without candidates and open their first batches; say how many. A repeat, and
+    a message that comes late, find no job that waits for them."""
     with PREPARATIONS.claim(project_id) as job:
         if job is None:
             return 0
@@ -234,32 +232,21 @@ def _gate(source: Project, project: Project) -> int:
 def _queries(source: Project, project: Project) -> dict[int, int]:
     """The same queries in sets of the same names; the key of each copy by the key of what it copies."""
     sets = _sets(source, project)
-    firsts, twins = (source.queries.filter(judged_as__isnull=is_first) for is_first in (True, False))
-    made: dict[int, int] = {}
-    for rows in (*_chunks(firsts), *_chunks(twins)):
-        copies = Query.objects.bulk_create(_copy(row, project, sets, made) for row in rows)
-        made |= {row.pk: copy.pk for row, copy in zip(rows, copies, strict=True)}
-    if not made:
+    copies: dict[int, int] = {}
+    for is_first in (True, False):  # what others are judged as comes before them
+        rows = source.queries.filter(judged_as__isnull=is_first).order_by("pk").iterator(chunk_size=CHUNK)
+        while chunk := list(islice(rows, CHUNK)):
+            made = Query.objects.bulk_create(_copy(row, project, sets, copies) for row in chunk)
+            copies |= {row.pk: copy.pk for row, copy in zip(chunk, made, strict=True)}
+    if not copies:
         raise NotPossible(f"The project {source.name!r} has no queries to take along.")
-    return made
+    return copies
 
 
-def _copy(row: Query, project: Project, sets: dict[int, NamedQuerySet], made: dict[int, int]) -> Query:
-    return Query(
-        project=project,
-        number=row.number,
-        text=row.text,
-        split=row.split,
-        caption_id=row.caption_id,
-        query_set=sets.get(row.query_set_id or 0),
-        judged_as_id=made[row.judged_as_id] if row.judged_as_id else None,
-    )
-
-
-def _chunks(queries: QuerySet[Query]) -> Iterator[Sequence[Query]]:
-    rows = queries.order_by("pk").iterator(chunk_size=CHUNK)
-    while chunk := list(islice(rows, CHUNK)):
-        yield chunk
+def _copy(row: Query, project: Project, sets: dict[int, NamedQuerySet], copies: dict[int, int]) -> Query:
+    same = {name: getattr(row, name) for name in ("number", "text", "split", "caption_id")}
+    judged_as = copies[row.judged_as_id] if row.judged_as_id else None
+    return Query(project=project, query_set=sets.get(row.query_set_id or 0), judged_as_id=judged_as, **same)
 
 
 def _sets(source: Project, project: Project) -> dict[int, NamedQuerySet]:
@@ -284,11 +271,8 @@ def _training(source: Project, project: Project, queries: dict[int, int]) -> int
 
 @transaction.atomic
 def query_set_create(*, project: Project, name: str, queries: QuerySet[Query], actor: User | None) -> NamedQuerySet:
-    """A new set; its queries leave the sets they were in, and their batches what those said.
-
-    Raises:
-        NotPossible: the name or the queries do not do.
-    """
+    """A new set; its queries leave the sets they were in, and their batches what those said. Raises NotPossible where
+    the name or the queries do not do."""
     made = services.query_set_create(project=project, name=name, queries=queries, actor=actor)
     _batches_follow(made)
     return made
@@ -304,9 +288,7 @@ def query_set_change(
     is_pilot: bool | None = None,
 ) -> None:
     """Put the set first or last, pause it or let it go on, make it a pilot: neither released nor paid unless chosen.
-
-    What is in somebody's hands stays there.
-    """
+    What is in somebody's hands stays there."""
     begun = Batch.objects.filter(query__query_set=query_set, begun=True)
     if is_pilot not in (None, query_set.is_pilot) and begun.exists():
         raise NotPossibleNow("Somebody has judged in this set already: what is a try-out is marked before it begins.")

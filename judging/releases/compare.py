@@ -115,11 +115,8 @@ def _archive(source: IO[bytes]) -> Iterator[ZipFile]:
 
 
 def pair_lines(archive: ZipFile) -> Iterator[PairLine]:
-    """The lines of pairs.csv, by query and rank.
-
-    Raises:
-        ImportRefused: there is none in the archive, or a line of it cannot be read.
-    """
+    """The lines of pairs.csv, by query and rank. Raises ImportRefused where there is none in the archive, or a line of
+    it cannot be read."""
     try:
         with member_opened(archive, PAIRS) as source, io.TextIOWrapper(source, "utf-8", newline="") as text:
             yield from _pair_lines(text)

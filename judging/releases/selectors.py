@@ -160,7 +160,8 @@ def unfinished_queries(project_id: int) -> QuerySet[Query]:
 def _missing(project_id: int, released: set[int], *, includes_pilot: bool) -> Iterator[Missing]:
     to_judge = queries_to_judge(project_id)
     pilot = set() if includes_pilot else set(to_judge.filter(IS_PILOT).values_list("pk", flat=True))
-    last, decided = _last_batches(project_id), _decisions(project_id)
+    last = _last_batches(project_id)
+    decided = dict(BatchReview.objects.filter(batch__project=project_id).values_list("batch__query", "decision"))
     for pk, number, text, split in to_judge.order_by("number").values_list("pk", "number", "text", "split"):
         if pk in released:
             continue
@@ -179,10 +180,6 @@ def _last_batches(project_id: int) -> dict[int, dict[str, Any]]:
     )
     rows = rows.order_by("query", "state", "number")  # an open one comes last, and is kept
     return {row["query"]: dict(row) for row in rows.values("query", "number", "round", "state", "undecided")}
-
-
-def _decisions(project_id: int) -> dict[int, str]:
-    return dict(BatchReview.objects.filter(batch__project=project_id).values_list("batch__query", "decision"))
 
 
 def _state_of(batch: dict[str, Any] | None, decision: str | None) -> str:
@@ -296,10 +293,8 @@ def pairs_of_pools(scope: Scope) -> dict[int, int]:
 
 
 def described_in_train(project: Project) -> dict[str, int]:
-    """Texts of the training sets that are descriptions as they were brought, never rewritten, names and all.
-
-    A query keeps the text that it was drawn with when its caption is rewritten.
-    """
+    """Texts of the training sets that are descriptions as they were brought, never rewritten, names and all. A query
+    keeps the text that it was drawn with when its caption is rewritten."""
     unwritten = Caption.Provider.AS_DESCRIBED
     drawn_before = Q(text=F("caption__description__text")) & ~Q(text=F("caption__text"))
     queries = queries_to_train_on(project.pk).filter(drawn_before | Q(caption__provider=unwritten))

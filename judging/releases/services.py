@@ -75,11 +75,8 @@ def release_create(
 
 @transaction.atomic
 def release_retry(*, release: Release, actor: User) -> None:
-    """Build a release again that failed.
-
-    Raises:
-        NotPossibleNow: it did not fail, or somebody has tried again already.
-    """
+    """Build a release again that failed. Raises NotPossibleNow where it did not fail, or somebody has tried again
+    already."""
     row = Release.objects.select_for_update(of=("self",)).select_related("project").get(pk=release.pk)
     if row.state != Release.State.FAILED:
         raise NotPossibleNow(f"Release {row.version} is {row.get_state_display().lower()} already.")
@@ -124,10 +121,8 @@ def _write(release: Release, folder: Path, progress: "_Progress") -> None:
 
 @transaction.atomic
 def release_words_set(*, project: Project, actor: User | None, **words: str) -> list[str]:
-    """Keep what the team says of its releases, from the next one on; the names of what changed.
-
-    Which words they are goes into the audit log, not the words: they may name people.
-    """
+    """Keep what the team says of its releases, from the next one on; the names of what changed. Which words they are
+    goes into the audit log, not the words: they may name people."""
     Project.objects.select_for_update().get(pk=project.pk)
     row, _ = ReleaseWords.objects.get_or_create(project=project)
     changed = [name for name in WORDS if name in words and getattr(row, name) != words[name]]
