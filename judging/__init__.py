@@ -1,1 +1,0 @@
-"""Who judges, and what it means."""

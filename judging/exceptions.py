@@ -1,169 +1,119 @@
-"""What can go wrong in judging, by name."""
+"""What can go wrong in judging, by name; programs get the code."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from core.exceptions import MomentJudgeError
 
 
 class JudgingError(MomentJudgeError):
-    """Refused; nothing was written."""
+    """Refused; nothing was written. A class names its code, and its status where it is no conflict."""
 
     status = 409
     code = "judging"
 
+    def __init_subclass__(cls, *, code: str, status: int | None = None, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        cls.code, cls.status = code, status or cls.status
 
-class LeaseLost(JudgingError):
+
+class LeaseLost(JudgingError, code="lease_lost"):
     """The assignment has ended or its time has run out."""
 
-    code = "lease_lost"
 
-
-class NotAssigned(JudgingError):
+class NotAssigned(JudgingError, code="not_assigned", status=404):
     """The pair is not in the assignment."""
 
-    status = 404
-    code = "not_assigned"
 
-
-class NotAnnotator(JudgingError):
+class NotAnnotator(JudgingError, code="not_annotator", status=403):
     """The person is no annotator of the project any more."""
 
-    status = 403
-    code = "not_annotator"
 
-
-class NotQualified(JudgingError):
+class NotQualified(JudgingError, code="not_qualified", status=403):
     """Only qualified annotators are handed batches."""
 
-    status = 403
-    code = "not_qualified"
 
-
-class GuidelineUnconfirmed(JudgingError):
+class GuidelineUnconfirmed(JudgingError, code="guideline_unconfirmed"):
     """The version in force has not been read and confirmed by the annotator."""
 
-    code = "guideline_unconfirmed"
 
-
-class FormStale(JudgingError):
+class FormStale(JudgingError, code="form_stale"):
     """The form is older than what it would change."""
 
-    code = "form_stale"
 
-
-class PairWithdrawn(JudgingError):
+class PairWithdrawn(JudgingError, code="pair_withdrawn"):
     """Nobody needs to judge the pair any more."""
 
-    code = "pair_withdrawn"
 
-
-class AssignmentIncomplete(JudgingError):
+class AssignmentIncomplete(JudgingError, code="assignment_incomplete"):
     """Some pairs still need a grade."""
 
-    code = "assignment_incomplete"
 
-
-class NotPossibleNow(JudgingError):
+class NotPossibleNow(JudgingError, code="not_possible_now"):
     """A lead's step does not fit what the pair or batch is by now."""
 
-    code = "not_possible_now"
 
-
-class NotReviewable(JudgingError):
+class NotReviewable(JudgingError, code="not_reviewable"):
     """The batch is not waiting for the lead."""
 
-    code = "not_reviewable"
 
-
-class AlreadyReviewed(NotReviewable):
+class AlreadyReviewed(NotReviewable, code="already_reviewed"):
     """Somebody else has decided about the query."""
 
-    code = "already_reviewed"
 
-
-class NothingBeyond(NotReviewable):
+class NothingBeyond(NotReviewable, code="nothing_beyond"):
     """No candidate is left for a second batch."""
 
-    code = "nothing_beyond"
 
-
-class ReviewStands(JudgingError):
+class ReviewStands(JudgingError, code="review_stands"):
     """What followed from a decision has been begun, so it is not taken back."""
 
-    code = "review_stands"
 
-
-class InvitationUnknown(JudgingError):
+class InvitationUnknown(JudgingError, code="invitation_unknown", status=404):
     """No invitation has this secret."""
 
-    status = 404
-    code = "invitation_unknown"
 
-
-class InvitationGone(JudgingError):
+class InvitationGone(JudgingError, code="invitation_gone", status=410):
     """The invitation has expired, was used, or was revoked."""
 
-    status = 410
-    code = "invitation_gone"
 
-
-class GuidelineStale(JudgingError):
+class GuidelineStale(JudgingError, code="guideline_stale"):
     """There is a newer version of the guideline than the one at hand."""
 
-    code = "guideline_stale"
 
-
-class PolicyStale(JudgingError):
+class PolicyStale(JudgingError, code="policy_stale"):
     """There is a newer version of the policy than the one looked at."""
 
-    code = "policy_stale"
 
-
-class GateTooShort(JudgingError):
+class GateTooShort(JudgingError, code="gate_too_short"):
     """The gate has fewer questions than it asks."""
 
-    code = "gate_too_short"
 
-
-class GateClosed(JudgingError):
+class GateClosed(JudgingError, code="gate_closed"):
     """There is no test to take, or this person may not take it."""
 
-    code = "gate_closed"
 
-
-class AnswersIncomplete(JudgingError):
+class AnswersIncomplete(JudgingError, code="answers_incomplete", status=422):
     """A question of the test has no answer, or one that was not offered."""
 
-    status = 422
-    code = "answers_incomplete"
 
-
-class Unfinished(JudgingError):
+class Unfinished(JudgingError, code="unfinished"):
     """Some people have not given all their grades for the exam; closing it must be confirmed."""
-
-    code = "unfinished"
 
     def __init__(self, numbers: Sequence[int]) -> None:
         self.numbers = list(numbers)
-        who = ", ".join(map(str, self.numbers))
         people = "Annotator" if len(self.numbers) == 1 else "Annotators"
         verb = "has" if len(self.numbers) == 1 else "have"
-        super().__init__(f"{people} {who} {verb} not handed in all grades yet.")
+        super().__init__(f"{people} {', '.join(map(str, self.numbers))} {verb} not handed in all grades yet.")
 
 
-class TooFewPairs(JudgingError):
+class TooFewPairs(JudgingError, code="too_few_pairs"):
     """There are too few pairs of known truth that serve, or that the person has never seen."""
 
-    code = "too_few_pairs"
 
-
-class WarmUpDue(JudgingError):
+class WarmUpDue(JudgingError, code="warm_up_due"):
     """The session begins with a warm-up."""
 
-    code = "warm_up_due"
 
-
-class SittingOver(JudgingError):
+class SittingOver(JudgingError, code="sitting_over"):
     """The sitting takes no (more) grades of this kind: it was handed in, its exam was closed, or it is done."""
-
-    code = "sitting_over"

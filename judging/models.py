@@ -28,44 +28,12 @@ from judging.work.models.judgment import (
     Recut,
 )
 
-__all__ = [
-    "SEATS",
-    "WORDS",
-    "Assignment",
-    "Batch",
-    "BatchReview",
-    "Exam",
-    "Flag",
-    "FlagAnswer",
-    "GateAttempt",
-    "GateQuestion",
-    "GoldGrade",
-    "Guideline",
-    "GuidelineConfirmation",
-    "GuidelineDraft",
-    "GuidelineDraftExample",
-    "GuidelineExample",
-    "HoursCorrection",
-    "Invitation",
-    "Judgment",
-    "JudgmentChange",
-    "JudgmentDay",
-    "JudgmentImport",
-    "KnownPair",
-    "OwnGrade",
-    "Pair",
-    "PayRate",
-    "Policy",
-    "QualityAlert",
-    "QualityReport",
-    "Recut",
-    "Release",
-    "ReleaseChange",
-    "ReleaseComparison",
-    "ReleaseWords",
-    "ReviewUndone",
-    "Sitting",
-    "SittingGrade",
-    "Tally",
-    "Weights",
-]
+__all__ = ["Guideline", "GuidelineConfirmation", "GuidelineDraft", "GuidelineDraftExample", "GuidelineExample"]
+__all__ += ["Policy", "Weights"]
+__all__ += ["JudgmentImport"]
+__all__ += ["HoursCorrection", "Invitation", "PayRate"]
+__all__ += ["Exam", "GateAttempt", "GateQuestion", "KnownPair", "Sitting", "SittingGrade"]
+__all__ += ["QualityAlert", "QualityReport"]
+__all__ += ["WORDS", "Release", "ReleaseChange", "ReleaseComparison", "ReleaseWords"]
+__all__ += ["Batch", "BatchReview", "JudgmentDay", "Pair", "ReviewUndone", "Tally"]
+__all__ += ["SEATS", "Assignment", "Flag", "FlagAnswer", "GoldGrade", "Judgment", "JudgmentChange", "OwnGrade", "Recut"]

@@ -15,18 +15,7 @@ from judging.review import services as review
 from judging.studies import services as studies
 from judging.work.services import assignments, batches, pairs
 
-__all__ = [
-    "exams",
-    "imports",
-    "pairs",
-    "people",
-    "projects",
-    "quality",
-    "releases",
-    "reports",
-    "studies",
-    "training",
-]
+__all__ = ["exams", "imports", "pairs", "people", "projects", "quality", "releases", "reports", "studies", "training"]
 
 
 @shared_task

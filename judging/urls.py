@@ -1,5 +1,3 @@
-"""Routes of judging, by concept."""
-
 from judging.audit.urls import urlpatterns as audit
 from judging.figures.urls import urlpatterns as figures
 from judging.guidelines.urls import urlpatterns as guidelines

@@ -1,1 +1,0 @@
-"""Who decided what, found again by leads and admins."""

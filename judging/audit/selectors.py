@@ -38,7 +38,7 @@ GROUP BY guideline_version, policy_version
 ORDER BY guideline_version NULLS FIRST, policy_version NULLS FIRST"""
 
 
-class AuditSieve(NamedTuple):
+class AuditFilter(NamedTuple):
     """Which events are shown; what is empty or None leaves none out."""
 
     actor: UUID | None = None
@@ -70,79 +70,74 @@ class Versions(NamedTuple):
 
 
 def audit_page(
-    project: Project, sieve: AuditSieve, *, size: int, after: UUID | None = None, before: UUID | None = None
+    project: Project, filters: AuditFilter, *, size: int, after: UUID | None = None, before: UUID | None = None
 ) -> AuditPage:
-    """The events behind the one named ``after``, or those just in front of ``before``; from the newest where neither.
-
-    A place in the list is an event, not a number: page 20,000 comes as fast as the first, and new events move nothing.
-    """
+    """The events behind the one named ``after``, or those just in front of ``before``; from the newest where neither. A
+    place in the list is an event, not a number: page 20,000 comes as fast as the first, and new events move nothing."""
     named = before or after
-    place = AuditEvent.objects.filter(uuid=named).first() if named else None
-    sources = _sources(project, sieve)
-    if place is None:
-        found = _merged(sources, ("-created_at", "-id"), sieve.words, size + 1)
-        return AuditPage(found[:size], is_newer=False, is_older=len(found) > size)
-    if before:
-        found = _merged([some.filter(_newer(place)) for some in sources], ("created_at", "id"), sieve.words, size + 1)
-        return AuditPage(found[:size][::-1], is_newer=len(found) > size, is_older=True)
-    found = _merged([some.filter(_older(place)) for some in sources], ("-created_at", "-id"), sieve.words, size + 1)
-    return AuditPage(found[:size], is_newer=True, is_older=len(found) > size)
+    event = AuditEvent.objects.filter(uuid=named).first() if named else None
+    sources = _sources(project, filters)
+    if event and before:
+        at_or_after = Q(created_at__gte=event.created_at)
+        newer = at_or_after & (Q(created_at__gt=event.created_at) | Q(id__gt=event.pk))
+        events = _merged([some.filter(newer) for some in sources], ("created_at", "id"), filters.words, size + 1)
+        return AuditPage(events[:size][::-1], is_newer=len(events) > size, is_older=True)
+    if event:
+        at_or_before = Q(created_at__lte=event.created_at)
+        older = at_or_before & (Q(created_at__lt=event.created_at) | Q(id__lt=event.pk))
+        sources = [some.filter(older) for some in sources]
+    events = _merged(sources, ("-created_at", "-id"), filters.words, size + 1)
+    return AuditPage(events[:size], is_newer=event is not None, is_older=len(events) > size)
 
 
-def audit_all(project: Project, sieve: AuditSieve) -> Iterator[AuditEvent]:
+def audit_all(project: Project, filters: AuditFilter) -> Iterator[AuditEvent]:
     """Every event, the newest first, some at a time; what comes meanwhile is not among them."""
-    if words := _search(sieve.words):
-        found = [_by_words(events, words).iterator(chunk_size=CHUNK) for events in _sources(project, sieve)]
-        yield from merge(*found, key=_place, reverse=True)
+    if words := _search(filters.words):
+        sources = [_by_words(events, words).iterator(chunk_size=CHUNK) for events in _sources(project, filters)]
+        yield from merge(*sources, key=_position, reverse=True)
         return
-    page = audit_page(project, sieve, size=CHUNK)
+    page = audit_page(project, filters, size=CHUNK)
     while True:
         yield from page.events
         if not page.is_older:
             return
-        page = audit_page(project, sieve, size=CHUNK, after=page.events[-1].uuid)
+        page = audit_page(project, filters, size=CHUNK, after=page.events[-1].uuid)
 
 
-def _sources(project: Project, sieve: AuditSieve) -> list[QuerySet[AuditEvent]]:
-    """Events of the project; and the few that are older than it, of its corpus and of files that became its rows.
-
-    They are asked apart: together no index would give their order.
-    """
-    outside = AuditEvent.objects.filter(project__isnull=True, subject__in=_known_before(project))
-    return [_sieved(project.audit_events.order_by(), sieve), _sieved(outside.order_by(), sieve)]
-
-
-def _known_before(project: Project) -> list[UUID]:
-    files = CorpusImport.objects.filter(corpus_name=project.dataset.corpus.name, state=CorpusImport.State.DONE)
+def _sources(project: Project, filters: AuditFilter) -> list[QuerySet[AuditEvent]]:
+    """Events of the project; and the few that are older than it, of its corpus and of files that became its rows. They
+    are asked apart: together no index would give their order."""
+    corpus = project.dataset.corpus
+    files = CorpusImport.objects.filter(corpus_name=corpus.name, state=CorpusImport.State.DONE)
     exports = JudgmentImport.objects.filter(project=project)
-    return [project.dataset.corpus.uuid, *files.values_list("uuid", flat=True), *exports.values_list("uuid", flat=True)]
+    older = [corpus.uuid, *files.values_list("uuid", flat=True), *exports.values_list("uuid", flat=True)]
+    outside = AuditEvent.objects.filter(project__isnull=True, subject__in=older)
+    return [_filtered(project.audit_events.order_by(), filters), _filtered(outside.order_by(), filters)]
 
 
 def _merged(sources: Sequence[QuerySet[AuditEvent]], order: tuple[str, str], words: str, size: int) -> list[AuditEvent]:
     """The first of all in this order."""
-    found = [_first(events.order_by(*order), words, size) for events in sources]
-    return list(islice(merge(*found, key=_place, reverse=order[0].startswith("-")), size))
+    firsts = [_first(events.order_by(*order), words, size) for events in sources]
+    return list(islice(merge(*firsts, key=_position, reverse=order[0].startswith("-")), size))
 
 
-def _place(event: AuditEvent) -> tuple[datetime, int]:
+def _position(event: AuditEvent) -> tuple[datetime, int]:
     return event.created_at, event.pk
 
 
-def _sieved(found: QuerySet[AuditEvent], sieve: AuditSieve) -> QuerySet[AuditEvent]:
-    """What the sieve lets through, but for its words."""
-    if sieve.by_system:
-        found = found.filter(actor__isnull=True)
-    elif sieve.actor:
-        found = found.filter(actor__uuid=sieve.actor)
-    if sieve.actions:
-        found = found.filter(action__in=sieve.actions)
-    if sieve.subject:
-        found = found.filter(subject=sieve.subject)
-    if sieve.since:
-        found = found.filter(created_at__gte=sieve.since)
-    if sieve.before:
-        found = found.filter(created_at__lt=sieve.before)
-    return found
+def _filtered(events: QuerySet[AuditEvent], filters: AuditFilter) -> QuerySet[AuditEvent]:
+    """What the filters let through, but for their words."""
+    if filters.by_system:
+        events = events.filter(actor__isnull=True)
+    elif filters.actor:
+        events = events.filter(actor__uuid=filters.actor)
+    conditions = {
+        "action__in": filters.actions,
+        "subject": filters.subject,
+        "created_at__gte": filters.since,
+        "created_at__lt": filters.before,
+    }
+    return events.filter(**{name: value for name, value in conditions.items() if value})
 
 
 def _first(events: QuerySet[AuditEvent], words: str, size: int) -> list[AuditEvent]:
@@ -151,22 +146,22 @@ def _first(events: QuerySet[AuditEvent], words: str, size: int) -> list[AuditEve
     A common word is found among the nearest events. For a rare one the planner would read them all, as it does not know
     how rare it is, so a word that is not found nearby is looked up in its index.
     """
-    asked = _search(words)
-    if asked is None:
+    condition = _search(words)
+    if condition is None:
         return list(events[:size])
     nearby = AuditEvent.objects.filter(pk__in=events.values("pk")[:NEARBY])
-    found = list(_worded(nearby, asked).order_by(*events.query.order_by)[:size])
-    if len(found) == size:
-        return found
+    matches = list(_worded(nearby, condition).order_by(*events.query.order_by)[:size])
+    if len(matches) == size:
+        return matches
     backwards = events.query.order_by[0] == "created_at"
-    return list(_by_words(events, asked, backwards=backwards)[:size])
+    return list(_by_words(events, condition, backwards=backwards)[:size])
 
 
 def _by_words(events: QuerySet[AuditEvent], words: Q, *, backwards: bool = False) -> QuerySet[AuditEvent]:
     """By the index of words: the index of times cannot give this order."""
     time = F("created_at") + Value(timedelta(0))
-    found = _worded(events, words)
-    return found.order_by(time.asc(), "id") if backwards else found.order_by(time.desc(), "-id")
+    matches = _worded(events, words)
+    return matches.order_by(time.asc(), "id") if backwards else matches.order_by(time.desc(), "-id")
 
 
 def _worded(events: QuerySet[AuditEvent], words: Q) -> QuerySet[AuditEvent]:
@@ -175,24 +170,16 @@ def _worded(events: QuerySet[AuditEvent], words: Q) -> QuerySet[AuditEvent]:
 
 def _search(words: str) -> Q | None:
     """Events that hold words beginning with each of these, or say them; None where there is none to look for."""
-    asked = ["".join(letter for letter in word if letter.isalnum() or letter in "'-") for word in words.split()]
-    each = [_holding(word) for word in asked if any(letter.isalnum() for letter in word)]
-    return reduce(and_, each) if each else None
+    plain = ["".join(letter for letter in word if letter.isalnum() or letter in "'-") for word in words.split()]
+    conditions = [_holding(word) for word in plain if any(letter.isalnum() for letter in word)]
+    return reduce(and_, conditions) if conditions else None
 
 
 def _holding(word: str) -> Q:
     quoted = "'" + word.replace("'", "''") + "':*"
-    held = Q(words=SearchQuery(quoted, search_type="raw", config="simple"))
-    said = actions_saying(word)
-    return held | Q(action__in=said) if said else held
-
-
-def _older(place: AuditEvent) -> Q:
-    return Q(created_at__lte=place.created_at) & (Q(created_at__lt=place.created_at) | Q(id__lt=place.pk))
-
-
-def _newer(place: AuditEvent) -> Q:
-    return Q(created_at__gte=place.created_at) & (Q(created_at__gt=place.created_at) | Q(id__gt=place.pk))
+    in_data = Q(words=SearchQuery(quoted, search_type="raw", config="simple"))
+    actions = actions_saying(word)
+    return in_data | Q(action__in=actions) if actions else in_data
 
 
 def judged_under(project: Project) -> list[Versions]:
@@ -204,9 +191,9 @@ def judged_under(project: Project) -> list[Versions]:
 
 def judgments_under(project: Project, *, guideline: int | None, policy: int | None) -> QuerySet[Judgment]:
     """The judgments given under these versions, by query, rank, round and seat; imported ones had none."""
-    given = Judgment.objects.filter(pair__batch__project=project)
-    given = given.filter(guideline__version=guideline) if guideline else given.filter(guideline__isnull=True)
-    given = given.filter(policy__version=policy) if policy else given.filter(policy__isnull=True)
-    return given.select_related("pair__batch__query", "pair__candidate", "guideline", "policy").order_by(
+    of_guideline = Q(guideline__version=guideline) if guideline else Q(guideline__isnull=True)
+    of_policy = Q(policy__version=policy) if policy else Q(policy__isnull=True)
+    rows = Judgment.objects.filter(of_guideline, of_policy, pair__batch__project=project)
+    return rows.select_related("pair__batch__query", "pair__candidate", "guideline", "policy").order_by(
         "pair__batch__query__number", "pair__batch__number", "pair__candidate__rank", "round", "seat", "id"
     )

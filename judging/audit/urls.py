@@ -1,5 +1,3 @@
-"""Who decided what."""
-
 from django.urls import path
 
 from judging.audit import views

@@ -20,7 +20,7 @@ from core.models import AuditEvent
 from core.spreadsheets import csv_stream
 from core.texts import uuid_or_none
 from judging.audit.rules import KINDS, in_words, kind_words, told
-from judging.audit.selectors import AuditSieve, Versions, audit_all, audit_page, judged_under, judgments_under
+from judging.audit.selectors import AuditFilter, Versions, audit_all, audit_page, judged_under, judgments_under
 from judging.people.selectors import actor_names
 from judging.review.selectors import annotator_numbers
 
@@ -47,26 +47,20 @@ class AuditForm(forms.Form):
         since, until = (self.cleaned_data.get(name) for name in ("since", "until"))
         return bool(since and until and since > until)
 
-    def sieve(self) -> AuditSieve:
+    def filters(self) -> AuditFilter:
         self.is_valid()
-        given: dict[str, Any] = self.cleaned_data
-        who, until = given.get("who", ""), given.get("until")
-        return AuditSieve(
+        values: dict[str, Any] = self.cleaned_data
+        who, kind, until = values.get("who", ""), values.get("kind", ""), values.get("until")
+        known = any(kind in actions for actions in KINDS.values())  # one action, or all of a kind by its label
+        return AuditFilter(
             actor=uuid_or_none(who),
             by_system=who == SYSTEM,
-            actions=_actions(given.get("kind", "")),
-            subject=given.get("object"),
-            since=_begin(given.get("since")),
+            actions=tuple(KINDS.get(kind, (kind,) if known else ())),
+            subject=values.get("object"),
+            since=_begin(values.get("since")),
             before=_begin(until + timedelta(days=1)) if until else None,
-            words=given.get("q", ""),
+            words=values.get("q", ""),
         )
-
-
-def _actions(kind: str) -> tuple[str, ...]:
-    """Those of a kind by its label, or the one that is named."""
-    if kind in KINDS:
-        return tuple(KINDS[kind])
-    return (kind,) if any(kind in actions for actions in KINDS.values()) else ()
 
 
 def _begin(day: Any) -> datetime | None:
@@ -153,7 +147,7 @@ def audit(request: MemberRequest, project: Project) -> HttpResponse:
     """Who decided what, the newest first; to admins leads are numbers."""
     form = AuditForm(request.GET)
     after, before = (uuid_or_none(request.GET.get(name, "")) for name in ("after", "before"))
-    page = audit_page(project, form.sieve(), size=PER_PAGE, after=after, before=before)
+    page = audit_page(project, form.filters(), size=PER_PAGE, after=after, before=before)
     names = actor_names(project, to=request.membership.role)
     asked = {name: value for name, value in request.GET.items() if value and name in form.fields}
     context = {
@@ -188,9 +182,8 @@ def _people(project: Project, names: dict[int, str]) -> list[tuple[str, str]]:
 @project_page(STAFF)
 def audit_csv(request: MemberRequest, project: Project) -> StreamingHttpResponse:
     """Every event that was asked for, not only what fits a page."""
-    events = audit_all(project, AuditForm(request.GET).sieve())
     names = actor_names(project, to=request.membership.role)
-    rows = (_csv_row(event, names) for event in events)
+    rows = (_csv_row(event, names) for event in audit_all(project, AuditForm(request.GET).filters()))
     return csv_stream("audit.csv", COLUMNS, rows)
 
 
@@ -216,15 +209,12 @@ def versions(request: MemberRequest, project: Project) -> HttpResponse:
 
 
 def _asked_versions(request: MemberRequest, under: list[Versions]) -> Versions:
-    guideline, policy = (_number(request.GET.get(name, "")) for name in ("guideline", "policy"))
+    asked = (request.GET.get(name, "") for name in ("guideline", "policy"))
+    guideline, policy = (int(text) if text.isdecimal() and len(text) < 10 else None for text in asked)
     for row in under:
         if (row.guideline, row.policy) == (guideline, policy):
             return row
     raise Http404
-
-
-def _number(text: str) -> int | None:
-    return int(text) if text.isdecimal() and len(text) < 10 else None
 
 
 @project_page(STAFF)

@@ -7,6 +7,7 @@ from tempfile import TemporaryDirectory
 
 from django.core.files import File
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from accounts.models import Identity, Membership, Project, StandingChange, User
@@ -102,14 +103,10 @@ def _episode(corpus: Corpus, index: int, episode: Episode) -> None:
     Subtitle.objects.bulk_create(
         Subtitle(video=video, start_s=line.start_s, end_s=line.end_s, text=line.text) for line in episode.subtitles
     )
-    for place, scripted in enumerate(episode.moments):
+    for number, scripted in enumerate(episode.moments, start=(index + 1) * 100):
         moment = Moment.objects.create(video=video, start_s=scripted.start_s, end_s=scripted.end_s)
         description = Description.objects.create(
-            corpus=corpus,
-            moment=moment,
-            source_id=(index + 1) * 100 + place,
-            text=scripted.description,
-            kind=scripted.kind,
+            corpus=corpus, moment=moment, source_id=number, text=scripted.description, kind=scripted.kind
         )
         Caption.objects.create(
             moment=moment, description=description, text=scripted.caption, provider=Caption.Provider.DEMO
@@ -133,17 +130,12 @@ def demo_render(*, video_id: int) -> None:
         with TemporaryDirectory(prefix="momentjudge-demo-") as folder:
             path = Path(folder) / "video.mp4"
             render_episode(episode, path)
-            _file_save(video, path)
+            with transaction.atomic(), path.open("rb") as source:
+                row = Video.objects.select_for_update().get(pk=video.pk)
+                if not row.file:
+                    row.file.save(path.name, File(source), save=True)
     video_cut_previews(video_id=video_id)
     _progress(project)
-
-
-def _file_save(video: Video, path: Path) -> None:
-    with transaction.atomic():
-        held = Video.objects.select_for_update().get(pk=video.pk)
-        if not held.file:
-            with path.open("rb") as source:
-                held.file.save(path.name, File(source), save=True)
 
 
 def demo_advance() -> None:
@@ -157,37 +149,28 @@ def demo_advance() -> None:
         job = Job.objects.filter(project=project, kind=JOB, state=Job.State.RUNNING).first()
         if job is None:
             visitors_answer(project)
-        elif _rendered(project):
+        elif not _unrendered(project).exists():
             _steps(project, job)
-        else:
-            _resend(project, job)
+        elif (timezone.now() - job.updated_at).total_seconds() > RESEND_AFTER_S:  # messages may have been lost
+            Job.objects.filter(pk=job.pk).update(updated_at=timezone.now())
+            for pk in _unrendered(project).values_list("pk", flat=True):
+                send_on_commit(RENDER_TASK, pk)
 
 
-def _rendered(project: Project) -> bool:
-    return not Moment.objects.filter(
-        video__corpus=project.dataset.corpus_id, preview_state=Moment.Preview.MISSING
-    ).exists()
+def _unrendered(project: Project) -> QuerySet[Video]:
+    videos = Video.objects.filter(corpus=project.dataset.corpus_id, moments__preview_state=Moment.Preview.MISSING)
+    return videos.distinct()
 
 
 def _progress(project: Project) -> None:
     job = Job.objects.filter(project=project, kind=JOB, state=Job.State.RUNNING).first()
     if job:
-        waiting = Video.objects.filter(corpus=project.dataset.corpus_id, moments__preview_state=Moment.Preview.MISSING)
-        left = waiting.distinct().count()
+        left = _unrendered(project).count()
         videos = project.demo_videos or 0
         title = f"Rendering the demo videos: {videos - left} of {videos}" if left else "Embedding captions and queries"
         job_set(job=job, done=videos - left, title=title)
         if not left:
             send_on_commit("judging.tasks.demo_advance")
-
-
-def _resend(project: Project, job: Job) -> None:
-    """Wake the rendering again when nothing has moved for a while: its messages may have been lost."""
-    if (timezone.now() - job.updated_at).total_seconds() > RESEND_AFTER_S:
-        Job.objects.filter(pk=job.pk).update(updated_at=timezone.now())
-        waiting = Video.objects.filter(corpus=project.dataset.corpus_id, moments__preview_state=Moment.Preview.MISSING)
-        for pk in waiting.distinct().values_list("pk", flat=True):
-            send_on_commit(RENDER_TASK, pk)
 
 
 def _steps(project: Project, job: Job) -> None:

@@ -115,8 +115,9 @@ def _simulated(project: Project) -> QuerySet[User]:
     return User.objects.filter(memberships__project=project, is_simulated=True)
 
 
-def truth_of_pair(project: Project, pair: Pair) -> int:
-    query, moment = pair.batch.query, pair.candidate.moment
+def truth_for(query: Query, moment: Moment) -> int:
+    """True relevance 0 to 4 of a moment for a query of the demo."""
+    project = query.project
     if query.caption is None or project.demo_seed is None or project.demo_videos is None:
         raise ValueError("only the demo knows the truth of its pairs")
     return truth_of(span_of(query.caption.moment), span_of(moment), seed=project.demo_seed, videos=project.demo_videos)
@@ -132,10 +133,10 @@ def grade_round(project: Project, batch: Batch, user: User, grader: Grader) -> b
     if taken is None:
         return False
     pairs = Pair.objects.filter(pk__in=taken.pair_ids).select_related(
-        "batch__query__caption__moment__video", "candidate__moment__video"
+        "batch__query__project", "batch__query__caption__moment__video", "candidate__moment__video"
     )
     for pair in pairs:
-        grade = grader.grade(truth_of_pair(project, pair), pair=str(pair.candidate_id))
+        grade = grader.grade(truth_for(pair.batch.query, pair.candidate.moment), pair=str(pair.candidate_id))
         took_ms = round(1000 * grader.seconds(pair=str(pair.candidate_id)))
         judgment_submit(annotator=user, pair_uuid=pair.uuid, grade=grade, active_ms=took_ms)
     return assignment_finish(project=project, annotator=user)
@@ -144,17 +145,14 @@ def grade_round(project: Project, batch: Batch, user: User, grader: Grader) -> b
 def fill_free_seats(project: Project, batch: Batch, *, limit: int = len(SEATS)) -> int:
     """Let up to ``limit`` simulated annotators take free seats of the batch's present round."""
     filled = 0
-    for user, grader in _rotated(graders(project), batch.pk):
+    people = graders(project)
+    start = batch.pk % len(people)
+    for user, grader in [*people[start:], *people[:start]]:
         if filled == limit:
             break
         if not open_assignment(project=project, annotator=user):
             filled += grade_round(project, batch, user, grader)
     return filled
-
-
-def _rotated(people: Sequence[tuple[User, Grader]], by: int) -> list[tuple[User, Grader]]:
-    start = by % len(people)
-    return [*people[start:], *people[:start]]
 
 
 def finish_with_simulated(project: Project, batch: Batch) -> None:
@@ -179,18 +177,12 @@ def escalate_with_simulated(project: Project, batch: Batch) -> None:
 
 
 def story_play(project: Project) -> None:
-    """Give the fresh demo one of everything: finished, waiting for the lead, escalated, begun, and new batches.
-
-    Batches already begun are left alone, so a repeat after a crash goes on where it stopped.
-    """
+    """Give the fresh demo one of everything: finished, waiting for the lead, escalated, begun, and new batches. Batches
+    already begun are left alone, so a repeat after a crash goes on where it stopped."""
     batches = list(Batch.objects.filter(project=project, number=1).order_by("query__split", "query__number"))
     val, test = ([b for b in batches if b.query.split == split] for split in ("val", "test"))
-    finished, waiting, escalated, begun = (
-        [*val[:2], *test[:3]],
-        [*val[2:3], *test[3:5]],
-        test[5:7],
-        [*val[3:4], *test[7:8]],
-    )
+    finished, waiting, escalated = [*val[:2], *test[:3]], [*val[2:3], *test[3:5]], test[5:7]
+    begun = [*val[3:4], *test[7:8]]
     for batch in [*finished, *waiting]:
         finish_with_simulated(project, batch)
     _lead_decides(project, finished)
@@ -229,23 +221,17 @@ def examples_add(project: Project) -> None:
     guideline = guideline_in_force(project.pk)
     if guideline.examples.exists() or project.demo_seed is None or project.demo_videos is None:
         return
-    moments = list(
-        Moment.objects.filter(video__corpus=project.dataset.corpus_id, preview_state=Moment.Preview.READY)
-        .select_related("video")
-        .order_by("pk")
-    )
+    moments = _ready(project)
     best: dict[int, Moment] = {}
     text = ""
     captions = Caption.objects.filter(queries__project=project, queries__split="train").order_by("pk")
     for caption in captions.select_related("moment__video"):
-        found: dict[int, Moment] = {}
+        example: dict[int, Moment] = {}
+        own, script = span_of(caption.moment), {"seed": project.demo_seed, "videos": project.demo_videos}
         for moment in moments:
-            truth = truth_of(
-                span_of(caption.moment), span_of(moment), seed=project.demo_seed, videos=project.demo_videos
-            )
-            found.setdefault(truth, moment)
-        if len(found) > len(best):
-            best, text = found, caption.text
+            example.setdefault(truth_of(own, span_of(moment), **script), moment)
+        if len(example) > len(best):
+            best, text = example, caption.text
     _version_with(project, guideline, [Example(grade, text, moment.pk) for grade, moment in best.items()])
 
 
@@ -289,13 +275,6 @@ def training_play(project: Project) -> None:
     _cohort_sit(project, chief)
     _rest_qualify(project, chief)
     _later_exam_open(project, chief)
-
-
-def truth_for(query: Query, moment: Moment) -> int:
-    project = query.project
-    assert query.caption is not None and project.demo_seed is not None and project.demo_videos is not None
-    spans = span_of(query.caption.moment), span_of(moment)
-    return truth_of(*spans, seed=project.demo_seed, videos=project.demo_videos)
 
 
 def _ready(project: Project) -> list[Moment]:

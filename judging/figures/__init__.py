@@ -1,1 +1,0 @@
-"""Figures of the judging: each a page, an SVG and a CSV of its numbers."""

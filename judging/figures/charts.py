@@ -1,10 +1,18 @@
-"""Figures: relevance by similarity and rank, agreement over time and between annotators, single queries, coverage."""
+"""Figures with the tables of their numbers: relevance, grades, agreement, order effects, single queries, coverage."""
 
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import date
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from django.contrib.staticfiles import finders
+from django.utils.safestring import SafeString, mark_safe
 
 from annotation.models import Pooling
-from core.charts.canvas import Axis, Canvas
+from core.charts.canvas import Axis, Canvas, document
 from core.charts.kinds import (
     Cell,
     Ranked,
@@ -18,11 +26,12 @@ from core.charts.kinds import (
     spread_chart,
 )
 from core.charts.kinds import Column as Bar
-from judging.figures.asked import Asked
-from judging.figures.rules import Agreement, Relevances, Unit, agreement_over_time, tables_of
+from core.spreadsheets import csv_text
+from judging.figures.rules import Relevances, Unit, agreement_over_time, tables_of
 from judging.figures.selectors import (
     LATEST,
     STEPS,
+    FigureFilters,
     agreement_by_day,
     cases,
     grade_ranges,
@@ -32,7 +41,6 @@ from judging.figures.selectors import (
     relevance_counted,
     relevance_of_ranks,
 )
-from judging.figures.sheet import COUNT, DECIMAL, PLAIN, SHARE, Chart, Column, Sheet, Value
 from judging.projects.policies import policy_in_force
 from judging.quality.rules.agreement import FEWEST_PAIRS, Counts, kappas_of
 from judging.quality.rules.quality import Effect
@@ -40,84 +48,150 @@ from judging.studies.rules import Coverage, Found
 from judging.studies.selectors import coverage_found, moments_drawn_from, queries_studied
 from judging.work.rules import GRADES
 
+STYLESHEETS = ("css/app.css", "css/charts.css")
+RULES = "svg.chart"  # how the lines of a stylesheet begin that files bring with them
+Value = str | int | float | None
+
+
+class Column(NamedTuple):
+    """A column of a table: its name in files, its heading on pages, and how its numbers are written there."""
+
+    name: str
+    heading: str
+    form: str = ""
+
+    @property
+    def is_number(self) -> bool:
+        return self.form != ""
+
+    def cell(self, value: Value) -> str:
+        if value is None:
+            return "–"
+        return format(value, self.form).replace("%", " %") if not isinstance(value, str) else value
+
+
+COUNT, DECIMAL, SHARE, PLAIN = ",d", ".3f", ".2%", "d"
+
+
+@dataclass(frozen=True)
+class Chart:
+    heading: str
+    canvas: Canvas
+    note: str = ""
+
+    @property
+    def svg(self) -> SafeString:
+        return mark_safe(self.canvas.inline())  # noqa: S308  # nosec B703 B308 - ElementTree escapes
+
+
+@dataclass(frozen=True)
+class DrawnFigure:
+    """A figure as drawn: nothing to draw leaves ``charts`` empty."""
+
+    charts: Sequence[Chart]
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[Value]]
+    facts: str = ""
+    notes: Sequence[str] = ()
+    more: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def cells(self) -> list[list[tuple[Column, str]]]:
+        return [
+            [(column, column.cell(value)) for column, value in zip(self.columns, row, strict=True)] for row in self.rows
+        ]
+
+    def csv(self) -> str:
+        rows = ([round(value, 6) if isinstance(value, float) else value for value in row] for row in self.rows)
+        return csv_text((column.name for column in self.columns), rows)
+
+    def svg(self, title: str, *, empty: str) -> bytes:
+        charts = [(chart.heading, chart.canvas) for chart in self.charts] or [(empty, Canvas(empty, 560, 1))]
+        return document(title, charts, standalone_style())
+
+
+@cache
+def standalone_style() -> str:
+    """The rules for charts with the colours of a light page filled in: what a file shows that no page surrounds."""
+    rules = "\n".join(Path(str(finders.find(name))).read_text(encoding="utf-8") for name in STYLESHEETS)
+    light = re.sub(r"@media[^{]*\{(?:[^{}]*\{[^{}]*\})*[^{}]*\}", "", rules)
+    colours: dict[str, str] = {}
+    for block in re.findall(r":root \{([^}]*)\}", light):
+        colours |= dict(re.findall(r"--([\w-]+):\s*([^;]+?)\s*(?:;|$)", block))
+    rules = "\n".join(line for line in light.splitlines() if line.startswith(RULES))
+    return re.sub(r"var\(--([\w-]+)\)", lambda match: colours[match[1]], rules)
+
+
 MEAN = Axis("mean relevance", 0, 4, 1)
-SPREAD = [
-    Column("pairs", "Pairs", COUNT),
-    Column("mean", "Mean", DECIMAL),
-    Column("deviation", "Standard deviation", DECIMAL),
-    *(Column(f"relevance_{relevance}", f"Relevance {relevance}", COUNT) for relevance in GRADES),
-]
+PAIRS, OF_ALL = Column("pairs", "Pairs", COUNT), Column("share", "Share", SHARE)
+BY_RELEVANCE = [Column(f"relevance_{relevance}", f"Relevance {relevance}", COUNT) for relevance in GRADES]
+SPREAD = [PAIRS, Column("mean", "Mean", DECIMAL), Column("deviation", "Standard deviation", DECIMAL), *BY_RELEVANCE]
 
 
-def similarity(asked: Asked) -> Sheet:
-    groups = relevance_by_similarity(asked.scope)
+def similarity(filters: FigureFilters) -> DrawnFigure:
+    groups = relevance_by_similarity(filters.scope)
     bands = range(min(groups), max(groups) + 1) if groups else range(0)
     columns = [Column("from", "From", ".2f"), Column("below", "Below", ".2f"), *SPREAD]
-    rows = [[step / STEPS, (step + 1) / STEPS, *_spread_row(found)] for step, found in groups.items()]
+    rows = [[step / STEPS, (step + 1) / STEPS, *_spread_row(group)] for step, group in groups.items()]
     filled = {f"{step / STEPS:.2f}".replace("-", "−"): groups.get(step) for step in bands}
-    return _spread_sheet(filled, "similarity, from", columns, rows)
+    return _spread_figure(filled, "similarity, from", columns, rows)
 
 
-def rank(asked: Asked) -> Sheet:
-    groups = relevance_of_ranks(asked.scope)
-    bands = range(1, max(groups) + 1) if groups else range(0)
+def rank(filters: FigureFilters) -> DrawnFigure:
+    groups = relevance_of_ranks(filters.scope)
     columns = [Column("rank", "Rank", PLAIN), *SPREAD]
-    rows = [[place, *_spread_row(found)] for place, found in groups.items()]
-    notes = ["Ranks of imported judgments are the places of the pairs in their block of 20."] * asked.has_imported
-    return _spread_sheet({str(place): groups.get(place) for place in bands}, "rank", columns, rows, notes)
+    rows = [[position, *_spread_row(group)] for position, group in groups.items()]
+    notes = ["Ranks of imported judgments are the places of the pairs in their block of 20."] * filters.has_imported
+    bands = {str(position): groups.get(position) for position in range(1, max(groups, default=0) + 1)}
+    return _spread_figure(bands, "rank", columns, rows, notes)
 
 
-def _spread_row(found: Relevances) -> list[Value]:
-    return [found.n, found.mean, found.deviation, *found.counts]
+def _spread_row(group: Relevances) -> list[Value]:
+    return [group.n, group.mean, group.deviation, *group.counts]
 
 
-def _spread_sheet(
+def _spread_figure(
     bands: Mapping[str, Relevances | None],
     x_name: str,
     columns: Sequence[Column],
     rows: Sequence[Sequence[Value]],
     notes: Sequence[str] = (),
-) -> Sheet:
+) -> DrawnFigure:
     if not rows:
-        return Sheet([], columns, [])
-    spreads = [_spread(label, found) for label, found in bands.items()]
-    counts = [found.counts if found else (0,) * len(GRADES) for found in bands.values()]
+        return DrawnFigure([], columns, [])
+    spreads = [_spread(label, group) for label, group in bands.items()]
+    counts = [group.counts if group else (0,) * len(GRADES) for group in bands.values()]
     label = f"Mean relevance by {x_name.partition(',')[0]}"
     charts = [
         Chart("Mean, and one standard deviation either way", spread_chart(label, spreads, MEAN, x_name=x_name)),
         Chart("How the pairs divide", shares_chart(f"Shares of {label[5:]}", list(bands), counts, x_name=x_name)),
     ]
-    n = sum(found.n for found in bands.values() if found)
-    return Sheet(charts, columns, rows, facts=f"{n:,} settled pairs.", notes=notes)
+    n = sum(group.n for group in bands.values() if group)
+    return DrawnFigure(charts, columns, rows, facts=f"{n:,} settled pairs.", notes=notes)
 
 
-def _spread(label: str, found: Relevances | None) -> Spread:
-    if found is None or found.mean is None or found.deviation is None:
+def _spread(label: str, group: Relevances | None) -> Spread:
+    if group is None or group.mean is None or group.deviation is None:
         return Spread(label, None, 0, 0, "")
-    title = f"{label}: mean {found.mean:.2f}, standard deviation {found.deviation:.2f}, {found.n:,} pairs"
-    return Spread(label, found.mean, found.mean - found.deviation, found.mean + found.deviation, title)
+    title = f"{label}: mean {group.mean:.2f}, standard deviation {group.deviation:.2f}, {group.n:,} pairs"
+    return Spread(label, group.mean, group.mean - group.deviation, group.mean + group.deviation, title)
 
 
-def grades(asked: Asked) -> Sheet:
-    ranges = grade_ranges(asked.scope)
-    total = sum(ranges.values())
-    columns = [
-        Column("minimum", "Lowest grade", PLAIN),
-        Column("maximum", "Highest grade", PLAIN),
-        Column("pairs", "Pairs", COUNT),
-        Column("share", "Share", SHARE),
-    ]
+def grades(filters: FigureFilters) -> DrawnFigure:
+    counted = grade_ranges(filters.scope)
+    total = sum(counted.values())
+    columns = [Column("minimum", "Lowest grade", PLAIN), Column("maximum", "Highest grade", PLAIN), PAIRS, OF_ALL]
     if not total:
-        return Sheet([], columns, [])
-    held = {(low, high): ranges.get((low, high), 0) for low in GRADES for high in GRADES if low <= high}
-    most = max(held.values())
+        return DrawnFigure([], columns, [])
+    ranges = {(low, high): counted.get((low, high), 0) for low in GRADES for high in GRADES if low <= high}
+    most = max(ranges.values())
     cells = {
         (GRADES[-1] - high, low): Cell(
             (n / most) ** 0.5,
             (f"{n:,}", f"{100 * n / total:.2f} %"),
             f"lowest {low}, highest {high}: {n:,} pairs, {100 * n / total:.2f} %",
         )
-        for (low, high), n in held.items()
+        for (low, high), n in ranges.items()
     }
     chart = heat_map(
         "Pairs by their lowest and their highest grade",
@@ -126,51 +200,47 @@ def grades(asked: Asked) -> Sheet:
         cells=cells,
         names=("highest grade", "lowest grade"),
     )
-    near = sum(n for (low, high), n in held.items() if high - low <= 1)
-    far = held[0, 4]
+    near = sum(n for (low, high), n in ranges.items() if high - low <= 1)
+    far = ranges[0, 4]
     facts = (
         f"{total:,} pairs. {100 * near / total:.2f} % hold grades at most one apart; "
         f"lowest 0 and highest 4: {far:,} pairs, {100 * far / total:.2f} %."
     )
-    rows = [[low, high, n, n / total] for (low, high), n in held.items()]
-    return Sheet([Chart("Pairs by lowest and highest grade", chart)], columns, rows, facts=facts)
+    rows = [[low, high, n, n / total] for (low, high), n in ranges.items()]
+    return DrawnFigure([Chart("Pairs by lowest and highest grade", chart)], columns, rows, facts=facts)
 
 
-def relevance(asked: Asked) -> Sheet:
-    found = relevance_counted(asked.scope)
-    columns = [
-        Column("relevance", "Relevance", PLAIN),
-        Column("pairs", "Pairs", COUNT),
-        Column("share", "Share", SHARE),
-    ]
-    if not found.n:
-        return Sheet([], columns, [])
+def relevance(filters: FigureFilters) -> DrawnFigure:
+    pairs = relevance_counted(filters.scope)
+    columns = [Column("relevance", "Relevance", PLAIN), PAIRS, OF_ALL]
+    if not pairs.n:
+        return DrawnFigure([], columns, [])
     bars = [
-        Bar(str(level), n, (f"{n:,}", f"{100 * n / found.n:.2f} %"), f"r{level}")
-        for level, n in enumerate(found.counts)
+        Bar(str(level), n, (f"{n:,}", f"{100 * n / pairs.n:.2f} %"), f"r{level}")
+        for level, n in enumerate(pairs.counts)
     ]
-    axis = Axis.over("pairs", 0, 1.15 * max(found.counts))  # room for the words above the highest
+    axis = Axis.over("pairs", 0, 1.15 * max(pairs.counts))  # room for the words above the highest
     chart = columns_chart("Settled pairs by relevance", bars, axis, x_name="relevance", height=240)
-    rows = [[level, n, n / found.n] for level, n in enumerate(found.counts)]
-    mode = max(GRADES, key=lambda level: found.counts[level])
-    facts = f"{found.n:,} settled pairs; the most frequent relevance is {mode}, with {found.counts[mode]:,} pairs."
-    return Sheet([Chart("Settled pairs by relevance", chart)], columns, rows, facts=facts)
+    rows = [[level, n, n / pairs.n] for level, n in enumerate(pairs.counts)]
+    mode = max(GRADES, key=lambda level: pairs.counts[level])
+    facts = f"{pairs.n:,} settled pairs; the most frequent relevance is {mode}, with {pairs.counts[mode]:,} pairs."
+    return DrawnFigure([Chart("Settled pairs by relevance", chart)], columns, rows, facts=facts)
 
 
 LEAST_REACH = 0.5  # of an axis of deviations: a chart of noise must not look like mountains
 
 
-def over_time(asked: Asked) -> Sheet:
-    rows = agreement_by_day(asked.scope, zone=policy_in_force(asked.project.pk).time_zone)
+def over_time(filters: FigureFilters) -> DrawnFigure:
+    rows = agreement_by_day(filters.scope, zone=policy_in_force(filters.project.pk).time_zone)
     unit, periods = agreement_over_time(rows)
     columns = [
         Column("from", f"{unit.capitalize()} from" if unit is not Unit.DAY else "Day"),
-        Column("pairs", "Pairs", COUNT),
+        PAIRS,
         Column("within_one", "At most one apart", SHARE),
         Column("alpha_ordinal", "Krippendorff’s α, ordinal", DECIMAL),
     ]
     if not periods:
-        return Sheet([], columns, [])
+        return DrawnFigure([], columns, [])
     bands = [_day_words(period.start, unit) for period in periods]
     lowest = min((period.alpha for period in periods if period.alpha is not None), default=0.0)
     lines = [
@@ -186,54 +256,51 @@ def over_time(asked: Asked) -> Sheet:
         Chart("Pairs judged twice", columns_chart("Pairs over time", bars, height, x_name=x_name, height=110)),
     ]
     facts = f"First rounds of {sum(period.n for period in periods):,} pairs."
-    return Sheet(charts, columns, [_period_row(period) for period in periods], facts=facts)
-
-
-def _period_row(period: Agreement) -> list[str | int | float | None]:
-    return [period.start.isoformat(), period.n, period.consensus, period.alpha]
+    numbers = [[period.start.isoformat(), period.n, period.consensus, period.alpha] for period in periods]
+    return DrawnFigure(charts, columns, numbers, facts=facts)
 
 
 def _day_words(day: date, unit: Unit) -> str:
     return f"{day:%b %Y}" if unit is Unit.MONTH else f"{day.day} {day:%b}"
 
 
-def partners(asked: Asked) -> Sheet:
-    numbers = {user: number for number, user in asked.annotators.items()}
-    tables = tables_of(grades_shared(asked.scope), numbers)
+def partners(filters: FigureFilters) -> DrawnFigure:
+    numbers = {user: number for number, user in filters.annotators.items()}
+    tables = tables_of(grades_shared(filters.scope), numbers)
     columns = [
         Column("annotator", "Annotator", PLAIN),
         Column("other", "Other", PLAIN),
         Column("pairs", "Shared pairs", COUNT),
-        Column(f"kappa_{asked.weights}", f"κ, {asked.weights}", DECIMAL),
+        Column(f"kappa_{filters.weights}", f"κ, {filters.weights}", DECIMAL),
     ]
     if not tables:
-        return Sheet([], columns, [])
-    kappas = {both: _kappa(table, asked) for both, table in tables.items()}
+        return DrawnFigure([], columns, [])
+    kappas = {both: _kappa(table, filters) for both, table in tables.items()}
     rows = [[*both, int(tables[both].sum()), kappas[both]] for both in sorted(tables)]
-    told = [value for value in kappas.values() if value is not None]
-    mean = f"mean κ {sum(told) / len(told):.2f}" if told else "κ is undefined for all of them"
+    defined = [value for value in kappas.values() if value is not None]
+    mean = f"mean κ {sum(defined) / len(defined):.2f}" if defined else "κ is undefined for all of them"
     facts = f"{len({one for both in tables for one in both})} annotators, {len(tables)} pairs of them; {mean}."
-    chart = Chart(f"Cohen’s κ, {asked.weights}", _matrix(tables, kappas))
-    return Sheet([chart], columns, rows, facts=facts)
+    chart = Chart(f"Cohen’s κ, {filters.weights}", _matrix(tables, kappas))
+    return DrawnFigure([chart], columns, rows, facts=facts)
 
 
-def _kappa(table: Counts, asked: Asked) -> float | None:
-    found = kappas_of(table[None], asked.weights)
-    return float(found[0]) if len(found) else None
+def _kappa(table: Counts, filters: FigureFilters) -> float | None:
+    kappas = kappas_of(table[None], filters.weights)
+    return float(kappas[0]) if len(kappas) else None
 
 
 def _matrix(tables: Mapping[tuple[int, int], Counts], kappas: Mapping[tuple[int, int], float | None]) -> Canvas:
     numbers = sorted({number for both in tables for number in both})
-    place = {number: index for index, number in enumerate(numbers)}
+    index = {number: i for i, number in enumerate(numbers)}
     cells = {}
     for (one, other), kappa in kappas.items():
         n = int(tables[one, other].sum())
-        words = "undefined" if kappa is None else f"{kappa:.3f}"
-        title = f"annotators {one} and {other}: κ {words}, {n:,} shared pairs"
+        value = "undefined" if kappa is None else f"{kappa:.3f}"
+        title = f"annotators {one} and {other}: κ {value}, {n:,} shared pairs"
         short = "?" if kappa is None else _short(kappa)
         css = "below" if (kappa or 0) < 0 else ""
         cell = Cell(abs(kappa or 0), (short,), title, css, is_faint=n < FEWEST_PAIRS)
-        cells[place[one], place[other]] = cells[place[other], place[one]] = cell
+        cells[index[one], index[other]] = cells[index[other], index[one]] = cell
     labels = [str(number) for number in numbers]
     return heat_map(
         "Cohen’s κ of every two annotators", rows=labels, columns=labels, cells=cells, names=("annotator", "annotator")
@@ -246,24 +313,21 @@ def _short(kappa: float) -> str:
     return ".00" if float(text) == 0 else text.replace("0.", ".").replace("-", "−")
 
 
-def order(asked: Asked) -> Sheet:
-    number = asked.annotator
-    found = order_effects(asked.scope, annotator_id=asked.annotators[number] if number is not None else None)
+def order(filters: FigureFilters) -> DrawnFigure:
+    number = filters.annotator
+    effects_by = order_effects(filters.scope, annotator_id=filters.annotators[number] if number is not None else None)
     columns = [
-        Column("by", "By"),
-        Column("group", "Group"),
-        Column("judgments", "Judgments", COUNT),
-        Column("mean", "Mean", DECIMAL),
-        Column("against_others", "Against others", DECIMAL),
+        *(Column("by", "By"), Column("group", "Group"), Column("judgments", "Judgments", COUNT)),
+        *(Column("mean", "Mean", DECIMAL), Column("against_others", "Against others", DECIMAL)),
         Column("half_width", "± 95 %", DECIMAL),
     ]
-    if not found.judgments:
-        return Sheet([], columns, [])
-    parts = [("position", found.by_position), ("previous grade", found.by_previous)]
+    if not effects_by.judgments:
+        return DrawnFigure([], columns, [])
+    parts = [("position", effects_by.by_position), ("previous grade", effects_by.by_previous)]
     charts = [Chart(f"By {name}", _effects_chart(name, effects)) for name, effects in parts]
     rows = [[name.replace(" ", "_"), _group(e), *e[1:]] for name, effects in parts for e in effects]
-    limit = ", the latest ones" if found.judgments >= LATEST else ""
-    return Sheet(charts, columns, rows, facts=f"{found.judgments:,} judgments of finished work{limit}.")
+    limit = ", the latest ones" if effects_by.judgments >= LATEST else ""
+    return DrawnFigure(charts, columns, rows, facts=f"{effects_by.judgments:,} judgments of finished work{limit}.")
 
 
 def _effects_chart(name: str, effects: Sequence[Effect]) -> Canvas:
@@ -284,20 +348,17 @@ def _group(effect: Effect) -> str:
     return "first" if effect.group is None else str(effect.group)
 
 
+QUERY = (Column("query", "Query", PLAIN), Column("text", "Text"))
 COLUMNS = [
-    Column("query", "Query", PLAIN),
-    Column("text", "Text"),
-    Column("rank", "Rank", PLAIN),
-    Column("similarity", "Similarity", ".6f"),
-    Column("relevance", "Relevance", PLAIN),
-    Column("state", "State"),
+    *(*QUERY, Column("rank", "Rank", PLAIN), Column("similarity", "Similarity", ".6f")),
+    *(Column("relevance", "Relevance", PLAIN), Column("state", "State")),
 ]
 
 
-def case_studies(asked: Asked) -> Sheet:
-    page, found = cases(asked.scope, words=asked.words, page=asked.given.get("page"))
+def case_studies(filters: FigureFilters) -> DrawnFigure:
+    page, shown = cases(filters.scope, words=filters.words, page=filters.parameters.get("page"))
     charts, rows = [], []
-    for case in found:
+    for case in shown:
         query = case.query
         candidates = [Ranked(rank, level, state, near) for rank, level, state, near in case.candidates]
         canvas = ranked_chart(f"Relevance by rank of the candidates of: {query.text}", candidates)
@@ -305,57 +366,41 @@ def case_studies(asked: Asked) -> Sheet:
         rows += [[query.number, query.text, one.rank, one.similarity, one.relevance, one.state] for one in candidates]
     n = page.paginator.count
     facts = f"{n:,} quer{'y' if n == 1 else 'ies'} with a settled pair." if charts else ""
-    return Sheet(charts, COLUMNS, rows, facts=facts, more={"page": page})
+    return DrawnFigure(charts, COLUMNS, rows, facts=facts, more={"page": page})
 
 
 COVERAGE_COLUMNS = [
-    Column("query", "Query", PLAIN),
-    Column("text", "Text"),
-    Column("band", "Ranks"),
-    Column("moments", "Moments", COUNT),
-    Column("settled", "Settled", COUNT),
-    Column("open", "Still to judge", COUNT),
-    Column("dropped", "Dropped", COUNT),
-    *(Column(f"relevance_{relevance}", f"Relevance {relevance}", COUNT) for relevance in GRADES),
-    Column("relevant", "Relevant", COUNT),
-    Column("drawn_from", "Drawn from", COUNT),
+    *(*QUERY, Column("band", "Ranks"), Column("moments", "Moments", COUNT), Column("settled", "Settled", COUNT)),
+    *(Column("open", "Still to judge", COUNT), Column("dropped", "Dropped", COUNT), *BY_RELEVANCE),
+    *(Column("relevant", "Relevant", COUNT), Column("drawn_from", "Drawn from", COUNT)),
 ]
 
 
-def study_sheet(study: Pooling) -> Sheet:
-    """Charts over all queries of the study, and a row for each query and band."""
-    found = coverage_found(study)
+def study_figure(study: Pooling) -> DrawnFigure:
+    """Return charts over all queries of the study, and a row for each query and band."""
+    coverage = coverage_found(study)
     drawn_from = moments_drawn_from(study)
-    queries = queries_studied(study)
     rows: list[list[Value]] = [
-        [query.number, query.text, *_band_row(one, drawn_from.get(query.pk))]
-        for query in queries
-        for one in found.by_query.get(query.pk, [])
+        [query.number, query.text, *_band_row(band, drawn_from.get(query.pk))]
+        for query in queries_studied(study)
+        for band in coverage.by_query.get(query.pk, [])
     ]
-    return Sheet(_charts(found), COVERAGE_COLUMNS, rows)
+    return DrawnFigure(_coverage_charts(coverage), COVERAGE_COLUMNS, rows)
 
 
 def _band_row(one: Found, drawn_from: int | None) -> list[Value]:
-    is_random = one.band.first is None
     counts = [one.moments, one.settled, one.open, one.out, *one.counts, one.relevant]
-    return [one.band.name, *counts, drawn_from if is_random else None]
+    return [one.band.name, *counts, drawn_from if one.band.first is None else None]  # only others are drawn
 
 
-def _charts(found: Coverage) -> list[Chart]:
-    if not any(one.settled for one in found.total):
+def _coverage_charts(coverage: Coverage) -> list[Chart]:
+    if not any(one.settled for one in coverage.total):
         return []
-    bands = [one.band.name for one in found.total]
-    queries = len(found.by_query)
-    means = [one.relevant / queries if one.settled else None for one in found.total]
-    columns = [
-        Bar(name, mean, () if mean is None else (f"{mean:.1f}",)) for name, mean in zip(bands, means, strict=True)
-    ]
+    bands = [one.band.name for one in coverage.total]
+    means = [one.relevant / len(coverage.by_query) if one.settled else None for one in coverage.total]
+    bars = [Bar(name, mean, () if mean is None else (f"{mean:.1f}",)) for name, mean in zip(bands, means, strict=True)]
     axis = Axis.over("relevant moments per query", 0, max(1.0, 1.1 * max(mean or 0.0 for mean in means)))
-    shares = shares_chart("Relevance by rank", bands, [one.counts for one in found.total], x_name="rank by similarity")
-    return [
-        Chart("How the moments divide", shares),
-        Chart(
-            "Relevant moments judged, per query",
-            columns_chart("Relevant moments by rank", columns, axis, x_name="rank by similarity"),
-        ),
-    ]
+    x_name = "rank by similarity"
+    shares = shares_chart("Relevance by rank", bands, [one.counts for one in coverage.total], x_name=x_name)
+    relevant = columns_chart("Relevant moments by rank", bars, axis, x_name=x_name)
+    return [Chart("How the moments divide", shares), Chart("Relevant moments judged, per query", relevant)]

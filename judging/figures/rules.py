@@ -38,10 +38,10 @@ class Relevances(NamedTuple):
 
 def relevances_by(rows: Iterable[tuple[int, int, int]]) -> dict[int, Relevances]:
     """Groups, ascending, from rows of group, relevance and count."""
-    found: dict[int, list[int]] = {}
+    counts: dict[int, list[int]] = {}
     for group, relevance, n in rows:
-        found.setdefault(group, [0] * LEVELS)[relevance] += n
-    return {group: Relevances(tuple(found[group])) for group in sorted(found)}
+        counts.setdefault(group, [0] * LEVELS)[relevance] += n
+    return {group: Relevances(tuple(counts[group])) for group in sorted(counts)}
 
 
 class Unit(StrEnum):
@@ -84,12 +84,12 @@ def agreement_over_time(rows: Sequence[tuple[date, int, int, int]]) -> tuple[Uni
         return Unit.DAY, []
     days = [row[0] for row in rows]
     unit = unit_for(min(days), max(days))
-    found: dict[date, list[tuple[int, int, int]]] = {}
+    by_start: dict[date, list[tuple[int, int, int]]] = {}
     for day, low, high, n in rows:
-        found.setdefault(unit.first_of(day), []).append((low, high, n))
-    periods, start = [], min(found)
-    while start <= max(found):
-        periods.append(agreement_of(start, found.get(start, [])))
+        by_start.setdefault(unit.first_of(day), []).append((low, high, n))
+    periods, start = [], min(by_start)
+    while start <= max(by_start):
+        periods.append(agreement_of(start, by_start.get(start, [])))
         start = unit.next_of(start)
     return unit, periods
 
@@ -114,8 +114,8 @@ def tables_of(
         rows: two accounts, i, j, and how often.
         numbers: annotator number by account.
     """
-    found: dict[tuple[int, int], Counts] = {}
+    tables: dict[tuple[int, int], Counts] = {}
     for a, b, i, j, n in rows:
         (one, x), (other, y) = sorted([(numbers[a], i), (numbers[b], j)])
-        found.setdefault((one, other), np.zeros((LEVELS, LEVELS), dtype=np.int64))[x, y] += n
-    return found
+        tables.setdefault((one, other), np.zeros((LEVELS, LEVELS), dtype=np.int64))[x, y] += n
+    return tables

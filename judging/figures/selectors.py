@@ -1,28 +1,34 @@
-"""Counts that figures are drawn from: pairs, grades, agreement, order effects, relevance by rank."""
+"""The filters of a figure's address, and the counts that figures are drawn from."""
 
 from dataclasses import dataclass
 from datetime import date
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from django.core.paginator import Page, Paginator
 from django.db import connection
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.http import QueryDict
 
 from accounts.models import Project
-from annotation.models import Moment, Query
+from annotation.models import Moment, NamedQuerySet, Query
 from annotation.statistics.selectors import span_figures
+from core.texts import uuid_or_none
 from judging.figures.rules import Relevances, relevances_by
 from judging.models import Batch, BatchReview, Pair
+from judging.quality.rules.agreement import Weights
 from judging.quality.rules.quality import Effect, Moments, effect
+from judging.quality.selectors import people_have_judged
+from judging.review.selectors import annotator_numbers
 
 PAIRS = """
 SELECT pair.id, pair.state, pair.relevance, pair.candidate_id
 FROM judging_pair pair
-JOIN judging_batch batch ON batch.id = pair.batch_id AND batch.project_id = %(project)s
+JOIN judging_batch batch ON batch.id = pair.batch_id AND batch.project_id = %(project_id)s
     AND (%(pilot)s OR NOT batch.is_pilot) AND (%(pooled)s OR batch.pooling_id IS NULL)
 JOIN annotation_query query ON query.id = batch.query_id
     AND (%(split)s = '' OR query.split = %(split)s)
-    AND (%(query_set)s::bigint IS NULL OR query.query_set_id = %(query_set)s::bigint)
+    AND (%(query_set_id)s::bigint IS NULL OR query.query_set_id = %(query_set_id)s::bigint)
 WHERE (%(simulated)s OR NOT EXISTS (
     SELECT 1 FROM judging_judgment program
     WHERE program.pair_id = pair.id AND 'simulated' IN (program.source, program.origin)))"""
@@ -33,10 +39,8 @@ CHOSEN = "WITH chosen AS MATERIALIZED (" + PAIRS + ")"
 
 @dataclass(frozen=True)
 class Scope:
-    """Pairs of a project: of one split and one query set or of all.
-
-    Those of pilots, of programs, and of batches that came behind the candidates by similarity are with them or not.
-    """
+    """Pairs of a project: of one split and one query set or of all. Those of pilots, of programs, and of batches that
+    came behind the candidates by similarity are with them or not."""
 
     project_id: int
     split: str = ""
@@ -45,26 +49,102 @@ class Scope:
     pilot: bool = False
     pooled: bool = False
 
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {
-            "project": self.project_id,
-            "split": self.split,
-            "query_set": self.query_set_id,
-            "simulated": self.simulated,
-            "pilot": self.pilot,
-            "pooled": self.pooled,
-        }
-
-    def rows(self, statement: str, **more: Any) -> list[Any]:
-        """What a statement over ``chosen`` finds."""
-        return self.found(CHOSEN + statement, **more)
-
-    def found(self, statement: str, **more: Any) -> list[Any]:
-        """What a statement finds that makes something else of ``PAIRS``."""
+    def rows(self, statement: str, *, before: str = CHOSEN, **parameters: Any) -> list[Any]:
+        """Return the rows of a statement over ``chosen``; or over ``PAIRS`` in another way, with nothing ``before``."""
         with connection.cursor() as cursor:
-            cursor.execute(statement, self.parameters | more)
+            cursor.execute(before + statement, vars(self) | parameters)
             return list(cursor.fetchall())
+
+
+@dataclass(frozen=True)
+class FigureFilters:
+    """The filters of a figure's address, in a project; one that makes no sense is as if it were not there."""
+
+    project: Project
+    parameters: QueryDict
+
+    @property
+    def split(self) -> str:
+        split = self.parameters.get("split", "")
+        return split if split in Query.Split.values else ""
+
+    @cached_property
+    def query_sets(self) -> list[NamedQuerySet]:
+        return list(self.project.query_sets.order_by("name"))
+
+    @cached_property
+    def query_set(self) -> NamedQuerySet | None:
+        uuid = uuid_or_none(self.parameters.get("set", ""))
+        return next((row for row in self.query_sets if row.uuid == uuid), None)
+
+    @cached_property
+    def has_simulated(self) -> bool:
+        return self.project.memberships.filter(user__is_simulated=True).exists()
+
+    @cached_property
+    def may_leave_out_simulated(self) -> bool:
+        return self.has_simulated and people_have_judged(self.project)
+
+    @property
+    def simulated(self) -> bool:
+        return "simulated" in self.parameters or not self.may_leave_out_simulated
+
+    @property
+    def pilot(self) -> bool:
+        return "pilot" in self.parameters
+
+    @cached_property
+    def has_pilots(self) -> bool:
+        return self.project.batches.filter(is_pilot=True).exists()
+
+    @property
+    def pooled(self) -> bool:
+        return "pooled" in self.parameters
+
+    @cached_property
+    def has_pooled(self) -> bool:
+        return self.project.batches.filter(pooling__isnull=False).exists()
+
+    @cached_property
+    def has_imported(self) -> bool:
+        return self.project.queries.filter(is_placeholder=True).exists()
+
+    @property
+    def words(self) -> str:
+        return self.parameters.get("q", "").replace("\0", "").strip()
+
+    @property
+    def weights(self) -> Weights:
+        weights = self.parameters.get("weights", "")
+        return Weights(weights) if weights in list(Weights) else Weights.QUADRATIC
+
+    @cached_property
+    def annotators(self) -> dict[int, int]:
+        """Account by number."""
+        return {number: user for user, number in sorted(annotator_numbers(self.project).items())}
+
+    @cached_property
+    def annotator(self) -> int | None:
+        """The number of the one that is asked for."""
+        number = self.parameters.get("annotator", "")
+        return int(number) if number.isascii() and number.isdigit() and int(number) in self.annotators else None
+
+    @property
+    def scope(self) -> Scope:
+        query_set_id = self.query_set.pk if self.query_set else None
+        return Scope(self.project.pk, self.split, query_set_id, self.simulated, self.pilot, self.pooled)
+
+    @property
+    def in_words(self) -> str:
+        """What the filters leave, for titles of files."""
+        parts = [
+            f"split {self.split}" if self.split else "",
+            f"query set {self.query_set}" if self.query_set else "",
+            "without simulated annotators" if self.has_simulated and not self.simulated else "",
+            "with pilots" if self.pilot else "",
+            "with pools" if self.pooled else "",
+        ]
+        return ", ".join([str(self.project), *filter(None, parts)])
 
 
 BY_DAY = """
@@ -72,7 +152,7 @@ BY_DAY = """
     SELECT (max(given.created_at) AT TIME ZONE %(zone)s)::date AS day, min(given.grade) AS low, max(given.grade) AS high
     FROM chosen JOIN judging_judgment given ON given.pair_id = chosen.id
     JOIN judging_assignment held ON held.id = given.assignment_id
-        AND held.project_id = %(project)s AND held.state <> 'open'
+        AND held.project_id = %(project_id)s AND held.state <> 'open'
     WHERE given.round = 1 GROUP BY given.pair_id HAVING count(*) = 2)
 SELECT day, low, high, count(*) FROM twice GROUP BY 1, 2, 3"""
 
@@ -89,9 +169,7 @@ GROUP BY 1, 2, 3, 4"""
 
 def agreement_by_day(scope: Scope, *, zone: str) -> list[tuple[date, int, int, int]]:
     """Day, lower grade, higher grade and how many pairs got these in their first round and on that day the second.
-
-    Imported judgments say nothing about time and are left out.
-    """
+    Imported judgments say nothing about time and are left out."""
     return scope.rows(BY_DAY, zone=zone)
 
 
@@ -123,14 +201,10 @@ class Case:
     candidates: list[tuple[int, int | None, str, float | None]]
 
 
-def cases_matching(scope: Scope, words: str) -> list[int]:
-    """Queries with a settled pair whose text holds the words, or whose number they are; by number."""
-    return [query_id for (query_id,) in scope.rows(MATCHING, words=words)]
-
-
 def cases(scope: Scope, *, words: str, page: str | None) -> tuple[Page[int], list[Case]]:
-    """One page of the queries that match."""
-    shown: Page[int] = Paginator(cases_matching(scope, words), PER_PAGE).get_page(page)
+    """Return one page of the queries with a settled pair whose text holds the words, or whose number they are."""
+    matching = [query_id for (query_id,) in scope.rows(MATCHING, words=words)]
+    shown: Page[int] = Paginator(matching, PER_PAGE).get_page(page)
     ids = list(shown)
     candidates: dict[int, list[tuple[int, int | None, str, float | None]]] = {query_id: [] for query_id in ids}
     for query_id, *candidate in scope.rows(CASES, queries=ids):
@@ -146,7 +220,7 @@ EFFECTS = f"""
 WITH latest AS MATERIALIZED (
     SELECT given.pair_id, given.annotator_id, given.grade, given.position, given.previous_grade
     FROM judging_judgment given JOIN judging_assignment held ON held.id = given.assignment_id
-    WHERE held.project_id = %(project)s AND held.state <> 'open'
+    WHERE held.project_id = %(project_id)s AND held.state <> 'open'
         AND (%(annotator)s::bigint IS NULL OR given.annotator_id = %(annotator)s::bigint)
         AND (false OR EXISTS ({PAIRS} AND pair.id = given.pair_id))
     ORDER BY given.id DESC LIMIT %(latest)s),
@@ -174,13 +248,12 @@ class OrderEffects(NamedTuple):
 
 def order_effects(scope: Scope, *, annotator_id: int | None = None) -> OrderEffects:
     """Effects of everybody, or of one annotator."""
-    found = OrderEffects([], [])
-    for is_previous, position, previous, n, mean, *deviations in scope.found(
-        EFFECTS, annotator=annotator_id, latest=LATEST
-    ):
-        place = found.by_previous if is_previous else found.by_position
-        place.append(effect(previous if is_previous else position, n=n, mean=mean, deviations=Moments(*deviations)))
-    return found
+    effects = OrderEffects([], [])
+    rows = scope.rows(EFFECTS, before="", annotator=annotator_id, latest=LATEST)
+    for is_previous, position, previous, n, mean, *deviations in rows:
+        group, groups = (previous, effects.by_previous) if is_previous else (position, effects.by_position)
+        groups.append(effect(group, n=n, mean=mean, deviations=Moments(*deviations)))
+    return effects
 
 
 STEPS = 20  # bins of similarity between 0 and 1
@@ -233,39 +306,34 @@ def judged_figures(project: Project, split: str, *, finished: QuerySet[Query]) -
     """
     pairs = Pair.objects.filter(batch__project=project, batch__query__split=split, batch__is_pilot=False)
     settled = pairs.filter(state=Pair.State.SETTLED)
+    relevant = Q(state=Pair.State.SETTLED, relevance__gte=1)
     counts = pairs.aggregate(
         settled=Count("pk", filter=Q(state=Pair.State.SETTLED)),
         dropped=Count("pk", filter=Q(state=Pair.State.DROPPED)),
-        relevant=Count("pk", filter=Q(state=Pair.State.SETTLED, relevance__gte=1)),
+        relevant=Count("pk", filter=relevant),
         judged=Count("batch__query", filter=Q(state=Pair.State.SETTLED), distinct=True),
+    )
+    of_finished = pairs.filter(batch__query__in=finished.values("pk")).aggregate(
+        queries=Count("batch__query", distinct=True), relevant=Count("pk", filter=relevant)
     )
     moments = Moment.objects.filter(pk__in=settled.values("candidate__moment"), video__corpus__is_placeholder=False)
     decided = counts["settled"] + counts["dropped"]
-    consensus = 100 * counts["settled"] / decided if decided else None
     return {
         **span_figures(moments),
         **counts,
-        "consensus": consensus,
-        "relevant_per_query": _relevant_per_query(pairs.filter(batch__query__in=finished.values("pk"))),
+        "consensus": 100 * counts["settled"] / decided if decided else None,
+        "relevant_per_query": of_finished["relevant"] / of_finished["queries"] if of_finished["queries"] else None,
         **_batches(project, split),
     }
-
-
-def _relevant_per_query(pairs: QuerySet[Pair]) -> float | None:
-    found = pairs.aggregate(
-        queries=Count("batch__query", distinct=True),
-        relevant=Count("pk", filter=Q(state=Pair.State.SETTLED, relevance__gte=1)),
-    )
-    return found["relevant"] / found["queries"] if found["queries"] else None
 
 
 def _batches(project: Project, split: str) -> dict[str, Any]:
     second = Batch.objects.filter(query=OuterRef("query"), number=2)
     closed = BatchReview.objects.filter(batch=OuterRef("pk"), decision=BatchReview.Decision.CLOSE)
     firsts = Batch.objects.filter(project=project, query__split=split, number=1, is_pilot=False)
-    found = firsts.annotate(has_second=Exists(second), is_closed=Exists(closed)).aggregate(
+    counts = firsts.annotate(has_second=Exists(second), is_closed=Exists(closed)).aggregate(
         one=Count("pk", filter=Q(has_second=False, is_closed=True)), two=Count("pk", filter=Q(has_second=True))
     )
-    decided = found["one"] + found["two"]
-    shares = {name: 100 * n / decided if decided else None for name, n in found.items()}
-    return {"one_batch": found["one"], "two_batches": found["two"], **{f"{n}_share": s for n, s in shares.items()}}
+    decided = counts["one"] + counts["two"]
+    shares = {f"{name}_share": 100 * n / decided if decided else None for name, n in counts.items()}
+    return {"one_batch": counts["one"], "two_batches": counts["two"], **shares}

@@ -1,5 +1,3 @@
-"""Figures of the judging."""
-
 from django.urls import path
 
 from judging.figures import views

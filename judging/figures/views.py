@@ -17,9 +17,7 @@ from annotation.statistics.services import statistics_are_old, statistics_reques
 from core.middleware import POLICY
 from core.spreadsheets import csv_download
 from judging.figures import charts
-from judging.figures.asked import Asked
-from judging.figures.selectors import judged_figures
-from judging.figures.sheet import Sheet
+from judging.figures.selectors import FigureFilters, judged_figures
 from judging.quality.rules.agreement import FEWEST_PAIRS, Weights
 from judging.releases.selectors import finished_queries
 
@@ -34,7 +32,7 @@ class Figure:
     label: str
     title: str
     about: str
-    draw: Callable[[Asked], Sheet]
+    draw: Callable[[FigureFilters], charts.DrawnFigure]
     paper: str = ""
     empty: str = SETTLED
     roles: frozenset[Membership.Role] = STAFF
@@ -42,9 +40,7 @@ class Figure:
 
 FIGURES = [
     Figure(
-        "similarity",
-        "Similarity",
-        "Relevance against similarity",
+        *("similarity", "Similarity", "Relevance against similarity"),
         "Settled pairs by the similarity of query and moment, in steps of 0.05. Where relevance rises with similarity, "
         "candidates chosen by similarity find what is relevant.",
         charts.similarity,
@@ -52,18 +48,14 @@ FIGURES = [
         empty="It fills as pairs settle whose similarity is known; imported judgments bring none.",
     ),
     Figure(
-        "rank",
-        "Rank",
-        "Relevance against rank",
+        *("rank", "Rank", "Relevance against rank"),
         "Settled pairs by the rank of the moment among the candidates of its query. A curve that is still high at its "
         "end says that more relevant moments lie beyond.",
         charts.rank,
         paper="Figure 4 b",
     ),
     Figure(
-        "grades",
-        "Grades",
-        "Lowest and highest grade",
+        *("grades", "Grades", "Lowest and highest grade"),
         "Pairs by the lowest and the highest grade they were given, before consensus, as soon as their first round is "
         "complete. On the diagonal everybody said the same; the further from it, the wider the disagreement.",
         charts.grades,
@@ -71,17 +63,13 @@ FIGURES = [
         empty="It fills as first rounds are completed.",
     ),
     Figure(
-        "relevance",
-        "Relevance",
-        "Final relevance",
+        *("relevance", "Relevance", "Final relevance"),
         "What pairs settled with: the mean of the deciding grades, rounded up.",
         charts.relevance,
         paper="Figure 5 b",
     ),
     Figure(
-        "cases",
-        "Cases",
-        "Case studies",
+        *("cases", "Cases", "Case studies"),
         "Single queries: a bar for the relevance of each candidate by rank, and the line of its similarity. "
         "× is a dropped pair, – a withdrawn one, ! one with grades far apart, · one not settled yet.",
         charts.case_studies,
@@ -89,9 +77,7 @@ FIGURES = [
         empty="No query with a settled pair is like that.",
     ),
     Figure(
-        "order",
-        "Order",
-        "Grades by position",
+        *("order", "Order", "Grades by position"),
         "Pairs are shown in a shuffled order, so where a pair stands says nothing about it. What is drawn is the mean "
         "difference from what others gave the same pair, with its 95\N{NO-BREAK SPACE}% interval: a slope by position "
         "is fatigue or drift, one by the grade given just before is anchoring.",
@@ -99,18 +85,14 @@ FIGURES = [
         empty="It fills as annotators finish batches; imported judgments have no position.",
     ),
     Figure(
-        "time",
-        "Time",
-        "Agreement over time",
+        *("time", "Time", "Agreement over time"),
         "How far the two grades of first rounds agree, by the day of the second: the share of pairs whose grades are "
         "at most one apart, and Krippendorff’s α, which takes away what chance would give.",
         charts.over_time,
         empty="It fills as first rounds are completed; imported judgments have no date.",
     ),
     Figure(
-        "partners",
-        "Annotators",
-        "Annotator × annotator",
+        *("partners", "Annotators", "Annotator × annotator"),
         "Cohen’s κ of every two annotators over the pairs that both graded, whatever the round. Grey writing stands "
         f"for fewer than {FEWEST_PAIRS} shared pairs, ? for a κ that is undefined. Only leads see this figure.",
         charts.partners,
@@ -133,18 +115,15 @@ def figures(request: MemberRequest, project: Project) -> HttpResponse:
 @project_page(STAFF)
 def figure(request: MemberRequest, project: Project, name: str) -> HttpResponse:
     shown = _figure(request, project, name)
-    asked = Asked(project, request.GET)
-    sheet = shown.draw(asked)
+    filters = FigureFilters(project, request.GET)
+    drawn = shown.draw(filters)
+    kept = request.GET.copy()  # for links to other pages of the list
+    kept.pop("page", None)
     context = {
-        "figure": shown,
-        "figures": figures_for(request.membership),
-        "asked": asked,
-        "sheet": sheet,
-        "splits": Query.Split.values,
-        "weights": list(Weights),
-        "query": request.GET.urlencode(),
-        "keep": _keep(request),
-        **sheet.more,
+        **{"figure": shown, "figures": figures_for(request.membership), "asked": filters, "sheet": drawn},
+        **{"splits": Query.Split.values, "weights": list(Weights), "query": request.GET.urlencode()},
+        "keep": f"&{kept.urlencode()}" if kept else "",
+        **drawn.more,
     }
     return render(request, "judging/figures/figure.html", context)
 
@@ -152,15 +131,15 @@ def figure(request: MemberRequest, project: Project, name: str) -> HttpResponse:
 @project_page(STAFF)
 def figure_svg(request: MemberRequest, project: Project, name: str) -> HttpResponse:
     shown = _figure(request, project, name)
-    asked = Asked(project, request.GET)
-    drawn = shown.draw(asked).svg(f"{shown.title}: {asked.in_words}", empty=f"Nothing yet. {shown.empty}")
-    return drawing_answer(drawn, name)
+    filters = FigureFilters(project, request.GET)
+    svg = shown.draw(filters).svg(f"{shown.title}: {filters.in_words}", empty=f"Nothing yet. {shown.empty}")
+    return drawing_answer(svg, name)
 
 
 @project_page(STAFF)
 def figure_csv(request: MemberRequest, project: Project, name: str) -> HttpResponse:
-    drawn = _figure(request, project, name).draw(Asked(project, request.GET)).csv()
-    return file_answer(drawn, "text/csv; charset=utf-8", f"{name}.csv")
+    drawn = _figure(request, project, name).draw(FigureFilters(project, request.GET))
+    return file_answer(drawn.csv(), "text/csv; charset=utf-8", f"{name}.csv")
 
 
 def figures_for(membership: Membership) -> list[Figure]:
@@ -168,12 +147,11 @@ def figures_for(membership: Membership) -> list[Figure]:
 
 
 def _figure(request: HttpRequest, project: Project, name: str) -> Figure:
-    """The figure of this name, for who may see it."""
-    found = BY_NAME.get(name)
-    if found is None:
+    """Return the figure of this name for who may see it."""
+    if name not in BY_NAME:
         raise Http404
-    grant(request, project, found.roles)
-    return found
+    grant(request, project, BY_NAME[name].roles)
+    return BY_NAME[name]
 
 
 def drawing_answer(svg: bytes, name: str) -> HttpResponse:
@@ -188,24 +166,12 @@ def file_answer(content: str | bytes, content_type: str, name: str) -> HttpRespo
     return HttpResponse(content, content_type=content_type, headers={"Content-Disposition": disposition})
 
 
-def _keep(request: HttpRequest) -> str:
-    """The filters, for links to other pages of the list."""
-    given = request.GET.copy()
-    given.pop("page", None)
-    return f"&{given.urlencode()}" if given else ""
-
-
 JUDGED = (
     Row("judged", "Queries with a settled pair", 0, "Queries of the same text are judged once and count once."),
     Row("settled", "Pairs settled", 0),
     Row("dropped", "Pairs dropped", 0),
     Row("consensus", "Pairs settled, %", 2, "Of those settled or dropped."),
-    Row(
-        "relevant_per_query",
-        "Relevant moments per query",
-        1,
-        "Relevance 1 to 4, of queries judged to their end.",
-    ),
+    Row("relevant_per_query", "Relevant moments per query", 1, "Relevance 1 to 4, of queries judged to their end."),
     Row("one_batch", "Queries of one batch", 0, "Closed after the first."),
     Row("two_batches", "Queries of two batches", 0, "Given a second."),
     Row("one_share", "Queries of one batch, %", 1, "Of those decided."),
@@ -218,23 +184,22 @@ PAPER = {  # as printed; shares from its counts
     | {"relevant_per_query": 27.0, "one_batch": 1473, "two_batches": 1308, "one_share": 53.0, "two_share": 47.0},
 }
 OF_QUERIES = ("queries", "texts", "vocabulary", "verbs", "lemmas", "words_min", "words_mean", "words_max")
-MOMENTS = "judged and settled"
 
 
 @project_page(STAFF)
 def tables(request: MemberRequest, project: Project) -> HttpResponse:
     """The tables; what takes a task is as last computed, what was judged is as it is now."""
-    kept = _kept(project)
-    if kept is None and project.dataset.corpus.descriptions.exists():
+    computed = TextStatistics.objects.filter(project=project).first()
+    if computed is None and project.dataset.corpus.descriptions.exists():
         statistics_request(project=project)
-        kept = TextStatistics.objects.get(project=project)
-    found = _columns(project, kept)
+        computed = TextStatistics.objects.get(project=project)
+    columns = _columns(project, computed)
     context = {
-        "tables": report.tables([*found, *_published()], more=JUDGED) if found else [],
-        "kept": kept,
-        "is_old": bool(kept and kept.computed_at and statistics_are_old(kept)),
+        "tables": report.tables([*columns, *_published()], more=JUDGED) if columns else [],
+        "kept": computed,
+        "is_old": bool(computed and computed.computed_at and statistics_are_old(computed)),
         "figures": figures_for(request.membership),
-        "verbs_are_missing": bool(found) and not wordnet_is_here(),
+        "verbs_are_missing": bool(columns) and not wordnet_is_here(),
     }
     return render(request, "judging/figures/tables.html", context)
 
@@ -242,43 +207,38 @@ def tables(request: MemberRequest, project: Project) -> HttpResponse:
 @project_page(STAFF)
 def tables_csv(request: MemberRequest, project: Project) -> HttpResponse:
     """Every value as a line: column, measure, value."""
-    found = [*_columns(project, _kept(project)), *_published()]
-    rows = report.value_rows(found, (*ROWS, *JUDGED))
+    rows = report.value_rows(_all_columns(project), (*ROWS, *JUDGED))
     return csv_download("momentjudge-tables.csv", ("column", "measure", "value"), rows)
 
 
 @project_page(STAFF)
 def tables_tex(request: MemberRequest, project: Project) -> HttpResponse:
-    found = [*_columns(project, _kept(project)), *_published()]
-    return file_answer(report.latex(report.tables(found, more=JUDGED)), "text/x-tex; charset=utf-8", "tables.tex")
+    text = report.latex(report.tables(_all_columns(project), more=JUDGED))
+    return file_answer(text, "text/x-tex; charset=utf-8", "tables.tex")
 
 
-def _kept(project: Project) -> TextStatistics | None:
-    return TextStatistics.objects.filter(project=project).first()
+def _all_columns(project: Project) -> list[dict[str, Any]]:
+    return [*_columns(project, TextStatistics.objects.filter(project=project).first()), *_published()]
 
 
-def _columns(project: Project, kept: TextStatistics | None) -> list[dict[str, Any]]:
-    """The corpus and training as computed; validation and test with the moments that were judged."""
-    computed = {row["column"]: row for row in kept.data.get("collection", [])} if kept else {}
-    found = [row for name, row in computed.items() if not name.startswith("split")]
+def _columns(project: Project, statistics: TextStatistics | None) -> list[dict[str, Any]]:
+    """Return the corpus and training as computed; validation and test with the moments that were judged."""
+    computed = {row["column"]: row for row in statistics.data.get("collection", [])} if statistics else {}
+    columns = [row for name, row in computed.items() if not name.startswith("split")]
     if not any(name.startswith("train set") for name in computed) and "split train" in computed:
-        found.append(computed["split train"])
+        columns.append(computed["split train"])
     for split in (Query.Split.VAL, Query.Split.TEST):
         if project.queries.filter(split=split).exists():
-            found.append(_judged(project, split, computed.get(f"split {split}", {})))
-    return found
+            columns.append(_judged(project, split, computed.get(f"split {split}", {})))
+    return columns
 
 
 def _judged(project: Project, split: str, computed: dict[str, Any]) -> dict[str, Any]:
     of_queries = {name: computed[name] for name in OF_QUERIES if name in computed}
     if not of_queries:
         of_queries = {"queries": project.queries.filter(split=split).count()}
-    return {
-        "column": f"split {split}",
-        "moments_are": MOMENTS,
-        **of_queries,
-        **judged_figures(project, split, finished=finished_queries(project.pk)),
-    }
+    figures = judged_figures(project, split, finished=finished_queries(project.pk))
+    return {"column": f"split {split}", "moments_are": "judged and settled", **of_queries, **figures}
 
 
 def _published() -> list[dict[str, Any]]:

@@ -1,1 +1,0 @@
-"""Judgments brought from elsewhere: Label Studio, historic files, a release of another site."""

@@ -2,10 +2,11 @@
 
 import csv
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
@@ -55,11 +56,8 @@ class HistoricPair:
 
 
 def read_judgments(path: Path) -> list[HistoricPair]:
-    """The pairs of the file by id.
-
-    Raises:
-        ImportRefused: the header or a line cannot be read, a grade is outside 0..4, a pair has more than four.
-    """
+    """The pairs of the file by id. Raises ImportRefused where the header or a line cannot be read, a grade is outside
+    0..4, a pair has more than four."""
     rows: dict[int, list[tuple[int, int]]] = {}
     bad: list[str] = []
     with path.open(newline="", encoding="utf-8-sig", errors="replace") as file:
@@ -76,16 +74,21 @@ def read_judgments(path: Path) -> list[HistoricPair]:
         except csv.Error as error:
             raise ImportRefused(f"{path.name}, line {reader.line_num}: {error}.") from error
     bad += [
-        f"pair {pair_id}: {len(held)} grades, at most four make a pair"
-        for pair_id, held in rows.items()
-        if len(held) > GRADES_KEPT
+        f"pair {pair_id}: {len(grades)} grades, at most four make a pair"
+        for pair_id, grades in rows.items()
+        if len(grades) > GRADES_KEPT
     ]
     if bad:
         more = f"\n... and {len(bad) - LINES_SHOWN} more" if len(bad) > LINES_SHOWN else ""
         raise ImportRefused("\n".join([f"{path.name}: nothing was imported.", *bad[:LINES_SHOWN]]) + more)
     if not rows:
         raise ImportRefused(f"{path.name} holds no judgment.")
-    return [HistoricPair(pair_id, *map(tuple, zip(*held, strict=True))) for pair_id, held in sorted(rows.items())]
+    return _pairs_of(sorted(rows.items()))
+
+
+def _pairs_of(rows: Iterable[tuple[int, Sequence[tuple[int, int]]]]) -> list[HistoricPair]:
+    """Pairs, from their ids with each worker and grade."""
+    return [HistoricPair(pair_id, *map(tuple, zip(*grades, strict=True))) for pair_id, grades in rows]
 
 
 def _numbers(line: Sequence[str]) -> tuple[int, int, int]:
@@ -164,11 +167,8 @@ def judgments_store(
 
 
 def project_holding(*, name: str, digest: str) -> Project | None:
-    """The project of this name, if it holds just what has this digest; None where the name is free.
-
-    Raises:
-        NotPossible: the name is taken by something else.
-    """
+    """The project of this name, if it holds just what has this digest; None where the name is free. Raises NotPossible
+    where the name is taken by something else."""
     project = Project.objects.filter(name=name).first()
     if project is None and Corpus.objects.filter(name=name).exists():
         raise NotPossible(f"A corpus is named {name!r}; name the project otherwise.")
@@ -184,13 +184,11 @@ def stored_pairs(project: Project) -> list[HistoricPair]:
         .order_by("pair__source_id", "round", "seat")
         .values_list("pair__source_id", "annotator", "grade")
     )
-    held: dict[int, tuple[list[int], list[int]]] = {}
+    by_pair: dict[int, list[tuple[int, int]]] = {}
     for pair_id, worker, grade in rows.iterator(chunk_size=20_000):
         assert pair_id is not None  # imported pairs have their file's number
-        workers, grades = held.setdefault(pair_id, ([], []))
-        workers.append(worker)
-        grades.append(grade)
-    return [HistoricPair(pair_id, tuple(workers), tuple(grades)) for pair_id, (workers, grades) in held.items()]
+        by_pair.setdefault(pair_id, []).append((worker, grade))
+    return _pairs_of(by_pair.items())
 
 
 def _store(pairs: Sequence[HistoricPair], project_name: str, texts: Mapping[int, str]) -> Project:
@@ -207,86 +205,62 @@ def _store(pairs: Sequence[HistoricPair], project_name: str, texts: Mapping[int,
 
 def _annotators(project: Project, workers: set[int]) -> dict[int, int]:
     """A placeholder account nobody can log in as, for each worker number."""
-    made = {worker: User.objects.create_user(f"historic-{project.uuid.hex[:8]}-{worker}") for worker in sorted(workers)}
-    Membership.objects.bulk_create(
-        Membership(
-            project=project,
-            user=user,
-            role=Membership.Role.ANNOTATOR,
-            number=worker,
-            standing=Membership.Standing.LEFT,
-        )
-        for worker, user in made.items()
-    )
-    return {worker: user.pk for worker, user in made.items()}
+    users = {
+        worker: User.objects.create_user(f"historic-{project.uuid.hex[:8]}-{worker}") for worker in sorted(workers)
+    }
+    common: dict[str, Any] = {
+        "project": project,
+        "role": Membership.Role.ANNOTATOR,
+        "standing": Membership.Standing.LEFT,
+    }
+    members = (Membership(user=user, number=worker, **common) for worker, user in users.items())
+    Membership.objects.bulk_create(members)
+    return {worker: user.pk for worker, user in users.items()}
 
 
 def _queries(project: Project, blocks: Sequence[int], texts: Mapping[int, str]) -> dict[int, Query]:
-    made = Query.objects.bulk_create(
-        [
-            Query(
-                project=project,
-                number=block,
-                text=texts.get(block)
-                or f"Historic query of pairs {block * BATCH_SIZE} to {block * BATCH_SIZE + BATCH_SIZE - 1}",
-                split=Query.Split.TEST,
-                is_placeholder=True,
-            )
-            for block in blocks
-        ],
-        batch_size=CHUNK,
-    )
-    return dict(zip(blocks, made, strict=True))
+    def text_of(block: int) -> str:
+        first = block * BATCH_SIZE
+        return texts.get(block) or f"Historic query of pairs {first} to {first + BATCH_SIZE - 1}"
+
+    common: dict[str, Any] = {"project": project, "split": Query.Split.TEST, "is_placeholder": True}
+    rows = [Query(number=block, text=text_of(block), **common) for block in blocks]
+    return dict(zip(blocks, Query.objects.bulk_create(rows, batch_size=CHUNK), strict=True))
 
 
 def _candidates(corpus: Corpus, queries: Mapping[int, Query], pairs: Sequence[HistoricPair]) -> list[Candidate]:
-    video = Video.objects.create(corpus=corpus, name="placeholder", duration_s=len(pairs) + 1, index=0)
+    ranks = [(queries[pair.pair_id // BATCH_SIZE], pair.pair_id % BATCH_SIZE + 1) for pair in pairs]
+    return placeholders_create(corpus=corpus, ranks=ranks)
+
+
+def placeholders_create(*, corpus: Corpus, ranks: Sequence[tuple[Query, int]]) -> list[Candidate]:
+    """Store a candidate for each query and rank, of a moment of its own that nobody can watch."""
+    video = Video.objects.create(corpus=corpus, name="placeholder", duration_s=len(ranks) + 1, index=0)
+    state = Moment.Preview.PLACEHOLDER
     moments = Moment.objects.bulk_create(
-        [
-            Moment(video=video, start_s=i, end_s=i + 1, preview_state=Moment.Preview.PLACEHOLDER)
-            for i in range(len(pairs))
-        ],
-        batch_size=CHUNK,
+        [Moment(video=video, start_s=i, end_s=i + 1, preview_state=state) for i in range(len(ranks))], batch_size=CHUNK
     )
+    rows = zip(ranks, moments, strict=True)
     return Candidate.objects.bulk_create(
-        [
-            Candidate(
-                query=queries[pair.pair_id // BATCH_SIZE],
-                moment=moment,
-                rank=pair.pair_id % BATCH_SIZE + 1,
-            )
-            for pair, moment in zip(pairs, moments, strict=True)
-        ],
-        batch_size=CHUNK,
+        [Candidate(query=query, moment=moment, rank=rank) for (query, rank), moment in rows], batch_size=CHUNK
     )
 
 
 def _batches(project: Project, queries: Mapping[int, Query]) -> dict[int, Batch]:
-    now = timezone.now()
-    made = Batch.objects.bulk_create(
-        [
-            Batch(project=project, query=query, number=1, state=Batch.State.DONE, done_at=now)
-            for query in queries.values()
-        ],
-        batch_size=CHUNK,
-    )
-    return dict(zip(queries, made, strict=True))
+    common: dict[str, Any] = {"project": project, "number": 1, "state": Batch.State.DONE, "done_at": timezone.now()}
+    rows = [Batch(query=query, **common) for query in queries.values()]
+    return dict(zip(queries, Batch.objects.bulk_create(rows, batch_size=CHUNK), strict=True))
 
 
 def _pairs(batches: Mapping[int, Batch], candidates: Sequence[Candidate], pairs: Sequence[HistoricPair]) -> list[Pair]:
     rows = []
     for pair, candidate in zip(pairs, candidates, strict=True):
         outcome, reason = pair.outcome()
-        rows.append(
-            Pair(
-                batch=batches[pair.pair_id // BATCH_SIZE],
-                candidate=candidate,
-                source_id=pair.pair_id,
-                state=outcome.state,
-                relevance=outcome.relevance,
-                reason=reason,
-            )
+        row = Pair(
+            batch=batches[pair.pair_id // BATCH_SIZE], candidate=candidate, source_id=pair.pair_id, reason=reason
         )
+        row.state, row.relevance = outcome.state, outcome.relevance
+        rows.append(row)
     return Pair.objects.bulk_create(rows, batch_size=CHUNK)
 
 
@@ -294,15 +268,14 @@ def _judgments(
     pairs: Sequence[HistoricPair], rows: Sequence[Pair], annotators: Mapping[int, int]
 ) -> Iterator[Judgment]:
     for pair, row in zip(pairs, rows, strict=True):
-        for place, (worker, grade, occurrence) in enumerate(
-            zip(pair.workers, pair.grades, pair.occurrences(), strict=True)
-        ):
+        grades = zip(pair.workers, pair.grades, pair.occurrences(), strict=True)
+        for index, (worker, grade, occurrence) in enumerate(grades):
             yield Judgment(
                 pair=row,
                 annotator_id=annotators[worker],
                 occurrence=occurrence,
-                round=place // len(SEATS) + 1,
-                seat=place % len(SEATS) + 1,
+                round=index // len(SEATS) + 1,
+                seat=index % len(SEATS) + 1,
                 grade=grade,
                 source=Judgment.Source.IMPORTED,
             )

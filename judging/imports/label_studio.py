@@ -4,11 +4,11 @@ It is read piece by piece: an element is a task with its annotations (the full f
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
 from itertools import chain, count
-from typing import Any, NamedTuple
+from typing import Any
 
 from annotation.corpora.importers import ImportFileError
 from annotation.corpora.importers.entries import BrokenJson, elements
@@ -37,15 +37,8 @@ class Mapped:
     control: str = ""
     grades: Mapping[str, int] = field(default_factory=dict)
 
-    def as_data(self) -> dict[str, Any]:
-        return asdict(self)
-
     def grade_of(self, value: object) -> int:
-        """The grade that a control's value means.
-
-        Raises:
-            ValueError: it means none.
-        """
+        """The grade that a control's value means. Raises ValueError where it means none."""
         text = _text(value)
         if self.grades:
             if text not in self.grades:
@@ -59,11 +52,8 @@ class Mapped:
 def mapped(
     *, pair: str = "", query: str = "", moment: str = "", control: str = "", grades: Iterable[str] = ()
 ) -> Mapped:
-    """A mapping from what somebody wrote; ``grades`` are lines such as ``Perfect=4``.
-
-    Raises:
-        BadMapping: the pair is not named, or named twice; a line is no ``value=grade``.
-    """
+    """A mapping from what somebody wrote; ``grades`` are lines such as ``Perfect=4``. Raises BadMapping where the pair
+    is not named, or named twice, or a line is no ``value=grade``."""
     pair, query, moment, control = (name.strip() for name in (pair, query, moment, control))
     if pair and (query or moment):
         raise BadMapping("Name either the field of the pair, or those of the query and the moment.")
@@ -102,7 +92,7 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True)
-class Given:
+class Graded:
     """One grade; ``person`` is a number, or for those named by an e-mail address the address, which is kept nowhere."""
 
     line: int
@@ -115,7 +105,7 @@ class Given:
 
 
 @dataclass(frozen=True)
-class Told:
+class Ungraded:
     line: int
     item: str
     outcome: Outcome
@@ -129,61 +119,65 @@ class Elements:
         self.mapped, self.control = mapped, mapped.control
         self.predictions = 0
 
-    def read(self, line: int, element: object) -> Iterator[Given | Told]:
+    def read(self, line: int, element: object) -> Iterator[Graded | Ungraded]:
         if not isinstance(element, dict):
-            yield Told(line, "", Outcome.REFUSED, "no task: an object is expected")
+            yield Ungraded(line, "", Outcome.REFUSED, "no task: an object is expected")
         elif isinstance(element.get("data"), dict) and not any(name in element for name in OF_MIN):
             yield from self._task(line, element)
         else:
             yield self._annotation(line, element, f"task {_number(element.get('id'))}", element, element)
 
-    def _task(self, line: int, task: Mapping[str, Any]) -> Iterator[Given | Told]:
-        held = task.get("annotations", task.get("completions"))  # what old exports call them
+    def _task(self, line: int, task: Mapping[str, Any]) -> Iterator[Graded | Ungraded]:
+        rows = task.get("annotations", task.get("completions"))  # what old exports call them
         name = f"task {_number(task.get('id'))}"
-        if not isinstance(held, list):
-            yield Told(line, name, Outcome.REFUSED, "the task holds no list of annotations")
+        if not isinstance(rows, list):
+            yield Ungraded(line, name, Outcome.REFUSED, "the task holds no list of annotations")
             return
         self.predictions += _length(task.get("predictions"))
         for draft in range(_length(task.get("drafts"))):
-            yield Told(line, f"{name}, draft {draft + 1}", Outcome.LEFT_OUT, "a draft that was never submitted")
-        for row in held:
+            yield Ungraded(line, f"{name}, draft {draft + 1}", Outcome.LEFT_OUT, "a draft that was never submitted")
+        for row in rows:
             if isinstance(row, dict):
                 yield self._annotation(line, row, f"{name}, annotation {_number(row.get('id'))}", task["data"], None)
             else:
-                yield Told(line, name, Outcome.REFUSED, "an annotation without its content; export tasks as JSON")
+                yield Ungraded(line, name, Outcome.REFUSED, "an annotation without its content; export tasks as JSON")
 
     def _annotation(
         self, line: int, row: Mapping[str, Any], item: str, data: Mapping[str, Any], flat: Mapping[str, Any] | None
-    ) -> Given | Told:
+    ) -> Graded | Ungraded:
         """``flat`` is the element itself where the controls are named in it."""
         if row.get("was_cancelled") or row.get("skipped"):
-            return Told(line, item, Outcome.LEFT_OUT, "skipped by its annotator")
+            return Ungraded(line, item, Outcome.LEFT_OUT, "skipped by its annotator")
         try:
             value = self._value(row.get("result")) if flat is None else self._flat_value(flat)
             person = _person(row.get("completed_by") if flat is None else flat.get("annotator"))
             grade = self.mapped.grade_of(value)
             key = self._key(data)
         except ValueError as error:
-            return Told(line, item, Outcome.REFUSED, str(error))
+            return Ungraded(line, item, Outcome.REFUSED, str(error))
         number = row.get("id") if flat is None else flat.get("annotation_id")
-        return Given(line, item, number, key, person, grade, _time(row.get("created_at")))
+        return Graded(line, item, number, key, person, grade, _time(row.get("created_at")))
 
     def _value(self, result: object) -> object:
         """What the control says in a list of results; the same value for several regions is one."""
-        found = [one for one in result or [] if _holds_a_grade(one)] if isinstance(result, list) else []
-        names = {_control(one.get("from_name")) for one in found}
+        regions = result if isinstance(result, list) else []
+        graded = [one for one in regions if isinstance(one, dict) and one.get("type") in TYPES]
+        graded = [one for one in graded if isinstance(one.get("value"), dict)]
+        names = {_control(one.get("from_name")) for one in graded}
         if not self.control and len(names) > 1:
             raise ImportFileError(f"Several controls could hold the grade: {_listed(sorted(names))}. Say which one.")
         if not self.control and names:
             (self.control,) = names
-        values = [one["value"].get(one["type"]) for one in found if _control(one.get("from_name")) == self.control]
+        values = [one["value"].get(one["type"]) for one in graded if _control(one.get("from_name")) == self.control]
         return _single(values)
 
     def _flat_value(self, element: Mapping[str, Any]) -> object:
         if not self.control:
             named = [name for name, value in element.items() if _looks_rated(value)]
             if len(named) != 1:
-                raise ImportFileError(_which_control(named or self._possible(element)))
+                could = _listed(named or self._possible(element))
+                which = f"could be {could}" if could else "none was found that holds one of the values"
+                raise ImportFileError(f"This is the JSON-MIN form: say which control holds the grade ({which}).")
             (self.control,) = map(_control, named)
         value = next((value for name, value in element.items() if _control(name) == self.control), None)
         values = value if isinstance(value, list) else [] if value is None else [value]
@@ -207,11 +201,6 @@ class Elements:
         return _name(data, self.mapped.query), _name(data, self.mapped.moment)
 
 
-def _which_control(found: Sequence[str]) -> str:
-    could = f"could be {_listed(found)}" if found else "none was found that holds one of the values"
-    return f"This is the JSON-MIN form: say which control holds the grade ({could})."
-
-
 def _control(name: object) -> str:
     """The name of a control as it is shown and stored."""
     return storable(str(name))[:LONGEST_NAME]
@@ -225,10 +214,6 @@ def _listed(names: Sequence[str]) -> str:
 def _number(value: object) -> str:
     """What an export calls a task or an annotation, short enough to be repeated in a report."""
     return storable(str(value))[:NUMBER_SHOWN] if isinstance(value, int | str | None) else "of no number"
-
-
-def _holds_a_grade(result: object) -> bool:
-    return isinstance(result, dict) and result.get("type") in TYPES and isinstance(result.get("value"), dict)
 
 
 def _of_control(value: object) -> object:
@@ -299,18 +284,7 @@ def _length(value: object) -> int:
 
 
 GRADES_KEPT = 4  # of a pair
-OnTold = Callable[[Told], None]
-
-
-class _Grade(NamedTuple):
-    """``place`` is that in the file."""
-
-    at: datetime
-    place: int
-    person: int | str
-    grade: int
-    line: int
-    item: str
+OnUngraded = Callable[[Ungraded], None]
 
 
 @dataclass
@@ -326,72 +300,61 @@ class Export:
     control: str = ""
 
     def counts(self) -> dict[str, int]:
-        return {
-            "tasks": self.tasks,
-            "refused": self.refused,
-            "left_out": self.left_out,
-            "predictions": self.predictions,
-        }
+        return {name: getattr(self, name) for name in ("tasks", "refused", "left_out", "predictions")}
 
 
-def read_export(parts: Iterable[str], mapped: Mapped, on_told: OnTold | None = None) -> Export:
-    """Read a whole export; no more than one task of it is held at a time, beside the grades.
-
-    Raises:
-        ImportFileError: it is no list of tasks, or which control holds the grade cannot be told.
-    """
-    gathering = _Gathering(Export(), on_told or (lambda told: None))
+def read_export(parts: Iterable[str], mapped: Mapped, on_ungraded: OnUngraded | None = None) -> Export:
+    """Read a whole export; no more than one task of it is held at a time, beside the grades. Raises ImportFileError
+    where it is no list of tasks, or which control holds the grade cannot be told."""
+    collector = _Collector(Export(), on_ungraded or (lambda annotation: None))
     reader = Elements(mapped)
     try:
         for line, element in elements(parts):
-            gathering.export.tasks += 1
+            collector.export.tasks += 1
             for item in reader.read(line, element):
-                gathering.tell(item) if isinstance(item, Told) else gathering.take(item)
+                collector.leave_out(item) if isinstance(item, Ungraded) else collector.take(item)
     except BrokenJson as error:
         raise ImportFileError(f"Line {error.line}: {error}. An export is a JSON list of tasks.") from error
-    gathering.export.predictions, gathering.export.control = reader.predictions, reader.control
-    return gathering.done()
+    collector.export.predictions, collector.export.control = reader.predictions, reader.control
+    return collector.done()
 
 
-class _Gathering:
-    def __init__(self, export: Export, on_told: OnTold) -> None:
-        self.export, self.on_told = export, on_told
-        self.grades: dict[Key, list[_Grade]] = {}
+class _Collector:
+    def __init__(self, export: Export, on_ungraded: OnUngraded) -> None:
+        self.export, self.on_ungraded = export, on_ungraded
+        self.grades: dict[Key, list[Graded]] = {}
         self.seen: set[object] = set()
-        self.places = count()
 
-    def tell(self, told: Told) -> None:
-        if told.outcome == Outcome.REFUSED:
+    def leave_out(self, annotation: Ungraded) -> None:
+        if annotation.outcome == Outcome.REFUSED:
             self.export.refused += 1
         else:
             self.export.left_out += 1
-        self.on_told(told)
+        self.on_ungraded(annotation)
 
-    def take(self, given: Given) -> None:
-        if isinstance(given.annotation, int | str):
-            if given.annotation in self.seen:
-                self.tell(Told(given.line, given.item, Outcome.REFUSED, "this annotation stands in the file before"))
+    def take(self, graded: Graded) -> None:
+        if isinstance(graded.annotation, int | str):
+            if graded.annotation in self.seen:
+                self.leave_out(
+                    Ungraded(graded.line, graded.item, Outcome.REFUSED, "this annotation stands in the file before")
+                )
                 return
-            self.seen.add(given.annotation)
-        held = self.grades.setdefault(given.key, [])
-        held.append(_Grade(given.at, next(self.places), given.person, given.grade, given.line, given.item))
+            self.seen.add(graded.annotation)
+        self.grades.setdefault(graded.key, []).append(graded)
 
     def done(self) -> Export:
-        """Pairs by number; each with its first four grades, the others told."""
+        """Pairs by number; each with its first four grades; the others are left out."""
         numbers = dict(zip(self.grades, self._numbers(), strict=True))
-        people = _people(grade.person for held in self.grades.values() for grade in held)
-        for key, held in sorted(self.grades.items(), key=lambda entry: numbers[entry[0]]):
-            held.sort(key=lambda grade: (grade.at, grade.place))
-            first = held[:GRADES_KEPT]
-            for grade in held[GRADES_KEPT:]:
-                self._too_many(numbers[key], grade)
+        people = _people(grade.person for grades in self.grades.values() for grade in grades)
+        for key, grades in sorted(self.grades.items(), key=lambda entry: numbers[entry[0]]):
+            grades.sort(key=lambda grade: grade.at)  # stable: at the same time, as they stand in the file
+            first = grades[:GRADES_KEPT]
+            for grade in grades[GRADES_KEPT:]:
+                reason = f"pair {numbers[key]} has four earlier grades, and more make no pair"
+                self.leave_out(Ungraded(grade.line, grade.item, Outcome.REFUSED, reason))
             pair = (numbers[key], tuple(people[one.person] for one in first), tuple(one.grade for one in first))
             self.export.pairs.append(pair)
         return self.export
-
-    def _too_many(self, pair: int, grade: _Grade) -> None:
-        reason = f"pair {pair} has four earlier grades, and more make no pair"
-        self.tell(Told(grade.line, grade.item, Outcome.REFUSED, reason))
 
     def _numbers(self) -> Iterator[int]:
         """The pair number of each key; those that fields name fill blocks of 20, each of one query, as they come."""
@@ -414,7 +377,6 @@ class _Gathering:
 
 def _people(named: Iterable[int | str]) -> dict[int | str, int]:
     """Everybody's number: their own, or for those known by an address the next that is free, as they come."""
-    found = dict.fromkeys(named)
-    numbers = {person: person for person in found if isinstance(person, int)}
-    free = count(max(numbers, default=0) + 1)
-    return {person: person if isinstance(person, int) else next(free) for person in found}
+    people = dict.fromkeys(named)
+    free = count(max((person for person in people if isinstance(person, int)), default=0) + 1)
+    return {person: person if isinstance(person, int) else next(free) for person in people}

@@ -7,7 +7,7 @@ a file is imported in one transaction that also marks it done, as corpora are (a
 import json
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from hashlib import sha256
 from tempfile import TemporaryFile
 from typing import IO, Any
@@ -24,7 +24,7 @@ from core.jobs import durable
 from core.texts import checked_name
 from core.uploads import OnRemark, Progress, Remark, UploadKind, remarks_writer, upload_finish
 from judging.imports.historic import HistoricPair, judgments_store, project_holding, summary
-from judging.imports.label_studio import Export, Mapped, Told, read_export
+from judging.imports.label_studio import Mapped, Ungraded, read_export
 from judging.models import JudgmentImport
 
 logger = logging.getLogger(__name__)
@@ -62,42 +62,33 @@ def export_read(
     on_bytes: OnBytes | None = None,
     on_remark: OnRemark | None = None,
 ) -> Checked:
-    """Read an export and say what the rule makes of it; nothing is stored.
-
-    Raises:
-        ImportFileError: it is no export, or which control holds the grade cannot be told.
-    """
+    """Read an export and say what the rule makes of it; nothing is stored. Raises ImportFileError where it is no
+    export, or which control holds the grade cannot be told."""
     digest = _digest(source, mapped)
 
-    def told(item: Told) -> None:
+    def report(item: Ungraded) -> None:
         if on_remark:
             on_remark(Remark("", item.line, item.item, item.outcome, item.reason))
 
-    export = read_export(pieces_of(source, budget=budget, on_bytes=on_bytes), mapped, told)
+    export = read_export(pieces_of(source, budget=budget, on_bytes=on_bytes), mapped, report)
     pairs = [HistoricPair(*pair) for pair in export.pairs]
-    return Checked(pairs, export.texts, digest, {**_counts(export, pairs), **summary(pairs)})
-
-
-def _counts(export: Export, pairs: Sequence[HistoricPair]) -> dict[str, Any]:
     people = {worker for pair in pairs for worker in pair.workers}
-    return {**export.counts(), "control": export.control, "people": len(people)}
+    counts = {**export.counts(), "control": export.control, "people": len(people), **summary(pairs)}
+    return Checked(pairs, export.texts, digest, counts)
 
 
 def _digest(source: IO[bytes], mapped: Mapped) -> str:
     """Of the file and of what its fields mean: the same file means other judgments under another mapping."""
-    said = sha256(json.dumps(mapped.as_data(), sort_keys=True).encode())
+    digest = sha256(json.dumps(asdict(mapped), sort_keys=True).encode())
     while piece := source.read(PIECE):
-        said.update(piece)
+        digest.update(piece)
     source.seek(0)
-    return said.hexdigest()
+    return digest.hexdigest()
 
 
 def export_store(*, checked: Checked, project_name: str, leads: Sequence[User], actor: User | None) -> Project:
-    """Store what was read in a project of its own.
-
-    Raises:
-        NotPossible: there is no judgment in it, or the name is taken by something else.
-    """
+    """Store what was read in a project of its own. Raises NotPossible where there is no judgment in it, or the name is
+    taken by something else."""
     if not checked.pairs:
         raise NotPossible("There is no judgment in this file that could be imported.")
     return judgments_store(
@@ -113,14 +104,11 @@ def export_store(*, checked: Checked, project_name: str, leads: Sequence[User], 
 def judgment_import_create(
     *, actor: User, project_name: str, mapped: Mapped, file: "UploadedFile[Any]"
 ) -> JudgmentImport:
-    """Store a file and wake the task that checks it.
-
-    Raises:
-        NotPossible: the name of the project is taken, or another file of theirs is still at work.
-    """
+    """Store a file and wake the task that checks it. Raises NotPossible where the name of the project is taken, or
+    another file of theirs is still at work."""
     if Project.objects.filter(name=project_name).exists():
         raise NotPossible(f"There is a project named {project_name!r} already. Judgments get a project of their own.")
-    row = JudgmentImport(owner=actor, project_name=project_name, mapping=mapped.as_data())
+    row = JudgmentImport(owner=actor, project_name=project_name, mapping=asdict(mapped))
     return IMPORTS.create(row, file, name=project_name)
 
 

@@ -1,5 +1,3 @@
-"""Judgments of another tool, on their way into a project."""
-
 from django.urls import path
 
 from judging.imports import views

@@ -35,17 +35,13 @@ class JudgmentImportForm(forms.Form):
     grades = forms.CharField(required=False, max_length=MOST_GRADES)
 
     def clean(self) -> dict[str, Any]:
-        given = super().clean() or {}
-        fields = {name: given.get(name, "") for name in ("pair", "query", "moment", "control")}
+        values = super().clean() or {}
+        fields = {name: values.get(name, "") for name in ("pair", "query", "moment", "control")}
         try:
-            given["mapped"] = mapped(**fields, grades=given.get("grades", "").splitlines())
+            values["mapped"] = mapped(**fields, grades=values.get("grades", "").splitlines())
         except BadMapping as error:
             self.add_error("grades" if "=" in str(error) else "pair", str(error))
-        return given
-
-    def values(self) -> dict[str, Any]:
-        """What ``judgment_import_create`` takes."""
-        return {name: self.cleaned_data[name] for name in ("file", "project_name", "mapped")}
+        return values
 
 
 @staff_page
@@ -72,7 +68,8 @@ def _import_form(request: HttpRequest) -> HttpResponse:
     if not form.is_valid():
         return render(request, NEW, {**context, "form": form}, status=422)
     try:
-        row = services.judgment_import_create(actor=cast(User, request.user), **form.values())
+        values = {name: form.cleaned_data[name] for name in ("file", "project_name", "mapped")}
+        row = services.judgment_import_create(actor=cast(User, request.user), **values)
     except (NotPossible, StorageAway) as error:
         form.add_error(None, str(error))
         return render(request, NEW, {**context, "form": form}, status=error.status)
@@ -83,9 +80,8 @@ def _import_form(request: HttpRequest) -> HttpResponse:
 def import_page(request: HttpRequest, import_uuid: UUID) -> HttpResponse:
     """One file: how far it is, what was found in it, and the question whether to import it."""
     row = _own(request, import_uuid)
-    counts = row.counts
-    told = [(f"Relevance {grade}", n) for grade, n in counts.get("relevance", {}).items()]
-    return render(request, "judging/imports/import.html", {"row": row, "remarks": remarks_shown(row), "told": told})
+    grades = [(f"Relevance {grade}", n) for grade, n in row.counts.get("relevance", {}).items()]
+    return render(request, "judging/imports/import.html", {"row": row, "remarks": remarks_shown(row), "told": grades})
 
 
 @staff_page

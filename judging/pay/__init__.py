@@ -1,1 +1,0 @@
-"""Hours and money: rates, corrections, statements, the forecast."""

@@ -13,6 +13,7 @@ from judging.pay.rules import Assumptions, month_of
 
 FIRST_DAY, LAST_DAY = date(2000, 1, 1), date(2100, 12, 31)
 CURRENCY = RegexValidator(r"^[A-Z]{3}\Z", "A currency has three capital letters, as SGD or EUR.")
+AMOUNT: dict[str, Any] = {"label": "Rate an hour", "min_value": 0, "max_digits": 8, "decimal_places": 2}
 DAY_ERRORS = {"invalid": "Write a day as 2026-03-31.", "required": "Say which day."}
 BETWEEN = f"Choose a day from {FIRST_DAY.year} to {LAST_DAY.year}."
 
@@ -40,15 +41,15 @@ class PeriodForm(SubmitForm):
         self.today = today
 
     def clean(self) -> dict[str, Any]:
-        given: dict[str, Any] = super().clean() or {}
-        first, last = given.get("first"), given.get("last")
+        values: dict[str, Any] = super().clean() or {}
+        first, last = values.get("first"), values.get("last")
         if self.errors or first is last is None:
-            first, last = month_of(given.get("month") or self.today)
+            first, last = month_of(values.get("month") or self.today)
         if first is None or last is None:
             raise forms.ValidationError("A period has a first day and a last one.")
         if first > last:
             raise forms.ValidationError("The period ends before it begins.")
-        return {**given, "first": first, "last": last}
+        return {**values, "first": first, "last": last}
 
 
 class LabelledForm(SubmitForm):
@@ -61,11 +62,7 @@ class LabelledForm(SubmitForm):
 class RateForm(LabelledForm):
     annotator = forms.IntegerField(widget=forms.HiddenInput)
     rate = forms.DecimalField(
-        min_value=0,
-        max_digits=8,
-        decimal_places=2,
-        label="Rate an hour",
-        error_messages={"required": "Say what an hour is paid.", "invalid": "A rate is an amount, as 14.50."},
+        **AMOUNT, error_messages={"required": "Say what an hour is paid.", "invalid": "A rate is an amount, as 14.50."}
     )
     currency = forms.CharField(max_length=3, validators=[CURRENCY], error_messages={"required": CURRENCY.message})
     from_day = DayField(label="From")
@@ -96,11 +93,8 @@ def number(least: object, most: object, step: object) -> forms.NumberInput:
 
 
 class ForecastForm(SubmitForm):
-    """``Assumptions`` with shares in per cent.
-
-    ``start`` is what the form was filled with: its numbers are shown rounded and computed with in full where the text
-    is still the one shown.
-    """
+    """``Assumptions`` with shares in per cent. ``start`` is what the form was filled with: its numbers are shown
+    rounded and computed with in full where the text is still the one shown."""
 
     queries = forms.IntegerField(label="Queries", min_value=0, max_value=10_000_000)
     pairs = forms.FloatField(label="Pairs in a batch", min_value=1, max_value=1000, widget=number(1, 1000, "0.1"))
@@ -112,7 +106,7 @@ class ForecastForm(SubmitForm):
     gold = share("Gold pairs among all shown, %", 50)
     annotators = forms.IntegerField(label="Annotators", min_value=1, max_value=10_000)
     exam_pairs = forms.IntegerField(label="Pairs in the exam", min_value=0, max_value=1000)
-    rate = forms.DecimalField(label="Rate an hour", min_value=0, max_digits=8, decimal_places=2)
+    rate = forms.DecimalField(**AMOUNT)
     currency = forms.CharField(label="Currency", max_length=3, validators=[CURRENCY])
 
     SHARES = ("second", "escalated", "gold")
@@ -126,12 +120,13 @@ class ForecastForm(SubmitForm):
         return cls({field.name: shown(field.name, getattr(given, field.name)) for field in fields(given)}, start=given)
 
     def assumptions(self) -> Assumptions:
-        return Assumptions(**{name: self._exact(name, value) for name, value in self.cleaned_data.items()})
-
-    def _exact(self, name: str, value: Any) -> Any:
-        if self.start and self.data.get(name) == shown(name, getattr(self.start, name)):
-            return getattr(self.start, name)
-        return value / 100 if name in self.SHARES else value
+        values = dict(self.cleaned_data)
+        for name, value in values.items():
+            if self.start and self.data.get(name) == shown(name, getattr(self.start, name)):
+                values[name] = getattr(self.start, name)
+            elif name in self.SHARES:
+                values[name] = value / 100
+        return Assumptions(**values)
 
 
 def shown(name: str, value: float | Decimal | str | None) -> str:

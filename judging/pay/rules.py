@@ -9,10 +9,12 @@ second batch; 4,825 batches of 96,483 pairs, the last ones short; 17,421 pairs w
 hundreds.
 """
 
+from calendar import monthrange
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import ROUND_HALF_UP, Decimal
+from functools import reduce
 from typing import NamedTuple
 
 LISTED = """
@@ -28,9 +30,7 @@ CURRENCIES = frozenset(LISTED.split())
 
 def month_of(day: date) -> tuple[date, date]:
     """The first and the last day of the month."""
-    first = day.replace(day=1)
-    beyond = date(first.year + 1, 1, 1) if first.month == 12 else first.replace(month=first.month + 1)
-    return first, beyond - timedelta(days=1)
+    return day.replace(day=1), day.replace(day=monthrange(day.year, day.month)[1])
 
 
 def month_before(day: date) -> tuple[date, date]:
@@ -118,10 +118,8 @@ def day_time(*, judging: int, training: int, correction: int) -> Time:
 
 
 def rate_on(day: date, own: Sequence[Rate], default: Sequence[Rate]) -> Rate:
-    """The rate of a day: the person's with the latest ``from_day`` until then, else the project's.
-
-    Of two from the same day the later in the list holds; the first of ``default`` holds for all days before, too.
-    """
+    """The rate of a day: the person's with the latest ``from_day`` until then, else the project's. Of two from the same
+    day the later in the list holds; the first of ``default`` holds for all days before, too."""
     for rates in (own, default):
         begun = [rate for rate in rates if rate.from_day <= day]
         if begun:
@@ -131,33 +129,30 @@ def rate_on(day: date, own: Sequence[Rate], default: Sequence[Rate]) -> Rate:
 
 def lines_of(days: Iterable[Day], own: Sequence[Rate], default: Sequence[Rate]) -> list[Line]:
     """One line for each rate and currency, in the order in which they came to hold."""
-    found: dict[tuple[Decimal, str], Line] = {}
+    lines: dict[tuple[Decimal, str], Line] = {}
     for worked in sorted(days):
         rate = rate_on(worked.day, own, default)
-        line = found.get(key := (rate.rate, rate.currency))
-        found[key] = Line(
+        line = lines.get(key := (rate.rate, rate.currency))
+        lines[key] = Line(
             line.rate if line else rate,
             line.first_day if line else worked.day,
             worked.day,
             line.time.plus(worked.time) if line else worked.time,
             worked.judgments + (line.judgments if line else 0),
         )
-    return list(found.values())
+    return list(lines.values())
 
 
 def total_time(days: Iterable[Day]) -> Time:
-    total = Time()
-    for worked in days:
-        total = total.plus(worked.time)
-    return total
+    return reduce(Time.plus, (worked.time for worked in days), Time())
 
 
 def amounts_of(lines: Iterable[Line]) -> list[tuple[str, Decimal]]:
     """Money by currency: the sum of the lines as they are shown."""
-    found: dict[str, Decimal] = {}
+    amounts: dict[str, Decimal] = {}
     for line in lines:
-        found[line.rate.currency] = found.get(line.rate.currency, Decimal(0)) + line.amount
-    return sorted(found.items())
+        amounts[line.rate.currency] = amounts.get(line.rate.currency, Decimal(0)) + line.amount
+    return sorted(amounts.items())
 
 
 GRADES_OF_A_PAIR = 2

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.db import connection
 
@@ -17,47 +17,38 @@ from judging.pay.rules import Day, Line, Rate, Time, amounts_of, day_time, lines
 # A day is one of the project's time zone. What was given under a version of the policy is capped by that version; a
 # sitting names none, so the one that was in force at the time caps it and says whether training is paid. Time that
 # nobody measured is none (LEAST would pass over the null and count the cap).
-HOURS = """
+OF_PERIOD = """graded.created_at >= bound.first AND graded.created_at < bound.beyond
+        AND (%(annotator)s::bigint IS NULL OR graded.annotator_id = %(annotator)s)"""
+TIMED = f"""
+    SELECT graded.annotator_id, graded.created_at, 'judging' AS kind, batch.is_pilot,
+        CASE WHEN graded.active_ms IS NOT NULL THEN least(graded.active_ms, 1000 * policy.pay_cap_s) END AS ms
+    FROM bound CROSS JOIN {{table}} graded
+    JOIN judging_assignment held ON held.id = graded.assignment_id AND held.project_id = %(project)s
+    JOIN judging_batch batch ON batch.id = held.batch_id
+    JOIN judging_policy policy ON policy.id = graded.policy_id
+    WHERE {OF_PERIOD}"""  # noqa: S608  # nosec B608 - constants
+HOURS = f"""
 WITH bound AS (SELECT %(first)s::date::timestamp AT TIME ZONE %(zone)s AS first,
     (%(last)s::date + 1)::timestamp AT TIME ZONE %(zone)s AS beyond),
 version AS (SELECT pay_cap_s, pays_training,
     CASE WHEN row_number() OVER (ORDER BY version) = 1 THEN '-infinity' ELSE created_at END AS since,
     lead(created_at, 1, 'infinity') OVER (ORDER BY version) AS until
     FROM judging_policy WHERE project_id = %(project)s),
-given AS (
-    SELECT judgment.annotator_id, judgment.created_at, 'judging' AS kind, batch.is_pilot,
-        CASE WHEN judgment.active_ms IS NOT NULL THEN least(judgment.active_ms, 1000 * policy.pay_cap_s) END AS ms
-    FROM bound CROSS JOIN judging_judgment judgment
-    JOIN judging_assignment held ON held.id = judgment.assignment_id AND held.project_id = %(project)s
-    JOIN judging_batch batch ON batch.id = held.batch_id
-    JOIN judging_policy policy ON policy.id = judgment.policy_id
-    WHERE judgment.created_at >= bound.first AND judgment.created_at < bound.beyond
-        AND (%(annotator)s::bigint IS NULL OR judgment.annotator_id = %(annotator)s)
+given AS ({TIMED.format(table="judging_judgment")}
+    UNION ALL {TIMED.format(table="judging_goldgrade")}
     UNION ALL
-    SELECT gold.annotator_id, gold.created_at, 'judging', batch.is_pilot,
-        CASE WHEN gold.active_ms IS NOT NULL THEN least(gold.active_ms, 1000 * policy.pay_cap_s) END
-    FROM bound CROSS JOIN judging_goldgrade gold
-    JOIN judging_assignment held ON held.id = gold.assignment_id AND held.project_id = %(project)s
-    JOIN judging_batch batch ON batch.id = held.batch_id
-    JOIN judging_policy policy ON policy.id = gold.policy_id
-    WHERE gold.created_at >= bound.first AND gold.created_at < bound.beyond
-        AND (%(annotator)s::bigint IS NULL OR gold.annotator_id = %(annotator)s)
-    UNION ALL
-    SELECT judgment.annotator_id, judgment.created_at, 'judging', batch.is_pilot, NULL
-    FROM bound CROSS JOIN judging_judgment judgment
-    JOIN judging_pair pair ON pair.id = judgment.pair_id
+    SELECT graded.annotator_id, graded.created_at, 'judging', batch.is_pilot, NULL
+    FROM bound CROSS JOIN judging_judgment graded
+    JOIN judging_pair pair ON pair.id = graded.pair_id
     JOIN judging_batch batch ON batch.id = pair.batch_id AND batch.project_id = %(project)s
-    WHERE judgment.assignment_id IS NULL
-        AND judgment.created_at >= bound.first AND judgment.created_at < bound.beyond
-        AND (%(annotator)s::bigint IS NULL OR judgment.annotator_id = %(annotator)s)
+    WHERE graded.assignment_id IS NULL AND {OF_PERIOD}
     UNION ALL
     SELECT graded.annotator_id, graded.created_at, 'training', false,
         CASE WHEN graded.active_ms IS NOT NULL THEN least(graded.active_ms, 1000 * version.pay_cap_s) END
     FROM bound CROSS JOIN judging_sittinggrade graded
     JOIN judging_sitting sitting ON sitting.id = graded.sitting_id AND sitting.project_id = %(project)s
     JOIN version ON graded.created_at >= version.since AND graded.created_at < version.until AND version.pays_training
-    WHERE graded.created_at >= bound.first AND graded.created_at < bound.beyond
-        AND (%(annotator)s::bigint IS NULL OR graded.annotator_id = %(annotator)s)),
+    WHERE {OF_PERIOD}),
 spent AS (
     SELECT annotator_id, (created_at AT TIME ZONE %(zone)s)::date AS day, kind, is_pilot, coalesce(sum(ms), 0) AS ms,
         count(ms) AS timed, count(*) - count(ms) AS untimed
@@ -76,7 +67,7 @@ SELECT annotator_id, day,
     coalesce(sum(timed) FILTER (WHERE kind = 'judging' AND is_pilot), 0)::bigint,
     coalesce(sum(untimed) FILTER (WHERE kind = 'judging' AND NOT is_pilot), 0)::bigint,
     coalesce(sum(untimed) FILTER (WHERE kind = 'judging' AND is_pilot), 0)::bigint
-FROM spent GROUP BY annotator_id, day ORDER BY annotator_id, day"""
+FROM spent GROUP BY annotator_id, day ORDER BY annotator_id, day"""  # noqa: S608  # nosec B608 - constants
 
 # The policy's rates come with nobody's name.
 RATES = """
@@ -104,11 +95,8 @@ class DayRow(NamedTuple):
     pilot_untimed: int
 
     def as_paid(self, *, pilot: bool) -> Day:
-        time = day_time(
-            judging=self.judging_ms + (self.pilot_ms if pilot else 0),
-            training=self.training_ms,
-            correction=self.correction_ms,
-        )
+        judging = self.judging_ms + (self.pilot_ms if pilot else 0)
+        time = day_time(judging=judging, training=self.training_ms, correction=self.correction_ms)
         judgments = self.judgments + (self.pilot_judgments if pilot else 0)
         return Day(self.day, time, judgments, self.untimed + (self.pilot_untimed if pilot else 0))
 
@@ -195,18 +183,8 @@ class Statement:
         return amounts_of(line for account in self.accounts for line in account.lines)
 
     def account_of(self, annotator_id: int) -> Account:
-        found = [account for account in self.accounts if account.annotator_id == annotator_id]
-        return found[0] if found else Account(annotator_id, (), self.rates)
-
-
-def hours_by_day(
-    *, project_id: int, zone: str, first_day: date, last_day: date, annotator_id: int | None = None
-) -> list[DayRow]:
-    """Days with anything on them, by annotator."""
-    asked = {"project": project_id, "annotator": annotator_id, "zone": zone, "first": first_day, "last": last_day}
-    with connection.cursor() as cursor:
-        cursor.execute(HOURS, asked)
-        return [DayRow(*row) for row in cursor.fetchall()]
+        theirs = (account for account in self.accounts if account.annotator_id == annotator_id)
+        return next(theirs, Account(annotator_id, (), self.rates))
 
 
 def pay_rates(*, project_id: int, zone: str, annotator_id: int | None = None) -> Rates:
@@ -220,39 +198,29 @@ def pay_rates(*, project_id: int, zone: str, annotator_id: int | None = None) ->
 
 
 def pay_statement(
-    *,
-    project_id: int,
-    zone: str,
-    first_day: date,
-    last_day: date,
-    annotator_id: int | None = None,
-    pilot: bool = True,
+    *, project_id: int, zone: str, first_day: date, last_day: date, annotator_id: int | None = None, pilot: bool = True
 ) -> Statement:
     """Return hours and pay of one annotator, or of everybody who has any, from ``first_day`` to ``last_day``.
 
     Time spent on pilot batches counts unless ``pilot`` is False. What an annotator reads must never leave it out:
     a batch that adds grades but no hours would be known as a pilot.
     """
-    rows = hours_by_day(
-        project_id=project_id, zone=zone, first_day=first_day, last_day=last_day, annotator_id=annotator_id
-    )
+    period: dict[str, Any] = {"zone": zone, "first": first_day, "last": last_day}
+    with connection.cursor() as cursor:
+        cursor.execute(HOURS, {"project": project_id, "annotator": annotator_id, **period})
+        rows = [DayRow(*row) for row in cursor.fetchall()]
     rates = pay_rates(project_id=project_id, zone=zone, annotator_id=annotator_id)
     days: dict[int, list[Day]] = {}
     for row in rows:
         days.setdefault(row.annotator_id, []).append(row.as_paid(pilot=pilot))
-    return Statement(
-        first_day,
-        last_day,
-        pilot,
-        [Account(person, worked, rates) for person, worked in days.items()],
-        rates,
-        left_out=Time() if pilot else Time(judging=sum(row.pilot_ms for row in rows)),
-    )
+    accounts = [Account(person, worked, rates) for person, worked in days.items()]
+    left_out = Time() if pilot else Time(judging=sum(row.pilot_ms for row in rows))
+    return Statement(first_day, last_day, pilot, accounts, rates, left_out)
 
 
-def corrections_of(*, project: Project, annotator_id: int, first_day: date, last_day: date) -> list[HoursCorrection]:
-    found = project.hours_corrections.filter(annotator=annotator_id, day__range=(first_day, last_day))
-    return list(found.order_by("day", "id"))
+def corrections_of(project: Project, annotator_id: int, first_day: date, last_day: date) -> list[HoursCorrection]:
+    rows = project.hours_corrections.filter(annotator=annotator_id, day__range=(first_day, last_day))
+    return list(rows.order_by("day", "id"))
 
 
 MEASURED = """

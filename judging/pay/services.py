@@ -23,11 +23,8 @@ from judging.projects.policies import policy_in_force
 def pay_rate_set(
     *, project: Project, annotator: User, rate: Decimal, currency: str, from_day: date, actor: User
 ) -> PayRate:
-    """What the annotator is paid an hour from this day on, until a rate of a later day holds.
-
-    Raises:
-        NotPossible: the person is no annotator of the project.
-    """
+    """What the annotator is paid an hour from this day on, until a rate of a later day holds. Raises NotPossible where
+    the person is no annotator of the project."""
     number = _annotator(project, annotator).number
     made = PayRate.objects.create(
         project=project, annotator=annotator, rate=rate, currency=currency, from_day=from_day, set_by=actor
@@ -39,14 +36,7 @@ def pay_rate_set(
 
 @transaction.atomic
 def hours_correct(
-    *,
-    project: Project,
-    annotator: User,
-    day: date,
-    seconds: int,
-    reason: str,
-    actor: User,
-    now: datetime | None = None,
+    *, project: Project, annotator: User, day: date, seconds: int, reason: str, actor: User, now: datetime | None = None
 ) -> HoursCorrection:
     """Add time to a day of the annotator, or take some away; the reason is kept and shown to them.
 
@@ -61,11 +51,12 @@ def hours_correct(
     if day > (now or timezone.now()).astimezone(ZoneInfo(zone)).date():
         raise NotPossible(f"{_name(day)} has not come yet.")
     statement = pay_statement(project_id=project.pk, zone=zone, first_day=day, last_day=day, annotator_id=annotator.pk)
-    held_s = statement.time.total / 1000
-    if held_s + seconds < 0:
-        raise NotPossible(f"{_name(day)} holds {_minutes(held_s)} minutes: no more can be taken away.")
-    if held_s + seconds > DAY_S:
-        raise NotPossible(f"{_name(day)} holds {_minutes(held_s)} minutes: so much does not fit into a day.")
+    total_s = statement.time.total / 1000
+    minutes = f"{total_s / 60:.1f}".removesuffix(".0")
+    if total_s + seconds < 0:
+        raise NotPossible(f"{_name(day)} holds {minutes} minutes: no more can be taken away.")
+    if total_s + seconds > DAY_S:
+        raise NotPossible(f"{_name(day)} holds {minutes} minutes: so much does not fit into a day.")
     made = HoursCorrection.objects.create(
         project=project, annotator=annotator, day=day, seconds=seconds, reason=reason.strip(), made_by=actor
     )
@@ -91,7 +82,3 @@ def _annotator(project: Project, person: User) -> Membership:
 
 def _name(day: date) -> str:
     return f"{day.day} {day:%B %Y}"
-
-
-def _minutes(seconds: float) -> str:
-    return f"{seconds / 60:.1f}".removesuffix(".0")

@@ -1,5 +1,3 @@
-"""Hours and money: the lead's pages, and an annotator's own."""
-
 from django.urls import path
 
 from judging.pay import views

@@ -46,8 +46,7 @@ class Period:
     @property
     def query(self) -> str:
         """The period as the pages take it."""
-        days = {"first": self.first_day, "last": self.last_day}
-        return urlencode({**days, **self._pilot})
+        return urlencode({"first": self.first_day, "last": self.last_day, **self._pilot})
 
     @property
     def choices(self) -> list[tuple[str, str, bool]]:
@@ -64,17 +63,15 @@ class Period:
 
 
 def period_of(request: HttpRequest, project: Project, *, separable: bool = True) -> Period:
-    """What the address asks for; the present month where it asks for nothing.
-
-    ``separable``: whether it may ask to leave pilot batches out; a lead may; an annotator must not learn which.
-    """
+    """What the address asks for; the present month where it asks for nothing. ``separable``: whether it may ask to
+    leave pilot batches out; a lead may; an annotator must not learn which."""
     zone = policy_in_force(project.pk).time_zone
     today = timezone.now().astimezone(ZoneInfo(zone)).date()
     form = PeriodForm(request.GET, today=today)
     if not form.is_valid():
         return Period(*month_of(today), zone, today, error=form.first_error())
-    given = form.cleaned_data
-    return Period(given["first"], given["last"], zone, today, without_pilot=separable and given["without_pilot"])
+    values = form.cleaned_data
+    return Period(values["first"], values["last"], zone, today, without_pilot=separable and values["without_pilot"])
 
 
 @project_page(LEAD)
@@ -82,7 +79,8 @@ def pay(request: MemberRequest, project: Project) -> HttpResponse:
     """Who worked how long in a period, and what that comes to."""
     period = period_of(request, project)
     statement = _statement(project, period)
-    people = {member.user_id: member for member in _annotators(project)}
+    members = project.memberships.filter(number__isnull=False).select_related("user").order_by("number")
+    people = {member.user_id: member for member in members}
     accounts = {account.annotator_id: account for account in statement.accounts}
     context = {
         "period": period,
@@ -127,17 +125,10 @@ def rate_set(request: MemberRequest, project: Project) -> HttpResponse:
     member = _annotator_named(project, form)
     if not form.is_valid():
         return _person_page(request, project, member, period_of(request, project), rate_form=form)
-    said = form.cleaned_data
-    services.pay_rate_set(
-        project=project,
-        annotator=member.user,
-        rate=said["rate"],
-        currency=said["currency"],
-        from_day=said["from_day"],
-        actor=request.user,
-    )
-    messages.success(request, f"{said['rate']} {said['currency']} an hour from {said['from_day']:%-d %B %Y} on.")
-    return _to_person(project, member, said["from_day"])
+    rate = {name: form.cleaned_data[name] for name in ("rate", "currency", "from_day")}
+    services.pay_rate_set(project=project, annotator=member.user, actor=request.user, **rate)
+    messages.success(request, f"{rate['rate']} {rate['currency']} an hour from {rate['from_day']:%-d %B %Y} on.")
+    return _to_person(project, member, rate["from_day"])
 
 
 @project_page(LEAD)
@@ -147,23 +138,16 @@ def correct(request: MemberRequest, project: Project) -> HttpResponse:
     member = _annotator_named(project, form)
     if not form.is_valid():
         return _person_page(request, project, member, period_of(request, project), correction_form=form)
-    said = form.cleaned_data
+    day, minutes, reason = (form.cleaned_data[name] for name in ("day", "minutes", "reason"))
+    change: dict[str, Any] = {"day": day, "seconds": 60 * minutes, "reason": reason}
     try:
-        services.hours_correct(
-            project=project,
-            annotator=member.user,
-            day=said["day"],
-            seconds=60 * said["minutes"],
-            reason=said["reason"],
-            actor=request.user,
-        )
+        services.hours_correct(project=project, annotator=member.user, actor=request.user, **change)
     except NotPossible as error:
         form.add_error(None, str(error))
-        return _person_page(
-            request, project, member, period_of(request, project), correction_form=form, status=error.status
-        )
-    messages.success(request, f"{said['minutes']:+} minutes on {said['day']:%-d %B %Y}.")
-    return _to_person(project, member, said["day"])
+        period = period_of(request, project)
+        return _person_page(request, project, member, period, correction_form=form, status=error.status)
+    messages.success(request, f"{minutes:+} minutes on {day:%-d %B %Y}.")
+    return _to_person(project, member, day)
 
 
 def _statement(project: Project, period: Period, member: Membership | None = None) -> Statement:
@@ -183,7 +167,7 @@ def _person_page(
     member: Membership,
     period: Period,
     *,
-    status: int | None = None,
+    status: int = 0,
     **forms: SubmitForm,
 ) -> HttpResponse:
     statement = _statement(project, period, member)
@@ -196,18 +180,12 @@ def _person_page(
         "account": statement.account_of(member.user_id),
         "rate": rate,
         "rates": project.pay_rates.filter(annotator=member.user).order_by("-from_day", "-id"),
-        "corrections": corrections_of(
-            project=project, annotator_id=member.user_id, first_day=period.first_day, last_day=period.last_day
-        ),
+        "corrections": corrections_of(project, member.user_id, period.first_day, period.last_day),
         "rate_form": RateForm(initial={**known, "currency": rate.currency, "from_day": period.today}),
         "correction_form": CorrectionForm(initial={**known, "day": period.today}),
         **forms,
     }
     return render(request, "judging/pay/person.html", context, status=status or (422 if forms else period.status))
-
-
-def _annotators(project: Project) -> list[Membership]:
-    return list(project.memberships.filter(number__isnull=False).select_related("user").order_by("number"))
 
 
 def _annotator(project: Project, number: int) -> Membership:
@@ -247,9 +225,7 @@ def hours(request: MemberRequest, project: Project) -> HttpResponse:
         "months": ever.by_month(),
         "rate": ever.rates.on(me, period.today),
         "batches": work_done(project=project, annotator=request.user, since=timezone.now())["batches"],
-        "corrections": corrections_of(
-            project=project, annotator_id=me, first_day=period.first_day, last_day=period.last_day
-        ),
+        "corrections": corrections_of(project, me, period.first_day, period.last_day),
     }
     return render(request, "judging/pay/hours.html", context, status=period.status)
 
@@ -282,17 +258,10 @@ def forecast(request: MemberRequest, project: Project) -> HttpResponse:
         form = ForecastForm.of(start)
         came_from = "here" if came_from == "here" else "paper"
     valid = form.is_valid()
-    rows = [
-        (
-            field,
-            shown(field.name, getattr(TVR_RANKING, field.name)),
-            shown(field.name, {**here, **money}.get(field.name)),
-        )
-        for field in form
-    ]
+    local = {**here, **money}
     context = {
         "form": form,
-        "rows": rows,
+        "rows": [(f, shown(f.name, getattr(TVR_RANKING, f.name)), shown(f.name, local.get(f.name))) for f in form],
         "forecast": Forecast(form.assumptions()) if valid else None,
         "came_from": came_from if came_from in STARTS else "",
     }

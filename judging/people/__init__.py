@@ -1,1 +1,0 @@
-"""Who takes part: invitations, standing, and what is kept of a person."""

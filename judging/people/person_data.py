@@ -76,13 +76,11 @@ def person_data(*, user: User, actor: User | None, own: bool) -> bytes:
 
 
 def who(user: User) -> dict[str, Any]:
-    held = Identity.objects.filter(user=user).first()
+    identity = Identity.objects.filter(user=user).first()
+    columns = ("uuid", "username", "is_active", "is_simulated", "created_at", "last_login")
     return {
-        "account": {
-            name: getattr(user, name)
-            for name in ("uuid", "username", "is_active", "is_simulated", "created_at", "last_login")
-        },
-        "identity": {"name": held.name, "email": held.email} if held else None,
+        "account": {name: getattr(user, name) for name in columns},
+        "identity": {"name": identity.name, "email": identity.email} if identity else None,
     }
 
 
@@ -132,8 +130,6 @@ def _cell(value: Any) -> Any:
     return value.isoformat() if hasattr(value, "isoformat") else value
 
 
-MONTH = timedelta(days=30)
-DAY = timedelta(days=1)
 REASON = "Kept as long as RETENTION_IDENTITY_MONTHS says after they left."
 logger = logging.getLogger(__name__)
 
@@ -190,7 +186,7 @@ def logs_due(now: datetime) -> list[Path]:
     days = settings.RETENTION_LOG_DAYS
     if not days:
         return []
-    old = _ago(now, days * DAY).timestamp()
+    old = _ago(now, days).timestamp()
     return sorted(path for path in (settings.MOMENTJUDGE_VAR / "log").glob("*.log.*") if path.stat().st_mtime < old)
 
 
@@ -199,7 +195,7 @@ def invited_due(now: datetime) -> "QuerySet[Identity]":
     days = settings.RETENTION_INVITATION_DAYS
     if not days:
         return Identity.objects.none()
-    kept_from = _ago(now, days * DAY)
+    kept_from = _ago(now, days)
     waiting = Invitation.objects.filter(identity=OuterRef("pk"), expires_at__gt=kept_from)
     revoked = Invitation.objects.filter(identity=OuterRef("pk"), revoked_at__gt=kept_from)
     return Identity.objects.filter(user=None).exclude(Exists(waiting.filter(revoked_at=None))).exclude(Exists(revoked))
@@ -213,14 +209,14 @@ def left_due(now: datetime) -> "QuerySet[User]":
     staying = Membership.objects.filter(user=OuterRef("pk")).exclude(standing=Membership.Standing.LEFT)
     people = User.objects.filter(is_active=True, is_simulated=False, memberships__isnull=False)
     last = people.annotate(left_at=Max("memberships__standing_changes__created_at"))
-    return last.exclude(Exists(staying)).filter(left_at__lte=_ago(now, months * MONTH)).order_by("pk")
+    return last.exclude(Exists(staying)).filter(left_at__lte=_ago(now, 30 * months)).order_by("pk")
 
 
 def _before(rows: "QuerySet", field: str, now: datetime, days: int) -> "QuerySet":  # type: ignore[type-arg]
-    return rows.filter(**{f"{field}__lt": _ago(now, days * DAY)}) if days else rows.none()
+    return rows.filter(**{f"{field}__lt": _ago(now, days)}) if days else rows.none()
 
 
-def _ago(now: datetime, kept: timedelta) -> datetime:
-    if kept < timedelta():
+def _ago(now: datetime, days: int) -> datetime:
+    if days < 0:
         raise ValueError("Nothing is deleted: what is kept for less than no time lies ahead.")
-    return now - kept
+    return now - timedelta(days=days)

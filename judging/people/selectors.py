@@ -28,30 +28,24 @@ class Person:
 
 def people_of(project: Project, *, standing: str = "", number: int | None = None) -> list[Person]:
     """Annotators by number: all, those of one standing, or the one of this number."""
-    found = project.memberships.filter(role=ANNOTATOR).select_related("user__identity", "project").order_by("number")
+    members = project.memberships.filter(role=ANNOTATOR).select_related("user__identity", "project").order_by("number")
     if standing:
-        found = found.filter(standing=standing)
+        members = members.filter(standing=standing)
     if number is not None:
-        found = found.filter(number=number)
-    members = list(found)
-    given = _given(project, [member.user_id for member in members])
-    worked = _last_worked(project, [member.user_id for member in members])
-    kappas = _exam_kappas(project)
+        members = members.filter(number=number)
+    users = [member.user_id for member in members]
+    judged = Judgment.objects.filter(pair__batch__project=project, annotator__in=users).order_by()
+    counted = judged.values_list("annotator").annotate(grades=Count("pk"), newest=Max("created_at"))
+    given = {user: (grades, newest) for user, grades, newest in counted}
+    worked, kappas = _last_worked(project, users), _exam_kappas(project)
     people = []
     for member in members:
         grades, newest = given.get(member.user_id, (0, None))
         times = (newest, worked.get(member.user_id), member.user.last_login)
-        seen = max(filter(None, times), default=None)
         identity = getattr(member.user, "identity", None)
+        seen = max(filter(None, times), default=None)
         people.append(Person(member, identity, grades, seen, kappas.get(member.user_id)))
     return people
-
-
-def _given(project: Project, user_ids: list[int]) -> dict[int, tuple[int, datetime]]:
-    """How many grades each of them gave here, and when the last."""
-    rows = Judgment.objects.filter(pair__batch__project=project, annotator__in=user_ids).order_by()
-    counted = rows.values_list("annotator").annotate(grades=Count("pk"), newest=Max("created_at"))
-    return {user: (grades, newest) for user, grades, newest in counted}
 
 
 def _last_worked(project: Project, user_ids: list[int]) -> dict[int, datetime]:
@@ -66,10 +60,10 @@ def _last_worked(project: Project, user_ids: list[int]) -> dict[int, datetime]:
         rows.filter(annotator__in=user_ids).order_by().values_list("annotator").annotate(newest=Max(at))
         for rows, at in sources
     )
-    found: dict[int, datetime] = {}
+    last: dict[int, datetime] = {}
     for user, newest in first.union(*others, all=True):
-        found[user] = max(newest, found.get(user, newest))
-    return found
+        last[user] = max(newest, last.get(user, newest))
+    return last
 
 
 def _exam_kappas(project: Project) -> dict[int, float | None]:
@@ -84,8 +78,8 @@ def _exam_kappas(project: Project) -> dict[int, float | None]:
 def standing_counts(project: Project) -> list[tuple[str, int]]:
     """How many annotators stand where, in the order of the way; only where there is somebody."""
     rows = project.memberships.filter(role=ANNOTATOR).order_by().values_list("standing").annotate(n=Count("pk"))
-    found = dict(rows)
-    return [(standing, found[standing]) for standing in Membership.Standing.values if standing in found]
+    counts = dict(rows)
+    return [(standing, counts[standing]) for standing in Membership.Standing.values if standing in counts]
 
 
 def staff_of(project: Project) -> QuerySet[Membership]:
@@ -97,15 +91,13 @@ def staff_of(project: Project) -> QuerySet[Membership]:
 def invitations_unused(project: Project) -> list[tuple[Invitation, bool]]:
     """Invitations that nobody has used and nobody took back, and whether they have expired."""
     now = timezone.now()
-    held = project.invitations.filter(accepted_at=None, revoked_at=None).select_related("identity")
-    return [(invitation, not invitation.is_open_at(now)) for invitation in held]
+    unused = project.invitations.filter(accepted_at=None, revoked_at=None).select_related("identity")
+    return [(invitation, not invitation.is_open_at(now)) for invitation in unused]
 
 
 def actor_names(project: Project, *, to: str) -> dict[int, str]:
     """What somebody with the role ``to`` is told of who decided: of staff a lead learns the user name, others a number.
-
-    Annotators are their number for everybody.
-    """
+    Annotators are their number for everybody."""
     members = project.memberships.select_related("user").order_by("pk")
     if to == Membership.Role.LEAD:
         return {row.user_id: row.label if row.role == ANNOTATOR else row.user.username for row in members}

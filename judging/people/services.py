@@ -71,16 +71,13 @@ def secret_digest(secret: str) -> str:
 def invitation_create(
     *, project: Project, actor: User, role: str, email: str = "", name: str = "", days: int = DAYS
 ) -> tuple[Invitation, str]:
-    """An invitation, and the path of its link; the path is empty where the link goes by e-mail.
-
-    Raises:
-        NotPossible: the address has an invitation that is open, or its owner a role in the project.
-    """
+    """An invitation, and the path of its link; the path is empty where the link goes by e-mail. Raises NotPossible
+    where the address has an invitation that is open, or its owner a role in the project."""
     Project.objects.select_for_update().get(pk=project.pk)
     now = timezone.now()
     invited = _invited(project, email.strip(), name.strip(), now) if email.strip() else None
     secret = token_urlsafe(32)
-    made = Invitation.objects.create(
+    invitation = Invitation.objects.create(
         project=project,
         role=role,
         digest=secret_digest(secret),
@@ -89,20 +86,19 @@ def invitation_create(
         created_by=actor,
         expires_at=now + timedelta(days=days),
     )
-    audit_record(
-        project=project, actor=actor, action="invitation.create", subject=made.uuid, role=role, mailed=bool(invited)
-    )
+    facts = {"role": role, "mailed": bool(invited)}
+    audit_record(project=project, actor=actor, action="invitation.create", subject=invitation.uuid, **facts)
     if invited:
-        send_on_commit(MAIL_TASK, made.pk)
-        return made, ""
-    return made, invitation_path(secret)
+        send_on_commit(MAIL_TASK, invitation.pk)
+        return invitation, ""
+    return invitation, invitation_path(secret)
 
 
 def _invited(project: Project, email: str, name: str, now: datetime) -> Identity:
     if Membership.objects.filter(project=project, user__identity__email__iexact=email).exists():
         raise NotPossible("Somebody with this address has a role in the project already.")
-    held = project.invitations.filter(identity__email__iexact=email, accepted_at=None, revoked_at=None)
-    if held.filter(expires_at__gt=now).exists():
+    row = project.invitations.filter(identity__email__iexact=email, accepted_at=None, revoked_at=None)
+    if row.filter(expires_at__gt=now).exists():
         raise NotPossible("This address has an invitation that is open. Send it again, or revoke it first.")
     return Identity.objects.create(user=None, name=name, email=email)
 
@@ -122,17 +118,13 @@ def invitation_find(*, secret: str, now: datetime | None = None, lock: bool = Fa
     found = rows.select_related("project").filter(digest=secret_digest(secret)).first()
     if found is None:
         raise InvitationUnknown(UNKNOWN)
-    _open_or_refused(found, now or timezone.now())
-    return found
-
-
-def _open_or_refused(invitation: Invitation, now: datetime) -> None:
-    if invitation.accepted_at is not None:
+    if found.accepted_at is not None:
         raise InvitationGone(USED)
-    if invitation.revoked_at is not None:
+    if found.revoked_at is not None:
         raise InvitationGone(REVOKED)
-    if not invitation.is_open_at(now):
+    if not found.is_open_at(now or timezone.now()):
         raise InvitationGone(EXPIRED)
+    return found
 
 
 @transaction.atomic
@@ -144,16 +136,16 @@ def invitation_accept(*, secret: str, person: User | NewAccount) -> Membership:
         NotPossible: the person has a role in the project; or the new account's user name or address is taken.
     """
     now = timezone.now()
-    held = invitation_find(secret=secret, now=now, lock=True)
+    row = invitation_find(secret=secret, now=now, lock=True)
     user = account_create(person) if isinstance(person, NewAccount) else person
-    member = member_add(project=held.project, user=user, role=held.role, actor=user)
-    invited = held.identity
-    held.accepted_by, held.accepted_at, held.identity = user, now, None
-    held.save(update_fields=["accepted_by", "accepted_at", "identity"])
+    member = member_add(project=row.project, user=user, role=row.role, actor=user)
+    invited = row.identity
+    row.accepted_by, row.accepted_at, row.identity = user, now, None
+    row.save(update_fields=["accepted_by", "accepted_at", "identity"])
     if invited:
         invited.delete()  # the person has said themselves who they are
-    audit_record(project=held.project, actor=user, action="invitation.accept", subject=held.uuid, number=member.number)
-    logger.info("invitation %s of project %s accepted", held.pk, held.project_id)
+    audit_record(project=row.project, actor=user, action="invitation.accept", subject=row.uuid, number=member.number)
+    logger.info("invitation %s of project %s accepted", row.pk, row.project_id)
     return member
 
 
@@ -170,48 +162,42 @@ def invitation_accepted_just_now(*, secret: str, username: str, password: str) -
 
 @transaction.atomic
 def invitation_revoke(*, invitation: Invitation, actor: User) -> None:
-    """The link opens nothing from now on, and whom it was for is forgotten. Repeating it changes nothing.
-
-    Raises:
-        NotPossibleNow: somebody has used it.
-    """
-    held = _unused_or_refused(invitation)
-    if held.revoked_at is not None:
+    """The link opens nothing from now on, and whom it was for is forgotten. Repeating it changes nothing. Raises
+    NotPossibleNow where somebody has used it."""
+    row = _unused_or_refused(invitation)
+    if row.revoked_at is not None:
         return
-    held.revoked_at = timezone.now()
-    held.save(update_fields=["revoked_at"])
-    Identity.objects.filter(invitations=held, user=None).delete()
-    audit_record(project=held.project, actor=actor, action="invitation.revoke", subject=held.uuid)
+    row.revoked_at = timezone.now()
+    row.save(update_fields=["revoked_at"])
+    Identity.objects.filter(invitations=row, user=None).delete()
+    audit_record(project=row.project, actor=actor, action="invitation.revoke", subject=row.uuid)
 
 
 @transaction.atomic
 def invitation_renew(*, invitation: Invitation, actor: User, mail: bool = False, days: int = DAYS) -> str:
-    """A new secret and a new term; the old link opens nothing. Returns the path, empty where it goes by e-mail.
-
-    Raises:
-        NotPossibleNow: somebody has used it, it was revoked, or there is no address to send it to.
-    """
-    held = _unused_or_refused(invitation)
-    if held.revoked_at is not None:
+    """A new secret and a new term; the old link opens nothing. Returns the path, empty where it goes by e-mail. Raises
+    NotPossibleNow where somebody has used it, it was revoked, or there is no address to send it to."""
+    row = _unused_or_refused(invitation)
+    if row.revoked_at is not None:
         raise NotPossibleNow("This invitation was revoked. Make another.")
-    if mail and held.identity is None:
+    if mail and row.identity is None:
         raise NotPossibleNow("This invitation has no e-mail address. Make a new link, and pass it on.")
     secret = token_urlsafe(32)
-    held.digest, held.expires_at = secret_digest(secret), timezone.now() + timedelta(days=days)
-    held.mail = Invitation.Mail.WAITING if mail else Invitation.Mail.NONE
-    held.save(update_fields=["digest", "expires_at", "mail"])
-    audit_record(project=held.project, actor=actor, action="invitation.renew", subject=held.uuid, mailed=mail)
+    row.digest, row.expires_at = secret_digest(secret), timezone.now() + timedelta(days=days)
+    row.mail = Invitation.Mail.WAITING if mail else Invitation.Mail.NONE
+    row.save(update_fields=["digest", "expires_at", "mail"])
+    audit_record(project=row.project, actor=actor, action="invitation.renew", subject=row.uuid, mailed=mail)
     if mail:
-        send_on_commit(MAIL_TASK, held.pk)
+        send_on_commit(MAIL_TASK, row.pk)
         return ""
     return invitation_path(secret)
 
 
 def _unused_or_refused(invitation: Invitation) -> Invitation:
-    held = Invitation.objects.select_for_update(of=("self",)).select_related("project").get(pk=invitation.pk)
-    if held.accepted_at is not None:
+    row = Invitation.objects.select_for_update(of=("self",)).select_related("project").get(pk=invitation.pk)
+    if row.accepted_at is not None:
         raise NotPossibleNow("This invitation was used already.")
-    return held
+    return row
 
 
 @durable(MAIL_TASK, autoretry_for=())
@@ -228,23 +214,23 @@ def _mail(invitation_id: int) -> bool:
     )
     waiting.update(digest=secret_digest(secret))  # before it is sent: the link is good as soon as somebody reads it
     mine = Invitation.objects.filter(pk=invitation_id, digest=secret_digest(secret))
-    held = mine.select_related("project", "identity").first()
-    if held is None or held.identity is None:
+    row = mine.select_related("project", "identity").first()
+    if row is None or row.identity is None:
         return False  # not to be sent, or renewed or revoked at this instant
     words = WORDS.format(
-        project=held.project.name,
-        role=held.get_role_display().lower(),
-        until=f"{held.expires_at:%d %B %Y, %H:%M}",
+        project=row.project.name,
+        role=row.get_role_display().lower(),
+        until=f"{row.expires_at:%d %B %Y, %H:%M}",
         link=settings.SITE_URL + invitation_path(secret),
     )
     try:
-        send_mail(SUBJECT.format(project=held.project.name), words, None, [held.identity.email])
+        send_mail(SUBJECT.format(project=row.project.name), words, None, [row.identity.email])
     except Exception as error:  # what it says may hold the address, so it goes no further
         mine.update(mail=Invitation.Mail.FAILED)
-        logger.warning("invitation %s could not be sent: %s", held.pk, type(error).__name__)
+        logger.warning("invitation %s could not be sent: %s", row.pk, type(error).__name__)
         return False
     mine.update(mail=Invitation.Mail.SENT)
-    logger.info("invitation %s sent", held.pk)
+    logger.info("invitation %s sent", row.pk)
     return True
 
 
@@ -262,13 +248,13 @@ def invitations_sweep(now: datetime) -> None:
 @transaction.atomic
 def registration_switch(*, project: Project, actor: User, is_open: bool) -> None:
     """Let anybody with the project's address join it as an annotator, or not any more."""
-    held = Project.objects.select_for_update().get(pk=project.pk)
-    if held.registration_is_open == is_open:
+    row = Project.objects.select_for_update().get(pk=project.pk)
+    if row.registration_is_open == is_open:
         return
-    held.registration_is_open = is_open
-    held.save(update_fields=["registration_is_open"])
+    row.registration_is_open = is_open
+    row.save(update_fields=["registration_is_open"])
     action = "registration.open" if is_open else "registration.close"
-    audit_record(project=held, actor=actor, action=action, subject=held.uuid)
+    audit_record(project=row, actor=actor, action=action, subject=row.uuid)
 
 
 @transaction.atomic
@@ -307,11 +293,8 @@ def annotator_leave(*, membership: Membership, actor: User, reason: str = "") ->
 
 @transaction.atomic
 def annotator_reinstate(*, membership: Membership, actor: User, reason: str) -> Membership:
-    """Back to where they were before they were suspended or left.
-
-    Raises:
-        NotPossibleNow: they are on their way, or were forgotten.
-    """
+    """Back to where they were before they were suspended or left. Raises NotPossibleNow where they are on their way, or
+    were forgotten."""
     if not membership.user.is_active:
         raise NotPossibleNow(ERASED)
     if membership.standing in WAY:
@@ -331,25 +314,22 @@ def annotator_qualify(*, membership: Membership, actor: User, reason: str) -> Me
 def annotator_erase(*, membership: Membership, actor: User) -> None:
     """Forget who they are, and mark them as gone everywhere; numbers, judgments and pay stay."""
     account_led_or_refused(user=membership.user, lead=actor)
-    for held in membership.user.memberships.select_related("user", "project").order_by("project"):
-        if held.standing != Standing.LEFT:
-            annotator_leave(membership=held, actor=actor, reason="Name and account erased.")
+    for row in membership.user.memberships.select_related("user", "project").order_by("project"):
+        if row.standing != Standing.LEFT:
+            annotator_leave(membership=row, actor=actor, reason="Name and account erased.")
     identity_erase(user=membership.user, actor=actor, project=membership.project)
 
 
 @transaction.atomic
 def person_forget(*, user: User, actor: User | None, reason: str) -> None:
-    """As ``annotator_erase``, of anybody of whatever role; for the site's commands and its retention.
-
-    Raises:
-        NotPossibleNow: they are the only lead of a project.
-    """
-    for held in user.memberships.select_related("user", "project").order_by("project"):
-        others = held.project.memberships.filter(role=Membership.Role.LEAD, user__is_active=True).exclude(user=user)
-        if user.is_active and held.role == Membership.Role.LEAD and not others.exists():
-            raise NotPossibleNow(f"Nobody else leads {held.project.name!r}. Give it another lead first.")
-        if held.role == Membership.Role.ANNOTATOR and held.standing != Standing.LEFT:
-            _taken_off(held, Standing.LEFT, actor, reason)
+    """As ``annotator_erase``, of anybody of whatever role; for the site's commands and its retention. Raises
+    NotPossibleNow where they are the only lead of a project."""
+    for row in user.memberships.select_related("user", "project").order_by("project"):
+        others = row.project.memberships.filter(role=Membership.Role.LEAD, user__is_active=True).exclude(user=user)
+        if user.is_active and row.role == Membership.Role.LEAD and not others.exists():
+            raise NotPossibleNow(f"Nobody else leads {row.project.name!r}. Give it another lead first.")
+        if row.role == Membership.Role.ANNOTATOR and row.standing != Standing.LEFT:
+            _taken_off(row, Standing.LEFT, actor, reason)
     identity_forget(user=user, actor=actor, project=None, reason=reason)
 
 
@@ -364,14 +344,9 @@ def annotator_password_link(*, membership: Membership, actor: User) -> str:
     account_led_or_refused(user=membership.user, lead=actor)
     if not membership.user.is_active or membership.user.is_simulated:
         raise NotPossibleNow("Nobody logs in with this account.")
-    audit_record(
-        project=membership.project,
-        actor=actor,
-        action="annotator.password-link",
-        subject=membership.user.uuid,
-        number=membership.number,
-    )
-    return password_link(membership.user)
+    project, user, number = membership.project, membership.user, membership.number
+    audit_record(project=project, actor=actor, action="annotator.password-link", subject=user.uuid, number=number)
+    return password_link(user)
 
 
 ACTIONS: dict[str, Any] = {

@@ -1,5 +1,3 @@
-"""Who takes part: joining, leaving, and the lead's pages of people."""
-
 from django.urls import path
 
 from judging.people import views

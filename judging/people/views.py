@@ -1,12 +1,16 @@
-"""Joining and leaving a project, and its people as leads alone see them: by name."""
+"""Joining and leaving a project, and its people as leads alone see them, by name; with the forms of these pages."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, cast
 from uuid import UUID
 
+from django import forms
 from django.contrib import messages
 from django.contrib.auth import login
 from django.contrib.auth.decorators import login_required
+from django.contrib.auth.password_validation import validate_password
+from django.contrib.auth.validators import UnicodeUsernameValidator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -20,19 +24,70 @@ from accounts.services.identities import EMAIL_TAKEN, NewAccount, account_led_or
 from accounts.services.throttles import REGISTRATIONS, address_block, throttle_or_refuse
 from accounts.services.totp import totp_device
 from core.exceptions import MomentJudgeError, NotPossible
+from core.forms import SubmitForm
 from judging.exceptions import InvitationGone, InvitationUnknown
 from judging.models import Invitation
 from judging.people import services
-from judging.people.forms import InviteForm, JoinForm, StandingForm
 from judging.people.person_data import person_data
 from judging.people.selectors import Person, actor_names, invitations_unused, people_of, staff_of, standing_counts
 
+NEW_PASSWORD = forms.PasswordInput({"autocomplete": "new-password"})
+
+
+class JoinForm(SubmitForm):
+    """What somebody new says about themselves."""
+
+    username = forms.CharField(
+        max_length=150,
+        label="User name",
+        validators=[UnicodeUsernameValidator()],
+        widget=forms.TextInput({"autocomplete": "username", "autocapitalize": "none", "spellcheck": "false"}),
+    )
+    name = forms.CharField(max_length=200, widget=forms.TextInput({"autocomplete": "name"}))
+    email = forms.EmailField(
+        max_length=254,
+        required=False,
+        label="E-mail",
+        help_text="Optional. With it you can choose a new password yourself when you have forgotten yours.",
+        widget=forms.EmailInput({"autocomplete": "email"}),
+    )
+    password = forms.CharField(label="Password", strip=False, max_length=1000, widget=NEW_PASSWORD)
+    again = forms.CharField(label="Password again", strip=False, max_length=1000, widget=NEW_PASSWORD)
+
+    def clean(self) -> dict[str, Any]:
+        values = super().clean() or {}
+        password = values.get("password")
+        if password and "again" in values and password != values["again"]:
+            self.add_error("again", "The two passwords differ.")
+        elif password:
+            try:
+                validate_password(password, User(username=values.get("username", "")))
+            except forms.ValidationError as error:
+                self.add_error("password", error)
+        return values
+
+
+class InviteForm(SubmitForm):
+    """Whom to invite; an e-mail address sends the link there."""
+
+    role = forms.ChoiceField(choices=Membership.Role.choices, initial=Membership.Role.ANNOTATOR)
+    email = forms.EmailField(max_length=254, required=False, label="E-mail")
+    name = forms.CharField(max_length=200, required=False)
+    days = forms.IntegerField(min_value=1, max_value=365, initial=14, label="Valid for days")
+
+
+class StandingForm(SubmitForm):
+    """What a lead makes of an annotator's status."""
+
+    action = forms.ChoiceField(
+        choices=[(name, name) for name in services.ACTIONS], error_messages={"invalid_choice": "Choose what to do."}
+    )
+    reason = forms.CharField(max_length=1000, error_messages={"required": services.REASON_IS_KEPT})
+
+
 BACKEND = "accounts.sessions.AccountBackend"
-FIRST_PAGES = {
-    Membership.Role.ANNOTATOR: "judging:desk",
-    Membership.Role.PARTICIPANT: "models_runner:runs",
-}
-Accept = Callable[[User | NewAccount], Membership]
+FIRST_PAGES = {Membership.Role.ANNOTATOR: "judging:desk", Membership.Role.PARTICIPANT: "models_runner:runs"}
+Accept = Callable[..., Membership]  # of ``person``
 
 
 @sensitive_post_parameters("password", "again")
@@ -40,18 +95,15 @@ Accept = Callable[[User | NewAccount], Membership]
 def invitation(request: HttpRequest, secret: str) -> HttpResponse:
     """What the invitation is for, and the form to take it up."""
     try:
-        held = services.invitation_find(secret=secret)
+        found = services.invitation_find(secret=secret)
     except InvitationGone:
-        again = _sent_twice(request, secret)
-        if again is None:
+        sent = {name: request.POST.get(name, "") for name in ("username", "password")}
+        member = services.invitation_accepted_just_now(secret=secret, **sent) if request.method == "POST" else None
+        if member is None:
             raise
-        return _arrive(request, again)
-    known = {"name": held.identity.name, "email": held.identity.email} if held.identity else {}
-
-    def accept(person: User | NewAccount) -> Membership:
-        return services.invitation_accept(secret=secret, person=person)
-
-    answer = _join(request, held.project, held.role, accept, known)
+        return _arrive(request, member)
+    known = {"name": found.identity.name, "email": found.identity.email} if found.identity else {}
+    answer = _join(request, found.project, found.role, partial(services.invitation_accept, secret=secret), known)
     # The address holds the secret: no other page is told it. "no-referrer" would hide the Origin of the form as well,
     # which the CSRF check needs.
     answer["Referrer-Policy"] = "strict-origin"
@@ -67,45 +119,35 @@ def registration(request: HttpRequest, project_uuid: UUID) -> HttpResponse:
     project = Project.objects.filter(uuid=project_uuid, registration_is_open=True).first()
     if project is None:
         raise InvitationUnknown(services.CLOSED)
-
-    def accept(person: User | NewAccount) -> Membership:
-        return services.registration_join(project_uuid=project.uuid, person=person)
-
+    accept = partial(services.registration_join, project_uuid=project.uuid)
     return _join(request, project, Membership.Role.ANNOTATOR, accept, {})
 
 
 def _join(request: HttpRequest, project: Project, role: str, accept: Accept, known: dict[str, str]) -> HttpResponse:
     person = request.user if request.user.is_authenticated else None
-    held = Membership.objects.filter(project=project, user=person).first() if person else None
+    membership = Membership.objects.filter(project=project, user=person).first() if person else None
     form = JoinForm(request.POST if request.method == "POST" and not person else None, initial=known)
-    if request.method == "POST" and not held:
+    if request.method == "POST" and not membership:
         throttle_or_refuse(REGISTRATIONS, address_block(request), "Too many people joined from here of late.")
         joined = _accepted(form, person, accept)
         if joined is not None:
             messages.success(request, f"Welcome. You are {joined.label} of {joined.project.name}.")
             return _arrive(request, joined)
-    context = {"joining": project, "role": Membership.Role(role).label.lower(), "held": held, "form": form}
+    context = {"joining": project, "role": Membership.Role(role).label.lower(), "held": membership, "form": form}
     return render(request, "judging/people/join.html", context, status=422 if form.errors else 200)
 
 
 def _accepted(form: JoinForm, person: User | None, accept: Accept) -> Membership | None:
     """The new membership; None when the form has to be looked at."""
     if person is not None:
-        return accept(person)
+        return accept(person=person)
     if not form.is_valid():
         return None
     try:
-        return accept(form.account())
+        return accept(person=NewAccount(**{name: form.cleaned_data[name] for name in NewAccount._fields}))
     except NotPossible as refused:
         form.add_error("email" if str(refused) == EMAIL_TAKEN else "username", str(refused))
         return None
-
-
-def _sent_twice(request: HttpRequest, secret: str) -> Membership | None:
-    if request.method != "POST":
-        return None
-    said = {field: request.POST.get(field, "") for field in ("username", "password")}
-    return services.invitation_accepted_just_now(secret=secret, **said)
 
 
 def _arrive(request: HttpRequest, member: Membership) -> HttpResponse:
@@ -192,35 +234,35 @@ def registration_switch(request: MemberRequest, project: Project) -> HttpRespons
 
 
 def _invitation(request: HttpRequest, uuid: UUID) -> tuple[Invitation, Membership]:
-    held = get_object_or_404(Invitation.objects.select_related("project"), uuid=uuid)
-    return held, grant(request, held.project, LEAD)
+    found = get_object_or_404(Invitation.objects.select_related("project"), uuid=uuid)
+    return found, grant(request, found.project, LEAD)
 
 
 @login_required
 def invitation_place(request: HttpRequest, invitation_uuid: UUID) -> HttpResponse:
     """Where somebody who follows an invitation's address ends: its row among the others."""
-    held, _ = _invitation(request, invitation_uuid)
-    return redirect("judging:people", held.project.uuid)
+    found, _ = _invitation(request, invitation_uuid)
+    return redirect("judging:people", found.project.uuid)
 
 
 @login_required
 @post_only("judging:invitation-place")
 def invitation_renew(request: HttpRequest, invitation_uuid: UUID) -> HttpResponse:
-    held, membership = _invitation(request, invitation_uuid)
-    link = services.invitation_renew(invitation=held, actor=membership.user, mail=request.POST.get("way") == "mail")
+    found, membership = _invitation(request, invitation_uuid)
+    link = services.invitation_renew(invitation=found, actor=membership.user, mail=request.POST.get("way") == "mail")
     if link:
         return _people(request, membership.project, InviteForm(), link=link)
     messages.success(request, "The invitation is being sent again; the link before it opens nothing any more.")
-    return redirect("judging:people", held.project.uuid)
+    return redirect("judging:people", found.project.uuid)
 
 
 @login_required
 @post_only("judging:invitation-place")
 def invitation_revoke(request: HttpRequest, invitation_uuid: UUID) -> HttpResponse:
-    held, membership = _invitation(request, invitation_uuid)
-    services.invitation_revoke(invitation=held, actor=membership.user)
+    found, membership = _invitation(request, invitation_uuid)
+    services.invitation_revoke(invitation=found, actor=membership.user)
     messages.success(request, "Revoked. The link opens nothing any more.")
-    return redirect("judging:people", held.project.uuid)
+    return redirect("judging:people", found.project.uuid)
 
 
 @project_page(LEAD)
@@ -297,9 +339,9 @@ def erase(request: MemberRequest, project: Project, number: int) -> HttpResponse
         services.annotator_erase(membership=known.membership, actor=request.user)
         messages.success(request, f"Name, e-mail and account of annotator {number} are erased.")
         return redirect("judging:person", project.uuid, number)
-    context: dict[str, Any] = {"person": known, "not_ours": _not_ours(request, known), "typed": typed}
-    context["error"] = MISTYPED.format(number=number) if request.method == "POST" else ""
-    return render(request, "judging/people/erase.html", context, status=422 if context["error"] else 200)
+    error = MISTYPED.format(number=number) if request.method == "POST" else ""
+    context = {"person": known, "not_ours": _not_ours(request, known), "typed": typed, "error": error}
+    return render(request, "judging/people/erase.html", context, status=422 if error else 200)
 
 
 @login_required

@@ -1,1 +1,0 @@
-"""A project: its policy and settings, its overview, its queries."""

@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
+from typing import NamedTuple
 
 from judging.models import Pair
 from judging.review.rules import TAIL
@@ -41,13 +42,13 @@ class Bar:
 
 def bars_of(pairs: Sequence[Pair]) -> list[Bar]:
     """Bars of ``pairs`` in the order given, which is by rank; the tail is what the suggestion looks at."""
-    settled = [place for place, pair in enumerate(pairs) if pair.relevance is not None]
-    return [_bar(pair, place, in_tail=place in settled[-TAIL:]) for place, pair in enumerate(pairs)]
+    settled = [index for index, pair in enumerate(pairs) if pair.relevance is not None]
+    return [_bar(pair, index, in_tail=index in settled[-TAIL:]) for index, pair in enumerate(pairs)]
 
 
-def _bar(pair: Pair, place: int, *, in_tail: bool) -> Bar:
+def _bar(pair: Pair, index: int, *, in_tail: bool) -> Bar:
     height = max(LEAST, HEIGHT * (pair.relevance or 0) / 4)
-    left, rank, similarity = place * STEP, pair.candidate.rank, pair.candidate.similarity
+    left, rank, similarity = index * STEP, pair.candidate.rank, pair.candidate.similarity
     middle = left + STEP // 2
     return Bar(
         state=pair.state,
@@ -60,12 +61,11 @@ def _bar(pair: Pair, place: int, *, in_tail: bool) -> Bar:
         middle=middle,
         point="" if similarity is None else f"{middle},{HEIGHT * (1 - max(0.0, similarity)):.1f}",
         in_tail=in_tail,
-        is_ticked=place == 0 or rank % 5 == 0,
+        is_ticked=index == 0 or rank % 5 == 0,
     )
 
 
-@dataclass(frozen=True)
-class DayBar:
+class DayBar(NamedTuple):
     """One day: its bar in the SVG's own units, and whether the day is written below."""
 
     day: date
@@ -97,8 +97,8 @@ class DayChart:
     def bars(self) -> list[DayBar]:
         inset = (self.STEP - self.BAR) // 2
         return [
-            DayBar(day, n, place * self.STEP + inset, self._y(n), self.HEIGHT - self._y(n), day.weekday() == 0)
-            for place, (day, n) in enumerate(self.days)
+            DayBar(day, n, index * self.STEP + inset, self._y(n), self.HEIGHT - self._y(n), day.weekday() == 0)
+            for index, (day, n) in enumerate(self.days)
         ]
 
     @property

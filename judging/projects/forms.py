@@ -74,13 +74,8 @@ GROUPS = {
     "Warm-up and gold": ("warm_up", "warm_up_hours", "gold_percent"),
     "Pay": ("pay_rate", "pay_currency", "pay_cap_s", "pays_training", "time_zone"),
     "Alerts": (
-        "alert_from",
-        "alert_kappa",
-        "alert_bias",
-        "alert_gold",
-        "alert_fast_s",
-        "alert_fast_streak",
-        "alert_run",
+        *("alert_from", "alert_kappa", "alert_bias", "alert_gold"),
+        *("alert_fast_s", "alert_fast_streak", "alert_run"),
     ),
 }
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
 from django.db import connection
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Sum
+from django.db.models import Count, Exists, OuterRef, Q, Sum
 
 from accounts.models import Project
 from annotation.pools.rules.pooling import BATCHES
@@ -115,22 +115,21 @@ def overview(project: Project, policy: Policy, *, now: datetime) -> Overview:
     counts, by_day = tallies(project), judgments_by_day(project)
     batches, pairs = _coverage_apart(project, _batch_rows(counts)), _pairs(counts)
     sums = {name: sum(day[name] for day in by_day.values()) for name in COLUMNS}
-    small = _small(project, since=today - timedelta(days=PACE_DAYS - 1))
+    with connection.cursor() as cursor:
+        cursor.execute(SMALL, {"project": project.pk, "since": today - timedelta(days=PACE_DAYS - 1)})
+        small = Small(*cursor.fetchone())
+    done_since = Job.objects.filter(project=project, kind=OuterRef("kind"), pk__gt=OuterRef("pk"))
+    failed = project.jobs.filter(~Exists(done_since), state=Job.State.FAILED).order_by("-pk")
     worked = {day: row["judgments"] - row["imported"] for day, row in by_day.items()}
     left = _left(batches, pairs, sums, small)
     return Overview(
         batches=batches,
         pairs=pairs,
         relevance=[(relevance, counts.get(f"pair:settled:{relevance}", 0)) for relevance in range(5)],
-        judgments=sums["judgments"],
-        simulated=sums["simulated"],
-        imported=sums["imported"],
+        **{name: sums[name] for name in ("judgments", "simulated", "imported")},
         days=[(day, worked.get(day, 0)) for day in (today - timedelta(days=n) for n in reversed(range(DAYS_SHOWN)))],
-        at_work=small.at_work,
-        active=small.active,
-        waiting=small.waiting,
-        flags=small.flags,
-        failed=list(_failed(project).values_list("title", "error")),
+        **{name: getattr(small, name) for name in ("at_work", "active", "waiting", "flags")},
+        failed=list(failed.values_list("title", "error")),
         running=[(job.title, job.done, job.total, job.percent) for job in project.jobs.filter(state=Job.State.RUNNING)],
         finish=finish(left, per_day=pace({d: n for d, n in worked.items() if n}, today=today), today=today),
     )
@@ -161,23 +160,23 @@ def judgments_by_day(project: Project) -> dict[date, dict[str, int]]:
 
 
 def _pairs(counts: Mapping[str, int]) -> dict[str, int]:
-    found = dict.fromkeys(Pair.State.values, 0)
+    pairs = dict.fromkeys(Pair.State.values, 0)
     for what, n in counts.items():
-        kind, _, rest = what.partition(":")
+        kind, *rest = what.split(":")
         if kind == "pair":
-            found[rest.partition(":")[0]] += n
-    return found
+            pairs[rest[0]] += n
+    return pairs
 
 
 def _batch_rows(counts: Mapping[str, int]) -> list[BatchRow]:
-    found: dict[int, dict[str, int]] = {}
+    rows: dict[int, dict[str, int]] = {}
     for what, n in counts.items():
         kind, *of = what.split(":")
         if kind == "batch":
             number, state, round_ = of
-            row = found.setdefault(min(int(number), POOLED), {"first_round": 0, "second_round": 0, "done": 0})
+            row = rows.setdefault(min(int(number), POOLED), {"first_round": 0, "second_round": 0, "done": 0})
             row["done" if state == Batch.State.DONE else "first_round" if round_ == "1" else "second_round"] += n
-    return [BatchRow(number, **row) for number, row in sorted(found.items())]
+    return [BatchRow(number, **row) for number, row in sorted(rows.items())]
 
 
 def _coverage_apart(project: Project, batches: list[BatchRow]) -> list[BatchRow]:
@@ -215,15 +214,3 @@ def _left(batches: list[BatchRow], pairs: Mapping[str, int], sums: Mapping[str, 
         escalated=sums["second_round"] / first_rounds if first_rounds >= ENOUGH_JUDGMENTS else TVR_RANKING.escalated,
         second=min(1.0, extended / decided) if decided >= ENOUGH_DECISIONS else TVR_RANKING.second,
     )
-
-
-def _small(project: Project, *, since: date) -> Small:
-    with connection.cursor() as cursor:
-        cursor.execute(SMALL, {"project": project.pk, "since": since})
-        return Small(*cursor.fetchone())
-
-
-def _failed(project: Project) -> QuerySet[Job]:
-    """Jobs that failed and were not done since."""
-    since = Job.objects.filter(project=project, kind=OuterRef("kind"), pk__gt=OuterRef("pk"))
-    return project.jobs.filter(~Exists(since), state=Job.State.FAILED).order_by("-pk")

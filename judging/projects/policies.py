@@ -27,11 +27,7 @@ class Example(NamedTuple):
 
 
 def policy_in_force(project_id: int) -> Policy:
-    """Return the latest version.
-
-    Raises:
-        Policy.DoesNotExist: there is no such project.
-    """
+    """Return the latest version. Raises Policy.DoesNotExist where there is no such project."""
     found = row_first(Policy, "WHERE project_id = %s ORDER BY version DESC LIMIT 1", project_id)
     if found is None:
         raise Policy.DoesNotExist
@@ -40,13 +36,8 @@ def policy_in_force(project_id: int) -> Policy:
 
 def pass_rule_of(policy: Policy) -> PassRule:
     """What this version asks of who sits an exam."""
-    return PassRule(
-        weights=Weights(policy.exam_weights),
-        kappa=policy.exam_kappa,
-        kappa_low=policy.exam_kappa_low,
-        bias=policy.exam_bias,
-        levels=policy.exam_levels,
-    )
+    values = {name: getattr(policy, f"exam_{name}") for name in ("kappa", "kappa_low", "bias", "levels")}
+    return PassRule(weights=Weights(policy.exam_weights), **values)
 
 
 def guideline_in_force(project_id: int) -> Guideline:
@@ -66,13 +57,9 @@ def guideline_publish(
     """Put a new version of the guideline in force; with the examples of the last one unless others are given."""
     Project.objects.select_for_update().get(pk=project.pk)
     last = Guideline.objects.filter(project=project).order_by("-version").first()
+    version = last.version + 1 if last else 1
     made = Guideline.objects.create(
-        project=project,
-        version=last.version + 1 if last else 1,
-        body=body,
-        levels=levels,
-        changes=changes,
-        created_by=actor,
+        project=project, version=version, body=body, levels=levels, changes=changes, created_by=actor
     )
     if examples is None:
         examples = [Example(*row) for row in last.examples.values_list("grade", "query_text", "moment")] if last else []
@@ -106,22 +93,15 @@ def policy_publish(*, project: Project, actor: User | None, seen: int | None = N
         if not values:
             return last
     made = Policy(project=project, version=last.version + 1 if last else 1, created_by=actor, **{**kept, **values})
-    _gate_can_open(made)
+    questions = GateQuestion.objects.filter(project=project, is_retired=False).count()
+    if made.gate_is_open and questions < made.gate_questions:
+        written = f"{questions} {'is' if questions == 1 else 'are'} written"
+        raise GateTooShort(f"The gate asks {made.gate_questions} questions, and {written}. Write more, or ask fewer.")
     if last and "time_zone" in values and Judgment.objects.filter(policy__project=project).exists():
         raise NotPossibleNow("Hours are counted by days of the time zone, so it stays once there are judgments.")
     made.save(force_insert=True)
-    audit_record(
-        project=project, actor=actor, action="policy.publish", subject=project.uuid, version=made.version, **values
-    )
+    facts = {"version": made.version, **values}
+    audit_record(project=project, actor=actor, action="policy.publish", subject=project.uuid, **facts)
     if last and made.extend_automatically and not last.extend_automatically:
         send_on_commit(REVIEW_TASK, project.pk)
     return made
-
-
-def _gate_can_open(policy: Policy) -> None:
-    questions = GateQuestion.objects.filter(project=policy.project_id, is_retired=False).count()
-    if policy.gate_is_open and questions < policy.gate_questions:
-        raise GateTooShort(
-            f"The gate asks {policy.gate_questions} questions, and {questions} "
-            f"{'is' if questions == 1 else 'are'} written. Write more, or ask fewer."
-        )

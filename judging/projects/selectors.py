@@ -6,7 +6,6 @@ as they read now. Differences are reported, never applied.
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -41,10 +40,10 @@ def queries_outside_sets(project: Project) -> QuerySet[Query]:
 
 def queries_matching(project: Project, *, split: str, words: str) -> QuerySet[Query]:
     """Queries to be judged, of a split or any, whose text holds the words."""
-    found = queries_to_judge(project.pk)
+    queries = queries_to_judge(project.pk)
     if split:
-        found = found.filter(split=split)
-    return found.filter(text__icontains=words.replace("\0", "").strip()) if words.strip() else found
+        queries = queries.filter(split=split)
+    return queries.filter(text__icontains=words.replace("\0", "").strip()) if words.strip() else queries
 
 
 CHANGED = "caption.text <> {was} OR caption.state NOT IN ('accepted', 'edited')"
@@ -81,8 +80,7 @@ SELECT (SELECT count(DISTINCT caption.id) {OF_CANDIDATES} WHERE query.id = ANY (
     (SELECT count(*) {OF_QUERIES} WHERE query.id = ANY (%(queries)s) OR query.judged_as_id = ANY (%(queries)s))"""
 
 
-@dataclass(frozen=True)
-class Edit:
+class Edit(NamedTuple):
     """One caption that reads otherwise than when it was used, or may serve no more."""
 
     kind: str  # what was made of it: candidate or query
@@ -97,8 +95,7 @@ class Edit:
     queries: list[int]  # their numbers
 
 
-@dataclass(frozen=True)
-class EditCounts:
+class EditCounts(NamedTuple):
     """Captions of frozen candidates, captions of candidates that may be ranked again, and queries."""
 
     frozen: int
@@ -137,21 +134,16 @@ class Clip(NamedTuple):
 
 
 def clips_matching(project: Project, *, words: str, first: UUID | None = None) -> list[Clip]:
-    """Moments with a preview whose caption holds the words; without words, those drawn for training.
-
-    The one called ``first`` leads the list, whether it matches or not.
-    """
+    """Moments with a preview whose caption holds the words; without words, those drawn for training. The one called
+    ``first`` leads the list, whether it matches or not."""
     moments = moments_of(project)
     words = words.replace("\0", "").strip()
-    if words:
-        said = Caption.objects.filter(moment=OuterRef("pk"), text__icontains=words)
-        found = moments.filter(Exists(said))
-    else:
-        drawn = KnownPair.objects.filter(project=project, source=KnownPair.Source.LEAD, moment=OuterRef("pk"))
-        found = moments.filter(Exists(drawn))
-    chosen = list(moments.filter(uuid=first)) if first else []
-    chosen += [moment for moment in found.order_by("pk")[:CLIPS] if moment not in chosen]
-    return [Clip(moment, caption_of(moment)) for moment in chosen]
+    drawn = KnownPair.objects.filter(project=project, source=KnownPair.Source.LEAD, moment=OuterRef("pk"))
+    matching = Caption.objects.filter(moment=OuterRef("pk"), text__icontains=words)
+    rows = moments.filter(Exists(matching if words else drawn)).order_by("pk")[:CLIPS]
+    clips = list(moments.filter(uuid=first)) if first else []
+    clips += [moment for moment in rows if moment not in clips]
+    return [Clip(moment, caption_of(moment)) for moment in clips]
 
 
 def moments_of(project: Project) -> QuerySet[Moment]:
@@ -182,8 +174,8 @@ def training_pairs(query: Query) -> list[tuple[KnownPair, str]]:
 
 
 def tutorial_shown(project: Project) -> list[KnownPair]:
-    held = project.known_pairs.filter(tutorial_position__isnull=False).select_related("query", "moment")
-    return list(held.order_by("tutorial_position"))
+    pairs = project.known_pairs.filter(tutorial_position__isnull=False).select_related("query", "moment")
+    return list(pairs.order_by("tutorial_position"))
 
 
 def tutorial_levels(pairs: list[KnownPair]) -> list[tuple[int, int]]:
@@ -212,17 +204,17 @@ def gate_figures(project: Project) -> list[QuestionFigures]:
 def gate_takers(project: Project) -> list[tuple[int | None, list[GateAttempt]]]:
     """Answered attempts by annotator number."""
     numbers = annotator_numbers(project)
-    taken: dict[int, list[GateAttempt]] = {}
+    by_person: dict[int, list[GateAttempt]] = {}
     for attempt in GateAttempt.objects.filter(project=project, answered_at__isnull=False).order_by("pk"):
-        taken.setdefault(attempt.annotator_id, []).append(attempt)
-    rows = [(numbers.get(person), attempts) for person, attempts in taken.items()]
+        by_person.setdefault(attempt.annotator_id, []).append(attempt)
+    rows = [(numbers.get(person), attempts) for person, attempts in by_person.items()]
     return sorted(rows, key=lambda row: -1 if row[0] is None else row[0])
 
 
 def gate_clips(asked: list[dict[str, Any]]) -> dict[str, Moment]:
     """The moments of an attempt's questions, by their UUID as text."""
-    found = Moment.objects.filter(uuid__in=[question["moment"] for question in asked])
-    return {str(moment.uuid): moment for moment in found}
+    moments = Moment.objects.filter(uuid__in=[question["moment"] for question in asked])
+    return {str(moment.uuid): moment for moment in moments}
 
 
 class PolicyStep(NamedTuple):

@@ -1,7 +1,7 @@
 """New projects, with settings of their own or of another; and query sets, whose batches carry copies of them."""
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import chain, count, islice
 from typing import Any
@@ -141,10 +141,8 @@ def _check(project: Project, kind: str, similarity: str | None, actor: User) -> 
 
 @durable(PREPARATIONS.task)
 def batches_prepare(*, project_id: int) -> int:
-    """Rank the pool for every judged query without candidates and open their first batches; say how many.
-
-    A repeat, and a message that comes late, find no job that waits for them.
-    """
+    """Rank the pool for every judged query without candidates and open their first batches; say how many. A repeat, and
+    a message that comes late, find no job that waits for them."""
     with PREPARATIONS.claim(project_id) as job:
         if job is None:
             return 0
@@ -184,43 +182,44 @@ def settings_copy(*, source: Project, project: Project, actor: User | None, with
     Raises:
         NotPossible: queries are asked for, and the corpus is another or the source has none.
     """
-    held = Project.objects.select_for_update(of=("self",)).get(pk=source.pk)  # nothing of it changes meanwhile
-    same = held.dataset.corpus_id == project.dataset.corpus_id
-    copied: dict[str, Any] = {"policy": None, "guideline": None}
-    if same:
-        copied["gate questions"] = _gate(held, project)
-    copied["policy"] = _policy(held, project, actor, gate_stays=same)
-    copied["guideline"] = _guideline(held, project, actor, with_examples=same)
-    ProjectCorpus.objects.filter(pk=project.pk).update(similarity=held.dataset.similarity)
+    source = Project.objects.select_for_update(of=("self",)).get(pk=source.pk)  # nothing of it changes meanwhile
+    same = source.dataset.corpus_id == project.dataset.corpus_id
+    gate = _gate(source, project) if same else 0  # first: a gate opens with its questions
+    copied: dict[str, Any] = {
+        "policy": _policy(source, project, actor, gate_stays=same),
+        "guideline": _guideline(source, project, actor, with_examples=same),
+        "gate questions": gate,
+    }
+    ProjectCorpus.objects.filter(pk=project.pk).update(similarity=source.dataset.similarity)
     if with_queries:
         if not same:
             raise NotPossible("Queries can be taken along only from a project over the same corpus.")
-        queries = _queries(held, project)
-        copied |= {"queries": len(queries), "training pairs": _training(held, project, queries)}
-    said = [f"{name} {count}" for name, count in copied.items() if count]
-    of = {"source": held.uuid, "source_name": held.name}
-    audit_record(project=project, actor=actor, action="project.copy", subject=project.uuid, **of, copied=said)
+        queries = _queries(source, project)
+        copied |= {"queries": len(queries), "training pairs": _training(source, project, queries)}
+    facts: dict[str, Any] = {"source": source.uuid, "source_name": source.name}
+    facts["copied"] = [f"{name} {count}" for name, count in copied.items() if count]
+    audit_record(project=project, actor=actor, action="project.copy", subject=project.uuid, **facts)
 
 
 def _policy(source: Project, project: Project, actor: User | None, *, gate_stays: bool) -> str:
     """A gate without its questions is closed."""
-    held = Policy.objects.filter(project=source).order_by("-version").first()
-    values = {name: getattr(held, name) for name in POLICY_VALUES} if held else {}
+    policy = Policy.objects.filter(project=source).order_by("-version").first()
+    values = {name: getattr(policy, name) for name in POLICY_VALUES} if policy else {}
     if not gate_stays:
         values["gate_is_open"] = False
     policy_publish(project=project, actor=actor, **values)
-    return f"version {held.version}" if held else ""
+    return f"version {policy.version}" if policy else ""
 
 
 def _guideline(source: Project, project: Project, actor: User | None, *, with_examples: bool) -> str:
-    held = Guideline.objects.filter(project=source).order_by("-version").first()
-    if held is None:  # of historic judgments
+    last = Guideline.objects.filter(project=source).order_by("-version").first()
+    if last is None:  # of historic judgments
         guideline_publish(project=project, actor=actor, body=BODY, levels=list(LEVELS))
         return ""
-    shown = held.examples.values_list("grade", "query_text", "moment") if with_examples else []
-    examples = [Example(*row) for row in shown]
-    guideline_publish(project=project, actor=actor, body=held.body, levels=held.levels, examples=examples)
-    return f"version {held.version}"
+    rows = last.examples.values_list("grade", "query_text", "moment") if with_examples else []
+    examples = [Example(*row) for row in rows]
+    guideline_publish(project=project, actor=actor, body=last.body, levels=last.levels, examples=examples)
+    return f"version {last.version}"
 
 
 def _gate(source: Project, project: Project) -> int:
@@ -233,61 +232,47 @@ def _gate(source: Project, project: Project) -> int:
 def _queries(source: Project, project: Project) -> dict[int, int]:
     """The same queries in sets of the same names; the key of each copy by the key of what it copies."""
     sets = _sets(source, project)
-    firsts, twins = (source.queries.filter(judged_as__isnull=is_first) for is_first in (True, False))
-    made: dict[int, int] = {}
-    for rows in (*_chunks(firsts), *_chunks(twins)):
-        copies = Query.objects.bulk_create(_copy(row, project, sets, made) for row in rows)
-        made |= {row.pk: copy.pk for row, copy in zip(rows, copies, strict=True)}
-    if not made:
+    copies: dict[int, int] = {}
+    for is_first in (True, False):  # what others are judged as comes before them
+        rows = source.queries.filter(judged_as__isnull=is_first).order_by("pk").iterator(chunk_size=CHUNK)
+        while chunk := list(islice(rows, CHUNK)):
+            made = Query.objects.bulk_create(_copy(row, project, sets, copies) for row in chunk)
+            copies |= {row.pk: copy.pk for row, copy in zip(chunk, made, strict=True)}
+    if not copies:
         raise NotPossible(f"The project {source.name!r} has no queries to take along.")
-    return made
+    return copies
 
 
-def _copy(row: Query, project: Project, sets: dict[int, NamedQuerySet], made: dict[int, int]) -> Query:
-    return Query(
-        project=project,
-        number=row.number,
-        text=row.text,
-        split=row.split,
-        caption_id=row.caption_id,
-        query_set=sets.get(row.query_set_id or 0),
-        judged_as_id=made[row.judged_as_id] if row.judged_as_id else None,
-    )
-
-
-def _chunks(queries: QuerySet[Query]) -> Iterator[Sequence[Query]]:
-    rows = queries.order_by("pk").iterator(chunk_size=CHUNK)
-    while chunk := list(islice(rows, CHUNK)):
-        yield chunk
+def _copy(row: Query, project: Project, sets: dict[int, NamedQuerySet], copies: dict[int, int]) -> Query:
+    same = {name: getattr(row, name) for name in ("number", "text", "split", "caption_id")}
+    judged_as = copies[row.judged_as_id] if row.judged_as_id else None
+    return Query(project=project, query_set=sets.get(row.query_set_id or 0), judged_as_id=judged_as, **same)
 
 
 def _sets(source: Project, project: Project) -> dict[int, NamedQuerySet]:
     """A pause is no setting: every set can be judged."""
-    held = list(source.query_sets.order_by("pk"))
-    made = NamedQuerySet.objects.bulk_create(
-        NamedQuerySet(project=project, name=row.name, priority=row.priority, is_pilot=row.is_pilot) for row in held
+    sets = list(source.query_sets.order_by("pk"))
+    copies = NamedQuerySet.objects.bulk_create(
+        NamedQuerySet(project=project, name=row.name, priority=row.priority, is_pilot=row.is_pilot) for row in sets
     )
-    return {row.pk: copy for row, copy in zip(held, made, strict=True)}
+    return {row.pk: copy for row, copy in zip(sets, copies, strict=True)}
 
 
 def _training(source: Project, project: Project, queries: dict[int, int]) -> int:
     """What leads graded and explained, the tutorial among it; not what exams found."""
-    held = source.known_pairs.filter(source=KnownPair.Source.LEAD, is_retired=False, query__in=queries).order_by("pk")
-    fields = ("moment_id", "rank", "source", "truth", "explanation", "tutorial_position", "query_id")
-    made = [
-        KnownPair(project=project, query_id=queries[query_id], **values)
-        for query_id, values in ((row.pop("query_id"), row) for row in held.values(*fields))
+    pairs = source.known_pairs.filter(source=KnownPair.Source.LEAD, is_retired=False, query__in=queries).order_by("pk")
+    fields = ("moment_id", "rank", "source", "truth", "explanation", "tutorial_position")
+    copies = [
+        KnownPair(project=project, query_id=queries[query_id], **dict(zip(fields, values, strict=True)))
+        for query_id, *values in pairs.values_list("query_id", *fields)
     ]
-    return len(KnownPair.objects.bulk_create(made, batch_size=CHUNK))
+    return len(KnownPair.objects.bulk_create(copies, batch_size=CHUNK))
 
 
 @transaction.atomic
 def query_set_create(*, project: Project, name: str, queries: QuerySet[Query], actor: User | None) -> NamedQuerySet:
-    """A new set; its queries leave the sets they were in, and their batches what those said.
-
-    Raises:
-        NotPossible: the name or the queries do not do.
-    """
+    """A new set; its queries leave the sets they were in, and their batches what those said. Raises NotPossible where
+    the name or the queries do not do."""
     made = services.query_set_create(project=project, name=name, queries=queries, actor=actor)
     _batches_follow(made)
     return made
@@ -303,9 +288,7 @@ def query_set_change(
     is_pilot: bool | None = None,
 ) -> None:
     """Put the set first or last, pause it or let it go on, make it a pilot: neither released nor paid unless chosen.
-
-    What is in somebody's hands stays there.
-    """
+    What is in somebody's hands stays there."""
     begun = Batch.objects.filter(query__query_set=query_set, begun=True)
     if is_pilot not in (None, query_set.is_pilot) and begun.exists():
         raise NotPossibleNow("Somebody has judged in this set already: what is a try-out is marked before it begins.")

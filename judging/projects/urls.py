@@ -1,5 +1,3 @@
-"""A project: its overview, its queries, its policy."""
-
 from django.urls import path
 
 from judging.projects import views

@@ -30,15 +30,6 @@ from judging.projects import overview as projects_overview
 from judging.projects import policies, selectors, services
 from judging.projects.charts import DayChart
 from judging.projects.forms import LABELS, PolicyForm, QuerySetChangeForm, QuerySetForm, SimilarityForm
-from judging.projects.policies import policy_in_force
-from judging.projects.selectors import (
-    Edit,
-    edit_counts,
-    policy_history,
-    queries_matching,
-    queries_outside_sets,
-    query_sets_with_counts,
-)
 from judging.projects.services import project_create, project_name_free
 from judging.review.selectors import (
     job_failed,
@@ -56,7 +47,7 @@ PER_PAGE = 50
 @project_page(STAFF)
 def overview(request: MemberRequest, project: Project) -> HttpResponse:
     """How far the project is; the page asks again by itself, and is told nothing while nothing has changed."""
-    policy = policy_in_force(project.pk)
+    policy = policies.policy_in_force(project.pk)
     found = projects_overview.overview(project, policy, now=timezone.now())
     if request.htmx and request.GET.get("seen") == found.digest:
         return HttpResponse(status=204)
@@ -130,22 +121,22 @@ def _rank(request: MemberRequest, project: Project, asked: Callable[..., object]
 @login_required
 def batch(request: HttpRequest, batch_uuid: UUID) -> HttpResponse:
     """One batch: its candidates by rank, grades behind each."""
-    held = get_object_or_404(Batch.objects.select_related("project", "query"), uuid=batch_uuid)
-    membership = grant(request, held.project, STAFF)
-    [case] = cases_of(held.project, [held])
-    review = BatchReview.objects.filter(batch=held).select_related("batch").first()
+    row = get_object_or_404(Batch.objects.select_related("project", "query"), uuid=batch_uuid)
+    membership = grant(request, row.project, STAFF)
+    [case] = cases_of(row.project, [row])
+    review = BatchReview.objects.filter(batch=row).select_related("batch").first()
     returned = contributions(row["pair"].candidate_id for row in case.rows)
     context = {
         **shared(request),
-        "batch": held,
+        "batch": row,
         "case": case,
         "rows": [{**row, "returned": returned.get(row["pair"].candidate_id, [])} for row in case.rows],
         "bars": case.bars,
         "review": review,
         "undoable": review is not None and review_may_be_undone(review),
-        "waiting": held.awaits_review,
+        "waiting": row.awaits_review,
         "suggestion": case.outlook.suggestion,
-        "others": held.query.batches.exclude(pk=held.pk).order_by("number"),
+        "others": row.query.batches.exclude(pk=row.pk).order_by("number"),
         "may_decide": membership.role in LEAD,
     }
     return render(request, "judging/projects/batch.html", context)
@@ -165,9 +156,8 @@ class ProjectForm(forms.Form):
 
     def __init__(self, *args: Any, corpus: Corpus, user: User, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        mine = sorted(
-            projects_run_by(user).select_related("dataset"), key=lambda project: project.dataset.corpus_id != corpus.pk
-        )
+        rows = projects_run_by(user).select_related("dataset")
+        mine = sorted(rows, key=lambda project: project.dataset.corpus_id != corpus.pk)
         self.corpus, self.projects = corpus, {str(project.uuid): project for project in mine}
         field = self.fields["settings_of"]
         assert isinstance(field, forms.ChoiceField)
@@ -223,20 +213,17 @@ def policy(request: MemberRequest, project: Project) -> HttpResponse:
 
 def _context(request: MemberRequest, project: Project, form: PolicyForm) -> dict[str, Any]:
     names = actor_names(project, to=request.membership.role)
-    history = [
-        (step.policy, _maker(step.policy, names), [(LABELS[name][0], *values) for name, *values in step.changed])
-        for step in policy_history(project)
-    ]
+    history = []
+    for step in selectors.policy_history(project):
+        actor = step.policy.created_by_id
+        who = names.get(actor, "somebody who has left") if actor else "the system"
+        history.append((step.policy, who, [(LABELS[name][0], *values) for name, *values in step.changed]))
     return {
         "form": form,
         "policy": policies.policy_in_force(project.pk),
         "history": history,
         "may_decide": request.membership.role in LEAD,
     }
-
-
-def _maker(policy: Policy, names: dict[int, str]) -> str:
-    return names.get(policy.created_by_id, "somebody who has left") if policy.created_by_id else "the system"
 
 
 @project_page(LEAD)
@@ -246,13 +233,11 @@ def policy_publish(request: MemberRequest, project: Project) -> HttpResponse:
     before = policies.policy_in_force(project.pk)
     form = PolicyForm(request.POST, instance=Policy(project=project))
     if not form.is_valid():
-        return refused(
-            request, POLICY_PAGE, _context(request, project, form), "Nothing was saved yet; look at the values."
-        )
+        note = "Nothing was saved yet; look at the values."
+        return refused(request, POLICY_PAGE, _context(request, project, form), note)
+    seen = form.cleaned_data["version"]
     try:
-        made = policies.policy_publish(
-            project=project, actor=request.user, seen=form.cleaned_data["version"], **form.policy_values()
-        )
+        made = policies.policy_publish(project=project, actor=request.user, seen=seen, **form.policy_values())
     except (PolicyStale, GateTooShort) as error:
         return refused(request, POLICY_PAGE, _context(request, project, form), str(error), status=error.status)
     if made.version == before.version:
@@ -265,9 +250,9 @@ def policy_publish(request: MemberRequest, project: Project) -> HttpResponse:
 @project_page(STAFF)
 def query_sets(request: MemberRequest, project: Project) -> HttpResponse:
     context = {
-        "sets": query_sets_with_counts(project),
+        "sets": selectors.query_sets_with_counts(project),
         "priorities": NamedQuerySet.Priority.choices,
-        "outside": queries_outside_sets(project).count(),
+        "outside": selectors.queries_outside_sets(project).count(),
         "form": QuerySetForm(),
         "may_decide": request.membership.role in LEAD,
     }
@@ -281,11 +266,10 @@ def query_set_create(request: MemberRequest, project: Project) -> HttpResponse:
     if not form.is_valid():
         messages.error(request, form.first_error())
         return redirect("judging:query-sets", project.uuid)
-    found = queries_matching(project, split=form.cleaned_data["split"], words=form.cleaned_data["words"])
+    name, split, words = (form.cleaned_data[field] for field in ("name", "split", "words"))
+    queries = selectors.queries_matching(project, split=split, words=words)
     try:
-        made = services.query_set_create(
-            project=project, name=form.cleaned_data["name"], queries=found, actor=request.user
-        )
+        made = services.query_set_create(project=project, name=name, queries=queries, actor=request.user)
     except NotPossible as error:
         messages.error(request, str(error))
     else:
@@ -296,33 +280,28 @@ def query_set_create(request: MemberRequest, project: Project) -> HttpResponse:
 @login_required
 @post_only("judging:query-set")
 def query_set_change(request: HttpRequest, set_uuid: UUID) -> HttpResponse:
-    held = get_object_or_404(NamedQuerySet.objects.select_related("project"), uuid=set_uuid)
-    membership = grant(request, held.project, LEAD)
+    row = get_object_or_404(NamedQuerySet.objects.select_related("project"), uuid=set_uuid)
+    membership = grant(request, row.project, LEAD)
     form = QuerySetChangeForm(request.POST)
     if not form.is_valid():
         messages.error(request, form.first_error())
     else:
         paused = {"pause": True, "resume": False}.get(form.cleaned_data["pause"])
         pilot = {"yes": True, "no": False}.get(form.cleaned_data["pilot"])
-        services.query_set_change(
-            query_set=held,
-            actor=membership.user,
-            priority=form.cleaned_data["priority"],
-            is_paused=paused,
-            is_pilot=pilot,
-        )
-        held.refresh_from_db()
-        state = ("paused" if held.is_paused else "open") + (", a pilot" if held.is_pilot else "")
-        messages.success(request, f"{held.name}: priority {held.get_priority_display().lower()}, {state}.")
-    return redirect("judging:query-sets", held.project.uuid)
+        change = {"priority": form.cleaned_data["priority"], "is_paused": paused, "is_pilot": pilot}
+        services.query_set_change(query_set=row, actor=membership.user, **change)
+        row.refresh_from_db()
+        state = ("paused" if row.is_paused else "open") + (", a pilot" if row.is_pilot else "")
+        messages.success(request, f"{row.name}: priority {row.get_priority_display().lower()}, {state}.")
+    return redirect("judging:query-sets", row.project.uuid)
 
 
 @login_required
 def query_set(request: HttpRequest, set_uuid: UUID) -> HttpResponse:
     """Where somebody who follows a set's address ends: its row among the others."""
-    held = get_object_or_404(NamedQuerySet.objects.select_related("project"), uuid=set_uuid)
-    grant(request, held.project, STAFF)
-    return redirect("judging:query-sets", held.project.uuid)
+    row = get_object_or_404(NamedQuerySet.objects.select_related("project"), uuid=set_uuid)
+    grant(request, row.project, STAFF)
+    return redirect("judging:query-sets", row.project.uuid)
 
 
 CHUNK = 2000  # rows read, and sent, at once
@@ -362,7 +341,7 @@ def caption_edits(request: MemberRequest, project: Project) -> HttpResponse:
     """What reads otherwise now; candidates that no batch holds can be ranked again."""
     edits = selectors.caption_edits(project)
     context = {
-        "counts": edit_counts(project),
+        "counts": selectors.edit_counts(project),
         "page": Paginator(edits, PER_PAGE).get_page(request.GET.get("page")),
         "unfrozen": queries_unfrozen(project).count(),
         "job": job_running(project),
@@ -373,7 +352,7 @@ def caption_edits(request: MemberRequest, project: Project) -> HttpResponse:
 @project_page(STAFF)
 def edits_said(request: MemberRequest, project: Project) -> HttpResponse:
     """A line for the page of queries, which need not wait until everything is compared."""
-    return render(request, "judging/projects/_edits_said.html", {"edits": edit_counts(project)})
+    return render(request, "judging/projects/_edits_said.html", {"edits": selectors.edit_counts(project)})
 
 
 @project_page(STAFF)
@@ -381,7 +360,7 @@ def caption_edits_csv(request: MemberRequest, project: Project) -> HttpResponse:
     return csv_download("caption-edits.csv", EDIT_COLUMNS, map(_row, selectors.caption_edits(project)))
 
 
-def _row(edit: Edit) -> list[object]:
+def _row(edit: selectors.Edit) -> list[object]:
     changed = edit.changed_at.isoformat() if edit.changed_at else ""
     frozen, serves = ("yes" if said else "no" for said in (edit.frozen, edit.serves))
     place = [edit.video, edit.start_s, edit.end_s]

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from typing import IO, NamedTuple, Self, TextIO
+from typing import IO, NamedTuple, TextIO
 from zipfile import ZipFile
 
 from annotation.corpora.importers import ImportFileError
@@ -41,7 +41,7 @@ class PairLine(NamedTuple):
     relevance: str
 
     @property
-    def place(self) -> tuple[int, int]:
+    def position(self) -> tuple[int, int]:
         return self.query_id, self.rank
 
     @property
@@ -82,36 +82,27 @@ class Comparison:
 
 
 class Compared:
-    """Two archives, held open while their pairs are gone through."""
+    """The pairs of two archives, side by side."""
 
     def __init__(self, before: IO[bytes], after: IO[bytes]) -> None:
         self.sources = (before, after)
         self.counted = Comparison()
 
-    def __enter__(self) -> Self:
-        with ExitStack() as stack:
-            self.lines = [pair_lines(stack.enter_context(_archive(source))) for source in self.sources]
-            self.stack = stack.pop_all()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.stack.close()
-
     def changes(self) -> Iterator[Change]:
-        """Every change, by query and rank; ``counted`` is complete when they have been gone through."""
-        seen: tuple[set[int], set[int]] = (set(), set())
-        for before, after in merged(*self.lines):
-            for held, line in zip(seen, (before, after), strict=True):
-                if line:
-                    held.add(line.query_id)
-            kind = kind_of(before, after)
-            if kind is None:
-                self.counted.same += 1
-                continue
-            self.counted.counts[kind] += 1
-            yield _change(kind, before, after)
-        self.counted.queries_added = seen[1] - seen[0]
-        self.counted.queries_removed = seen[0] - seen[1]
+        """Yield every change, by query and rank; ``counted`` is complete when they have been gone through."""
+        queries: tuple[set[int], set[int]] = (set(), set())
+        with ExitStack() as stack:
+            for pair in merged(*(pair_lines(stack.enter_context(_archive(source))) for source in self.sources)):
+                for numbers, line in zip(queries, pair, strict=True):
+                    if line:
+                        numbers.add(line.query_id)
+                kind = kind_of(*pair)
+                if kind is None:
+                    self.counted.same += 1
+                    continue
+                self.counted.counts[kind] += 1
+                yield _change(kind, *pair)
+        self.counted.queries_added, self.counted.queries_removed = queries[1] - queries[0], queries[0] - queries[1]
 
 
 @contextmanager
@@ -124,11 +115,8 @@ def _archive(source: IO[bytes]) -> Iterator[ZipFile]:
 
 
 def pair_lines(archive: ZipFile) -> Iterator[PairLine]:
-    """The lines of pairs.csv, by query and rank.
-
-    Raises:
-        ImportRefused: there is none in the archive, or a line of it cannot be read.
-    """
+    """The lines of pairs.csv, by query and rank. Raises ImportRefused where there is none in the archive, or a line of
+    it cannot be read."""
     try:
         with member_opened(archive, PAIRS) as source, io.TextIOWrapper(source, "utf-8", newline="") as text:
             yield from _pair_lines(text)
@@ -170,10 +158,10 @@ def merged(before: Iterable[PairLine], after: Iterable[PairLine]) -> Iterator[tu
     left, right = iter(before), iter(after)
     one, two = next(left, None), next(right, None)
     while one or two:
-        if two is None or (one and one.place < two.place):
+        if two is None or (one and one.position < two.position):
             yield one, None
             one = next(left, None)
-        elif one is None or two.place < one.place:
+        elif one is None or two.position < one.position:
             yield None, two
             two = next(right, None)
         else:

@@ -1,25 +1,44 @@
 """Write all files of a release into a folder, and make its archive."""
 
 import json
-from collections.abc import Callable
+import re
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from hashlib import file_digest, sha256
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+from urllib.parse import quote
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
-from judging.models import Release
+from django.conf import settings
+
+from accounts.models import Project
+from annotation.captions.selectors import captions_serving
+from annotation.models import Candidate, Moment, PoolAnswer, PoolEntry, Query
+from annotation.pools.services.candidates import measure_of
+from annotation.queries.selectors import queries_to_train_on
+from annotation.similarity import registry
+from annotation.train_sets.files import JsonTrainFile
+from annotation.train_sets.services import train_pool_of
+from judging.models import Batch, BatchReview, Pair, Release
 from judging.releases import layout
-from judging.releases.corpus import write_corpus, write_queries, write_train
 from judging.releases.documents import counts_of, datasheet, manifest_facts, readme
-from judging.releases.judged import numbers_of, write_judged, write_pools
-from judging.releases.judgments import write_judgments
+from judging.releases.layout import CsvFile, JsonArrayFile, json_line, write_json, write_lines, yes
 from judging.releases.metadata import croissant, write_settings
-from judging.releases.selectors import Scope
+from judging.releases.selectors import IS_PILOT, Listed, Scope, measures_used, pools_used, write_judgments
+from judging.studies.selectors import contributions
 
 EPOCH = (1980, 1, 1, 0, 0, 0)  # of every entry of an archive: the earliest that the form knows
 PIECE = 1 << 20
+CHUNK = 2000  # rows read at once
+QUERIES_AT_ONCE = 200
+NO_WORD = re.compile(r"[\s%]")  # percent-encoded, so that two names never become one
+IMPORTED = "imported"  # how the moment of such a pair was found is not known
 Step = Release.Step
 Tell = Callable[[str, int, int], None]  # step, done, total
+OnProgress = Callable[[int, int], None]  # done, total
 Facts = dict[str, Any]
 
 
@@ -30,12 +49,11 @@ def untold(step: str, done: int, total: int) -> None:
 def write_files(release: Release, scope: Scope, folder: Path, tell: Tell = untold) -> Facts:
     """Write every file into ``folder``, which is made if need be; what the manifest says."""
     folder.mkdir(parents=True, exist_ok=True)
-    settings, counts = write_content(scope, folder, tell)
+    described, counts = write_content(scope, folder, tell)
     facts = manifest_facts(release, scope, counts)
     content = _digests(folder)
     facts["content_sha256"] = content_digest(content)
-    described = json.dumps(croissant(facts, settings["words"], content), ensure_ascii=False, indent=1)
-    (folder / layout.CROISSANT).write_text(described + "\n", encoding="utf-8")
+    write_json(folder / layout.CROISSANT, croissant(facts, described["words"], content))
     manifest = {**facts, "files": dict(sorted({**content, **_digests(folder, layout.CROISSANT)}.items()))}
     (folder / layout.MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
     listed = {**manifest["files"], **_digests(folder, layout.MANIFEST)}
@@ -51,18 +69,18 @@ def write_content(scope: Scope, folder: Path, tell: Tell = untold) -> tuple[Fact
     last = write_judged(scope, folder, pools, lambda done, total: tell(Step.JUDGED, done, total))
     write_queries(scope, folder)
     write_pools(scope, folder, pools)
-    with layout.CsvFile(folder, layout.MISSING) as file:
+    with CsvFile(folder, layout.MISSING) as file:
         file.add_all(scope.missing)
     write_corpus(scope, folder, lambda done, total: tell(Step.CORPUS, done, total))
     tell(Step.TRAINING, 0, 0)
     write_train(scope.project, folder, first=last + 1, on_progress=lambda done, total: tell(Step.TRAINING, done, total))
     tell(Step.JUDGMENTS, 0, 1)
     write_judgments(scope.keys, folder, anonymised=scope.is_anonymised)
-    settings, counts = write_settings(scope, folder), counts_of(scope)
-    (folder / layout.DATASHEET).write_text(datasheet(settings, counts), encoding="utf-8")
+    described, counts = write_settings(scope, folder), counts_of(scope)
+    (folder / layout.DATASHEET).write_text(datasheet(described, counts), encoding="utf-8")
     names = {path.name for path in folder.iterdir()} | {layout.README, *layout.ABOUT_THE_RELEASE}
-    (folder / layout.README).write_text(readme(settings, counts, names), encoding="utf-8")
-    return settings, counts
+    (folder / layout.README).write_text(readme(described, counts, names), encoding="utf-8")
+    return described, counts
 
 
 def content_digest(files: dict[str, Facts]) -> str:
@@ -94,3 +112,260 @@ def _digests(folder: Path, *names: str) -> dict[str, Facts]:
     """Size and SHA-256 of these files, or of all."""
     chosen = names or sorted(path.name for path in folder.iterdir())
     return {name: {"bytes": (folder / name).stat().st_size, "sha256": digest_of(folder / name)} for name in chosen}
+
+
+class PoolNumbers(NamedTuple):
+    """Keys of similarities and of opened pools to their numbers in files, from 1."""
+
+    measures: dict[int, int]
+    poolings: dict[int, int]
+
+
+def numbers_of(scope: Scope) -> PoolNumbers:
+    used = (measures_used(scope), pools_used(scope))
+    return PoolNumbers(*({row.pk: number for number, row in enumerate(rows, start=1)} for rows in used))
+
+
+FIELDS = (
+    *("batch__query_id", "pk", "source_id", "state", "relevance", "reason", "batch__number"),
+    *("candidate_id", "candidate__rank", "candidate__similarity", "candidate__source", "candidate__moment_id"),
+    *("candidate__moment__video__name", "candidate__moment__start_s", "candidate__moment__end_s"),
+    "candidate__moment__video__duration_s",
+)
+
+
+class JudgedPair(NamedTuple):
+    query: int
+    pk: int
+    source_id: int | None
+    state: str
+    relevance: int | None
+    reason: str
+    batch: int
+    candidate: int
+    rank: int
+    similarity: float | None
+    source: str
+    moment: int
+    video: str
+    start_s: float
+    end_s: float
+    duration_s: float
+
+    @property
+    def number(self) -> int:
+        """In files: that of the imported file, else our own."""
+        return self.pk if self.source_id is None else self.source_id
+
+    @property
+    def moment_name(self) -> str:
+        """Video, start and end in seconds as one word: the document id of TREC files."""
+        return f"{NO_WORD.sub(lambda found: quote(found[0]), self.video)}:{self.start_s!r}-{self.end_s!r}"
+
+
+Pairs = dict[int, list[JudgedPair]]  # by the key of the query judged
+
+
+def write_judged(scope: Scope, folder: Path, pools: PoolNumbers, on_progress: OnProgress) -> int:
+    """Write the files; the largest number of a pair is returned."""
+    done, last = 0, 0
+    with ExitStack() as stack:
+        arrays = {
+            split: stack.enter_context(JsonArrayFile(folder / name)) for split, name in layout.JUDGED_SPLITS.items()
+        }
+        names = (layout.PAIRS, layout.CANDIDATES, layout.BATCHES)
+        pairs_csv, candidates_csv, batches_csv = (stack.enter_context(CsvFile(folder, name)) for name in names)
+        qrels = stack.enter_context((folder / layout.QRELS).open("w", encoding="utf-8", newline="\n"))
+        queries = iter(scope.listed)
+        while chunk := list(islice(queries, QUERIES_AT_ONCE)):
+            pairs = _pairs({query.judged for query in chunk})
+            for split, array in arrays.items():
+                for entry in _entries(scope, [query for query in chunk if query.split == split], pairs):
+                    array.add(entry)
+            own = [query for query in chunk if query.is_own]
+            pairs_csv.add_all(_pair_rows(own, pairs))
+            qrels.writelines(_qrels(own, pairs))
+            candidates_csv.add_all(_candidate_rows(own, pools))
+            batches_csv.add_all(_batch_rows(own, pools))
+            last = max([last, *(pair.number for query in own for pair in pairs[query.judged])])
+            done += len(chunk)
+            on_progress(done, len(scope.listed))
+    return last
+
+
+def _pairs(judged: Collection[int]) -> Pairs:
+    """Pairs of each query, best rank first."""
+    rows = Pair.objects.filter(batch__query__in=judged).order_by("batch__query", "candidate__rank")
+    pairs: dict[int, list[JudgedPair]] = defaultdict(list)
+    for row in rows.values_list(*FIELDS):
+        pairs[row[0]].append(JudgedPair(*row))
+    return pairs
+
+
+def _entries(scope: Scope, queries: Iterable[Listed], pairs: Pairs) -> Iterator[dict[str, object]]:
+    """Queries with their settled moments; a twin shares the relevance of the query judged for it."""
+    shown = [query for query in queries if not query.is_placeholder]
+    moments = {pair.moment for query in shown for pair in pairs[query.judged]}
+    serving = captions_serving(scope.project.dataset.corpus_id).filter(moment__in=moments)
+    captions = dict(serving.order_by("-id").values_list("moment", "text"))  # of each moment the first that serves
+    for query in shown:
+        settled = [pair for pair in pairs[query.judged] if pair.state == Pair.State.SETTLED]
+        rows = [_moment_row(pair, captions) for pair in settled]
+        yield {"query_id": query.number, "query": query.text, "relevant_moment": rows}
+
+
+def _moment_row(pair: JudgedPair, captions: dict[int, str]) -> dict[str, object]:
+    return {
+        "pair_id": pair.number,
+        "video_name": pair.video,
+        "timestamp": [pair.start_s, pair.end_s],
+        "duration": pair.duration_s,
+        "caption": captions.get(pair.moment),
+        "similarity": pair.similarity,
+        "relevance": pair.relevance,
+    }
+
+
+def _pair_rows(queries: Sequence[Listed], pairs: Pairs) -> Iterator[Sequence[object]]:
+    returned = contributions(pair.candidate for query in queries for pair in pairs[query.judged])
+    for query in queries:
+        for pair in pairs[query.judged]:
+            by = sorted(returned.get(pair.candidate, []), key=lambda source: (source[1], source[0]))
+            moment = ("", "", "") if query.is_placeholder else (pair.video, pair.start_s, pair.end_s)
+            yield (
+                *(pair.number, query.number, query.text, *moment, pair.rank, pair.similarity, pair.batch),
+                *(pair.state, pair.relevance, pair.reason, IMPORTED if query.is_placeholder else pair.source),
+                "; ".join(f"{name}: {rank}" for name, rank in by),
+            )
+
+
+def _qrels(queries: Iterable[Listed], pairs: Pairs) -> Iterator[str]:
+    """TREC lines: query, 0, moment, relevance."""
+    for query in queries:
+        for pair in [] if query.is_placeholder else pairs[query.judged]:
+            if pair.state == Pair.State.SETTLED:
+                yield f"{query.number} 0 {pair.moment_name} {pair.relevance}\n"
+
+
+def _candidate_rows(queries: Sequence[Listed], pools: PoolNumbers) -> Iterator[Sequence[Any]]:
+    numbers = {query.judged: query.number for query in queries if not query.is_placeholder}
+    rows = Candidate.objects.filter(query__in=numbers).order_by("query__number", "rank")
+    moment = ("moment__video__name", "moment__start_s", "moment__end_s")
+    columns = ("query", "rank", *moment, "similarity", "measure", "source", "pooling")
+    for query, *facts, measure, source, pool in rows.values_list(*columns):
+        yield (numbers[query], *facts, pools.measures.get(measure), source, pools.poolings.get(pool))
+
+
+def _batch_rows(queries: Sequence[Listed], pools: PoolNumbers) -> Iterator[Sequence[Any]]:
+    numbers = {query.judged: query.number for query in queries}
+    decisions = BatchReview.objects.filter(batch__query__in=numbers)
+    reviews = {
+        batch: (decision, suggestion, "lead" if lead else "rule")
+        for batch, decision, suggestion, lead in decisions.values_list("batch", "decision", "suggestion", "decided_by")
+    }
+    rows = Batch.objects.filter(query__in=numbers).order_by("query__number", "number")
+    columns = ("pk", "query", "number", "round", "pooling", "is_pilot")
+    for pk, query, number, rounds, pool, pilot in rows.values_list(*columns):
+        decided = reviews.get(pk, ("", "", ""))
+        yield (numbers[query], number, rounds, pools.poolings.get(pool), yes(pilot), *decided)
+
+
+def write_pools(scope: Scope, folder: Path, pools: PoolNumbers) -> None:
+    with CsvFile(folder, layout.POOL_ANSWERS) as file:
+        file.add_all(_answers(scope, pools))
+    with CsvFile(folder, layout.POOL_ENTRIES) as file:
+        file.add_all(_pool_entries(scope, pools))
+
+
+def _answers(scope: Scope, pools: PoolNumbers) -> Iterator[Sequence[Any]]:
+    rows = PoolAnswer.objects.filter(source__pooling__in=pools.poolings, query__in=scope.among)
+    columns = ("source__name", "query__number", "spans", "unmatched", "without_preview", "drawn_from")
+    ordered = rows.order_by("source__pooling__opened_at", "source__pooling", "source", "query__number")
+    for pool, *facts in ordered.values_list("source__pooling", *columns).iterator(chunk_size=CHUNK):
+        yield (pools.poolings[pool], *facts)
+
+
+def _pool_entries(scope: Scope, pools: PoolNumbers) -> Iterator[Sequence[Any]]:
+    rows = PoolEntry.objects.filter(answer__source__pooling__in=pools.poolings, answer__query__in=scope.among)
+    columns = ("answer__source__name", "answer__query__number", "moment__video__name", "moment__start_s")
+    ordered = rows.order_by(
+        *("answer__source__pooling__opened_at", "answer__source__pooling", "answer__source"),
+        *("answer__query__number", "rank", "moment"),
+    )
+    found = ordered.values_list("answer__source__pooling", *columns, "moment__end_s", "rank")
+    for pool, *facts in found.iterator(chunk_size=CHUNK):
+        yield (pools.poolings[pool], *facts)
+
+
+def write_corpus(scope: Scope, folder: Path, on_progress: OnProgress) -> None:
+    corpus = scope.project.dataset.corpus
+    rows = corpus.videos.order_by("pk").values_list("name", "index", "duration_s", "source_split")
+    videos = [] if corpus.is_placeholder else list(rows)
+    with CsvFile(folder, layout.VIDEOS) as file:
+        file.add_all(videos)
+    write_json(folder / layout.VIDEO_CORPUS, {name: [seconds, index] for name, index, seconds, _ in sorted(videos)})
+    write_lines(folder / layout.MOMENTS, _moments(scope, on_progress))
+
+
+def _moments(scope: Scope, on_progress: OnProgress) -> Iterator[str]:
+    """One line for each moment, in the order of their import, which breaks ties between similarities."""
+    corpus = scope.project.dataset.corpus
+    found = Moment.objects.filter(video__corpus=corpus, video__corpus__is_placeholder=False)
+    done, total = 0, found.count()
+    columns = ("pk", "video__name", "start_s", "end_s", "preview_state")
+    rows = found.order_by("pk").values_list(*columns).iterator(chunk_size=CHUNK)
+    while chunk := list(islice(rows, CHUNK)):
+        captions = _captions(corpus.pk, [pk for pk, *_ in chunk])
+        for pk, video, start_s, end_s, preview in chunk:
+            moment: dict[str, Any] = {"video_name": video, "start": start_s, "end": end_s}
+            if preview == Moment.Preview.FAILED:
+                moment["not_cut"] = True
+            yield json_line({**moment, "captions": captions.get(pk, [])})
+        done += len(chunk)
+        on_progress(done, total)
+
+
+def _captions(corpus_id: int, moments: list[int]) -> dict[int, list[dict[str, Any]]]:
+    """The captions of each moment that serve, first made first."""
+    captions: dict[int, list[dict[str, Any]]] = defaultdict(list)
+    rows = captions_serving(corpus_id).filter(moment__in=moments).order_by("pk")
+    columns = ("description__source_id", "description__kind", "text", "provider", "model")
+    for moment, *values in rows.values_list("moment", *columns):
+        captions[moment].append(dict(zip(("id", "kind", "text", "provider", "model"), values, strict=True)))
+    return captions
+
+
+def write_queries(scope: Scope, folder: Path) -> None:
+    """All queries of the project, released or not; one that is not is there with its text and split only."""
+    serving = captions_serving(scope.project.dataset.corpus_id).values("pk")
+    released = set(scope.keys)
+    pilots = set(Query.objects.filter(IS_PILOT, project=scope.project).values_list("pk", flat=True))
+    rows = Query.objects.filter(project=scope.project).order_by("number")
+    captions = dict(rows.filter(caption__in=serving).values_list("pk", "caption__description__source_id"))
+    columns = ("pk", "number", "text", "split", "judged_as", "judged_as__number", "query_set__name", "is_placeholder")
+    with CsvFile(folder, layout.QUERIES) as file:
+        found = rows.values_list(*columns).iterator(chunk_size=CHUNK)
+        for pk, number, text, split, judged, twin_of, query_set, is_placeholder in found:
+            answers = map(yes, (is_placeholder, (judged or pk) in released, pk in pilots))
+            file.add((number, text, split, twin_of, query_set, captions.get(pk), *answers))
+
+
+def write_train(project: Project, folder: Path, *, first: int, on_progress: OnProgress) -> None:
+    """``first`` is the number of the first row; nobody judges these, so they are numbered behind the judged."""
+    total = queries_to_train_on(project.pk).count()
+    if not total:
+        for name in layout.TRAIN_FILES.values():
+            write_json(folder / name, [])
+        return
+    pool = train_pool_of(project=project, measure=measure_of(registry.sentence_model(settings.SENTENCE_MODEL)))
+    done = 0
+    with ExitStack() as stack:
+        files = [
+            stack.enter_context(JsonTrainFile(folder / name, pool.moments, depth=depth, first=first))
+            for depth, name in layout.TRAIN_FILES.items()
+        ]
+        for block in pool.ranked(project, depth=max(layout.TRAIN_DEPTHS)):
+            for file in files:
+                file.add(block)
+            done += len(block.numbers)
+            on_progress(done, max(done, total))

@@ -20,10 +20,7 @@ POOL_ANSWERS, POOL_ENTRIES = "pool_answers.csv", "pool_entries.csv"
 
 COLUMNS: dict[str, tuple[str, ...]] = {
     RAW: ("pair_id", "worker", "relevance"),
-    JUDGMENTS: (
-        *("pair_id", "worker", "relevance", "round", "seat", "position"),
-        *("guideline", "policy", "source"),
-    ),
+    JUDGMENTS: (*("pair_id", "worker", "relevance", "round", "seat", "position"), *("guideline", "policy", "source")),
     PAIRS: (
         *("pair_id", "query_id", "query", "video_name", "start", "end", "rank", "similarity", "batch"),
         *("state", "relevance", "reason", "source", "returned_by"),

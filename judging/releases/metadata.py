@@ -14,48 +14,28 @@ from annotation.queries.selectors import DRAWS
 from core.models import AuditEvent
 from judging.guidelines.models import POLICY_VALUES
 from judging.models import SEATS, WORDS, Guideline, Policy, ReleaseWords
-from judging.releases.judged import measures_used, pairs_of_pools, pools_used
-from judging.releases.judgments import versions_of
 from judging.releases.layout import COLUMNS, JUDGMENTS, PAIRS, QRELS, QUERIES, SETTINGS, guideline_file, write_json
-from judging.releases.selectors import Scope
+from judging.releases.selectors import Scope, measures_used, pairs_of_pools, pools_used, versions_of
 from judging.work import rules
 
-CONTEXT: dict[str, Any] = {
+TERMS = (  # that Croissant defines as they are
+    *("citeAs", "column", "extract", "field", "fileObject", "fileProperty", "fileSet", "format", "includes"),
+    *("isLiveDataset", "jsonPath", "key", "md5", "parentField", "path", "recordSet", "references", "regex"),
+    *("repeated", "replace", "separator", "source", "subField", "transform"),
+)
+OTHER_TERMS: dict[str, Any] = {
     "@language": "en",
     "@vocab": "https://schema.org/",
-    "citeAs": "cr:citeAs",
-    "column": "cr:column",
     "conformsTo": "dct:conformsTo",
     "cr": "http://mlcommons.org/croissant/",
     "data": {"@id": "cr:data", "@type": "@json"},
     "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
     "dct": "http://purl.org/dc/terms/",
     "examples": {"@id": "cr:examples", "@type": "@json"},
-    "extract": "cr:extract",
-    "field": "cr:field",
-    "fileObject": "cr:fileObject",
-    "fileProperty": "cr:fileProperty",
-    "fileSet": "cr:fileSet",
-    "format": "cr:format",
-    "includes": "cr:includes",
-    "isLiveDataset": "cr:isLiveDataset",
-    "jsonPath": "cr:jsonPath",
-    "key": "cr:key",
-    "md5": "cr:md5",
-    "parentField": "cr:parentField",
-    "path": "cr:path",
     "rai": "http://mlcommons.org/croissant/RAI/",
-    "recordSet": "cr:recordSet",
-    "references": "cr:references",
-    "regex": "cr:regex",
-    "repeated": "cr:repeated",
-    "replace": "cr:replace",
     "sc": "https://schema.org/",
-    "separator": "cr:separator",
-    "source": "cr:source",
-    "subField": "cr:subField",
-    "transform": "cr:transform",
 }
+CONTEXT = dict(sorted((OTHER_TERMS | {term: f"cr:{term}" for term in TERMS}).items()))
 TYPES = {
     "json": "application/json",
     "jsonl": "application/jsonlines",
@@ -99,7 +79,7 @@ def croissant(
         "conformsTo": "http://mlcommons.org/croissant/1.0",
         **{name: value for name, value in about.items() if value},
         "distribution": [_file(name, files[name]) for name in sorted(files)],
-        "recordSet": [*(_table(name, *told) for name, told in RECORDS.items()), _qrels()],
+        "recordSet": [*(_table(name, *record) for name, record in RECORDS.items()), _qrels()],
     }
 
 
@@ -124,32 +104,22 @@ def _file(name: str, facts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _table(name: str, file: str, description: str, key: list[str]) -> dict[str, Any]:
-    fields = [
-        _field(
-            f"{name}/{column}", KINDS.get(column, TEXT), {"fileObject": {"@id": file}, "extract": {"column": column}}
-        )
-        for column in COLUMNS[file]
-    ]
+    fields = []
+    for column in COLUMNS[file]:
+        source = {"fileObject": {"@id": file}, "extract": {"column": column}}
+        fields.append(_field(f"{name}/{column}", KINDS.get(column, TEXT), source))
     return {
-        "@type": "cr:RecordSet",
-        "@id": name,
-        "name": name,
-        "description": description,
-        "key": [{"@id": f"{name}/{column}"} for column in key],
-        "field": fields,
+        **{"@type": "cr:RecordSet", "@id": name, "name": name, "description": description},
+        **{"key": [{"@id": f"{name}/{column}"} for column in key], "field": fields},
     }
 
 
 def _qrels() -> dict[str, Any]:
-    """Lines without a head: each cell is taken out by its place."""
+    """Lines without a head: each cell is taken out by its position."""
     fields = []
-    for place, column in enumerate(QREL):
-        regex = r"^" + r" ".join(r"(\S+)" if at == place else r"\S+" for at in range(len(QREL)))
-        source = {
-            "fileObject": {"@id": QRELS},
-            "extract": {"fileProperty": "lines"},
-            "transform": {"regex": regex},
-        }
+    for column in QREL:
+        regex = r"^" + r" ".join(r"(\S+)" if other == column else r"\S+" for other in QREL)
+        source = {"fileObject": {"@id": QRELS}, "extract": {"fileProperty": "lines"}, "transform": {"regex": regex}}
         fields.append(_field(f"qrels/{column}", TEXT if column == "moment" else WHOLE, source))
     return {
         "@type": "cr:RecordSet",
@@ -169,12 +139,12 @@ IMPORT = "release.import"  # the event that says what an imported release was ma
 
 def write_settings(scope: Scope, folder: Path) -> dict[str, Any]:
     """Write settings.json and the text of every version of the guideline; what settings.json says."""
-    told = settings_of(scope)
-    write_json(folder / SETTINGS, told)
+    described = settings_of(scope)
+    write_json(folder / SETTINGS, described)
     for guideline in Guideline.objects.filter(project=scope.project):
         path = folder / guideline_file(guideline.version)
         path.write_text(guideline.body, encoding="utf-8", newline="")
-    return told
+    return described
 
 
 def settings_of(scope: Scope) -> dict[str, Any]:
@@ -212,8 +182,8 @@ def settings_of(scope: Scope) -> dict[str, Any]:
 
 
 def words_of(project: Project) -> dict[str, str]:
-    held = ReleaseWords.objects.filter(project=project).first() or ReleaseWords()
-    return {name: getattr(held, name) for name in WORDS}
+    words = ReleaseWords.objects.filter(project=project).first() or ReleaseWords()
+    return {name: getattr(words, name) for name in WORDS}
 
 
 def draw_of(project: Project) -> dict[str, Any] | None:

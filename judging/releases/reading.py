@@ -6,7 +6,7 @@ import math
 import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -33,31 +33,28 @@ NOT_NEEDED = {
 
 @contextmanager
 def opened(path: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """A folder with the files of the release that are needed to read it back, and its manifest.
-
-    Raises:
-        ImportRefused: it is no release, a file is missing, too many, outside or not the one of the manifest.
-    """
+    """A folder with the files of the release that are needed to read it back, and its manifest. Raises ImportRefused
+    where it is no release, a file is missing, too many, outside or not the one of the manifest."""
     if path.is_dir():
-        manifest = _manifest(_small(path / layout.MANIFEST))
-        _folder_check(path, manifest["files"])
+        listing = path / layout.MANIFEST
+        if listing.is_file() and listing.stat().st_size > LARGEST_MANIFEST:
+            raise ImportRefused(f"{layout.MANIFEST} is too large.")
+        manifest = _manifest(listing.read_bytes() if listing.is_file() else b"")
+        for name, facts in manifest["files"].items():
+            file = path / name
+            if file.is_symlink() or not file.is_file():
+                raise ImportRefused(f"{name} is missing, or it is no plain file.")
+            with file.open("rb") as source:
+                _check(name, facts, file.stat().st_size, source, None)
         yield path, manifest
     else:
-        with TemporaryDirectory(prefix="momentjudge-import-") as made:
+        with TemporaryDirectory(prefix="momentjudge-import-") as folder:
             try:
                 with path.open("rb") as source, zip_opened(source) as archive:
-                    manifest = _unpack(archive, Path(made), path.stat().st_size)
+                    manifest = _unpack(archive, Path(folder), path.stat().st_size)
             except (ImportFileError, OSError) as error:
                 raise ImportRefused(f"{path.name} is no zip archive that can be read: {error}") from error
-            yield Path(made), manifest
-
-
-def _small(path: Path) -> bytes:
-    if not path.is_file():
-        return b""
-    if path.stat().st_size > LARGEST_MANIFEST:
-        raise ImportRefused(f"{path.name} is too large.")
-    return path.read_bytes()
+            yield Path(folder), manifest
 
 
 def _manifest(content: bytes) -> dict[str, Any]:
@@ -65,23 +62,14 @@ def _manifest(content: bytes) -> dict[str, Any]:
         manifest = json.loads(content)
         files = manifest["files"]
         good = all(
-            NAME.fullmatch(name) and isinstance(told["bytes"], int) and isinstance(told["sha256"], str)
-            for name, told in files.items()
+            NAME.fullmatch(name) and isinstance(facts["bytes"], int) and isinstance(facts["sha256"], str)
+            for name, facts in files.items()
         )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ImportRefused(f"It is no release: {layout.MANIFEST} is missing or cannot be read.") from error
     if not good:
         raise ImportRefused(f"{layout.MANIFEST} names a file that cannot lie beside it.")
     return dict(manifest)
-
-
-def _folder_check(folder: Path, files: Mapping[str, Any]) -> None:
-    for name, told in files.items():
-        path = folder / name
-        if path.is_symlink() or not path.is_file():
-            raise ImportRefused(f"{name} is missing, or it is no plain file.")
-        with path.open("rb") as source:
-            _check(name, told, path.stat().st_size, source, None)
 
 
 def _unpack(archive: ZipFile, folder: Path, packed_size: int) -> dict[str, Any]:
@@ -99,36 +87,31 @@ def _unpack(archive: ZipFile, folder: Path, packed_size: int) -> dict[str, Any]:
         if entry.file_size > max(FREE_BYTES, MOST_RATIO * entry.compress_size):
             raise ImportRefused(f"{entry.filename} would unpack to {entry.file_size:,} bytes; it is not unpacked.")
         entries[entry.filename] = entry
-    held = entries.get(layout.MANIFEST)
-    if held and held.file_size > LARGEST_MANIFEST:
-        raise ImportRefused(f"{layout.MANIFEST} is too large.")
-    manifest = _manifest(_read(archive, held) if held else b"")
+    content, listing = b"", entries.get(layout.MANIFEST)
+    if listing:
+        if listing.file_size > LARGEST_MANIFEST:
+            raise ImportRefused(f"{layout.MANIFEST} is too large.")
+        with _refused_by_name(layout.MANIFEST), member_opened(archive, listing) as source:
+            content = source.read(listing.file_size + 1)  # ``archive.read`` would unpack all there is
+    manifest = _manifest(content)
     files = manifest["files"]
     if odd := sorted(set(files) ^ (set(entries) - {layout.MANIFEST, layout.SUMS})):
         raise ImportRefused(f"The archive and its manifest disagree about {', '.join(odd[:5])}.")
-    _check_room(folder, sum(told["bytes"] for name, told in files.items() if name not in NOT_NEEDED))
-    for name, told in files.items():
-        with _told_of(name):
-            _unpack_one(archive, entries[name], told, folder)
+    size = sum(facts["bytes"] for name, facts in files.items() if name not in NOT_NEEDED)
+    if size > (free := shutil.disk_usage(folder).free):
+        raise ImportRefused(f"The archive unpacks to {size:,} bytes, and {free:,} are free.")
+    for name, facts in files.items():
+        with (
+            _refused_by_name(name),
+            member_opened(archive, entries[name]) as source,
+            nullcontext() if name in NOT_NEEDED else (folder / name).open("wb") as target,
+        ):
+            _check(name, facts, entries[name].file_size, source, target)
     return manifest
 
 
-def _unpack_one(archive: ZipFile, entry: ZipInfo, told: Mapping[str, Any], folder: Path) -> None:
-    with member_opened(archive, entry) as source:
-        if entry.filename in NOT_NEEDED:
-            _check(entry.filename, told, entry.file_size, source, None)
-        else:
-            with (folder / entry.filename).open("wb") as target:
-                _check(entry.filename, told, entry.file_size, source, target)
-
-
-def _read(archive: ZipFile, entry: ZipInfo) -> bytes:
-    with _told_of(entry.filename), member_opened(archive, entry) as source:
-        return source.read(entry.file_size + 1)  # ``archive.read`` would unpack all there is, whatever its size
-
-
 @contextmanager
-def _told_of(name: str) -> Iterator[None]:
+def _refused_by_name(name: str) -> Iterator[None]:
     """What is damaged inside is said of the file."""
     try:
         yield
@@ -136,23 +119,17 @@ def _told_of(name: str) -> Iterator[None]:
         raise ImportRefused(f"{name} cannot be unpacked: {error}") from error
 
 
-def _check(name: str, told: Mapping[str, Any], size: int, source: IO[bytes], target: IO[bytes] | None) -> None:
+def _check(name: str, facts: Mapping[str, Any], size: int, source: IO[bytes], target: IO[bytes] | None) -> None:
     """Read the file to its end, copy it where asked, and compare its size and checksum."""
-    if size != told["bytes"]:
-        raise ImportRefused(f"{name} has {size:,} bytes and not the {told['bytes']:,} of the manifest.")
+    if size != facts["bytes"]:
+        raise ImportRefused(f"{name} has {size:,} bytes and not the {facts['bytes']:,} of the manifest.")
     digest = sha256()
     while piece := source.read(PIECE):
         digest.update(piece)
         if target:
             target.write(piece)
-    if digest.hexdigest() != told["sha256"]:
+    if digest.hexdigest() != facts["sha256"]:
         raise ImportRefused(f"{name} is not the file of the manifest: its SHA-256 is another.")
-
-
-def _check_room(folder: Path, size: int) -> None:
-    free = shutil.disk_usage(folder).free
-    if size > free:
-        raise ImportRefused(f"The archive unpacks to {size:,} bytes, and {free:,} are free.")
 
 
 SHOWN = 20
@@ -269,12 +246,12 @@ def document(folder: Path, name: str) -> dict[str, Any]:
         with _open(folder, name) as file:
             if (folder / name).stat().st_size > LARGEST_DOCUMENT:
                 raise ImportRefused(f"{name} is too large.")
-            held = json.load(file, parse_float=_finite, parse_constant=_finite)
+            value = json.load(file, parse_float=_finite, parse_constant=_finite)
     except (ValueError, RecursionError) as error:
         raise ImportRefused(f"{name} cannot be read: {error}.") from error
-    if not isinstance(held, dict):
+    if not isinstance(value, dict):
         raise ImportRefused(f"{name} is no object.")
-    return held
+    return value
 
 
 class BoundedLines:

@@ -1,30 +1,38 @@
-"""Which queries a release holds and which it lacks; releases to those who may read them, and their files."""
+"""Which queries, similarities, pools and judgments a release holds; releases to those who may read them.
 
+Judgments are made into CSV by the database and passed on piece by piece, so that their number costs no memory.
+"""
+
+import json
 import lzma
 import zlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
+from pathlib import Path
+from random import SystemRandom
 from typing import IO, Any, NamedTuple
 from uuid import UUID
 from zipfile import BadZipFile, ZipFile
 
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.db import connection
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 from django.db.models.expressions import RawSQL
 from django.http import FileResponse, Http404, HttpRequest, StreamingHttpResponse
 from django.shortcuts import get_object_or_404
 
 from accounts.access import STAFF, grant
 from accounts.models import Membership, Project
-from annotation.models import Candidate, Moment, Query
+from annotation.captions.selectors import captions_to_train_on
+from annotation.models import Candidate, Caption, Measure, Moment, PoolAnswer, Pooling, Query
 from annotation.pools.rules.pooling import BATCH_SIZE, BATCHES
-from annotation.queries.selectors import queries_to_judge
+from annotation.queries.selectors import queries_to_judge, queries_to_train_on
+from core.exceptions import NotPossible
 from judging.exceptions import NotPossibleNow
 from judging.models import Batch, BatchReview, Pair, Release
-from judging.releases.judgments import judgments_csv
-from judging.releases.layout import DATASHEET
+from judging.releases.layout import COLUMNS, DATASHEET, JUDGMENTS, RAW
 
 MISSING = "The archive is not in the storage."
 ALTERED = "The archive in the storage is not the one that was released."
@@ -32,6 +40,7 @@ ARCHIVE_PIECE = 1 << 20
 # what reading an archive raises that is no archive, or not the one its directory says
 DAMAGED = (BadZipFile, KeyError, EOFError, NotImplementedError, RuntimeError, zlib.error, lzma.LZMAError)
 IS_PILOT = Q(batches__is_pilot=True) | (Q(batches__isnull=True) & (Q(query_set__is_pilot=True) | Q(was_pilot=True)))
+OPENED = (Pooling.State.OPENING, Pooling.State.DONE)
 UNDECIDED = (Pair.State.OPEN, Pair.State.ESCALATED)
 
 
@@ -151,7 +160,8 @@ def unfinished_queries(project_id: int) -> QuerySet[Query]:
 def _missing(project_id: int, released: set[int], *, includes_pilot: bool) -> Iterator[Missing]:
     to_judge = queries_to_judge(project_id)
     pilot = set() if includes_pilot else set(to_judge.filter(IS_PILOT).values_list("pk", flat=True))
-    last, decided = _last_batches(project_id), _decisions(project_id)
+    last = _last_batches(project_id)
+    decided = dict(BatchReview.objects.filter(batch__project=project_id).values_list("batch__query", "decision"))
     for pk, number, text, split in to_judge.order_by("number").values_list("pk", "number", "text", "split"):
         if pk in released:
             continue
@@ -170,10 +180,6 @@ def _last_batches(project_id: int) -> dict[int, dict[str, Any]]:
     )
     rows = rows.order_by("query", "state", "number")  # an open one comes last, and is kept
     return {row["query"]: dict(row) for row in rows.values("query", "number", "round", "state", "undecided")}
-
-
-def _decisions(project_id: int) -> dict[int, str]:
-    return dict(BatchReview.objects.filter(batch__project=project_id).values_list("batch__query", "decision"))
 
 
 def _state_of(batch: dict[str, Any] | None, decision: str | None) -> str:
@@ -263,3 +269,152 @@ def judgments_csv_response(project: Project) -> StreamingHttpResponse:
     """Send all final grades of the project as they are read."""
     headers = {"Content-Disposition": 'attachment; filename="judgments.csv"'}
     return StreamingHttpResponse(judgments_csv(project), content_type="text/csv; charset=utf-8", headers=headers)
+
+
+def measures_used(scope: Scope) -> list[Measure]:
+    """How the similarities of the candidates of these queries were computed, by name."""
+    used = Candidate.objects.filter(query__in=scope.among, measure__isnull=False).order_by()
+    rows = Measure.objects.filter(pk__in=used.values("measure").distinct())
+    return sorted(rows, key=lambda row: (row.name, row.model, row.version, row.normalisation))
+
+
+def pools_used(scope: Scope) -> list[Pooling]:
+    """Opened pools that answered these queries, in the order they were opened."""
+    answered = PoolAnswer.objects.filter(query__in=scope.among).values("source__pooling")
+    pooled = Candidate.objects.filter(query__in=scope.among, pooling__isnull=False).values("pooling")
+    rows = Pooling.objects.filter(Q(pk__in=answered) | Q(pk__in=pooled), state__in=OPENED)
+    return list(rows.select_related("query_set").prefetch_related("sources").order_by("opened_at", "pk"))
+
+
+def pairs_of_pools(scope: Scope) -> dict[int, int]:
+    """Pairs that each pool pooled."""
+    found = Candidate.objects.filter(query__in=scope.among, pooling__isnull=False, pair__isnull=False)
+    return dict(found.order_by().values_list("pooling").annotate(n=Count("pk")))
+
+
+def described_in_train(project: Project) -> dict[str, int]:
+    """Texts of the training sets that are descriptions as they were brought, never rewritten, names and all. A query
+    keeps the text that it was drawn with when its caption is rewritten."""
+    unwritten = Caption.Provider.AS_DESCRIBED
+    drawn_before = Q(text=F("caption__description__text")) & ~Q(text=F("caption__text"))
+    queries = queries_to_train_on(project.pk).filter(drawn_before | Q(caption__provider=unwritten))
+    return {
+        "captions_as_described": captions_to_train_on(project.dataset.corpus_id).filter(provider=unwritten).count(),
+        "train_queries_as_described": queries.count(),
+    }
+
+
+PIECE = 1 << 16  # bytes sent at once
+LIVE_COLUMNS = ("query_id", *COLUMNS[JUDGMENTS])
+FROM = """
+FROM judging_judgment given
+JOIN judging_pair pair ON pair.id = given.pair_id
+JOIN judging_batch batch ON batch.id = pair.batch_id
+LEFT JOIN accounts_membership member ON member.project_id = batch.project_id AND member.user_id = given.annotator_id
+LEFT JOIN judging_assignment held ON held.id = given.assignment_id
+LEFT JOIN judging_guideline guideline ON guideline.id = given.guideline_id
+LEFT JOIN judging_policy policy ON policy.id = given.policy_id"""
+FINAL = "(held.id IS NULL OR held.state <> 'open')"  # a grade that may still change is in no file
+OF_QUERIES = f"{FROM} WHERE batch.query_id = ANY (%(queries)s) AND {FINAL}"
+OF_PROJECT = f"""{FROM} JOIN annotation_query query ON query.id = batch.query_id
+WHERE batch.project_id = %(project)s AND {FINAL}"""
+NUMBER = "coalesce(pair.source_id, pair.id)"
+CELLS = {
+    "query_id": "query.number",
+    "pair_id": NUMBER,
+    "worker": "member.number",
+    "relevance": "given.grade",
+    "round": "given.round",
+    "seat": "given.seat",
+    "position": "given.position",
+    "guideline": "guideline.version",
+    "policy": "policy.version",
+    "source": "coalesce(nullif(given.origin, ''), given.source)",
+}
+ANONYMOUS = {"worker": "(%(numbers)s::jsonb ->> given.annotator_id::text)::integer"}
+ORDER = f"ORDER BY {NUMBER}, given.round, given.seat"
+FACTS = f"""
+SELECT count(*), count(*) FILTER (WHERE 'simulated' IN (given.source, given.origin)),
+    count(DISTINCT given.annotator_id),
+    count(*) FILTER (WHERE member.number IS NULL),
+    min(given.created_at) FILTER (WHERE given.source <> 'imported'),
+    max(given.created_at) FILTER (WHERE given.source <> 'imported')
+{OF_QUERIES}"""
+VERSIONS = f"""
+SELECT guideline.version, policy.version, count(*) {OF_QUERIES} GROUP BY 1, 2 ORDER BY 1 NULLS FIRST, 2 NULLS FIRST"""
+
+
+def write_judgments(queries: Sequence[int], folder: Path, *, anonymised: bool = False) -> None:
+    """Every final grade of these queries under the annotator's number; identities are never joined.
+
+    Args:
+        anonymised: under numbers that are drawn for this one time and kept nowhere.
+
+    Raises:
+        NotPossible: somebody judged who has no number any more.
+    """
+    if _facts(queries)[3]:
+        raise NotPossible("Somebody who judged has no annotator number any more; their grades cannot be named.")
+    parameters: dict[str, object] = {"queries": list(queries)}
+    if anonymised:
+        parameters["numbers"] = json.dumps(drawn_numbers(queries))
+    for name in (RAW, JUDGMENTS):
+        with (folder / name).open("wb") as file:
+            for piece in _copied(COLUMNS[name], OF_QUERIES, parameters, instead=ANONYMOUS if anonymised else None):
+                file.write(piece)
+
+
+def drawn_numbers(queries: Sequence[int]) -> dict[int, int]:
+    """A number from 1 on for each account that judged these queries, in an order that nobody can draw again."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT DISTINCT given.annotator_id {OF_QUERIES}", {"queries": list(queries)})  # nosec B608 - constants
+        people = [account for (account,) in cursor.fetchall()]
+    SystemRandom().shuffle(people)
+    return {account: number for number, account in enumerate(people, start=1)}
+
+
+def judgments_csv(project: Project) -> Iterator[bytes]:
+    """All final grades of a project as they are now, finished queries or not."""
+    return _copied(LIVE_COLUMNS, OF_PROJECT, {"project": project.pk})
+
+
+def facts_of(queries: Sequence[int]) -> dict[str, Any]:
+    """How many, by how many people, and from which day to which they were given here."""
+    judgments, simulated, annotators, _, first, last = _facts(queries)
+    return {
+        "judgments": judgments,
+        "simulated_judgments": simulated,
+        "annotators": annotators,
+        "judged_from": first.date().isoformat() if first else None,
+        "judged_to": last.date().isoformat() if last else None,
+    }
+
+
+def versions_of(queries: Sequence[int]) -> list[tuple[int | None, int | None, int]]:
+    """Version of the guideline, version of the policy, judgments given under both."""
+    with connection.cursor() as cursor:
+        cursor.execute(VERSIONS, {"queries": list(queries)})
+        return list(cursor.fetchall())
+
+
+def _facts(queries: Sequence[int]) -> tuple[Any, ...]:
+    with connection.cursor() as cursor:
+        cursor.execute(FACTS, {"queries": list(queries)})
+        return tuple(cursor.fetchone())
+
+
+def _copied(
+    columns: Sequence[str], source: str, parameters: dict[str, object], instead: Mapping[str, str] | None = None
+) -> Iterator[bytes]:
+    known = {**CELLS, **(instead or {})}
+    cells = ", ".join(f"{known[name]} AS {name}" for name in columns)
+    statement = f"COPY (SELECT {cells} {source} {ORDER}) TO STDOUT WITH (FORMAT csv)"
+    yield f"{','.join(columns)}\n".encode()
+    with connection.cursor() as cursor, cursor.copy(statement, parameters) as rows:
+        piece = bytearray()
+        for row in rows:
+            piece += row
+            if len(piece) > PIECE:
+                yield bytes(piece)
+                piece.clear()
+        yield bytes(piece)

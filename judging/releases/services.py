@@ -13,7 +13,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from django.core.files import File
-from django.db import OperationalError, connection, transaction
+from django.db import connection, transaction
 
 from accounts.models import Project, User
 from core import clock
@@ -66,8 +66,8 @@ def release_create(
     last = Release.objects.filter(project=project).order_by("-version").first()
     version = last.version + 1 if last else 1
     release = Release.objects.create(uuid=key or uuid4(), project=project, version=version, created_by=actor, **chosen)
-    said = {"version": release.version, **chosen}
-    audit_record(project=project, actor=actor, action="release.create", subject=release.uuid, **said)
+    facts = {"version": release.version, **chosen}
+    audit_record(project=project, actor=actor, action="release.create", subject=release.uuid, **facts)
     if wake:
         RELEASES.send(release.pk)
     return release
@@ -75,18 +75,15 @@ def release_create(
 
 @transaction.atomic
 def release_retry(*, release: Release, actor: User) -> None:
-    """Build a release again that failed.
-
-    Raises:
-        NotPossibleNow: it did not fail, or somebody has tried again already.
-    """
-    held = Release.objects.select_for_update(of=("self",)).select_related("project").get(pk=release.pk)
-    if held.state != Release.State.FAILED:
-        raise NotPossibleNow(f"Release {held.version} is {held.get_state_display().lower()} already.")
-    held.state, held.error, held.done, held.total, held.moved_at = Release.State.PREPARING, "", 0, 0, clock.now()
-    held.save(update_fields=["state", "error", "done", "total", "moved_at"])
-    audit_record(project=held.project, actor=actor, action="release.retry", subject=held.uuid, version=held.version)
-    RELEASES.send(held.pk)
+    """Build a release again that failed. Raises NotPossibleNow where it did not fail, or somebody has tried again
+    already."""
+    row = Release.objects.select_for_update(of=("self",)).select_related("project").get(pk=release.pk)
+    if row.state != Release.State.FAILED:
+        raise NotPossibleNow(f"Release {row.version} is {row.get_state_display().lower()} already.")
+    row.state, row.error, row.done, row.total, row.moved_at = Release.State.PREPARING, "", 0, 0, clock.now()
+    row.save(update_fields=["state", "error", "done", "total", "moved_at"])
+    audit_record(project=row.project, actor=actor, action="release.retry", subject=row.uuid, version=row.version)
+    RELEASES.send(row.pk)
 
 
 @durable(RELEASES.task)
@@ -102,8 +99,8 @@ def release_build(*, release_id: int, folder: Path | None = None) -> Release | N
         try:
             with _Progress(release) as progress:
                 _write(release, target, progress)
-        except OperationalError as error:
-            _say_why_it_waits(release, error)
+        except StorageAway as error:  # it is tried again, and the team can see why it waits
+            Release.objects.filter(pk=release.pk, state=Release.State.PREPARING).update(error=str(error))
             raise
     logger.info("release %s ready: %s", release.pk, release.manifest["counts"])
     return release
@@ -111,7 +108,10 @@ def release_build(*, release_id: int, folder: Path | None = None) -> Release | N
 
 def _write(release: Release, folder: Path, progress: "_Progress") -> None:
     try:
-        manifest, scope = _files_write(release, folder, progress)
+        with _snapshot():
+            release.state_at = clock.now()
+            scope = scope_of(release)
+            manifest = files.write_files(release, scope, folder, progress.tell)
         _archive_save(release, scope, folder, manifest, progress)
     except OSError as error:
         if disk_is_full(error):
@@ -119,36 +119,21 @@ def _write(release: Release, folder: Path, progress: "_Progress") -> None:
         raise
 
 
-def _say_why_it_waits(release: Release, error: OperationalError) -> None:
-    """It is tried again; where the storage is why, the team can see that."""
-    if isinstance(error, StorageAway):
-        Release.objects.filter(pk=release.pk, state=Release.State.PREPARING).update(error=str(error))
-
-
 @transaction.atomic
 def release_words_set(*, project: Project, actor: User | None, **words: str) -> list[str]:
-    """Keep what the team says of its releases, from the next one on; the names of what changed.
-
-    Which words they are goes into the audit log, not the words: they may name people.
-    """
+    """Keep what the team says of its releases, from the next one on; the names of what changed. Which words they are
+    goes into the audit log, not the words: they may name people."""
     Project.objects.select_for_update().get(pk=project.pk)
-    held, _ = ReleaseWords.objects.get_or_create(project=project)
-    changed = [name for name in WORDS if name in words and getattr(held, name) != words[name]]
+    row, _ = ReleaseWords.objects.get_or_create(project=project)
+    changed = [name for name in WORDS if name in words and getattr(row, name) != words[name]]
     if not changed:
         return []
     for name in changed:
-        setattr(held, name, words[name])
-    held.edited_by = actor
-    held.save()
+        setattr(row, name, words[name])
+    row.edited_by = actor
+    row.save()
     audit_record(project=project, actor=actor, action="release.words", subject=project.uuid, changed=changed)
     return changed
-
-
-def _files_write(release: Release, folder: Path, progress: "_Progress") -> tuple[dict[str, Any], Scope]:
-    with _snapshot():
-        release.state_at = clock.now()
-        scope = scope_of(release)
-        return files.write_files(release, scope, folder, progress.tell), scope
 
 
 @contextmanager
@@ -183,12 +168,8 @@ def _archive_save(
     release.manifest, release.content_sha256 = manifest, manifest["content_sha256"]
     release.is_partial, release.state, release.error = scope.is_partial, Release.State.READY, ""
     with transaction.atomic():
-        release.save(
-            update_fields=[
-                *("archive", "archive_bytes", "archive_sha256", "content_sha256", "manifest"),
-                *("is_partial", "state", "state_at", "error"),
-            ]
-        )
+        of_archive = ("archive", "archive_bytes", "archive_sha256", "content_sha256", "manifest")
+        release.save(update_fields=[*of_archive, "is_partial", "state", "state_at", "error"])
         send_on_commit(READY_TASK, release.pk)
 
 
@@ -263,15 +244,16 @@ def _save(row: ReleaseComparison) -> None:
 
 
 def _changes_store(row: ReleaseComparison) -> dict[str, int]:
-    with archive_opened(row.before) as before, archive_opened(row.after) as after, Compared(before, after) as held:
-        rows = _rows(row, held)
+    with archive_opened(row.before) as before, archive_opened(row.after) as after:
+        compared = Compared(before, after)
+        rows = _rows(row, compared)
         while some := list(islice(rows, CHUNK)):
             ReleaseChange.objects.bulk_create(some)
-        return held.counted.facts()
+        return compared.counted.facts()
 
 
-def _rows(row: ReleaseComparison, held: Compared) -> Iterator[ReleaseChange]:
+def _rows(row: ReleaseComparison, compared: Compared) -> Iterator[ReleaseChange]:
     of_kind: Counter[str] = Counter()
-    for number, change in enumerate(held.changes(), start=1):
+    for number, change in enumerate(compared.changes(), start=1):
         of_kind[change.kind] += 1
         yield ReleaseChange(comparison=row, number=number, number_of_kind=of_kind[change.kind], **change._asdict())

@@ -1,5 +1,3 @@
-"""Releases: made, looked into, taken away."""
-
 from django.urls import path
 
 from judging.releases import views

@@ -13,7 +13,6 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.safestring import SafeString
 
 from accounts.access import LEAD, STAFF, MemberRequest, post_only, project_page
 from accounts.models import Project
@@ -130,18 +129,19 @@ def release_retry(request: HttpRequest, release_uuid: UUID) -> HttpResponse:
 @login_required
 def release(request: HttpRequest, release_uuid: UUID) -> HttpResponse:
     """One release: counts, files with their sums, what is missing, the datasheet."""
-    held = release_granted(request, release_uuid)
-    counts = held.manifest.get("counts", {})
-    files = sorted(held.manifest.get("files", {}).items())
+    row = release_granted(request, release_uuid)
+    counts = row.manifest.get("counts", {})
+    datasheet = datasheet_of(row) if row.state == Release.State.READY else None
+    files = sorted(row.manifest.get("files", {}).items())
     if files:
         files += [(layout.MANIFEST, {}), (layout.SUMS, {})]  # written after the sums of the others
     context = {
-        "release": held,
+        "release": row,
         "counts": counts,
         "files": [(name, told_of(name), file) for name, file in files],
         "missing": [(STATES.get(state, state), n) for state, n in counts.get("missing", {}).items()],
-        "before": others(held).filter(version__lt=held.version).first(),
-        "datasheet": _datasheet(held),
+        "before": others(row).filter(version__lt=row.version).first(),
+        "datasheet": datasheet and markdown_html(datasheet[:LARGEST_DATASHEET].partition("\n")[2]),
     }
     return render(request, "judging/releases/release.html", context)
 
@@ -160,11 +160,11 @@ def judgments_csv(request: MemberRequest, project: Project) -> StreamingHttpResp
 @login_required
 def release_changes(request: HttpRequest, release_uuid: UUID) -> HttpResponse:
     """What is otherwise than in an earlier release: the one before, or another that is chosen."""
-    held = ready_release(request, release_uuid)
-    before, choices, kind = _before(request, held), list(others(held)), _kind(request)
-    context: dict[str, Any] = {"release": held, "before": before, "choices": choices, "kind": kind}
+    row = ready_release(request, release_uuid)
+    before, choices, kind = _before(request, row), list(others(row)), _kind(request)
+    context: dict[str, Any] = {"release": row, "before": before, "choices": choices, "kind": kind}
     if before is not None:
-        found = release_comparison_of(before=before, after=held, now=timezone.now())
+        found = release_comparison_of(before=before, after=row, now=timezone.now())
         asked = urlencode({"before": before.uuid, "kind": kind})
         kinds = [(name, words, found.counts.get(name, 0)) for name, words in compare.KINDS.items()]
         context |= {"found": found, "keep": f"&{asked}", "kinds": kinds, **_changes_page(request, found, kind)}
@@ -182,14 +182,14 @@ def _changes_page(request: HttpRequest, found: ReleaseComparison, kind: str) -> 
 @login_required
 def release_changes_csv(request: HttpRequest, release_uuid: UUID) -> HttpResponseBase:
     """Every change, not only what fits a page."""
-    held = ready_release(request, release_uuid)
-    before = _before(request, held)
+    row = ready_release(request, release_uuid)
+    before = _before(request, row)
     if before is None:
-        return redirect("judging:release-changes", held.uuid)
-    found = release_comparison_of(before=before, after=held, now=timezone.now())
+        return redirect("judging:release-changes", row.uuid)
+    found = release_comparison_of(before=before, after=row, now=timezone.now())
     if found.state != ReleaseComparison.State.READY:
-        return redirect(f"{reverse('judging:release-changes', args=[held.uuid])}?before={before.uuid}")
-    name = f"release-{before.version}-to-{held.version}.csv"
+        return redirect(f"{reverse('judging:release-changes', args=[row.uuid])}?before={before.uuid}")
+    name = f"release-{before.version}-to-{row.version}.csv"
     fields = compare.Change._fields
     kind = _kind(request)
     rows = found.changes.filter(kind=kind) if kind else found.changes.all()
@@ -201,26 +201,18 @@ def _kind(request: HttpRequest) -> str:
     return kind if kind in compare.KINDS else ""
 
 
-def _before(request: HttpRequest, held: Release) -> Release | None:
+def _before(request: HttpRequest, row: Release) -> Release | None:
     """The one asked for; without a word the newest before this one, or else any other."""
-    found = others(held)
+    found = others(row)
     if asked := request.GET.get("before"):
         return get_object_or_404(found, uuid=uuid_or_none(asked))
-    return found.filter(version__lt=held.version).first() or found.first()
-
-
-def _datasheet(release: Release) -> SafeString | None:
-    """Its datasheet without the title; None where there is none to read."""
-    if release.state != Release.State.READY:
-        return None
-    text = datasheet_of(release)
-    return None if text is None else markdown_html(text[:LARGEST_DATASHEET].partition("\n")[2])
+    return found.filter(version__lt=row.version).first() or found.first()
 
 
 @project_page(STAFF)
 def words(request: MemberRequest, project: Project) -> HttpResponse:
-    held = ReleaseWords.objects.filter(project=project).first() or ReleaseWords()
-    return _page(request, WordsForm(initial={name: getattr(held, name) for name in WORDS}))
+    row = ReleaseWords.objects.filter(project=project).first() or ReleaseWords()
+    return _page(request, WordsForm(initial={name: getattr(row, name) for name in WORDS}))
 
 
 @post_only("judging:release-words")

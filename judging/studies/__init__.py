@@ -1,1 +1,0 @@
-"""Coverage studies and pools from runs: what else would have to be judged."""

@@ -119,8 +119,8 @@ def coverage_of(judged: Iterable[Judged], *, top: int, drawn_from: Mapping[int, 
     for row in judged:
         rows.setdefault(row.query, []).append(row)
     bands = bands_of(top)
-    by_query = {query: [_found(band, held) for band in bands] for query, held in rows.items()}
-    total = [_found(band, [row for held in rows.values() for row in held]) for band in bands]
+    by_query = {query: [_found(band, moments) for band in bands] for query, moments in rows.items()}
+    total = [_found(band, [row for moments in rows.values() for row in moments]) for band in bands]
     others = total[-1]
     rest = None if others.open else estimated(others.relevant, others.settled, of=sum(drawn_from.values()))
     ranks = [band.last for band in bands if band.last is not None]
@@ -148,11 +148,11 @@ def wilson(hits: int, n: int) -> tuple[float, float]:
 
 
 def _found(band: Band, rows: Sequence[Judged]) -> Found:
-    held = [row for row in rows if band.holds(row.rank)]
-    settled = [row.relevance for row in held if row.relevance is not None]
-    waiting = sum(row.is_open for row in held)
+    inside = [row for row in rows if band.holds(row.rank)]
+    settled = [row.relevance for row in inside if row.relevance is not None]
+    waiting = sum(row.is_open for row in inside)
     counts = tuple(settled.count(level) for level in range(LEVELS))
-    return Found(band, counts, waiting, len(held) - len(settled) - waiting)
+    return Found(band, counts, waiting, len(inside) - len(settled) - waiting)
 
 
 def _beyond(rank: int, total: Sequence[Found], rest: Estimate | None) -> Beyond:

@@ -6,6 +6,7 @@ All of it is read from rows, so that it reads alike before a pool is opened and 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from operator import add, attrgetter
+from typing import NamedTuple
 
 from django.db import connection
 from django.db.models import F, QuerySet
@@ -144,8 +145,7 @@ class QueryReport:
     union: Counts
 
 
-@dataclass(frozen=True)
-class Overlap:
+class Overlap(NamedTuple):
     """How many moments each source returned, and how many of them each other did."""
 
     name: str
@@ -195,26 +195,22 @@ def pool_report(pooling: Pooling) -> PoolReport:
     both: dict[tuple[int, int], int] = {}
     with connection.cursor() as cursor:
         cursor.execute(REPORT, {"pooling": pooling.pk})
-        for part, one, other, *counts in cursor.fetchall():
+        for part, one, other, *numbers in cursor.fetchall():
             if part == "source":
-                by_source.setdefault(one, {})[other] = Counts(1, *counts)
+                by_source.setdefault(one, {})[other] = Counts(1, *numbers)
             elif part == "all":
-                in_all[one] = counts[3:]
+                in_all[one] = numbers[3:]
             else:
-                both[one, other] = counts[0]
+                both[one, other] = numbers[0]
     queries = Query.objects.filter(pk__in=by_source).order_by("number")
-    rows = [_query_report(query, sources, by_source[query.pk], in_all.get(query.pk, [])) for query in queries]
-    totals = [(source, _sum(row.by_source[place] for row in rows)) for place, source in enumerate(sources)]
+    rows = []
+    for query in queries:
+        counts = [by_source[query.pk].get(source.pk, Counts()) for source in sources]
+        total = _sum(counts)
+        union = Counts(1, total.spans, total.unmatched, total.without_preview, *in_all.get(query.pk, []))
+        rows.append(QueryReport(query, counts, union))
+    totals = [(source, _sum(row.by_source[index] for row in rows)) for index, source in enumerate(sources)]
     return PoolReport(totals, _sum(row.union for row in rows), rows, _overlaps(totals, rows, both))
-
-
-def _query_report(
-    query: Query, sources: Iterable[PoolSource], found: Mapping[int, Counts], in_all: list[int]
-) -> QueryReport:
-    counts = [found.get(source.pk, Counts()) for source in sources]
-    told = _sum(counts)
-    union = Counts(1, told.spans, told.unmatched, told.without_preview, *in_all)
-    return QueryReport(query, counts, union)
 
 
 def _overlaps(
@@ -235,8 +231,7 @@ def _sum(counts: Iterable[Counts]) -> Counts:
     return sum(counts, Counts())
 
 
-@dataclass(frozen=True)
-class Progress:
+class Progress(NamedTuple):
     """How far the judging of a pool's candidates is."""
 
     pairs: int
@@ -248,22 +243,19 @@ class Progress:
 def pooled_progress(pooling: Pooling) -> Progress:
     batches = Batch.objects.filter(pooling=pooling)
     pairs = Pair.objects.filter(batch__in=batches)
-    return Progress(
-        pairs=pairs.count(),
-        decided=pairs.exclude(state__in=[Pair.State.OPEN, Pair.State.ESCALATED]).count(),
-        batches=batches.count(),
-        done=batches.filter(state=Batch.State.DONE).count(),
-    )
+    decided = pairs.exclude(state__in=[Pair.State.OPEN, Pair.State.ESCALATED])
+    done = batches.filter(state=Batch.State.DONE)
+    return Progress(pairs.count(), decided.count(), batches.count(), done.count())
 
 
 def contributions(candidate_ids: Iterable[int]) -> dict[int, list[tuple[str, int]]]:
     """Who returned each of these candidates, in a pool that was opened: source and best rank there, best first."""
-    found: dict[int, list[tuple[str, int]]] = {}
+    sources: dict[int, list[tuple[str, int]]] = {}
     with connection.cursor() as cursor:
         cursor.execute(CONTRIBUTIONS, [list(candidate_ids)])
         for candidate, name, rank in cursor.fetchall():
-            found.setdefault(candidate, []).append((name, rank))
-    return found
+            sources.setdefault(candidate, []).append((name, rank))
+    return sources
 
 
 CONTRIBUTIONS = """

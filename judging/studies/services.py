@@ -75,11 +75,8 @@ def queries_chosen(found: QuerySet[Query], *, n: int, seed: int) -> list[Query]:
 
 @transaction.atomic
 def coverage_request(*, project: Project, queries: Sequence[Query], draw: Draw, actor: User | None) -> Pooling:
-    """Order the plan of a study; a task ranks the pool.
-
-    Raises:
-        NotPossible: there is no query, or one that is not judged to its end.
-    """
+    """Order the plan of a study; a task ranks the pool. Raises NotPossible where there is no query, or one that is not
+    judged to its end."""
     finished = queries_to_study(project).filter(pk__in=[query.pk for query in queries])
     if finished.count() < len(set(queries)):
         raise NotPossible("A coverage study is of queries that are judged to their end.")
@@ -97,11 +94,8 @@ def coverage_prepare(*, pooling_id: int) -> None:
 
 
 def pool_plan(*, pooling: Pooling, returned: Iterable[Returned]) -> None:
-    """Plan the pool over the queries whose judging has begun: their candidates by similarity are settled.
-
-    Raises:
-        NotPossible: no such query is asked for, or the pool is planned already.
-    """
+    """Plan the pool over the queries whose judging has begun: their candidates by similarity are settled. Raises
+    NotPossible where no such query is asked for, or the pool is planned already."""
     queries = queries_to_pool(pooling)
     if not queries:
         raise NotPossible("None of these queries has a batch yet. Pools are for queries whose judging has begun.")
@@ -110,16 +104,13 @@ def pool_plan(*, pooling: Pooling, returned: Iterable[Returned]) -> None:
 
 @transaction.atomic
 def pool_open_request(*, pooling: Pooling, actor: User | None, wake: bool = True) -> Pooling:
-    """Confirm the plan; a task opens its batches unless the caller does. Again, it wakes what came to a stop.
-
-    Raises:
-        NotPossible: there is no plan.
-    """
-    held = pooling_confirm(pooling=pooling, actor=actor)
-    if wake and held.state == Pooling.State.OPENING:
-        _job(held, total=_planned(held).count())
-        OPENINGS.send(held.pk)
-    return held
+    """Confirm the plan; a task opens its batches unless the caller does. Again, it wakes what came to a stop. Raises
+    NotPossible where there is no plan."""
+    row = pooling_confirm(pooling=pooling, actor=actor)
+    if wake and row.state == Pooling.State.OPENING:
+        _job(row, total=_planned(row).count())
+        OPENINGS.send(row.pk)
+    return row
 
 
 @durable(OPENINGS.task)

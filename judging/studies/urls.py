@@ -1,5 +1,3 @@
-"""Coverage studies, beside the queries they are of."""
-
 from django.urls import path
 
 from judging.studies import views

@@ -1,8 +1,11 @@
 """Coverage studies: what is asked, what would be judged, and what was found."""
 
+import re
 import secrets
+from typing import Any
 from uuid import UUID
 
+from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
@@ -10,12 +13,14 @@ from django.shortcuts import get_object_or_404, redirect, render
 
 from accounts.access import STAFF, MemberRequest, grant, post_only, project_page
 from accounts.models import Membership, Project
-from annotation.models import Pooling
+from annotation.models import NamedQuerySet, Pooling, Query
+from annotation.pools.rules.pooling import DEPTH
+from annotation.pools.rules.run_pools import DEPTHS, OTHERS, QUERIES, TOP
+from annotation.pools.services.coverage import Draw
 from annotation.pools.services.poolings import pooling_discard
 from core.exceptions import NotPossible
-from judging.figures.charts import study_sheet
+from judging.figures.charts import study_figure
 from judging.figures.views import drawing_answer, file_answer
-from judging.studies.forms import LARGEST_SEED, CoverageForm
 from judging.studies.selectors import (
     coverage_found,
     coverage_studies,
@@ -24,7 +29,90 @@ from judging.studies.selectors import (
     pooled_progress,
     queries_studied,
 )
-from judging.studies.services import coverage_request, pool_job, pool_open_request, queries_to_study
+from judging.studies.services import coverage_request, pool_job, pool_open_request, queries_chosen, queries_to_study
+
+ALL, SPLIT, SET = "all", "split:", "set:"
+LARGEST_SEED, LARGEST_NUMBER = 2**31 - 1, 2**53
+
+
+class CoverageForm(forms.Form):
+    """Which queries a study is of, and how much is judged for each."""
+
+    numbers = forms.CharField(
+        label="Queries by number",
+        required=False,
+        max_length=2000,
+        help_text="As 12, 45, 103; leave it empty to have them drawn.",
+    )
+    n = forms.IntegerField(
+        label="Or so many at random",
+        required=False,
+        min_value=1,
+        max_value=200,
+        initial=QUERIES,
+        help_text="Of finished queries.",
+    )
+    which = forms.ChoiceField(label="Drawn from", error_messages={"invalid_choice": "Choose which queries."})
+    top = forms.IntegerField(
+        label="Best by similarity",
+        min_value=1,
+        max_value=DEPTHS[1],
+        initial=TOP,
+        help_text=f"Ranks 1 to {DEPTH} are judged already, or in part.",
+    )
+    others = forms.IntegerField(
+        label="Others at random", min_value=0, max_value=DEPTHS[1], initial=OTHERS, help_text="Drawn for each query."
+    )
+    seed = forms.IntegerField(
+        min_value=0, max_value=LARGEST_SEED, help_text="The same seed on the same project draws the same."
+    )
+
+    def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.project = project
+        self.sets: dict[str, NamedQuerySet] = {str(row.uuid): row for row in project.query_sets.order_by("name")}
+        which = self.fields["which"]
+        assert isinstance(which, forms.ChoiceField)
+        splits = [(SPLIT + split, f"split {split}") for split in (Query.Split.VAL.value, Query.Split.TEST.value)]
+        sets = [(SET + uuid, f"query set {row.name}") for uuid, row in self.sets.items()]
+        which.choices = [(ALL, "all finished queries"), *splits, *sets]
+
+    def clean_numbers(self) -> list[int]:
+        words = re.split(r"[\s,;]+", self.cleaned_data["numbers"].strip())
+        if words == [""]:
+            return []
+        if not all(re.fullmatch(r"[0-9]{1,16}", word) for word in words):
+            raise forms.ValidationError("Numbers of queries, separated by commas.")
+        numbers = sorted({int(word) for word in words})
+        known = set(queries_to_study(self.project).filter(number__in=numbers).values_list("number", flat=True))
+        if unknown := [str(number) for number in numbers if number not in known]:
+            raise forms.ValidationError(f"Not judged to their end, or not there: {', '.join(unknown)}.")
+        return numbers
+
+    def clean(self) -> dict[str, Any]:
+        values = super().clean() or {}
+        if not self.errors and not values["numbers"] and not values["n"]:
+            self.add_error("n", "Say which queries, or how many.")
+        return values
+
+    def queries(self) -> list[Query]:
+        values = self.cleaned_data
+        if values["numbers"]:
+            return list(queries_to_study(self.project).filter(number__in=values["numbers"]).order_by("number"))
+        kind, _, name = values["which"].partition(":")
+        split, query_set = name if kind == "split" else "", self.sets[name] if kind == "set" else None
+        finished = queries_to_study(self.project, split=split, query_set=query_set)
+        return queries_chosen(finished, n=values["n"], seed=values["seed"])
+
+    def lack(self, drawn: int) -> str:
+        """What is said where fewer queries than asked for are finished."""
+        n = self.cleaned_data["n"]
+        if self.cleaned_data["numbers"] or drawn >= n:
+            return ""
+        return f"{drawn} {'is' if drawn == 1 else 'are'} finished: fewer queries than the {n} asked for."
+
+    def draw(self) -> Draw:
+        return Draw(**{name: self.cleaned_data[name] for name in ("seed", "top", "others")})
 
 
 @project_page(STAFF)
@@ -35,10 +123,10 @@ def studies(request: MemberRequest, project: Project) -> HttpResponse:
 
 
 def _studies(request: HttpRequest, project: Project, form: CoverageForm, *, status: int = 200) -> HttpResponse:
-    held = coverage_studies(project)
+    row = coverage_studies(project)
     context = {
         "form": form,
-        "studies": [(study, queries_studied(study).count()) for study in held],
+        "studies": [(study, queries_studied(study).count()) for study in row],
         "finished": queries_to_study(project).count(),
     }
     return render(request, "judging/studies/studies.html", context, status=status)
@@ -61,18 +149,18 @@ def study_create(request: MemberRequest, project: Project) -> HttpResponse:
 @login_required
 def study(request: HttpRequest, study_uuid: UUID) -> HttpResponse:
     """One study: how far it is, what is to be judged for it, what was found."""
-    held, _ = _granted(request, study_uuid)
-    context: dict[str, object] = {"study": held, "queries": queries_studied(held)}
-    context["shortfall"] = plan_shortfall(held)
-    if held.is_at_work:
-        context["job"] = held.project.jobs.filter(kind=pool_job(held)).order_by("-pk").first()
-    elif held.state == Pooling.State.READY:
-        context["report"] = report = pool_report(held)
+    row, _ = _granted(request, study_uuid)
+    context: dict[str, object] = {"study": row, "queries": queries_studied(row)}
+    context["shortfall"] = plan_shortfall(row)
+    if row.is_at_work:
+        context["job"] = row.project.jobs.filter(kind=pool_job(row)).order_by("-pk").first()
+    elif row.state == Pooling.State.READY:
+        context["report"] = report = pool_report(row)
         context["judgments"] = 2 * report.union.to_judge
-        context["finished"] = queries_to_study(held.project).count()
-    elif held.state == Pooling.State.DONE:
-        context |= {"sheet": study_sheet(held), "progress": pooled_progress(held)}
-        context["coverage"] = found = coverage_found(held)
+        context["finished"] = queries_to_study(row.project).count()
+    elif row.state == Pooling.State.DONE:
+        context |= {"sheet": study_figure(row), "progress": pooled_progress(row)}
+        context["coverage"] = found = coverage_found(row)
         context["beyond"] = [(one, one.per_query(len(found.by_query)), found.within[one.rank]) for one in found.beyond]
     return render(request, "judging/studies/study.html", context)
 
@@ -80,39 +168,39 @@ def study(request: HttpRequest, study_uuid: UUID) -> HttpResponse:
 @login_required
 @post_only("judging:coverage-study")
 def study_open(request: HttpRequest, study_uuid: UUID) -> HttpResponse:
-    held, membership = _granted(request, study_uuid)
-    pool_open_request(pooling=held, actor=membership.user)
-    return redirect("judging:coverage-study", held.uuid)
+    row, membership = _granted(request, study_uuid)
+    pool_open_request(pooling=row, actor=membership.user)
+    return redirect("judging:coverage-study", row.uuid)
 
 
 @login_required
 @post_only("judging:coverage-study")
 def study_discard(request: HttpRequest, study_uuid: UUID) -> HttpResponse:
-    held, _ = _granted(request, study_uuid)
+    row, _ = _granted(request, study_uuid)
     try:
-        pooling_discard(pooling=held)
+        pooling_discard(pooling=row)
     except NotPossible:
         messages.error(request, "This study is opened: its pairs are judged.")
-        return redirect("judging:coverage-study", held.uuid)
+        return redirect("judging:coverage-study", row.uuid)
     messages.success(request, "The plan was thrown away; nothing was opened.")
-    return redirect("judging:coverage", held.project.uuid)
+    return redirect("judging:coverage", row.project.uuid)
 
 
 @login_required
 def study_svg(request: HttpRequest, study_uuid: UUID) -> HttpResponse:
-    held, _ = _granted(request, study_uuid)
-    drawn = study_sheet(held).svg(f"Coverage study: {held.project}", empty="Nothing is judged yet.")
+    row, _ = _granted(request, study_uuid)
+    drawn = study_figure(row).svg(f"Coverage study: {row.project}", empty="Nothing is judged yet.")
     return drawing_answer(drawn, "coverage")
 
 
 @login_required
 def study_csv(request: HttpRequest, study_uuid: UUID) -> HttpResponse:
     """A row for each query and band."""
-    held, _ = _granted(request, study_uuid)
-    return file_answer(study_sheet(held).csv(), "text/csv; charset=utf-8", "coverage.csv")
+    row, _ = _granted(request, study_uuid)
+    return file_answer(study_figure(row).csv(), "text/csv; charset=utf-8", "coverage.csv")
 
 
 def _granted(request: HttpRequest, study_uuid: UUID) -> tuple[Pooling, Membership]:
-    held = Pooling.objects.filter(seed__isnull=False).select_related("project")
-    found = get_object_or_404(held, uuid=study_uuid)
+    row = Pooling.objects.filter(seed__isnull=False).select_related("project")
+    found = get_object_or_404(row, uuid=study_uuid)
     return found, grant(request, found.project, STAFF)

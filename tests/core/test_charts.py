@@ -22,7 +22,7 @@ from core.charts.kinds import (
     shares_chart,
     spread_chart,
 )
-from judging.figures.sheet import standalone_style
+from judging.figures.charts import standalone_style
 
 UNIT = Axis("share", 0, 1, 0.5)
 

@@ -1,6 +1,7 @@
 """manage.py compare_releases BEFORE.zip AFTER.zip: what differs between two releases."""
 
 import json
+from collections import deque
 from pathlib import Path
 from typing import Any
 
@@ -22,16 +23,15 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             with options["before"].open("rb") as before, options["after"].open("rb") as after:
-                with Compared(before, after) as held:
-                    self._write(held, options["csv"])
-                self.stdout.write(json.dumps(held.counted.facts()))
+                compared = Compared(before, after)
+                self._write(compared, options["csv"])
+                self.stdout.write(json.dumps(compared.counted.facts()))
         except (OSError, ImportRefused) as error:
             raise CommandError(f"The releases could not be compared: {error}") from error
 
-    def _write(self, held: Compared, path: Path | None) -> None:
+    def _write(self, compared: Compared, path: Path | None) -> None:
         if path is None:
-            for _ in held.changes():
-                pass
+            deque(compared.changes(), maxlen=0)
             return
         with path.open("x", newline="", encoding="utf-8") as file:
-            csv_write(file, Change._fields, held.changes())
+            csv_write(file, Change._fields, compared.changes())

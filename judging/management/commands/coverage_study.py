@@ -13,7 +13,7 @@ from annotation.pools.rules.run_pools import OTHERS, QUERIES, TOP
 from annotation.pools.services.coverage import Draw, coverage_create, coverage_plan
 from annotation.pools.services.poolings import pooling_discard
 from core.exceptions import MomentJudgeError
-from judging.figures.charts import study_sheet
+from judging.figures.charts import study_figure
 from judging.studies.rules import Coverage
 from judging.studies.selectors import coverage_found, coverage_studies, plan_shortfall, pool_report
 from judging.studies.services import pool_open, pool_open_request, queries_chosen, queries_to_study
@@ -41,10 +41,10 @@ class Command(BaseCommand):
             names = ", ".join(repr(each.name) for each in Project.objects.order_by("name")) or "none"
             raise CommandError(f"There is no project named {options['project']!r}; there are: {names}.")
         try:
-            told = self._report(project, options) if options["report"] else self._study(project, options)
+            facts = self._report(project, options) if options["report"] else self._study(project, options)
         except (MomentJudgeError, OSError) as error:
             raise CommandError(str(error)) from error
-        self.stdout.write(json.dumps(told))
+        self.stdout.write(json.dumps(facts))
 
     def _study(self, project: Project, options: dict[str, Any]) -> dict[str, object]:
         seed = secrets.randbelow(2**31) if options["seed"] is None else options["seed"]
@@ -86,19 +86,19 @@ class Command(BaseCommand):
         if study is None:
             raise CommandError("No coverage study of this project is opened.")
         if options["csv"]:
-            options["csv"].write_text(study_sheet(study).csv(), encoding="utf-8")
+            options["csv"].write_text(study_figure(study).csv(), encoding="utf-8")
         found = coverage_found(study)
-        self._tell(found)
+        self._write(found)
         bands = {one.band.name: {"settled": one.settled, "relevant": one.relevant} for one in found.total}
         beyond = {str(one.rank): one.estimate.value if one.estimate else None for one in found.beyond}
         open_pairs = sum(one.open for one in found.total)
         return {"queries": len(found.by_query), "open": open_pairs, "bands": bands, "estimated_beyond": beyond}
 
-    def _tell(self, found: Coverage) -> None:
+    def _write(self, found: Coverage) -> None:
         self.stdout.write(f"{'ranks':<10}{'moments':>9}{'settled':>9}{'relevant':>10}{'3 or 4':>9}")
         for one in found.total:
-            numbers = f"{one.moments:>9}{one.settled:>9}{one.relevant:>10}{one.highly:>9}"
-            self.stdout.write(f"{one.band.name:<10}{numbers}")
+            band = f"{one.band.name:<10}{one.moments:>9}{one.settled:>9}{one.relevant:>10}{one.highly:>9}"
+            self.stdout.write(band)
         for beyond in found.beyond:
             guess = beyond.estimate
             words = f"{guess.value:.0f} ({guess.low:.0f} to {guess.high:.0f})" if guess else "unknown"

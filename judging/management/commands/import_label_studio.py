@@ -3,6 +3,7 @@
 import json
 from argparse import FileType
 from contextlib import nullcontext
+from itertools import count
 from pathlib import Path
 from typing import IO, Any
 
@@ -47,7 +48,14 @@ class Command(BaseCommand):
         if not path.is_file():
             raise CommandError(f"There is no file {path}.")
         try:
-            counts = self._run(path, _mapped(options), options)
+            fields = mapped(
+                pair=options["pair_field"] or ("" if options["query_field"] else "pair_id"),
+                query=options["query_field"],
+                moment=options["moment_field"],
+                control=options["control"],
+                grades=options["grade"],
+            )
+            counts = self._run(path, fields, options)
         except (MomentJudgeError, BadMapping) as error:
             raise CommandError(str(error)) from error
         self.stdout.write(json.dumps(counts))
@@ -69,27 +77,16 @@ class Command(BaseCommand):
 
     def _remarks(self, report: IO[str] | None) -> Any:
         """Says the first ones, and writes all of them to the report."""
-        written = remarks_writer(report) if report else None
-        said = 0
+        write = remarks_writer(report) if report else None
+        numbers = count(1)
 
         def remark(one: Remark) -> None:
-            nonlocal said
-            said += 1
-            if said <= LINES_SHOWN:
+            number = next(numbers)
+            if number <= LINES_SHOWN:
                 self.stderr.write(f"line {one.line}, {one.item}: {one.outcome}: {one.reason}")
-            elif said == LINES_SHOWN + 1:
+            elif number == LINES_SHOWN + 1:
                 self.stderr.write("... and more; --report FILE writes all of them")
-            if written:
-                written(one)
+            if write:
+                write(one)
 
         return remark
-
-
-def _mapped(options: dict[str, Any]) -> Mapped:
-    return mapped(
-        pair=options["pair_field"] or ("" if options["query_field"] else "pair_id"),
-        query=options["query_field"],
-        moment=options["moment_field"],
-        control=options["control"],
-        grades=options["grade"],
-    )

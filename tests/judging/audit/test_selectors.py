@@ -6,7 +6,7 @@ from accounts.models import Project
 from annotation.models import Corpus, CorpusImport
 from core.audit import audit_record
 from core.models import AuditEvent
-from judging.audit.selectors import AuditSieve, audit_all, audit_page
+from judging.audit.selectors import AuditFilter, audit_all, audit_page
 from judging.models import JudgmentImport
 from tests.factories import CorpusFactory, ProjectFactory, UserFactory
 
@@ -47,28 +47,28 @@ ALL = ["judgments.confirm", "cast.import", "queries.draw", "corpus.import", "cor
 
 
 def shown(project: Project, size: int = 50, **sieve: object) -> list[str]:
-    page = audit_page(project, AuditSieve(**sieve), size=size)  # type: ignore[arg-type]
+    page = audit_page(project, AuditFilter(**sieve), size=size)  # type: ignore[arg-type]
     return [event.action for event in page.events]
 
 
 def test_the_newest_come_first_wherever_they_are_from(project: Project) -> None:
     assert shown(project) == ALL
-    assert [event.action for event in audit_all(project, AuditSieve())] == ALL
+    assert [event.action for event in audit_all(project, AuditFilter())] == ALL
 
 
 def test_leafing_there_and_back(project: Project) -> None:
-    first = audit_page(project, AuditSieve(), size=2)
-    second = audit_page(project, AuditSieve(), size=2, after=first.events[-1].uuid)
+    first = audit_page(project, AuditFilter(), size=2)
+    second = audit_page(project, AuditFilter(), size=2, after=first.events[-1].uuid)
     assert [event.action for event in second.events] == ALL[2:4]
     assert (first.is_older, second.is_newer, second.is_older) == (True, True, True)
-    back = audit_page(project, AuditSieve(), size=2, before=second.events[0].uuid)
+    back = audit_page(project, AuditFilter(), size=2, before=second.events[0].uuid)
     assert (back.events, back.is_newer) == (first.events, False)
 
 
 def test_the_sieve_and_words_hold_for_them(project: Project) -> None:
     assert shown(project, actions=["corpus.import"]) == ["corpus.import"]
     assert shown(project, words="9") == ["cast.import"]
-    assert [event.action for event in audit_all(project, AuditSieve(words="9"))] == ["cast.import"]
+    assert [event.action for event in audit_all(project, AuditFilter(words="9"))] == ["cast.import"]
 
 
 def test_others_are_not_told_of(project: Project) -> None:

@@ -19,7 +19,7 @@ from annotation.similarity import sentences
 from core.models import Job
 from judging.demo import services as demo_services
 from judging.demo.services import demo_advance, demo_render
-from judging.demo.simulation import truth_of_pair, visitors_answer
+from judging.demo.simulation import truth_for, visitors_answer
 from judging.models import Assignment, Batch, BatchReview, Judgment, Pair, Release
 from judging.review.selectors import review_queue
 from judging.work import rules
@@ -93,7 +93,7 @@ class TestReady:
             outcome = rules.settle([judgment.grade for judgment in pair.judgments.all()])
             assert (pair.state, pair.relevance) == outcome
             if pair.relevance is not None:
-                off.append(abs(pair.relevance - truth_of_pair(ready, pair)))
+                off.append(abs(pair.relevance - truth_for(pair.batch.query, pair.candidate.moment)))
         assert len(off) > 50
         assert 0 < sum(off) / len(off) < 1
 
@@ -138,7 +138,7 @@ class TestVisitor:
         held = assignment_take(project=project, annotator=person, now=NOW)
         assert held is not None
         for pair in ungraded(held):
-            give(held, pair, truth_of_pair(project, pair))
+            give(held, pair, truth_for(pair.batch.query, pair.candidate.moment))
         assert finish(held)
         return held.batch
 

@@ -9,7 +9,7 @@ import pytest
 from annotation.corpora.importers import ImportFileError
 from annotation.corpora.importers.files import pieces_of
 from core.texts import is_storable
-from judging.imports.label_studio import BadMapping, Export, Mapped, Told, mapped, read_export
+from judging.imports.label_studio import BadMapping, Export, Mapped, Ungraded, mapped, read_export
 from tests.judging.imports.exports import annotation, flat, rated, task, text
 from tests.mutations import mutated
 
@@ -17,8 +17,8 @@ BY_PAIR = Mapped(pair="pair_id")
 STARS = {str(star): star - 1 for star in range(1, 6)}
 
 
-def read(*elements: object, fields: Mapped = BY_PAIR, piece: int = 7) -> tuple[Export, list[Told]]:
-    told: list[Told] = []
+def read(*elements: object, fields: Mapped = BY_PAIR, piece: int = 7) -> tuple[Export, list[Ungraded]]:
+    told: list[Ungraded] = []
     whole = text(elements)
     export = read_export((whole[at : at + piece] for at in range(0, len(whole), piece)), fields, told.append)
     return export, told

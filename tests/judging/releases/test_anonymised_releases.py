@@ -11,7 +11,7 @@ from django.test import Client
 from django.urls import reverse
 
 from judging.models import Release
-from judging.releases import judgments
+from judging.releases import selectors
 from judging.releases.services import release_build, release_create
 from tests.judging.world import HandMade
 
@@ -59,7 +59,7 @@ def test_each_release_draws_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
             people.sort(reverse=bool(Chance.turns % 2))
             Chance.turns += 1
 
-    monkeypatch.setattr(judgments, "SystemRandom", Chance)
+    monkeypatch.setattr(selectors, "SystemRandom", Chance)
     made = HandMade()
     one, two = tmp_path / "one", tmp_path / "two"
     first, second = released(made, one, anonymised=True), released(made, two, anonymised=True)

@@ -55,8 +55,8 @@ AFTER = (
 
 
 def compared(before: BytesIO, after: BytesIO) -> tuple[Comparison, list[Change]]:
-    with Compared(before, after) as held:
-        return held.counted, list(held.changes())
+    found = Compared(before, after)
+    return found.counted, list(found.changes())
 
 
 def test_every_kind_of_change() -> None:

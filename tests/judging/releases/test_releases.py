@@ -19,10 +19,9 @@ from judging.exceptions import NotPossibleNow
 from judging.models import Assignment, Batch, BatchReview, Judgment, Pair, Release
 from judging.projects.services import query_set_change, query_set_create
 from judging.releases import files
-from judging.releases.corpus import described_in_train
 from judging.releases.documents import counts_of, manifest_facts
-from judging.releases.judged import JudgedPair
-from judging.releases.selectors import finished_queries, scope_of
+from judging.releases.files import JudgedPair
+from judging.releases.selectors import described_in_train, finished_queries, scope_of
 from judging.releases.services import release_build, release_create
 from moment_retrieval import records
 from moment_retrieval.formats import trec

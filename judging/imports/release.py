@@ -1,25 +1,33 @@
-"""Queries, candidates, pools, batches and pairs, with their judgments and the lead's decisions, read from a release."""
+"""A release read back into a project of its own: everything its files hold, in one transaction."""
 
+import logging
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from django.db import connection
+from django.core.exceptions import ValidationError
+from django.db import DataError, IntegrityError, connection, transaction
 from django.utils import timezone
 
 from accounts.models import Membership, Project, User
-from annotation.models import Candidate, Moment, PoolAnswer, PoolEntry, Query, Video
-from judging.imports.release.project import Held, Ruled
+from accounts.services.members import member_add
+from annotation.corpora.services.corpora import project_over
+from annotation.models import Candidate, Corpus, PoolAnswer, PoolEntry, Query
+from core.audit import audit_record
+from core.exceptions import ImportRefused, NotPossible
+from judging.imports.historic import placeholders_create
+from judging.imports.release_project import CorpusKeys, ProjectKeys, corpus_store, name_told, rules_store
 from judging.models import SEATS, Batch, BatchReview, Judgment, Pair
-from judging.releases import layout
-from judging.releases.layout import JUDGMENTS, PAIRS
-from judging.releases.reading import BadLines, Cells, rows
+from judging.releases import layout, reading
+from judging.releases.metadata import IMPORT
+from judging.releases.reading import BadLines, Cells, document, rows
 from judging.work import rules
 
+logger = logging.getLogger(__name__)
 CHUNK = 5000
 LARGEST_PAIR = 2**40  # new pairs are numbered behind it
 LARGEST_RANK = 2**15 - 1
@@ -27,6 +35,76 @@ Ranked = tuple[int, int]  # a query's number, a rank or the number of a batch
 NEXT_PAIR = """
 SELECT setval(pg_get_serial_sequence('judging_pair', 'id'), %s)
 WHERE %s > (SELECT coalesce(pg_sequence_last_value(pg_get_serial_sequence('judging_pair', 'id')::regclass), 0))"""
+LARGEST_WORKER = 2**31 - 1
+TOLD = (Judgment.Source.PERSON, Judgment.Source.SIMULATED)
+
+
+def release_import(
+    *, path: Path, project_name: str | None = None, corpus_name: str | None = None, leads: Sequence[User] = ()
+) -> tuple[Project, dict[str, int]]:
+    """Make a project, with its corpus, of a release's archive or folder; nothing is kept unless all of it is.
+
+    People are placeholders by their number, whom nobody can log in as. Names are those of the release unless others
+    are given.
+
+    Returns:
+        The project, and counts from the rows in the database.
+
+    Raises:
+        ImportRefused: it is no release, a checksum fails, or lines of it cannot be.
+        NotPossible: a project or a corpus of the name exists.
+    """
+    with reading.opened(path) as (folder, manifest):
+        settings = document(folder, layout.SETTINGS)
+        try:
+            with transaction.atomic():
+                project = _project_create(settings, project_name, corpus_name)
+                _store(project, folder, settings)
+                for lead in leads:
+                    member_add(project=project, user=lead, role=Membership.Role.LEAD, actor=None)
+                origin = {"content_sha256": manifest.get("content_sha256"), "draw": settings.get("draw")}
+                audit_record(project=project, actor=None, action=IMPORT, subject=project.uuid, **origin)
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            raise ImportRefused(f"{layout.SETTINGS} does not have the form of such a file: {error!r}.") from error
+        except ValidationError as error:
+            raise ImportRefused(f"{layout.SETTINGS} cannot be: {'; '.join(error.messages)}") from error
+        except (IntegrityError, DataError) as error:
+            raise ImportRefused(f"The files do not fit together: {str(error).splitlines()[0]}") from error
+    logger.info("release %s imported as %s", manifest.get("content_sha256"), project)
+    return project, counts_of(project)
+
+
+def counts_of(project: Project) -> dict[str, int]:
+    batches = Batch.objects.filter(project=project)
+    return {
+        "videos": project.dataset.corpus.videos.count(),
+        "queries": project.queries.count(),
+        "batches": batches.count(),
+        "pairs": Pair.objects.filter(batch__in=batches.values("pk")).count(),
+        "judgments": Judgment.objects.filter(pair__batch__project=project).count(),
+        "annotators": project.memberships.filter(number__isnull=False).count(),
+    }
+
+
+def _project_create(settings: dict[str, Any], project_name: str | None, corpus_name: str | None) -> Project:
+    name = project_name or name_told("project", settings["project"])
+    corpus = corpus_name or name_told("corpus", settings["corpus"]["name"])
+    if Project.objects.filter(name=name).exists():
+        raise NotPossible(f"There is a project named {name!r} already; name this one otherwise.")
+    if Corpus.objects.filter(name=corpus).exists():
+        raise NotPossible(f"There is a corpus named {corpus!r} already; name this one otherwise.")
+    new_corpus = Corpus.objects.create(name=corpus, is_placeholder=settings["corpus"]["placeholder"])
+    return project_over(corpus=new_corpus, name=name, similarity=settings["similarity"])
+
+
+def _store(project: Project, folder: Path, settings: dict[str, Any]) -> None:
+    bad = BadLines()
+    corpus_keys = corpus_store(project.dataset.corpus, folder, bad)
+    bad.refuse()
+    keys = rules_store(project, folder, settings, corpus_keys)
+    judged = pairs_store(project, folder, corpus_keys, keys, bad)
+    grades_store(project, folder, judged, keys, bad)
+    bad.refuse()
 
 
 @dataclass
@@ -40,38 +118,38 @@ class Judged:
     pairs: dict[int, Pair] = field(default_factory=dict)
 
 
-def pairs_store(project: Project, folder: Path, held: Held, ruled: Ruled, bad: BadLines) -> Judged:
+def pairs_store(project: Project, folder: Path, corpus_keys: CorpusKeys, keys: ProjectKeys, bad: BadLines) -> Judged:
     judged = Judged()
-    queries = _queries_read(project, folder, held, ruled, bad)
+    queries = _queries_read(project, folder, corpus_keys, keys, bad)
     bad.refuse()
     _queries_store(queries, judged, bad)
-    told = list(rows(folder, layout.CANDIDATES, partial(_candidate, judged, held, ruled), bad))
+    told = list(rows(folder, layout.CANDIDATES, partial(_candidate, judged, corpus_keys, keys), bad))
     bad.refuse()
     _candidates_store(judged, [row for row in told if row.source == Candidate.Source.SIMILARITY])
     lines = list(rows(folder, layout.PAIRS, partial(_pair, judged), bad))
     bad.refuse()
     _placeholders_store(project, judged, lines)
-    _batches_store(project, folder, ruled, judged, bad)
+    _batches_store(project, folder, keys, judged, bad)
     _candidates_store(judged, [row for row in told if row.source == Candidate.Source.POOLED])
-    _answers_store(folder, held, ruled, judged, bad)
+    _answers_store(folder, corpus_keys, keys, judged, bad)
     _pairs_store(judged, lines, bad)
     return judged
 
 
 def _queries_read(
-    project: Project, folder: Path, held: Held, ruled: Ruled, bad: BadLines
+    project: Project, folder: Path, corpus_keys: CorpusKeys, keys: ProjectKeys, bad: BadLines
 ) -> list[tuple[Query, int | None]]:
     """Each query, with the number of the one it is judged as."""
 
     def read(cells: Cells) -> tuple[Query, int | None]:
         said, name = cells.maybe("caption"), cells.text("query_set")
-        query_set = cells.known("query_set", ruled.query_sets, name) if name else None
+        query_set = cells.known("query_set", keys.query_sets, name) if name else None
         query = Query(
             project=project,
             number=cells.number("query_id"),
             text=cells.text("query"),
             split=cells.one_of("split", *Query.Split.values),
-            caption_id=None if said is None else cells.known("caption", held.captions, said),
+            caption_id=None if said is None else cells.known("caption", corpus_keys.captions, said),
             query_set=query_set,
             is_placeholder=cells.yes("placeholder"),
             was_pilot=cells.yes("pilot") and not (query_set and query_set.is_pilot),
@@ -98,20 +176,20 @@ def _queries_store(told: list[tuple[Query, int | None]], judged: Judged, bad: Ba
     Query.objects.bulk_create(twins, batch_size=CHUNK)
 
 
-def _candidate(judged: Judged, held: Held, ruled: Ruled, cells: Cells) -> Candidate:
+def _candidate(judged: Judged, corpus_keys: CorpusKeys, keys: ProjectKeys, cells: Cells) -> Candidate:
     source = cells.one_of("source", *Candidate.Source.values)
     span = (cells.text("video_name"), cells.real("start"), cells.real("end"))
     measure, pool = cells.maybe("measure"), cells.maybe("pool")
-    moment = cells.known("moment", held.moments, span)
+    moment = cells.known("moment", corpus_keys.moments, span)
     return Candidate(
         query=cells.known("query_id", judged.queries, cells.number("query_id")),
         moment_id=moment,
         rank=cells.number("rank", 1, LARGEST_RANK),
         similarity=cells.real("similarity") if cells.text("similarity") else None,
-        measure_id=None if measure is None else cells.known("measure", ruled.measures, measure),
+        measure_id=None if measure is None else cells.known("measure", keys.measures, measure),
         source=source,
-        pooling_id=None if pool is None else cells.known("pool", ruled.pools, pool),
-        wordings=held.wordings.get(moment, {}) if source == Candidate.Source.SIMILARITY else {},
+        pooling_id=None if pool is None else cells.known("pool", keys.pools, pool),
+        wordings=corpus_keys.wordings.get(moment, {}) if source == Candidate.Source.SIMILARITY else {},
     )
 
 
@@ -135,28 +213,15 @@ def _pair(judged: Judged, cells: Cells) -> tuple[Ranked, Ranked, Pair]:
 
 
 def _placeholders_store(project: Project, judged: Judged, lines: list[tuple[Ranked, Ranked, Pair]]) -> None:
-    """A moment that nobody has for each pair of a query that nobody knows."""
-    theirs = [place for place, _, _ in lines if judged.queries[place[0]].is_placeholder]
-    if not theirs:
-        return
-    video = Video.objects.create(corpus=project.dataset.corpus, name="placeholder", duration_s=len(theirs) + 1, index=0)
-    moments = Moment.objects.bulk_create(
-        [
-            Moment(video=video, start_s=i, end_s=i + 1, preview_state=Moment.Preview.PLACEHOLDER)
-            for i in range(len(theirs))
-        ],
-        batch_size=CHUNK,
-    )
-    _candidates_store(
-        judged,
-        [
-            Candidate(query=judged.queries[number], moment=moment, rank=rank)
-            for (number, rank), moment in zip(theirs, moments, strict=True)
-        ],
-    )
+    """Store a moment that nobody has for each pair of a query that nobody knows."""
+    ranks = [position for position, _, _ in lines if judged.queries[position[0]].is_placeholder]
+    if ranks:
+        corpus = project.dataset.corpus
+        made = placeholders_create(corpus=corpus, ranks=[(judged.queries[number], rank) for number, rank in ranks])
+        judged.candidates |= {(row.query.number, row.rank): row.pk for row in made}
 
 
-def _batches_store(project: Project, folder: Path, ruled: Ruled, judged: Judged, bad: BadLines) -> None:
+def _batches_store(project: Project, folder: Path, keys: ProjectKeys, judged: Judged, bad: BadLines) -> None:
     now = timezone.now()
 
     def read(cells: Cells) -> Batch:
@@ -173,7 +238,7 @@ def _batches_store(project: Project, folder: Path, ruled: Ruled, judged: Judged,
             project=project,
             query=query,
             number=place[1],
-            pooling_id=None if pool is None else cells.known("pool", ruled.pools, pool),
+            pooling_id=None if pool is None else cells.known("pool", keys.pools, pool),
             round=cells.number("rounds", 1, 2),
             state=Batch.State.DONE,
             priority=query.query_set.priority if query.query_set else 0,
@@ -188,11 +253,11 @@ def _batches_store(project: Project, folder: Path, ruled: Ruled, judged: Judged,
     judged.batches |= {(batch.query.number, batch.number): batch for batch in made}
 
 
-def _answers_store(folder: Path, held: Held, ruled: Ruled, judged: Judged, bad: BadLines) -> None:
+def _answers_store(folder: Path, corpus_keys: CorpusKeys, keys: ProjectKeys, judged: Judged, bad: BadLines) -> None:
     def named(cells: Cells) -> dict[str, Any]:
         source = (cells.number("pool"), cells.text("source"))
         query = cells.known("query_id", judged.queries, cells.number("query_id"))
-        return {"source_id": cells.known("source", ruled.sources, source), "query": query}
+        return {"source_id": cells.known("source", keys.sources, source), "query": query}
 
     def answer(cells: Cells) -> PoolAnswer:
         counts = {name: cells.number(name, most=2**31 - 1) for name in ("spans", "unmatched", "without_preview")}
@@ -206,7 +271,7 @@ def _answers_store(folder: Path, held: Held, ruled: Ruled, judged: Judged, bad: 
         span = (cells.text("video_name"), cells.real("start"), cells.real("end"))
         return PoolEntry(
             answer=cells.known("answer", answers, (of["source_id"], of["query"].pk)),
-            moment_id=cells.known("moment", held.moments, span),
+            moment_id=cells.known("moment", corpus_keys.moments, span),
             rank=cells.number("rank", 1, LARGEST_RANK),
         )
 
@@ -232,11 +297,7 @@ def _pairs_store(judged: Judged, lines: list[tuple[Ranked, Ranked, Pair]], bad: 
         cursor.execute(NEXT_PAIR, [max(last, 1), last])  # a new pair gets a number that no pair of the release has
 
 
-LARGEST_WORKER = 2**31 - 1
-TOLD = (Judgment.Source.PERSON, Judgment.Source.SIMULATED)
-
-
-def grades_store(project: Project, folder: Path, judged: Judged, ruled: Ruled, bad: BadLines) -> None:
+def grades_store(project: Project, folder: Path, judged: Judged, keys: ProjectKeys, bad: BadLines) -> None:
     people = _People(project)
     seen: Counter[tuple[int, int]] = Counter()
     given: dict[int, list[int]] = defaultdict(list)
@@ -255,15 +316,15 @@ def grades_store(project: Project, folder: Path, judged: Judged, ruled: Ruled, b
             position=cells.maybe("position", 1, 2**15 - 1),
             source=Judgment.Source.IMPORTED,
             origin=source if source in TOLD else "",
-            guideline_id=None if guideline is None else cells.known("guideline", ruled.guidelines, guideline),
-            policy_id=None if policy is None else cells.known("policy", ruled.policies, policy),
+            guideline_id=None if guideline is None else cells.known("guideline", keys.guidelines, guideline),
+            policy_id=None if policy is None else cells.known("policy", keys.policies, policy),
             annotator_id=people.key_of(worker),
         )
         seen[number, worker] += 1
         given[number].append(row.grade)
         return row
 
-    told = rows(folder, JUDGMENTS, read, bad)
+    told = rows(folder, layout.JUDGMENTS, read, bad)
     while some := list(islice(told, CHUNK)):
         Judgment.objects.bulk_create(some)
     _check_states(judged, given, bad)
@@ -302,13 +363,13 @@ def _check_states(judged: Judged, given: dict[int, list[int]], bad: BadLines) ->
         if pair.state == Pair.State.WITHDRAWN:
             continue
         if len(given[number]) > 4:
-            bad.add(PAIRS, line, f"pair {number} has {len(given[number])} grades, at most four make a pair")
+            bad.add(layout.PAIRS, line, f"pair {number} has {len(given[number])} grades, at most four make a pair")
             continue
         outcome = rules.settle(given[number])
         settled = outcome.state == rules.State.SETTLED
         if settled != (pair.state == Pair.State.SETTLED) or (settled and outcome.relevance != pair.relevance):
             said = f"{pair.state} {'' if pair.relevance is None else pair.relevance}".strip()
-            bad.add(PAIRS, line, f"pair {number} is {said}, which its grades {given[number]} do not give")
+            bad.add(layout.PAIRS, line, f"pair {number} is {said}, which its grades {given[number]} do not give")
 
 
 def _reviews_store(project: Project, judged: Judged) -> None:

@@ -25,10 +25,11 @@ from judging.work.rules import GRADES
 CHUNK = 2000
 NOT_CUT = "It could not be cut where it was released."
 Span = tuple[str, float, float]
+MomentLine = tuple[Span, bool, list[dict[str, Any]]]  # whether it could not be cut, and its captions
 
 
 @dataclass
-class Held:
+class CorpusKeys:
     """Keys of what was stored, by what files call it."""
 
     videos: dict[str, int] = field(default_factory=dict)
@@ -37,14 +38,20 @@ class Held:
     wordings: dict[int, dict[int, str]] = field(default_factory=dict)  # captions of a moment, by its key
 
 
-def corpus_store(corpus: Corpus, folder: Path, bad: BadLines) -> Held:
-    held = Held()
-    for some in _some(rows(folder, VIDEOS, _video, bad)):
-        made = Video.objects.bulk_create(Video(corpus=corpus, **values) for values in some)
-        held.videos |= {video.name: video.pk for video in made}
-    for lines in _some(objects(folder, MOMENTS, lambda line: _moment(line, held), bad)):
-        _moments_store(corpus, lines, held)
-    return held
+def corpus_store(corpus: Corpus, folder: Path, bad: BadLines) -> CorpusKeys:
+    corpus_keys = CorpusKeys()
+
+    def video(cells: Cells) -> Video:
+        index, duration_s = cells.number("index", most=2**31 - 1), cells.real("duration")
+        row = Video(corpus=corpus, name=cells.text("video_name"), index=index, duration_s=duration_s)
+        row.source_split = cells.text("source_split")
+        return row
+
+    for videos in _some(rows(folder, VIDEOS, video, bad)):
+        corpus_keys.videos |= {row.name: row.pk for row in Video.objects.bulk_create(videos)}
+    for lines in _some(objects(folder, MOMENTS, lambda line: _moment(line, corpus_keys), bad)):
+        _moments_store(corpus, lines, corpus_keys)
+    return corpus_keys
 
 
 def _some(source: Iterator[Any]) -> Iterator[list[Any]]:
@@ -52,18 +59,9 @@ def _some(source: Iterator[Any]) -> Iterator[list[Any]]:
         yield some
 
 
-def _video(cells: Cells) -> dict[str, Any]:
-    return {
-        "name": cells.text("video_name"),
-        "index": cells.number("index", most=2**31 - 1),
-        "duration_s": cells.real("duration"),
-        "source_split": cells.text("source_split"),
-    }
-
-
-def _moment(line: dict[str, Any], held: Held) -> tuple[Span, bool, list[dict[str, Any]]]:
+def _moment(line: dict[str, Any], corpus_keys: CorpusKeys) -> MomentLine:
     span = (str(line["video_name"]), float(line["start"]), float(line["end"]))
-    if span[0] not in held.videos:
+    if span[0] not in corpus_keys.videos:
         raise ValueError(f"video {span[0][:60]!r} is not known")
     if not 0 <= span[1] < span[2] < math.inf:
         raise ValueError("a moment starts before it ends")
@@ -75,10 +73,10 @@ def _moment(line: dict[str, Any], held: Held) -> tuple[Span, bool, list[dict[str
     return span, bool(line.get("not_cut")), line["captions"]
 
 
-def _moments_store(corpus: Corpus, lines: list[tuple[Span, bool, list[dict[str, Any]]]], held: Held) -> None:
+def _moments_store(corpus: Corpus, lines: list[MomentLine], corpus_keys: CorpusKeys) -> None:
     made = Moment.objects.bulk_create(
         Moment(
-            video_id=held.videos[video],
+            video_id=corpus_keys.videos[video],
             start_s=start_s,
             end_s=end_s,
             preview_state=Moment.Preview.FAILED if not_cut else Moment.Preview.MISSING,
@@ -86,7 +84,7 @@ def _moments_store(corpus: Corpus, lines: list[tuple[Span, bool, list[dict[str, 
         )
         for (video, start_s, end_s), not_cut, _ in lines
     )
-    held.moments |= {span: moment.pk for (span, *_), moment in zip(lines, made, strict=True)}
+    corpus_keys.moments |= {span: moment.pk for (span, *_), moment in zip(lines, made, strict=True)}
     told = [(moment, caption) for (*_, own), moment in zip(lines, made, strict=True) for caption in own]
     descriptions = Description.objects.bulk_create(
         Description(corpus=corpus, moment=moment, source_id=caption["id"], text=caption["text"], kind=caption["kind"])
@@ -103,15 +101,15 @@ def _moments_store(corpus: Corpus, lines: list[tuple[Span, bool, list[dict[str, 
         for (moment, caption), description in zip(told, descriptions, strict=True)
     )
     for (moment, caption), row in zip(told, captions, strict=True):
-        held.captions[caption["id"]] = row.pk
-        held.wordings.setdefault(moment.pk, {})[row.pk] = row.text
+        corpus_keys.captions[caption["id"]] = row.pk
+        corpus_keys.wordings.setdefault(moment.pk, {})[row.pk] = row.text
 
 
 ASKED_NOTHING = {"exam_kappa_low": ANY_LOW, "exam_bias": ANY_BIAS, "exam_levels": ANY_LEVELS}
 
 
 @dataclass
-class Ruled:
+class ProjectKeys:
     """Keys of what was stored, by the number or name it has in files."""
 
     guidelines: dict[int, int] = field(default_factory=dict)
@@ -122,28 +120,30 @@ class Ruled:
     sources: dict[tuple[int, str], int] = field(default_factory=dict)  # by pool and name
 
 
-def rules_store(project: Project, folder: Path, settings: dict[str, Any], held: Held) -> Ruled:
-    ruled = Ruled()
+def rules_store(project: Project, folder: Path, settings: dict[str, Any], corpus_keys: CorpusKeys) -> ProjectKeys:
+    keys = ProjectKeys()
     for told in settings["policies"]:
-        ruled.policies[told["version"]] = _policy(project, told).pk
+        keys.policies[told["version"]] = _policy(project, told).pk
     for told in settings["guidelines"]:
-        ruled.guidelines[told["version"]] = _guideline(project, folder, told, held).pk
+        keys.guidelines[told["version"]] = _guideline(project, folder, told, corpus_keys).pk
     for told in settings["query_sets"]:
-        ruled.query_sets[told["name"]] = _query_set(project, told)
+        values = {name: told[name] for name in ("priority", "is_paused", "is_pilot")}
+        name = name_told("query set", told["name"])
+        keys.query_sets[told["name"]] = NamedQuerySet.objects.create(project=project, name=name, **values)
     for told in settings["similarities"]:
         named = {name: told[name] for name in ("name", "model", "version", "normalisation")}
-        ruled.measures[told["number"]] = Measure.objects.get_or_create(**named)[0].pk
+        keys.measures[told["number"]] = Measure.objects.get_or_create(**named)[0].pk
     for told in settings["pools"]:
-        _pool(project, told, ruled)
+        _pool(project, told, keys)
     words = {name: str(settings["words"].get(name, "")) for name in WORDS}
     if any(words.values()):
-        ReleaseWords.objects.create(project=project, **_checked_words(words))
-    return ruled
-
-
-def _query_set(project: Project, told: dict[str, Any]) -> NamedQuerySet:
-    said = {name: told[name] for name in ("priority", "is_paused", "is_pilot")}
-    return NamedQuerySet.objects.create(project=project, name=name_told("query set", told["name"]), **said)
+        row = ReleaseWords(project=project, **words)
+        try:
+            row.clean_fields(exclude=["project", "edited_by"])
+        except ValidationError as error:
+            raise ImportRefused(f"{SETTINGS}: words: {'; '.join(error.messages)}") from error
+        row.save()
+    return keys
 
 
 def name_told(of: str, name: str) -> str:
@@ -167,7 +167,7 @@ def _policy(project: Project, told: dict[str, Any]) -> Policy:
     return row
 
 
-def _guideline(project: Project, folder: Path, told: dict[str, Any], held: Held) -> Guideline:
+def _guideline(project: Project, folder: Path, told: dict[str, Any], corpus_keys: CorpusKeys) -> Guideline:
     path = folder / guideline_file(int(told["version"]))
     if not path.is_file():
         raise ImportRefused(f"{path.name} is not in it.")
@@ -184,31 +184,22 @@ def _guideline(project: Project, folder: Path, told: dict[str, Any], held: Held)
             guideline=row,
             grade=example["grade"],
             query_text=example["query"],
-            moment_id=held.moments[example["video_name"], example["start"], example["end"]],
+            moment_id=corpus_keys.moments[example["video_name"], example["start"], example["end"]],
         )
         for example in told["examples"]
     )
     return row
 
 
-def _pool(project: Project, told: dict[str, Any], ruled: Ruled) -> None:
+def _pool(project: Project, told: dict[str, Any], keys: ProjectKeys) -> None:
     row = Pooling.objects.create(
         project=project,
-        query_set=ruled.query_sets[told["query_set"]] if told["query_set"] else None,
+        query_set=keys.query_sets[told["query_set"]] if told["query_set"] else None,
         state=Pooling.State.DONE,
         opened_at=timezone.now(),
         **{name: told[name] for name in ("depth", "iou_min", "split", "seed", "others")},
     )
-    ruled.pools[told["number"]] = row.pk
+    keys.pools[told["number"]] = row.pk
     for source in told["sources"]:
         made = PoolSource.objects.create(pooling=row, name=source["name"], other_queries=source["other_queries"])
-        ruled.sources[told["number"], made.name] = made.pk
-
-
-def _checked_words(words: dict[str, str]) -> dict[str, str]:
-    row = ReleaseWords(**words)
-    try:
-        row.clean_fields(exclude=["project", "edited_by"])
-    except ValidationError as error:
-        raise ImportRefused(f"{SETTINGS}: words: {'; '.join(error.messages)}") from error
-    return words
+        keys.sources[told["number"], made.name] = made.pk
