@@ -101,12 +101,7 @@ def draft_publish(*, project: Project, actor: User | None) -> Guideline:
         raise GuidelineStale("Another version was published since this draft was begun. Discard it and begin anew.")
     examples = [Example(*row) for row in draft.examples.values_list("grade", "query_text", "moment")]
     made = guideline_publish(
-        project=project,
-        actor=actor,
-        body=draft.body,
-        levels=draft.levels,
-        changes=draft.changes,
-        examples=examples,
+        project=project, actor=actor, body=draft.body, levels=draft.levels, changes=draft.changes, examples=examples
     )
     draft.delete()
     return made

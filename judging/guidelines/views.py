@@ -262,11 +262,7 @@ def example_set(request: MemberRequest, project: Project) -> HttpResponse:
     given = form.cleaned_data
     moment = get_object_or_404(moments_of(project), uuid=given["moment"])
     services.draft_example_set(
-        project=project,
-        actor=request.user,
-        grade=given["grade"],
-        query_text=given["query_text"],
-        moment=moment,
+        project=project, actor=request.user, grade=given["grade"], query_text=given["query_text"], moment=moment
     )
     messages.success(request, f"The draft shows this clip for grade {given['grade']}.")
     return redirect("judging:guideline-examples", project.uuid)

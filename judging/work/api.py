@@ -174,11 +174,7 @@ class PreviewGif(ApiView):
 class PreviewMp4(ApiView):
     @extend_schema(
         operation_id="preview_mp4",
-        responses={
-            (200, "video/mp4"): OpenApiTypes.BINARY,
-            (206, "video/mp4"): OpenApiTypes.BINARY,
-            404: REFUSED,
-        },
+        responses={(200, "video/mp4"): OpenApiTypes.BINARY, (206, "video/mp4"): OpenApiTypes.BINARY, 404: REFUSED},
     )
     def get(self, request: Request, preview_uuid: UUID) -> HttpResponseBase:
         """The same clip as an MP4, or the part of it that a Range header asks for."""

@@ -88,11 +88,7 @@ def cohort_report(
 
 
 def stored_report(
-    first: Mapping[Pair, int],
-    truth: Mapping[Pair, Decimal],
-    final: Mapping[Pair, int] | None = None,
-    *,
-    seed: int,
+    first: Mapping[Pair, int], truth: Mapping[Pair, Decimal], final: Mapping[Pair, int] | None = None, *, seed: int
 ) -> Report:
     """How one annotator did against truth that was known before; nobody else sat, so ``pairwise`` is None.
 

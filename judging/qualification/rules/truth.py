@@ -253,12 +253,7 @@ class Shelf(Generic[Pair]):
 
 
 def draw_even(
-    pairs: Sequence[tuple[Pair, Query, Truth]],
-    *,
-    queries: int,
-    per_query: int,
-    seed: int,
-    shown: Collection[Pair] = (),
+    pairs: Sequence[tuple[Pair, Query, Truth]], *, queries: int, per_query: int, seed: int, shown: Collection[Pair] = ()
 ) -> list[Pair] | TooFew:
     """Pairs of ``queries`` queries, ``per_query`` of each, whose truths rounded up spread evenly over 0 to 4.
 

@@ -39,13 +39,7 @@ def gate_question_create(
 
 @transaction.atomic
 def gate_question_change(
-    *,
-    question: GateQuestion,
-    actor: User,
-    moment: Moment,
-    description: str,
-    options: Sequence[str],
-    correct: int,
+    *, question: GateQuestion, actor: User, moment: Moment, description: str, options: Sequence[str], correct: int
 ) -> GateQuestion:
     """Ask it otherwise from now on; attempts keep what they were asked."""
     held = GateQuestion.objects.select_for_update(of=("self",)).select_related("project").get(pk=question.pk)

@@ -183,11 +183,7 @@ def training_pair_as_example(*, known_pair: KnownPair, actor: User) -> Guideline
     if held.truth is None or held.truth % 1:
         raise NotPossibleNow("Grade the pair first: an example shows what a grade means.")
     return draft_example_set(
-        project=held.project,
-        actor=actor,
-        grade=int(held.truth),
-        query_text=held.query.text,
-        moment=held.moment,
+        project=held.project, actor=actor, grade=int(held.truth), query_text=held.query.text, moment=held.moment
     )
 
 

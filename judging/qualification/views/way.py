@@ -94,10 +94,7 @@ def _stops(facts: Facts, step: Step) -> list[Stop]:
     """The steps of this project in their order; none for who is qualified or out."""
     if facts.standing not in ("candidate", "training", "exam"):
         return []
-    skipped = {
-        *([] if facts.gate_is_open else [Step.GATE]),
-        *([] if facts.has_tutorial else [Step.TUTORIAL]),
-    }
+    skipped = {*([] if facts.gate_is_open else [Step.GATE]), *([] if facts.has_tutorial else [Step.TUTORIAL])}
     order = [stop for stop in NAMES if stop not in skipped]
     place = order.index(PLACES.get(step, step))
     states = ["done" if at < place else "now" if at == place else "later" for at in range(len(order))]

@@ -227,12 +227,7 @@ def flag_set(
         annotator=annotator,
         withdrawn_at=None,
         defaults=said,
-        create_defaults={
-            **said,
-            "uuid": held.key_of(card),
-            "assignment_id": held.assignment_id,
-            "created_at": now,
-        },
+        create_defaults={**said, "uuid": held.key_of(card), "assignment_id": held.assignment_id, "created_at": now},
     )
     held = held.with_card(
         place,
