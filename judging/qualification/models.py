@@ -15,8 +15,7 @@ from django.utils import timezone
 from accounts.models import Project
 from annotation.models import Moment, Query
 from judging.guidelines.models import Guideline
-from judging.work.models.batch import Pair
-from judging.work.models.judgment import Judgment
+from judging.work.models import Judgment, Pair
 
 HALVES = [Decimal(half) / 2 for half in range(9)]  # 0, 0.5, .. 4
 

@@ -20,7 +20,7 @@ from core.exceptions import NotPossible
 from core.jobs import durable, swept
 from core.locks import only_one
 from core.messages import send_on_commit
-from judging.models import SEATS, Batch, GoldGrade, Policy, QualityAlert, QualityReport
+from judging.models import Batch, GoldGrade, Policy, QualityAlert, QualityReport
 from judging.projects.policies import policy_in_force
 from judging.quality.rules import quality as rules
 from judging.quality.rules.quality import BATCH_LEAST, gold_among, gold_due
@@ -35,7 +35,7 @@ from judging.quality.selectors import (
     work_ended_since,
 )
 from judging.review.selectors import annotator_numbers
-from judging.work.rules import with_change
+from judging.work.rules import SEATS, with_change
 from judging.work.selectors.annotator import seats_held
 from judging.work.selectors.held import Card, Held
 
