@@ -13,9 +13,9 @@ from core.exceptions import NotPossible
 from judging.exceptions import GuidelineStale, NotPossibleNow
 from judging.models import Guideline, GuidelineConfirmation, GuidelineDraft, GuidelineDraftExample
 from judging.projects.policies import Example, guideline_in_force, guideline_publish
-from judging.qualification.rules.way import may_confirm
+from judging.qualification.rules.onboarding import may_confirm
 from judging.qualification.selectors.sittings import way_facts
-from judging.qualification.services.way import way_advance
+from judging.qualification.services.onboarding import way_advance
 
 logger = logging.getLogger(__name__)
 

@@ -21,7 +21,7 @@ from judging.guidelines.texts import markdown_html
 from judging.models import Guideline, GuidelineDraft
 from judging.projects.policies import guideline_in_force
 from judging.projects.selectors import clips_matching, moments_of
-from judging.qualification.rules.way import may_confirm
+from judging.qualification.rules.onboarding import may_confirm
 from judging.qualification.selectors.sittings import way_facts
 from judging.work.forms import grade_field
 from judging.work.rules import GRADES

@@ -36,8 +36,7 @@ from judging.quality.selectors import (
 )
 from judging.review.selectors import annotator_numbers
 from judging.work.rules import SEATS, with_change
-from judging.work.selectors.annotator import seats_held
-from judging.work.selectors.held import Card, Held
+from judging.work.selectors.assignments import Card, Held, seats_held
 
 GIVE_GOLD = """
 WITH renewed AS (UPDATE judging_assignment SET expires_at = %(until)s WHERE id = %(assignment)s)

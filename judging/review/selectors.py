@@ -19,7 +19,7 @@ from core.models import AuditEvent, Job
 from judging.models import Assignment, Batch, BatchReview, Flag, Judgment, Pair, Policy
 from judging.pay.rules import TVR_RANKING, Forecast, Part
 from judging.people.selectors import actor_names
-from judging.review.rules import Suggestion, suggest
+from judging.work.rules import Suggestion, suggest
 
 
 def annotator_numbers(project: Project) -> dict[int, int]:

@@ -17,8 +17,8 @@ from judging.exceptions import NotPossibleNow, ReviewStands
 from judging.models import Batch, BatchReview, ReviewUndone
 from judging.projects.policies import policy_in_force
 from judging.review import selectors
-from judging.review.rules import Suggestion
 from judging.review.selectors import deciders_of, is_untouched, review_may_be_undone, review_queue
+from judging.work.rules import Suggestion
 from judging.work.services.batches import WORD, review_event
 
 logger = logging.getLogger(__name__)

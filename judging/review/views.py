@@ -23,8 +23,8 @@ from judging.models import Batch, BatchReview, Pair
 from judging.projects.charts import Bar, bars_of, grid
 from judging.projects.policies import policy_in_force
 from judging.review import selectors, services
-from judging.review.rules import TAIL
 from judging.review.selectors import Outlook, accept_preview, last_reviews, queue_behind, rows_of
+from judging.work.rules import TAIL
 from judging.work.services import batches
 
 CASES = 4  # on a page, and as many more as soon as it is there; every decision brings the next one

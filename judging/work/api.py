@@ -18,8 +18,7 @@ from core import clock
 from core.api.base import ApiView, Pages, Problem, body_of, paged
 from core.api.fields import ChoiceOfField, CountField, GradeField, KeyField, WordsField
 from judging.models import Flag, OwnGrade
-from judging.work.selectors.annotator import final_grades, preview_gif, preview_mp4
-from judging.work.selectors.held import Held, held_open
+from judging.work.selectors.assignments import Held, final_grades, held_open, preview_gif, preview_mp4
 from judging.work.services import assignments, judgments
 from judging.work.services.judgments import WORDS, Answer
 

@@ -1,4 +1,4 @@
-"""Rules of judging: consensus, the order of a batch, leases, active time, keys of forms, bounds of a moment. Pure."""
+"""Rules of judging: consensus, order, leases, active time, keys of forms, bounds, whether to extend a query. Pure."""
 
 import math
 import random
@@ -177,3 +177,32 @@ def fault_of_bounds(start_s: float, end_s: float, *, duration_s: float) -> str |
     if end_s - start_s < LEAST_S - 1e-9:
         return "A moment ends after it starts."
     return None
+
+
+TAIL = 5  # the last candidates of a batch, whose relevance tells whether more lies beyond
+
+
+class Suggestion(NamedTuple):
+    extend: bool
+    reason: str
+    mean: float | None = None  # of the tail; None where nothing was settled
+
+
+def suggest(relevance_by_rank: Sequence[int | None], *, from_mean: float, further: bool = True) -> Suggestion:
+    """Suggest a second batch when the last five settled pairs of the first are relevant enough on average.
+
+    Args:
+        relevance_by_rank: relevance 0 to 4 of the batch's pairs, best rank first; None where nothing was settled.
+        from_mean: the mean from which to extend.
+        further: whether there are candidates for a second batch.
+    """
+    settled = [relevance for relevance in relevance_by_rank if relevance is not None]
+    if not settled:
+        return Suggestion(False, "No pair was settled.")
+    tail = settled[-TAIL:]
+    mean = sum(tail) / len(tail)
+    relation = "at least" if mean >= from_mean else "below"
+    told = f"The last {len(tail)} settled pairs average {mean:.2f}, {relation} {from_mean:g}"
+    if mean >= from_mean and not further:
+        return Suggestion(False, f"{told}, but no candidate lies beyond them.", mean)
+    return Suggestion(mean >= from_mean, f"{told}.", mean)

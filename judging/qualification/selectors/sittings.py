@@ -17,8 +17,8 @@ from django.db.models import QuerySet
 from accounts.models import Membership
 from annotation.models import Moment
 from judging.models import Exam, KnownPair, Sitting
+from judging.qualification.rules.onboarding import Facts
 from judging.qualification.rules.truth import is_aligned
-from judging.qualification.rules.way import Facts
 from judging.work.rules import sitting_key
 
 AHEAD = 3  # previews to load while one is judged

@@ -27,7 +27,7 @@ from judging.qualification.rules.truth import TooFew, agreed_truth, draw_even, t
 from judging.qualification.selectors.exams import EXAM_SPLITS, exam_unfinished, known_pairs_in_stock
 from judging.qualification.selectors.sittings import Sat, sitting_by_id
 from judging.qualification.services.reports import EXAM_REPORTS
-from judging.qualification.services.sitting_grades import handed_in, sitting_move, sitting_settle
+from judging.qualification.services.sittings import handed_in, sitting_move, sitting_settle
 from judging.review.selectors import annotator_numbers
 from judging.work.rules import GRADES
 

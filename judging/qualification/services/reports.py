@@ -26,8 +26,8 @@ from judging.qualification.rules.reports import (
     stored_report,
     transposed,
 )
-from judging.qualification.services.sitting_grades import SITTING_REPORTS
-from judging.qualification.services.way import way_advance
+from judging.qualification.services.onboarding import way_advance
+from judging.qualification.services.sittings import SITTING_REPORTS
 
 logger = logging.getLogger(__name__)
 EXAM_REPORTS = JobKind(

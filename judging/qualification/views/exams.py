@@ -35,7 +35,7 @@ from judging.qualification.selectors.exams import (
     known_pairs_in_stock,
 )
 from judging.qualification.services import exams as services
-from judging.qualification.services import sitting_grades
+from judging.qualification.services import sittings
 from judging.qualification.services.exams import DEPTH, FEWEST, QUERIES
 from judging.quality.rules.agreement import Weights
 from judging.work.rules import GRADES
@@ -359,7 +359,7 @@ def missed_exam_count(request: HttpRequest, sitting_uuid: UUID) -> HttpResponse:
         messages.error(request, form.first_error())
         return redirect("judging:exam", sat.exam.uuid)
     try:
-        sitting_grades.missed_exam_count(sitting=sat, actor=membership.user, **form.cleaned_data)
+        sittings.missed_exam_count(sitting=sat, actor=membership.user, **form.cleaned_data)
     except (NotPossible, NotPossibleNow) as refused:
         messages.error(request, str(refused))
     else:

@@ -24,7 +24,7 @@ from judging.projects.policies import policy_in_force
 from judging.qualification.forms import PurposeForm
 from judging.qualification.selectors.sittings import Asked, Sat, sitting_asking, sitting_of
 from judging.qualification.services import sittings
-from judging.qualification.services.sitting_grades import SittingAnswer, sitting_grade, sitting_hand_in
+from judging.qualification.services.sittings import SittingAnswer, sitting_grade, sitting_hand_in
 from judging.qualification.views.exams import share_words
 from judging.work.forms import GivenForm
 from judging.work.views.judge import form_refusal, grade_buttons, is_htmx, pair_part

@@ -18,15 +18,16 @@ from judging.projects.policies import policy_in_force
 from judging.qualification.services.sittings import WarmUp, warm_up_due
 from judging.quality.services import gold_batch_for, gold_for, gold_seat
 from judging.work.rules import LEAVING, free_seats, lease_until, seat_for, shuffled, to_be_decided
-from judging.work.selectors.annotator import (
+from judging.work.selectors.assignments import (
+    Held,
     batch_to_be_taken,
+    held_open,
     open_assignment,
     pairs_asked_now,
     readiness,
     seats_held,
     work_waits,
 )
-from judging.work.selectors.held import Held, held_open
 from judging.work.services.batches import ADVANCE_TASK, flagged_withdraw, seats_count
 
 logger = logging.getLogger(__name__)

@@ -21,11 +21,10 @@ from judging.exceptions import AlreadyReviewed, NothingBeyond, NotReviewable
 from judging.models import Assignment, Batch, BatchReview, Judgment, JudgmentDay, Pair, Policy, Tally
 from judging.projects.overview import tallies
 from judging.projects.policies import policy_in_force
-from judging.review.rules import Suggestion
 from judging.review.selectors import Outlook, outlooks, review_in_words
 from judging.work import rules
-from judging.work.rules import SEATS, AskedPair, free_seats
-from judging.work.selectors.annotator import pairs_asked_now, seats_held
+from judging.work.rules import SEATS, AskedPair, Suggestion, free_seats
+from judging.work.selectors.assignments import pairs_asked_now, seats_held
 
 logger = logging.getLogger(__name__)
 ADVANCE_TASK = "judging.tasks.batch_advance"

@@ -18,7 +18,7 @@ from judging.models import Assignment, Flag, Judgment, JudgmentChange
 from judging.quality.services import GIVE_GOLD, gold_change, gold_given_under
 from judging.work import rules
 from judging.work.rules import GRADES, lease_until
-from judging.work.selectors.held import Card, Held, held_by_pair
+from judging.work.selectors.assignments import Card, Held, held_by_pair
 from judging.work.services.assignments import running_or_refused
 
 WORDS = 2000  # of a comment, in characters

@@ -30,11 +30,21 @@ from judging.exceptions import FormStale, GuidelineUnconfirmed, NotAssigned, Pai
 from judging.guidelines.views import guideline_context
 from judging.models import Assignment, Flag, Sitting
 from judging.qualification.services.sittings import sitting_start, warm_up_is_missing
-from judging.qualification.views.way import way_of
+from judging.qualification.views.onboarding import way_of
 from judging.review.selectors import job_running
 from judging.work.forms import FlagForm, GradeForm
-from judging.work.selectors.annotator import given_in, open_assignment, preview_gif, preview_mp4, work_done, work_waits
-from judging.work.selectors.held import Card, Held, held_by_pair, held_open
+from judging.work.selectors.assignments import (
+    Card,
+    Held,
+    given_in,
+    held_by_pair,
+    held_open,
+    open_assignment,
+    preview_gif,
+    preview_mp4,
+    work_done,
+    work_waits,
+)
 from judging.work.services import assignments, judgments
 
 PER_PAGE = 10
