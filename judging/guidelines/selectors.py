@@ -25,10 +25,8 @@ class Line:
 
 
 def changes(before: Sequence[str], after: Sequence[str], *, around: int = AROUND) -> list[Line]:
-    """The lines that differ with a few around them, in order; empty when nothing differs.
-
-    Lines that go stand before those that come in their place.
-    """
+    """The lines that differ with a few around them, in order; empty when nothing differs. Lines that go stand before
+    those that come in their place."""
     found: list[Line] = []
     end = 0
     matcher = SequenceMatcher(None, list(before), list(after), autojunk=False)

@@ -58,11 +58,8 @@ def draft_discard(*, project: Project) -> bool:
 def draft_example_set(
     *, project: Project, actor: User | None, grade: int, query_text: str, moment: Moment
 ) -> GuidelineDraft:
-    """Show this moment for the grade, in the version being prepared, instead of the one there was.
-
-    Raises:
-        NotPossibleNow: nobody could watch the moment.
-    """
+    """Show this moment for the grade, in the version being prepared, instead of the one there was. Raises
+    NotPossibleNow: nobody could watch the moment."""
     if moment.preview_state != Moment.Preview.READY or moment.video.corpus_id != project.dataset.corpus_id:
         raise NotPossibleNow("This moment has no preview in the project.")
     draft = draft_open(project=project, actor=actor)
@@ -87,12 +84,8 @@ def _draft_touched(draft: GuidelineDraft, actor: User | None) -> None:
 
 @transaction.atomic
 def draft_publish(*, project: Project, actor: User | None) -> Guideline:
-    """Put the version being prepared in force; who judges must confirm it first.
-
-    Raises:
-        NotPossibleNow: nothing is prepared.
-        GuidelineStale: another version was published since it was begun.
-    """
+    """Put the version being prepared in force; who judges must confirm it first. Raises NotPossibleNow: nothing is
+    prepared; GuidelineStale: another version was published since it was begun."""
     Project.objects.select_for_update().get(pk=project.pk)
     draft = GuidelineDraft.objects.filter(project=project).first()
     if draft is None:
@@ -109,12 +102,8 @@ def draft_publish(*, project: Project, actor: User | None) -> Guideline:
 
 @transaction.atomic
 def guideline_confirm(*, project: Project, annotator: User, version: int) -> GuidelineConfirmation:
-    """Note that the annotator has read this version; repeating it changes nothing.
-
-    Raises:
-        GuidelineStale: another version is in force.
-        NotPossible: the test before the training comes first.
-    """
+    """Note that the annotator has read this version; repeating it changes nothing. Raises GuidelineStale: another
+    version is in force; NotPossible: the test before the training comes first."""
     in_force = guideline_in_force(project.pk)
     if version != in_force.version:
         raise GuidelineStale(f"Version {in_force.version} of the guideline is in force by now. Read that one.")

@@ -173,11 +173,9 @@ def _store(project: Project, policy: Policy, figures: dict[str, Any], newest: in
 
 
 def _alert_raise(project: Project, annotator_id: int, past: rules.Past, *, judgments: int, again_after: int) -> None:
-    """Raise an alert for the lead, unless they have seen it and little has been judged since.
-
-    An alert that nobody has seen yet follows the figures, its base included: a value over more judgments than are
-    named beside it could not be true.
-    """
+    """Raise an alert for the lead, unless they have seen it and little has been judged since. An alert that nobody has
+    seen yet follows the figures, its base included: a value over more judgments than are named beside it could not be
+    true."""
     figures = {"value": past.value, "threshold": past.threshold, "judgments": judgments}
     last = QualityAlert.objects.filter(project=project, annotator=annotator_id, kind=past.kind).first()
     if last and last.seen_at is None:
@@ -189,11 +187,8 @@ def _alert_raise(project: Project, annotator_id: int, past: rules.Past, *, judgm
 
 @transaction.atomic
 def alert_see(*, alert: QualityAlert, lead: User, note: str = "") -> None:
-    """A lead has looked at it, and what they make of it is kept. It may be raised again after more judgments.
-
-    Raises:
-        NotPossible: somebody has looked at it already.
-    """
+    """A lead has looked at it, and what they make of it is kept. It may be raised again after more judgments. Raises
+    NotPossible: somebody has looked at it already."""
     now = timezone.now()
     held = QualityAlert.objects.filter(pk=alert.pk, seen_at__isnull=True)
     if not held.update(seen_at=now, seen_by=lead, note=note[:1000]):

@@ -42,15 +42,9 @@ class Accepted:
 
 @transaction.atomic
 def review_undo(*, batch: Batch, lead: User) -> ReviewUndone:
-    """Take a decision back: the query waits for a lead again, and the automatic rule leaves it alone.
-
-    A second batch that nobody has sat at goes with it.
-
-    Raises:
-        NotPossibleNow: there is no decision.
-        ReviewStands: somebody has begun the second batch, or a lead has touched its pairs; or a pool has taken what
-            closing the query left out.
-    """
+    """Take a decision back: the query waits for a lead again, and the automatic rule leaves it alone. A second batch
+    that nobody has sat at goes with it. Raises NotPossibleNow: there is no decision; ReviewStands: somebody has begun
+    the second batch, or a lead has touched its pairs; or a pool has taken what closing the query left out."""
     Query.objects.select_for_update().get(pk=batch.query_id)  # as every opening of its batches
     held = Batch.objects.select_for_update(of=("self",)).select_related("project", "query").get(pk=batch.pk)
     review = BatchReview.objects.select_for_update().filter(batch=held).first()
@@ -88,10 +82,8 @@ def _second_remove(first: Batch) -> None:
 
 @transaction.atomic
 def reviews_accept(*, project: Project, lead: User, chosen: Mapping[UUID, bool]) -> Accepted:
-    """Decide these first batches as the rule suggests, where it still suggests what the lead saw (extend or not).
-
-    What somebody has decided meanwhile stays as it is.
-    """
+    """Decide these first batches as the rule suggests, where it still suggests what the lead saw (extend or not). What
+    somebody has decided meanwhile stays as it is."""
     policy = policy_in_force(project.pk)
     waiting = _locked(project, list(chosen))
     outlooks = selectors.outlooks(waiting, from_mean=policy.extend_from_mean)
@@ -113,10 +105,8 @@ def reviews_accept(*, project: Project, lead: User, chosen: Mapping[UUID, bool])
 
 @durable("judging.tasks.reviews_decide")
 def reviews_decide(*, project_id: int) -> int:
-    """Decide by the rule what waits in a project whose policy says so; say how much that was.
-
-    What a lead took back is left to the leads.
-    """
+    """Decide by the rule what waits in a project whose policy says so; say how much that was. What a lead took back is
+    left to the leads."""
     project = Project.objects.filter(pk=project_id).first()
     policy = policy_in_force(project_id) if project else None
     if project is None or policy is None or not policy.extend_automatically:

@@ -176,10 +176,8 @@ class ReviewUndone(models.Model):
 
 
 class Tally(models.Model):
-    """A change of a count; the count of ``what`` in a project is the sum of its rows.
-
-    Rows are added, never changed, so that nobody waits for anybody; a sweep folds them into one.
-    """
+    """A change of a count; the count of ``what`` in a project is the sum of its rows. Rows are added, never changed, so
+    that nobody waits for anybody; a sweep folds them into one."""
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="+", db_index=False)
     what = models.CharField(max_length=40, help_text="pair:state:relevance or batch:number:state:round")

@@ -70,11 +70,9 @@ def free_seats(pairs: Sequence[AskedPair], *, held: Collection[int]) -> dict[int
 
 
 def seat_for(pairs: Sequence[AskedPair], *, held: Collection[int]) -> tuple[int, list[int]] | None:
-    """The free seat that offers the person most, with what it lacks and they do not know; None when that is nothing.
-
-    A pair they know stays with the seat, for whoever takes it next. The fullest seat first: one that is given back
-    again and again would otherwise keep the other from being taken.
-    """
+    """The free seat that offers the person most, with what it lacks and they do not know; None when that is nothing. A
+    pair they know stays with the seat, for whoever takes it next. The fullest seat first: one that is given back again
+    and again would otherwise keep the other from being taken."""
     known = {pair.pair_id for pair in pairs if pair.known}
     offers = [
         (seat, [pair_id for pair_id in left if pair_id not in known])
@@ -145,11 +143,9 @@ def with_change(before: int | None, added: int) -> int:
 
 
 def form_key(*, assignment: UUID, pair: UUID, given: int) -> UUID:
-    """The name of the next grade or flag for ``pair`` in ``assignment``, after ``given`` of them.
-
-    Two tabs that show the same pair in the same state hold the same key, so that of two submits one is the first
-    and the other is known as its repetition, or as stale when it says something else.
-    """
+    """The name of the next grade or flag for ``pair`` in ``assignment``, after ``given`` of them. Two tabs that show
+    the same pair in the same state hold the same key, so that of two submits one is the first and the other is known as
+    its repetition, or as stale when it says something else."""
     return uuid5(assignment, f"{pair}/{given}")
 
 

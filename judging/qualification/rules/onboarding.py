@@ -7,10 +7,8 @@ CANDIDATE, TRAINING, EXAM, QUALIFIED = "candidate", "training", "exam", "qualifi
 
 
 class Facts(NamedTuple):
-    """What the rows say of one annotator of a project.
-
-    What happened before somebody came back from outside the way counts for the training, not for the exam.
-    """
+    """What the rows say of one annotator of a project. What happened before somebody came back from outside the way
+    counts for the training, not for the exam."""
 
     standing: str
     gate_is_open: bool

@@ -74,10 +74,8 @@ def passes(report: Mapping[str, Any], rule: PassRule, *, feedback_done: bool) ->
 
 
 def gives_no_result(graded: int, compared: int) -> bool:
-    """Whether too few of a person's pairs can be compared with an agreeing majority of the others.
-
-    Below four fifths of them it matters which pairs are left: those on which somebody happens to agree.
-    """
+    """Whether too few of a person's pairs can be compared with an agreeing majority of the others. Below four fifths of
+    them it matters which pairs are left: those on which somebody happens to agree."""
     return compared < LEAST_PAIRS or 100 * compared < LEAST_PERCENT * graded
 
 
@@ -284,11 +282,9 @@ def graded(chances: Chances, truths: Truths, people: int, rng: np.random.Generat
 
 
 def rule_met(tables: Tables, totals: NDArray[np.float64], rule: PassRule) -> NDArray[np.bool_]:
-    """Whether each table [S, 5, 5] of first grades meets the rule, as ``passing.passes`` decides: [S].
-
-    The lower bound of kappa is left to ``lows``: it takes longer, and is looked at where all else is met.
-    ``totals`` is the sum of the truths as they are, in each of the tables: [S].
-    """
+    """Whether each table [S, 5, 5] of first grades meets the rule, as ``passing.passes`` decides: [S]. The lower bound
+    of kappa is left to ``lows``: it takes longer, and is looked at where all else is met. ``totals`` is the sum of the
+    truths as they are, in each of the tables: [S]."""
     values = kappa_values(tables, rule.weights)
     met: NDArray[np.bool_] = np.nan_to_num(values, nan=-np.inf) >= rule.kappa - ROUNDING
     if rule.asks_bias:

@@ -126,8 +126,7 @@ def compared(
     first: Mapping[Pair, int], truth: Mapping[Pair, Decimal], final: Mapping[Pair, int] | None, *, seed: int
 ) -> Report:
     """Kappas of one annotator's first grades against the truth, what else a pass rule may ask of them, and apart from
-    them kappas after feedback.
-    """
+    them kappas after feedback."""
     later = None if final is None else {**first, **final}
     return {
         "kappas": against(first, truth, seed=seed).to_dict(),

@@ -33,11 +33,8 @@ FEWEST_AGREEING = 3  # people who agree before their majority makes a truth
 
 
 def truth_of(grades: Iterable[int]) -> Decimal:
-    """The median of a pair's first grades; an even number of them may give a half.
-
-    Raises:
-        ValueError: there are no grades.
-    """
+    """The median of a pair's first grades; an even number of them may give a half. Raises ValueError: there are no
+    grades."""
     order = sorted(grades)
     if not order:
         raise ValueError("no grades, no truth")
@@ -46,11 +43,9 @@ def truth_of(grades: Iterable[int]) -> Decimal:
 
 
 def agreed_truth(grades: Iterable[int]) -> Decimal | None:
-    """The median of the majority that agrees within one grade; None where fewer than three, or no majority, do.
-
-    Two people who give the same grades at random make no truth by themselves, and cannot move one that three others
-    make. Where two such majorities overlap (1, 2, 2, 3), the truth is the median of both together.
-    """
+    """The median of the majority that agrees within one grade; None where fewer than three, or no majority, do. Two
+    people who give the same grades at random make no truth by themselves, and cannot move one that three others make.
+    Where two such majorities overlap (1, 2, 2, 3), the truth is the median of both together."""
     order = sorted(grades)
     steps = [[grade for grade in order if level <= grade <= level + 1] for level in range(MOST)]
     largest = max(map(len, steps))
@@ -67,11 +62,9 @@ def truth_without(grades: Mapping[Annotator, int], annotator: Annotator) -> Deci
 
 
 def agreed_truth_without(grades: Mapping[Annotator, int], annotator: Annotator) -> Decimal | None:
-    """The truth on which a majority of the others agrees, at least three of them; None where there is none.
-
-    One's own grade neither moves this truth nor decides whether a pair is compared. If it counted towards the three,
-    two people with the same grades would be compared on the very pairs where a third happens to agree with them.
-    """
+    """The truth on which a majority of the others agrees, at least three of them; None where there is none. One's own
+    grade neither moves this truth nor decides whether a pair is compared. If it counted towards the three, two people
+    with the same grades would be compared on the very pairs where a third happens to agree with them."""
     return agreed_truth(_of_others(grades, annotator))
 
 

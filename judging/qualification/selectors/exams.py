@@ -104,10 +104,8 @@ def known_pairs_in_stock(*, project_id: int, splits: Collection[str] | None = No
 
 
 def known_pairs_shown(*, project_id: int) -> frozenset[int]:
-    """Pairs of whose truth somebody was told, by the query's words: in a tutorial, a warm-up or an exam's result.
-
-    An exam's result tells of every pair graded: where the grade is off by more than one, or that it is not.
-    """
+    """Pairs of whose truth somebody was told, by the query's words: in a tutorial, a warm-up or an exam's result. An
+    exam's result tells of every pair graded: where the grade is off by more than one, or that it is not."""
     with connection.cursor() as cursor:
         cursor.execute(SHOWN, {"project": project_id})
         return frozenset(known_id for (known_id,) in cursor.fetchall())
@@ -178,10 +176,8 @@ def exam_unfinished(exam: Exam) -> list[int]:
 
 
 def exam_pairs(exam: Exam) -> list[PairRow]:
-    """The pairs of a first cohort by query and rank, each with the first grades that make its truth.
-
-    Left out is what counts for nothing: of who has not handed in, missed the exam, or was left out by the lead.
-    """
+    """The pairs of a first cohort by query and rank, each with the first grades that make its truth. Left out is what
+    counts for nothing: of who has not handed in, missed the exam, or was left out by the lead."""
     numbers = annotator_numbers(exam.project)
     given: dict[int, list[tuple[int | None, int]]] = {}
     rows = SittingGrade.objects.filter(sitting__exam=exam, attempt=0, sitting__left_out=False)
@@ -252,11 +248,9 @@ class ExamPower:
 def exam_power(
     project: Project, *, kind: str, queries: int, depth: int, rule: PassRule, attempts: int
 ) -> ExamPower | None:
-    """How likely who passes such an exam; None where the known pairs do not make one.
-
-    A later exam is drawn as it will be for somebody who has seen nothing. The truth of a first cohort is not known: its
-    levels are taken to be as frequent as among the project's settled pairs, or where those are few as published.
-    """
+    """How likely who passes such an exam; None where the known pairs do not make one. A later exam is drawn as it will
+    be for somebody who has seen nothing. The truth of a first cohort is not known: its levels are taken to be as
+    frequent as among the project's settled pairs, or where those are few as published."""
     pairs = queries * depth
     if kind == Exam.Kind.STORED:
         stock = tuple(known_pairs_in_stock(project_id=project.pk, splits=EXAM_SPLITS))

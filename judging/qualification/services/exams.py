@@ -244,10 +244,8 @@ def _too_few(complete: int, making: int) -> NoReturn:
 
 
 def _truth_set(exam: Exam, sittings: Sequence[int]) -> int:
-    """Each pair's truth by the exam's rule from what those people gave it first; how many pairs have one.
-
-    Pairs that were taken out have none, nor those where too few agree.
-    """
+    """Each pair's truth by the exam's rule from what those people gave it first; how many pairs have one. Pairs that
+    were taken out have none, nor those where too few agree."""
     given: dict[int, list[int]] = {}
     rows = SittingGrade.objects.filter(sitting__in=sittings, attempt=0).values_list("known_pair", "grade")
     for known_id, grade in rows:
@@ -288,9 +286,7 @@ ON CONFLICT DO NOTHING"""
 
 def known_pairs_enter(*, project_id: int, since: datetime | None = None) -> int:
     """Enter the pairs that two annotators settled with equal grades; a repeat enters what is new. Say how many.
-
-    ``since`` looks at batches done since then alone. Pilot batches, whose guideline was a try-out, are left out.
-    """
+    ``since`` looks at batches done since then alone. Pilot batches, whose guideline was a try-out, are left out."""
     with connection.cursor() as cursor:
         cursor.execute(ENTER, {"project": project_id, "since": since})
         return int(cursor.rowcount)
@@ -331,12 +327,8 @@ def known_pair_explain(*, known: KnownPair, actor: User, explanation: str) -> Kn
 @transaction.atomic
 def known_pair_anchor(*, known: KnownPair, actor: User, grade: int | None) -> KnownPair:
     """Give a pair of a first cohort the lead's own grade to compare people with, change it, or take it back (None).
-
-    Raises:
-        ValueError: the grade is outside 0..4.
-        NotPossibleNow: its exam is not open, is no first cohort's, or somebody has handed in: from then on leads see
-            grades, and an anchor would not be their own.
-    """
+    Raises ValueError: the grade is outside 0..4; NotPossibleNow: its exam is not open, is no first cohort's, or
+    somebody has handed in: from then on leads see grades, and an anchor would not be their own."""
     if grade is not None and grade not in GRADES:
         raise ValueError(f"a grade is 0 to 4, got {grade}")
     exam = None
@@ -366,10 +358,7 @@ def known_pair_anchor(*, known: KnownPair, actor: User, grade: int | None) -> Kn
 @transaction.atomic
 def known_pair_retire(*, known: KnownPair, actor: User, reason: str, now: datetime) -> KnownPair:
     """Take a pair out: nobody is asked it any more, and feedback rounds go on without it. Repeating changes nothing.
-
-    Raises:
-        NotPossible: no reason is given.
-    """
+    Raises NotPossible: no reason is given."""
     if not reason.strip():
         raise NotPossible("Say why: the reason is kept with the pair.")
     asking = Sitting.objects.filter(

@@ -25,10 +25,8 @@ Standing = Membership.Standing
 
 @transaction.atomic
 def way_advance(*, project: Project, annotator: User) -> Membership | None:
-    """Take an annotator every step that is due; None for who is no annotator of the project.
-
-    May be called at any time, by anybody, as often as one likes.
-    """
+    """Take an annotator every step that is due; None for who is no annotator of the project. May be called at any time,
+    by anybody, as often as one likes."""
     members = Membership.objects.select_for_update(of=("self",), no_key=True).select_related("project", "user")
     held = members.filter(project=project, user=annotator, role=Membership.Role.ANNOTATOR).first()
     if held is None or held.standing not in WAY:
@@ -57,11 +55,7 @@ logger = logging.getLogger(__name__)
 def gate_question_create(
     *, project: Project, actor: User, moment: Moment, description: str, options: Sequence[str], correct: int
 ) -> GateQuestion:
-    """A new question.
-
-    Raises:
-        NotPossibleNow: nobody could watch the moment.
-    """
+    """A new question. Raises NotPossibleNow: nobody could watch the moment."""
     _watchable(project, moment)
     made = GateQuestion.objects.create(
         project=project, moment=moment, description=description, options=list(options), correct=correct
@@ -85,11 +79,7 @@ def gate_question_change(
 
 @transaction.atomic
 def gate_question_retire(*, question: GateQuestion, actor: User, is_retired: bool) -> None:
-    """Ask it no more, or again.
-
-    Raises:
-        GateTooShort: the gate is open and would have too few questions.
-    """
+    """Ask it no more, or again. Raises GateTooShort: the gate is open and would have too few questions."""
     project = Project.objects.select_for_update().get(pk=question.project_id)
     policy = policy_in_force(project.pk)
     left = GateQuestion.objects.filter(project=project, is_retired=False).exclude(pk=question.pk).count()
@@ -101,21 +91,14 @@ def gate_question_retire(*, question: GateQuestion, actor: User, is_retired: boo
 
 
 def gate_set(*, project: Project, actor: User, is_open: bool) -> Policy:
-    """Put the test before training, or take it away.
-
-    Raises:
-        GateTooShort: there are fewer questions than it asks.
-    """
+    """Put the test before training, or take it away. Raises GateTooShort: there are fewer questions than it asks."""
     return policy_publish(project=project, actor=actor, gate_is_open=is_open)
 
 
 @transaction.atomic
 def gate_attempt_start(*, project: Project, annotator: User) -> GateAttempt:
-    """The annotator's open attempt, or a new one with questions asked of them least so far.
-
-    Raises:
-        GateClosed: there is no test, they have passed it, or no attempt is left.
-    """
+    """The annotator's open attempt, or a new one with questions asked of them least so far. Raises GateClosed: there is
+    no test, they have passed it, or no attempt is left."""
     member = Membership.objects.select_for_update().get(project=project, user=annotator)
     attempts = list(GateAttempt.objects.filter(project=project, annotator=annotator))
     if attempts and attempts[-1].answered_at is None:
@@ -138,11 +121,8 @@ def gate_attempt_start(*, project: Project, annotator: User) -> GateAttempt:
 
 @transaction.atomic
 def gate_attempt_answer(*, attempt: UUID, annotator: User, answers: Sequence[int | None]) -> GateAttempt:
-    """Score the answers, given as places of the options shown. What was answered before stays as it was.
-
-    Raises:
-        AnswersIncomplete: a question has no answer, or none of those offered.
-    """
+    """Score the answers, given as places of the options shown. What was answered before stays as it was. Raises
+    AnswersIncomplete: a question has no answer, or none of those offered."""
     held = GateAttempt.objects.select_for_update(of=("self",)).select_related("project")
     given = held.get(uuid=attempt, annotator=annotator)
     if given.answered_at is not None:

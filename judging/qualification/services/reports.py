@@ -94,10 +94,8 @@ def _stored_part(sitting: Sitting) -> dict[str, Any]:
 
 
 def _cohort_part(sitting: Sitting) -> dict[str, Any]:
-    """The part stored when the exam closed; once done with kappa after feedback, against the others as at first.
-
-    A part that was stored before the pass rule could ask for more has those figures computed now.
-    """
+    """The part stored when the exam closed; once done with kappa after feedback, against the others as at first. A part
+    that was stored before the pass rule could ask for more has those figures computed now."""
     if sitting.state != State.DONE:
         return dict(sitting.report)
     assert sitting.exam is not None
@@ -137,11 +135,8 @@ def _store(sitting: Sitting, part: Mapping[str, Any]) -> None:
 
 @transaction.atomic
 def _result_set(sitting: Sitting, part: dict[str, Any]) -> None:
-    """Whether the person passes, by the policy in force, and why; qualified if so.
-
-    Where too few pairs can be compared with an agreeing majority of the others there is no result, and no attempt is
-    used.
-    """
+    """Whether the person passes, by the policy in force, and why; qualified if so. Where too few pairs can be compared
+    with an agreeing majority of the others there is no result, and no attempt is used."""
     held = Sitting.objects.select_for_update(of=("self",)).select_related("exam").get(pk=sitting.pk)
     if held.is_decided:
         return

@@ -140,14 +140,9 @@ class Drawn(NamedTuple):
 
 
 def stored_pairs(exam: Exam, annotator_id: int, seed: int) -> Drawn:
-    """Pairs for one person's later exam: of the train split, never seen by them, true grades spread evenly.
-
-    Somebody who failed may come back under another name and knows the truths they were told. So no more pairs are
-    drawn whose truth anybody was told than it takes.
-
-    Raises:
-        TooFewPairs: there are not enough.
-    """
+    """Pairs for one person's later exam: of the train split, never seen by them, true grades spread evenly. Somebody
+    who failed may come back under another name and knows the truths they were told. So no more pairs are drawn whose
+    truth anybody was told than it takes. Raises TooFewPairs: there are not enough."""
     unseen = known_pairs_unseen(project_id=exam.project_id, annotator_id=annotator_id, splits=EXAM_SPLITS)
     pairs = [(known.id, known.query_id, known.truth) for known in unseen]
     shown = known_pairs_shown(project_id=exam.project_id)
@@ -174,11 +169,7 @@ def _warm_up(member: Membership, exam: Exam | None) -> Sitting:
 
 
 def warm_up_pairs(project_id: int, annotator_id: int, *, seed: int) -> list[int]:
-    """Five pairs over all levels that the person has never seen.
-
-    Raises:
-        TooFewPairs: there are fewer than five.
-    """
+    """Five pairs over all levels that the person has never seen. Raises TooFewPairs: there are fewer than five."""
     unseen = known_pairs_unseen(project_id=project_id, annotator_id=annotator_id)
     drawn = draw_levels([(known.id, known.truth) for known in unseen], count=WARM_UP_PAIRS, seed=seed)
     if isinstance(drawn, TooFew):
@@ -287,12 +278,9 @@ def sitting_hand_in(*, annotator: User, sitting: UUID, now: datetime) -> Sat:
 
 @transaction.atomic
 def missed_exam_count(*, sitting: Sitting, actor: User, counts: bool, reason: str) -> Sitting:
-    """Let a missed exam count as an attempt, or let it count no more. Repeating it changes nothing.
-
-    Raises:
-        NotPossible: the sitting is no missed exam, or no reason is given.
-        NotPossibleNow: its annotator sits an exam, whose attempt is allowed already.
-    """
+    """Let a missed exam count as an attempt, or let it count no more. Repeating it changes nothing. Raises NotPossible:
+    the sitting is no missed exam, or no reason is given; NotPossibleNow: its annotator sits an exam, whose attempt is
+    allowed already."""
     if not reason.strip():
         raise NotPossible("Say why: the reason is kept in the audit.")
     member = Membership.objects.select_for_update(no_key=True).filter(

@@ -31,11 +31,8 @@ LATE = timedelta(minutes=5)
 
 @transaction.atomic
 def training_request(*, project: Project, actor: User, queries: int, seed: int) -> None:
-    """Wake the task that draws pairs; its job shows how far it is.
-
-    Raises:
-        NotPossibleNow: pairs are being drawn already, or the project has no moments to draw.
-    """
+    """Wake the task that draws pairs; its job shows how far it is. Raises NotPossibleNow: pairs are being drawn
+    already, or the project has no moments to draw."""
     Project.objects.select_for_update().get(pk=project.pk)
     if project.dataset.corpus.is_placeholder:
         raise NotPossibleNow("Historic judgments have no moments to show.")
@@ -50,10 +47,8 @@ def training_request(*, project: Project, actor: User, queries: int, seed: int) 
 
 @durable(DRAW_TASK)
 def training_draw(*, project_id: int, queries: int, seed: int) -> int:
-    """Store pairs of ``queries`` random train queries, near and far, without a grade; say how many.
-
-    A repeat of a drawing that is done finds no job and does nothing.
-    """
+    """Store pairs of ``queries`` random train queries, near and far, without a grade; say how many. A repeat of a
+    drawing that is done finds no job and does nothing."""
     with only_one(JOB, project_id) as alone:
         running = Job.objects.filter(project=project_id, kind=JOB, state=Job.State.RUNNING)
         job = running.select_related("project__dataset__corpus").first() if alone else None
@@ -129,11 +124,8 @@ def training_pair_grade(*, known_pair: KnownPair, actor: User, grade: int, expla
 
 @transaction.atomic
 def tutorial_add(*, known_pair: KnownPair, actor: User) -> KnownPair:
-    """Put a graded pair at the end of the tutorial; one that is in it stays where it is.
-
-    Raises:
-        NotPossibleNow: it has no grade.
-    """
+    """Put a graded pair at the end of the tutorial; one that is in it stays where it is. Raises NotPossibleNow: it has
+    no grade."""
     held = _held(known_pair)
     if held.truth is None:
         raise NotPossibleNow("Grade the pair first: the tutorial tells everybody its grade.")
@@ -174,11 +166,8 @@ def tutorial_move(*, known_pair: KnownPair, actor: User, by: int) -> KnownPair:
 
 @transaction.atomic
 def training_pair_as_example(*, known_pair: KnownPair, actor: User) -> GuidelineDraft:
-    """Show a graded pair as the example of its grade, in the version of the guideline that is prepared.
-
-    Raises:
-        NotPossibleNow: it has no whole grade.
-    """
+    """Show a graded pair as the example of its grade, in the version of the guideline that is prepared. Raises
+    NotPossibleNow: it has no whole grade."""
     held = _held(known_pair)
     if held.truth is None or held.truth % 1:
         raise NotPossibleNow("Grade the pair first: an example shows what a grade means.")

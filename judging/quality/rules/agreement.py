@@ -227,9 +227,7 @@ def partner_kappas(
 
 def mean_pairwise_kappa(grades: Mapping[Annotator, Mapping[Item, int]], weights: Weights) -> Pairwise[Annotator]:
     """Each annotator's mean Cohen's kappa with every partner over the items both graded; each partner counts once.
-
-    Partners without a shared item are none; pairs without a kappa are left out and counted.
-    """
+    Partners without a shared item are none; pairs without a kappa are left out and counted."""
     by_pair = partner_kappas(grades, weights)
     return Pairwise(
         {one: mean_kappa(found.value for pair, found in by_pair.items() if one in pair) for one in grades},
@@ -245,11 +243,8 @@ def mean_kappa(values: Iterable[float | None]) -> MeanKappa:
 
 
 def counts_of(ratings: Iterable[Sequence[int]]) -> Counts:
-    """How often each item was given each grade: [N, 5] from N items, each with its grades in any order.
-
-    Raises:
-        ValueError: a grade is outside 0..4.
-    """
+    """How often each item was given each grade: [N, 5] from N items, each with its grades in any order. Raises
+    ValueError: a grade is outside 0..4."""
     items = list(ratings)
     grades = np.fromiter(chain.from_iterable(items), dtype=np.int64)
     check_range(grades)

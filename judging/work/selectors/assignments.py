@@ -192,10 +192,8 @@ class Held:
 
 
 def held_by_pair(*, annotator_id: int, pair: UUID, lock: bool = False) -> Held | None:
-    """The annotator's latest assignment that asks for the pair; None when they never held one.
-
-    ``lock`` keeps it theirs and as it is until the transaction ends.
-    """
+    """The annotator's latest assignment that asks for the pair; None when they never held one. ``lock`` keeps it theirs
+    and as it is until the transaction ends."""
     return _held(OF_PAIR, annotator_id, pair, lock=lock)
 
 
@@ -402,9 +400,7 @@ ORDER BY candidate.rank"""
 
 def batch_to_be_taken(*, project_id: int, annotator_id: int, lock: bool = False) -> int | None:
     """The batch whose turn it is for this annotator; one they had in hands before only when nothing else is left.
-
-    ``lock`` locks it and passes over batches that somebody else is just taking.
-    """
+    ``lock`` locks it and passes over batches that somebody else is just taking."""
     values = {"project": project_id, "annotator": annotator_id, "nearest": NEAREST, "latest": LATEST}
     locking = " FOR UPDATE OF batch SKIP LOCKED" if lock else ""
     with connection.cursor() as cursor:

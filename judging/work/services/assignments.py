@@ -93,10 +93,8 @@ def assignment_take_of(*, batch: Batch, annotator: User, now: datetime) -> Assig
 def _next_batch_take(
     project: Project, annotator: User, policy: Policy, now: datetime, *, hurry: bool
 ) -> Assignment | None:
-    """A seat of the batch whose turn it is; None when there is none, or a faster one has it.
-
-    ``hurry`` passes over batches that somebody else is just taking, so that takers do not queue.
-    """
+    """A seat of the batch whose turn it is; None when there is none, or a faster one has it. ``hurry`` passes over
+    batches that somebody else is just taking, so that takers do not queue."""
     batch_id = batch_to_be_taken(project_id=project.pk, annotator_id=annotator.pk, lock=hurry)
     if batch_id is None:
         return None
@@ -164,11 +162,8 @@ def _seed() -> int:
 
 
 def assignment_renew(*, project: Project, annotator: User, now: datetime) -> datetime:
-    """Start the lease anew, as a page that is open does now and then; returns when it will end.
-
-    Raises:
-        LeaseLost: there is none, or its time has run out.
-    """
+    """Start the lease anew, as a page that is open does now and then; returns when it will end. Raises LeaseLost: there
+    is none, or its time has run out."""
     until = lease_until(now, minutes=policy_in_force(project.pk).lease_minutes)
     if not _running(project, annotator, now).update(expires_at=until):
         raise LeaseLost(RUN_OUT)
@@ -195,11 +190,7 @@ def _running(project: Project, annotator: User, now: datetime) -> QuerySet[Assig
 @transaction.atomic
 def assignment_finish(*, project: Project, annotator: User, now: datetime | None = None) -> bool:
     """Make the grades of what the annotator holds final; False when they hold nothing (the other tab was faster).
-
-    Raises:
-        LeaseLost: its time has run out.
-        AssignmentIncomplete: a pair has neither grade nor flag.
-    """
+    Raises LeaseLost: its time has run out; AssignmentIncomplete: a pair has neither grade nor flag."""
     held = held_open(annotator_id=annotator.pk, project_id=project.pk, lock=True)
     if held is None or held.state == Assignment.State.FINISHED:
         return False

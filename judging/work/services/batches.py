@@ -35,10 +35,8 @@ WORD = {True: BatchReview.Decision.EXTEND, False: BatchReview.Decision.CLOSE}
 
 @transaction.atomic
 def batch_create(*, query: Query, number: int) -> Batch | None:
-    """Open ranks 1 to 20 (number 1) or 21 to 40 (number 2) by similarity for judging.
-
-    Repeating it returns the batch that is there; None when no candidate has such a rank.
-    """
+    """Open ranks 1 to 20 (number 1) or 21 to 40 (number 2) by similarity for judging. Repeating it returns the batch
+    that is there; None when no candidate has such a rank."""
     query = Query.objects.select_for_update().get(pk=query.pk)
     held = Batch.objects.filter(query=query, number=number).first()
     if held:
@@ -90,11 +88,9 @@ def batches_open(*, project_id: int) -> int:
 @durable(ADVANCE_TASK)
 @transaction.atomic
 def batch_advance(*, batch_id: int) -> None:
-    """Decide every pair whose round is complete, open the second round, or close the batch.
-
-    It recomputes from the rows under the batch's lock, so it may run twice, late or out of order; the batch may be
-    gone, where a lead took back its being opened.
-    """
+    """Decide every pair whose round is complete, open the second round, or close the batch. It recomputes from the rows
+    under the batch's lock, so it may run twice, late or out of order; the batch may be gone, where a lead took back its
+    being opened."""
     batch = Batch.objects.select_for_update().filter(pk=batch_id).first()
     if batch is None or batch.state == Batch.State.DONE:
         return
@@ -198,10 +194,8 @@ def review_event(review: BatchReview, batch: Batch, **more: object) -> tuple[str
 @durable(EXTEND_TASK)
 @transaction.atomic
 def batch_extend(*, batch_id: int) -> Batch | None:
-    """Open the second batch that was asked for; None when the decision was taken back, or no candidate is left.
-
-    The decision stays as it is until the batch is there: who takes it back waits, and takes the batch with it.
-    """
+    """Open the second batch that was asked for; None when the decision was taken back, or no candidate is left. The
+    decision stays as it is until the batch is there: who takes it back waits, and takes the batch with it."""
     held = Query.objects.select_for_update(of=("self",)).filter(batches=batch_id)  # as who takes the decision back
     query = held.first()
     asked = BatchReview.objects.filter(batch=batch_id, decision=BatchReview.Decision.EXTEND)
@@ -210,11 +204,9 @@ def batch_extend(*, batch_id: int) -> Batch | None:
 
 @durable(EXTEND_ALL_TASK)
 def batches_extend(*, project_id: int | None = None, after: int = 0) -> None:
-    """Open second batches that were asked for, are not there, and have a pair that can be shown.
-
-    EXTENDED_AT_ONCE of them, in the order of their first batches from ``after`` on; a message opens those that follow,
-    so that decisions which people wait for are taken in between.
-    """
+    """Open second batches that were asked for, are not there, and have a pair that can be shown. EXTENDED_AT_ONCE of
+    them, in the order of their first batches from ``after`` on; a message opens those that follow, so that decisions
+    which people wait for are taken in between."""
     second = Batch.objects.filter(query=OuterRef("batch__query"), number=2)
     beyond = Candidate.objects.filter(
         query=OuterRef("batch__query"),

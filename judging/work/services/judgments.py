@@ -203,14 +203,9 @@ def flag_set(
     key: UUID | None = None,
     now: datetime | None = None,
 ) -> Answer:
-    """Say why the pair cannot be judged; a pair that is flagged already keeps one flag, with the newest words.
-
-    A grade given before stays, and counts unless the pair is withdrawn. ``key`` as for a grade.
-
-    Raises:
-        ValueError: no such reason.
-        NotAssigned, LeaseLost, PairWithdrawn, FormStale: as for a grade.
-    """
+    """Say why the pair cannot be judged; a pair that is flagged already keeps one flag, with the newest words. A grade
+    given before stays, and counts unless the pair is withdrawn. ``key`` as for a grade. Raises ValueError: no such
+    reason; NotAssigned, LeaseLost, PairWithdrawn, FormStale: as for a grade."""
     if reason not in Flag.Reason.values:
         raise ValueError(f"a flag says one of {', '.join(Flag.Reason.values)}, got {reason}")
     held, place = _locked(annotator, pair_uuid)

@@ -25,13 +25,8 @@ logger = logging.getLogger(__name__)
 
 @transaction.atomic
 def pair_withdraw(*, pair: Pair, lead: User, reason: str) -> None:
-    """Take the pair out: nobody is asked for it any more, it has no relevance, and releases leave it out.
-
-    Its flags are answered by that.
-
-    Raises:
-        NotPossibleNow: no reason was given, or it is withdrawn already.
-    """
+    """Take the pair out: nobody is asked for it any more, it has no relevance, and releases leave it out. Its flags are
+    answered by that. Raises NotPossibleNow: no reason was given, or it is withdrawn already."""
     if not reason.strip():
         raise NotPossibleNow("Say why: the reason is kept with the pair.")
     batch, held = _locked(pair)
@@ -48,11 +43,8 @@ def pair_withdraw(*, pair: Pair, lead: User, reason: str) -> None:
 
 @transaction.atomic
 def pair_restore(*, pair: Pair, lead: User, reason: str = "") -> None:
-    """Undo a withdrawal: the pair becomes what its grades say, and the flags raised so far withdraw it no more.
-
-    Raises:
-        NotPossibleNow: it is not withdrawn, or its batch is done and its grades alone decide nothing.
-    """
+    """Undo a withdrawal: the pair becomes what its grades say, and the flags raised so far withdraw it no more. Raises
+    NotPossibleNow: it is not withdrawn, or its batch is done and its grades alone decide nothing."""
     batch, held = _locked(pair)
     if held.state != Pair.State.WITHDRAWN:
         raise NotPossibleNow("This pair is not withdrawn.")
@@ -98,11 +90,8 @@ WORDS = 1000
 
 @transaction.atomic
 def flags_dismiss(*, pair: Pair, lead: User, words: str) -> int:
-    """Say why the pair can be judged as it is; whoever flagged it is not asked again. Returns how many flags.
-
-    Raises:
-        NotPossibleNow: no word was given, or no flag waits.
-    """
+    """Say why the pair can be judged as it is; whoever flagged it is not asked again. Returns how many flags. Raises
+    NotPossibleNow: no word was given, or no flag waits."""
     if not words.strip():
         raise NotPossibleNow("Say why: your word is kept with the flag.")
     batch = Batch.objects.select_for_update(of=("self",)).select_related("project", "query").get(pk=pair.batch_id)
@@ -156,12 +145,8 @@ WAITS = "This clip is being cut already."
 @transaction.atomic
 def recut_request(*, pair: Pair, lead: User, bounds: tuple[float, float] | None = None) -> Recut:
     """Have the pair's clip cut anew, between other ``bounds`` (start and end in seconds) where some are given.
-
-    Annotators see the old clip until the new one is there. Its flags are answered when it is.
-
-    Raises:
-        NotPossibleNow: it is being cut already, there is no video, or the moment cannot have these bounds.
-    """
+    Annotators see the old clip until the new one is there. Its flags are answered when it is. Raises NotPossibleNow: it
+    is being cut already, there is no video, or the moment cannot have these bounds."""
     held = Pair.objects.select_related("candidate__moment__video", "batch__project", "batch__query").get(pk=pair.pk)
     moment = held.candidate.moment
     if not moment.video.file:
