@@ -59,17 +59,10 @@ def agreement_csv(request: MemberRequest, project: Project) -> HttpResponse:
 def _line(number: Any, found: Mapping[str, Any]) -> list[object]:
     kappas = found["against_relevance"]
     return [
-        number,
-        found["judgments"],
-        found["consensus"],
+        *(number, found["judgments"], found["consensus"]),
         *(kappas[weights]["value"] for weights in ("unweighted", "linear", "quadratic")),
-        found["with_partners"]["quadratic"],
-        found["bias"],
-        found["seconds"]["median"],
-        found["longest_run"],
-        found["fast_streak"],
-        found["gold"]["judgments"],
-        found["gold"]["misaligned"],
+        *(found["with_partners"]["quadratic"], found["bias"], found["seconds"]["median"]),
+        *(found["longest_run"], found["fast_streak"], found["gold"]["judgments"], found["gold"]["misaligned"]),
     ]
 
 

@@ -32,17 +32,8 @@ from judging.qualification.rules.truth import (
     truth_of,
     truth_without,
 )
-from judging.quality.rules.agreement import (
-    Kappas,
-    MeanKappa,
-    Pairwise,
-    Weights,
-    kappas,
-    krippendorff_alpha,
-    mean_kappa,
-    mean_pairwise_kappa,
-    table_of,
-)
+from judging.quality.rules import agreement
+from judging.quality.rules.agreement import Kappas, MeanKappa, Pairwise, Weights
 from judging.work.rules import GRADES
 
 Annotator = TypeVar("Annotator", bound=Hashable)
@@ -71,8 +62,10 @@ def cohort_report(
     by_pair = transposed(counted)
     found_truth = {pair: (agreed_truth if agreeing else truth_of)(grades.values()) for pair, grades in by_pair.items()}
     truth = {pair: known for pair, known in found_truth.items() if known is not None}
-    pairwise = {weights: mean_pairwise_kappa(first, weights) for weights in Weights}
-    of_counted = {weights: mean_pairwise_kappa(counted, weights) for weights in Weights} if left_out else pairwise
+    pairwise = {weights: agreement.mean_pairwise_kappa(first, weights) for weights in Weights}
+    of_counted = (
+        {weights: agreement.mean_pairwise_kappa(counted, weights) for weights in Weights} if left_out else pairwise
+    )
     annotators: dict[str, Report] = {}
     for annotator, grades in first.items():
         others = compared_with(by_pair, annotator, grades, agreeing=agreeing)
@@ -82,7 +75,7 @@ def cohort_report(
             **compared(grades, others, again, seed=seed),
             "pairwise": {str(weights): found.by_annotator[annotator]._asdict() for weights, found in pairwise.items()},
         }
-    alpha = krippendorff_alpha(list(grades.values()) for grades in by_pair.values())
+    alpha = agreement.krippendorff_alpha(list(grades.values()) for grades in by_pair.values())
     parts = [annotators[str(annotator)] for annotator in counted]
     return {"annotators": annotators, "cohort": cohort(parts, of_counted, pairs=len(by_pair), alpha=alpha)}
 
@@ -139,7 +132,7 @@ def criteria(grades: Mapping[Pair, int], truth: Mapping[Pair, Decimal]) -> Repor
     """Bias and levels of one annotator's first grades, over the pairs that have both."""
     known = [(grade, truth[pair]) for pair, grade in grades.items() if pair in truth]
     levels = [rounded_up(true) for _, true in known]
-    table = table_of([grade for grade, _ in known], levels)
+    table = agreement.table_of([grade for grade, _ in known], levels)
     return {
         "bias": mean_bias(known),
         "levels": int(levels_told_apart(table[None])[0]),
@@ -155,7 +148,7 @@ def mean_bias(known: Iterable[tuple[int, Decimal]]) -> float | None:
 def against(grades: Mapping[Pair, int], truth: Mapping[Pair, Decimal], *, seed: int) -> Kappas:
     """Kappas of grades against the truth rounded up, over the pairs that have both."""
     known = [pair for pair in grades if pair in truth]
-    return kappas([grades[pair] for pair in known], [rounded_up(truth[pair]) for pair in known], seed=seed)
+    return agreement.kappas([grades[pair] for pair in known], [rounded_up(truth[pair]) for pair in known], seed=seed)
 
 
 def cohort(
@@ -178,7 +171,7 @@ def mean_kappas(reports: Iterable[Report]) -> dict[str, Report]:
     """Mean over annotators under each weighting; empty without annotators."""
     told = list(reports)
     means: dict[str, MeanKappa] = {
-        str(weights): mean_kappa(report[weights]["value"] for report in told) for weights in Weights if told
+        str(weights): agreement.mean_kappa(report[weights]["value"] for report in told) for weights in Weights if told
     }
     return {weights: found._asdict() for weights, found in means.items()}
 

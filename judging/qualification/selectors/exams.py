@@ -16,18 +16,8 @@ from django.db.models import Count, Q, QuerySet
 from accounts.models import Membership, Project
 from annotation.models import Query
 from judging.models import Exam, KnownPair, Pair, Sitting, SittingGrade
-from judging.qualification.rules.passing import (
-    MOST,
-    OUGHT_TO_FAIL,
-    PUBLISHED,
-    Chance,
-    Grader,
-    PassRule,
-    Truths,
-    power,
-    truths_drawn,
-    truths_of,
-)
+from judging.qualification.rules import passing
+from judging.qualification.rules.passing import Chance, Grader, PassRule, Truths
 from judging.qualification.rules.truth import Distance, TooFew, distance, draw_even, is_aligned
 from judging.review.selectors import annotator_numbers
 
@@ -242,7 +232,7 @@ class ExamPower:
     @property
     def too_easy(self) -> list[Grader]:
         """Who ought to fail and passes too often."""
-        return [grader for grader in OUGHT_TO_FAIL if self.chances[grader].within > MOST]
+        return [grader for grader in passing.OUGHT_TO_FAIL if self.chances[grader].within > passing.MOST]
 
 
 def exam_power(
@@ -258,11 +248,13 @@ def exam_power(
         if drawn is None:
             return None
         asked, shown = drawn
-        return ExamPower(power(asked, rule, attempts=attempts), "drawn", pairs, shown)
+        return ExamPower(passing.power(asked, rule, attempts=attempts), "drawn", pairs, shown)
     shares = _settled(project)
     truth = "settled" if sum(shares) >= FEWEST_SETTLED else "published"
-    asked = truths_drawn(shares if truth == "settled" else PUBLISHED, pairs=pairs, draws=IMAGINED, seed=SEED)
-    return ExamPower(power(asked, rule, attempts=attempts), truth, pairs)
+    asked = passing.truths_drawn(
+        shares if truth == "settled" else passing.PUBLISHED, pairs=pairs, draws=IMAGINED, seed=SEED
+    )
+    return ExamPower(passing.power(asked, rule, attempts=attempts), truth, pairs)
 
 
 @lru_cache(maxsize=8)
@@ -277,7 +269,7 @@ def _drawn(
         drawn = draw_even(pairs, queries=queries, per_query=depth, seed=seed, shown=shown)
         if isinstance(drawn, TooFew):
             return None
-        asked.append(truths_of(truth_of[known_id] for known_id in drawn))
+        asked.append(passing.truths_of(truth_of[known_id] for known_id in drawn))
         before += sum(known_id in shown for known_id in drawn)
     return tuple(asked), round(before / DRAWS)
 

@@ -15,17 +15,8 @@ from accounts.models import Project, User
 from core.jobs import JobKind, durable
 from judging.models import Exam, Sitting, SittingGrade
 from judging.projects.policies import pass_rule_of, policy_in_force
+from judging.qualification.rules import reports as rules
 from judging.qualification.rules.passing import gives_no_result, passes, why, why_no_result
-from judging.qualification.rules.reports import (
-    against,
-    cohort_report,
-    compared_with,
-    criteria,
-    mean,
-    mean_kappas,
-    stored_report,
-    transposed,
-)
 from judging.qualification.services.onboarding import way_advance
 from judging.qualification.services.sittings import SITTING_REPORTS
 
@@ -50,7 +41,7 @@ def exam_report(*, exam_id: int) -> Exam | None:
     sat = list(exam.sittings.filter(state__in=[State.FEEDBACK, State.DONE]).order_by("pk"))
     left_out = {sitting.annotator_id for sitting in sat if sitting.left_out}
     agreeing = exam.truth_rule == Exam.TruthRule.AGREEING
-    report = cohort_report(_grades(sat)[0], seed=exam.seed, left_out=left_out, agreeing=agreeing)
+    report = rules.cohort_report(_grades(sat)[0], seed=exam.seed, left_out=left_out, agreeing=agreeing)
     for sitting in sat:
         _store(sitting, report["annotators"][str(sitting.annotator_id)])
     Exam.objects.filter(pk=exam.pk).update(report=report["cohort"])
@@ -90,7 +81,7 @@ def _stored_part(sitting: Sitting) -> dict[str, Any]:
     pairs = _truths(sitting)
     mine = {known: grade for known, grade in first[sitting.annotator_id].items() if known in pairs}
     later = final[sitting.annotator_id] if sitting.state == State.DONE else None
-    return stored_report(mine, pairs, later, seed=sitting.seed)
+    return rules.stored_report(mine, pairs, later, seed=sitting.seed)
 
 
 def _cohort_part(sitting: Sitting) -> dict[str, Any]:
@@ -101,15 +92,15 @@ def _cohort_part(sitting: Sitting) -> dict[str, Any]:
     assert sitting.exam is not None
     first, final = _grades(sitting.exam.sittings.filter(state__in=[State.FEEDBACK, State.DONE]))
     left_out = set(sitting.exam.sittings.filter(left_out=True).values_list("annotator", flat=True))
-    by_pair = transposed({person: grades for person, grades in first.items() if person not in left_out})
+    by_pair = rules.transposed({person: grades for person, grades in first.items() if person not in left_out})
     own = first[sitting.annotator_id]
     later = {**own, **final[sitting.annotator_id]}
     agreeing = sitting.exam.truth_rule == Exam.TruthRule.AGREEING
-    known = compared_with(by_pair, sitting.annotator_id, later, agreeing=agreeing)
+    known = rules.compared_with(by_pair, sitting.annotator_id, later, agreeing=agreeing)
     return {
-        **criteria(own, known),
+        **rules.criteria(own, known),
         **sitting.report,
-        "after_feedback": against(later, known, seed=sitting.exam.seed).to_dict(),
+        "after_feedback": rules.against(later, known, seed=sitting.exam.seed).to_dict(),
     }
 
 
@@ -169,13 +160,13 @@ def _summary_update(exam: Exam) -> None:
     held = Exam.objects.select_for_update(no_key=True).get(pk=exam.pk)
     counted = held.sittings.filter(left_out=False).exclude(report={})
     parts = list(counted.order_by("pk").values_list("report", flat=True))
-    after = mean_kappas(part["after_feedback"] for part in parts if part["after_feedback"]) or None
+    after = rules.mean_kappas(part["after_feedback"] for part in parts if part["after_feedback"]) or None
     if held.kind == Exam.Kind.STORED:
         held.report = {
             "n": len(parts),
             "pairs": None,
-            "misaligned": mean(part["misaligned"] for part in parts if part["n"]),
-            "kappas": mean_kappas(part["kappas"] for part in parts if part["n"]),
+            "misaligned": rules.mean(part["misaligned"] for part in parts if part["n"]),
+            "kappas": rules.mean_kappas(part["kappas"] for part in parts if part["n"]),
             "pairwise": None,
             "alpha": None,
         }

@@ -34,18 +34,9 @@ from judging.models import Exam, Judgment, Policy, Sitting, SittingGrade
 from judging.projects.policies import policy_in_force
 from judging.qualification.rules.onboarding import Step, next_step
 from judging.qualification.rules.truth import TooFew, draw_even, draw_levels
+from judging.qualification.selectors import sittings as selectors
 from judging.qualification.selectors.exams import EXAM_SPLITS, known_pairs_shown, known_pairs_unseen
-from judging.qualification.selectors.sittings import (
-    Asked,
-    Given,
-    Sat,
-    sitting_asking,
-    sitting_by_id,
-    sitting_of,
-    tutorial_pairs,
-    way_facts,
-    work_lately,
-)
+from judging.qualification.selectors.sittings import Asked, Given, Sat
 from judging.qualification.services.onboarding import way_advance
 from judging.work import rules
 from judging.work.rules import GRADES, shuffled_within
@@ -111,7 +102,7 @@ def _tutorial(member: Membership, exam: Exam | None) -> Sitting:
     if done:
         return done
     _due_or_refused(member, Step.TUTORIAL)
-    return _create(member, Purpose.TUTORIAL, list(tutorial_pairs(member.project_id)), seed=_seed())
+    return _create(member, Purpose.TUTORIAL, list(selectors.tutorial_pairs(member.project_id)), seed=_seed())
 
 
 def _exam(member: Membership, exam: Exam | None) -> Sitting:
@@ -155,7 +146,7 @@ def stored_pairs(exam: Exam, annotator_id: int, seed: int) -> Drawn:
 def session_begins(*, project_id: int, annotator_id: int, policy: Policy, now: datetime) -> bool:
     """Whether a session with a warm-up begins: its pairs tell their truth, so nobody is given more than it needs."""
     since = now - timedelta(hours=max(policy.warm_up_hours, 1))
-    lately = work_lately(project_id=project_id, annotator_id=annotator_id, since=since)
+    lately = selectors.work_lately(project_id=project_id, annotator_id=annotator_id, since=since)
     return policy.warm_up and not lately.graded
 
 
@@ -178,7 +169,7 @@ def warm_up_pairs(project_id: int, annotator_id: int, *, seed: int) -> list[int]
 
 
 def _due_or_refused(member: Membership, wanted: Step) -> None:
-    step = next_step(way_facts(project_id=member.project_id, annotator_id=member.user_id))
+    step = next_step(selectors.way_facts(project_id=member.project_id, annotator_id=member.user_id))
     if step == wanted:
         return
     if step == Step.GUIDELINE:
@@ -222,7 +213,7 @@ def warm_up_due(*, project: Project, annotator: User, policy: Policy, now: datet
     """Whether the person sits a warm-up before they are handed the next batch."""
     if not policy.warm_up:
         return WarmUp.NO
-    if work_lately(project_id=project.pk, annotator_id=annotator.pk, since=now).warming_up:
+    if selectors.work_lately(project_id=project.pk, annotator_id=annotator.pk, since=now).warming_up:
         return WarmUp.DUE
     if not session_begins(project_id=project.pk, annotator_id=annotator.pk, policy=policy, now=now):
         return WarmUp.NO
@@ -262,7 +253,7 @@ def sitting_hand_in(*, annotator: User, sitting: UUID, now: datetime) -> Sat:
         SittingOver: the exam was closed before.
         AssignmentIncomplete: a pair has no grade yet.
     """
-    sat = sitting_of(annotator_id=annotator.pk, sitting=sitting, lock=True)
+    sat = selectors.sitting_of(annotator_id=annotator.pk, sitting=sitting, lock=True)
     if sat is None:
         raise NotAssigned("This sitting is not yours.")
     if sat.state == State.MISSED:
@@ -313,7 +304,7 @@ def missed_exam_count(*, sitting: Sitting, actor: User, counts: bool, reason: st
 @transaction.atomic
 def sitting_settle(*, sitting_id: int, now: datetime) -> Sat:
     """End a sitting that asks for nothing more; a repeat finds it ended."""
-    sat = sitting_by_id(sitting_id=sitting_id, lock=True)
+    sat = selectors.sitting_by_id(sitting_id=sitting_id, lock=True)
     over = sat.tells_at_once and sat.is_open and not sat.left
     if over or (sat.in_feedback and not sat.still_misaligned):
         return sitting_move(sat, State.DONE, now=now)
@@ -409,7 +400,7 @@ def sitting_grade(
 
 
 def _locked(annotator: User, pair_uuid: UUID) -> Sat:
-    sat = sitting_asking(annotator_id=annotator.pk, pair=pair_uuid, lock=True)
+    sat = selectors.sitting_asking(annotator_id=annotator.pk, pair=pair_uuid, lock=True)
     if sat is None or not sat.role:
         raise NotAssigned("This pair is not asked of you.")
     if not sat.judges:

@@ -79,9 +79,8 @@ class Kappas:
     quadratic: Kappa
 
     def of(self, weights: Weights) -> Kappa:
-        return {Weights.UNWEIGHTED: self.unweighted, Weights.LINEAR: self.linear, Weights.QUADRATIC: self.quadratic}[
-            weights
-        ]
+        kappa: Kappa = getattr(self, weights.value)
+        return kappa
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values that JSON can hold; ``from_dict`` reads them back."""

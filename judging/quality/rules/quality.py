@@ -16,17 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from judging.quality.rules.agreement import (
-    LEVELS,
-    Kappas,
-    Weights,
-    fleiss_kappa,
-    kappa,
-    kappas,
-    kappas_of,
-    krippendorff_of_counts,
-    mean_kappa,
-)
+from judging.quality.rules import agreement
+from judging.quality.rules.agreement import LEVELS, Kappas, Weights
 from judging.work.rules import GRADES, MAX_SPREAD
 
 EPOCH = date(1970, 1, 1)
@@ -63,13 +54,6 @@ class Judgments:
         return np.not_equal(self.relevance, NOT_SETTLED)
 
 
-@dataclass(frozen=True)
-class Thresholds:
-    """What counts as too fast: a value of the policy."""
-
-    fast_s: float
-
-
 def project_figures(all_of_them: Judgments) -> Figures:
     """Agreement of everybody: Krippendorff's alpha over all grades, Fleiss' kappa of first rounds."""
     counts = _counts(all_of_them)
@@ -77,8 +61,8 @@ def project_figures(all_of_them: Judgments) -> Figures:
     return {
         "judgments": len(all_of_them),
         "pairs": len(counts),
-        "alpha": krippendorff_of_counts(counts),
-        "fleiss": fleiss_kappa(first[first.sum(axis=1) == 2]),
+        "alpha": agreement.krippendorff_of_counts(counts),
+        "fleiss": agreement.fleiss_kappa(first[first.sum(axis=1) == 2]),
         "distribution": np.bincount(all_of_them.grade, minlength=LEVELS).tolist(),
     }
 
@@ -90,12 +74,13 @@ def _counts(judgments: Judgments) -> NDArray[np.int64]:
     return np.bincount(place * LEVELS + judgments.grade, minlength=pairs * LEVELS).reshape(pairs, LEVELS)
 
 
-def annotator_figures(mine: Judgments, *, agreed: NDArray[np.bool_], thresholds: Thresholds, seed: int) -> Figures:
+def annotator_figures(mine: Judgments, *, agreed: NDArray[np.bool_], fast_s: float, seed: int) -> Figures:
     """Figures of one annotator.
 
     Args:
         mine: their judgments, in the order given.
         agreed: [N] whether the partner's grade in the same round was near; see ``agreed_with_partner``.
+        fast_s: a judgment in less time is too fast; a value of the policy.
         seed: of the intervals.
     """
     settled = mine.where(mine.settled)
@@ -108,13 +93,13 @@ def annotator_figures(mine: Judgments, *, agreed: NDArray[np.bool_], thresholds:
         "seconds": seconds(mine),
         "weeks": weeks(mine),
         "longest_run": longest_run(mine.grade),
-        "fast_streak": longest_streak(_fast(mine, thresholds)),
+        "fast_streak": longest_streak((mine.active_ms != NOT_KNOWN) & (mine.active_ms < fast_s * 1000)),
     }
 
 
 def against(settled: Judgments, *, seed: int) -> Kappas:
     """Cohen's kappa of the grades against the relevance that their pairs were settled with."""
-    return kappas(settled.grade.tolist(), settled.relevance.tolist(), seed=seed)
+    return agreement.kappas(settled.grade.tolist(), settled.relevance.tolist(), seed=seed)
 
 
 def bias(settled: Judgments) -> float | None:
@@ -143,7 +128,7 @@ def weeks(mine: Judgments) -> list[Figures]:
                 "judgments": len(week),
                 "mean": float(week.grade.mean()),
                 "bias": bias(settled),
-                "kappa": kappa(settled.grade.tolist(), settled.relevance.tolist(), Weights.QUADRATIC),
+                "kappa": agreement.kappa(settled.grade.tolist(), settled.relevance.tolist(), Weights.QUADRATIC),
                 "seconds": seconds(week)["median"],
             }
         )
@@ -162,10 +147,6 @@ def longest_streak(marked: NDArray[np.bool_]) -> int:
     """The most marked ones in a row."""
     gaps = np.flatnonzero(np.concatenate([[True], ~marked, [True]]))
     return int(np.diff(gaps).max()) - 1
-
-
-def _fast(mine: Judgments, thresholds: Thresholds) -> NDArray[np.bool_]:
-    return np.not_equal(mine.active_ms, NOT_KNOWN) & np.less(mine.active_ms, thresholds.fast_s * 1000)
 
 
 UNKNOWN, AGREED, APART = -1, 1, 0
@@ -216,7 +197,7 @@ def _most_per_pair(pair: NDArray[np.int64]) -> int:
 
 
 def _partner(number: int, table: NDArray[np.int64]) -> Figures:
-    values = {str(weights): kappas_of(table[None], weights) for weights in Weights}
+    values = {str(weights): agreement.kappas_of(table[None], weights) for weights in Weights}
     gap = np.abs(np.subtract.outer(GRADES, GRADES))
     return {
         "annotator": number,
@@ -227,7 +208,7 @@ def _partner(number: int, table: NDArray[np.int64]) -> Figures:
 
 
 def mean_with_partners(found: list[Figures]) -> dict[str, float | None]:
-    return {str(weights): mean_kappa(partner[str(weights)] for partner in found).value for weights in Weights}
+    return {str(weights): agreement.mean_kappa(partner[str(weights)] for partner in found).value for weights in Weights}
 
 
 def share(marked: NDArray[np.bool_]) -> float | None:

@@ -18,16 +18,8 @@ from judging.projects.policies import policy_in_force
 from judging.qualification.services.sittings import WarmUp, warm_up_due
 from judging.quality.services import gold_batch_for, gold_for, gold_seat
 from judging.work.rules import LEAVING, free_seats, lease_until, seat_for, shuffled, to_be_decided
-from judging.work.selectors.assignments import (
-    Held,
-    batch_to_be_taken,
-    held_open,
-    open_assignment,
-    pairs_asked_now,
-    readiness,
-    seats_held,
-    work_waits,
-)
+from judging.work.selectors import assignments as selectors
+from judging.work.selectors.assignments import Held
 from judging.work.services.batches import ADVANCE_TASK, flagged_withdraw, seats_count
 
 logger = logging.getLogger(__name__)
@@ -53,7 +45,7 @@ def assignment_take(*, project: Project, annotator: User, now: datetime | None =
     _warm_or_refused(project, annotator, policy, now)
     assignments_sweep(now=now, project=project)
     for attempt in range(TAKES):
-        held = open_assignment(project=project, annotator=annotator)
+        held = selectors.open_assignment(project=project, annotator=annotator)
         if held:
             return held
         try:
@@ -63,13 +55,13 @@ def assignment_take(*, project: Project, annotator: User, now: datetime | None =
             continue
         if taken:
             return taken
-        if not work_waits(project_id=project.pk, annotator_id=annotator.pk):
+        if not selectors.work_waits(project_id=project.pk, annotator_id=annotator.pk):
             return None
     return None
 
 
 def _ready_or_refused(project: Project, annotator: User) -> None:
-    ready = readiness(project_id=project.pk, annotator_id=annotator.pk)
+    ready = selectors.readiness(project_id=project.pk, annotator_id=annotator.pk)
     if ready.standing != Membership.Standing.QUALIFIED:
         raise NotQualified("Only qualified annotators are handed batches; your desk says what comes next for you.")
     if not ready.confirmed:
@@ -77,7 +69,7 @@ def _ready_or_refused(project: Project, annotator: User) -> None:
 
 
 def _warm_or_refused(project: Project, annotator: User, policy: Policy, now: datetime) -> None:
-    if not policy.warm_up or open_assignment(project=project, annotator=annotator):
+    if not policy.warm_up or selectors.open_assignment(project=project, annotator=annotator):
         return
     if warm_up_due(project=project, annotator=annotator, policy=policy, now=now) == WarmUp.DUE:
         raise WarmUpDue("Your session begins with a warm-up of five pairs. Your desk leads you to it.")
@@ -95,7 +87,7 @@ def _next_batch_take(
 ) -> Assignment | None:
     """A seat of the batch whose turn it is; None when there is none, or a faster one has it. ``hurry`` passes over
     batches that somebody else is just taking, so that takers do not queue."""
-    batch_id = batch_to_be_taken(project_id=project.pk, annotator_id=annotator.pk, lock=hurry)
+    batch_id = selectors.batch_to_be_taken(project_id=project.pk, annotator_id=annotator.pk, lock=hurry)
     if batch_id is None:
         return None
     return _gold_take(project, annotator, policy, now) or _seat_take(batch_id, annotator, policy, now)
@@ -104,7 +96,7 @@ def _next_batch_take(
 def _gold_take(project: Project, annotator: User, policy: Policy, now: datetime) -> Assignment | None:
     """A finished batch again, whose truth is known, when so much gold is due to the annotator."""
     found = gold_batch_for(project.pk, annotator, policy=policy)
-    if found is None or open_assignment(project=project, annotator=annotator):
+    if found is None or selectors.open_assignment(project=project, annotator=annotator):
         return None
     batch, gold = found
     return _assign(batch, annotator, round=1, seat=gold_seat(batch), others=[], gold=gold, policy=policy, now=now)
@@ -117,8 +109,8 @@ def _seat_take(batch_id: int, annotator: User, policy: Policy, now: datetime) ->
         return None  # a lead has just taken back its being opened
     if Assignment.objects.filter(project=batch.project_id, annotator=annotator, state=Assignment.State.OPEN).exists():
         return None  # their other tab was faster, and a third may be ending that one: it waits for us, so not we for it
-    asked = pairs_asked_now(batch_id=batch.pk, annotator_id=annotator.pk)
-    held = seats_held(batch.pk)
+    asked = selectors.pairs_asked_now(batch_id=batch.pk, annotator_id=annotator.pk)
+    held = selectors.seats_held(batch.pk)
     found = seat_for(asked, held=held) if batch.state == Batch.State.OPEN else None
     if found is None:
         seats_count(batch, asked)
@@ -191,7 +183,7 @@ def _running(project: Project, annotator: User, now: datetime) -> QuerySet[Assig
 def assignment_finish(*, project: Project, annotator: User, now: datetime | None = None) -> bool:
     """Make the grades of what the annotator holds final; False when they hold nothing (the other tab was faster).
     Raises LeaseLost: its time has run out; AssignmentIncomplete: a pair has neither grade nor flag."""
-    held = held_open(annotator_id=annotator.pk, project_id=project.pk, lock=True)
+    held = selectors.held_open(annotator_id=annotator.pk, project_id=project.pk, lock=True)
     if held is None or held.state == Assignment.State.FINISHED:
         return False
     running_or_refused(held, now or clock.now())
@@ -233,7 +225,7 @@ def _end(assignment_id: int, batch_id: int, *, state: Assignment.State, now: dat
         raise Batch.DoesNotExist
     asked = flagged_withdraw(batch)
     seats_count(batch, asked)
-    if to_be_decided(asked, held=seats_held(batch_id)):
+    if to_be_decided(asked, held=selectors.seats_held(batch_id)):
         send_on_commit(ADVANCE_TASK, batch_id)
 
 

@@ -76,14 +76,8 @@ def _sieve(request: HttpRequest, which: str) -> tuple[SieveForm, Sieve]:
     form.is_valid()
     given = form.cleaned_data
     status = given.get("status") or "waiting"
-    sieve = Sieve(
-        words=given.get("q", ""),
-        split=given.get("split", ""),
-        reason=given.get("reason", ""),
-        status="" if status == "all" else status,
-        annotator=given.get("annotator"),
-    )
-    return form, sieve
+    words, split, reason = (given.get(name, "") for name in ("q", "split", "reason"))
+    return form, Sieve(words, split, reason, "" if status == "all" else status, given.get("annotator"))
 
 
 @project_page(STAFF)
@@ -118,10 +112,9 @@ def _csv_row(row: Listed) -> list[object]:
 
 def _flag_in_words(number: int | None, flag: Flag) -> str:
     words = f"{number}: {flag.get_reason_display()}" + (f" ({flag.comment})" if flag.comment else "")
-    answer = getattr(flag, "answer", None)
-    if answer is None:
-        return words
-    return f"{words} > {answer.get_kind_display()}" + (f" ({answer.words})" if answer.words else "")
+    if answer := getattr(flag, "answer", None):
+        words += f" > {answer.get_kind_display()}" + (f" ({answer.words})" if answer.words else "")
+    return words
 
 
 @login_required
@@ -129,11 +122,11 @@ def _flag_in_words(number: int | None, flag: Flag) -> str:
 def pair_withdraw(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
     pair, lead = _granted(request, pair_uuid)
     form = WithdrawForm(request.POST)
-    if not form.is_valid():
+    if form.is_valid():
+        pairs.pair_withdraw(pair=pair, lead=lead, reason=form.cleaned_data["reason"])
+        messages.success(request, "Withdrawn. Nobody is asked for this pair any more.")
+    else:
         messages.error(request, form.first_error())
-        return _back(request, pair)
-    pairs.pair_withdraw(pair=pair, lead=lead, reason=form.cleaned_data["reason"])
-    messages.success(request, "Withdrawn. Nobody is asked for this pair any more.")
     return _back(request, pair)
 
 
@@ -166,8 +159,7 @@ def flag_dismiss(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
 @post_only("judging:pair-batch")
 def pair_recut(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
     """Cut the clip anew."""
-    pair, lead = _granted(request, pair_uuid)
-    return _recut(request, pair, lead, None)
+    return _recut(request, *_granted(request, pair_uuid), None)
 
 
 @login_required
