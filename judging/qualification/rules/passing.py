@@ -28,7 +28,6 @@ ROUNDING = 1e-9  # a value of exactly the threshold passes, whichever way its di
 ANY_LOW, ANY_BIAS, ANY_LEVELS = -1.0, 4.0, 1  # what asks for nothing
 LEAST_PAIRS = 10  # of a first cohort with agreeing majorities, compared with the others before there is a result
 LEAST_PERCENT = 80  # and of the pairs that the person graded
-FEEDBACK_OPEN = "Some pairs of the feedback are still to be graded again."
 
 
 @dataclass(frozen=True)
@@ -38,9 +37,9 @@ class PassRule:
     Args:
         weights: of the kappa.
         kappa: the least kappa; one equal to it passes.
-        kappa_low: the least lower bound of that kappa's 95 % interval (the bootstrap of ``agreement.kappa_interval``).
+        kappa_low: the least lower bound of that kappa's 95 % interval (the bootstrap of ``agreement.percentiles``).
         bias: how far first grades may be above or below the truth on average.
-        levels: how many levels of the truth they tell apart (``levels.levels_told_apart``); where the pairs of an exam
+        levels: how many levels of the truth they tell apart (``truth.levels_told_apart``); where the pairs of an exam
             hold fewer levels, as many as they hold.
     """
 
@@ -63,14 +62,10 @@ class PassRule:
         return self.levels > ANY_LEVELS
 
 
-def passes(report: Mapping[str, Any], rule: PassRule, *, feedback_done: bool) -> bool:
-    """Whether first grades meet every condition of the rule and no feedback is open; an undefined kappa never does.
-
-    Args:
-        report: an annotator's part of a report.
-        feedback_done: whether every misaligned pair has been graded again until aligned.
-    """
-    return feedback_done and all(met for met, _ in conditions(report, rule))
+def passes(report: Mapping[str, Any], rule: PassRule) -> bool:
+    """Whether first grades, as an annotator's part of a report says, meet every condition of the rule; an undefined
+    kappa never does."""
+    return all(met for met, _ in conditions(report, rule))
 
 
 def gives_no_result(graded: int, compared: int) -> bool:
@@ -87,10 +82,9 @@ def why_no_result(graded: int, compared: int) -> str:
     )
 
 
-def why(report: Mapping[str, Any], rule: PassRule, *, feedback_done: bool) -> str:
-    """A sentence for each condition of the rule, and whether feedback is open. Args as ``passes``."""
-    said = [sentence for _, sentence in conditions(report, rule)]
-    return " ".join(said if feedback_done else [*said, FEEDBACK_OPEN])
+def why(report: Mapping[str, Any], rule: PassRule) -> str:
+    """A sentence for each condition of the rule. Args as ``passes``."""
+    return " ".join(sentence for _, sentence in conditions(report, rule))
 
 
 def conditions(report: Mapping[str, Any], rule: PassRule) -> list[tuple[bool, str]]:
@@ -297,7 +291,7 @@ def rule_met(tables: Tables, totals: NDArray[np.float64], rule: PassRule) -> NDA
 
 
 def lows(tables: Tables, rule: PassRule, rng: np.random.Generator) -> NDArray[np.float64]:
-    """The lower bound of kappa's interval of each table [C, 5, 5], as ``agreement.kappa_interval``: [C]."""
+    """The lower bound of kappa's interval of each table [C, 5, 5], as ``agreement.percentiles``: [C]."""
     cells, which = np.unique(tables.reshape(-1, LEVELS**2), axis=0, return_inverse=True)  # [D, 25]
     found = np.full(len(cells), -np.inf)
     for start in range(0, len(cells), CHUNK):

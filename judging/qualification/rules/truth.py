@@ -184,14 +184,6 @@ class TooFew:
         return f"Too few {there}, where {self.needed} are needed."
 
 
-@dataclass(frozen=True)
-class Levels(Generic[Pair]):
-    """Pairs drawn for a warm-up, in random order, and the levels that none of those at hand has."""
-
-    pairs: list[Pair]
-    missing: list[int]
-
-
 class Shelf(Generic[Pair]):
     """A query's pairs by the level of their truth, each level in random order."""
 
@@ -294,37 +286,22 @@ def draw_even(
     ]
 
 
-def draw_levels(pairs: Sequence[tuple[Pair, Truth]], *, count: int = 5, seed: int) -> Levels[Pair] | TooFew:
-    """Pairs for a warm-up: one of each level 0 to 4, and of the nearest level where there is none.
+def draw_levels(pairs: Sequence[tuple[Pair, Truth]], *, seed: int) -> list[Pair] | TooFew:
+    """Pairs for a warm-up in random order: one of each level 0 to 4, and of the nearest level where there is none.
 
     Args:
         pairs: each with its truth; the same in the same order give the same draw.
-        count: how many; other than 5, the levels are gone through again, or thinned out.
         seed: of the draw.
     """
-    if len(pairs) < count:
-        return TooFew(len(pairs), count)
+    if len(pairs) < len(GRADES):
+        return TooFew(len(pairs), len(GRADES))
     levels = Shelf(pairs, chance=random.Random(seed)).levels
-    missing = [level for level in levels_of(count) if not levels[level]]
-    drawn = []
-    short = []
-    for level in levels_of(count):
-        if levels[level]:
-            drawn.append(levels[level].pop())
-        else:
-            short.append(level)
-    for level in short:
+    missing = [level for level in GRADES if not levels[level]]
+    drawn = [level.pop() for level in levels if level]
+    for level in missing:
         nearest = min((other for other in GRADES if levels[other]), key=lambda other: abs(other - level))
         drawn.append(levels[nearest].pop())
-    return Levels(shuffled(drawn, seed=seed), sorted(set(missing)))
-
-
-def levels_of(count: int) -> list[int]:
-    """The levels that ``count`` pairs are to have: all in turn, or a few spread from 0 to 4."""
-    last = len(GRADES) - 1
-    if count > last:
-        return [step % len(GRADES) for step in range(count)]
-    return [round(last * step / (count - 1)) for step in range(count)] if count > 1 else [last // 2]
+    return shuffled(drawn, seed=seed)
 
 
 def unevenness(counts: Iterable[int]) -> int:

@@ -140,7 +140,7 @@ def _result_set(sitting: Sitting, part: dict[str, Any]) -> None:
         return
     policy = policy_in_force(held.project_id)
     rule = pass_rule_of(policy)
-    held.passed = passes(part, rule, feedback_done=True)
+    held.passed = passes(part, rule)
     asked = {
         "weights": rule.weights,
         "threshold": rule.kappa,
@@ -148,7 +148,7 @@ def _result_set(sitting: Sitting, part: dict[str, Any]) -> None:
         "bias_limit": rule.bias,
         "least_levels": rule.levels,
     }
-    held.report = {**part, **asked, "why": why(part, rule, feedback_done=True), "policy": policy.version}
+    held.report = {**part, **asked, "why": why(part, rule), "policy": policy.version}
     held.save(update_fields=["report", "passed"])
     logger.info("sitting %s %s", held.pk, "passed" if held.passed else "failed")
     way_advance(project=Project.objects.get(pk=held.project_id), annotator=User.objects.get(pk=held.annotator_id))

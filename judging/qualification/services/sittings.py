@@ -43,7 +43,6 @@ from judging.work.rules import GRADES, shuffled_within
 
 Purpose, State = Sitting.Purpose, Sitting.State
 RUNNING = (State.OPEN, State.WAITING, State.FEEDBACK)
-WARM_UP_PAIRS = 5
 NOT_NOW = {
     Step.GATE: "First comes the multiple-choice test.",
     Step.GUIDELINE: "First read and confirm the guideline.",
@@ -162,10 +161,10 @@ def _warm_up(member: Membership, exam: Exam | None) -> Sitting:
 def warm_up_pairs(project_id: int, annotator_id: int, *, seed: int) -> list[int]:
     """Five pairs over all levels that the person has never seen. Raises TooFewPairs: there are fewer than five."""
     unseen = known_pairs_unseen(project_id=project_id, annotator_id=annotator_id)
-    drawn = draw_levels([(known.id, known.truth) for known in unseen], count=WARM_UP_PAIRS, seed=seed)
+    drawn = draw_levels([(known.id, known.truth) for known in unseen], seed=seed)
     if isinstance(drawn, TooFew):
         raise TooFewPairs(str(drawn))
-    return drawn.pairs
+    return drawn
 
 
 def _due_or_refused(member: Membership, wanted: Step) -> None:

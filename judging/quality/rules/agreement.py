@@ -38,14 +38,6 @@ class Weights(StrEnum):
         return {Weights.UNWEIGHTED: (gap > 0).astype(float), Weights.LINEAR: gap, Weights.QUADRATIC: gap**2}[self]
 
 
-class Measurement(StrEnum):
-    """How Krippendorff's alpha takes the distance between two grades."""
-
-    NOMINAL = "nominal"
-    ORDINAL = "ordinal"
-    INTERVAL = "interval"
-
-
 class Interval(NamedTuple):
     """A bootstrap percentile interval, and how many resamples had no kappa and were left out."""
 
@@ -115,31 +107,9 @@ def kappa(a: Sequence[int], b: Sequence[int], weights: Weights) -> float | None:
     return float(cohen_kappa_score(np.asarray(a), np.asarray(b), labels=list(GRADES), weights=scheme))
 
 
-def kappa_interval(
-    a: Sequence[int], b: Sequence[int], weights: Weights, *, samples: int = SAMPLES, seed: int, level: float = 0.95
-) -> Interval | None:
-    """Where Cohen's kappa lies when the pairs are drawn again, with replacement: a bootstrap percentile interval.
-
-    Args:
-        a, b: grades of the same items, in the same order.
-        seed: 0 or more; the same seed gives the same interval.
-        level: share of the resamples inside.
-
-    Returns:
-        The interval. None for fewer than ``FEWEST_PAIRS`` pairs, or where kappa is defined for fewer than half of
-        the resamples.
-
-    Raises:
-        ValueError: as ``kappa``.
-
-    Source: Efron and Tibshirani 1993, chapter 13.
-    """
-    return percentiles(resampled(table_of(a, b), samples=samples, seed=seed), weights, level=level)
-
-
-def kappas(a: Sequence[int], b: Sequence[int], *, seed: int, samples: int = SAMPLES) -> Kappas:
-    """Cohen's kappa under each weighting, with 95 % intervals from the same resamples."""
-    tables = resampled(table_of(a, b), samples=samples, seed=seed)
+def kappas(a: Sequence[int], b: Sequence[int], *, seed: int) -> Kappas:
+    """Return Cohen's kappa under each weighting, with 95 % intervals from the same resamples, drawn by ``seed``."""
+    tables = resampled(table_of(a, b), samples=SAMPLES, seed=seed)
     found = {str(weights): Kappa(kappa(a, b, weights), percentiles(tables, weights)) for weights in Weights}
     return Kappas(len(a), **found)
 
@@ -179,13 +149,17 @@ def kappas_of(tables: Counts, weights: Weights) -> NDArray[np.float64]:
     return found
 
 
-def percentiles(tables: Counts, weights: Weights, *, level: float = 0.95) -> Interval | None:
-    """The middle ``level`` of the kappas of resampled tables [S, 5, 5]; None where half of them have none."""
-    found = kappas_of(tables, weights)
-    if 2 * len(found) < len(tables) or len(found) == 0:
+def percentiles(tables: Counts, weights: Weights) -> Interval | None:
+    """Where Cohen's kappa lies when the pairs are drawn again, with replacement: the middle 95 % of the kappas of
+    resampled tables [S, 5, 5]; None for no tables, or where fewer than half of them have a kappa.
+
+    Source: Efron and Tibshirani 1993, chapter 13.
+    """
+    values = kappas_of(tables, weights)
+    if 2 * len(values) < len(tables) or len(values) == 0:
         return None
-    low, high = np.quantile(found, [(1 - level) / 2, (1 + level) / 2])
-    return Interval(float(low), float(high), len(tables) - len(found))
+    low, high = np.quantile(values, [0.025, 0.975])
+    return Interval(float(low), float(high), len(tables) - len(values))
 
 
 class PartnerKappa(NamedTuple):
@@ -275,30 +249,26 @@ def fleiss_kappa(counts: Counts) -> float | None:
     return float(of_statsmodels(counts))
 
 
-def krippendorff_alpha(ratings: Iterable[Sequence[int]], *, level: Measurement = Measurement.ORDINAL) -> float | None:
-    """Krippendorff's alpha of items with any number of grades each; those with fewer than two say nothing.
+def krippendorff_alpha(ratings: Iterable[Sequence[int]]) -> float | None:
+    """``krippendorff_of_counts`` of items, each with the grades it was given by whomever, in any order."""
+    return krippendorff_of_counts(counts_of(ratings))
+
+
+def krippendorff_of_counts(counts: Counts) -> float | None:
+    """Krippendorff's ordinal alpha of items with any number of grades each; those with fewer than two say nothing.
 
     Args:
-        ratings: per item the grades it was given, in any order, from whomever.
-        level: what a distance between grades means; ordinal by default.
+        counts: [N, 5], how often each of N items was given each grade.
 
     Returns:
         One minus observed over expected disagreement. None where it is undefined: no item holds two grades, or the
         items that do hold one grade only.
 
-    Raises:
-        ValueError: a grade is outside 0..4.
-
     Source: Krippendorff 2011, Computing Krippendorff's Alpha-Reliability.
     """
-    return krippendorff_of_counts(counts_of(ratings), level=level)
-
-
-def krippendorff_of_counts(counts: Counts, *, level: Measurement = Measurement.ORDINAL) -> float | None:
-    """``krippendorff_alpha`` of items whose grades are counted already: [N, 5]."""
     counts = counts[counts.sum(axis=1) >= 2]
     totals = counts.sum(axis=0)  # [5]
-    distance = distances(totals, level)  # [5, 5]
+    distance = distances(totals)  # [5, 5]
     expected = float((np.outer(totals, totals) * distance).sum())
     if expected == 0:  # nothing to compare, or no variation
         return None
@@ -313,15 +283,11 @@ def coincidences(counts: Counts) -> NDArray[np.float64]:
     return met
 
 
-def distances(totals: Counts, level: Measurement) -> NDArray[np.float64]:
-    """Squared distance [5, 5] of each two grades; an ordinal one depends on how often grades were given, [5]."""
-    if level is Measurement.NOMINAL:
-        return Weights.UNWEIGHTED.matrix
-    if level is Measurement.INTERVAL:
-        return Weights.QUADRATIC.matrix
-    places = np.cumsum(totals) - totals / 2  # the middle of each grade's ranks
-    apart: NDArray[np.float64] = np.subtract.outer(places, places) ** 2
-    return apart
+def distances(totals: Counts) -> NDArray[np.float64]:
+    """Squared ordinal distance [5, 5] of each two grades, from how often each grade was given, [5]."""
+    middles = np.cumsum(totals) - totals / 2  # of each grade's ranks
+    squares: NDArray[np.float64] = np.subtract.outer(middles, middles) ** 2
+    return squares
 
 
 def check_grades(a: Sequence[int], b: Sequence[int]) -> None:

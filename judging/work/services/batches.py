@@ -185,9 +185,9 @@ def review_write(
     return review
 
 
-def review_event(review: BatchReview, batch: Batch, **more: object) -> tuple[str, UUID, dict[str, Any]]:
+def review_event(review: BatchReview, batch: Batch) -> tuple[str, UUID, dict[str, Any]]:
     """What the audit keeps of a decision: action, subject, data."""
-    data = {"query": batch.query.text, "suggestion": review.suggestion, "reason": review.reason, **more}
+    data = {"query": batch.query.text, "suggestion": review.suggestion, "reason": review.reason}
     return f"batch.{review.decision}", batch.uuid, data if review.decided_by_id else {**data, "automatic": True}
 
 

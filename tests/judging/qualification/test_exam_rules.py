@@ -224,32 +224,27 @@ def rule(threshold: float = 0.4, weights: Weights = Weights.QUADRATIC, **more: A
     return PassRule(weights, threshold, **more)
 
 
-OPEN = " Some pairs of the feedback are still to be graded again."
-
-
 @pytest.mark.parametrize(
-    ("report", "threshold", "done", "passed", "sentence"),
+    ("report", "threshold", "passed", "sentence"),
     [
-        (reported(0.47), 0.4, True, True, "Quadratic kappa 0.47 reaches 0.40."),
-        (reported(0.47), 0.4, False, False, "Quadratic kappa 0.47 reaches 0.40." + OPEN),
-        (reported(0.37), 0.4, True, False, "Quadratic kappa 0.37 is below 0.40."),
-        (reported(0.37), 0.4, False, False, "Quadratic kappa 0.37 is below 0.40." + OPEN),
-        (reported(0.4), 0.4, True, True, "Quadratic kappa 0.40 reaches 0.40."),
-        (reported(0.4), Decimal("0.4"), True, True, "Quadratic kappa 0.40 reaches 0.40."),
-        (reported(1 - 0.3 / 0.5), 0.4, True, True, "Quadratic kappa 0.40 reaches 0.40."),
-        (reported(0.3999999999999999), 0.4, True, True, "Quadratic kappa 0.40 reaches 0.40."),
-        (reported(0.3981), 0.4, True, False, "Quadratic kappa 0.398 is below 0.400."),
-        (reported(0.422), 0.425, True, False, "Quadratic kappa 0.422 is below 0.425."),
-        (reported(-0.2), 0.4, True, False, "Quadratic kappa -0.20 is below 0.40."),
-        (reported(None), 0.4, True, False, "Kappa cannot be computed: all grades are the same."),
-        (reported(None), -1.0, True, False, "Kappa cannot be computed: all grades are the same."),
-        (reported(None, compared=0), 0.4, True, False, "Kappa cannot be computed: nobody else graded these pairs."),
-        (reported(None, n=0, compared=0), 0.4, True, False, "Kappa cannot be computed: nothing was graded."),
+        (reported(0.47), 0.4, True, "Quadratic kappa 0.47 reaches 0.40."),
+        (reported(0.37), 0.4, False, "Quadratic kappa 0.37 is below 0.40."),
+        (reported(0.4), 0.4, True, "Quadratic kappa 0.40 reaches 0.40."),
+        (reported(0.4), Decimal("0.4"), True, "Quadratic kappa 0.40 reaches 0.40."),
+        (reported(1 - 0.3 / 0.5), 0.4, True, "Quadratic kappa 0.40 reaches 0.40."),
+        (reported(0.3999999999999999), 0.4, True, "Quadratic kappa 0.40 reaches 0.40."),
+        (reported(0.3981), 0.4, False, "Quadratic kappa 0.398 is below 0.400."),
+        (reported(0.422), 0.425, False, "Quadratic kappa 0.422 is below 0.425."),
+        (reported(-0.2), 0.4, False, "Quadratic kappa -0.20 is below 0.40."),
+        (reported(None), 0.4, False, "Kappa cannot be computed: all grades are the same."),
+        (reported(None), -1.0, False, "Kappa cannot be computed: all grades are the same."),
+        (reported(None, compared=0), 0.4, False, "Kappa cannot be computed: nobody else graded these pairs."),
+        (reported(None, n=0, compared=0), 0.4, False, "Kappa cannot be computed: nothing was graded."),
     ],
 )
-def test_who_passes_and_why(report: dict[str, Any], threshold: float, done: bool, passed: bool, sentence: str) -> None:
-    assert passes(report, rule(threshold), feedback_done=done) == passed
-    assert why(report, rule(threshold), feedback_done=done) == sentence
+def test_who_passes_and_why(report: dict[str, Any], threshold: float, passed: bool, sentence: str) -> None:
+    assert passes(report, rule(threshold)) == passed
+    assert why(report, rule(threshold)) == sentence
 
 
 FINE = "Quadratic kappa 0.50 reaches 0.40."
@@ -300,22 +295,20 @@ FINE = "Quadratic kappa 0.50 reaches 0.40."
     ],
 )
 def test_what_else_the_rule_asks(report: dict[str, Any], asked: dict[str, Any], passed: bool, sentence: str) -> None:
-    assert passes(report, rule(**asked), feedback_done=True) == passed
-    assert why(report, rule(**asked), feedback_done=True) == f"{FINE} {sentence}"
+    assert passes(report, rule(**asked)) == passed
+    assert why(report, rule(**asked)) == f"{FINE} {sentence}"
 
 
 def test_what_is_not_asked_is_not_looked_at() -> None:
     """A report of before these conditions has no such figures."""
-    assert passes(reported(0.5), rule(kappa_low=-1, bias=4, levels=1), feedback_done=True)
-    assert not passes(
-        reported(0.3, low=0.9, bias=0, levels=5, truth_levels=5), rule(bias=1, levels=2), feedback_done=True
-    )
+    assert passes(reported(0.5), rule(kappa_low=-1, bias=4, levels=1))
+    assert not passes(reported(0.3, low=0.9, bias=0, levels=5, truth_levels=5), rule(bias=1, levels=2))
 
 
 def test_the_policy_chooses_the_weights() -> None:
     report = reported(0.1)
-    assert passes(report, rule(weights=Weights.LINEAR), feedback_done=True)
-    assert why(report, rule(weights=Weights.LINEAR), feedback_done=True) == "Linear kappa 0.90 reaches 0.40."
+    assert passes(report, rule(weights=Weights.LINEAR))
+    assert why(report, rule(weights=Weights.LINEAR)) == "Linear kappa 0.90 reaches 0.40."
 
 
 @pytest.mark.parametrize(
