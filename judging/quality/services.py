@@ -182,16 +182,8 @@ def alert_see(*, alert: QualityAlert, lead: User, note: str = "") -> None:
     if not held.update(seen_at=now, seen_by=lead, note=note[:1000]):
         raise NotPossible("Somebody has looked at this already.")
     number = annotator_numbers(alert.project).get(alert.annotator_id)
-    audit_record(
-        project=alert.project,
-        actor=lead,
-        action="alert.see",
-        subject=alert.uuid,
-        annotator=number,
-        kind=alert.kind,
-        value=round(alert.value, 3),
-        note=note,
-    )
+    data = {"annotator": number, "kind": alert.kind, "value": round(alert.value, 3), "note": note}
+    audit_record(project=alert.project, actor=lead, action="alert.see", subject=alert.uuid, **data)
 
 
 @swept

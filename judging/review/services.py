@@ -57,15 +57,8 @@ def review_undo(*, batch: Batch, lead: User) -> ReviewUndone:
     was = {name: getattr(review, name) for name in ("decision", "suggestion", "reason", "decided_by", "decided_at")}
     undone = ReviewUndone.objects.create(batch=held, undone_by=lead, **was)
     review.delete()
-    audit_record(
-        project=held.project,
-        actor=lead,
-        action="batch.review_undo",
-        subject=held.uuid,
-        query=held.query.text,
-        was=review.decision,
-        reason=review.reason,
-    )
+    data = {"query": held.query.text, "was": review.decision, "reason": review.reason}
+    audit_record(project=held.project, actor=lead, action="batch.review_undo", subject=held.uuid, **data)
     logger.info("batch %s: %s taken back", held.pk, review.decision)
     return undone
 

@@ -234,7 +234,7 @@ def reviews_preview(request: MemberRequest, project: Project) -> HttpResponse:
     """What accepting suggestions together would do."""
     form = AcceptForm(request.GET)
     policy = policy_in_force(project.pk)
-    choice = form.cleaned_data if form.is_valid() else {"which": "all", "distance": 0.0}
+    choice: dict[str, Any] = form.cleaned_data if form.is_valid() else {"which": "all", "distance": 0.0}
     preview = accept_preview(
         project, policy, which=choice["which"], distance=choice["distance"] or 0.0, most=services.AT_ONCE
     )

@@ -43,7 +43,6 @@ Report = dict[str, Any]
 
 def cohort_report(
     first: Mapping[Annotator, Mapping[Pair, int]],
-    final: Mapping[Annotator, Mapping[Pair, int]] | None = None,
     *,
     seed: int,
     left_out: Collection[Annotator] = (),
@@ -53,7 +52,6 @@ def cohort_report(
 
     Args:
         first: first grades of each annotator by pair; somebody may have graded some pairs only.
-        final: grades after feedback, of all pairs or of those graded again; None before feedback.
         seed: of the intervals, 0 or more.
         left_out: whose grades make no truth, neither of a pair nor for the others; they are in no mean.
         agreeing: whether only majorities that agree make a truth, of a pair and for the comparison of each person.
@@ -69,10 +67,9 @@ def cohort_report(
     annotators: dict[str, Report] = {}
     for annotator, grades in first.items():
         others = compared_with(by_pair, annotator, grades, agreeing=agreeing)
-        again = None if final is None else final.get(annotator, {})
         annotators[str(annotator)] = {
             **described(grades, truth),
-            **compared(grades, others, again, seed=seed),
+            **compared(grades, others, None, seed=seed),
             "pairwise": {str(weights): found.by_annotator[annotator]._asdict() for weights, found in pairwise.items()},
         }
     alpha = agreement.krippendorff_alpha(list(grades.values()) for grades in by_pair.values())
@@ -163,7 +160,7 @@ def cohort(
         "kappas": mean_kappas(report["kappas"] for report in sat),
         "pairwise": {str(weights): found.cohort._asdict() for weights, found in pairwise.items()},
         "alpha": alpha,
-        "after_feedback": mean_kappas(report["after_feedback"] for report in sat if report["after_feedback"]) or None,
+        "after_feedback": None,
     }
 
 

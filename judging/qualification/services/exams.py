@@ -311,14 +311,8 @@ def known_pair_explain(*, known: KnownPair, actor: User, explanation: str) -> Kn
     words = explanation.strip()[:WORDS]
     if words == held.explanation:
         return held
-    audit_record(
-        project=held.project,
-        actor=actor,
-        action="known_pair.explain",
-        subject=held.uuid,
-        was=held.explanation,
-        becomes=words,
-    )
+    change = {"was": held.explanation, "becomes": words}
+    audit_record(project=held.project, actor=actor, action="known_pair.explain", subject=held.uuid, **change)
     held.explanation = words
     held.save(update_fields=["explanation"])
     return held
@@ -342,14 +336,9 @@ def known_pair_anchor(*, known: KnownPair, actor: User, grade: int | None) -> Kn
     held = KnownPair.objects.select_for_update(of=("self",), no_key=True).select_related("project").get(pk=known.pk)
     if held.anchor == grade:
         return held
-    audit_record(
-        project=held.project,
-        actor=actor,
-        action="known_pair.anchor_remove" if grade is None else "known_pair.anchor",
-        subject=held.uuid,
-        **({} if grade is None else {"grade": grade}),
-        **({} if held.anchor is None else {"was": str(held.anchor)}),
-    )
+    action = "known_pair.anchor_remove" if grade is None else "known_pair.anchor"
+    change = ({} if grade is None else {"grade": grade}) | ({} if held.anchor is None else {"was": str(held.anchor)})
+    audit_record(project=held.project, actor=actor, action=action, subject=held.uuid, **change)
     held.anchor = grade
     held.save(update_fields=["anchor"])
     return held

@@ -138,15 +138,8 @@ def gate_attempt_answer(*, attempt: UUID, annotator: User, answers: Sequence[int
     given.score = sum(question["correct"] == answer for question, answer in zip(given.asked, answers, strict=True))
     given.answered_at = timezone.now()
     given.save()
-    audit_record(
-        project=given.project,
-        actor=annotator,
-        action="gate.answer",
-        subject=given.uuid,
-        score=given.score,
-        passing=given.passing,
-        passed=given.passed,
-    )
+    result = {"score": given.score, "passing": given.passing, "passed": given.passed}
+    audit_record(project=given.project, actor=annotator, action="gate.answer", subject=given.uuid, **result)
     logger.info("gate attempt %s: %s of %s", given.pk, given.score, len(given.asked))
     if given.passed:
         way_advance(project=given.project, annotator=annotator)

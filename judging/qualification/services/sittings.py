@@ -41,7 +41,8 @@ from judging.qualification.services.onboarding import way_advance
 from judging.work import rules
 from judging.work.rules import GRADES, shuffled_within
 
-Purpose, State = Sitting.Purpose, Sitting.State
+Purpose = Sitting.Purpose
+State = Sitting.State
 RUNNING = (State.OPEN, State.WAITING, State.FEEDBACK)
 NOT_NOW = {
     Step.GATE: "First comes the multiple-choice test.",
@@ -238,7 +239,6 @@ SITTING_REPORTS = JobKind(
     moved="ended_at",
     late=timedelta(minutes=1),
 )
-State = Sitting.State
 
 
 @transaction.atomic
@@ -287,15 +287,10 @@ def missed_exam_count(*, sitting: Sitting, actor: User, counts: bool, reason: st
         raise NotPossibleNow("This person sits an exam now; decide when that is over.")
     held.missed_counts = counts
     held.save(update_fields=["missed_counts"])
-    audit_record(
-        project=held.project,
-        actor=actor,
-        action="exam.missed_counts" if counts else "exam.missed_counts_not",
-        subject=held.uuid,
-        exam=held.exam.number if held.exam else None,
-        annotator=numbers[0] if numbers else None,
-        reason=reason.strip()[:1000],
-    )
+    action = "exam.missed_counts" if counts else "exam.missed_counts_not"
+    number = held.exam.number if held.exam else None
+    data = {"exam": number, "annotator": numbers[0] if numbers else None, "reason": reason.strip()[:1000]}
+    audit_record(project=held.project, actor=actor, action=action, subject=held.uuid, **data)
     logger.info("missed sitting %s counts: %s", held.pk, counts)
     return held
 

@@ -93,8 +93,9 @@ def chance_words(chance: float) -> str:
 
 def power_table(power: ExamPower) -> PowerTable:
     rows = [
-        PowerRow(name, *map(chance_words, power.chances[grader]), grader in OUGHT_TO_FAIL, grader in power.too_easy)
+        PowerRow(name, once, within, grader in OUGHT_TO_FAIL, grader in power.too_easy)
         for grader, name in GRADERS.items()
+        for once, within in [map(chance_words, power.chances[grader])]
     ]
     return PowerTable(rows, power.truth, power.pairs, power.shown, bool(power.too_easy))
 

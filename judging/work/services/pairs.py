@@ -98,15 +98,8 @@ def flags_dismiss(*, pair: Pair, lead: User, words: str) -> int:
     flags = flags_answer(pair=pair, kind=FlagAnswer.Kind.DISMISSED, lead=lead, words=words.strip())
     if not flags:
         raise NotPossibleNow("No flag of this pair waits for an answer.")
-    audit_record(
-        project=batch.project,
-        actor=lead,
-        action="flag.dismiss",
-        subject=pair.uuid,
-        query=batch.query.text,
-        flags=[flag.reason for flag in flags],
-        reason=words.strip()[:WORDS],
-    )
+    data = {"query": batch.query.text, "flags": [flag.reason for flag in flags], "reason": words.strip()[:WORDS]}
+    audit_record(project=batch.project, actor=lead, action="flag.dismiss", subject=pair.uuid, **data)
     return len(flags)
 
 
@@ -159,16 +152,11 @@ def recut_request(*, pair: Pair, lead: User, bounds: tuple[float, float] | None 
             recut = Recut.objects.create(pair=held, moment=moment, start_s=start_s, end_s=end_s, asked_by=lead)
     except IntegrityError as error:
         raise NotPossibleNow(WAITS) from error
-    changed = {"was": [moment.start_s, moment.end_s], "becomes": list(bounds)} if bounds else {}
-    audit_record(
-        project=held.batch.project,
-        actor=lead,
-        action="moment.bounds" if bounds else "moment.recut",
-        subject=held.uuid,
-        query=held.batch.query.text,
-        moment=str(moment.uuid),
-        **changed,
-    )
+    action = "moment.bounds" if bounds else "moment.recut"
+    data: dict[str, object] = {"query": held.batch.query.text, "moment": str(moment.uuid)}
+    if bounds:
+        data |= {"was": [moment.start_s, moment.end_s], "becomes": list(bounds)}
+    audit_record(project=held.batch.project, actor=lead, action=action, subject=held.uuid, **data)
     RECUTS.send(recut.pk)
     return recut
 
@@ -176,8 +164,7 @@ def recut_request(*, pair: Pair, lead: User, bounds: tuple[float, float] | None 
 def _fault_of(moment: Moment, bounds: tuple[float, float]) -> str | None:
     """Why the moment cannot have these bounds, in words."""
     start_s, end_s = bounds
-    fault = fault_of_bounds(start_s, end_s, duration_s=moment.video.duration_s)
-    if fault:
+    if fault := fault_of_bounds(start_s, end_s, duration_s=moment.video.duration_s):
         return fault
     if (start_s, end_s) == (moment.start_s, moment.end_s):
         return "These are its bounds already."

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
 from judging.qualification.rules.passing import PassRule, gives_no_result, passes, why
-from judging.qualification.rules.reports import cohort_report, stored_report
+from judging.qualification.rules.reports import against, cohort_report, compared_with, stored_report, transposed
 from judging.qualification.rules.truth import (
     Distance,
     agreed_truth,
@@ -98,7 +98,6 @@ FIRST = {
     3: {"a": 0, "b": 1, "c": 4, "d": 4},
     5: {"a": 2, "b": 0, "c": 3, "d": 2},
 }
-FINAL = {7: FIRST[7], 3: {"d": 3}, 5: {"a": 1}}
 
 
 def test_cohort_by_hand() -> None:
@@ -125,13 +124,12 @@ def test_kappa_by_hand_leaves_ones_own_grade_out() -> None:
 def test_kappa_after_feedback_stands_apart_against_the_same_truth() -> None:
     """To 3 the others give 1, 0.5, 3, 2: rounded up 1, 1, 3, 2. The second grades of 3 are 0, 1, 4, 3."""
     before = cohort_report(FIRST, seed=1)["annotators"]["3"]
-    after = cohort_report(FIRST, FINAL, seed=1)["annotators"]["3"]
     assert before["after_feedback"] is None
-    assert after["kappas"] == before["kappas"]
-    assert after["misaligned"] == before["misaligned"]
+    truth = compared_with(transposed(FIRST), 3, FIRST[3], agreeing=False)
+    after = against({**FIRST[3], "d": 3}, truth, seed=1).quadratic.value
     known = cohen_kappa_score([1, 1, 3, 2], [0, 1, 4, 3], labels=range(5), weights="quadratic")
-    assert after["after_feedback"]["quadratic"]["value"] == pytest.approx(known)
-    assert after["after_feedback"]["quadratic"]["value"] > after["kappas"]["quadratic"]["value"]
+    assert after == pytest.approx(known)
+    assert after > before["kappas"]["quadratic"]["value"]
 
 
 def test_pairs_that_nobody_else_graded_have_no_kappa() -> None:
@@ -166,16 +164,16 @@ def test_all_the_same_grades_are_undefined_and_never_one() -> None:
 
 def test_report_is_json_and_repeats_itself() -> None:
     grades = cohort_of(3, pairs=20, seed=1)
-    report = cohort_report(grades, grades, seed=5)
+    report = cohort_report(grades, seed=5)
     assert json.loads(json.dumps(report, allow_nan=False)) == report
-    assert cohort_report(grades, grades, seed=5) == report
-    assert cohort_report(grades, grades, seed=6) != report
+    assert cohort_report(grades, seed=5) == report
+    assert cohort_report(grades, seed=6) != report
 
 
 def test_a_simulated_cohort_of_23_is_like_that_of_the_paper() -> None:
     """The paper reports 11.83 % misaligned and a mean kappa of 0.49; the means are counted here a second time."""
     grades = cohort_of(23, pairs=100, seed=1)
-    report = cohort_report(grades, grades, seed=2)
+    report = cohort_report(grades, seed=2)
     shares, values = [], []
     for annotator, own in grades.items():
         truth = [median(other[pair] for other in grades.values()) for pair in own]
@@ -187,7 +185,6 @@ def test_a_simulated_cohort_of_23_is_like_that_of_the_paper() -> None:
     assert cohort["kappas"]["unweighted"] == {"value": pytest.approx(fmean(values)), "defined": 23, "undefined": 0}
     assert cohort["misaligned"] == pytest.approx(0.1183, abs=0.02)
     assert cohort["kappas"]["unweighted"]["value"] == pytest.approx(0.49, abs=0.03)
-    assert cohort["after_feedback"] == cohort["kappas"]
     assert cohort["pairwise"]["unweighted"]["defined"] == 253
     assert cohort["pairwise"]["unweighted"]["value"] == pytest.approx(
         fmean(part["pairwise"]["unweighted"]["value"] for part in report["annotators"].values())
