@@ -48,7 +48,7 @@ def standing_due(facts: Facts) -> str:
     standing = facts.standing
     if standing == CANDIDATE and (not facts.gate_is_open or facts.gate_passed):
         standing = TRAINING
-    if standing == TRAINING and facts.confirmed and _trained(facts):
+    if standing == TRAINING and facts.confirmed and (facts.tutorial_done or not facts.has_tutorial):
         standing = EXAM
     if standing == EXAM and facts.exam_passed:
         standing = QUALIFIED
@@ -72,10 +72,6 @@ def next_step(facts: Facts) -> Step:
     if standing == QUALIFIED:
         return Step.JUDGE if facts.confirmed else Step.GUIDELINE
     return Step(standing)
-
-
-def _trained(facts: Facts) -> bool:
-    return facts.tutorial_done or not facts.has_tutorial
 
 
 def _exam_step(facts: Facts) -> Step:

@@ -8,7 +8,7 @@ import random
 from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 from random import SystemRandom
-from typing import Any, NoReturn
+from typing import Any
 
 from django.conf import settings
 from django.db import connection, transaction
@@ -197,7 +197,7 @@ def exam_close(
     if call_off and (held.kind == Exam.Kind.STORED or len(complete) >= FEWEST):
         raise NotPossible(f"{len(complete)} people have given all grades by now: the exam can be closed with a result.")
     if held.kind == Exam.Kind.COHORT and len(making) < FEWEST and not call_off:
-        _too_few(len(complete), len(making))
+        raise NotPossible(_too_few(len(complete), len(making)))
     unfinished = exam_unfinished(held)
     if not set(unfinished) <= set(confirmed):
         raise Unfinished(unfinished)
@@ -235,12 +235,10 @@ def _left_out(exam: Exam, sittings: Sequence[Sat], numbers: Collection[int]) -> 
     return {pk: number for pk, number in found.items() if number is not None and number in numbers}
 
 
-def _too_few(complete: int, making: int) -> NoReturn:
+def _too_few(complete: int, making: int) -> str:
     have = "has" if complete == 1 else "have"
     left_out = f", and {complete - making} of them would be left out" if making < complete else ""
-    raise NotPossible(
-        f"{complete} of at least {FEWEST} people {have} given all grades{left_out}; the truth needs {FEWEST}."
-    )
+    return f"{complete} of at least {FEWEST} people {have} given all grades{left_out}; the truth needs {FEWEST}."
 
 
 def _truth_set(exam: Exam, sittings: Sequence[int]) -> int:
@@ -325,9 +323,7 @@ def known_pair_anchor(*, known: KnownPair, actor: User, grade: int | None) -> Kn
     somebody has handed in: from then on leads see grades, and an anchor would not be their own."""
     if grade is not None and grade not in GRADES:
         raise ValueError(f"a grade is 0 to 4, got {grade}")
-    exam = None
-    if known.exam_id is not None:
-        exam = Exam.objects.select_for_update().filter(pk=known.exam_id).first()
+    exam = Exam.objects.select_for_update().filter(pk=known.exam_id).first() if known.exam_id else None
     if exam is None or exam.kind != Exam.Kind.COHORT or exam.state != Exam.State.OPEN:
         raise NotPossibleNow("Only pairs of a first cohort that is open get an anchor.")
     sittings = exam.sittings.select_for_update().order_by("pk")

@@ -78,8 +78,9 @@ def sitting_report(*, sitting_id: int) -> Sitting | None:
 
 def _stored_part(sitting: Sitting) -> dict[str, Any]:
     first, final = _grades([sitting])
-    pairs = _truths(sitting)
-    mine = {known: grade for known, grade in first[sitting.annotator_id].items() if known in pairs}
+    known = sitting.project.known_pairs.filter(pk__in=sitting.known_ids, is_retired=False, truth__isnull=False)
+    pairs: dict[int, Any] = dict(known.values_list("pk", "truth"))
+    mine = {pair: grade for pair, grade in first[sitting.annotator_id].items() if pair in pairs}
     later = final[sitting.annotator_id] if sitting.state == State.DONE else None
     return rules.stored_report(mine, pairs, later, seed=sitting.seed)
 
@@ -113,11 +114,6 @@ def _grades(sittings: Iterable[Sitting]) -> tuple[Grades, Grades]:
     for sitting_id, known_id, attempt, grade in rows.values_list("sitting", "known_pair", "attempt", "grade"):
         (final if attempt else first)[annotators[sitting_id]][known_id] = grade
     return first, final
-
-
-def _truths(sitting: Sitting) -> dict[int, Any]:
-    asked = sitting.project.known_pairs.filter(pk__in=sitting.known_ids, is_retired=False, truth__isnull=False)
-    return dict(asked.values_list("pk", "truth"))
 
 
 def _store(sitting: Sitting, part: Mapping[str, Any]) -> None:

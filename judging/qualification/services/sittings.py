@@ -67,7 +67,8 @@ def sitting_start(*, project: Project, annotator: User, purpose: str) -> Sitting
         GuidelineUnconfirmed: a version of the guideline is to be confirmed first.
         TooFewPairs: there are too few pairs of known truth that they have never seen.
     """
-    exam = _exam_locked(project) if purpose == Purpose.EXAM else None  # before the person, as closing it does
+    exams = Exam.objects.select_for_update().filter(project=project, state=Exam.State.OPEN)
+    exam = exams.first() if purpose == Purpose.EXAM else None  # locked before the person, as closing it does
     member = _member_locked(project, annotator)
     running = _sittings(member, purpose).filter(state__in=RUNNING).first()
     if running:
@@ -79,10 +80,6 @@ def sitting_start(*, project: Project, annotator: User, purpose: str) -> Sitting
     }
     way_advance(project=project, annotator=annotator)
     return start[purpose](member, exam)
-
-
-def _exam_locked(project: Project) -> Exam | None:
-    return Exam.objects.select_for_update().filter(project=project, state=Exam.State.OPEN).first()
 
 
 def _member_locked(project: Project, annotator: User) -> Membership:
@@ -218,7 +215,7 @@ def warm_up_due(*, project: Project, annotator: User, policy: Policy, now: datet
     if not session_begins(project_id=project.pk, annotator_id=annotator.pk, policy=policy, now=now):
         return WarmUp.NO
     try:
-        warm_up_pairs(project.pk, annotator.pk, seed=SystemRandom().randrange(2**31))
+        warm_up_pairs(project.pk, annotator.pk, seed=_seed())
     except TooFewPairs:
         return WarmUp.TOO_FEW
     return WarmUp.DUE

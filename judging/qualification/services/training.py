@@ -143,7 +143,7 @@ def tutorial_remove(*, known_pair: KnownPair, actor: User) -> KnownPair:
     if held.tutorial_position is not None:
         held.tutorial_position = None
         held.save(update_fields=["tutorial_position"])
-        _renumber(held.project)
+        _number(list(_tutorial(held.project).order_by("tutorial_position")))
         audit_record(project=held.project, actor=actor, action="tutorial.remove", subject=held.uuid)
     return held
 
@@ -186,10 +186,6 @@ def _held(known_pair: KnownPair) -> KnownPair:
 
 def _tutorial(project: Project) -> QuerySet[KnownPair]:
     return KnownPair.objects.filter(project=project, tutorial_position__isnull=False)
-
-
-def _renumber(project: Project) -> None:
-    _number(list(_tutorial(project).order_by("tutorial_position")))
 
 
 def _number(order: list[KnownPair]) -> None:

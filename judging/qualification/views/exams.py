@@ -18,7 +18,7 @@ from core.forms import SubmitForm
 from core.refusals import refusal_log
 from core.spreadsheets import csv_download
 from judging.exceptions import NotPossibleNow, TooFewPairs, Unfinished
-from judging.models import Exam, KnownPair, Policy, Sitting
+from judging.models import Exam, KnownPair, Sitting
 from judging.projects.policies import pass_rule_of, policy_in_force
 from judging.qualification.forms import AnchorForm, CloseForm, ExamForm, ExplanationForm, MissedForm, RetireForm
 from judging.qualification.rules.passing import LEAST_PAIRS, LEAST_PERCENT, OUGHT_TO_FAIL, Grader
@@ -139,6 +139,9 @@ def _exams(
     at_exam = project.memberships.filter(standing=Membership.Standing.EXAM).count()
     rows = list(selectors.exams_of(project))
     running = next((row for row in rows if row.state in RUNNING), None)
+    rule, chosen, power = pass_rule_of(policy), _chosen(form), None
+    if not running and request.membership.role in LEAD:
+        power = selectors.exam_power(project, **chosen, rule=rule, attempts=policy.exam_attempts)
     context = {
         "exams": rows,
         "running": running,
@@ -150,10 +153,10 @@ def _exams(
         "lacking": max(0, FEWEST - at_exam),
         "fewest": FEWEST,
         "policy": policy,
-        "rule": pass_rule_of(policy),
-        "chosen": _chosen(form),
+        "rule": rule,
+        "chosen": chosen,
         "sizes": SIZES,
-        "power": None if running or request.membership.role not in LEAD else _power(project, form, policy),
+        "power": power and power_table(power),
         "may_decide": request.membership.role in LEAD,
     }
     response = render(request, f"judging/qualification/exams.html{part}", context, status=status)
@@ -166,12 +169,6 @@ def _chosen(form: ExamForm) -> dict[str, Any]:
     if form.is_bound and form.is_valid():
         chosen |= {name: form.cleaned_data[name] for name in chosen}
     return chosen
-
-
-def _power(project: Project, form: ExamForm, policy: Policy) -> PowerTable | None:
-    rule = pass_rule_of(policy)
-    power = selectors.exam_power(project, **_chosen(form), rule=rule, attempts=policy.exam_attempts)
-    return None if power is None else power_table(power)
 
 
 @project_page(LEAD)

@@ -184,16 +184,13 @@ def _meetings(judgments: Judgments, who: NDArray[np.int64], people: int) -> NDAr
     order = np.argsort(judgments.pair, kind="stable")
     pair, who, grade = judgments.pair[order], who[order], judgments.grade[order]
     cells = np.zeros(people * people * LEVELS**2, dtype=np.int64)
-    for apart in range(1, _most_per_pair(pair)):
+    most = np.unique(pair, return_counts=True)[1].max(initial=0)  # grades of one pair
+    for apart in range(1, most):
         both = pair[apart:] == pair[:-apart]
         a, b, i, j = who[:-apart][both], who[apart:][both], grade[:-apart][both], grade[apart:][both]
         for one, other, x, y in ((a, b, i, j), (b, a, j, i)):
             cells += np.bincount(((one * people + other) * LEVELS + x) * LEVELS + y, minlength=len(cells))
     return cells.reshape(people, people, LEVELS, LEVELS)
-
-
-def _most_per_pair(pair: NDArray[np.int64]) -> int:
-    return int(np.unique(pair, return_counts=True)[1].max()) if len(pair) else 0
 
 
 def _partner(number: int, table: NDArray[np.int64]) -> Figures:

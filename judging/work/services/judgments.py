@@ -88,7 +88,8 @@ def judgment_submit(
         raise PairWithdrawn("This pair was withdrawn and needs no grade any more.")
     if card.flag is not None:
         raise FormStale("You flagged this pair. Take the flag back before you grade it.")
-    said = Said(grade, card.comment or "" if comment is None else comment, _spent(held, active_ms, now))
+    spent = rules.of_person(active_ms, since=held.said_at, now=now, is_simulated=held.is_simulated)
+    said = Said(grade, card.comment or "" if comment is None else comment, spent)
     held = _give(held, place, said, now) if card.judgment_id is None else _change(held, place, said, now)
     return Answer(held, held.next_index(place))
 
@@ -125,10 +126,6 @@ def _given_under(key: UUID, card: Card) -> tuple[int, datetime] | None:
     if first is None:
         return None
     return (changes[0].from_grade if changes else first.grade), first.created_at
-
-
-def _spent(held: Held, measured: int | None, now: datetime) -> int:
-    return rules.of_person(measured, since=held.said_at, now=now, is_simulated=held.is_simulated)
 
 
 def _give(held: Held, place: int, said: Said, now: datetime) -> Held:

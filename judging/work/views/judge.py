@@ -10,7 +10,6 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
-from django.http.response import HttpResponseBase
 from django.middleware.csrf import get_token
 from django.shortcuts import redirect, render
 from django.template import loader
@@ -355,11 +354,4 @@ def own_grades(request: MemberRequest, project: Project) -> HttpResponse:
     return render(request, "judging/work/own_grades.html", context)
 
 
-@login_required
-def preview(request: HttpRequest, preview_uuid: UUID) -> HttpResponseBase:
-    return selectors.preview_gif(request, preview_uuid)
-
-
-@login_required
-def clip(request: HttpRequest, preview_uuid: UUID) -> HttpResponseBase:
-    return selectors.preview_mp4(request, preview_uuid)
+preview, clip = login_required(selectors.preview_gif), login_required(selectors.preview_mp4)
