@@ -27,22 +27,22 @@ class Line:
 def changes(before: Sequence[str], after: Sequence[str], *, around: int = AROUND) -> list[Line]:
     """The lines that differ with a few around them, in order; empty when nothing differs. Lines that go stand before
     those that come in their place."""
-    found: list[Line] = []
+    lines: list[Line] = []
     end = 0
     matcher = SequenceMatcher(None, list(before), list(after), autojunk=False)
     for group in matcher.get_grouped_opcodes(around):
         if group[0][1] > end:
-            found.append(Line(Sign.SKIPPED))
+            lines.append(Line(Sign.SKIPPED))
         for tag, from_a, to_a, from_b, to_b in group:
             if tag == "equal":
-                found += [Line(Sign.KEPT, text) for text in before[from_a:to_a]]
+                lines += [Line(Sign.KEPT, text) for text in before[from_a:to_a]]
             else:
-                found += [Line(Sign.GONE, text) for text in before[from_a:to_a]]
-                found += [Line(Sign.NEW, text) for text in after[from_b:to_b]]
+                lines += [Line(Sign.GONE, text) for text in before[from_a:to_a]]
+                lines += [Line(Sign.NEW, text) for text in after[from_b:to_b]]
         end = group[-1][2]
-    if found and end < len(before):
-        found.append(Line(Sign.SKIPPED))
-    return found
+    if lines and end < len(before):
+        lines.append(Line(Sign.SKIPPED))
+    return lines
 
 
 def guideline_confirmed(*, project: Project, annotator: User) -> Guideline | None:

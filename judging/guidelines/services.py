@@ -24,18 +24,18 @@ logger = logging.getLogger(__name__)
 def draft_open(*, project: Project, actor: User | None) -> GuidelineDraft:
     """The version being prepared; new ones begin as the version in force, examples included."""
     Project.objects.select_for_update().get(pk=project.pk)
-    found = GuidelineDraft.objects.filter(project=project).select_related("base").first()
-    if found:
-        return found
+    draft = GuidelineDraft.objects.filter(project=project).select_related("base").first()
+    if draft:
+        return draft
     base = guideline_in_force(project.pk)
-    made = GuidelineDraft.objects.create(
+    draft = GuidelineDraft.objects.create(
         project=project, base=base, body=base.body, levels=base.levels, edited_by=actor
     )
     GuidelineDraftExample.objects.bulk_create(
-        GuidelineDraftExample(draft=made, grade=shown.grade, query_text=shown.query_text, moment_id=shown.moment_id)
+        GuidelineDraftExample(draft=draft, grade=shown.grade, query_text=shown.query_text, moment_id=shown.moment_id)
         for shown in base.examples.all()
     )
-    return made
+    return draft
 
 
 @transaction.atomic
@@ -93,11 +93,11 @@ def draft_publish(*, project: Project, actor: User | None) -> Guideline:
     if draft.base_id != guideline_in_force(project.pk).pk:
         raise GuidelineStale("Another version was published since this draft was begun. Discard it and begin anew.")
     examples = [Example(*row) for row in draft.examples.values_list("grade", "query_text", "moment")]
-    made = guideline_publish(
+    version = guideline_publish(
         project=project, actor=actor, body=draft.body, levels=draft.levels, changes=draft.changes, examples=examples
     )
     draft.delete()
-    return made
+    return version
 
 
 @transaction.atomic

@@ -77,10 +77,10 @@ def quality_alerts(project: Project, *, seen: bool) -> QuerySet[QualityAlert]:
 
 def alerts_of(project: Project) -> dict[int, list[QualityAlert]]:
     """Alerts that nobody has looked at, by annotator."""
-    found: dict[int, list[Any]] = {}
+    by_annotator: dict[int, list[Any]] = {}
     for alert in quality_alerts(project, seen=False):
-        found.setdefault(alert.annotator_id, []).append(alert)
-    return found
+        by_annotator.setdefault(alert.annotator_id, []).append(alert)
+    return by_annotator
 
 
 def people_have_judged(project: Project) -> bool:

@@ -58,10 +58,10 @@ def gold_batch_for(project_id: int, annotator: User, *, policy: Policy) -> tuple
     due = _due(project_id, annotator, policy, more=0)
     if due < BATCH_SIZE:
         return None
-    found = selectors.gold_batch(project_id=project_id, annotator_id=annotator.pk, least=BATCH_LEAST)
-    if found is None:
+    batch_id = selectors.gold_batch(project_id=project_id, annotator_id=annotator.pk, least=BATCH_LEAST)
+    if batch_id is None:
         return None
-    batch = Batch.objects.select_for_update().get(pk=found)
+    batch = Batch.objects.select_for_update().get(pk=batch_id)
     if seats_held(batch.pk):
         return None  # somebody was faster; it is due the next time
     # all of it, those not known for company: a batch of another size than others would be known for what it is
@@ -178,8 +178,8 @@ def alert_see(*, alert: QualityAlert, lead: User, note: str = "") -> None:
     """A lead has looked at it, and what they make of it is kept. It may be raised again after more judgments. Raises
     NotPossible: somebody has looked at it already."""
     now = timezone.now()
-    held = QualityAlert.objects.filter(pk=alert.pk, seen_at__isnull=True)
-    if not held.update(seen_at=now, seen_by=lead, note=note[:1000]):
+    unseen = QualityAlert.objects.filter(pk=alert.pk, seen_at__isnull=True)
+    if not unseen.update(seen_at=now, seen_by=lead, note=note[:1000]):
         raise NotPossible("Somebody has looked at this already.")
     number = annotator_numbers(alert.project).get(alert.annotator_id)
     data = {"annotator": number, "kind": alert.kind, "value": round(alert.value, 3), "note": note}

@@ -188,12 +188,12 @@ class Batches(ApiView):
     def get(self, request: Request, project_uuid: UUID) -> Response:
         """Batches, newest first."""
         project = grant_by(request, project_uuid, STAFF).project
-        found = Batch.objects.filter(project=project).select_related("query", "review")
+        queryset = Batch.objects.filter(project=project).select_related("query", "review")
         if (state := request.query_params.get("state")) is not None:
             if state not in Batch.State.values:
                 raise Invalid(f"state: Choose one of {', '.join(Batch.State.values)}.")
-            found = found.filter(state=state)
-        return paged(request, self, found, BatchGiven)
+            queryset = queryset.filter(state=state)
+        return paged(request, self, queryset, BatchGiven)
 
 
 class OneBatch(ApiView):

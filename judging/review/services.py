@@ -46,20 +46,20 @@ def review_undo(*, batch: Batch, lead: User) -> ReviewUndone:
     that nobody has sat at goes with it. Raises NotPossibleNow: there is no decision; ReviewStands: somebody has begun
     the second batch, or a lead has touched its pairs; or a pool has taken what closing the query left out."""
     Query.objects.select_for_update().get(pk=batch.query_id)  # as every opening of its batches
-    held = Batch.objects.select_for_update(of=("self",)).select_related("project", "query").get(pk=batch.pk)
-    review = BatchReview.objects.select_for_update().filter(batch=held).first()
+    row = Batch.objects.select_for_update(of=("self",)).select_related("project", "query").get(pk=batch.pk)
+    review = BatchReview.objects.select_for_update().filter(batch=row).first()
     if review is None:
         raise NotPossibleNow("There is no decision to take back.")
     if review.decision == BatchReview.Decision.EXTEND:
-        _second_remove(held)
+        _second_remove(row)
     elif not review_may_be_undone(review):
         raise ReviewStands("A pool has taken moments of the second batch, so this decision stands.")
     was = {name: getattr(review, name) for name in ("decision", "suggestion", "reason", "decided_by", "decided_at")}
-    undone = ReviewUndone.objects.create(batch=held, undone_by=lead, **was)
+    undone = ReviewUndone.objects.create(batch=row, undone_by=lead, **was)
     review.delete()
-    data = {"query": held.query.text, "was": review.decision, "reason": review.reason}
-    audit_record(project=held.project, actor=lead, action="batch.review_undo", subject=held.uuid, **data)
-    logger.info("batch %s: %s taken back", held.pk, review.decision)
+    data = {"query": row.query.text, "was": review.decision, "reason": review.reason}
+    audit_record(project=row.project, actor=lead, action="batch.review_undo", subject=row.uuid, **data)
+    logger.info("batch %s: %s taken back", row.pk, review.decision)
     return undone
 
 

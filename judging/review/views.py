@@ -81,8 +81,8 @@ class Case:
     @property
     def states(self) -> list[tuple[str, int]]:
         """How many pairs became what, where any did."""
-        found = Counter(row["pair"].state for row in self.rows)
-        return [(state, found[state]) for state in STATES if found[state]]
+        counts = Counter(row["pair"].state for row in self.rows)
+        return [(state, counts[state]) for state in STATES if counts[state]]
 
 
 def _line(row: dict[str, Any], preview: str) -> dict[str, Any]:
@@ -99,12 +99,12 @@ def _line(row: dict[str, Any], preview: str) -> dict[str, Any]:
     }
 
 
-def cases_of(project: Project, found: Sequence[Batch]) -> list[Case]:
+def cases_of(project: Project, queue: Sequence[Batch]) -> list[Case]:
     """In as many statements for many as for one."""
     policy = policy_in_force(project.pk)
-    rows = rows_of(found)
-    outlooks = selectors.outlooks(found, from_mean=policy.extend_from_mean)
-    return [Case(batch, rows[batch.pk], outlooks[batch.pk]) for batch in found]
+    rows = rows_of(queue)
+    outlooks = selectors.outlooks(queue, from_mean=policy.extend_from_mean)
+    return [Case(batch, rows[batch.pk], outlooks[batch.pk]) for batch in queue]
 
 
 @project_page(STAFF)

@@ -82,7 +82,7 @@ class BoundsForm(SubmitForm):
     )
 
 
-class SieveForm(forms.Form):
+class PairFilterForm(forms.Form):
     """Which pairs of a list to show."""
 
     q = forms.CharField(required=False, max_length=200)

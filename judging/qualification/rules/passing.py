@@ -89,21 +89,21 @@ def why(report: Mapping[str, Any], rule: PassRule) -> str:
 
 def conditions(report: Mapping[str, Any], rule: PassRule) -> list[tuple[bool, str]]:
     """Each condition that the rule asks: whether it is met, and the sentence that says so."""
-    found = Kappas.from_dict(report["kappas"])
-    kappa = found.of(rule.weights)
+    kappas = Kappas.from_dict(report["kappas"])
+    kappa = kappas.of(rule.weights)
     if kappa.value is None:
-        return [(False, no_kappa(report, found))]
-    said = [_at_least(f"{rule.weights.capitalize()} kappa", kappa.value, float(rule.kappa))]
+        return [(False, no_kappa(report, kappas))]
+    results = [_at_least(f"{rule.weights.capitalize()} kappa", kappa.value, float(rule.kappa))]
     if rule.asks_low:
         if kappa.interval is None:
-            said.append((False, "The interval of kappa cannot be computed: there are too few pairs."))
+            results.append((False, "The interval of kappa cannot be computed: there are too few pairs."))
         else:
-            said.append(_at_least("The lower bound of its interval,", kappa.interval.low, float(rule.kappa_low)))
+            results.append(_at_least("The lower bound of its interval,", kappa.interval.low, float(rule.kappa_low)))
     if rule.asks_bias:
-        said.append(_bias(report["bias"], float(rule.bias)))
+        results.append(_bias(report["bias"], float(rule.bias)))
     if rule.asks_levels:
-        said.append(_levels(report["levels"], min(rule.levels, report["truth_levels"])))
-    return said
+        results.append(_levels(report["levels"], min(rule.levels, report["truth_levels"])))
+    return results
 
 
 def _at_least(name: str, value: float, threshold: float) -> tuple[bool, str]:
@@ -140,10 +140,10 @@ def told_apart(value: float, threshold: float) -> tuple[str, str]:
     return shown, asked
 
 
-def no_kappa(report: Mapping[str, Any], found: Kappas) -> str:
+def no_kappa(report: Mapping[str, Any], kappas: Kappas) -> str:
     if not report["n"]:
         return "Kappa cannot be computed: nothing was graded."
-    if not found.n:
+    if not kappas.n:
         return "Kappa cannot be computed: nobody else graded these pairs."
     return "Kappa cannot be computed: all grades are the same."
 
@@ -293,7 +293,7 @@ def rule_met(tables: Tables, totals: NDArray[np.float64], rule: PassRule) -> NDA
 def lows(tables: Tables, rule: PassRule, rng: np.random.Generator) -> NDArray[np.float64]:
     """The lower bound of kappa's interval of each table [C, 5, 5], as ``agreement.percentiles``: [C]."""
     cells, which = np.unique(tables.reshape(-1, LEVELS**2), axis=0, return_inverse=True)  # [D, 25]
-    found = np.full(len(cells), -np.inf)
+    bounds = np.full(len(cells), -np.inf)
     for start in range(0, len(cells), CHUNK):
         part = cells[start : start + CHUNK]
         n = part.sum(axis=1)  # [d]
@@ -301,6 +301,6 @@ def lows(tables: Tables, rule: PassRule, rng: np.random.Generator) -> NDArray[np
         values = kappa_values(drawn.reshape(-1, LEVELS, LEVELS), rule.weights).reshape(RESAMPLES, len(part))
         defined = ~np.isnan(values)
         enough = (n >= FEWEST_PAIRS) & (2 * defined.sum(axis=0) >= RESAMPLES)
-        for place in np.flatnonzero(enough):
-            found[start + place] = np.quantile(values[defined[:, place], place], 0.025)
-    return found[which.reshape(-1)]
+        for index in np.flatnonzero(enough):
+            bounds[start + index] = np.quantile(values[defined[:, index], index], 0.025)
+    return bounds[which.reshape(-1)]

@@ -102,13 +102,13 @@ def compared_with(
 
 def described(grades: Mapping[Pair, int], truth: Mapping[Pair, Decimal]) -> Report:
     """Numbers of one annotator's first grades beside the truth as it is, halves and all."""
-    given = list(grades.values())
+    values = list(grades.values())
     known = [(grade, truth[pair]) for pair, grade in grades.items() if pair in truth]
     return {
-        "n": len(given),
+        "n": len(values),
         "misaligned": mean(float(not is_aligned(grade, true)) for grade, true in known),
         "mean_bias": mean_bias(known),
-        "distribution": [given.count(level) for level in GRADES],
+        "distribution": [values.count(level) for level in GRADES],
     }
 
 
@@ -166,23 +166,23 @@ def cohort(
 
 def mean_kappas(reports: Iterable[Report]) -> dict[str, Report]:
     """Mean over annotators under each weighting; empty without annotators."""
-    told = list(reports)
+    parts = list(reports)
     means: dict[str, MeanKappa] = {
-        str(weights): agreement.mean_kappa(report[weights]["value"] for report in told) for weights in Weights if told
+        str(weights): agreement.mean_kappa(report[weights]["value"] for report in parts) for weights in Weights if parts
     }
     return {weights: found._asdict() for weights, found in means.items()}
 
 
 def mean(values: Iterable[float | None]) -> float | None:
     """The mean of those that are defined."""
-    told = [value for value in values if value is not None]
-    return fmean(told) if told else None
+    defined = [value for value in values if value is not None]
+    return fmean(defined) if defined else None
 
 
 def transposed(grades: Mapping[Annotator, Mapping[Pair, int]]) -> dict[Pair, dict[Annotator, int]]:
     """Each pair's grades by annotator."""
-    found: dict[Pair, dict[Annotator, int]] = {}
-    for annotator, given in grades.items():
-        for pair, grade in given.items():
-            found.setdefault(pair, {})[annotator] = grade
-    return found
+    by_pair: dict[Pair, dict[Annotator, int]] = {}
+    for annotator, own in grades.items():
+        for pair, grade in own.items():
+            by_pair.setdefault(pair, {})[annotator] = grade
+    return by_pair

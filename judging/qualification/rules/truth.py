@@ -120,12 +120,12 @@ Steps = list[tuple[int, int]]  # of levels, each from the first to before the la
 
 def cuts() -> list[Steps]:
     """Every way to cut the levels into steps, the finest first."""
-    found = []
+    ways = []
     for size in range(LEVELS, 0, -1):
         for places in combinations(range(1, LEVELS), size - 1):
             bounds = (0, *places, LEVELS)
-            found.append(list(pairwise(bounds)))
-    return found
+            ways.append(list(pairwise(bounds)))
+    return ways
 
 
 def levels_told_apart(tables: Counts) -> NDArray[np.int64]:
@@ -138,14 +138,14 @@ def levels_told_apart(tables: Counts) -> NDArray[np.int64]:
     n = tables.sum(axis=1)  # [S, 5], by level of the truth
     total = np.einsum("g,sgt->st", grades, tables)  # [S, 5], sum of the grades
     squares = np.einsum("g,sgt->st", grades**2, tables)  # [S, 5]
-    told = np.zeros(len(tables), dtype=np.int64)
+    steps = np.zeros(len(tables), dtype=np.int64)
     for cut in cuts():
         parts = [tuple(part[:, low:high].sum(axis=1) for part in (n, total, squares)) for low, high in cut]
         holds = np.all([part[0] > 0 for part in parts], axis=0)  # [S]
         for below, above in pairwise(parts):
             holds &= rises(below, above)
-        told = np.where((told == 0) & holds, len(cut), told)
-    return told
+        steps = np.where((steps == 0) & holds, len(cut), steps)
+    return steps
 
 
 def rises(below: Sequence[Counts], above: Sequence[Counts]) -> NDArray[np.bool_]:
@@ -266,22 +266,22 @@ def draw_even(
     shelves.sort(key=lambda shelf: shelf.cost)  # stable: in random order among those that cost the same
     dearest = shelves[queries - 1].cost
     drawn, idle = shelves[:queries], [shelf for shelf in shelves[queries:] if shelf.cost == dearest]
-    taken = [shelf.any_counts(per_query, chance=chance) for shelf in drawn]
+    counts_of = [shelf.any_counts(per_query, chance=chance) for shelf in drawn]
     for _ in range(ROUNDS):
-        for place in range(queries):
-            if is_even(total(taken)):
+        for position in range(queries):
+            if is_even(total(counts_of)):
                 break
-            beside = total(taken[:place] + taken[place + 1 :])
-            spare = chance.sample(range(len(idle)), min(TRIES, len(idle))) if drawn[place].cost == dearest else []
-            offers = [(drawn[place], None), *((idle[index], index) for index in spare)]
+            beside = total(counts_of[:position] + counts_of[position + 1 :])
+            spare = chance.sample(range(len(idle)), min(TRIES, len(idle))) if drawn[position].cost == dearest else []
+            offers = [(drawn[position], None), *((idle[index], index) for index in spare)]
             fits = [(shelf.even_counts(per_query, beside=beside, chance=chance), shelf, at) for shelf, at in offers]
             counts, shelf, at = min(fits, key=lambda fit: unevenness(total([beside, fit[0]])))
             if at is not None:
-                drawn[place], idle[at] = shelf, drawn[place]
-            taken[place] = counts
+                drawn[position], idle[at] = shelf, drawn[position]
+            counts_of[position] = counts
     return [
         pair
-        for shelf, counts in zip(drawn, taken, strict=True)
+        for shelf, counts in zip(drawn, counts_of, strict=True)
         for pair in shuffled(shelf.taking(counts), seed=chance.getrandbits(32))
     ]
 

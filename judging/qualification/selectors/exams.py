@@ -158,24 +158,24 @@ def exam_rows(exam: Exam) -> list[ExamRow]:
 
 def exam_unfinished(exam: Exam) -> list[int]:
     """Annotator numbers of those who have not handed in; in a first cohort also of those who have not begun."""
-    asked = Membership.objects.filter(project=exam.project_id, role=Membership.Role.ANNOTATOR)
+    annotators = Membership.objects.filter(project=exam.project_id, role=Membership.Role.ANNOTATOR)
     undone = Q(user__in=exam.sittings.filter(state=State.OPEN).values("annotator"))
     if exam.kind == Exam.Kind.COHORT:
         undone |= Q(standing=Membership.Standing.EXAM) & ~Q(user__in=exam.sittings.values("annotator"))
-    return sorted(number for number in asked.filter(undone).values_list("number", flat=True) if number is not None)
+    return sorted(number for number in annotators.filter(undone).values_list("number", flat=True) if number is not None)
 
 
 def exam_pairs(exam: Exam) -> list[PairRow]:
     """The pairs of a first cohort by query and rank, each with the first grades that make its truth. Left out is what
     counts for nothing: of who has not handed in, missed the exam, or was left out by the lead."""
     numbers = annotator_numbers(exam.project)
-    given: dict[int, list[tuple[int | None, int]]] = {}
+    grades: dict[int, list[tuple[int | None, int]]] = {}
     rows = SittingGrade.objects.filter(sitting__exam=exam, attempt=0, sitting__left_out=False)
     rows = rows.exclude(sitting__state__in=[State.OPEN, State.MISSED])
     for known_id, annotator, grade in rows.order_by("annotator").values_list("known_pair", "annotator", "grade"):
-        given.setdefault(known_id, []).append((numbers.get(annotator), grade))
-    asked = exam.known_pairs.select_related("query", "moment__video").order_by("query__number", "rank")
-    return [PairRow(known, _marked(known, given.get(known.pk, []))) for known in asked]
+        grades.setdefault(known_id, []).append((numbers.get(annotator), grade))
+    pairs = exam.known_pairs.select_related("query", "moment__video").order_by("query__number", "rank")
+    return [PairRow(known, _marked(known, grades.get(known.pk, []))) for known in pairs]
 
 
 def exam_anchors_open(exam: Exam) -> bool:
@@ -210,8 +210,8 @@ def _marked(known: KnownPair, given: Sequence[tuple[int | None, int]]) -> list[t
 
 def sittings_of(*, project: Project, annotator_id: int) -> QuerySet[Sitting]:
     """A person's sittings, newest first."""
-    found = Sitting.objects.filter(project=project, annotator=annotator_id).select_related("exam")
-    return found.order_by("-pk").annotate(graded=Count("grades", filter=Q(grades__attempt=0)))
+    sittings = Sitting.objects.filter(project=project, annotator=annotator_id).select_related("exam")
+    return sittings.order_by("-pk").annotate(graded=Count("grades", filter=Q(grades__attempt=0)))
 
 
 DRAWS = 8  # of the known pairs, each as one attempt would be asked

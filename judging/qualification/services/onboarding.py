@@ -28,14 +28,14 @@ def way_advance(*, project: Project, annotator: User) -> Membership | None:
     """Take an annotator every step that is due; None for who is no annotator of the project. May be called at any time,
     by anybody, as often as one likes."""
     members = Membership.objects.select_for_update(of=("self",), no_key=True).select_related("project", "user")
-    held = members.filter(project=project, user=annotator, role=Membership.Role.ANNOTATOR).first()
-    if held is None or held.standing not in WAY:
-        return held
-    facts = way_facts(project_id=held.project_id, annotator_id=held.user_id)
+    member = members.filter(project=project, user=annotator, role=Membership.Role.ANNOTATOR).first()
+    if member is None or member.standing not in WAY:
+        return member
+    facts = way_facts(project_id=member.project_id, annotator_id=member.user_id)
     due = standing_due(facts)
-    for standing in WAY[WAY.index(held.standing) + 1 : WAY.index(due) + 1]:
-        held = standing_change(membership=held, to=standing, actor=None, reason=_reason(held, standing, facts))
-    return held
+    for standing in WAY[WAY.index(member.standing) + 1 : WAY.index(due) + 1]:
+        member = standing_change(membership=member, to=standing, actor=None, reason=_reason(member, standing, facts))
+    return member
 
 
 def _reason(member: Membership, standing: str, facts: Facts) -> str:
@@ -57,11 +57,11 @@ def gate_question_create(
 ) -> GateQuestion:
     """A new question. Raises NotPossibleNow: nobody could watch the moment."""
     _watchable(project, moment)
-    made = GateQuestion.objects.create(
+    question = GateQuestion.objects.create(
         project=project, moment=moment, description=description, options=list(options), correct=correct
     )
-    audit_record(project=project, actor=actor, action="gate.question.create", subject=made.uuid)
-    return made
+    audit_record(project=project, actor=actor, action="gate.question.create", subject=question.uuid)
+    return question
 
 
 @transaction.atomic
@@ -69,12 +69,12 @@ def gate_question_change(
     *, question: GateQuestion, actor: User, moment: Moment, description: str, options: Sequence[str], correct: int
 ) -> GateQuestion:
     """Ask it otherwise from now on; attempts keep what they were asked."""
-    held = GateQuestion.objects.select_for_update(of=("self",)).select_related("project").get(pk=question.pk)
-    _watchable(held.project, moment)
-    held.moment, held.description, held.options, held.correct = moment, description, list(options), correct
-    held.save()
-    audit_record(project=held.project, actor=actor, action="gate.question.change", subject=held.uuid)
-    return held
+    row = GateQuestion.objects.select_for_update(of=("self",)).select_related("project").get(pk=question.pk)
+    _watchable(row.project, moment)
+    row.moment, row.description, row.options, row.correct = moment, description, list(options), correct
+    row.save()
+    audit_record(project=row.project, actor=actor, action="gate.question.change", subject=row.uuid)
+    return row
 
 
 @transaction.atomic

@@ -124,41 +124,41 @@ def _store(sitting: Sitting, part: Mapping[str, Any]) -> None:
 def _result_set(sitting: Sitting, part: dict[str, Any]) -> None:
     """Whether the person passes, by the policy in force, and why; qualified if so. Where too few pairs can be compared
     with an agreeing majority of the others there is no result, and no attempt is used."""
-    held = Sitting.objects.select_for_update(of=("self",)).select_related("exam").get(pk=sitting.pk)
-    if held.is_decided:
+    row = Sitting.objects.select_for_update(of=("self",)).select_related("exam").get(pk=sitting.pk)
+    if row.is_decided:
         return
     graded, compared = part["n"], part["kappas"]["n"]
-    agreeing = held.exam is not None and held.exam.truth_rule == Exam.TruthRule.AGREEING
+    agreeing = row.exam is not None and row.exam.truth_rule == Exam.TruthRule.AGREEING
     if agreeing and gives_no_result(graded, compared):
-        held.report = {**part, NO_RESULT: True, "why": why_no_result(graded, compared)}
-        held.save(update_fields=["report"])
-        logger.info("sitting %s has no result: %s of %s pairs compared", held.pk, compared, graded)
+        row.report = {**part, NO_RESULT: True, "why": why_no_result(graded, compared)}
+        row.save(update_fields=["report"])
+        logger.info("sitting %s has no result: %s of %s pairs compared", row.pk, compared, graded)
         return
-    policy = policy_in_force(held.project_id)
+    policy = policy_in_force(row.project_id)
     rule = pass_rule_of(policy)
-    held.passed = passes(part, rule)
-    asked = {
+    row.passed = passes(part, rule)
+    conditions = {
         "weights": rule.weights,
         "threshold": rule.kappa,
         "kappa_low": rule.kappa_low,
         "bias_limit": rule.bias,
         "least_levels": rule.levels,
     }
-    held.report = {**part, **asked, "why": why(part, rule), "policy": policy.version}
-    held.save(update_fields=["report", "passed"])
-    logger.info("sitting %s %s", held.pk, "passed" if held.passed else "failed")
-    way_advance(project=Project.objects.get(pk=held.project_id), annotator=User.objects.get(pk=held.annotator_id))
+    row.report = {**part, **conditions, "why": why(part, rule), "policy": policy.version}
+    row.save(update_fields=["report", "passed"])
+    logger.info("sitting %s %s", row.pk, "passed" if row.passed else "failed")
+    way_advance(project=Project.objects.get(pk=row.project_id), annotator=User.objects.get(pk=row.annotator_id))
 
 
 @transaction.atomic
 def _summary_update(exam: Exam) -> None:
     """Means over the people of the exam, as far as they are."""
-    held = Exam.objects.select_for_update(no_key=True).get(pk=exam.pk)
-    counted = held.sittings.filter(left_out=False).exclude(report={})
+    row = Exam.objects.select_for_update(no_key=True).get(pk=exam.pk)
+    counted = row.sittings.filter(left_out=False).exclude(report={})
     parts = list(counted.order_by("pk").values_list("report", flat=True))
     after = rules.mean_kappas(part["after_feedback"] for part in parts if part["after_feedback"]) or None
-    if held.kind == Exam.Kind.STORED:
-        held.report = {
+    if row.kind == Exam.Kind.STORED:
+        row.report = {
             "n": len(parts),
             "pairs": None,
             "misaligned": rules.mean(part["misaligned"] for part in parts if part["n"]),
@@ -166,5 +166,5 @@ def _summary_update(exam: Exam) -> None:
             "pairwise": None,
             "alpha": None,
         }
-    held.report = {**held.report, "after_feedback": after}
-    held.save(update_fields=["report"])
+    row.report = {**row.report, "after_feedback": after}
+    row.save(update_fields=["report"])

@@ -116,8 +116,8 @@ def _exam(member: Membership, exam: Exam | None) -> Sitting:
 
 
 def _cohort_pairs(exam: Exam, seed: int) -> list[int]:
-    asked = exam.known_pairs.filter(is_retired=False, moment__preview_state=Moment.Preview.READY).order_by("pk")
-    return shuffled_within(asked.values_list("pk", "query"), seed=seed)
+    pairs = exam.known_pairs.filter(is_retired=False, moment__preview_state=Moment.Preview.READY).order_by("pk")
+    return shuffled_within(pairs.values_list("pk", "query"), seed=seed)
 
 
 class Drawn(NamedTuple):
@@ -274,22 +274,22 @@ def missed_exam_count(*, sitting: Sitting, actor: User, counts: bool, reason: st
         project=sitting.project_id, user=sitting.annotator_id
     )
     numbers = list(member.values_list("number", flat=True))  # locked: nobody starts a sitting meanwhile
-    held = Sitting.objects.select_for_update(of=("self",)).select_related("project", "exam").get(pk=sitting.pk)
-    if held.purpose != Sitting.Purpose.EXAM or held.state != State.MISSED:
+    row = Sitting.objects.select_for_update(of=("self",)).select_related("project", "exam").get(pk=sitting.pk)
+    if row.purpose != Sitting.Purpose.EXAM or row.state != State.MISSED:
         raise NotPossible("Only an exam that was missed is counted or not by a lead.")
-    if held.missed_counts == counts:
-        return held
-    going = Sitting.objects.filter(project=held.project_id, annotator=held.annotator_id, purpose=held.purpose)
+    if row.missed_counts == counts:
+        return row
+    going = Sitting.objects.filter(project=row.project_id, annotator=row.annotator_id, purpose=row.purpose)
     if going.filter(ended_at__isnull=True).exists():
         raise NotPossibleNow("This person sits an exam now; decide when that is over.")
-    held.missed_counts = counts
-    held.save(update_fields=["missed_counts"])
+    row.missed_counts = counts
+    row.save(update_fields=["missed_counts"])
     action = "exam.missed_counts" if counts else "exam.missed_counts_not"
-    number = held.exam.number if held.exam else None
+    number = row.exam.number if row.exam else None
     data = {"exam": number, "annotator": numbers[0] if numbers else None, "reason": reason.strip()[:1000]}
-    audit_record(project=held.project, actor=actor, action=action, subject=held.uuid, **data)
-    logger.info("missed sitting %s counts: %s", held.pk, counts)
-    return held
+    audit_record(project=row.project, actor=actor, action=action, subject=row.uuid, **data)
+    logger.info("missed sitting %s counts: %s", row.pk, counts)
+    return row
 
 
 @transaction.atomic
@@ -448,6 +448,6 @@ def _add(sat: Sat, place: int, given: Given, *, active_ms: int, now: datetime) -
 
 
 def _replace(sat: Sat, card: Asked, given: Given, active_ms: int) -> None:
-    held = SittingGrade.objects.filter(sitting=sat.sitting_id, known_pair=card.known_id, attempt=0)
+    grades = SittingGrade.objects.filter(sitting=sat.sitting_id, known_pair=card.known_id, attempt=0)
     spent = Least(Coalesce(F("active_ms"), 0) + active_ms, rules.LONGEST_MS)
-    held.update(uuid=given.key, grade=given.grade, guideline=sat.guideline_id, active_ms=spent)
+    grades.update(uuid=given.key, grade=given.grade, guideline=sat.guideline_id, active_ms=spent)

@@ -178,24 +178,26 @@ def exam_create(request: MemberRequest, project: Project) -> HttpResponse:
     if not form.is_valid():
         return _exams(request, project, form, note=form.first_error(), status=422)
     try:
-        made = services.exam_create(project=project, actor=request.user, **form.cleaned_data)
+        new_exam = services.exam_create(project=project, actor=request.user, **form.cleaned_data)
     except (TooFewPairs, NotPossibleNow) as error:
         return _exams(request, project, form, note=str(error), status=error.status)
-    messages.success(request, f"Exam {made.number} is {'open' if made.state == Exam.State.OPEN else 'being prepared'}.")
-    return redirect("judging:exam", made.uuid)
+    messages.success(
+        request, f"Exam {new_exam.number} is {'open' if new_exam.state == Exam.State.OPEN else 'being prepared'}."
+    )
+    return redirect("judging:exam", new_exam.uuid)
 
 
 @login_required
 def exam(request: HttpRequest, exam_uuid: UUID) -> HttpResponse:
     """How far people are; once it is closed, the report and every pair."""
-    held, membership = _granted(request, exam_uuid, STAFF)
+    row, membership = _granted(request, exam_uuid, STAFF)
     part = "#progress" if getattr(request, "htmx", False) else ""
-    return _exam(request, held, membership, part=part)
+    return _exam(request, row, membership, part=part)
 
 
 def _exam(
     request: HttpRequest,
-    held: Exam,
+    exam: Exam,
     membership: Membership,
     *,
     asking: Unfinished | None = None,
@@ -203,28 +205,28 @@ def _exam(
     part: str = "",
     status: int = 200,
 ) -> HttpResponse:
-    rows = selectors.exam_rows(held)
-    closed = held.state == Exam.State.CLOSED
+    rows = selectors.exam_rows(exam)
+    closed = exam.state == Exam.State.CLOSED
     context: dict[str, Any] = {
-        "exam": held,
+        "exam": exam,
         "figures": list(map(figure_of, rows)),
-        "unfinished": selectors.exam_unfinished(held) if held.state == Exam.State.OPEN else [],
+        "unfinished": selectors.exam_unfinished(exam) if exam.state == Exam.State.OPEN else [],
         "asking": asking,
         "chosen": chosen or {},
         "fewest": FEWEST,
         "complete": sum(row.graded == row.asked for row in rows),
         "may_decide": membership.role in LEAD,
-        "pairs": [] if part else selectors.exam_pairs(held),
+        "pairs": [] if part else selectors.exam_pairs(exam),
         "closed": closed,
-        "anchors_open": selectors.exam_anchors_open(held),
-        "anchors": selectors.exam_anchor_rows(held),
+        "anchors_open": selectors.exam_anchors_open(exam),
+        "anchors": selectors.exam_anchor_rows(exam),
         "grades": GRADES,
-        "without_truth": closed and held.known_pairs.filter(truth__isnull=True, is_retired=False).count(),
+        "without_truth": closed and exam.known_pairs.filter(truth__isnull=True, is_retired=False).count(),
         "has_no_result": any(row.sitting.has_no_result for row in rows),
         "least_percent": LEAST_PERCENT,
         "least_pairs": LEAST_PAIRS,
-        "misaligned": share_words(held.report.get("misaligned")) if held.report else "",
-        "kappas": [(name, held.report["kappas"][name]) for name in WEIGHTS if held.report.get("kappas")],
+        "misaligned": share_words(exam.report.get("misaligned")) if exam.report else "",
+        "kappas": [(name, exam.report["kappas"][name]) for name in WEIGHTS if exam.report.get("kappas")],
         "paper_share": PAPER_SHARE,
         "paper_kappa": PAPER_KAPPA,
     }
@@ -235,35 +237,35 @@ def _exam(
 @post_only("judging:exam")
 def exam_close(request: HttpRequest, exam_uuid: UUID) -> HttpResponse:
     """Close it; while people are unfinished, ask first and name them."""
-    held, membership = _granted(request, exam_uuid, LEAD)
+    row, membership = _granted(request, exam_uuid, LEAD)
     form = CloseForm(request.POST)
     if not _is_valid(request, form):
-        return redirect("judging:exam", held.uuid)
+        return redirect("judging:exam", row.uuid)
     chosen = {**form.cleaned_data, "left_out": _numbers(request.POST.getlist("left_out"))}
     confirmed = _numbers(request.POST.getlist("confirmed"))
     try:
-        services.exam_close(exam=held, actor=membership.user, confirmed=confirmed, **chosen)
+        services.exam_close(exam=row, actor=membership.user, confirmed=confirmed, **chosen)
     except Unfinished as error:
-        response = _exam(request, held, membership, asking=error, chosen=chosen, status=error.status)
+        response = _exam(request, row, membership, asking=error, chosen=chosen, status=error.status)
         return refusal_log(request, response, str(error))
     except NotPossible as error:
         messages.error(request, str(error))
-        return redirect("judging:exam", held.uuid)
+        return redirect("judging:exam", row.uuid)
     messages.success(request, "The exam is closed.")
-    return redirect("judging:exam", held.uuid)
+    return redirect("judging:exam", row.uuid)
 
 
-def _numbers(said: list[str]) -> list[int]:
+def _numbers(values: list[str]) -> list[int]:
     """Those of the people whom the form named."""
-    return [int(number) for number in said if number.isascii() and number.isdecimal() and len(number) < 10]
+    return [int(number) for number in values if number.isascii() and number.isdecimal() and len(number) < 10]
 
 
 @login_required
 def exam_csv(request: HttpRequest, exam_uuid: UUID) -> HttpResponse:
     """The report, a line for each person."""
-    held, _ = _granted(request, exam_uuid, STAFF)
-    rows = ([line.get(name) for name in COLUMNS] for line in map(_line, selectors.exam_rows(held)))
-    return csv_download(f"momentjudge-exam-{held.number}.csv", COLUMNS, rows)
+    row, _ = _granted(request, exam_uuid, STAFF)
+    rows = ([line.get(name) for name in COLUMNS] for line in map(_line, selectors.exam_rows(row)))
+    return csv_download(f"momentjudge-exam-{row.number}.csv", COLUMNS, rows)
 
 
 @login_required
@@ -348,8 +350,8 @@ def _missed(request: HttpRequest, sitting_uuid: UUID, roles: frozenset[Membershi
 
 
 def _granted(request: HttpRequest, exam_uuid: UUID, roles: frozenset[Membership.Role]) -> tuple[Exam, Membership]:
-    held = get_object_or_404(Exam.objects.select_related("project"), uuid=exam_uuid)
-    return held, grant(request, held.project, roles)
+    row = get_object_or_404(Exam.objects.select_related("project"), uuid=exam_uuid)
+    return row, grant(request, row.project, roles)
 
 
 def _known(request: HttpRequest, pair_uuid: UUID, roles: frozenset[Membership.Role] = LEAD) -> tuple[KnownPair, User]:

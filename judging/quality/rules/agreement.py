@@ -110,8 +110,8 @@ def kappa(a: Sequence[int], b: Sequence[int], weights: Weights) -> float | None:
 def kappas(a: Sequence[int], b: Sequence[int], *, seed: int) -> Kappas:
     """Return Cohen's kappa under each weighting, with 95 % intervals from the same resamples, drawn by ``seed``."""
     tables = resampled(table_of(a, b), samples=SAMPLES, seed=seed)
-    found = {str(weights): Kappa(kappa(a, b, weights), percentiles(tables, weights)) for weights in Weights}
-    return Kappas(len(a), **found)
+    by_weights = {str(weights): Kappa(kappa(a, b, weights), percentiles(tables, weights)) for weights in Weights}
+    return Kappas(len(a), **by_weights)
 
 
 def table_of(a: Sequence[int], b: Sequence[int]) -> Counts:
@@ -189,13 +189,13 @@ def partner_kappas(
     grades: Mapping[Annotator, Mapping[Item, int]], weights: Weights
 ) -> dict[tuple[Annotator, Annotator], PartnerKappa]:
     """Cohen's kappa of every two annotators who share an item, each two once, in the order of ``grades``."""
-    found = {}
+    by_pair = {}
     for one, other in combinations(grades, 2):
         shared = [item for item in grades[one] if item in grades[other]]
         if shared:
             both = [[grades[person][item] for item in shared] for person in (one, other)]
-            found[one, other] = PartnerKappa(kappa(both[0], both[1], weights), len(shared))
-    return found
+            by_pair[one, other] = PartnerKappa(kappa(both[0], both[1], weights), len(shared))
+    return by_pair
 
 
 def mean_pairwise_kappa(grades: Mapping[Annotator, Mapping[Item, int]], weights: Weights) -> Pairwise[Annotator]:
@@ -210,9 +210,9 @@ def mean_pairwise_kappa(grades: Mapping[Annotator, Mapping[Item, int]], weights:
 
 def mean_kappa(values: Iterable[float | None]) -> MeanKappa:
     """The mean of the kappas that are defined; None where none is."""
-    told = list(values)
-    defined = [value for value in told if value is not None]
-    return MeanKappa(fmean(defined) if defined else None, len(defined), len(told) - len(defined))
+    kappas = list(values)
+    defined = [value for value in kappas if value is not None]
+    return MeanKappa(fmean(defined) if defined else None, len(defined), len(kappas) - len(defined))
 
 
 def counts_of(ratings: Iterable[Sequence[int]]) -> Counts:
@@ -241,10 +241,10 @@ def fleiss_kappa(counts: Counts) -> float | None:
     """
     from statsmodels.stats.inter_rater import fleiss_kappa as of_statsmodels
 
-    held = set(counts.sum(axis=1).tolist())
-    if len(held) > 1:
-        raise ValueError(f"Fleiss' kappa needs equally many grades of each item, got {sorted(held)}")
-    if not held or held.pop() < 2 or np.count_nonzero(counts.sum(axis=0)) < 2:
+    sizes = set(counts.sum(axis=1).tolist())
+    if len(sizes) > 1:
+        raise ValueError(f"Fleiss' kappa needs equally many grades of each item, got {sorted(sizes)}")
+    if not sizes or sizes.pop() < 2 or np.count_nonzero(counts.sum(axis=0)) < 2:
         return None
     return float(of_statsmodels(counts))
 

@@ -69,9 +69,9 @@ def project_figures(all_of_them: Judgments) -> Figures:
 
 def _counts(judgments: Judgments) -> NDArray[np.int64]:
     """How often each pair was given each grade [P, 5]."""
-    _, place = np.unique(judgments.pair, return_inverse=True)
-    pairs = int(place.max()) + 1 if len(place) else 0
-    return np.bincount(place * LEVELS + judgments.grade, minlength=pairs * LEVELS).reshape(pairs, LEVELS)
+    _, index = np.unique(judgments.pair, return_inverse=True)
+    pairs = int(index.max()) + 1 if len(index) else 0
+    return np.bincount(index * LEVELS + judgments.grade, minlength=pairs * LEVELS).reshape(pairs, LEVELS)
 
 
 def annotator_figures(mine: Judgments, *, agreed: NDArray[np.bool_], fast_s: float, seed: int) -> Figures:
@@ -118,11 +118,11 @@ def seconds(mine: Judgments) -> Figures:
 def weeks(mine: Judgments) -> list[Figures]:
     """The same figures week by week, Mondays first: drift shows here."""
     monday = mine.day - (mine.day + 3) % 7  # 1970-01-01 was a Thursday
-    told = []
+    rows = []
     for start in np.unique(monday):
         week = mine.where(monday == start)
         settled = week.where(week.settled)
-        told.append(
+        rows.append(
             {
                 "week": (EPOCH + timedelta(days=int(start))).isoformat(),
                 "judgments": len(week),
@@ -132,7 +132,7 @@ def weeks(mine: Judgments) -> list[Figures]:
                 "seconds": seconds(week)["median"],
             }
         )
-    return told
+    return rows
 
 
 def longest_run(grades: NDArray[np.int64]) -> int:
@@ -155,28 +155,28 @@ FEWEST_GOLD = 10  # grades before their share says something
 
 def agreed_with_partner(judgments: Judgments) -> NDArray[np.int64]:
     """For each judgment whether the other grade of its pair and round is at most one away: AGREED, APART or UNKNOWN."""
-    places = np.stack([judgments.pair, judgments.round])
-    _, place, held = np.unique(places, axis=1, return_inverse=True, return_counts=True)
-    place = place.ravel()
-    high, low = np.full(len(held), -1), np.full(len(held), LEVELS)
-    np.maximum.at(high, place, judgments.grade)
-    np.minimum.at(low, place, judgments.grade)
-    told = np.where(high - low <= MAX_SPREAD, AGREED, APART)
-    told[held < 2] = UNKNOWN
-    found: NDArray[np.int64] = told[place]
-    return found
+    keys = np.stack([judgments.pair, judgments.round])
+    _, group, sizes = np.unique(keys, axis=1, return_inverse=True, return_counts=True)
+    group = group.ravel()
+    high, low = np.full(len(sizes), -1), np.full(len(sizes), LEVELS)
+    np.maximum.at(high, group, judgments.grade)
+    np.minimum.at(low, group, judgments.grade)
+    outcome = np.where(high - low <= MAX_SPREAD, AGREED, APART)
+    outcome[sizes < 2] = UNKNOWN
+    by_judgment: NDArray[np.int64] = outcome[group]
+    return by_judgment
 
 
 def partners(judgments: Judgments) -> dict[int, list[Figures]]:
     """For each annotator, their agreement with everybody who graded a pair of theirs; who shared most comes first."""
     people, who = np.unique(judgments.annotator, return_inverse=True)
     tables = _meetings(judgments, who, len(people))  # [A, A, 5, 5]
-    found: dict[int, list[Figures]] = {}
-    for place, person in enumerate(people):
-        shared = tables[place].sum(axis=(1, 2))
+    by_annotator: dict[int, list[Figures]] = {}
+    for index, person in enumerate(people):
+        shared = tables[index].sum(axis=(1, 2))
         order = sorted(np.flatnonzero(shared), key=lambda other: (-shared[other], people[other]))
-        found[int(person)] = [_partner(int(people[other]), tables[place, other]) for other in order]
-    return found
+        by_annotator[int(person)] = [_partner(int(people[other]), tables[index, other]) for other in order]
+    return by_annotator
 
 
 def _meetings(judgments: Judgments, who: NDArray[np.int64], people: int) -> NDArray[np.int64]:
@@ -236,21 +236,21 @@ def alerts(figures: Figures, limits: Limits) -> list[Past]:
     """All that is past a limit; nothing before there are enough judgments."""
     if figures["judgments"] < limits.judgments:
         return []
-    found = []
+    past = []
     kappas = (figures["against_relevance"]["quadratic"]["value"], figures["with_partners"]["quadratic"])
     value = min((kappa for kappa in kappas if kappa is not None), default=None)
     if value is not None and value < limits.kappa:  # who disagrees with everybody is settled without, or dropped
-        found.append(Past("kappa", value, limits.kappa))
+        past.append(Past("kappa", value, limits.kappa))
     if figures["bias"] is not None and abs(figures["bias"]) > limits.bias:
-        found.append(Past("bias", figures["bias"], limits.bias))
+        past.append(Past("bias", figures["bias"], limits.bias))
     gold = figures["gold"]
     if gold["misaligned"] is not None and gold["judgments"] >= FEWEST_GOLD and gold["misaligned"] > limits.gold:
-        found.append(Past("gold", gold["misaligned"], limits.gold))
+        past.append(Past("gold", gold["misaligned"], limits.gold))
     if figures["fast_streak"] >= limits.fast_streak:
-        found.append(Past("fast", float(figures["fast_streak"]), float(limits.fast_streak)))
+        past.append(Past("fast", float(figures["fast_streak"]), float(limits.fast_streak)))
     if figures["longest_run"] >= limits.run:
-        found.append(Past("run", float(figures["longest_run"]), float(limits.run)))
-    return found
+        past.append(Past("run", float(figures["longest_run"]), float(limits.run)))
+    return past
 
 
 Z95 = 1.96

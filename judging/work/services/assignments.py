@@ -45,9 +45,9 @@ def assignment_take(*, project: Project, annotator: User, now: datetime | None =
     _warm_or_refused(project, annotator, policy, now)
     assignments_sweep(now=now, project=project)
     for attempt in range(TAKES):
-        held = selectors.open_assignment(project=project, annotator=annotator)
-        if held:
-            return held
+        assignment = selectors.open_assignment(project=project, annotator=annotator)
+        if assignment:
+            return assignment
         try:
             taken = _next_batch_take(project, annotator, policy, now, hurry=attempt < HURRIED)
         except IntegrityError:  # this annotator's second tab was faster, or a lead has just suspended them
@@ -169,8 +169,8 @@ def assignment_leave(*, project: Project, annotator: User, now: datetime) -> Non
 
 def assignments_leave(*, annotator: User, now: datetime) -> None:
     """The annotator logged out: as if every page of theirs was closed."""
-    held = Assignment.objects.filter(annotator=annotator, state=Assignment.State.OPEN, expires_at__gt=now)
-    held.update(expires_at=Least(F("expires_at"), now + LEAVING))
+    assignments = Assignment.objects.filter(annotator=annotator, state=Assignment.State.OPEN, expires_at__gt=now)
+    assignments.update(expires_at=Least(F("expires_at"), now + LEAVING))
 
 
 def _running(project: Project, annotator: User, now: datetime) -> QuerySet[Assignment]:
@@ -198,13 +198,13 @@ def assignment_finish(*, project: Project, annotator: User, now: datetime | None
 @transaction.atomic
 def assignment_return(*, project: Project, annotator: User, now: datetime | None = None) -> bool:
     """Give back what the annotator holds: their grades are final, the other pairs go to somebody else at once."""
-    held = Assignment.objects.select_for_update().filter(
+    assignments = Assignment.objects.select_for_update().filter(
         project=project, annotator=annotator, state=Assignment.State.OPEN
     )
-    found = held.first()
-    if found is None:
+    assignment = assignments.first()
+    if assignment is None:
         return False
-    _end(found.pk, found.batch_id, state=Assignment.State.RETURNED, now=now or clock.now())
+    _end(assignment.pk, assignment.batch_id, state=Assignment.State.RETURNED, now=now or clock.now())
     return True
 
 
@@ -237,8 +237,8 @@ def assignments_sweep(*, now: datetime, project: Project | None = None) -> int:
     ended = 0
     for assignment_id in list(overdue.values_list("pk", flat=True)):
         with transaction.atomic():
-            held = overdue.select_for_update(skip_locked=True).filter(pk=assignment_id).first()
-            if held:
-                _end(held.pk, held.batch_id, state=Assignment.State.LAPSED, now=now)
+            assignment = overdue.select_for_update(skip_locked=True).filter(pk=assignment_id).first()
+            if assignment:
+                _end(assignment.pk, assignment.batch_id, state=Assignment.State.LAPSED, now=now)
                 ended += 1
     return ended

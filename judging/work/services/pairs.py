@@ -79,8 +79,8 @@ def _standing(pair: Pair) -> tuple[str, int | None]:
 def _followed(batch: Batch, pair: Pair, lead: User, action: str, **data: str) -> None:
     """What either step brings about: seats counted anew, the record, and the task that may close the batch."""
     seats_count(batch)
-    place = {"query": batch.query.text, "rank": pair.candidate.rank}
-    audit_record(project=batch.project, actor=lead, action=action, subject=pair.uuid, **place, **data)
+    subject_data = {"query": batch.query.text, "rank": pair.candidate.rank}
+    audit_record(project=batch.project, actor=lead, action=action, subject=pair.uuid, **subject_data, **data)
     logger.info("%s %s of batch %s", action, pair.pk, batch.pk)
     send_on_commit(ADVANCE_TASK, batch.pk)
 
@@ -107,18 +107,18 @@ def flags_answer(*, pair: Pair, kind: str, lead: User, words: str = "", of_clip:
     """Answer the flags of the pair that stand without an answer; ``of_clip``: those of other pairs of the project, too,
     that call the same clip broken. The caller writes the record."""
     standing = Flag.objects.filter(withdrawn_at__isnull=True, answer__isnull=True)
-    found = list(standing.filter(pair=pair).order_by("pk"))
+    flags = list(standing.filter(pair=pair).order_by("pk"))
     if of_clip:
         same = standing.filter(
             pair__candidate__moment=pair.candidate.moment_id,
             pair__batch__project=pair.batch.project_id,
             reason=Flag.Reason.BROKEN,
         )
-        found += list(same.exclude(pair=pair).order_by("pk"))
-    answers = [FlagAnswer(flag=flag, kind=kind, words=words[:WORDS], answered_by=lead) for flag in found]
+        flags += list(same.exclude(pair=pair).order_by("pk"))
+    answers = [FlagAnswer(flag=flag, kind=kind, words=words[:WORDS], answered_by=lead) for flag in flags]
     FlagAnswer.objects.bulk_create(answers, ignore_conflicts=True)  # another lead may be answering one just now
-    logger.info("flags %s: %s", [flag.pk for flag in found], kind)
-    return found
+    logger.info("flags %s: %s", [flag.pk for flag in flags], kind)
+    return flags
 
 
 RECUTS = JobKind(

@@ -29,7 +29,7 @@ from judging.exceptions import FormStale, GuidelineUnconfirmed, NotAssigned, Pai
 from judging.guidelines.views import guideline_context
 from judging.models import Assignment, Flag, Sitting
 from judging.qualification.services.sittings import sitting_start, warm_up_is_missing
-from judging.qualification.views.onboarding import way_of
+from judging.qualification.views.onboarding import onboarding_of
 from judging.review.selectors import job_running
 from judging.work.forms import FlagForm, GradeForm
 from judging.work.selectors import assignments as selectors
@@ -338,7 +338,7 @@ def desk(request: MemberRequest, project: Project) -> HttpResponse:
         "work": selectors.work_done(project=project, annotator=request.user, since=midnight()),
         "more": assignment is None and selectors.work_waits(project_id=project.pk, annotator_id=request.user.pk),
         "job": job_running(project),
-        "way": way_of(project=project, annotator=request.user),
+        "way": onboarding_of(project=project, annotator=request.user),
     }
     part = "#start" if request.htmx else ""
     return render(request, f"judging/work/desk.html{part}", context)
@@ -349,8 +349,8 @@ def own_grades(request: MemberRequest, project: Project) -> HttpResponse:
     """What the annotator gave, batch by batch; never how a pair was settled."""
     ended = request.user.assignments.filter(project=project).exclude(state=Assignment.State.OPEN)
     page = Paginator(ended.select_related("batch__query").order_by("-id"), PER_PAGE).get_page(request.GET.get("page"))
-    given = [(assignment, *selectors.given_in(assignment)) for assignment in page]
-    context = {"page": page, "given": given, "is_out": request.membership.standing in OUT}
+    grades = [(assignment, *selectors.given_in(assignment)) for assignment in page]
+    context = {"page": page, "given": grades, "is_out": request.membership.standing in OUT}
     return render(request, "judging/work/own_grades.html", context)
 
 
