@@ -88,9 +88,9 @@ def known_pairs_unseen(*, project_id: int, annotator_id: int, splits: Collection
     return _read(UNSEEN, project=project_id, annotator=annotator_id, splits=None if splits is None else list(splits))
 
 
-def known_pairs_in_stock(*, project_id: int, splits: Collection[str] | None = None) -> list[Known]:
-    """What may be asked of somebody who has seen nothing; of these splits, or of all."""
-    return _read(STOCK, project=project_id, splits=None if splits is None else list(splits))
+def known_pairs_in_stock(*, project_id: int) -> list[Known]:
+    """What an exam may ask of somebody who has seen nothing."""
+    return _read(STOCK, project=project_id, splits=list(EXAM_SPLITS))
 
 
 def known_pairs_shown(*, project_id: int) -> frozenset[int]:
@@ -243,7 +243,7 @@ def exam_power(
     frequent as among the project's settled pairs, or where those are few as published."""
     pairs = queries * depth
     if kind == Exam.Kind.STORED:
-        stock = tuple(known_pairs_in_stock(project_id=project.pk, splits=EXAM_SPLITS))
+        stock = tuple(known_pairs_in_stock(project_id=project.pk))
         drawn = _drawn(stock, known_pairs_shown(project_id=project.pk), queries, depth)
         if drawn is None:
             return None

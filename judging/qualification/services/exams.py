@@ -24,7 +24,7 @@ from core.jobs import JobKind, durable, swept
 from judging.exceptions import NotPossibleNow, TooFewPairs, Unfinished
 from judging.models import Exam, GuidelineExample, KnownPair, Sitting, SittingGrade
 from judging.qualification.rules.truth import TooFew, agreed_truth, draw_even, truth_of
-from judging.qualification.selectors.exams import EXAM_SPLITS, exam_unfinished, known_pairs_in_stock
+from judging.qualification.selectors.exams import exam_unfinished, known_pairs_in_stock
 from judging.qualification.selectors.sittings import Sat, sitting_by_id
 from judging.qualification.services.reports import EXAM_REPORTS
 from judging.qualification.services.sittings import handed_in, sitting_move, sitting_settle
@@ -88,7 +88,7 @@ def exam_create(
 
 
 def _enough_or_refused(project: Project, *, queries: int, depth: int, seed: int) -> None:
-    stock = known_pairs_in_stock(project_id=project.pk, splits=EXAM_SPLITS)
+    stock = known_pairs_in_stock(project_id=project.pk)
     pairs = [(known.id, known.query_id, known.truth) for known in stock]
     drawn = draw_even(pairs, queries=queries, per_query=depth, seed=seed)
     if isinstance(drawn, TooFew):

@@ -135,7 +135,7 @@ def _exams(
     request: MemberRequest, project: Project, form: ExamForm, *, note: str = "", status: int = 200, part: str = ""
 ) -> HttpResponse:
     policy = policy_in_force(project.pk)
-    stock = selectors.known_pairs_in_stock(project_id=project.pk, splits=selectors.EXAM_SPLITS)
+    stock = selectors.known_pairs_in_stock(project_id=project.pk)
     at_exam = project.memberships.filter(standing=Membership.Standing.EXAM).count()
     rows = list(selectors.exams_of(project))
     running = next((row for row in rows if row.state in RUNNING), None)
