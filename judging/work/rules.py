@@ -158,12 +158,7 @@ LEAST_S = 0.1  # shorter shows nothing
 
 
 def fault_of_bounds(start_s: float, end_s: float, *, duration_s: float) -> str | None:
-    """Why not, in words; None when it can.
-
-    Args:
-        start_s, end_s: the bounds, in seconds of the video.
-        duration_s: how long the video is.
-    """
+    """Say why a moment cannot have these bounds, in seconds of a video of this duration; None when it can."""
     if not (math.isfinite(start_s) and math.isfinite(end_s)):
         return "Start and end are numbers of seconds."
     if start_s < 0:

@@ -8,7 +8,7 @@ An annotator's part, in ``report["annotators"][str(annotator)]`` or from ``store
     distribution      how often each grade 0 to 4 was given at first
     kappas            of first grades against the truth rounded up (agreement.Kappas)
     bias              mean of first grade less the truth that kappas are against
-    levels            how many levels of that truth first grades tell apart (levels.levels_told_apart)
+    levels            how many levels of that truth first grades tell apart (truth.levels_told_apart)
     truth_levels      how many levels that truth has
     pairwise          of first grades by weights: mean kappa with the partners, how many, how many without a kappa
     after_feedback    kappas of the grades after feedback against the same truth; None before

@@ -289,13 +289,8 @@ BATCH_LEAST = 10  # known pairs that make a finished batch worth asking again
 
 
 def gold_due(*, shown: int, gold: int, percent: int) -> int:
-    """Gold pairs that are missing from an annotator's share.
-
-    Args:
-        shown: pairs asked of them so far, gold included.
-        gold: gold pairs among these.
-        percent: of all pairs shown, how many are to be gold.
-    """
+    """Return how many gold pairs are missing from an annotator's share: of the pairs ``shown`` so far, gold included,
+    ``percent`` are to be gold."""
     return max(0, shown * percent // 100 - gold)
 
 

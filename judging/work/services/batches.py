@@ -264,11 +264,8 @@ def seats_count(batch: Batch, asked: list[AskedPair] | None = None) -> None:
 
 
 def flagged_withdraw(batch: Batch) -> list[AskedPair]:
-    """Withdraw what two annotators have flagged for good from the batch, locked by the caller.
-
-    Returns:
-        What the batch still asks for.
-    """
+    """Withdraw what two annotators have flagged for good from the batch, locked by the caller; return what it still
+    asks for."""
     asked = pairs_asked_now(batch_id=batch.pk)
     flagged = [pair.pair_id for pair in asked if pair.final_flags >= FLAGS_TO_WITHDRAW]
     if flagged:
