@@ -14,7 +14,7 @@ urlpatterns = [
     path("projects/<uuid:project_uuid>/assignment/return/", api.Return.as_view(), name="return"),
     path("projects/<uuid:project_uuid>/judgments/", api.OwnJudgments.as_view(), name="judgments"),
     path("pairs/<uuid:pair_uuid>/judgment/", api.Judgment.as_view(), name="judgment"),
-    path("pairs/<uuid:pair_uuid>/flag/", api.Flag.as_view(), name="flag"),
+    path("pairs/<uuid:pair_uuid>/flag/", api.FlagPair.as_view(), name="flag"),
     path("previews/<uuid:preview_uuid>.gif", api.PreviewGif.as_view(), name="preview-gif"),
     path("previews/<uuid:preview_uuid>.mp4", api.PreviewMp4.as_view(), name="preview-mp4"),
     path("projects/<uuid:project_uuid>/progress/", review_api.Progress.as_view(), name="progress"),
@@ -28,7 +28,7 @@ urlpatterns = [
     path("projects/<uuid:project_uuid>/judgments.csv", releases_api.JudgmentsCsv.as_view(), name="judgments-csv"),
     path("releases/<uuid:release_uuid>.zip", releases_api.ReleaseZip.as_view(), name="release-zip"),
     path("batches/<uuid:batch_uuid>/", review_api.OneBatch.as_view(), name="batch"),
-    path("batches/<uuid:batch_uuid>/review/", review_api.Review.as_view(), name="review"),
+    path("batches/<uuid:batch_uuid>/review/", review_api.ReviewBatch.as_view(), name="review"),
     path("pairs/<uuid:pair_uuid>/withdraw/", review_api.Withdraw.as_view(), name="withdraw"),
     path("pairs/<uuid:pair_uuid>/restore/", review_api.Restore.as_view(), name="restore"),
 ]

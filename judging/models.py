@@ -13,20 +13,24 @@ from judging.imports.models import JudgmentImport
 from judging.pay.models import HoursCorrection, PayRate
 from judging.people.models import Invitation
 from judging.qualification.models import Exam, GateAttempt, GateQuestion, KnownPair, Sitting, SittingGrade
-from judging.quality.models import QualityAlert, QualityReport
+from judging.quality.models import GoldGrade, QualityAlert, QualityReport
 from judging.releases.models import WORDS, Release, ReleaseChange, ReleaseComparison, ReleaseWords
-from judging.work.models.batch import Batch, BatchReview, JudgmentDay, Pair, ReviewUndone, Tally
-from judging.work.models.judgment import (
-    SEATS,
+from judging.work.models import (
     Assignment,
+    Batch,
+    BatchReview,
     Flag,
     FlagAnswer,
-    GoldGrade,
     Judgment,
     JudgmentChange,
+    JudgmentDay,
     OwnGrade,
+    Pair,
     Recut,
+    ReviewUndone,
+    Tally,
 )
+from judging.work.rules import SEATS
 
 __all__ = ["Guideline", "GuidelineConfirmation", "GuidelineDraft", "GuidelineDraftExample", "GuidelineExample"]
 __all__ += ["Policy", "Weights"]

@@ -31,14 +31,13 @@ from judging.people.services import annotator_qualify
 from judging.projects.policies import Example, guideline_in_force, guideline_publish, policy_publish
 from judging.qualification.rules.truth import rounded_up
 from judging.qualification.services.exams import exam_close, exam_create, exam_prepare, known_pair_explain
-from judging.qualification.services.gate import gate_question_create, gate_set
+from judging.qualification.services.onboarding import gate_question_create, gate_set
 from judging.qualification.services.reports import exam_report, sitting_report
-from judging.qualification.services.sitting_grades import sitting_grade, sitting_hand_in
-from judging.qualification.services.sittings import sitting_start
+from judging.qualification.services.sittings import sitting_grade, sitting_hand_in, sitting_start
 from judging.qualification.services.training import training_pair_grade, tutorial_add
 from judging.review.selectors import second_batch_sizes
 from judging.work.rules import GRADES
-from judging.work.selectors.annotator import open_assignment
+from judging.work.selectors.assignments import open_assignment
 from judging.work.services.assignments import assignment_finish, assignment_take_of
 from judging.work.services.batches import batch_advance, batch_extend, batch_review
 from judging.work.services.judgments import judgment_submit

@@ -1,8 +1,48 @@
-"""Which version of the guideline somebody has read, and what is new since."""
+"""Which version of the guideline somebody has read, and what is new since, line by line."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from enum import StrEnum
 
 from accounts.models import Membership, Project, User
-from judging.guidelines.rules import Line, changes
 from judging.models import Guideline, GuidelineDraft
+
+AROUND = 2  # lines that stay, shown before and after those that change
+
+
+class Sign(StrEnum):
+    KEPT = "kept"
+    GONE = "gone"
+    NEW = "new"
+    SKIPPED = "skipped"  # ``text`` is empty: lines that stay are left out here
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    sign: Sign
+    text: str = ""
+
+
+def changes(before: Sequence[str], after: Sequence[str], *, around: int = AROUND) -> list[Line]:
+    """The lines that differ with a few around them, in order; empty when nothing differs. Lines that go stand before
+    those that come in their place."""
+    lines: list[Line] = []
+    end = 0
+    matcher = SequenceMatcher(None, list(before), list(after), autojunk=False)
+    for group in matcher.get_grouped_opcodes(around):
+        if group[0][1] > end:
+            lines.append(Line(Sign.SKIPPED))
+        for tag, from_a, to_a, from_b, to_b in group:
+            if tag == "equal":
+                lines += [Line(Sign.KEPT, text) for text in before[from_a:to_a]]
+            else:
+                lines += [Line(Sign.GONE, text) for text in before[from_a:to_a]]
+                lines += [Line(Sign.NEW, text) for text in after[from_b:to_b]]
+        end = group[-1][2]
+    if lines and end < len(before):
+        lines.append(Line(Sign.SKIPPED))
+    return lines
 
 
 def guideline_confirmed(*, project: Project, annotator: User) -> Guideline | None:

@@ -13,9 +13,9 @@ from core.exceptions import NotPossible
 from judging.exceptions import GuidelineStale, NotPossibleNow
 from judging.models import Guideline, GuidelineConfirmation, GuidelineDraft, GuidelineDraftExample
 from judging.projects.policies import Example, guideline_in_force, guideline_publish
-from judging.qualification.rules.way import may_confirm
+from judging.qualification.rules.onboarding import may_confirm
 from judging.qualification.selectors.sittings import way_facts
-from judging.qualification.services.way import way_advance
+from judging.qualification.services.onboarding import way_advance
 
 logger = logging.getLogger(__name__)
 
@@ -24,18 +24,18 @@ logger = logging.getLogger(__name__)
 def draft_open(*, project: Project, actor: User | None) -> GuidelineDraft:
     """The version being prepared; new ones begin as the version in force, examples included."""
     Project.objects.select_for_update().get(pk=project.pk)
-    found = GuidelineDraft.objects.filter(project=project).select_related("base").first()
-    if found:
-        return found
+    draft = GuidelineDraft.objects.filter(project=project).select_related("base").first()
+    if draft:
+        return draft
     base = guideline_in_force(project.pk)
-    made = GuidelineDraft.objects.create(
+    draft = GuidelineDraft.objects.create(
         project=project, base=base, body=base.body, levels=base.levels, edited_by=actor
     )
     GuidelineDraftExample.objects.bulk_create(
-        GuidelineDraftExample(draft=made, grade=shown.grade, query_text=shown.query_text, moment_id=shown.moment_id)
+        GuidelineDraftExample(draft=draft, grade=shown.grade, query_text=shown.query_text, moment_id=shown.moment_id)
         for shown in base.examples.all()
     )
-    return made
+    return draft
 
 
 @transaction.atomic
@@ -58,11 +58,8 @@ def draft_discard(*, project: Project) -> bool:
 def draft_example_set(
     *, project: Project, actor: User | None, grade: int, query_text: str, moment: Moment
 ) -> GuidelineDraft:
-    """Show this moment for the grade, in the version being prepared, instead of the one there was.
-
-    Raises:
-        NotPossibleNow: nobody could watch the moment.
-    """
+    """Show this moment for the grade, in the version being prepared, instead of the one there was. Raises
+    NotPossibleNow: nobody could watch the moment."""
     if moment.preview_state != Moment.Preview.READY or moment.video.corpus_id != project.dataset.corpus_id:
         raise NotPossibleNow("This moment has no preview in the project.")
     draft = draft_open(project=project, actor=actor)
@@ -87,12 +84,8 @@ def _draft_touched(draft: GuidelineDraft, actor: User | None) -> None:
 
 @transaction.atomic
 def draft_publish(*, project: Project, actor: User | None) -> Guideline:
-    """Put the version being prepared in force; who judges must confirm it first.
-
-    Raises:
-        NotPossibleNow: nothing is prepared.
-        GuidelineStale: another version was published since it was begun.
-    """
+    """Put the version being prepared in force; who judges must confirm it first. Raises NotPossibleNow: nothing is
+    prepared; GuidelineStale: another version was published since it was begun."""
     Project.objects.select_for_update().get(pk=project.pk)
     draft = GuidelineDraft.objects.filter(project=project).first()
     if draft is None:
@@ -100,26 +93,17 @@ def draft_publish(*, project: Project, actor: User | None) -> Guideline:
     if draft.base_id != guideline_in_force(project.pk).pk:
         raise GuidelineStale("Another version was published since this draft was begun. Discard it and begin anew.")
     examples = [Example(*row) for row in draft.examples.values_list("grade", "query_text", "moment")]
-    made = guideline_publish(
-        project=project,
-        actor=actor,
-        body=draft.body,
-        levels=draft.levels,
-        changes=draft.changes,
-        examples=examples,
+    version = guideline_publish(
+        project=project, actor=actor, body=draft.body, levels=draft.levels, changes=draft.changes, examples=examples
     )
     draft.delete()
-    return made
+    return version
 
 
 @transaction.atomic
 def guideline_confirm(*, project: Project, annotator: User, version: int) -> GuidelineConfirmation:
-    """Note that the annotator has read this version; repeating it changes nothing.
-
-    Raises:
-        GuidelineStale: another version is in force.
-        NotPossible: the test before the training comes first.
-    """
+    """Note that the annotator has read this version; repeating it changes nothing. Raises GuidelineStale: another
+    version is in force; NotPossible: the test before the training comes first."""
     in_force = guideline_in_force(project.pk)
     if version != in_force.version:
         raise GuidelineStale(f"Version {in_force.version} of the guideline is in force by now. Read that one.")

@@ -17,9 +17,5 @@ urlpatterns = [
     path("guideline/<uuid:project_uuid>/edit/discard/", views.draft_discard, name="guideline-discard"),
     path("guideline/<uuid:project_uuid>/edit/examples/", views.examples, name="guideline-examples"),
     path("guideline/<uuid:project_uuid>/edit/examples/set/", views.example_set, name="guideline-example-set"),
-    path(
-        "guideline/<uuid:project_uuid>/edit/examples/remove/",
-        views.example_remove,
-        name="guideline-example-remove",
-    ),
+    path("guideline/<uuid:project_uuid>/edit/examples/remove/", views.example_remove, name="guideline-example-remove"),
 ]

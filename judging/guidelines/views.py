@@ -21,7 +21,7 @@ from judging.guidelines.texts import markdown_html
 from judging.models import Guideline, GuidelineDraft
 from judging.projects.policies import guideline_in_force
 from judging.projects.selectors import clips_matching, moments_of
-from judging.qualification.rules.way import may_confirm
+from judging.qualification.rules.onboarding import may_confirm
 from judging.qualification.selectors.sittings import way_facts
 from judging.work.forms import grade_field
 from judging.work.rules import GRADES
@@ -58,9 +58,9 @@ class GuidelineForm(SubmitForm):
         return [self[f"level_{grade}"] for grade in reversed(GRADES)]
 
     def draft_values(self) -> dict[str, Any]:
-        given = self.cleaned_data
-        levels = [given[f"level_{grade}"] for grade in GRADES]
-        return {"body": given["body"].replace("\r\n", "\n"), "levels": levels, "changes": given["changes"]}
+        cleaned = self.cleaned_data
+        levels = [cleaned[f"level_{grade}"] for grade in GRADES]
+        return {"body": cleaned["body"].replace("\r\n", "\n"), "levels": levels, "changes": cleaned["changes"]}
 
     @staticmethod
     def initial_of(body: str, levels: list[str], changes: str) -> dict[str, str]:
@@ -98,11 +98,11 @@ def _to_confirm(request: MemberRequest, project: Project) -> dict[str, Any]:
     in_force = guideline_in_force(project.pk)
     if read == in_force:
         return {"read": read}
-    said = changes_said(project, after=read.version) if read else []
+    notes = changes_said(project, after=read.version) if read else []
     return {
         "read": read,
         "to_confirm": may_confirm(way_facts(project_id=project.pk, annotator_id=request.user.pk)),
-        "said": said,
+        "said": notes,
         "lines": guideline_changes(read, in_force) if read else [],
     }
 
@@ -111,8 +111,8 @@ def _to_confirm(request: MemberRequest, project: Project) -> dict[str, Any]:
 @post_only("judging:guideline")
 def guideline_confirm(request: MemberRequest, project: Project) -> HttpResponse:
     """The annotator says that they have read the version of the form, and goes back to their desk."""
-    given = request.POST.get("version", "")
-    version = int(given) if given.isascii() and given.isdecimal() and len(given) < 9 else 0
+    value = request.POST.get("version", "")
+    version = int(value) if value.isascii() and value.isdecimal() and len(value) < 9 else 0
     services.guideline_confirm(project=project, annotator=request.user, version=version)
     messages.success(request, f"Thank you: you have confirmed version {version} of the guideline.")
     return redirect("judging:desk", project.uuid)
@@ -129,9 +129,9 @@ def guideline_context(project: Project) -> dict[str, Any]:
 
 @project_page(EVERYONE)
 def versions(request: MemberRequest, project: Project) -> HttpResponse:
-    found = project.guidelines.select_related("created_by").order_by("-version")
+    rows = project.guidelines.select_related("created_by").order_by("-version")
     leads = request.membership.role in LEAD
-    context = {"versions": found, "may_decide": leads, "sees_who": leads}
+    context = {"versions": rows, "may_decide": leads, "sees_who": leads}
     return render(request, "judging/guidelines/versions.html", context)
 
 
@@ -182,10 +182,10 @@ def draft_save(request: MemberRequest, project: Project) -> HttpResponse:
         return refused_form(request, EDIT, _edit_context(project, form), form)
     services.draft_save(project=project, actor=request.user, **form.draft_values())
     following = {"review": "judging:guideline-review", "examples": "judging:guideline-examples"}
-    place = following.get(request.POST.get("then", ""))
-    if place is None:
+    following_page = following.get(request.POST.get("then", ""))
+    if following_page is None:
         messages.success(request, "The draft is saved. Nobody judges by it until you publish it.")
-    return redirect(place or "judging:guideline-edit", project.uuid)
+    return redirect(following_page or "judging:guideline-edit", project.uuid)
 
 
 @project_page(LEAD)
@@ -221,8 +221,10 @@ def review(request: MemberRequest, project: Project) -> HttpResponse:
 @project_page(LEAD)
 @post_only("judging:guideline-review")
 def draft_publish(request: MemberRequest, project: Project) -> HttpResponse:
-    made = services.draft_publish(project=project, actor=request.user)
-    messages.success(request, f"Version {made.version} is in force. Annotators confirm it before their next batch.")
+    published = services.draft_publish(project=project, actor=request.user)
+    messages.success(
+        request, f"Version {published.version} is in force. Annotators confirm it before their next batch."
+    )
     return redirect("judging:guideline", project.uuid)
 
 
@@ -259,16 +261,12 @@ def example_set(request: MemberRequest, project: Project) -> HttpResponse:
     form = ExampleForm(request.POST)
     if not form.is_valid():
         return refused_form(request, EXAMPLES, _examples_context(request, project, form), form)
-    given = form.cleaned_data
-    moment = get_object_or_404(moments_of(project), uuid=given["moment"])
+    cleaned = form.cleaned_data
+    moment = get_object_or_404(moments_of(project), uuid=cleaned["moment"])
     services.draft_example_set(
-        project=project,
-        actor=request.user,
-        grade=given["grade"],
-        query_text=given["query_text"],
-        moment=moment,
+        project=project, actor=request.user, grade=cleaned["grade"], query_text=cleaned["query_text"], moment=moment
     )
-    messages.success(request, f"The draft shows this clip for grade {given['grade']}.")
+    messages.success(request, f"The draft shows this clip for grade {cleaned['grade']}.")
     return redirect("judging:guideline-examples", project.uuid)
 
 

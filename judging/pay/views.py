@@ -25,7 +25,7 @@ from judging.pay.rules import TVR_RANKING, Forecast, Time, month_before, month_o
 from judging.pay.selectors import Account, Statement, corrections_of, forecast_measured, pay_statement
 from judging.projects.policies import policy_in_force
 from judging.review.selectors import annotator_numbers
-from judging.work.selectors.annotator import work_done
+from judging.work.selectors.assignments import work_done
 
 
 @dataclass(frozen=True)

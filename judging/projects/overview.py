@@ -1,4 +1,4 @@
-"""How far a project is, from counts that are kept (judging/work/models/batch.py), so that it is quick at any size."""
+"""How far a project is, from counts that are kept (judging/work/models.py), so that it is quick at any size."""
 
 import json
 from collections.abc import Mapping

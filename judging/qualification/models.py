@@ -15,18 +15,15 @@ from django.utils import timezone
 from accounts.models import Project
 from annotation.models import Moment, Query
 from judging.guidelines.models import Guideline
-from judging.work.models.batch import Pair
-from judging.work.models.judgment import Judgment
+from judging.work.models import Judgment, Pair
 
 HALVES = [Decimal(half) / 2 for half in range(9)]  # 0, 0.5, .. 4
 
 
 class Exam(models.Model):
-    """One exam of a project: ``queries`` queries of the train split with ``depth`` pairs each.
-
-    The first cohort grades its pairs all alone and makes their truth; later exams draw pairs of known truth for each
-    person anew, none that they have seen.
-    """
+    """One exam of a project: ``queries`` queries of the train split with ``depth`` pairs each. The first cohort grades
+    its pairs all alone and makes their truth; later exams draw pairs of known truth for each person anew, none that
+    they have seen."""
 
     class Kind(models.TextChoices):
         COHORT = "cohort"

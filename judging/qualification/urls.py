@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from judging.qualification.views import exams, gate, sittings, training
+from judging.qualification.views import exams, onboarding, sittings, training
 
 urlpatterns = [
     path("sittings/<uuid:project_uuid>/start/", sittings.sitting_start, name="sitting-start"),
@@ -28,15 +28,15 @@ urlpatterns = [
     path("training-pairs/<uuid:pair_uuid>/grade/", training.pair_grade, name="training-pair-grade"),
     path("training-pairs/<uuid:pair_uuid>/move/", training.pair_move, name="training-pair-move"),
     path("training-pairs/<uuid:pair_uuid>/remove/", training.pair_remove, name="training-pair-remove"),
-    path("gate/<uuid:project_uuid>/", gate.gate, name="gate"),
-    path("gate/<uuid:project_uuid>/start/", gate.attempt_start, name="gate-start"),
-    path("gate/<uuid:project_uuid>/answer/", gate.attempt_answer, name="gate-answer"),
-    path("gate/<uuid:project_uuid>/questions/", gate.questions, name="gate-questions"),
-    path("gate/<uuid:project_uuid>/questions/new/", gate.question_new, name="gate-question-new"),
-    path("gate/<uuid:project_uuid>/questions/create/", gate.question_create, name="gate-question-create"),
-    path("gate/<uuid:project_uuid>/questions/preview/", gate.preview, name="gate-preview"),
-    path("gate/<uuid:project_uuid>/questions/open/", gate.gate_set, name="gate-set"),
-    path("gate-questions/<uuid:question_uuid>/", gate.question, name="gate-question"),
-    path("gate-questions/<uuid:question_uuid>/change/", gate.question_change, name="gate-question-change"),
-    path("gate-questions/<uuid:question_uuid>/retire/", gate.question_retire, name="gate-question-retire"),
+    path("gate/<uuid:project_uuid>/", onboarding.gate, name="gate"),
+    path("gate/<uuid:project_uuid>/start/", onboarding.attempt_start, name="gate-start"),
+    path("gate/<uuid:project_uuid>/answer/", onboarding.attempt_answer, name="gate-answer"),
+    path("gate/<uuid:project_uuid>/questions/", onboarding.questions, name="gate-questions"),
+    path("gate/<uuid:project_uuid>/questions/new/", onboarding.question_new, name="gate-question-new"),
+    path("gate/<uuid:project_uuid>/questions/create/", onboarding.question_create, name="gate-question-create"),
+    path("gate/<uuid:project_uuid>/questions/preview/", onboarding.preview, name="gate-preview"),
+    path("gate/<uuid:project_uuid>/questions/open/", onboarding.gate_set, name="gate-set"),
+    path("gate-questions/<uuid:question_uuid>/", onboarding.question, name="gate-question"),
+    path("gate-questions/<uuid:question_uuid>/change/", onboarding.question_change, name="gate-question-change"),
+    path("gate-questions/<uuid:question_uuid>/retire/", onboarding.question_retire, name="gate-question-retire"),
 ]

@@ -1,12 +1,15 @@
-"""QualityReport: how annotators agree, as last computed. QualityAlert: what a lead should look at."""
+"""Figures about the work as last computed, alerts to leads, and grades of gold pairs."""
 
 from uuid import uuid4
 
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
+from django.utils import timezone
 
 from accounts.models import Project
+from judging.guidelines.models import Guideline, Policy
+from judging.work.models import Assignment, Judgment, Pair
 
 
 class QualityReport(models.Model):
@@ -60,3 +63,38 @@ class QualityAlert(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} of annotator {self.annotator_id}"
+
+
+class GoldGrade(models.Model):
+    """A grade for a pair of known truth, asked among others; it never enters consensus, releases or the pair."""
+
+    uuid = models.UUIDField(default=uuid4, unique=True, editable=False, help_text="The key of the form that gave it.")
+    pair = models.ForeignKey(Pair, models.PROTECT, related_name="gold_grades", db_index=False)
+    assignment = models.ForeignKey(Assignment, models.PROTECT, related_name="gold_grades")
+    annotator = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="gold_grades", db_index=False)
+    grade = models.PositiveSmallIntegerField()
+    truth = models.PositiveSmallIntegerField(
+        null=True, help_text="The pair's relevance when it was asked; null where it is asked for company only."
+    )
+    revision = models.PositiveSmallIntegerField(default=0)
+    history = models.JSONField(default=list, help_text="Each form that spoke: its key, grade and time.")
+    position = models.PositiveSmallIntegerField()
+    comment = models.TextField(blank=True)
+    active_ms = models.PositiveIntegerField(null=True)
+    source = models.CharField(max_length=9, choices=Judgment.Source)
+    guideline = models.ForeignKey(Guideline, models.PROTECT, related_name="+", db_index=False)
+    policy = models.ForeignKey(Policy, models.PROTECT, related_name="+", db_index=False)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["pair", "annotator"], name="gold_grade_once_per_pair_and_annotator"),
+            models.CheckConstraint(
+                condition=Q(grade__range=(0, 4)) & (Q(truth__isnull=True) | Q(truth__range=(0, 4))),
+                name="gold_grade_from_0_to_4",
+            ),
+        ]
+        indexes = [models.Index(fields=["annotator", "created_at"], name="gold_by_annotator_and_day")]
+
+    def __str__(self) -> str:
+        return f"{self.grade} by annotator {self.annotator_id} on gold pair {self.pair_id}"

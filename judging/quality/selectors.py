@@ -8,10 +8,10 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from django.db import connection
-from django.db.models import QuerySet
+from django.db.models import Count, F, Q, QuerySet
 
 from accounts.models import Project
-from judging.models import Judgment, QualityAlert, QualityReport
+from judging.models import Assignment, Batch, GoldGrade, Judgment, QualityAlert, QualityReport
 
 FINAL = """
 SELECT given.annotator_id, given.pair_id, given.round, given.grade,
@@ -24,20 +24,6 @@ LEFT JOIN judging_assignment held ON held.id = given.assignment_id
 WHERE given.occurrence = 0 AND (held.id IS NULL OR held.state <> 'open')
 ORDER BY given.id"""
 
-NEWEST = """
-SELECT given.id FROM judging_judgment given JOIN judging_pair pair ON pair.id = given.pair_id
-JOIN judging_batch batch ON batch.id = pair.batch_id
-WHERE batch.project_id = %(project)s ORDER BY given.id DESC LIMIT 1"""
-
-CHANGED = """
-SELECT EXISTS (SELECT 1 FROM judging_assignment held WHERE held.project_id = %(project)s AND held.ended_at > %(since)s)
-    OR EXISTS (SELECT 1 FROM judging_batch batch WHERE batch.project_id = %(project)s AND batch.done_at > %(since)s)"""
-
-GOLD = """
-SELECT given.annotator_id, count(given.truth), count(*) FILTER (WHERE abs(given.grade - given.truth) > 1)
-FROM judging_goldgrade given JOIN judging_assignment held ON held.id = given.assignment_id
-WHERE held.project_id = %(project)s AND held.state <> 'open' GROUP BY given.annotator_id"""
-
 
 def final_columns(*, project_id: int, zone: str) -> list[tuple[int, ...]]:
     """Rows for ``rules.quality.Judgments``: all final judgments but those of pilots, in the order given."""
@@ -47,24 +33,23 @@ def final_columns(*, project_id: int, zone: str) -> list[tuple[int, ...]]:
 
 
 def newest_judgment(project_id: int) -> int:
-    with connection.cursor() as cursor:
-        cursor.execute(NEWEST, {"project": project_id})
-        row = cursor.fetchone()
-    return int(row[0]) if row else 0
+    """The key of the newest judgment, 0 where there is none."""
+    newest = Judgment.objects.filter(pair__batch__project=project_id).order_by("-pk")
+    return newest.values_list("pk", flat=True).first() or 0
 
 
 def work_ended_since(project_id: int, since: datetime) -> bool:
     """Whether somebody finished something, or a batch was decided: figures are over what is final."""
-    with connection.cursor() as cursor:
-        cursor.execute(CHANGED, {"project": project_id, "since": since})
-        return bool(cursor.fetchone()[0])
+    ended = Assignment.objects.filter(project=project_id, ended_at__gt=since)
+    return ended.exists() or Batch.objects.filter(project=project_id, done_at__gt=since).exists()
 
 
 def gold_counts(project_id: int) -> dict[int, tuple[int, int]]:
     """Per annotator: final gold grades, and those misaligned."""
-    with connection.cursor() as cursor:
-        cursor.execute(GOLD, {"project": project_id})
-        return {annotator: (given, misaligned) for annotator, given, misaligned in cursor.fetchall()}
+    final = GoldGrade.objects.filter(assignment__project=project_id).exclude(assignment__state=Assignment.State.OPEN)
+    far = Q(grade__gt=F("truth") + 1) | Q(grade__lt=F("truth") - 1)
+    counted = final.values("annotator").annotate(known=Count("truth"), misaligned=Count("pk", filter=far))
+    return {row["annotator"]: (row["known"], row["misaligned"]) for row in counted}
 
 
 def quality_report(project: Project) -> QualityReport | None:
@@ -77,10 +62,10 @@ def quality_alerts(project: Project, *, seen: bool) -> QuerySet[QualityAlert]:
 
 def alerts_of(project: Project) -> dict[int, list[QualityAlert]]:
     """Alerts that nobody has looked at, by annotator."""
-    found: dict[int, list[Any]] = {}
+    by_annotator: dict[int, list[Any]] = {}
     for alert in quality_alerts(project, seen=False):
-        found.setdefault(alert.annotator_id, []).append(alert)
-    return found
+        by_annotator.setdefault(alert.annotator_id, []).append(alert)
+    return by_annotator
 
 
 def people_have_judged(project: Project) -> bool:

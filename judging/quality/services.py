@@ -20,24 +20,14 @@ from core.exceptions import NotPossible
 from core.jobs import durable, swept
 from core.locks import only_one
 from core.messages import send_on_commit
-from judging.models import SEATS, Batch, GoldGrade, Policy, QualityAlert, QualityReport
+from judging.models import Batch, GoldGrade, Policy, QualityAlert, QualityReport
 from judging.projects.policies import policy_in_force
+from judging.quality import selectors
 from judging.quality.rules import quality as rules
 from judging.quality.rules.quality import BATCH_LEAST, gold_among, gold_due
-from judging.quality.selectors import (
-    final_columns,
-    gold_batch,
-    gold_counts,
-    gold_in,
-    gold_share,
-    newest_judgment,
-    quality_report,
-    work_ended_since,
-)
 from judging.review.selectors import annotator_numbers
-from judging.work.rules import with_change
-from judging.work.selectors.annotator import seats_held
-from judging.work.selectors.held import Card, Held
+from judging.work.rules import SEATS, with_change
+from judging.work.selectors.assignments import Card, Held, seats_held
 
 GIVE_GOLD = """
 WITH renewed AS (UPDATE judging_assignment SET expires_at = %(until)s WHERE id = %(assignment)s)
@@ -57,7 +47,7 @@ def gold_for(batch: Batch, annotator: User, *, others: int, policy: Policy, seed
     if not policy.gold_percent or batch.round == 1:
         return []  # in the first round no pair of the batch is known
     due = _due(batch.project_id, annotator, policy, more=others)
-    known = gold_in(batch_id=batch.pk, annotator_id=annotator.pk) if due else []
+    known = selectors.gold_in(batch_id=batch.pk, annotator_id=annotator.pk) if due else []
     return random.Random(seed).sample(known, min(len(known), gold_among(others, due=due)))
 
 
@@ -68,14 +58,14 @@ def gold_batch_for(project_id: int, annotator: User, *, policy: Policy) -> tuple
     due = _due(project_id, annotator, policy, more=0)
     if due < BATCH_SIZE:
         return None
-    found = gold_batch(project_id=project_id, annotator_id=annotator.pk, least=BATCH_LEAST)
-    if found is None:
+    batch_id = selectors.gold_batch(project_id=project_id, annotator_id=annotator.pk, least=BATCH_LEAST)
+    if batch_id is None:
         return None
-    batch = Batch.objects.select_for_update().get(pk=found)
+    batch = Batch.objects.select_for_update().get(pk=batch_id)
     if seats_held(batch.pk):
         return None  # somebody was faster; it is due the next time
     # all of it, those not known for company: a batch of another size than others would be known for what it is
-    return batch, gold_in(batch_id=batch.pk, annotator_id=annotator.pk, known=False)
+    return batch, selectors.gold_in(batch_id=batch.pk, annotator_id=annotator.pk, known=False)
 
 
 def gold_seat(batch: Batch) -> int:
@@ -84,7 +74,7 @@ def gold_seat(batch: Batch) -> int:
 
 
 def _due(project_id: int, annotator: User, policy: Policy, *, more: int) -> int:
-    share = gold_share(project_id=project_id, annotator_id=annotator.pk)
+    share = selectors.gold_share(project_id=project_id, annotator_id=annotator.pk)
     return gold_due(shown=share.shown + more, gold=share.gold, percent=policy.gold_percent)
 
 
@@ -127,24 +117,23 @@ def quality_compute(*, project_id: int, now: datetime | None = None) -> bool:
     with only_one("quality", project_id) as alone:
         if not alone or project is None:
             return False
-        policy = policy_in_force(project.pk)
-        newest = newest_judgment(project.pk)
-        figures = _figures(project, policy)
-        _store(project, policy, figures, newest, now or timezone.now())
+        policy, newest = policy_in_force(project.pk), selectors.newest_judgment(project.pk)
+        _store(project, policy, _figures(project, policy), newest, now or timezone.now())
     return True
 
 
 def _figures(project: Project, policy: Policy) -> dict[str, Any]:
-    judgments = rules.Judgments.of(final_columns(project_id=project.pk, zone=policy.time_zone))
-    numbers, gold = annotator_numbers(project), gold_counts(project.pk)
+    judgments = rules.Judgments.of(selectors.final_columns(project_id=project.pk, zone=policy.time_zone))
+    numbers, gold = annotator_numbers(project), selectors.gold_counts(project.pk)
     agreed, partners = rules.agreed_with_partner(judgments), rules.partners(judgments)
-    thresholds = rules.Thresholds(fast_s=policy.alert_fast_s)
     people = {}
     for annotator, found in partners.items():
         chosen = judgments.annotator == annotator
         given, misaligned = gold.get(annotator, (0, 0))
         people[str(numbers[annotator])] = {
-            **rules.annotator_figures(judgments.where(chosen), agreed=agreed[chosen], thresholds=thresholds, seed=SEED),
+            **rules.annotator_figures(
+                judgments.where(chosen), agreed=agreed[chosen], fast_s=policy.alert_fast_s, seed=SEED
+            ),
             "partners": [{**partner, "annotator": numbers[partner["annotator"]]} for partner in found],
             "with_partners": rules.mean_with_partners(found),
             "gold": {"judgments": given, "misaligned": misaligned / given if given else None},
@@ -168,17 +157,13 @@ def _store(project: Project, policy: Policy, figures: dict[str, Any], newest: in
     people = {number: user for user, number in annotator_numbers(project).items()}
     for number, found in figures["annotators"].items():
         for past in rules.alerts(found, limits):
-            _alert_raise(
-                project, people[int(number)], past, judgments=found["judgments"], again_after=policy.alert_from
-            )
+            _alert_raise(project, people[int(number)], past, found["judgments"], again_after=policy.alert_from)
 
 
-def _alert_raise(project: Project, annotator_id: int, past: rules.Past, *, judgments: int, again_after: int) -> None:
-    """Raise an alert for the lead, unless they have seen it and little has been judged since.
-
-    An alert that nobody has seen yet follows the figures, its base included: a value over more judgments than are
-    named beside it could not be true.
-    """
+def _alert_raise(project: Project, annotator_id: int, past: rules.Past, judgments: int, *, again_after: int) -> None:
+    """Raise an alert for the lead, unless they have seen it and little has been judged since. An alert that nobody has
+    seen yet follows the figures, its base included: a value over more judgments than are named beside it could not be
+    true."""
     figures = {"value": past.value, "threshold": past.threshold, "judgments": judgments}
     last = QualityAlert.objects.filter(project=project, annotator=annotator_id, kind=past.kind).first()
     if last and last.seen_at is None:
@@ -190,36 +175,25 @@ def _alert_raise(project: Project, annotator_id: int, past: rules.Past, *, judgm
 
 @transaction.atomic
 def alert_see(*, alert: QualityAlert, lead: User, note: str = "") -> None:
-    """A lead has looked at it, and what they make of it is kept. It may be raised again after more judgments.
-
-    Raises:
-        NotPossible: somebody has looked at it already.
-    """
+    """A lead has looked at it, and what they make of it is kept. It may be raised again after more judgments. Raises
+    NotPossible: somebody has looked at it already."""
     now = timezone.now()
-    held = QualityAlert.objects.filter(pk=alert.pk, seen_at__isnull=True)
-    if not held.update(seen_at=now, seen_by=lead, note=note[:1000]):
+    unseen = QualityAlert.objects.filter(pk=alert.pk, seen_at__isnull=True)
+    if not unseen.update(seen_at=now, seen_by=lead, note=note[:1000]):
         raise NotPossible("Somebody has looked at this already.")
     number = annotator_numbers(alert.project).get(alert.annotator_id)
-    audit_record(
-        project=alert.project,
-        actor=lead,
-        action="alert.see",
-        subject=alert.uuid,
-        annotator=number,
-        kind=alert.kind,
-        value=round(alert.value, 3),
-        note=note,
-    )
+    data = {"annotator": number, "kind": alert.kind, "value": round(alert.value, 3), "note": note}
+    audit_record(project=alert.project, actor=lead, action="alert.see", subject=alert.uuid, **data)
 
 
 @swept
 def quality_sweep(now: datetime) -> None:
     """Send the computing of projects that have new judgments and no fresh figures."""
     for project in Project.objects.filter(batches__isnull=False).distinct():
-        report = quality_report(project)
+        report = selectors.quality_report(project)
         if report and (report.computed_at > now - FRESH):
             continue
-        if newest_judgment(project.pk) > (report.last_judgment if report else 0) or (
-            report and work_ended_since(project.pk, report.computed_at)
+        if selectors.newest_judgment(project.pk) > (report.last_judgment if report else 0) or (
+            report and selectors.work_ended_since(project.pk, report.computed_at)
         ):
             send_on_commit(TASK, project.pk)

@@ -59,17 +59,10 @@ def agreement_csv(request: MemberRequest, project: Project) -> HttpResponse:
 def _line(number: Any, found: Mapping[str, Any]) -> list[object]:
     kappas = found["against_relevance"]
     return [
-        number,
-        found["judgments"],
-        found["consensus"],
+        *(number, found["judgments"], found["consensus"]),
         *(kappas[weights]["value"] for weights in ("unweighted", "linear", "quadratic")),
-        found["with_partners"]["quadratic"],
-        found["bias"],
-        found["seconds"]["median"],
-        found["longest_run"],
-        found["fast_streak"],
-        found["gold"]["judgments"],
-        found["gold"]["misaligned"],
+        *(found["with_partners"]["quadratic"], found["bias"], found["seconds"]["median"]),
+        *(found["longest_run"], found["fast_streak"], found["gold"]["judgments"], found["gold"]["misaligned"]),
     ]
 
 
@@ -122,13 +115,13 @@ def alert_see(request: HttpRequest, alert_uuid: UUID) -> HttpResponse:
 @login_required
 def alert(request: HttpRequest, alert_uuid: UUID) -> HttpResponse:
     """The list that holds the alert."""
-    found, _ = _granted(request, alert_uuid, STAFF)
-    return redirect("judging:alerts", found.project.uuid)
+    row, _ = _granted(request, alert_uuid, STAFF)
+    return redirect("judging:alerts", row.project.uuid)
 
 
 def _granted(request: HttpRequest, alert_uuid: UUID, roles: frozenset[Membership.Role]) -> tuple[QualityAlert, User]:
-    found = get_object_or_404(QualityAlert.objects.select_related("project"), uuid=alert_uuid)
-    return found, grant(request, found.project, roles).user
+    row = get_object_or_404(QualityAlert.objects.select_related("project"), uuid=alert_uuid)
+    return row, grant(request, row.project, roles).user
 
 
 def _annotators(report: Any) -> list[tuple[int, dict[str, Any]]]:

@@ -1,9 +1,11 @@
 """Endpoints of leads and admins: how far the project is, and the lead's decisions. Admins may look, leads decide."""
 
+from typing import Any
 from uuid import UUID
 
 from django.shortcuts import get_object_or_404
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
+from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -11,24 +13,165 @@ from accounts.access import LEAD, STAFF, grant, grant_by, person_of
 from accounts.models import Membership
 from annotation.models import NamedQuerySet
 from core.api.base import ApiView, Invalid, Pages, Problem, body_of, paged
-from judging.models import Batch, Pair
+from core.api.fields import ChoiceOfField, WordsField, YesNoField
+from judging.models import Batch, BatchReview, Pair
 from judging.projects import services
 from judging.projects.overview import overview_counts
 from judging.projects.selectors import query_sets_with_counts
-from judging.review import serializers
 from judging.review.selectors import batch_rows
 from judging.work.services import batches, pairs
 
-REFUSED = Problem
-DECIDED = {403: REFUSED, 404: REFUSED, 409: REFUSED, 422: REFUSED}
+LONGEST_REASON = 1000
+PRIORITIES = {priority.name.lower(): priority.value for priority in NamedQuerySet.Priority}
+
+
+class BatchCounts(serializers.Serializer[Any]):
+    open = serializers.IntegerField()
+    done = serializers.IntegerField()
+
+
+class PairCounts(serializers.Serializer[Any]):
+    open = serializers.IntegerField()
+    escalated = serializers.IntegerField()
+    settled = serializers.IntegerField()
+    dropped = serializers.IntegerField()
+    withdrawn = serializers.IntegerField()
+
+
+class ProgressGiven(serializers.Serializer[Any]):
+    batches = BatchCounts()
+    pairs = PairCounts()
+    judgments = serializers.IntegerField()
+    simulated = serializers.IntegerField(help_text="Judgments of simulated annotators.")
+    at_work = serializers.IntegerField(help_text="Assignments that are open.")
+    waiting = serializers.IntegerField(help_text="Batches that wait for the lead's review.")
+    flagged = serializers.IntegerField(help_text="Undecided pairs with a flag.")
+    second_rounds = serializers.IntegerField(help_text="Open batches in their second round.")
+
+
+class BatchGiven(serializers.ModelSerializer[Batch]):
+    query = serializers.CharField(source="query.text")
+    query_number = serializers.IntegerField(source="query.number", help_text="query_id in released files.")
+    pilot = serializers.BooleanField(source="is_pilot", help_text="Neither released nor paid unless chosen.")
+    decision = serializers.ChoiceField(
+        source="review.decision", choices=BatchReview.Decision.choices, allow_null=True, default=None
+    )
+
+    class Meta:
+        model = Batch
+        fields = [
+            *("uuid", "query", "query_number", "number", "round", "state"),
+            *("pilot", "created_at", "done_at", "decision"),
+        ]
+
+
+class GradeGiven(serializers.Serializer[Any]):
+    annotator = serializers.IntegerField(help_text="Annotator number.")
+    grade = serializers.IntegerField()
+    round = serializers.IntegerField()
+
+
+class RemarkGiven(serializers.Serializer[Any]):
+    annotator = serializers.IntegerField(help_text="Annotator number.")
+    flag = serializers.CharField(allow_blank=True, help_text="What was said to be wrong; empty for a comment.")
+    words = serializers.CharField(allow_blank=True)
+
+
+class JudgedPairGiven(serializers.ModelSerializer[Pair]):
+    """A pair as its lead sees it."""
+
+    rank = serializers.IntegerField(source="candidate.rank")
+    relevance = serializers.IntegerField(allow_null=True)
+
+    class Meta:
+        model = Pair
+        fields = ["uuid", "rank", "state", "relevance", "reason"]
+
+
+class BatchPairGiven(serializers.Serializer[Any]):
+    pair = JudgedPairGiven()
+    grades = GradeGiven(many=True, help_text="Final ones.")
+    remarks = RemarkGiven(many=True)
+
+
+class BatchWithPairsGiven(BatchGiven):
+    pairs = serializers.SerializerMethodField(help_text="Best rank first.")
+
+    class Meta(BatchGiven.Meta):
+        fields = [*BatchGiven.Meta.fields, "pairs"]
+
+    @extend_schema_field(BatchPairGiven(many=True))
+    def get_pairs(self, batch: Batch) -> Any:
+        return BatchPairGiven([batch_pair(row) for row in self.context["rows"]], many=True).data
+
+
+def batch_pair(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a row of ``selectors.batch_rows`` with names instead of positions."""
+    return {
+        "pair": row["pair"],
+        "grades": [{"annotator": who, "grade": grade, "round": number} for who, grade, number in row["grades"]],
+        "remarks": [{"annotator": who, "flag": flag, "words": words} for who, flag, words in row["said"]],
+    }
+
+
+class ReviewGiven(serializers.ModelSerializer[BatchReview]):
+    class Meta:
+        model = BatchReview
+        fields = ["decision", "suggestion", "reason", "decided_at"]
+
+
+class QuerySetGiven(serializers.ModelSerializer[NamedQuerySet]):
+    """From ``selectors.query_sets_with_counts``."""
+
+    priority = serializers.SerializerMethodField()
+    paused = serializers.BooleanField(source="is_paused")
+    pilot = serializers.BooleanField(source="is_pilot")
+    queries = serializers.IntegerField(source="size")
+    batches = serializers.SerializerMethodField()
+
+    class Meta:
+        model = NamedQuerySet
+        fields = ["uuid", "name", "priority", "paused", "pilot", "queries", "batches"]
+
+    @extend_schema_field(serializers.ChoiceField(choices=[name.lower() for name in NamedQuerySet.Priority.names]))
+    def get_priority(self, query_set: NamedQuerySet) -> str:
+        return NamedQuerySet.Priority(query_set.priority).name.lower()
+
+    @extend_schema_field(BatchCounts)
+    def get_batches(self, query_set: Any) -> dict[str, int]:
+        return {"open": query_set.open, "done": query_set.done}
+
+
+class Withdrawal(serializers.Serializer[Any]):
+    reason = WordsField(max_length=LONGEST_REASON, help_text="Kept with the pair.")
+
+
+class Restoration(serializers.Serializer[Any]):
+    reason = WordsField(max_length=LONGEST_REASON, required=False, allow_blank=True)
+
+
+class Review(serializers.Serializer[Any]):
+    decision = ChoiceOfField(choices=BatchReview.Decision.choices)
+    reason = WordsField(max_length=LONGEST_REASON, required=False, allow_blank=True)
+
+
+class QuerySetChange(serializers.Serializer[Any]):
+    """What is left out stays."""
+
+    priority = ChoiceOfField(choices=list(PRIORITIES), required=False)
+    paused = YesNoField(required=False)
+    pilot = YesNoField(required=False, help_text="A try-out: neither released nor paid unless chosen.")
+
+
+DECIDED = dict.fromkeys((403, 404, 409, 422), Problem)
 
 
 class Progress(ApiView):
-    @extend_schema(operation_id="progress", responses={200: serializers.ProgressGiven, 403: REFUSED})
+    @extend_schema(operation_id="progress", responses={200: ProgressGiven, 403: Problem})
     def get(self, request: Request, project_uuid: UUID) -> Response:
         """How many batches, pairs and judgments there are, and what waits."""
         project = grant_by(request, project_uuid, STAFF).project
-        return Response(serializers.ProgressGiven(overview_counts(project)).data)
+        return Response(ProgressGiven(overview_counts(project)).data)
 
 
 class Batches(ApiView):
@@ -40,70 +183,55 @@ class Batches(ApiView):
             OpenApiParameter("state", str, enum=Batch.State.values, description="Only batches of this state."),
             OpenApiParameter("cursor", str, description="As in ``next`` of the page before."),
         ],
-        responses={200: serializers.BatchGiven(many=True), 403: REFUSED, 422: REFUSED},
+        responses={200: BatchGiven(many=True), 403: Problem, 422: Problem},
     )
     def get(self, request: Request, project_uuid: UUID) -> Response:
         """Batches, newest first."""
         project = grant_by(request, project_uuid, STAFF).project
-        found = Batch.objects.filter(project=project).select_related("query", "review")
+        queryset = Batch.objects.filter(project=project).select_related("query", "review")
         if (state := request.query_params.get("state")) is not None:
             if state not in Batch.State.values:
                 raise Invalid(f"state: Choose one of {', '.join(Batch.State.values)}.")
-            found = found.filter(state=state)
-        return paged(request, self, found, serializers.BatchGiven)
+            queryset = queryset.filter(state=state)
+        return paged(request, self, queryset, BatchGiven)
 
 
 class OneBatch(ApiView):
-    @extend_schema(operation_id="batch", responses={200: serializers.BatchWithPairsGiven, 403: REFUSED, 404: REFUSED})
+    @extend_schema(operation_id="batch", responses={200: BatchWithPairsGiven, 403: Problem, 404: Problem})
     def get(self, request: Request, batch_uuid: UUID) -> Response:
         """One batch with its pairs by rank, and the grades behind each."""
         batch = get_object_or_404(Batch.objects.select_related("project", "query", "review"), uuid=batch_uuid)
         grant(request, batch.project, STAFF)
-        rows = batch_rows(batch)
-        return Response(serializers.BatchWithPairsGiven(batch, context={"request": request, "rows": rows}).data)
+        return Response(BatchWithPairsGiven(batch, context={"request": request, "rows": batch_rows(batch)}).data)
 
 
-class Review(ApiView):
-    @extend_schema(
-        operation_id="batch_review", request=serializers.Review, responses={200: serializers.ReviewGiven, **DECIDED}
-    )
+class ReviewBatch(ApiView):
+    @extend_schema(operation_id="batch_review", request=Review, responses={200: ReviewGiven, **DECIDED})
     def post(self, request: Request, batch_uuid: UUID) -> Response:
         """Extend the query by a second batch, or close it. The same decision again changes nothing."""
         batch = get_object_or_404(Batch.objects.select_related("project"), uuid=batch_uuid)
         grant(request, batch.project, LEAD)
-        body = body_of(request, serializers.Review)
-        extend = body["decision"] == "extend"
-        review = batches.batch_review(
-            batch=batch, extend=extend, lead=person_of(request), reason=body.get("reason", "")
-        )
-        return Response(serializers.ReviewGiven(review).data)
+        body = body_of(request, Review)
+        extend, reason = body["decision"] == "extend", body.get("reason", "")
+        review = batches.batch_review(batch=batch, extend=extend, lead=person_of(request), reason=reason)
+        return Response(ReviewGiven(review).data)
 
 
 class Withdraw(ApiView):
-    @extend_schema(
-        operation_id="pair_withdraw",
-        request=serializers.Withdrawal,
-        responses={200: serializers.JudgedPairGiven, **DECIDED},
-    )
+    @extend_schema(operation_id="pair_withdraw", request=Withdrawal, responses={200: JudgedPairGiven, **DECIDED})
     def post(self, request: Request, pair_uuid: UUID) -> Response:
         """Take a pair out: nobody is asked for it any more, and releases leave it out."""
         pair = pair_of_lead(request, pair_uuid)
-        body = body_of(request, serializers.Withdrawal)
-        pairs.pair_withdraw(pair=pair, lead=person_of(request), **body)
+        pairs.pair_withdraw(pair=pair, lead=person_of(request), **body_of(request, Withdrawal))
         return pair_as_it_is(pair)
 
 
 class Restore(ApiView):
-    @extend_schema(
-        operation_id="pair_restore",
-        request=serializers.Restoration,
-        responses={200: serializers.JudgedPairGiven, **DECIDED},
-    )
+    @extend_schema(operation_id="pair_restore", request=Restoration, responses={200: JudgedPairGiven, **DECIDED})
     def post(self, request: Request, pair_uuid: UUID) -> Response:
         """Undo a withdrawal: the pair becomes what its grades say."""
         pair = pair_of_lead(request, pair_uuid)
-        body = body_of(request, serializers.Restoration)
-        pairs.pair_restore(pair=pair, lead=person_of(request), **body)
+        pairs.pair_restore(pair=pair, lead=person_of(request), **body_of(request, Restoration))
         return pair_as_it_is(pair)
 
 
@@ -114,46 +242,42 @@ def pair_of_lead(request: Request, pair_uuid: UUID) -> Pair:
 
 
 def pair_as_it_is(pair: Pair) -> Response:
-    return Response(serializers.JudgedPairGiven(Pair.objects.select_related("candidate").get(pk=pair.pk)).data)
+    return Response(JudgedPairGiven(Pair.objects.select_related("candidate").get(pk=pair.pk)).data)
 
 
 class QuerySets(ApiView):
-    @extend_schema(operation_id="query_sets", responses={200: serializers.QuerySetGiven(many=True), 403: REFUSED})
+    @extend_schema(operation_id="query_sets", responses={200: QuerySetGiven(many=True), 403: Problem})
     def get(self, request: Request, project_uuid: UUID) -> Response:
         """The project's query sets, those that go first on top."""
         project = grant_by(request, project_uuid, STAFF).project
-        return Response(serializers.QuerySetGiven(query_sets_with_counts(project), many=True).data)
+        return Response(QuerySetGiven(query_sets_with_counts(project), many=True).data)
 
 
 class QuerySet(ApiView):
-    @extend_schema(operation_id="query_set", responses={200: serializers.QuerySetGiven, 403: REFUSED, 404: REFUSED})
+    @extend_schema(operation_id="query_set", responses={200: QuerySetGiven, 403: Problem, 404: Problem})
     def get(self, request: Request, set_uuid: UUID) -> Response:
         """One query set."""
         return self._as_it_is(self._granted(request, set_uuid, STAFF))
 
-    @extend_schema(
-        operation_id="query_set_change",
-        request=serializers.QuerySetChange,
-        responses={200: serializers.QuerySetGiven, **DECIDED},
-    )
+    @extend_schema(operation_id="query_set_change", request=QuerySetChange, responses={200: QuerySetGiven, **DECIDED})
     def patch(self, request: Request, set_uuid: UUID) -> Response:
         """Put a set first or last, pause it, make it a pilot. Batches in somebody's hands are finished in any case."""
-        held = self._granted(request, set_uuid, LEAD)
-        body = body_of(request, serializers.QuerySetChange)
+        query_set = self._granted(request, set_uuid, LEAD)
+        body = body_of(request, QuerySetChange)
         priority = body.get("priority")
         services.query_set_change(
-            query_set=held,
+            query_set=query_set,
             actor=person_of(request),
-            priority=None if priority is None else serializers.PRIORITIES[priority],
+            priority=None if priority is None else PRIORITIES[priority],
             is_paused=body.get("paused"),
             is_pilot=body.get("pilot"),
         )
-        return self._as_it_is(held)
+        return self._as_it_is(query_set)
 
     def _granted(self, request: Request, set_uuid: UUID, roles: frozenset[Membership.Role]) -> NamedQuerySet:
-        held = get_object_or_404(NamedQuerySet.objects.select_related("project"), uuid=set_uuid)
-        grant(request, held.project, roles)
-        return held
+        query_set = get_object_or_404(NamedQuerySet.objects.select_related("project"), uuid=set_uuid)
+        grant(request, query_set.project, roles)
+        return query_set
 
     def _as_it_is(self, query_set: NamedQuerySet) -> Response:
-        return Response(serializers.QuerySetGiven(query_sets_with_counts(query_set.project).get(pk=query_set.pk)).data)
+        return Response(QuerySetGiven(query_sets_with_counts(query_set.project).get(pk=query_set.pk)).data)

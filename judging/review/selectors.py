@@ -19,7 +19,7 @@ from core.models import AuditEvent, Job
 from judging.models import Assignment, Batch, BatchReview, Flag, Judgment, Pair, Policy
 from judging.pay.rules import TVR_RANKING, Forecast, Part
 from judging.people.selectors import actor_names
-from judging.review.rules import Suggestion, suggest
+from judging.work.rules import Suggestion, suggest
 
 
 def annotator_numbers(project: Project) -> dict[int, int]:
@@ -72,8 +72,8 @@ def why_withdrawn(pairs: Sequence[UUID]) -> dict[UUID, str]:
     if not pairs:
         return {}
     events = AuditEvent.objects.filter(action="pair.withdraw", subject__in=pairs)
-    said = events.order_by("id").values_list("subject", "data")
-    return {pair: data["reason"] for pair, data in said if pair is not None}
+    reasons = events.order_by("id").values_list("subject", "data")
+    return {pair: data["reason"] for pair, data in reasons if pair is not None}
 
 
 def _said_of(batch_ids: Iterable[int], numbers: dict[int, int]) -> dict[int, list[tuple[int | None, str, str]]]:
@@ -204,11 +204,11 @@ def accept_preview(project: Project, policy: Policy, *, which: str, distance: fl
     ``distance``; at most ``most``."""
     queue = review_queue(project)
     batches = list(queue.select_related("query")[:LOOKED_AT])
-    found = outlooks(batches, from_mean=policy.extend_from_mean)
+    by_batch = outlooks(batches, from_mean=policy.extend_from_mean)
     fitting = [
-        (batch, found[batch.pk])
+        (batch, by_batch[batch.pk])
         for batch in batches
-        if _fits(found[batch.pk].suggestion, which=which, distance=distance, from_mean=policy.extend_from_mean)
+        if _fits(by_batch[batch.pk].suggestion, which=which, distance=distance, from_mean=policy.extend_from_mean)
     ]
     chosen = fitting[:most]
     pairs = sum(outlook.beyond for _, outlook in chosen if outlook.suggestion.extend)
@@ -226,7 +226,7 @@ def work_of(project: Project, pairs: int) -> Part:
     with connection.cursor() as cursor:
         cursor.execute(LATELY, {"project": project.pk, "latest": LATEST})
         seconds, escalated = cursor.fetchone()
-    given = replace(
+    recent = replace(
         TVR_RANKING,
         queries=1,
         second=0,
@@ -234,7 +234,7 @@ def work_of(project: Project, pairs: int) -> Part:
         seconds=TVR_RANKING.seconds if seconds is None else seconds,
         escalated=TVR_RANKING.escalated if escalated is None else escalated,
     )
-    return Forecast(given).judging
+    return Forecast(recent).judging
 
 
 def review_in_words(review: BatchReview) -> str:

@@ -17,8 +17,8 @@ from judging.exceptions import NotPossibleNow, ReviewStands
 from judging.models import Batch, BatchReview, ReviewUndone
 from judging.projects.policies import policy_in_force
 from judging.review import selectors
-from judging.review.rules import Suggestion
 from judging.review.selectors import deciders_of, is_untouched, review_may_be_undone, review_queue
+from judging.work.rules import Suggestion
 from judging.work.services.batches import WORD, review_event
 
 logger = logging.getLogger(__name__)
@@ -42,37 +42,24 @@ class Accepted:
 
 @transaction.atomic
 def review_undo(*, batch: Batch, lead: User) -> ReviewUndone:
-    """Take a decision back: the query waits for a lead again, and the automatic rule leaves it alone.
-
-    A second batch that nobody has sat at goes with it.
-
-    Raises:
-        NotPossibleNow: there is no decision.
-        ReviewStands: somebody has begun the second batch, or a lead has touched its pairs; or a pool has taken what
-            closing the query left out.
-    """
+    """Take a decision back: the query waits for a lead again, and the automatic rule leaves it alone. A second batch
+    that nobody has sat at goes with it. Raises NotPossibleNow: there is no decision; ReviewStands: somebody has begun
+    the second batch, or a lead has touched its pairs; or a pool has taken what closing the query left out."""
     Query.objects.select_for_update().get(pk=batch.query_id)  # as every opening of its batches
-    held = Batch.objects.select_for_update(of=("self",)).select_related("project", "query").get(pk=batch.pk)
-    review = BatchReview.objects.select_for_update().filter(batch=held).first()
+    row = Batch.objects.select_for_update(of=("self",)).select_related("project", "query").get(pk=batch.pk)
+    review = BatchReview.objects.select_for_update().filter(batch=row).first()
     if review is None:
         raise NotPossibleNow("There is no decision to take back.")
     if review.decision == BatchReview.Decision.EXTEND:
-        _second_remove(held)
+        _second_remove(row)
     elif not review_may_be_undone(review):
         raise ReviewStands("A pool has taken moments of the second batch, so this decision stands.")
     was = {name: getattr(review, name) for name in ("decision", "suggestion", "reason", "decided_by", "decided_at")}
-    undone = ReviewUndone.objects.create(batch=held, undone_by=lead, **was)
+    undone = ReviewUndone.objects.create(batch=row, undone_by=lead, **was)
     review.delete()
-    audit_record(
-        project=held.project,
-        actor=lead,
-        action="batch.review_undo",
-        subject=held.uuid,
-        query=held.query.text,
-        was=review.decision,
-        reason=review.reason,
-    )
-    logger.info("batch %s: %s taken back", held.pk, review.decision)
+    data = {"query": row.query.text, "was": review.decision, "reason": review.reason}
+    audit_record(project=row.project, actor=lead, action="batch.review_undo", subject=row.uuid, **data)
+    logger.info("batch %s: %s taken back", row.pk, review.decision)
     return undone
 
 
@@ -88,10 +75,8 @@ def _second_remove(first: Batch) -> None:
 
 @transaction.atomic
 def reviews_accept(*, project: Project, lead: User, chosen: Mapping[UUID, bool]) -> Accepted:
-    """Decide these first batches as the rule suggests, where it still suggests what the lead saw (extend or not).
-
-    What somebody has decided meanwhile stays as it is.
-    """
+    """Decide these first batches as the rule suggests, where it still suggests what the lead saw (extend or not). What
+    somebody has decided meanwhile stays as it is."""
     policy = policy_in_force(project.pk)
     waiting = _locked(project, list(chosen))
     outlooks = selectors.outlooks(waiting, from_mean=policy.extend_from_mean)
@@ -113,10 +98,8 @@ def reviews_accept(*, project: Project, lead: User, chosen: Mapping[UUID, bool])
 
 @durable("judging.tasks.reviews_decide")
 def reviews_decide(*, project_id: int) -> int:
-    """Decide by the rule what waits in a project whose policy says so; say how much that was.
-
-    What a lead took back is left to the leads.
-    """
+    """Decide by the rule what waits in a project whose policy says so; say how much that was. What a lead took back is
+    left to the leads."""
     project = Project.objects.filter(pk=project_id).first()
     policy = policy_in_force(project_id) if project else None
     if project is None or policy is None or not policy.extend_automatically:

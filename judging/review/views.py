@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 from django import forms
@@ -14,7 +14,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 
 from accounts.access import LEAD, STAFF, MemberRequest, grant, post_only, project_page
-from accounts.models import Project
+from accounts.models import Project, User
 from annotation.models import Moment
 from core.forms import SubmitForm
 from core.refusals import refusal_log
@@ -23,8 +23,8 @@ from judging.models import Batch, BatchReview, Pair
 from judging.projects.charts import Bar, bars_of, grid
 from judging.projects.policies import policy_in_force
 from judging.review import selectors, services
-from judging.review.rules import TAIL
 from judging.review.selectors import Outlook, accept_preview, last_reviews, queue_behind, rows_of
+from judging.work.rules import TAIL
 from judging.work.services import batches
 
 CASES = 4  # on a page, and as many more as soon as it is there; every decision brings the next one
@@ -81,8 +81,8 @@ class Case:
     @property
     def states(self) -> list[tuple[str, int]]:
         """How many pairs became what, where any did."""
-        found = Counter(row["pair"].state for row in self.rows)
-        return [(state, found[state]) for state in STATES if found[state]]
+        counts = Counter(row["pair"].state for row in self.rows)
+        return [(state, counts[state]) for state in STATES if counts[state]]
 
 
 def _line(row: dict[str, Any], preview: str) -> dict[str, Any]:
@@ -99,12 +99,12 @@ def _line(row: dict[str, Any], preview: str) -> dict[str, Any]:
     }
 
 
-def cases_of(project: Project, found: Sequence[Batch]) -> list[Case]:
+def cases_of(project: Project, queue: Sequence[Batch]) -> list[Case]:
     """In as many statements for many as for one."""
     policy = policy_in_force(project.pk)
-    rows = rows_of(found)
-    outlooks = selectors.outlooks(found, from_mean=policy.extend_from_mean)
-    return [Case(batch, rows[batch.pk], outlooks[batch.pk]) for batch in found]
+    rows = rows_of(queue)
+    outlooks = selectors.outlooks(queue, from_mean=policy.extend_from_mean)
+    return [Case(batch, rows[batch.pk], outlooks[batch.pk]) for batch in queue]
 
 
 @project_page(STAFF)
@@ -113,17 +113,15 @@ def review_queue(request: MemberRequest, project: Project) -> HttpResponse:
     if request.htmx:
         return _more(request, project)
     queue = selectors.review_queue(project)
-    found = list(queue.select_related("query", "project")[:CASES])
-    policy = policy_in_force(project.pk)
+    waiting = list(queue.select_related("query", "project")[:CASES])
     context = {
-        **shared(request),
-        "cases": cases_of(project, found),
-        "last": found[-1] if found else None,
+        "cases": cases_of(project, waiting),
+        "last": waiting[-1] if waiting else None,
         "waiting": queue.count(),
-        "policy": policy,
+        "policy": policy_in_force(project.pk),
         "decided": last_reviews(project, request.user, LAST_SHOWN)[::-1],
     }
-    return render(request, "judging/review/queue.html", context)
+    return _render(request, "judging/review/queue.html", context)
 
 
 def _more(request: MemberRequest, project: Project) -> HttpResponse:
@@ -131,8 +129,7 @@ def _more(request: MemberRequest, project: Project) -> HttpResponse:
     form = BehindForm(request.GET)
     last = form.cleaned_data["after"] if form.is_valid() else None
     cases = cases_of(project, _behind(project, last, CASES))
-    context = {**shared(request), "more": cases, "last": cases[-1].batch if cases else None}
-    return render(request, "judging/review/_more.html", context)
+    return _render(request, "judging/review/_more.html", {"more": cases, "last": cases[-1].batch if cases else None})
 
 
 def _behind(project: Project, last: UUID | None, count: int) -> list[Batch]:
@@ -143,63 +140,66 @@ def _behind(project: Project, last: UUID | None, count: int) -> list[Batch]:
     return list(queue_behind(project, batch).select_related("query", "project")[:count])
 
 
+def _render(request: HttpRequest, template: str, context: dict[str, Any], *, status: int = 200) -> HttpResponse:
+    return render(request, template, {**shared(request), **context}, status=status)
+
+
 def shared(request: HttpRequest) -> dict[str, Any]:
-    """What every part of these pages is told."""
-    membership = request.membership  # type: ignore[attr-defined]
-    return {"tail": TAIL, "grid": grid(), "may_decide": membership.role in LEAD}
+    """What every part of these pages shows."""
+    return {"tail": TAIL, "grid": grid(), "may_decide": cast(MemberRequest, request).membership.role in LEAD}
 
 
 @login_required
 @post_only("judging:batch")
 def batch_review(request: HttpRequest, batch_uuid: UUID) -> HttpResponse:
     """Extend or close; a page that stays gets the line that says so, and the next case for its end."""
-    held = get_object_or_404(Batch.objects.select_related("project", "query"), uuid=batch_uuid)
-    membership = grant(request, held.project, LEAD)
+    batch, lead = _granted(request, batch_uuid)
     form = ReviewForm(request.POST)
     if not form.is_valid():
-        return _refused_form(request, held)
-    extend = form.cleaned_data["decision"] == "extend"
+        return _refused_form(request, batch)
+    extend, reason = form.cleaned_data["decision"] == "extend", form.cleaned_data["reason"]
     try:
-        review = batches.batch_review(
-            batch=held, extend=extend, lead=membership.user, reason=form.cleaned_data["reason"]
-        )
+        review = batches.batch_review(batch=batch, extend=extend, lead=lead, reason=reason)
     except JudgingError as error:
-        if not request.htmx:  # type: ignore[attr-defined]
+        if not is_htmx(request):
             raise
-        return _told(request, held, form, error)
-    if request.htmx:  # type: ignore[attr-defined]
-        return render(request, ANSWER, {**shared(request), "review": review, "batch": held, **_following(held, form)})
-    said = "A second batch is being opened." if extend else "The query is closed."
-    messages.success(request, said)
-    return redirect("judging:review-queue", held.project.uuid)
+        return _refused(request, batch, form, error)
+    if is_htmx(request):
+        return _render(request, ANSWER, {"review": review, "batch": batch, **_following(batch, form)})
+    messages.success(request, "A second batch is being opened." if extend else "The query is closed.")
+    return redirect("judging:review-queue", batch.project.uuid)
 
 
-def _refused_form(request: HttpRequest, held: Batch) -> HttpResponse:
+def _granted(request: HttpRequest, batch_uuid: UUID) -> tuple[Batch, User]:
+    batch = get_object_or_404(Batch.objects.select_related("project", "query"), uuid=batch_uuid)
+    return batch, grant(request, batch.project, LEAD).user
+
+
+def _refused_form(request: HttpRequest, batch: Batch) -> HttpResponse:
     note = "Choose to extend or to close the query; a reason has at most 1000 characters."
-    if request.htmx:  # type: ignore[attr-defined]
-        [case] = cases_of(held.project, [held])
-        answer = render(request, CASE, {**shared(request), "case": case, "note": note}, status=422)
-        return refusal_log(request, answer, note)
+    if is_htmx(request):
+        [case] = cases_of(batch.project, [batch])
+        return refusal_log(request, _render(request, CASE, {"case": case, "note": note}, status=422), note)
     messages.error(request, note)
-    return redirect("judging:batch", held.uuid)
+    return redirect("judging:batch", batch.uuid)
 
 
-def _told(request: HttpRequest, held: Batch, form: ReviewForm, error: JudgingError) -> HttpResponse:
+def _refused(request: HttpRequest, batch: Batch, form: ReviewForm, error: JudgingError) -> HttpResponse:
     """Why it was not decided; what waits still is shown again, what others decided makes room for the next."""
-    held.refresh_from_db(fields=["awaits_review"])
-    if held.awaits_review:
-        [case] = cases_of(held.project, [held])
-        answer = render(request, CASE, {**shared(request), "case": case, "note": str(error)}, status=error.status)
+    batch.refresh_from_db(fields=["awaits_review"])
+    if batch.awaits_review:
+        [case] = cases_of(batch.project, [batch])
+        answer = _render(request, CASE, {"case": case, "note": str(error)}, status=error.status)
     else:
-        context = {**shared(request), "batch": held, "told": str(error), **_following(held, form)}
-        answer = render(request, ANSWER, context, status=error.status)
+        context = {"batch": batch, "told": str(error), **_following(batch, form)}
+        answer = _render(request, ANSWER, context, status=error.status)
     return refusal_log(request, answer, error.code)
 
 
-def _following(held: Batch, form: ReviewForm) -> dict[str, Any]:
+def _following(batch: Batch, form: ReviewForm) -> dict[str, Any]:
     """How many wait, and the case behind the last one on the page."""
-    cases = cases_of(held.project, _behind(held.project, form.cleaned_data.get("after"), 1))
-    waiting = selectors.review_queue(held.project).count()
+    cases = cases_of(batch.project, _behind(batch.project, form.cleaned_data.get("after"), 1))
+    waiting = selectors.review_queue(batch.project).count()
     return {"waiting": waiting, "more": cases, "last": cases[-1].batch if cases else None}
 
 
@@ -207,40 +207,39 @@ def _following(held: Batch, form: ReviewForm) -> dict[str, Any]:
 @post_only("judging:batch")
 def review_undo(request: HttpRequest, batch_uuid: UUID) -> HttpResponse:
     """Take a decision back; a page that stays shows the case again."""
-    held = get_object_or_404(Batch.objects.select_related("project", "query"), uuid=batch_uuid)
-    membership = grant(request, held.project, LEAD)
+    batch, lead = _granted(request, batch_uuid)
     try:
-        services.review_undo(batch=held, lead=membership.user)
+        services.review_undo(batch=batch, lead=lead)
     except JudgingError as error:
-        if not request.htmx:  # type: ignore[attr-defined]
+        if not is_htmx(request):
             raise
-        review = BatchReview.objects.filter(batch=held).first()
-        waiting = selectors.review_queue(held.project).count()
-        context = {**shared(request), "batch": held, "review": review, "told": str(error), "waiting": waiting}
-        return refusal_log(request, render(request, ANSWER, context, status=error.status), error.code)
-    if not request.htmx:  # type: ignore[attr-defined]
+        review = BatchReview.objects.filter(batch=batch).first()
+        waiting = selectors.review_queue(batch.project).count()
+        context = {"batch": batch, "review": review, "told": str(error), "waiting": waiting}
+        return refusal_log(request, _render(request, ANSWER, context, status=error.status), error.code)
+    if not is_htmx(request):
         messages.success(request, "Taken back: the query waits for a decision again.")
-        return redirect("judging:batch", held.uuid)
-    [case] = cases_of(held.project, [held])
-    waiting = selectors.review_queue(held.project).count()
-    return render(request, ANSWER, {**shared(request), "case": case, "waiting": waiting, "is_back": True})
+        return redirect("judging:batch", batch.uuid)
+    [case] = cases_of(batch.project, [batch])
+    waiting = selectors.review_queue(batch.project).count()
+    return _render(request, ANSWER, {"case": case, "waiting": waiting, "is_back": True})
+
+
+def is_htmx(request: HttpRequest) -> bool:
+    return bool(cast(MemberRequest, request).htmx)
 
 
 @project_page(LEAD)
 def reviews_preview(request: MemberRequest, project: Project) -> HttpResponse:
     """What accepting suggestions together would do."""
     form = AcceptForm(request.GET)
-    return render(
-        request, "judging/review/accept.html", _preview(project, form), status=200 if form.is_valid() else 422
-    )
-
-
-def _preview(project: Project, form: AcceptForm) -> dict[str, Any]:
     policy = policy_in_force(project.pk)
-    least = form.cleaned_data["distance"] if form.is_valid() else 0.0
-    which = form.cleaned_data["which"] if form.is_valid() else "all"
-    preview = accept_preview(project, policy, which=which, distance=least or 0.0, most=services.AT_ONCE)
-    return {"form": form, "preview": preview, "policy": policy, "most": services.AT_ONCE}
+    choice: dict[str, Any] = form.cleaned_data if form.is_valid() else {"which": "all", "distance": 0.0}
+    preview = accept_preview(
+        project, policy, which=choice["which"], distance=choice["distance"] or 0.0, most=services.AT_ONCE
+    )
+    context = {"form": form, "preview": preview, "policy": policy, "most": services.AT_ONCE}
+    return render(request, "judging/review/accept.html", context, status=200 if form.is_valid() else 422)
 
 
 @project_page(LEAD)

@@ -1,56 +1,206 @@
-"""Endpoints of annotators: take, grade, flag, finish, and what they gave."""
+"""Endpoints of annotators: take, grade, flag, finish, and what they gave; they show what the judging page shows."""
 
+from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
 from django.http.response import HttpResponseBase
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
+from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.reverse import reverse
 
 from accounts.access import ANNOTATOR, grant_by, person_of
 from accounts.models import Membership, Project
 from core import clock
 from core.api.base import ApiView, Pages, Problem, body_of, paged
-from judging.work import serializers
-from judging.work.selectors.annotator import final_grades, preview_gif, preview_mp4
-from judging.work.selectors.held import held_open
+from core.api.fields import ChoiceOfField, CountField, GradeField, KeyField, WordsField
+from judging.models import Flag, OwnGrade
+from judging.work.selectors.assignments import Held, final_grades, held_open, preview_gif, preview_mp4
 from judging.work.services import assignments, judgments
+from judging.work.services.judgments import WORDS, Answer
 
-REFUSED = Problem
+
+class ProjectGiven(serializers.ModelSerializer[Membership]):
+    uuid = serializers.UUIDField(source="project.uuid")
+    name = serializers.CharField(source="project.name")
+
+    class Meta:
+        model = Membership
+        fields = ["uuid", "name", "role", "number"]
 
 
-def project_of(request: Request, project_uuid: UUID) -> Project:
-    """The project, to its annotators."""
-    return grant_by(request, project_uuid, ANNOTATOR).project
+class PreviewsGiven(serializers.Serializer[Any]):
+    """Addresses that open with the same token."""
+
+    gif = serializers.URLField()
+    mp4 = serializers.URLField(allow_null=True)
+
+
+def previews(request: Any, preview: UUID, *, has_clip: bool) -> dict[str, str | None]:
+    return {
+        "gif": reverse("api:preview-gif", [preview], request=request),
+        "mp4": reverse("api:preview-mp4", [preview], request=request) if has_clip else None,
+    }
+
+
+class PairGiven(serializers.Serializer[Any]):
+    """A pair as its judge sees it; grade, comment and flag are their own."""
+
+    uuid = serializers.UUIDField(source="card.uuid")
+    position = serializers.IntegerField(help_text="Place in the order shown, from 1.")
+    key = serializers.UUIDField(help_text="Goes with the next grade for this pair.")
+    previews = serializers.SerializerMethodField()
+    grade = serializers.IntegerField(source="card.grade", allow_null=True)
+    comment = serializers.CharField(source="card.comment", allow_null=True)
+    flag = serializers.ChoiceField(source="card.flag", choices=Flag.Reason.choices, allow_null=True)
+    flag_comment = serializers.CharField(source="card.flag_comment", allow_null=True)
+    withdrawn = serializers.BooleanField(source="card.withdrawn", help_text="Needs no grade any more.")
+
+    @extend_schema_field(PreviewsGiven)
+    def get_previews(self, pair: dict[str, Any]) -> dict[str, str | None]:
+        return previews(self.context["request"], pair["card"].preview, has_clip=pair["card"].has_clip)
+
+
+class LevelGiven(serializers.Serializer[Any]):
+    grade = serializers.IntegerField()
+    meaning = serializers.CharField()
+
+
+class AssignmentGiven(serializers.Serializer[Any]):
+    query = serializers.CharField()
+    levels = LevelGiven(many=True)
+    lease_ends_at = serializers.DateTimeField()
+    pairs = PairGiven(many=True)
+    left = serializers.IntegerField(help_text="Pairs that still need a grade or a flag.")
+    next = serializers.UUIDField(allow_null=True, help_text="The first of them.")
+
+
+def pair_shown(held: Held, index: int) -> dict[str, Any]:
+    card = held.cards[index]
+    return {"card": card, "position": index + 1, "key": held.key_of(card)}
+
+
+def assignment_data(held: Held) -> dict[str, Any]:
+    index = held.next_index()
+    return {
+        "query": held.query,
+        "levels": [{"grade": grade, "meaning": meaning} for grade, meaning in enumerate(held.levels)],
+        "lease_ends_at": held.expires_at,
+        "pairs": [pair_shown(held, index) for index in range(len(held.cards))],
+        "left": len(held.cards) - held.answered,
+        "next": None if index is None else held.cards[index].uuid,
+    }
+
+
+class AnswerGiven(serializers.Serializer[Any]):
+    """The pair as it is stored now, and the one to show next: null when all are answered."""
+
+    pair = PairGiven()
+    next = PairGiven(allow_null=True)
+    left = serializers.IntegerField(help_text="Pairs that still need a grade or a flag.")
+
+
+def answer_data(given: Answer, pair: UUID) -> dict[str, Any]:
+    held = given.held
+    return {
+        "pair": pair_shown(held, held.index_of(pair)),
+        "next": None if given.index is None else pair_shown(held, given.index),
+        "left": len(held.cards) - held.answered,
+    }
+
+
+class LeaseGiven(serializers.Serializer[Any]):
+    lease_ends_at = serializers.DateTimeField()
+
+
+class FinishedGiven(serializers.Serializer[Any]):
+    finished = serializers.BooleanField(help_text="False: nothing was held, as after an earlier request.")
+
+
+class ReturnedGiven(serializers.Serializer[Any]):
+    returned = serializers.BooleanField(help_text="False: nothing was held, as after an earlier request.")
+
+
+class OwnJudgmentGiven(serializers.ModelSerializer[OwnGrade]):
+    """A final grade of one's own; never how the pair was settled."""
+
+    pair = serializers.UUIDField(source="pair.uuid")
+    query = serializers.CharField(source="pair.batch.query.text")
+    given_at = serializers.DateTimeField(source="created_at")
+    previews = serializers.SerializerMethodField()
+
+    class Meta:
+        model = OwnGrade
+        fields = ["pair", "query", "grade", "comment", "given_at", "previews"]
+
+    @extend_schema_field(PreviewsGiven)
+    def get_previews(self, judgment: OwnGrade) -> dict[str, str | None]:
+        moment = judgment.pair.candidate.moment
+        return previews(self.context["request"], moment.preview_uuid, has_clip=bool(moment.preview_clip))
+
+
+class Nothing(serializers.Serializer[Any]):
+    """No field at all."""
+
+
+class Grade(serializers.Serializer[Any]):
+    grade = GradeField()
+    key = KeyField(help_text="The key of the pair as it was read; a request may be sent again with the same key.")
+    comment = WordsField(
+        max_length=WORDS,
+        required=False,
+        allow_blank=True,
+        allow_null=True,
+        help_text="Replaces the comment there is; left out or null leaves it.",
+    )
+    active_ms = CountField(
+        required=False,
+        allow_null=True,
+        help_text="Milliseconds that the pair was before the annotator; left out, the time since the last answer.",
+    )
+
+
+class FlagRaised(serializers.Serializer[Any]):
+    reason = ChoiceOfField(choices=Flag.Reason.choices)
+    comment = WordsField(max_length=WORDS, required=False, allow_blank=True)
+    key = KeyField(required=False, help_text="The key of the pair as it was read, so that a repeat is known as one.")
+
+
+def project_of(request: Request, project_uuid: UUID, *, empty: bool = False) -> Project:
+    """Return the project, to its annotators; refuse a body with fields where it is to be ``empty``."""
+    project = grant_by(request, project_uuid, ANNOTATOR).project
+    if empty:
+        body_of(request, Nothing)
+    return project
 
 
 class Projects(ApiView):
-    @extend_schema(operation_id="projects", responses=serializers.ProjectGiven(many=True))
+    @extend_schema(operation_id="projects", responses=ProjectGiven(many=True))
     def get(self, request: Request) -> Response:
         """The projects you take part in, and in which role."""
         mine = Membership.objects.select_related("project").filter(user=person_of(request)).order_by("project__name")
-        return Response(serializers.ProjectGiven(mine, many=True).data)
+        return Response(ProjectGiven(mine, many=True).data)
 
 
 class Assignment(ApiView):
     writes = "judge"
 
-    @extend_schema(operation_id="assignment", responses={200: serializers.AssignmentGiven, 204: None, 403: REFUSED})
+    @extend_schema(operation_id="assignment", responses={200: AssignmentGiven, 204: None, 403: Problem})
     def get(self, request: Request, project_uuid: UUID) -> Response:
         """What you hold; 204 when that is nothing."""
         return self._held(request, project_of(request, project_uuid), status=200)
 
     @extend_schema(
         operation_id="assignment_take",
-        request=serializers.Nothing,
-        responses={200: serializers.AssignmentGiven, 201: serializers.AssignmentGiven, 204: None, 403: REFUSED},
+        request=Nothing,
+        responses={200: AssignmentGiven, 201: AssignmentGiven, 204: None, 403: Problem},
     )
     def post(self, request: Request, project_uuid: UUID) -> Response:
         """Take an assignment: 201 a new one, 200 the one you hold already, 204 nothing waits for you."""
-        project = project_of(request, project_uuid)
-        body_of(request, serializers.Nothing)
+        project = project_of(request, project_uuid, empty=True)
         asked_at = clock.now()
         held = assignments.assignment_take(project=project, annotator=person_of(request))
         if held is None:
@@ -61,92 +211,76 @@ class Assignment(ApiView):
         held = held_open(annotator_id=person_of(request).pk, project_id=project.pk)
         if held is None:
             return Response(status=204)
-        shape = serializers.AssignmentGiven(serializers.assignment(held), context={"request": request})
-        return Response(shape.data, status=status)
+        return Response(AssignmentGiven(assignment_data(held), context={"request": request}).data, status=status)
 
 
 class Heartbeat(ApiView):
     writes = "judge"
 
     @extend_schema(
-        operation_id="assignment_heartbeat",
-        request=serializers.Nothing,
-        responses={200: serializers.LeaseGiven, 403: REFUSED, 409: REFUSED},
+        operation_id="assignment_heartbeat", request=Nothing, responses={200: LeaseGiven, 403: Problem, 409: Problem}
     )
     def post(self, request: Request, project_uuid: UUID) -> Response:
         """Say that you are still at it: the lease starts anew. Every grade and flag does the same."""
-        project = project_of(request, project_uuid)
-        body_of(request, serializers.Nothing)
+        project = project_of(request, project_uuid, empty=True)
         until = assignments.assignment_renew(project=project, annotator=person_of(request), now=clock.now())
-        return Response(serializers.LeaseGiven({"lease_ends_at": until}).data)
+        return Response(LeaseGiven({"lease_ends_at": until}).data)
 
 
 class Finish(ApiView):
     writes = "judge"
 
     @extend_schema(
-        operation_id="assignment_finish",
-        request=serializers.Nothing,
-        responses={200: serializers.FinishedGiven, 403: REFUSED, 409: REFUSED},
+        operation_id="assignment_finish", request=Nothing, responses={200: FinishedGiven, 403: Problem, 409: Problem}
     )
     def post(self, request: Request, project_uuid: UUID) -> Response:
         """Make your grades final. Every pair needs a grade or a flag."""
-        project = project_of(request, project_uuid)
-        body_of(request, serializers.Nothing)
+        project = project_of(request, project_uuid, empty=True)
         return Response({"finished": assignments.assignment_finish(project=project, annotator=person_of(request))})
 
 
 class Return(ApiView):
     writes = "judge"
 
-    @extend_schema(
-        operation_id="assignment_return",
-        request=serializers.Nothing,
-        responses={200: serializers.ReturnedGiven, 403: REFUSED},
-    )
+    @extend_schema(operation_id="assignment_return", request=Nothing, responses={200: ReturnedGiven, 403: Problem})
     def post(self, request: Request, project_uuid: UUID) -> Response:
         """Give back what you hold: your grades are final, the other pairs go to somebody else."""
-        project = project_of(request, project_uuid)
-        body_of(request, serializers.Nothing)
+        project = project_of(request, project_uuid, empty=True)
         return Response({"returned": assignments.assignment_return(project=project, annotator=person_of(request))})
 
 
-ANSWERED: dict[int, Any] = {200: serializers.AnswerGiven, 403: REFUSED, 404: REFUSED, 409: REFUSED, 422: REFUSED}
+ANSWERED: dict[int, Any] = {200: AnswerGiven, **dict.fromkeys((403, 404, 409, 422), Problem)}
 
 
-def answered(request: Request, answer: judgments.Answer, pair_uuid: UUID) -> Response:
-    return Response(serializers.AnswerGiven(serializers.answer(answer, pair_uuid), context={"request": request}).data)
+def answered(request: Request, pair_uuid: UUID, submit: Callable[..., Answer], **body: Any) -> Response:
+    answer = submit(annotator=person_of(request), pair_uuid=pair_uuid, **body)
+    return Response(AnswerGiven(answer_data(answer, pair_uuid), context={"request": request}).data)
 
 
 class Judgment(ApiView):
     writes = "judge"
 
-    @extend_schema(operation_id="judgment", request=serializers.Grade, responses=ANSWERED)
+    @extend_schema(operation_id="judgment", request=Grade, responses=ANSWERED)
     def post(self, request: Request, pair_uuid: UUID) -> Response:
         """Grade a pair, or change its grade while the assignment is open.
 
         Sent again with the same key and grade it is answered as the first time, and nothing is stored twice.
         """
-        body = body_of(request, serializers.Grade)
-        answer = judgments.judgment_submit(annotator=person_of(request), pair_uuid=pair_uuid, **body)
-        return answered(request, answer, pair_uuid)
+        return answered(request, pair_uuid, judgments.judgment_submit, **body_of(request, Grade))
 
 
-class Flag(ApiView):
+class FlagPair(ApiView):
     writes = "judge"
 
-    @extend_schema(operation_id="flag", request=serializers.FlagRaised, responses=ANSWERED)
+    @extend_schema(operation_id="flag", request=FlagRaised, responses=ANSWERED)
     def post(self, request: Request, pair_uuid: UUID) -> Response:
         """Say why you cannot judge the pair; it then needs no grade of yours."""
-        body = body_of(request, serializers.FlagRaised)
-        answer = judgments.flag_set(annotator=person_of(request), pair_uuid=pair_uuid, **body)
-        return answered(request, answer, pair_uuid)
+        return answered(request, pair_uuid, judgments.flag_set, **body_of(request, FlagRaised))
 
     @extend_schema(operation_id="flag_withdraw", responses=ANSWERED)
     def delete(self, request: Request, pair_uuid: UUID) -> Response:
         """Take your flag back; the pair needs a grade again, and is the next one."""
-        answer = judgments.flag_withdraw(annotator=person_of(request), pair_uuid=pair_uuid)
-        return answered(request, answer, pair_uuid)
+        return answered(request, pair_uuid, judgments.flag_withdraw)
 
 
 class OwnJudgments(ApiView):
@@ -155,17 +289,17 @@ class OwnJudgments(ApiView):
     @extend_schema(
         operation_id="own_judgments",
         parameters=[OpenApiParameter("cursor", str, description="As in ``next`` of the page before.")],
-        responses={200: serializers.OwnJudgmentGiven(many=True), 403: REFUSED},
+        responses={200: OwnJudgmentGiven(many=True), 403: Problem},
     )
     def get(self, request: Request, project_uuid: UUID) -> Response:
         """Your own final grades, newest first."""
         project = project_of(request, project_uuid)
         mine = final_grades(project=project, annotator=person_of(request))
-        return paged(request, self, mine, serializers.OwnJudgmentGiven)
+        return paged(request, self, mine, OwnJudgmentGiven)
 
 
 class PreviewGif(ApiView):
-    @extend_schema(operation_id="preview_gif", responses={(200, "image/gif"): OpenApiTypes.BINARY, 404: REFUSED})
+    @extend_schema(operation_id="preview_gif", responses={(200, "image/gif"): OpenApiTypes.BINARY, 404: Problem})
     def get(self, request: Request, preview_uuid: UUID) -> HttpResponseBase:
         """The clip as a GIF, to those who may watch it."""
         return preview_gif(request._request, preview_uuid)
@@ -174,11 +308,7 @@ class PreviewGif(ApiView):
 class PreviewMp4(ApiView):
     @extend_schema(
         operation_id="preview_mp4",
-        responses={
-            (200, "video/mp4"): OpenApiTypes.BINARY,
-            (206, "video/mp4"): OpenApiTypes.BINARY,
-            404: REFUSED,
-        },
+        responses={(200, "video/mp4"): OpenApiTypes.BINARY, (206, "video/mp4"): OpenApiTypes.BINARY, 404: Problem},
     )
     def get(self, request: Request, preview_uuid: UUID) -> HttpResponseBase:
         """The same clip as an MP4, or the part of it that a Range header asks for."""

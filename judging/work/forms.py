@@ -24,10 +24,7 @@ class GivenForm(SubmitForm):
     """A grade, the key of its form, and how long it took."""
 
     key = forms.UUIDField(
-        error_messages={
-            "required": "This form carries no key. Load the page again.",
-            "invalid": UNREADABLE_KEY,
-        }
+        error_messages={"required": "This form carries no key. Load the page again.", "invalid": UNREADABLE_KEY}
     )
     active_ms = forms.CharField(required=False)
     grade = grade_field()
@@ -85,7 +82,7 @@ class BoundsForm(SubmitForm):
     )
 
 
-class SieveForm(forms.Form):
+class PairFilterForm(forms.Form):
     """Which pairs of a list to show."""
 
     q = forms.CharField(required=False, max_length=200)

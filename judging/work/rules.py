@@ -1,4 +1,4 @@
-"""Rules of judging: consensus, the order of a batch, leases, active time, keys of forms, bounds of a moment. Pure."""
+"""Rules of judging: consensus, order, leases, active time, keys of forms, bounds, whether to extend a query. Pure."""
 
 import math
 import random
@@ -70,11 +70,9 @@ def free_seats(pairs: Sequence[AskedPair], *, held: Collection[int]) -> dict[int
 
 
 def seat_for(pairs: Sequence[AskedPair], *, held: Collection[int]) -> tuple[int, list[int]] | None:
-    """The free seat that offers the person most, with what it lacks and they do not know; None when that is nothing.
-
-    A pair they know stays with the seat, for whoever takes it next. The fullest seat first: one that is given back
-    again and again would otherwise keep the other from being taken.
-    """
+    """The free seat that offers the person most, with what it lacks and they do not know; None when that is nothing. A
+    pair they know stays with the seat, for whoever takes it next. The fullest seat first: one that is given back again
+    and again would otherwise keep the other from being taken."""
     known = {pair.pair_id for pair in pairs if pair.known}
     offers = [
         (seat, [pair_id for pair_id in left if pair_id not in known])
@@ -145,11 +143,9 @@ def with_change(before: int | None, added: int) -> int:
 
 
 def form_key(*, assignment: UUID, pair: UUID, given: int) -> UUID:
-    """The name of the next grade or flag for ``pair`` in ``assignment``, after ``given`` of them.
-
-    Two tabs that show the same pair in the same state hold the same key, so that of two submits one is the first
-    and the other is known as its repetition, or as stale when it says something else.
-    """
+    """The name of the next grade or flag for ``pair`` in ``assignment``, after ``given`` of them. Two tabs that show
+    the same pair in the same state hold the same key, so that of two submits one is the first and the other is known as
+    its repetition, or as stale when it says something else."""
     return uuid5(assignment, f"{pair}/{given}")
 
 
@@ -162,12 +158,7 @@ LEAST_S = 0.1  # shorter shows nothing
 
 
 def fault_of_bounds(start_s: float, end_s: float, *, duration_s: float) -> str | None:
-    """Why not, in words; None when it can.
-
-    Args:
-        start_s, end_s: the bounds, in seconds of the video.
-        duration_s: how long the video is.
-    """
+    """Say why a moment cannot have these bounds, in seconds of a video of this duration; None when it can."""
     if not (math.isfinite(start_s) and math.isfinite(end_s)):
         return "Start and end are numbers of seconds."
     if start_s < 0:
@@ -177,3 +168,32 @@ def fault_of_bounds(start_s: float, end_s: float, *, duration_s: float) -> str |
     if end_s - start_s < LEAST_S - 1e-9:
         return "A moment ends after it starts."
     return None
+
+
+TAIL = 5  # the last candidates of a batch, whose relevance tells whether more lies beyond
+
+
+class Suggestion(NamedTuple):
+    extend: bool
+    reason: str
+    mean: float | None = None  # of the tail; None where nothing was settled
+
+
+def suggest(relevance_by_rank: Sequence[int | None], *, from_mean: float, further: bool = True) -> Suggestion:
+    """Suggest a second batch when the last five settled pairs of the first are relevant enough on average.
+
+    Args:
+        relevance_by_rank: relevance 0 to 4 of the batch's pairs, best rank first; None where nothing was settled.
+        from_mean: the mean from which to extend.
+        further: whether there are candidates for a second batch.
+    """
+    settled = [relevance for relevance in relevance_by_rank if relevance is not None]
+    if not settled:
+        return Suggestion(False, "No pair was settled.")
+    tail = settled[-TAIL:]
+    mean = sum(tail) / len(tail)
+    relation = "at least" if mean >= from_mean else "below"
+    told = f"The last {len(tail)} settled pairs average {mean:.2f}, {relation} {from_mean:g}"
+    if mean >= from_mean and not further:
+        return Suggestion(False, f"{told}, but no candidate lies beyond them.", mean)
+    return Suggestion(mean >= from_mean, f"{told}.", mean)

@@ -7,7 +7,7 @@ from django.db.models import Count
 from benchmarks.populate import FREE_HANDS, OPEN_KINDS, fill, sizes
 from judging.models import Assignment, Batch, Judgment, Pair
 from judging.work.rules import free_seats
-from judging.work.selectors.annotator import pairs_asked_now, seats_held
+from judging.work.selectors.assignments import pairs_asked_now, seats_held
 from judging.work.services.batches import tallies_recount
 
 ASKED_OTHERWISE = """

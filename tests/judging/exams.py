@@ -9,8 +9,7 @@ from accounts.models import Membership, Project, User
 from annotation.models import Moment, Query
 from judging.models import Exam, KnownPair, Sitting
 from judging.qualification.selectors.sittings import Sat, sitting_by_id
-from judging.qualification.services.sitting_grades import sitting_grade, sitting_hand_in
-from judging.qualification.services.sittings import sitting_start
+from judging.qualification.services.sittings import sitting_grade, sitting_hand_in, sitting_start
 from tests.factories import (
     NOW,
     MembershipFactory,

@@ -12,8 +12,15 @@ from accounts.models import User
 from judging.exceptions import LeaseLost, PairWithdrawn
 from judging.models import Assignment, Batch, Flag, Judgment, JudgmentChange, Pair
 from judging.work.rules import seat_for
-from judging.work.selectors.annotator import open_assignment, pairs_asked_now, seats_held
-from judging.work.selectors.held import Card, Held, held_by_pair, held_open
+from judging.work.selectors.assignments import (
+    Card,
+    Held,
+    held_by_pair,
+    held_open,
+    open_assignment,
+    pairs_asked_now,
+    seats_held,
+)
 from judging.work.services.assignments import assignment_finish, assignment_take
 from judging.work.services.batches import batches_sweep
 from judging.work.services.judgments import Answer, flag_set, judgment_submit

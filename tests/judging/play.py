@@ -7,7 +7,7 @@ from uuid import UUID
 
 from accounts.models import User
 from judging.models import Assignment, Batch, Flag, Judgment, Pair
-from judging.work.selectors.held import Held, held_by_pair
+from judging.work.selectors.assignments import Held, held_by_pair
 from judging.work.services.assignments import assignment_finish, assignment_return, assignment_take
 from judging.work.services.batches import batch_advance
 from judging.work.services.judgments import Answer, flag_set, judgment_submit

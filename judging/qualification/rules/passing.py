@@ -28,7 +28,6 @@ ROUNDING = 1e-9  # a value of exactly the threshold passes, whichever way its di
 ANY_LOW, ANY_BIAS, ANY_LEVELS = -1.0, 4.0, 1  # what asks for nothing
 LEAST_PAIRS = 10  # of a first cohort with agreeing majorities, compared with the others before there is a result
 LEAST_PERCENT = 80  # and of the pairs that the person graded
-FEEDBACK_OPEN = "Some pairs of the feedback are still to be graded again."
 
 
 @dataclass(frozen=True)
@@ -38,9 +37,9 @@ class PassRule:
     Args:
         weights: of the kappa.
         kappa: the least kappa; one equal to it passes.
-        kappa_low: the least lower bound of that kappa's 95 % interval (the bootstrap of ``agreement.kappa_interval``).
+        kappa_low: the least lower bound of that kappa's 95 % interval (the bootstrap of ``agreement.percentiles``).
         bias: how far first grades may be above or below the truth on average.
-        levels: how many levels of the truth they tell apart (``levels.levels_told_apart``); where the pairs of an exam
+        levels: how many levels of the truth they tell apart (``truth.levels_told_apart``); where the pairs of an exam
             hold fewer levels, as many as they hold.
     """
 
@@ -63,21 +62,15 @@ class PassRule:
         return self.levels > ANY_LEVELS
 
 
-def passes(report: Mapping[str, Any], rule: PassRule, *, feedback_done: bool) -> bool:
-    """Whether first grades meet every condition of the rule and no feedback is open; an undefined kappa never does.
-
-    Args:
-        report: an annotator's part of a report.
-        feedback_done: whether every misaligned pair has been graded again until aligned.
-    """
-    return feedback_done and all(met for met, _ in conditions(report, rule))
+def passes(report: Mapping[str, Any], rule: PassRule) -> bool:
+    """Whether first grades, as an annotator's part of a report says, meet every condition of the rule; an undefined
+    kappa never does."""
+    return all(met for met, _ in conditions(report, rule))
 
 
 def gives_no_result(graded: int, compared: int) -> bool:
-    """Whether too few of a person's pairs can be compared with an agreeing majority of the others.
-
-    Below four fifths of them it matters which pairs are left: those on which somebody happens to agree.
-    """
+    """Whether too few of a person's pairs can be compared with an agreeing majority of the others. Below four fifths of
+    them it matters which pairs are left: those on which somebody happens to agree."""
     return compared < LEAST_PAIRS or 100 * compared < LEAST_PERCENT * graded
 
 
@@ -89,29 +82,28 @@ def why_no_result(graded: int, compared: int) -> str:
     )
 
 
-def why(report: Mapping[str, Any], rule: PassRule, *, feedback_done: bool) -> str:
-    """A sentence for each condition of the rule, and whether feedback is open. Args as ``passes``."""
-    said = [sentence for _, sentence in conditions(report, rule)]
-    return " ".join(said if feedback_done else [*said, FEEDBACK_OPEN])
+def why(report: Mapping[str, Any], rule: PassRule) -> str:
+    """A sentence for each condition of the rule. Args as ``passes``."""
+    return " ".join(sentence for _, sentence in conditions(report, rule))
 
 
 def conditions(report: Mapping[str, Any], rule: PassRule) -> list[tuple[bool, str]]:
     """Each condition that the rule asks: whether it is met, and the sentence that says so."""
-    found = Kappas.from_dict(report["kappas"])
-    kappa = found.of(rule.weights)
+    kappas = Kappas.from_dict(report["kappas"])
+    kappa = kappas.of(rule.weights)
     if kappa.value is None:
-        return [(False, no_kappa(report, found))]
-    said = [_at_least(f"{rule.weights.capitalize()} kappa", kappa.value, float(rule.kappa))]
+        return [(False, no_kappa(report, kappas))]
+    results = [_at_least(f"{rule.weights.capitalize()} kappa", kappa.value, float(rule.kappa))]
     if rule.asks_low:
         if kappa.interval is None:
-            said.append((False, "The interval of kappa cannot be computed: there are too few pairs."))
+            results.append((False, "The interval of kappa cannot be computed: there are too few pairs."))
         else:
-            said.append(_at_least("The lower bound of its interval,", kappa.interval.low, float(rule.kappa_low)))
+            results.append(_at_least("The lower bound of its interval,", kappa.interval.low, float(rule.kappa_low)))
     if rule.asks_bias:
-        said.append(_bias(report["bias"], float(rule.bias)))
+        results.append(_bias(report["bias"], float(rule.bias)))
     if rule.asks_levels:
-        said.append(_levels(report["levels"], min(rule.levels, report["truth_levels"])))
-    return said
+        results.append(_levels(report["levels"], min(rule.levels, report["truth_levels"])))
+    return results
 
 
 def _at_least(name: str, value: float, threshold: float) -> tuple[bool, str]:
@@ -148,10 +140,10 @@ def told_apart(value: float, threshold: float) -> tuple[str, str]:
     return shown, asked
 
 
-def no_kappa(report: Mapping[str, Any], found: Kappas) -> str:
+def no_kappa(report: Mapping[str, Any], kappas: Kappas) -> str:
     if not report["n"]:
         return "Kappa cannot be computed: nothing was graded."
-    if not found.n:
+    if not kappas.n:
         return "Kappa cannot be computed: nobody else graded these pairs."
     return "Kappa cannot be computed: all grades are the same."
 
@@ -284,11 +276,9 @@ def graded(chances: Chances, truths: Truths, people: int, rng: np.random.Generat
 
 
 def rule_met(tables: Tables, totals: NDArray[np.float64], rule: PassRule) -> NDArray[np.bool_]:
-    """Whether each table [S, 5, 5] of first grades meets the rule, as ``passing.passes`` decides: [S].
-
-    The lower bound of kappa is left to ``lows``: it takes longer, and is looked at where all else is met.
-    ``totals`` is the sum of the truths as they are, in each of the tables: [S].
-    """
+    """Whether each table [S, 5, 5] of first grades meets the rule, as ``passing.passes`` decides: [S]. The lower bound
+    of kappa is left to ``lows``: it takes longer, and is looked at where all else is met. ``totals`` is the sum of the
+    truths as they are, in each of the tables: [S]."""
     values = kappa_values(tables, rule.weights)
     met: NDArray[np.bool_] = np.nan_to_num(values, nan=-np.inf) >= rule.kappa - ROUNDING
     if rule.asks_bias:
@@ -301,9 +291,9 @@ def rule_met(tables: Tables, totals: NDArray[np.float64], rule: PassRule) -> NDA
 
 
 def lows(tables: Tables, rule: PassRule, rng: np.random.Generator) -> NDArray[np.float64]:
-    """The lower bound of kappa's interval of each table [C, 5, 5], as ``agreement.kappa_interval``: [C]."""
+    """The lower bound of kappa's interval of each table [C, 5, 5], as ``agreement.percentiles``: [C]."""
     cells, which = np.unique(tables.reshape(-1, LEVELS**2), axis=0, return_inverse=True)  # [D, 25]
-    found = np.full(len(cells), -np.inf)
+    bounds = np.full(len(cells), -np.inf)
     for start in range(0, len(cells), CHUNK):
         part = cells[start : start + CHUNK]
         n = part.sum(axis=1)  # [d]
@@ -311,6 +301,6 @@ def lows(tables: Tables, rule: PassRule, rng: np.random.Generator) -> NDArray[np
         values = kappa_values(drawn.reshape(-1, LEVELS, LEVELS), rule.weights).reshape(RESAMPLES, len(part))
         defined = ~np.isnan(values)
         enough = (n >= FEWEST_PAIRS) & (2 * defined.sum(axis=0) >= RESAMPLES)
-        for place in np.flatnonzero(enough):
-            found[start + place] = np.quantile(values[defined[:, place], place], 0.025)
-    return found[which.reshape(-1)]
+        for index in np.flatnonzero(enough):
+            bounds[start + index] = np.quantile(values[defined[:, index], index], 0.025)
+    return bounds[which.reshape(-1)]

@@ -8,7 +8,7 @@ An annotator's part, in ``report["annotators"][str(annotator)]`` or from ``store
     distribution      how often each grade 0 to 4 was given at first
     kappas            of first grades against the truth rounded up (agreement.Kappas)
     bias              mean of first grade less the truth that kappas are against
-    levels            how many levels of that truth first grades tell apart (levels.levels_told_apart)
+    levels            how many levels of that truth first grades tell apart (truth.levels_told_apart)
     truth_levels      how many levels that truth has
     pairwise          of first grades by weights: mean kappa with the partners, how many, how many without a kappa
     after_feedback    kappas of the grades after feedback against the same truth; None before
@@ -32,17 +32,8 @@ from judging.qualification.rules.truth import (
     truth_of,
     truth_without,
 )
-from judging.quality.rules.agreement import (
-    Kappas,
-    MeanKappa,
-    Pairwise,
-    Weights,
-    kappas,
-    krippendorff_alpha,
-    mean_kappa,
-    mean_pairwise_kappa,
-    table_of,
-)
+from judging.quality.rules import agreement
+from judging.quality.rules.agreement import Kappas, MeanKappa, Pairwise, Weights
 from judging.work.rules import GRADES
 
 Annotator = TypeVar("Annotator", bound=Hashable)
@@ -52,7 +43,6 @@ Report = dict[str, Any]
 
 def cohort_report(
     first: Mapping[Annotator, Mapping[Pair, int]],
-    final: Mapping[Annotator, Mapping[Pair, int]] | None = None,
     *,
     seed: int,
     left_out: Collection[Annotator] = (),
@@ -62,7 +52,6 @@ def cohort_report(
 
     Args:
         first: first grades of each annotator by pair; somebody may have graded some pairs only.
-        final: grades after feedback, of all pairs or of those graded again; None before feedback.
         seed: of the intervals, 0 or more.
         left_out: whose grades make no truth, neither of a pair nor for the others; they are in no mean.
         agreeing: whether only majorities that agree make a truth, of a pair and for the comparison of each person.
@@ -71,28 +60,25 @@ def cohort_report(
     by_pair = transposed(counted)
     found_truth = {pair: (agreed_truth if agreeing else truth_of)(grades.values()) for pair, grades in by_pair.items()}
     truth = {pair: known for pair, known in found_truth.items() if known is not None}
-    pairwise = {weights: mean_pairwise_kappa(first, weights) for weights in Weights}
-    of_counted = {weights: mean_pairwise_kappa(counted, weights) for weights in Weights} if left_out else pairwise
+    pairwise = {weights: agreement.mean_pairwise_kappa(first, weights) for weights in Weights}
+    of_counted = (
+        {weights: agreement.mean_pairwise_kappa(counted, weights) for weights in Weights} if left_out else pairwise
+    )
     annotators: dict[str, Report] = {}
     for annotator, grades in first.items():
         others = compared_with(by_pair, annotator, grades, agreeing=agreeing)
-        again = None if final is None else final.get(annotator, {})
         annotators[str(annotator)] = {
             **described(grades, truth),
-            **compared(grades, others, again, seed=seed),
+            **compared(grades, others, None, seed=seed),
             "pairwise": {str(weights): found.by_annotator[annotator]._asdict() for weights, found in pairwise.items()},
         }
-    alpha = krippendorff_alpha(list(grades.values()) for grades in by_pair.values())
+    alpha = agreement.krippendorff_alpha(list(grades.values()) for grades in by_pair.values())
     parts = [annotators[str(annotator)] for annotator in counted]
     return {"annotators": annotators, "cohort": cohort(parts, of_counted, pairs=len(by_pair), alpha=alpha)}
 
 
 def stored_report(
-    first: Mapping[Pair, int],
-    truth: Mapping[Pair, Decimal],
-    final: Mapping[Pair, int] | None = None,
-    *,
-    seed: int,
+    first: Mapping[Pair, int], truth: Mapping[Pair, Decimal], final: Mapping[Pair, int] | None = None, *, seed: int
 ) -> Report:
     """How one annotator did against truth that was known before; nobody else sat, so ``pairwise`` is None.
 
@@ -116,13 +102,13 @@ def compared_with(
 
 def described(grades: Mapping[Pair, int], truth: Mapping[Pair, Decimal]) -> Report:
     """Numbers of one annotator's first grades beside the truth as it is, halves and all."""
-    given = list(grades.values())
+    values = list(grades.values())
     known = [(grade, truth[pair]) for pair, grade in grades.items() if pair in truth]
     return {
-        "n": len(given),
+        "n": len(values),
         "misaligned": mean(float(not is_aligned(grade, true)) for grade, true in known),
         "mean_bias": mean_bias(known),
-        "distribution": [given.count(level) for level in GRADES],
+        "distribution": [values.count(level) for level in GRADES],
     }
 
 
@@ -130,8 +116,7 @@ def compared(
     first: Mapping[Pair, int], truth: Mapping[Pair, Decimal], final: Mapping[Pair, int] | None, *, seed: int
 ) -> Report:
     """Kappas of one annotator's first grades against the truth, what else a pass rule may ask of them, and apart from
-    them kappas after feedback.
-    """
+    them kappas after feedback."""
     later = None if final is None else {**first, **final}
     return {
         "kappas": against(first, truth, seed=seed).to_dict(),
@@ -144,7 +129,7 @@ def criteria(grades: Mapping[Pair, int], truth: Mapping[Pair, Decimal]) -> Repor
     """Bias and levels of one annotator's first grades, over the pairs that have both."""
     known = [(grade, truth[pair]) for pair, grade in grades.items() if pair in truth]
     levels = [rounded_up(true) for _, true in known]
-    table = table_of([grade for grade, _ in known], levels)
+    table = agreement.table_of([grade for grade, _ in known], levels)
     return {
         "bias": mean_bias(known),
         "levels": int(levels_told_apart(table[None])[0]),
@@ -160,7 +145,7 @@ def mean_bias(known: Iterable[tuple[int, Decimal]]) -> float | None:
 def against(grades: Mapping[Pair, int], truth: Mapping[Pair, Decimal], *, seed: int) -> Kappas:
     """Kappas of grades against the truth rounded up, over the pairs that have both."""
     known = [pair for pair in grades if pair in truth]
-    return kappas([grades[pair] for pair in known], [rounded_up(truth[pair]) for pair in known], seed=seed)
+    return agreement.kappas([grades[pair] for pair in known], [rounded_up(truth[pair]) for pair in known], seed=seed)
 
 
 def cohort(
@@ -175,29 +160,29 @@ def cohort(
         "kappas": mean_kappas(report["kappas"] for report in sat),
         "pairwise": {str(weights): found.cohort._asdict() for weights, found in pairwise.items()},
         "alpha": alpha,
-        "after_feedback": mean_kappas(report["after_feedback"] for report in sat if report["after_feedback"]) or None,
+        "after_feedback": None,
     }
 
 
 def mean_kappas(reports: Iterable[Report]) -> dict[str, Report]:
     """Mean over annotators under each weighting; empty without annotators."""
-    told = list(reports)
+    parts = list(reports)
     means: dict[str, MeanKappa] = {
-        str(weights): mean_kappa(report[weights]["value"] for report in told) for weights in Weights if told
+        str(weights): agreement.mean_kappa(report[weights]["value"] for report in parts) for weights in Weights if parts
     }
     return {weights: found._asdict() for weights, found in means.items()}
 
 
 def mean(values: Iterable[float | None]) -> float | None:
     """The mean of those that are defined."""
-    told = [value for value in values if value is not None]
-    return fmean(told) if told else None
+    defined = [value for value in values if value is not None]
+    return fmean(defined) if defined else None
 
 
 def transposed(grades: Mapping[Annotator, Mapping[Pair, int]]) -> dict[Pair, dict[Annotator, int]]:
     """Each pair's grades by annotator."""
-    found: dict[Pair, dict[Annotator, int]] = {}
-    for annotator, given in grades.items():
-        for pair, grade in given.items():
-            found.setdefault(pair, {})[annotator] = grade
-    return found
+    by_pair: dict[Pair, dict[Annotator, int]] = {}
+    for annotator, own in grades.items():
+        for pair, grade in own.items():
+            by_pair.setdefault(pair, {})[annotator] = grade
+    return by_pair

@@ -33,11 +33,8 @@ FEWEST_AGREEING = 3  # people who agree before their majority makes a truth
 
 
 def truth_of(grades: Iterable[int]) -> Decimal:
-    """The median of a pair's first grades; an even number of them may give a half.
-
-    Raises:
-        ValueError: there are no grades.
-    """
+    """The median of a pair's first grades; an even number of them may give a half. Raises ValueError: there are no
+    grades."""
     order = sorted(grades)
     if not order:
         raise ValueError("no grades, no truth")
@@ -46,11 +43,9 @@ def truth_of(grades: Iterable[int]) -> Decimal:
 
 
 def agreed_truth(grades: Iterable[int]) -> Decimal | None:
-    """The median of the majority that agrees within one grade; None where fewer than three, or no majority, do.
-
-    Two people who give the same grades at random make no truth by themselves, and cannot move one that three others
-    make. Where two such majorities overlap (1, 2, 2, 3), the truth is the median of both together.
-    """
+    """The median of the majority that agrees within one grade; None where fewer than three, or no majority, do. Two
+    people who give the same grades at random make no truth by themselves, and cannot move one that three others make.
+    Where two such majorities overlap (1, 2, 2, 3), the truth is the median of both together."""
     order = sorted(grades)
     steps = [[grade for grade in order if level <= grade <= level + 1] for level in range(MOST)]
     largest = max(map(len, steps))
@@ -67,11 +62,9 @@ def truth_without(grades: Mapping[Annotator, int], annotator: Annotator) -> Deci
 
 
 def agreed_truth_without(grades: Mapping[Annotator, int], annotator: Annotator) -> Decimal | None:
-    """The truth on which a majority of the others agrees, at least three of them; None where there is none.
-
-    One's own grade neither moves this truth nor decides whether a pair is compared. If it counted towards the three,
-    two people with the same grades would be compared on the very pairs where a third happens to agree with them.
-    """
+    """The truth on which a majority of the others agrees, at least three of them; None where there is none. One's own
+    grade neither moves this truth nor decides whether a pair is compared. If it counted towards the three, two people
+    with the same grades would be compared on the very pairs where a third happens to agree with them."""
     return agreed_truth(_of_others(grades, annotator))
 
 
@@ -127,12 +120,12 @@ Steps = list[tuple[int, int]]  # of levels, each from the first to before the la
 
 def cuts() -> list[Steps]:
     """Every way to cut the levels into steps, the finest first."""
-    found = []
+    ways = []
     for size in range(LEVELS, 0, -1):
         for places in combinations(range(1, LEVELS), size - 1):
             bounds = (0, *places, LEVELS)
-            found.append(list(pairwise(bounds)))
-    return found
+            ways.append(list(pairwise(bounds)))
+    return ways
 
 
 def levels_told_apart(tables: Counts) -> NDArray[np.int64]:
@@ -145,14 +138,14 @@ def levels_told_apart(tables: Counts) -> NDArray[np.int64]:
     n = tables.sum(axis=1)  # [S, 5], by level of the truth
     total = np.einsum("g,sgt->st", grades, tables)  # [S, 5], sum of the grades
     squares = np.einsum("g,sgt->st", grades**2, tables)  # [S, 5]
-    told = np.zeros(len(tables), dtype=np.int64)
+    steps = np.zeros(len(tables), dtype=np.int64)
     for cut in cuts():
         parts = [tuple(part[:, low:high].sum(axis=1) for part in (n, total, squares)) for low, high in cut]
         holds = np.all([part[0] > 0 for part in parts], axis=0)  # [S]
         for below, above in pairwise(parts):
             holds &= rises(below, above)
-        told = np.where((told == 0) & holds, len(cut), told)
-    return told
+        steps = np.where((steps == 0) & holds, len(cut), steps)
+    return steps
 
 
 def rises(below: Sequence[Counts], above: Sequence[Counts]) -> NDArray[np.bool_]:
@@ -189,14 +182,6 @@ class TooFew:
         what = "pairs" if self.per_query is None else f"queries with {self.per_query} pairs each"
         there = f"{what} of known truth not seen before: {self.there}"
         return f"Too few {there}, where {self.needed} are needed."
-
-
-@dataclass(frozen=True)
-class Levels(Generic[Pair]):
-    """Pairs drawn for a warm-up, in random order, and the levels that none of those at hand has."""
-
-    pairs: list[Pair]
-    missing: list[int]
 
 
 class Shelf(Generic[Pair]):
@@ -253,12 +238,7 @@ class Shelf(Generic[Pair]):
 
 
 def draw_even(
-    pairs: Sequence[tuple[Pair, Query, Truth]],
-    *,
-    queries: int,
-    per_query: int,
-    seed: int,
-    shown: Collection[Pair] = (),
+    pairs: Sequence[tuple[Pair, Query, Truth]], *, queries: int, per_query: int, seed: int, shown: Collection[Pair] = ()
 ) -> list[Pair] | TooFew:
     """Pairs of ``queries`` queries, ``per_query`` of each, whose truths rounded up spread evenly over 0 to 4.
 
@@ -286,57 +266,42 @@ def draw_even(
     shelves.sort(key=lambda shelf: shelf.cost)  # stable: in random order among those that cost the same
     dearest = shelves[queries - 1].cost
     drawn, idle = shelves[:queries], [shelf for shelf in shelves[queries:] if shelf.cost == dearest]
-    taken = [shelf.any_counts(per_query, chance=chance) for shelf in drawn]
+    counts_of = [shelf.any_counts(per_query, chance=chance) for shelf in drawn]
     for _ in range(ROUNDS):
-        for place in range(queries):
-            if is_even(total(taken)):
+        for position in range(queries):
+            if is_even(total(counts_of)):
                 break
-            beside = total(taken[:place] + taken[place + 1 :])
-            spare = chance.sample(range(len(idle)), min(TRIES, len(idle))) if drawn[place].cost == dearest else []
-            offers = [(drawn[place], None), *((idle[index], index) for index in spare)]
+            beside = total(counts_of[:position] + counts_of[position + 1 :])
+            spare = chance.sample(range(len(idle)), min(TRIES, len(idle))) if drawn[position].cost == dearest else []
+            offers = [(drawn[position], None), *((idle[index], index) for index in spare)]
             fits = [(shelf.even_counts(per_query, beside=beside, chance=chance), shelf, at) for shelf, at in offers]
             counts, shelf, at = min(fits, key=lambda fit: unevenness(total([beside, fit[0]])))
             if at is not None:
-                drawn[place], idle[at] = shelf, drawn[place]
-            taken[place] = counts
+                drawn[position], idle[at] = shelf, drawn[position]
+            counts_of[position] = counts
     return [
         pair
-        for shelf, counts in zip(drawn, taken, strict=True)
+        for shelf, counts in zip(drawn, counts_of, strict=True)
         for pair in shuffled(shelf.taking(counts), seed=chance.getrandbits(32))
     ]
 
 
-def draw_levels(pairs: Sequence[tuple[Pair, Truth]], *, count: int = 5, seed: int) -> Levels[Pair] | TooFew:
-    """Pairs for a warm-up: one of each level 0 to 4, and of the nearest level where there is none.
+def draw_levels(pairs: Sequence[tuple[Pair, Truth]], *, seed: int) -> list[Pair] | TooFew:
+    """Pairs for a warm-up in random order: one of each level 0 to 4, and of the nearest level where there is none.
 
     Args:
         pairs: each with its truth; the same in the same order give the same draw.
-        count: how many; other than 5, the levels are gone through again, or thinned out.
         seed: of the draw.
     """
-    if len(pairs) < count:
-        return TooFew(len(pairs), count)
+    if len(pairs) < len(GRADES):
+        return TooFew(len(pairs), len(GRADES))
     levels = Shelf(pairs, chance=random.Random(seed)).levels
-    missing = [level for level in levels_of(count) if not levels[level]]
-    drawn = []
-    short = []
-    for level in levels_of(count):
-        if levels[level]:
-            drawn.append(levels[level].pop())
-        else:
-            short.append(level)
-    for level in short:
+    missing = [level for level in GRADES if not levels[level]]
+    drawn = [level.pop() for level in levels if level]
+    for level in missing:
         nearest = min((other for other in GRADES if levels[other]), key=lambda other: abs(other - level))
         drawn.append(levels[nearest].pop())
-    return Levels(shuffled(drawn, seed=seed), sorted(set(missing)))
-
-
-def levels_of(count: int) -> list[int]:
-    """The levels that ``count`` pairs are to have: all in turn, or a few spread from 0 to 4."""
-    last = len(GRADES) - 1
-    if count > last:
-        return [step % len(GRADES) for step in range(count)]
-    return [round(last * step / (count - 1)) for step in range(count)] if count > 1 else [last // 2]
+    return shuffled(drawn, seed=seed)
 
 
 def unevenness(counts: Iterable[int]) -> int:

@@ -16,18 +16,8 @@ from django.db.models import Count, Q, QuerySet
 from accounts.models import Membership, Project
 from annotation.models import Query
 from judging.models import Exam, KnownPair, Pair, Sitting, SittingGrade
-from judging.qualification.rules.passing import (
-    MOST,
-    OUGHT_TO_FAIL,
-    PUBLISHED,
-    Chance,
-    Grader,
-    PassRule,
-    Truths,
-    power,
-    truths_drawn,
-    truths_of,
-)
+from judging.qualification.rules import passing
+from judging.qualification.rules.passing import Chance, Grader, PassRule, Truths
 from judging.qualification.rules.truth import Distance, TooFew, distance, draw_even, is_aligned
 from judging.review.selectors import annotator_numbers
 
@@ -98,16 +88,14 @@ def known_pairs_unseen(*, project_id: int, annotator_id: int, splits: Collection
     return _read(UNSEEN, project=project_id, annotator=annotator_id, splits=None if splits is None else list(splits))
 
 
-def known_pairs_in_stock(*, project_id: int, splits: Collection[str] | None = None) -> list[Known]:
-    """What may be asked of somebody who has seen nothing; of these splits, or of all."""
-    return _read(STOCK, project=project_id, splits=None if splits is None else list(splits))
+def known_pairs_in_stock(*, project_id: int) -> list[Known]:
+    """What an exam may ask of somebody who has seen nothing."""
+    return _read(STOCK, project=project_id, splits=list(EXAM_SPLITS))
 
 
 def known_pairs_shown(*, project_id: int) -> frozenset[int]:
-    """Pairs of whose truth somebody was told, by the query's words: in a tutorial, a warm-up or an exam's result.
-
-    An exam's result tells of every pair graded: where the grade is off by more than one, or that it is not.
-    """
+    """Pairs of whose truth somebody was told, by the query's words: in a tutorial, a warm-up or an exam's result. An
+    exam's result tells of every pair graded: where the grade is off by more than one, or that it is not."""
     with connection.cursor() as cursor:
         cursor.execute(SHOWN, {"project": project_id})
         return frozenset(known_id for (known_id,) in cursor.fetchall())
@@ -170,26 +158,24 @@ def exam_rows(exam: Exam) -> list[ExamRow]:
 
 def exam_unfinished(exam: Exam) -> list[int]:
     """Annotator numbers of those who have not handed in; in a first cohort also of those who have not begun."""
-    asked = Membership.objects.filter(project=exam.project_id, role=Membership.Role.ANNOTATOR)
+    annotators = Membership.objects.filter(project=exam.project_id, role=Membership.Role.ANNOTATOR)
     undone = Q(user__in=exam.sittings.filter(state=State.OPEN).values("annotator"))
     if exam.kind == Exam.Kind.COHORT:
         undone |= Q(standing=Membership.Standing.EXAM) & ~Q(user__in=exam.sittings.values("annotator"))
-    return sorted(number for number in asked.filter(undone).values_list("number", flat=True) if number is not None)
+    return sorted(number for number in annotators.filter(undone).values_list("number", flat=True) if number is not None)
 
 
 def exam_pairs(exam: Exam) -> list[PairRow]:
-    """The pairs of a first cohort by query and rank, each with the first grades that make its truth.
-
-    Left out is what counts for nothing: of who has not handed in, missed the exam, or was left out by the lead.
-    """
+    """The pairs of a first cohort by query and rank, each with the first grades that make its truth. Left out is what
+    counts for nothing: of who has not handed in, missed the exam, or was left out by the lead."""
     numbers = annotator_numbers(exam.project)
-    given: dict[int, list[tuple[int | None, int]]] = {}
+    grades: dict[int, list[tuple[int | None, int]]] = {}
     rows = SittingGrade.objects.filter(sitting__exam=exam, attempt=0, sitting__left_out=False)
     rows = rows.exclude(sitting__state__in=[State.OPEN, State.MISSED])
     for known_id, annotator, grade in rows.order_by("annotator").values_list("known_pair", "annotator", "grade"):
-        given.setdefault(known_id, []).append((numbers.get(annotator), grade))
-    asked = exam.known_pairs.select_related("query", "moment__video").order_by("query__number", "rank")
-    return [PairRow(known, _marked(known, given.get(known.pk, []))) for known in asked]
+        grades.setdefault(known_id, []).append((numbers.get(annotator), grade))
+    pairs = exam.known_pairs.select_related("query", "moment__video").order_by("query__number", "rank")
+    return [PairRow(known, _marked(known, grades.get(known.pk, []))) for known in pairs]
 
 
 def exam_anchors_open(exam: Exam) -> bool:
@@ -224,8 +210,8 @@ def _marked(known: KnownPair, given: Sequence[tuple[int | None, int]]) -> list[t
 
 def sittings_of(*, project: Project, annotator_id: int) -> QuerySet[Sitting]:
     """A person's sittings, newest first."""
-    found = Sitting.objects.filter(project=project, annotator=annotator_id).select_related("exam")
-    return found.order_by("-pk").annotate(graded=Count("grades", filter=Q(grades__attempt=0)))
+    sittings = Sitting.objects.filter(project=project, annotator=annotator_id).select_related("exam")
+    return sittings.order_by("-pk").annotate(graded=Count("grades", filter=Q(grades__attempt=0)))
 
 
 DRAWS = 8  # of the known pairs, each as one attempt would be asked
@@ -246,29 +232,29 @@ class ExamPower:
     @property
     def too_easy(self) -> list[Grader]:
         """Who ought to fail and passes too often."""
-        return [grader for grader in OUGHT_TO_FAIL if self.chances[grader].within > MOST]
+        return [grader for grader in passing.OUGHT_TO_FAIL if self.chances[grader].within > passing.MOST]
 
 
 def exam_power(
     project: Project, *, kind: str, queries: int, depth: int, rule: PassRule, attempts: int
 ) -> ExamPower | None:
-    """How likely who passes such an exam; None where the known pairs do not make one.
-
-    A later exam is drawn as it will be for somebody who has seen nothing. The truth of a first cohort is not known: its
-    levels are taken to be as frequent as among the project's settled pairs, or where those are few as published.
-    """
+    """How likely who passes such an exam; None where the known pairs do not make one. A later exam is drawn as it will
+    be for somebody who has seen nothing. The truth of a first cohort is not known: its levels are taken to be as
+    frequent as among the project's settled pairs, or where those are few as published."""
     pairs = queries * depth
     if kind == Exam.Kind.STORED:
-        stock = tuple(known_pairs_in_stock(project_id=project.pk, splits=EXAM_SPLITS))
+        stock = tuple(known_pairs_in_stock(project_id=project.pk))
         drawn = _drawn(stock, known_pairs_shown(project_id=project.pk), queries, depth)
         if drawn is None:
             return None
         asked, shown = drawn
-        return ExamPower(power(asked, rule, attempts=attempts), "drawn", pairs, shown)
+        return ExamPower(passing.power(asked, rule, attempts=attempts), "drawn", pairs, shown)
     shares = _settled(project)
     truth = "settled" if sum(shares) >= FEWEST_SETTLED else "published"
-    asked = truths_drawn(shares if truth == "settled" else PUBLISHED, pairs=pairs, draws=IMAGINED, seed=SEED)
-    return ExamPower(power(asked, rule, attempts=attempts), truth, pairs)
+    asked = passing.truths_drawn(
+        shares if truth == "settled" else passing.PUBLISHED, pairs=pairs, draws=IMAGINED, seed=SEED
+    )
+    return ExamPower(passing.power(asked, rule, attempts=attempts), truth, pairs)
 
 
 @lru_cache(maxsize=8)
@@ -283,7 +269,7 @@ def _drawn(
         drawn = draw_even(pairs, queries=queries, per_query=depth, seed=seed, shown=shown)
         if isinstance(drawn, TooFew):
             return None
-        asked.append(truths_of(truth_of[known_id] for known_id in drawn))
+        asked.append(passing.truths_of(truth_of[known_id] for known_id in drawn))
         before += sum(known_id in shown for known_id in drawn)
     return tuple(asked), round(before / DRAWS)
 

@@ -17,8 +17,8 @@ from django.db.models import QuerySet
 from accounts.models import Membership
 from annotation.models import Moment
 from judging.models import Exam, KnownPair, Sitting
+from judging.qualification.rules.onboarding import Facts
 from judging.qualification.rules.truth import is_aligned
-from judging.qualification.rules.way import Facts
 from judging.work.rules import sitting_key
 
 AHEAD = 3  # previews to load while one is judged
@@ -229,10 +229,10 @@ def sitting_asking(*, annotator_id: int, pair: UUID, lock: bool = False) -> Sat 
 
 def sitting_by_id(*, sitting_id: int, lock: bool = False) -> Sat:
     """Anybody's sitting."""
-    found = _sat(BY_ID, None, sitting_id, lock=lock)
-    if found is None:
+    sat = _sat(BY_ID, None, sitting_id, lock=lock)
+    if sat is None:
         raise Sitting.DoesNotExist
-    return found
+    return sat
 
 
 def _sat(which: str, annotator_id: int | None, name: UUID | int, *, lock: bool) -> Sat | None:

@@ -8,7 +8,7 @@ import random
 from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 from random import SystemRandom
-from typing import Any, NoReturn
+from typing import Any
 
 from django.conf import settings
 from django.db import connection, transaction
@@ -24,10 +24,10 @@ from core.jobs import JobKind, durable, swept
 from judging.exceptions import NotPossibleNow, TooFewPairs, Unfinished
 from judging.models import Exam, GuidelineExample, KnownPair, Sitting, SittingGrade
 from judging.qualification.rules.truth import TooFew, agreed_truth, draw_even, truth_of
-from judging.qualification.selectors.exams import EXAM_SPLITS, exam_unfinished, known_pairs_in_stock
+from judging.qualification.selectors.exams import exam_unfinished, known_pairs_in_stock
 from judging.qualification.selectors.sittings import Sat, sitting_by_id
 from judging.qualification.services.reports import EXAM_REPORTS
-from judging.qualification.services.sitting_grades import handed_in, sitting_move, sitting_settle
+from judging.qualification.services.sittings import handed_in, sitting_move, sitting_settle
 from judging.review.selectors import annotator_numbers
 from judging.work.rules import GRADES
 
@@ -80,15 +80,15 @@ def exam_create(
         depth=depth,
         created_by=actor,
     )
-    asked = {"kind": kind, "queries": queries, "depth": depth, "seed": seed}
-    audit_record(project=project, actor=actor, action="exam.create", subject=exam.uuid, number=exam.number, **asked)
+    size = {"kind": kind, "queries": queries, "depth": depth, "seed": seed}
+    audit_record(project=project, actor=actor, action="exam.create", subject=exam.uuid, number=exam.number, **size)
     if kind == Exam.Kind.COHORT:
         EXAMS.send(exam.pk)
     return exam
 
 
 def _enough_or_refused(project: Project, *, queries: int, depth: int, seed: int) -> None:
-    stock = known_pairs_in_stock(project_id=project.pk, splits=EXAM_SPLITS)
+    stock = known_pairs_in_stock(project_id=project.pk)
     pairs = [(known.id, known.query_id, known.truth) for known in stock]
     drawn = draw_even(pairs, queries=queries, per_query=depth, seed=seed)
     if isinstance(drawn, TooFew):
@@ -108,14 +108,16 @@ def exam_prepare(*, exam_id: int) -> Exam | None:
 
 def _drawn(exam: Exam) -> list[KnownPair]:
     """The best moments of random training queries: each text once, none that is known or an example."""
-    taken = set(exam.project.known_pairs.values_list("query__text", flat=True))
-    taken |= set(GuidelineExample.objects.filter(guideline__project=exam.project).values_list("query_text", flat=True))
+    known_texts = set(exam.project.known_pairs.values_list("query__text", flat=True))
+    known_texts |= set(
+        GuidelineExample.objects.filter(guideline__project=exam.project).values_list("query_text", flat=True)
+    )
     judged = exam.project.queries.filter(Q(batches__isnull=False) | ~Q(split=Query.Split.TRAIN)).values("text")
     rows = exam.project.queries.filter(split=Query.Split.TRAIN, is_placeholder=False).exclude(text__in=judged)
     first: dict[str, Query] = {}
     for query in rows.order_by("number"):
         first.setdefault(query.text, query)
-    free = [query for text, query in first.items() if text not in taken]
+    free = [query for text, query in first.items() if text not in known_texts]
     if len(free) < exam.queries:
         raise NotPossible(f"The training split has {len(free)} queries for an exam, where {exam.queries} are needed.")
     chosen = random.Random(exam.seed).sample(free, exam.queries)
@@ -135,12 +137,12 @@ def _drawn(exam: Exam) -> list[KnownPair]:
 
 @transaction.atomic
 def _open(exam: Exam, drawn: list[KnownPair]) -> None:
-    held = Exam.objects.select_for_update().get(pk=exam.pk)
-    if held.state != Exam.State.PREPARING:
+    row = Exam.objects.select_for_update().get(pk=exam.pk)
+    if row.state != Exam.State.PREPARING:
         return
     KnownPair.objects.bulk_create(drawn)
-    held.state = Exam.State.OPEN
-    held.save(update_fields=["state"])
+    row.state = Exam.State.OPEN
+    row.save(update_fields=["state"])
     audit_record(project=exam.project, actor=None, action="exam.open", subject=exam.uuid, pairs=len(drawn))
     logger.info("exam %s open: %s pairs", exam.pk, len(drawn))
 
@@ -185,37 +187,37 @@ def exam_close(
         Unfinished: somebody else is not done, and that was not confirmed.
     """
     rule = Exam.TruthRule.AGREEING if call_off else Exam.TruthRule(truth_rule)
-    held = Exam.objects.select_for_update(of=("self",)).select_related("project").get(pk=exam.pk)
-    if held.state == Exam.State.CLOSED:
-        return held
-    if held.state != Exam.State.OPEN:
+    row = Exam.objects.select_for_update(of=("self",)).select_related("project").get(pk=exam.pk)
+    if row.state == Exam.State.CLOSED:
+        return row
+    if row.state != Exam.State.OPEN:
         raise NotPossible("This exam is not open.")
-    sittings = _locked(held)
+    sittings = _locked(row)
     complete = [sat for sat in sittings if not sat.left]
-    out = _left_out(held, sittings, left_out)
+    out = _left_out(row, sittings, left_out)
     making = [sat.sitting_id for sat in complete if sat.sitting_id not in out]
-    if call_off and (held.kind == Exam.Kind.STORED or len(complete) >= FEWEST):
+    if call_off and (row.kind == Exam.Kind.STORED or len(complete) >= FEWEST):
         raise NotPossible(f"{len(complete)} people have given all grades by now: the exam can be closed with a result.")
-    if held.kind == Exam.Kind.COHORT and len(making) < FEWEST and not call_off:
-        _too_few(len(complete), len(making))
-    unfinished = exam_unfinished(held)
+    if row.kind == Exam.Kind.COHORT and len(making) < FEWEST and not call_off:
+        raise NotPossible(_too_few(len(complete), len(making)))
+    unfinished = exam_unfinished(row)
     if not set(unfinished) <= set(confirmed):
         raise Unfinished(unfinished)
     counts: dict[str, Any] = {"finished": len(complete), "missed": len(sittings) - len(complete)}
     counts["unfinished"] = unfinished
-    if held.kind == Exam.Kind.COHORT:
-        held.truth_rule = rule
-        truths = _truth_set(held, making)
+    if row.kind == Exam.Kind.COHORT:
+        row.truth_rule = rule
+        truths = _truth_set(row, making)
         counts |= {"truths": truths if rule == Exam.TruthRule.AGREEING else None, "left_out": sorted(out.values())}
-    held.state, held.closed_by, held.closed_at = Exam.State.CLOSED, actor, now or timezone.now()
-    held.save(update_fields=["state", "closed_by", "closed_at", "truth_rule"])
-    _sittings_end(sittings, held.closed_at)
+    row.state, row.closed_by, row.closed_at = Exam.State.CLOSED, actor, now or timezone.now()
+    row.save(update_fields=["state", "closed_by", "closed_at", "truth_rule"])
+    _sittings_end(sittings, row.closed_at)
     Sitting.objects.filter(pk__in=out).update(left_out=True)
-    audit_record(project=held.project, actor=actor, action="exam.close", subject=held.uuid, **counts)
-    if held.kind == Exam.Kind.COHORT:
-        EXAM_REPORTS.send(held.pk)
-    logger.info("exam %s closed: %s", held.pk, counts)
-    return held
+    audit_record(project=row.project, actor=actor, action="exam.close", subject=row.uuid, **counts)
+    if row.kind == Exam.Kind.COHORT:
+        EXAM_REPORTS.send(row.pk)
+    logger.info("exam %s closed: %s", row.pk, counts)
+    return row
 
 
 def _locked(exam: Exam) -> list[Sat]:
@@ -231,31 +233,27 @@ def _left_out(exam: Exam, sittings: Sequence[Sat], numbers: Collection[int]) -> 
     if exam.kind != Exam.Kind.COHORT:
         return {}
     number_of = annotator_numbers(exam.project)
-    found = {sat.sitting_id: number_of.get(sat.annotator_id) for sat in sittings}
-    return {pk: number for pk, number in found.items() if number is not None and number in numbers}
+    numbers_by_sitting = {sat.sitting_id: number_of.get(sat.annotator_id) for sat in sittings}
+    return {pk: number for pk, number in numbers_by_sitting.items() if number is not None and number in numbers}
 
 
-def _too_few(complete: int, making: int) -> NoReturn:
+def _too_few(complete: int, making: int) -> str:
     have = "has" if complete == 1 else "have"
     left_out = f", and {complete - making} of them would be left out" if making < complete else ""
-    raise NotPossible(
-        f"{complete} of at least {FEWEST} people {have} given all grades{left_out}; the truth needs {FEWEST}."
-    )
+    return f"{complete} of at least {FEWEST} people {have} given all grades{left_out}; the truth needs {FEWEST}."
 
 
 def _truth_set(exam: Exam, sittings: Sequence[int]) -> int:
-    """Each pair's truth by the exam's rule from what those people gave it first; how many pairs have one.
-
-    Pairs that were taken out have none, nor those where too few agree.
-    """
-    given: dict[int, list[int]] = {}
+    """Each pair's truth by the exam's rule from what those people gave it first; how many pairs have one. Pairs that
+    were taken out have none, nor those where too few agree."""
+    grades: dict[int, list[int]] = {}
     rows = SittingGrade.objects.filter(sitting__in=sittings, attempt=0).values_list("known_pair", "grade")
     for known_id, grade in rows:
-        given.setdefault(known_id, []).append(grade)
-    known = list(exam.known_pairs.filter(is_retired=False, truth__isnull=True, pk__in=given))
+        grades.setdefault(known_id, []).append(grade)
+    known = list(exam.known_pairs.filter(is_retired=False, truth__isnull=True, pk__in=grades))
     make = agreed_truth if exam.truth_rule == Exam.TruthRule.AGREEING else truth_of
     for pair in known:
-        pair.truth = make(given[pair.pk])
+        pair.truth = make(grades[pair.pk])
     KnownPair.objects.bulk_update(known, ["truth"])
     return sum(pair.truth is not None for pair in known)
 
@@ -288,9 +286,7 @@ ON CONFLICT DO NOTHING"""
 
 def known_pairs_enter(*, project_id: int, since: datetime | None = None) -> int:
     """Enter the pairs that two annotators settled with equal grades; a repeat enters what is new. Say how many.
-
-    ``since`` looks at batches done since then alone. Pilot batches, whose guideline was a try-out, are left out.
-    """
+    ``since`` looks at batches done since then alone. Pilot batches, whose guideline was a try-out, are left out."""
     with connection.cursor() as cursor:
         cursor.execute(ENTER, {"project": project_id, "since": since})
         return int(cursor.rowcount)
@@ -311,80 +307,60 @@ def known_pairs_sweep(now: datetime) -> None:
 @transaction.atomic
 def known_pair_explain(*, known: KnownPair, actor: User, explanation: str) -> KnownPair:
     """Say why the truth is what it is; what stood there before is kept in the audit."""
-    held = KnownPair.objects.select_for_update(of=("self",), no_key=True).select_related("project").get(pk=known.pk)
+    row = KnownPair.objects.select_for_update(of=("self",), no_key=True).select_related("project").get(pk=known.pk)
     words = explanation.strip()[:WORDS]
-    if words == held.explanation:
-        return held
-    audit_record(
-        project=held.project,
-        actor=actor,
-        action="known_pair.explain",
-        subject=held.uuid,
-        was=held.explanation,
-        becomes=words,
-    )
-    held.explanation = words
-    held.save(update_fields=["explanation"])
-    return held
+    if words == row.explanation:
+        return row
+    change = {"was": row.explanation, "becomes": words}
+    audit_record(project=row.project, actor=actor, action="known_pair.explain", subject=row.uuid, **change)
+    row.explanation = words
+    row.save(update_fields=["explanation"])
+    return row
 
 
 @transaction.atomic
 def known_pair_anchor(*, known: KnownPair, actor: User, grade: int | None) -> KnownPair:
     """Give a pair of a first cohort the lead's own grade to compare people with, change it, or take it back (None).
-
-    Raises:
-        ValueError: the grade is outside 0..4.
-        NotPossibleNow: its exam is not open, is no first cohort's, or somebody has handed in: from then on leads see
-            grades, and an anchor would not be their own.
-    """
+    Raises ValueError: the grade is outside 0..4; NotPossibleNow: its exam is not open, is no first cohort's, or
+    somebody has handed in: from then on leads see grades, and an anchor would not be their own."""
     if grade is not None and grade not in GRADES:
         raise ValueError(f"a grade is 0 to 4, got {grade}")
-    exam = None
-    if known.exam_id is not None:
-        exam = Exam.objects.select_for_update().filter(pk=known.exam_id).first()
+    exam = Exam.objects.select_for_update().filter(pk=known.exam_id).first() if known.exam_id else None
     if exam is None or exam.kind != Exam.Kind.COHORT or exam.state != Exam.State.OPEN:
         raise NotPossibleNow("Only pairs of a first cohort that is open get an anchor.")
     sittings = exam.sittings.select_for_update().order_by("pk")
     if any(state != Sitting.State.OPEN for state in sittings.values_list("state", flat=True)):
         raise NotPossibleNow("Somebody has handed in, so anchors are final: they are given before grades are seen.")
-    held = KnownPair.objects.select_for_update(of=("self",), no_key=True).select_related("project").get(pk=known.pk)
-    if held.anchor == grade:
-        return held
-    audit_record(
-        project=held.project,
-        actor=actor,
-        action="known_pair.anchor_remove" if grade is None else "known_pair.anchor",
-        subject=held.uuid,
-        **({} if grade is None else {"grade": grade}),
-        **({} if held.anchor is None else {"was": str(held.anchor)}),
-    )
-    held.anchor = grade
-    held.save(update_fields=["anchor"])
-    return held
+    row = KnownPair.objects.select_for_update(of=("self",), no_key=True).select_related("project").get(pk=known.pk)
+    if row.anchor == grade:
+        return row
+    action = "known_pair.anchor_remove" if grade is None else "known_pair.anchor"
+    change = ({} if grade is None else {"grade": grade}) | ({} if row.anchor is None else {"was": str(row.anchor)})
+    audit_record(project=row.project, actor=actor, action=action, subject=row.uuid, **change)
+    row.anchor = grade
+    row.save(update_fields=["anchor"])
+    return row
 
 
 @transaction.atomic
 def known_pair_retire(*, known: KnownPair, actor: User, reason: str, now: datetime) -> KnownPair:
     """Take a pair out: nobody is asked it any more, and feedback rounds go on without it. Repeating changes nothing.
-
-    Raises:
-        NotPossible: no reason is given.
-    """
+    Raises NotPossible: no reason is given."""
     if not reason.strip():
         raise NotPossible("Say why: the reason is kept with the pair.")
     asking = Sitting.objects.filter(
         known_ids__contains=[known.pk], state__in=[Sitting.State.OPEN, Sitting.State.FEEDBACK]
     )
     sittings = list(asking.select_for_update().order_by("pk"))  # before the pair, as whoever grades it does
-    held = KnownPair.objects.select_for_update(of=("self",), no_key=True).select_related("project").get(pk=known.pk)
-    if held.is_retired:
-        return held
-    held.is_retired = True
-    held.save(update_fields=["is_retired"])
+    row = KnownPair.objects.select_for_update(of=("self",), no_key=True).select_related("project").get(pk=known.pk)
+    if row.is_retired:
+        return row
+    row.is_retired = True
+    row.save(update_fields=["is_retired"])
     audit_record(
-        project=held.project, actor=actor, action="known_pair.retire", subject=held.uuid, reason=reason.strip()[:1000]
+        project=row.project, actor=actor, action="known_pair.retire", subject=row.uuid, reason=reason.strip()[:1000]
     )
     for sitting in sittings:
         sitting_settle(sitting_id=sitting.pk, now=now)
-    logger.info("known pair %s retired", held.pk)
-    return held
+    logger.info("known pair %s retired", row.pk)
+    return row

@@ -15,19 +15,10 @@ from accounts.models import Project, User
 from core.jobs import JobKind, durable
 from judging.models import Exam, Sitting, SittingGrade
 from judging.projects.policies import pass_rule_of, policy_in_force
+from judging.qualification.rules import reports as rules
 from judging.qualification.rules.passing import gives_no_result, passes, why, why_no_result
-from judging.qualification.rules.reports import (
-    against,
-    cohort_report,
-    compared_with,
-    criteria,
-    mean,
-    mean_kappas,
-    stored_report,
-    transposed,
-)
-from judging.qualification.services.sitting_grades import SITTING_REPORTS
-from judging.qualification.services.way import way_advance
+from judging.qualification.services.onboarding import way_advance
+from judging.qualification.services.sittings import SITTING_REPORTS
 
 logger = logging.getLogger(__name__)
 EXAM_REPORTS = JobKind(
@@ -50,7 +41,7 @@ def exam_report(*, exam_id: int) -> Exam | None:
     sat = list(exam.sittings.filter(state__in=[State.FEEDBACK, State.DONE]).order_by("pk"))
     left_out = {sitting.annotator_id for sitting in sat if sitting.left_out}
     agreeing = exam.truth_rule == Exam.TruthRule.AGREEING
-    report = cohort_report(_grades(sat)[0], seed=exam.seed, left_out=left_out, agreeing=agreeing)
+    report = rules.cohort_report(_grades(sat)[0], seed=exam.seed, left_out=left_out, agreeing=agreeing)
     for sitting in sat:
         _store(sitting, report["annotators"][str(sitting.annotator_id)])
     Exam.objects.filter(pk=exam.pk).update(report=report["cohort"])
@@ -87,31 +78,30 @@ def sitting_report(*, sitting_id: int) -> Sitting | None:
 
 def _stored_part(sitting: Sitting) -> dict[str, Any]:
     first, final = _grades([sitting])
-    pairs = _truths(sitting)
-    mine = {known: grade for known, grade in first[sitting.annotator_id].items() if known in pairs}
+    known = sitting.project.known_pairs.filter(pk__in=sitting.known_ids, is_retired=False, truth__isnull=False)
+    pairs: dict[int, Any] = dict(known.values_list("pk", "truth"))
+    mine = {pair: grade for pair, grade in first[sitting.annotator_id].items() if pair in pairs}
     later = final[sitting.annotator_id] if sitting.state == State.DONE else None
-    return stored_report(mine, pairs, later, seed=sitting.seed)
+    return rules.stored_report(mine, pairs, later, seed=sitting.seed)
 
 
 def _cohort_part(sitting: Sitting) -> dict[str, Any]:
-    """The part stored when the exam closed; once done with kappa after feedback, against the others as at first.
-
-    A part that was stored before the pass rule could ask for more has those figures computed now.
-    """
+    """The part stored when the exam closed; once done with kappa after feedback, against the others as at first. A part
+    that was stored before the pass rule could ask for more has those figures computed now."""
     if sitting.state != State.DONE:
         return dict(sitting.report)
     assert sitting.exam is not None
     first, final = _grades(sitting.exam.sittings.filter(state__in=[State.FEEDBACK, State.DONE]))
     left_out = set(sitting.exam.sittings.filter(left_out=True).values_list("annotator", flat=True))
-    by_pair = transposed({person: grades for person, grades in first.items() if person not in left_out})
+    by_pair = rules.transposed({person: grades for person, grades in first.items() if person not in left_out})
     own = first[sitting.annotator_id]
     later = {**own, **final[sitting.annotator_id]}
     agreeing = sitting.exam.truth_rule == Exam.TruthRule.AGREEING
-    known = compared_with(by_pair, sitting.annotator_id, later, agreeing=agreeing)
+    known = rules.compared_with(by_pair, sitting.annotator_id, later, agreeing=agreeing)
     return {
-        **criteria(own, known),
+        **rules.criteria(own, known),
         **sitting.report,
-        "after_feedback": against(later, known, seed=sitting.exam.seed).to_dict(),
+        "after_feedback": rules.against(later, known, seed=sitting.exam.seed).to_dict(),
     }
 
 
@@ -126,63 +116,55 @@ def _grades(sittings: Iterable[Sitting]) -> tuple[Grades, Grades]:
     return first, final
 
 
-def _truths(sitting: Sitting) -> dict[int, Any]:
-    asked = sitting.project.known_pairs.filter(pk__in=sitting.known_ids, is_retired=False, truth__isnull=False)
-    return dict(asked.values_list("pk", "truth"))
-
-
 def _store(sitting: Sitting, part: Mapping[str, Any]) -> None:
     Sitting.objects.filter(pk=sitting.pk, passed__isnull=True).exclude(report__has_key=NO_RESULT).update(report=part)
 
 
 @transaction.atomic
 def _result_set(sitting: Sitting, part: dict[str, Any]) -> None:
-    """Whether the person passes, by the policy in force, and why; qualified if so.
-
-    Where too few pairs can be compared with an agreeing majority of the others there is no result, and no attempt is
-    used.
-    """
-    held = Sitting.objects.select_for_update(of=("self",)).select_related("exam").get(pk=sitting.pk)
-    if held.is_decided:
+    """Whether the person passes, by the policy in force, and why; qualified if so. Where too few pairs can be compared
+    with an agreeing majority of the others there is no result, and no attempt is used."""
+    row = Sitting.objects.select_for_update(of=("self",)).select_related("exam").get(pk=sitting.pk)
+    if row.is_decided:
         return
     graded, compared = part["n"], part["kappas"]["n"]
-    agreeing = held.exam is not None and held.exam.truth_rule == Exam.TruthRule.AGREEING
+    agreeing = row.exam is not None and row.exam.truth_rule == Exam.TruthRule.AGREEING
     if agreeing and gives_no_result(graded, compared):
-        held.report = {**part, NO_RESULT: True, "why": why_no_result(graded, compared)}
-        held.save(update_fields=["report"])
-        logger.info("sitting %s has no result: %s of %s pairs compared", held.pk, compared, graded)
+        row.report = {**part, NO_RESULT: True, "why": why_no_result(graded, compared)}
+        row.save(update_fields=["report"])
+        logger.info("sitting %s has no result: %s of %s pairs compared", row.pk, compared, graded)
         return
-    policy = policy_in_force(held.project_id)
+    policy = policy_in_force(row.project_id)
     rule = pass_rule_of(policy)
-    held.passed = passes(part, rule, feedback_done=True)
-    asked = {
+    row.passed = passes(part, rule)
+    conditions = {
         "weights": rule.weights,
         "threshold": rule.kappa,
         "kappa_low": rule.kappa_low,
         "bias_limit": rule.bias,
         "least_levels": rule.levels,
     }
-    held.report = {**part, **asked, "why": why(part, rule, feedback_done=True), "policy": policy.version}
-    held.save(update_fields=["report", "passed"])
-    logger.info("sitting %s %s", held.pk, "passed" if held.passed else "failed")
-    way_advance(project=Project.objects.get(pk=held.project_id), annotator=User.objects.get(pk=held.annotator_id))
+    row.report = {**part, **conditions, "why": why(part, rule), "policy": policy.version}
+    row.save(update_fields=["report", "passed"])
+    logger.info("sitting %s %s", row.pk, "passed" if row.passed else "failed")
+    way_advance(project=Project.objects.get(pk=row.project_id), annotator=User.objects.get(pk=row.annotator_id))
 
 
 @transaction.atomic
 def _summary_update(exam: Exam) -> None:
     """Means over the people of the exam, as far as they are."""
-    held = Exam.objects.select_for_update(no_key=True).get(pk=exam.pk)
-    counted = held.sittings.filter(left_out=False).exclude(report={})
+    row = Exam.objects.select_for_update(no_key=True).get(pk=exam.pk)
+    counted = row.sittings.filter(left_out=False).exclude(report={})
     parts = list(counted.order_by("pk").values_list("report", flat=True))
-    after = mean_kappas(part["after_feedback"] for part in parts if part["after_feedback"]) or None
-    if held.kind == Exam.Kind.STORED:
-        held.report = {
+    after = rules.mean_kappas(part["after_feedback"] for part in parts if part["after_feedback"]) or None
+    if row.kind == Exam.Kind.STORED:
+        row.report = {
             "n": len(parts),
             "pairs": None,
-            "misaligned": mean(part["misaligned"] for part in parts if part["n"]),
-            "kappas": mean_kappas(part["kappas"] for part in parts if part["n"]),
+            "misaligned": rules.mean(part["misaligned"] for part in parts if part["n"]),
+            "kappas": rules.mean_kappas(part["kappas"] for part in parts if part["n"]),
             "pairwise": None,
             "alpha": None,
         }
-    held.report = {**held.report, "after_feedback": after}
-    held.save(update_fields=["report"])
+    row.report = {**row.report, "after_feedback": after}
+    row.save(update_fields=["report"])

@@ -1,31 +1,49 @@
-"""Start a sitting: for whom, for what, with which pairs; and say whether a session begins with a warm-up."""
+"""Sittings: started, graded, handed in, ended; the sitting stays locked until commit, so closing its exam waits."""
 
+import logging
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from random import SystemRandom
 from typing import NamedTuple
+from uuid import UUID
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import F, QuerySet
+from django.db.models.functions import Coalesce, Least
 
 from accounts.models import Membership, Project, User
 from annotation.models import Moment
 from core import clock
+from core.audit import audit_record
 from core.exceptions import NotPossible
-from judging.exceptions import GuidelineUnconfirmed, NotAnnotator, TooFewPairs
-from judging.models import Exam, Policy, Sitting
+from core.jobs import JobKind
+from judging.exceptions import (
+    AssignmentIncomplete,
+    FormStale,
+    GuidelineUnconfirmed,
+    NotAnnotator,
+    NotAssigned,
+    NotPossibleNow,
+    PairWithdrawn,
+    SittingOver,
+    TooFewPairs,
+)
+from judging.models import Exam, Judgment, Policy, Sitting, SittingGrade
 from judging.projects.policies import policy_in_force
+from judging.qualification.rules.onboarding import Step, next_step
 from judging.qualification.rules.truth import TooFew, draw_even, draw_levels
-from judging.qualification.rules.way import Step, next_step
+from judging.qualification.selectors import sittings as selectors
 from judging.qualification.selectors.exams import EXAM_SPLITS, known_pairs_shown, known_pairs_unseen
-from judging.qualification.selectors.sittings import tutorial_pairs, way_facts, work_lately
-from judging.qualification.services.way import way_advance
-from judging.work.rules import shuffled_within
+from judging.qualification.selectors.sittings import Asked, Given, Sat
+from judging.qualification.services.onboarding import way_advance
+from judging.work import rules
+from judging.work.rules import GRADES, shuffled_within
 
-Purpose, State = Sitting.Purpose, Sitting.State
+Purpose = Sitting.Purpose
+State = Sitting.State
 RUNNING = (State.OPEN, State.WAITING, State.FEEDBACK)
-WARM_UP_PAIRS = 5
 NOT_NOW = {
     Step.GATE: "First comes the multiple-choice test.",
     Step.GUIDELINE: "First read and confirm the guideline.",
@@ -49,7 +67,8 @@ def sitting_start(*, project: Project, annotator: User, purpose: str) -> Sitting
         GuidelineUnconfirmed: a version of the guideline is to be confirmed first.
         TooFewPairs: there are too few pairs of known truth that they have never seen.
     """
-    exam = _exam_locked(project) if purpose == Purpose.EXAM else None  # before the person, as closing it does
+    exams = Exam.objects.select_for_update().filter(project=project, state=Exam.State.OPEN)
+    exam = exams.first() if purpose == Purpose.EXAM else None  # locked before the person, as closing it does
     member = _member_locked(project, annotator)
     running = _sittings(member, purpose).filter(state__in=RUNNING).first()
     if running:
@@ -61,10 +80,6 @@ def sitting_start(*, project: Project, annotator: User, purpose: str) -> Sitting
     }
     way_advance(project=project, annotator=annotator)
     return start[purpose](member, exam)
-
-
-def _exam_locked(project: Project) -> Exam | None:
-    return Exam.objects.select_for_update().filter(project=project, state=Exam.State.OPEN).first()
 
 
 def _member_locked(project: Project, annotator: User) -> Membership:
@@ -84,7 +99,7 @@ def _tutorial(member: Membership, exam: Exam | None) -> Sitting:
     if done:
         return done
     _due_or_refused(member, Step.TUTORIAL)
-    return _create(member, Purpose.TUTORIAL, list(tutorial_pairs(member.project_id)), seed=_seed())
+    return _create(member, Purpose.TUTORIAL, list(selectors.tutorial_pairs(member.project_id)), seed=_seed())
 
 
 def _exam(member: Membership, exam: Exam | None) -> Sitting:
@@ -101,8 +116,8 @@ def _exam(member: Membership, exam: Exam | None) -> Sitting:
 
 
 def _cohort_pairs(exam: Exam, seed: int) -> list[int]:
-    asked = exam.known_pairs.filter(is_retired=False, moment__preview_state=Moment.Preview.READY).order_by("pk")
-    return shuffled_within(asked.values_list("pk", "query"), seed=seed)
+    pairs = exam.known_pairs.filter(is_retired=False, moment__preview_state=Moment.Preview.READY).order_by("pk")
+    return shuffled_within(pairs.values_list("pk", "query"), seed=seed)
 
 
 class Drawn(NamedTuple):
@@ -113,14 +128,9 @@ class Drawn(NamedTuple):
 
 
 def stored_pairs(exam: Exam, annotator_id: int, seed: int) -> Drawn:
-    """Pairs for one person's later exam: of the train split, never seen by them, true grades spread evenly.
-
-    Somebody who failed may come back under another name and knows the truths they were told. So no more pairs are
-    drawn whose truth anybody was told than it takes.
-
-    Raises:
-        TooFewPairs: there are not enough.
-    """
+    """Pairs for one person's later exam: of the train split, never seen by them, true grades spread evenly. Somebody
+    who failed may come back under another name and knows the truths they were told. So no more pairs are drawn whose
+    truth anybody was told than it takes. Raises TooFewPairs: there are not enough."""
     unseen = known_pairs_unseen(project_id=exam.project_id, annotator_id=annotator_id, splits=EXAM_SPLITS)
     pairs = [(known.id, known.query_id, known.truth) for known in unseen]
     shown = known_pairs_shown(project_id=exam.project_id)
@@ -133,7 +143,7 @@ def stored_pairs(exam: Exam, annotator_id: int, seed: int) -> Drawn:
 def session_begins(*, project_id: int, annotator_id: int, policy: Policy, now: datetime) -> bool:
     """Whether a session with a warm-up begins: its pairs tell their truth, so nobody is given more than it needs."""
     since = now - timedelta(hours=max(policy.warm_up_hours, 1))
-    lately = work_lately(project_id=project_id, annotator_id=annotator_id, since=since)
+    lately = selectors.work_lately(project_id=project_id, annotator_id=annotator_id, since=since)
     return policy.warm_up and not lately.graded
 
 
@@ -147,20 +157,16 @@ def _warm_up(member: Membership, exam: Exam | None) -> Sitting:
 
 
 def warm_up_pairs(project_id: int, annotator_id: int, *, seed: int) -> list[int]:
-    """Five pairs over all levels that the person has never seen.
-
-    Raises:
-        TooFewPairs: there are fewer than five.
-    """
+    """Five pairs over all levels that the person has never seen. Raises TooFewPairs: there are fewer than five."""
     unseen = known_pairs_unseen(project_id=project_id, annotator_id=annotator_id)
-    drawn = draw_levels([(known.id, known.truth) for known in unseen], count=WARM_UP_PAIRS, seed=seed)
+    drawn = draw_levels([(known.id, known.truth) for known in unseen], seed=seed)
     if isinstance(drawn, TooFew):
         raise TooFewPairs(str(drawn))
-    return drawn.pairs
+    return drawn
 
 
 def _due_or_refused(member: Membership, wanted: Step) -> None:
-    step = next_step(way_facts(project_id=member.project_id, annotator_id=member.user_id))
+    step = next_step(selectors.way_facts(project_id=member.project_id, annotator_id=member.user_id))
     if step == wanted:
         return
     if step == Step.GUIDELINE:
@@ -204,12 +210,12 @@ def warm_up_due(*, project: Project, annotator: User, policy: Policy, now: datet
     """Whether the person sits a warm-up before they are handed the next batch."""
     if not policy.warm_up:
         return WarmUp.NO
-    if work_lately(project_id=project.pk, annotator_id=annotator.pk, since=now).warming_up:
+    if selectors.work_lately(project_id=project.pk, annotator_id=annotator.pk, since=now).warming_up:
         return WarmUp.DUE
     if not session_begins(project_id=project.pk, annotator_id=annotator.pk, policy=policy, now=now):
         return WarmUp.NO
     try:
-        warm_up_pairs(project.pk, annotator.pk, seed=SystemRandom().randrange(2**31))
+        warm_up_pairs(project.pk, annotator.pk, seed=_seed())
     except TooFewPairs:
         return WarmUp.TOO_FEW
     return WarmUp.DUE
@@ -219,3 +225,229 @@ def warm_up_is_missing(*, project: Project, annotator: User, now: datetime) -> b
     """Whether a session goes without the warm-up it should begin with, for want of pairs."""
     policy = policy_in_force(project.pk)
     return warm_up_due(project=project, annotator=annotator, policy=policy, now=now) == WarmUp.TOO_FEW
+
+
+logger = logging.getLogger(__name__)
+SITTING_REPORTS = JobKind(
+    "judging.tasks.sitting_report",
+    lambda: Sitting.objects.filter(purpose=Sitting.Purpose.EXAM, state=Sitting.State.DONE, passed__isnull=True).exclude(
+        report__has_key=Sitting.NO_RESULT
+    ),
+    moved="ended_at",
+    late=timedelta(minutes=1),
+)
+
+
+@transaction.atomic
+def sitting_hand_in(*, annotator: User, sitting: UUID, now: datetime) -> Sat:
+    """Make the first grades of an exam final. A first cohort then waits for all; others get their feedback at once.
+
+    Repeating it changes nothing.
+
+    Raises:
+        NotAssigned: it is nobody's or somebody else's.
+        SittingOver: the exam was closed before.
+        AssignmentIncomplete: a pair has no grade yet.
+    """
+    sat = selectors.sitting_of(annotator_id=annotator.pk, sitting=sitting, lock=True)
+    if sat is None:
+        raise NotAssigned("This sitting is not yours.")
+    if sat.state == State.MISSED:
+        raise SittingOver("The exam was closed before you had given all grades.")
+    if not sat.may_change:
+        return sat
+    if not sat.judges:
+        raise NotAnnotator("You are not among the project's active annotators now.")
+    if sat.left:
+        raise AssignmentIncomplete(f"{sat.left} pair{' still needs' if sat.left == 1 else 's still need'} a grade.")
+    return sitting_move(sat, handed_in(sat), now=now)
+
+
+@transaction.atomic
+def missed_exam_count(*, sitting: Sitting, actor: User, counts: bool, reason: str) -> Sitting:
+    """Let a missed exam count as an attempt, or let it count no more. Repeating it changes nothing. Raises NotPossible:
+    the sitting is no missed exam, or no reason is given; NotPossibleNow: its annotator sits an exam, whose attempt is
+    allowed already."""
+    if not reason.strip():
+        raise NotPossible("Say why: the reason is kept in the audit.")
+    member = Membership.objects.select_for_update(no_key=True).filter(
+        project=sitting.project_id, user=sitting.annotator_id
+    )
+    numbers = list(member.values_list("number", flat=True))  # locked: nobody starts a sitting meanwhile
+    row = Sitting.objects.select_for_update(of=("self",)).select_related("project", "exam").get(pk=sitting.pk)
+    if row.purpose != Sitting.Purpose.EXAM or row.state != State.MISSED:
+        raise NotPossible("Only an exam that was missed is counted or not by a lead.")
+    if row.missed_counts == counts:
+        return row
+    going = Sitting.objects.filter(project=row.project_id, annotator=row.annotator_id, purpose=row.purpose)
+    if going.filter(ended_at__isnull=True).exists():
+        raise NotPossibleNow("This person sits an exam now; decide when that is over.")
+    row.missed_counts = counts
+    row.save(update_fields=["missed_counts"])
+    action = "exam.missed_counts" if counts else "exam.missed_counts_not"
+    number = row.exam.number if row.exam else None
+    data = {"exam": number, "annotator": numbers[0] if numbers else None, "reason": reason.strip()[:1000]}
+    audit_record(project=row.project, actor=actor, action=action, subject=row.uuid, **data)
+    logger.info("missed sitting %s counts: %s", row.pk, counts)
+    return row
+
+
+@transaction.atomic
+def sitting_settle(*, sitting_id: int, now: datetime) -> Sat:
+    """End a sitting that asks for nothing more; a repeat finds it ended."""
+    sat = selectors.sitting_by_id(sitting_id=sitting_id, lock=True)
+    over = sat.tells_at_once and sat.is_open and not sat.left
+    if over or (sat.in_feedback and not sat.still_misaligned):
+        return sitting_move(sat, State.DONE, now=now)
+    return sat
+
+
+def handed_in(sat: Sat) -> State:
+    """What an exam's sitting becomes with its last first grade."""
+    if sat.is_cohort and sat.exam_state != "closed":
+        return State.WAITING
+    return State.FEEDBACK if sat.still_misaligned else State.DONE
+
+
+def sitting_move(sat: Sat, state: State, *, now: datetime) -> Sat:
+    """Bring a locked sitting into ``state``; reports and the next step of its annotator follow from it."""
+    values: dict[str, object] = {"state": state}
+    if sat.is_open and state != State.MISSED:
+        values["graded_at"] = now
+    if state in (State.DONE, State.MISSED):
+        values["ended_at"] = now
+    Sitting.objects.filter(pk=sat.sitting_id).update(**values)
+    logger.info("sitting %s: %s to %s", sat.sitting_id, sat.state, state)
+    if sat.purpose == Sitting.Purpose.EXAM and state in (State.FEEDBACK, State.DONE):
+        SITTING_REPORTS.send(sat.sitting_id)
+    if sat.purpose == Sitting.Purpose.TUTORIAL and state == State.DONE:
+        way_advance(project=Project.objects.get(pk=sat.project_id), annotator=User.objects.get(pk=sat.annotator_id))
+    return sat.in_state(state)
+
+
+STALE = "This form does not belong to the pair as it stands. Load the page again; nothing was stored."
+OVER = {
+    Sitting.State.WAITING: "You have handed in your grades; they are final.",
+    Sitting.State.DONE: "You are done with these pairs; your grades are final.",
+    Sitting.State.MISSED: "The exam was closed before you had given all grades.",
+}
+
+
+@dataclass(frozen=True)
+class SittingAnswer:
+    """The sitting after a grade, and the place of the pair to show next: None when nothing is asked any more."""
+
+    sat: Sat
+    index: int | None
+
+
+@transaction.atomic
+def sitting_grade(
+    *,
+    annotator: User,
+    pair_uuid: UUID,
+    grade: int,
+    key: UUID | None = None,
+    active_ms: int | None = None,
+    now: datetime | None = None,
+) -> SittingAnswer:
+    """Record a grade for a pair of known truth, where the person's sitting asks for it.
+
+    Before an exam is handed in a grade replaces the one before; where the truth is told at once it is final. In the
+    feedback round every grade is kept.
+
+    Args:
+        key: what the form carried; a form sent again is answered as the first time, an older one is refused.
+        active_ms: how long the pair was before the annotator, as their page measured; adds up where a grade is changed.
+
+    Raises:
+        ValueError: the grade is outside 0..4.
+        NotAssigned: no sitting of the person holds the pair.
+        NotAnnotator: they are no annotator any more, are suspended, or left.
+        SittingOver: grades for it are final, or the exam was closed.
+        PairWithdrawn: a lead took the pair out.
+        FormStale: the key is not the one of the pair as it stands.
+    """
+    if grade not in GRADES:
+        raise ValueError(f"a grade is 0 to 4, got {grade}")
+    sat = _locked(annotator, pair_uuid)
+    place = sat.index_of(pair_uuid)
+    card = sat.cards[place]
+    if key is not None and key != sat.key_of(card):
+        return _answered_before(sat, place, key, grade)
+    _asked_or_refused(sat, card)
+    now, given = now or clock.now(), Given(sat.key_of(card), grade)
+    spent = rules.of_person(active_ms, since=sat.said_at, now=now, is_simulated=sat.is_simulated)
+    if sat.in_feedback or not card.given:
+        _add(sat, place, given, active_ms=spent, now=now)
+        kept = (*card.given, given)
+    else:
+        _replace(sat, card, given, spent)
+        kept = (given,)
+    sat = sat.with_given(place, kept)
+    if sat.next_index() is None:
+        sat = sat.in_state(sitting_settle(sitting_id=sat.sitting_id, now=now).state)
+    return SittingAnswer(sat, _next(sat, place))
+
+
+def _locked(annotator: User, pair_uuid: UUID) -> Sat:
+    sat = selectors.sitting_asking(annotator_id=annotator.pk, pair=pair_uuid, lock=True)
+    if sat is None or not sat.role:
+        raise NotAssigned("This pair is not asked of you.")
+    if not sat.judges:
+        raise NotAnnotator("You are not among the project's active annotators now.")
+    return sat
+
+
+def _answered_before(sat: Sat, place: int, key: UUID, grade: int) -> SittingAnswer:
+    """The answer to a form that was sent before; refuses one that is older than what was said since."""
+    card = sat.cards[place]
+    if Given(key, grade) in card.given:
+        return SittingAnswer(sat, _next(sat, place))
+    if any(key == given.key for given in card.given):
+        raise FormStale(f"This form was used already: your grade for this pair is {card.grade}.")
+    if not sat.is_open and not sat.in_feedback:
+        raise SittingOver(OVER[Sitting.State(sat.state)])
+    raise FormStale(STALE)
+
+
+def _asked_or_refused(sat: Sat, card: Asked) -> None:
+    if not sat.is_open and not sat.in_feedback:
+        raise SittingOver(OVER[Sitting.State(sat.state)])
+    if card.is_retired:
+        raise PairWithdrawn("This pair was taken out and needs no grade any more.")
+    if sat.is_open and sat.tells_at_once and card.given:
+        raise SittingOver("You have graded this pair, and its grade was shown to you.")
+    if sat.in_feedback and not card.is_misaligned:
+        raise SittingOver("This pair is not in your feedback round, or you have graded it again already.")
+
+
+def _next(sat: Sat, place: int) -> int | None:
+    """Where truths are told at once the pair stays to show its own; so does one that is still misaligned."""
+    card = sat.cards[place]
+    if sat.tells_at_once or (sat.in_feedback and card.is_misaligned):
+        return place
+    return sat.next_index(place)
+
+
+def _add(sat: Sat, place: int, given: Given, *, active_ms: int, now: datetime) -> None:
+    card = sat.cards[place]
+    SittingGrade.objects.create(
+        uuid=given.key,
+        sitting_id=sat.sitting_id,
+        known_pair_id=card.known_id,
+        annotator_id=sat.annotator_id,
+        attempt=len(card.given),
+        grade=given.grade,
+        position=place + 1,
+        active_ms=active_ms,
+        source=Judgment.Source.SIMULATED if sat.is_simulated else Judgment.Source.PERSON,
+        guideline_id=sat.guideline_id,
+        created_at=now,
+    )
+
+
+def _replace(sat: Sat, card: Asked, given: Given, active_ms: int) -> None:
+    grades = SittingGrade.objects.filter(sitting=sat.sitting_id, known_pair=card.known_id, attempt=0)
+    spent = Least(Coalesce(F("active_ms"), 0) + active_ms, rules.LONGEST_MS)
+    grades.update(uuid=given.key, grade=given.grade, guideline=sat.guideline_id, active_ms=spent)

@@ -31,11 +31,8 @@ LATE = timedelta(minutes=5)
 
 @transaction.atomic
 def training_request(*, project: Project, actor: User, queries: int, seed: int) -> None:
-    """Wake the task that draws pairs; its job shows how far it is.
-
-    Raises:
-        NotPossibleNow: pairs are being drawn already, or the project has no moments to draw.
-    """
+    """Wake the task that draws pairs; its job shows how far it is. Raises NotPossibleNow: pairs are being drawn
+    already, or the project has no moments to draw."""
     Project.objects.select_for_update().get(pk=project.pk)
     if project.dataset.corpus.is_placeholder:
         raise NotPossibleNow("Historic judgments have no moments to show.")
@@ -50,10 +47,8 @@ def training_request(*, project: Project, actor: User, queries: int, seed: int) 
 
 @durable(DRAW_TASK)
 def training_draw(*, project_id: int, queries: int, seed: int) -> int:
-    """Store pairs of ``queries`` random train queries, near and far, without a grade; say how many.
-
-    A repeat of a drawing that is done finds no job and does nothing.
-    """
+    """Store pairs of ``queries`` random train queries, near and far, without a grade; say how many. A repeat of a
+    drawing that is done finds no job and does nothing."""
     with only_one(JOB, project_id) as alone:
         running = Job.objects.filter(project=project_id, kind=JOB, state=Job.State.RUNNING)
         job = running.select_related("project__dataset__corpus").first() if alone else None
@@ -71,15 +66,15 @@ def _draw(project: Project, job: Job, queries: int, seed: int) -> int:
         with transaction.atomic():
             before = KnownPair.objects.filter(project=project).count()
             KnownPair.objects.bulk_create(rows, ignore_conflicts=True)
-            made = KnownPair.objects.filter(project=project).count() - before
-            job_finish(job=job, title=f"{made} pairs drawn")
+            drawn = KnownPair.objects.filter(project=project).count() - before
+            job_finish(job=job, title=f"{drawn} pairs drawn")
     except OperationalError:
         raise  # the task is tried again
     except Exception as error:
         job_fail(job=job, error=f"{type(error).__name__}: {error}")
         raise
-    logger.info("project %s: %s training pairs of %s queries", project.pk, made, len(chosen))
-    return made
+    logger.info("project %s: %s training pairs of %s queries", project.pk, drawn, len(chosen))
+    return drawn
 
 
 def _pairs(project: Project, pool: Pool, queries: list[Query], rng: Random) -> list[KnownPair]:
@@ -118,80 +113,70 @@ def drawings_sweep(now: datetime) -> None:
 @transaction.atomic
 def training_pair_grade(*, known_pair: KnownPair, actor: User, grade: int, explanation: str) -> KnownPair:
     """Say the true grade of a drawn pair, and why."""
-    held = _held(known_pair)
-    held.truth, held.explanation = Decimal(grade), explanation
-    held.save(update_fields=["truth", "explanation"])
+    pair = _locked(known_pair)
+    pair.truth, pair.explanation = Decimal(grade), explanation
+    pair.save(update_fields=["truth", "explanation"])
     audit_record(
-        project=held.project, actor=actor, action="training.grade", subject=held.uuid, grade=grade, why=explanation
+        project=pair.project, actor=actor, action="training.grade", subject=pair.uuid, grade=grade, why=explanation
     )
-    return held
+    return pair
 
 
 @transaction.atomic
 def tutorial_add(*, known_pair: KnownPair, actor: User) -> KnownPair:
-    """Put a graded pair at the end of the tutorial; one that is in it stays where it is.
-
-    Raises:
-        NotPossibleNow: it has no grade.
-    """
-    held = _held(known_pair)
-    if held.truth is None:
+    """Put a graded pair at the end of the tutorial; one that is in it stays where it is. Raises NotPossibleNow: it has
+    no grade."""
+    pair = _locked(known_pair)
+    if pair.truth is None:
         raise NotPossibleNow("Grade the pair first: the tutorial tells everybody its grade.")
-    if held.tutorial_position is None:
-        last = _tutorial(held.project).aggregate(last=Max("tutorial_position"))["last"] or 0
-        held.tutorial_position = last + 1
-        held.save(update_fields=["tutorial_position"])
-        audit_record(project=held.project, actor=actor, action="tutorial.add", subject=held.uuid)
-    return held
+    if pair.tutorial_position is None:
+        last = _tutorial(pair.project).aggregate(last=Max("tutorial_position"))["last"] or 0
+        pair.tutorial_position = last + 1
+        pair.save(update_fields=["tutorial_position"])
+        audit_record(project=pair.project, actor=actor, action="tutorial.add", subject=pair.uuid)
+    return pair
 
 
 @transaction.atomic
 def tutorial_remove(*, known_pair: KnownPair, actor: User) -> KnownPair:
-    held = _held(known_pair)
-    if held.tutorial_position is not None:
-        held.tutorial_position = None
-        held.save(update_fields=["tutorial_position"])
-        _renumber(held.project)
-        audit_record(project=held.project, actor=actor, action="tutorial.remove", subject=held.uuid)
-    return held
+    pair = _locked(known_pair)
+    if pair.tutorial_position is not None:
+        pair.tutorial_position = None
+        pair.save(update_fields=["tutorial_position"])
+        _number(list(_tutorial(pair.project).order_by("tutorial_position")))
+        audit_record(project=pair.project, actor=actor, action="tutorial.remove", subject=pair.uuid)
+    return pair
 
 
 @transaction.atomic
 def tutorial_move(*, known_pair: KnownPair, actor: User, by: int) -> KnownPair:
     """Show a pair of the tutorial ``by`` places later, earlier when negative; never past an end."""
-    held = _held(known_pair)
-    order = list(_tutorial(held.project).order_by("tutorial_position"))
-    if held not in order:
+    pair = _locked(known_pair)
+    order = list(_tutorial(pair.project).order_by("tutorial_position"))
+    if pair not in order:
         raise NotPossibleNow("This pair is not in the tutorial any more.")
-    place = order.index(held)
-    target = min(max(place + by, 0), len(order) - 1)
-    if target != place:
-        order.insert(target, order.pop(place))
+    position = order.index(pair)
+    target = min(max(position + by, 0), len(order) - 1)
+    if target != position:
+        order.insert(target, order.pop(position))
         _number(order)
-        audit_record(project=held.project, actor=actor, action="tutorial.move", subject=held.uuid, place=target + 1)
-    return held
+        audit_record(project=pair.project, actor=actor, action="tutorial.move", subject=pair.uuid, place=target + 1)
+    return pair
 
 
 @transaction.atomic
 def training_pair_as_example(*, known_pair: KnownPair, actor: User) -> GuidelineDraft:
-    """Show a graded pair as the example of its grade, in the version of the guideline that is prepared.
-
-    Raises:
-        NotPossibleNow: it has no whole grade.
-    """
-    held = _held(known_pair)
-    if held.truth is None or held.truth % 1:
+    """Show a graded pair as the example of its grade, in the version of the guideline that is prepared. Raises
+    NotPossibleNow: it has no whole grade."""
+    pair = _locked(known_pair)
+    if pair.truth is None or pair.truth % 1:
         raise NotPossibleNow("Grade the pair first: an example shows what a grade means.")
     return draft_example_set(
-        project=held.project,
-        actor=actor,
-        grade=int(held.truth),
-        query_text=held.query.text,
-        moment=held.moment,
+        project=pair.project, actor=actor, grade=int(pair.truth), query_text=pair.query.text, moment=pair.moment
     )
 
 
-def _held(known_pair: KnownPair) -> KnownPair:
+def _locked(known_pair: KnownPair) -> KnownPair:
     """The pair, with its project locked, so that two leads do not number the tutorial at once."""
     Project.objects.select_for_update().get(pk=known_pair.project_id)
     return KnownPair.objects.select_related("project", "query", "moment__video").get(
@@ -203,11 +188,7 @@ def _tutorial(project: Project) -> QuerySet[KnownPair]:
     return KnownPair.objects.filter(project=project, tutorial_position__isnull=False)
 
 
-def _renumber(project: Project) -> None:
-    _number(list(_tutorial(project).order_by("tutorial_position")))
-
-
 def _number(order: list[KnownPair]) -> None:
-    for place, pair in enumerate(order, start=1):
-        pair.tutorial_position = place
+    for position, pair in enumerate(order, start=1):
+        pair.tutorial_position = position
     KnownPair.objects.bulk_update(order, ["tutorial_position"])

@@ -1,6 +1,6 @@
 """Pages of leads about exams and their figures. Admins may look; people are numbers here."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -14,28 +14,18 @@ from django.utils import timezone
 from accounts.access import LEAD, STAFF, MemberRequest, grant, post_only, project_page
 from accounts.models import Membership, Project, User
 from core.exceptions import NotPossible
+from core.forms import SubmitForm
 from core.refusals import refusal_log
 from core.spreadsheets import csv_download
 from judging.exceptions import NotPossibleNow, TooFewPairs, Unfinished
-from judging.models import Exam, KnownPair, Policy, Sitting
+from judging.models import Exam, KnownPair, Sitting
 from judging.projects.policies import pass_rule_of, policy_in_force
 from judging.qualification.forms import AnchorForm, CloseForm, ExamForm, ExplanationForm, MissedForm, RetireForm
 from judging.qualification.rules.passing import LEAST_PAIRS, LEAST_PERCENT, OUGHT_TO_FAIL, Grader
-from judging.qualification.selectors.exams import (
-    EXAM_SPLITS,
-    ExamPower,
-    ExamRow,
-    exam_anchor_rows,
-    exam_anchors_open,
-    exam_pairs,
-    exam_power,
-    exam_rows,
-    exam_unfinished,
-    exams_of,
-    known_pairs_in_stock,
-)
+from judging.qualification.selectors import exams as selectors
+from judging.qualification.selectors.exams import ExamPower, ExamRow
 from judging.qualification.services import exams as services
-from judging.qualification.services import sitting_grades
+from judging.qualification.services import sittings
 from judging.qualification.services.exams import DEPTH, FEWEST, QUERIES
 from judging.quality.rules.agreement import Weights
 from judging.work.rules import GRADES
@@ -46,24 +36,12 @@ RUNNING = (Exam.State.PREPARING, Exam.State.OPEN)
 PAPER_SHARE, PAPER_KAPPA = "11.83 %", "0.49"  # of the first cohort of TVR-Ranking
 UNDEFINED = "undefined"
 COLUMNS = [
-    "annotator",
-    "state",
-    "pairs",
-    "misaligned",
-    "mean_bias",
+    *("annotator", "state", "pairs", "misaligned", "mean_bias"),
     *(f"kappa_{weights}{part}" for weights in Weights for part in ("", "_low", "_high")),
     *(f"pairwise_{weights}" for weights in Weights),
     *(f"after_feedback_{weights}" for weights in Weights),
-    "bias",
-    "levels",
-    "shown_before",
-    "left_out",
-    "missed_counts",
-    "passed",
-    "why",
+    *("bias", "levels", "shown_before", "left_out", "missed_counts", "passed", "why"),
 ]
-
-
 GRADERS = {
     Grader.RANDOM: "Grades at random",
     Grader.CONSTANT: "Gives everything the same grade",
@@ -113,36 +91,23 @@ def chance_words(chance: float) -> str:
     return "above 99.9 %" if chance > 0.999 else f"{100 * chance:.1f} %"
 
 
-def power_table(found: ExamPower) -> PowerTable:
+def power_table(power: ExamPower) -> PowerTable:
     rows = [
-        PowerRow(
-            name,
-            chance_words(found.chances[grader].once),
-            chance_words(found.chances[grader].within),
-            grader in OUGHT_TO_FAIL,
-            grader in found.too_easy,
-        )
+        PowerRow(name, once, within, grader in OUGHT_TO_FAIL, grader in power.too_easy)
         for grader, name in GRADERS.items()
+        for once, within in [map(chance_words, power.chances[grader])]
     ]
-    return PowerTable(rows, found.truth, found.pairs, found.shown, bool(found.too_easy))
+    return PowerTable(rows, power.truth, power.pairs, power.shown, bool(power.too_easy))
 
 
-def figures_of(rows: Iterable[ExamRow]) -> list[Figure]:
-    return [
-        Figure(
-            row,
-            row.sitting.report,
-            share_words(row.sitting.report.get("misaligned")),
-            (row.sitting.report.get("pairwise") or {}).get("quadratic"),
-        )
-        for row in rows
-    ]
+def figure_of(row: ExamRow) -> Figure:
+    report = row.sitting.report
+    return Figure(row, report, share_words(report.get("misaligned")), (report.get("pairwise") or {}).get("quadratic"))
 
 
 def _line(row: ExamRow) -> dict[str, object]:
     """One person by annotator number; what is undefined or not there yet is left out."""
-    report = row.sitting.report
-    sat = row.sitting
+    sat, report = row.sitting, row.sitting.report
     line: dict[str, object] = {"annotator": row.number, "state": sat.state, "passed": sat.passed}
     line |= {"shown_before": sat.shown_before, "left_out": sat.left_out, "missed_counts": sat.missed_counts}
     if not report:
@@ -150,8 +115,9 @@ def _line(row: ExamRow) -> dict[str, object]:
     line |= {"pairs": report["n"], "misaligned": report["misaligned"], "mean_bias": report["mean_bias"]}
     for weights in map(str, Weights):
         kappa = report["kappas"][weights]
-        low, high = (kappa["interval"] or {}).get("low"), (kappa["interval"] or {}).get("high")
-        line |= {f"kappa_{weights}": kappa["value"], f"kappa_{weights}_low": low, f"kappa_{weights}_high": high}
+        interval = kappa["interval"] or {}
+        line[f"kappa_{weights}"] = kappa["value"]
+        line |= {f"kappa_{weights}_{end}": interval.get(end) for end in ("low", "high")}
         line[f"pairwise_{weights}"] = report["pairwise"][weights]["value"] if report["pairwise"] else None
         after = report["after_feedback"]
         line[f"after_feedback_{weights}"] = after[weights]["value"] if after else None
@@ -169,10 +135,13 @@ def _exams(
     request: MemberRequest, project: Project, form: ExamForm, *, note: str = "", status: int = 200, part: str = ""
 ) -> HttpResponse:
     policy = policy_in_force(project.pk)
-    stock = known_pairs_in_stock(project_id=project.pk, splits=EXAM_SPLITS)
+    stock = selectors.known_pairs_in_stock(project_id=project.pk)
     at_exam = project.memberships.filter(standing=Membership.Standing.EXAM).count()
-    rows = list(exams_of(project))
+    rows = list(selectors.exams_of(project))
     running = next((row for row in rows if row.state in RUNNING), None)
+    rule, chosen, power = pass_rule_of(policy), _chosen(form), None
+    if not running and request.membership.role in LEAD:
+        power = selectors.exam_power(project, **chosen, rule=rule, attempts=policy.exam_attempts)
     context = {
         "exams": rows,
         "running": running,
@@ -184,10 +153,10 @@ def _exams(
         "lacking": max(0, FEWEST - at_exam),
         "fewest": FEWEST,
         "policy": policy,
-        "rule": pass_rule_of(policy),
-        "chosen": _chosen(form),
+        "rule": rule,
+        "chosen": chosen,
         "sizes": SIZES,
-        "power": None if running or request.membership.role not in LEAD else _power(project, form, policy),
+        "power": power and power_table(power),
         "may_decide": request.membership.role in LEAD,
     }
     response = render(request, f"judging/qualification/exams.html{part}", context, status=status)
@@ -202,12 +171,6 @@ def _chosen(form: ExamForm) -> dict[str, Any]:
     return chosen
 
 
-def _power(project: Project, form: ExamForm, policy: Policy) -> PowerTable | None:
-    rule = pass_rule_of(policy)
-    found = exam_power(project, **_chosen(form), rule=rule, attempts=policy.exam_attempts)
-    return None if found is None else power_table(found)
-
-
 @project_page(LEAD)
 @post_only("judging:exams")
 def exam_create(request: MemberRequest, project: Project) -> HttpResponse:
@@ -215,24 +178,26 @@ def exam_create(request: MemberRequest, project: Project) -> HttpResponse:
     if not form.is_valid():
         return _exams(request, project, form, note=form.first_error(), status=422)
     try:
-        made = services.exam_create(project=project, actor=request.user, **form.cleaned_data)
+        new_exam = services.exam_create(project=project, actor=request.user, **form.cleaned_data)
     except (TooFewPairs, NotPossibleNow) as error:
         return _exams(request, project, form, note=str(error), status=error.status)
-    messages.success(request, f"Exam {made.number} is {'open' if made.state == Exam.State.OPEN else 'being prepared'}.")
-    return redirect("judging:exam", made.uuid)
+    messages.success(
+        request, f"Exam {new_exam.number} is {'open' if new_exam.state == Exam.State.OPEN else 'being prepared'}."
+    )
+    return redirect("judging:exam", new_exam.uuid)
 
 
 @login_required
 def exam(request: HttpRequest, exam_uuid: UUID) -> HttpResponse:
     """How far people are; once it is closed, the report and every pair."""
-    held, membership = _granted(request, exam_uuid, STAFF)
+    row, membership = _granted(request, exam_uuid, STAFF)
     part = "#progress" if getattr(request, "htmx", False) else ""
-    return _exam(request, held, membership, part=part)
+    return _exam(request, row, membership, part=part)
 
 
 def _exam(
     request: HttpRequest,
-    held: Exam,
+    exam: Exam,
     membership: Membership,
     *,
     asking: Unfinished | None = None,
@@ -240,28 +205,28 @@ def _exam(
     part: str = "",
     status: int = 200,
 ) -> HttpResponse:
-    rows = exam_rows(held)
-    closed = held.state == Exam.State.CLOSED
+    rows = selectors.exam_rows(exam)
+    closed = exam.state == Exam.State.CLOSED
     context: dict[str, Any] = {
-        "exam": held,
-        "figures": figures_of(rows),
-        "unfinished": exam_unfinished(held) if held.state == Exam.State.OPEN else [],
+        "exam": exam,
+        "figures": list(map(figure_of, rows)),
+        "unfinished": selectors.exam_unfinished(exam) if exam.state == Exam.State.OPEN else [],
         "asking": asking,
         "chosen": chosen or {},
         "fewest": FEWEST,
         "complete": sum(row.graded == row.asked for row in rows),
         "may_decide": membership.role in LEAD,
-        "pairs": [] if part else exam_pairs(held),
+        "pairs": [] if part else selectors.exam_pairs(exam),
         "closed": closed,
-        "anchors_open": exam_anchors_open(held),
-        "anchors": exam_anchor_rows(held),
+        "anchors_open": selectors.exam_anchors_open(exam),
+        "anchors": selectors.exam_anchor_rows(exam),
         "grades": GRADES,
-        "without_truth": closed and held.known_pairs.filter(truth__isnull=True, is_retired=False).count(),
+        "without_truth": closed and exam.known_pairs.filter(truth__isnull=True, is_retired=False).count(),
         "has_no_result": any(row.sitting.has_no_result for row in rows),
         "least_percent": LEAST_PERCENT,
         "least_pairs": LEAST_PAIRS,
-        "misaligned": share_words(held.report.get("misaligned")) if held.report else "",
-        "kappas": [(name, held.report["kappas"][name]) for name in WEIGHTS if held.report.get("kappas")],
+        "misaligned": share_words(exam.report.get("misaligned")) if exam.report else "",
+        "kappas": [(name, exam.report["kappas"][name]) for name in WEIGHTS if exam.report.get("kappas")],
         "paper_share": PAPER_SHARE,
         "paper_kappa": PAPER_KAPPA,
     }
@@ -272,43 +237,42 @@ def _exam(
 @post_only("judging:exam")
 def exam_close(request: HttpRequest, exam_uuid: UUID) -> HttpResponse:
     """Close it; while people are unfinished, ask first and name them."""
-    held, membership = _granted(request, exam_uuid, LEAD)
+    row, membership = _granted(request, exam_uuid, LEAD)
     form = CloseForm(request.POST)
-    if not form.is_valid():
-        messages.error(request, form.first_error())
-        return redirect("judging:exam", held.uuid)
+    if not _is_valid(request, form):
+        return redirect("judging:exam", row.uuid)
     chosen = {**form.cleaned_data, "left_out": _numbers(request.POST.getlist("left_out"))}
     confirmed = _numbers(request.POST.getlist("confirmed"))
     try:
-        services.exam_close(exam=held, actor=membership.user, confirmed=confirmed, **chosen)
+        services.exam_close(exam=row, actor=membership.user, confirmed=confirmed, **chosen)
     except Unfinished as error:
-        response = _exam(request, held, membership, asking=error, chosen=chosen, status=error.status)
+        response = _exam(request, row, membership, asking=error, chosen=chosen, status=error.status)
         return refusal_log(request, response, str(error))
     except NotPossible as error:
         messages.error(request, str(error))
-        return redirect("judging:exam", held.uuid)
+        return redirect("judging:exam", row.uuid)
     messages.success(request, "The exam is closed.")
-    return redirect("judging:exam", held.uuid)
+    return redirect("judging:exam", row.uuid)
 
 
-def _numbers(said: list[str]) -> list[int]:
+def _numbers(values: list[str]) -> list[int]:
     """Those of the people whom the form named."""
-    return [int(number) for number in said if number.isascii() and number.isdecimal() and len(number) < 10]
+    return [int(number) for number in values if number.isascii() and number.isdecimal() and len(number) < 10]
 
 
 @login_required
 def exam_csv(request: HttpRequest, exam_uuid: UUID) -> HttpResponse:
     """The report, a line for each person."""
-    held, _ = _granted(request, exam_uuid, STAFF)
-    rows = ([line.get(name) for name in COLUMNS] for line in map(_line, exam_rows(held)))
-    return csv_download(f"momentjudge-exam-{held.number}.csv", COLUMNS, rows)
+    row, _ = _granted(request, exam_uuid, STAFF)
+    rows = ([line.get(name) for name in COLUMNS] for line in map(_line, selectors.exam_rows(row)))
+    return csv_download(f"momentjudge-exam-{row.number}.csv", COLUMNS, rows)
 
 
 @login_required
 def known_pair(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
     """The exam that holds the pair, or the list of exams."""
     known, _ = _known(request, pair_uuid, STAFF)
-    return redirect(_place(known))
+    return redirect(_page_of(known))
 
 
 @login_required
@@ -316,12 +280,10 @@ def known_pair(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
 def known_pair_explain(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
     known, lead = _known(request, pair_uuid)
     form = ExplanationForm(request.POST)
-    if not form.is_valid():
-        messages.error(request, form.first_error())
-        return redirect(_place(known))
-    services.known_pair_explain(known=known, actor=lead, explanation=form.cleaned_data["explanation"])
-    messages.success(request, "The explanation is kept.")
-    return redirect(_place(known))
+    if _is_valid(request, form):
+        services.known_pair_explain(known=known, actor=lead, explanation=form.cleaned_data["explanation"])
+        messages.success(request, "The explanation is kept.")
+    return redirect(_page_of(known))
 
 
 @login_required
@@ -330,48 +292,12 @@ def known_pair_anchor(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
     """A lead's own grade, given before anybody hands in; an empty one takes it back."""
     known, lead = _known(request, pair_uuid)
     form = AnchorForm(request.POST)
-    if not form.is_valid():
-        messages.error(request, form.first_error())
-        return redirect(_place(known))
-    try:
-        services.known_pair_anchor(known=known, actor=lead, grade=form.cleaned_data["grade"])
-    except NotPossibleNow as refused:
-        messages.error(request, str(refused))
-    return redirect(_place(known))
-
-
-@login_required
-def missed_exam(request: HttpRequest, sitting_uuid: UUID) -> HttpResponse:
-    """The page of the exam that the sitting is of."""
-    sat, _ = _missed(request, sitting_uuid, STAFF)
-    assert sat.exam is not None  # of an exam, as it is looked for
-    return redirect("judging:exam", sat.exam.uuid)
-
-
-@login_required
-@post_only("judging:missed-exam")
-def missed_exam_count(request: HttpRequest, sitting_uuid: UUID) -> HttpResponse:
-    """Let a missed exam count as an attempt, or not any more."""
-    sat, membership = _missed(request, sitting_uuid, LEAD)
-    assert sat.exam is not None
-    form = MissedForm(request.POST)
-    if not form.is_valid():
-        messages.error(request, form.first_error())
-        return redirect("judging:exam", sat.exam.uuid)
-    try:
-        sitting_grades.missed_exam_count(sitting=sat, actor=membership.user, **form.cleaned_data)
-    except (NotPossible, NotPossibleNow) as refused:
-        messages.error(request, str(refused))
-    else:
-        said = "counts as an attempt now" if form.cleaned_data["counts"] else "does not count as an attempt"
-        messages.success(request, f"The missed exam {said}.")
-    return redirect("judging:exam", sat.exam.uuid)
-
-
-def _missed(request: HttpRequest, sitting_uuid: UUID, roles: frozenset[Membership.Role]) -> tuple[Sitting, Membership]:
-    of_exams = Sitting.objects.filter(purpose=Sitting.Purpose.EXAM).select_related("project", "exam")
-    sat = get_object_or_404(of_exams, uuid=sitting_uuid)
-    return sat, grant(request, sat.project, roles)
+    if _is_valid(request, form):
+        try:
+            services.known_pair_anchor(known=known, actor=lead, grade=form.cleaned_data["grade"])
+        except NotPossibleNow as error:
+            messages.error(request, str(error))
+    return redirect(_page_of(known))
 
 
 @login_required
@@ -379,17 +305,53 @@ def _missed(request: HttpRequest, sitting_uuid: UUID, roles: frozenset[Membershi
 def known_pair_retire(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
     known, lead = _known(request, pair_uuid)
     form = RetireForm(request.POST)
+    if _is_valid(request, form):
+        services.known_pair_retire(known=known, actor=lead, reason=form.cleaned_data["reason"], now=timezone.now())
+        messages.success(request, "Taken out. Nobody is asked this pair any more.")
+    return redirect(_page_of(known))
+
+
+@login_required
+def missed_exam(request: HttpRequest, sitting_uuid: UUID) -> HttpResponse:
+    """The page of the exam that the sitting is of."""
+    _, exam, _ = _missed(request, sitting_uuid, STAFF)
+    return redirect("judging:exam", exam.uuid)
+
+
+@login_required
+@post_only("judging:missed-exam")
+def missed_exam_count(request: HttpRequest, sitting_uuid: UUID) -> HttpResponse:
+    """Let a missed exam count as an attempt, or not any more."""
+    sitting, exam, lead = _missed(request, sitting_uuid, LEAD)
+    form = MissedForm(request.POST)
+    if _is_valid(request, form):
+        try:
+            sittings.missed_exam_count(sitting=sitting, actor=lead, **form.cleaned_data)
+        except (NotPossible, NotPossibleNow) as error:
+            messages.error(request, str(error))
+        else:
+            outcome = "counts as an attempt now" if form.cleaned_data["counts"] else "does not count as an attempt"
+            messages.success(request, f"The missed exam {outcome}.")
+    return redirect("judging:exam", exam.uuid)
+
+
+def _is_valid(request: HttpRequest, form: SubmitForm) -> bool:
+    """Whether the form can be used; where not, the page that follows says why."""
     if not form.is_valid():
         messages.error(request, form.first_error())
-        return redirect(_place(known))
-    services.known_pair_retire(known=known, actor=lead, reason=form.cleaned_data["reason"], now=timezone.now())
-    messages.success(request, "Taken out. Nobody is asked this pair any more.")
-    return redirect(_place(known))
+    return form.is_valid()
+
+
+def _missed(request: HttpRequest, sitting_uuid: UUID, roles: frozenset[Membership.Role]) -> tuple[Sitting, Exam, User]:
+    of_exams = Sitting.objects.filter(purpose=Sitting.Purpose.EXAM).select_related("project", "exam")
+    sitting = get_object_or_404(of_exams, uuid=sitting_uuid)
+    assert sitting.exam is not None  # as its purpose says
+    return sitting, sitting.exam, grant(request, sitting.project, roles).user
 
 
 def _granted(request: HttpRequest, exam_uuid: UUID, roles: frozenset[Membership.Role]) -> tuple[Exam, Membership]:
-    held = get_object_or_404(Exam.objects.select_related("project"), uuid=exam_uuid)
-    return held, grant(request, held.project, roles)
+    row = get_object_or_404(Exam.objects.select_related("project"), uuid=exam_uuid)
+    return row, grant(request, row.project, roles)
 
 
 def _known(request: HttpRequest, pair_uuid: UUID, roles: frozenset[Membership.Role] = LEAD) -> tuple[KnownPair, User]:
@@ -397,7 +359,7 @@ def _known(request: HttpRequest, pair_uuid: UUID, roles: frozenset[Membership.Ro
     return known, grant(request, known.project, roles).user
 
 
-def _place(known: KnownPair) -> str:
+def _page_of(known: KnownPair) -> str:
     if known.exam is None:
         return reverse("judging:exams", args=[known.project.uuid])
     return f"{reverse('judging:exam', args=[known.exam.uuid])}#pair-{known.uuid}"

@@ -24,7 +24,7 @@ from judging.projects.policies import policy_in_force
 from judging.qualification.forms import PurposeForm
 from judging.qualification.selectors.sittings import Asked, Sat, sitting_asking, sitting_of
 from judging.qualification.services import sittings
-from judging.qualification.services.sitting_grades import SittingAnswer, sitting_grade, sitting_hand_in
+from judging.qualification.services.sittings import SittingAnswer, sitting_grade, sitting_hand_in
 from judging.qualification.views.exams import share_words
 from judging.work.forms import GivenForm
 from judging.work.views.judge import form_refusal, grade_buttons, is_htmx, pair_part
@@ -127,25 +127,25 @@ def _refused(request: HttpRequest, pair_uuid: UUID, note: str, *, status: int) -
 
 def _on(request: HttpRequest, sat: Sat, *, status: int = 302) -> HttpResponse:
     """To where the sitting goes on."""
-    place = reverse("judging:sitting", args=[sat.uuid])
+    url = reverse("judging:sitting", args=[sat.uuid])
     if is_htmx(request):
-        return HttpResponseClientRedirect(place)
+        return HttpResponseClientRedirect(url)
     if status == 302:
-        return redirect(place)
+        return redirect(url)
     index = sat.next_index()
     return _page(request, sat, index, status=status) if index is not None else _result(request, sat, status=status)
 
 
 def _result(request: HttpRequest, sat: Sat, *, status: int = 200) -> HttpResponse:
     """Waiting for the others or for the figures, or what came of it."""
-    held = Sitting.objects.select_related("exam").get(pk=sat.sitting_id)
-    counting = held.purpose == Sitting.Purpose.EXAM and held.state == Sitting.State.DONE and not held.is_decided
+    row = Sitting.objects.select_related("exam").get(pk=sat.sitting_id)
+    counting = row.purpose == Sitting.Purpose.EXAM and row.state == Sitting.State.DONE and not row.is_decided
     context = {
         **context_of(sat, None),
-        "held": held,
+        "held": row,
         "counting": counting,
-        "report": held.report,
-        "misaligned": share_words(held.report.get("misaligned")),
+        "report": row.report,
+        "misaligned": share_words(row.report.get("misaligned")),
         "aligned": sum(not card.was_misaligned for card in sat.cards),
         "told": [(card, told_of(sat, card)) for card in sat.cards],
     }

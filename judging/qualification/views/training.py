@@ -77,52 +77,52 @@ def training_draw(request: MemberRequest, project: Project) -> HttpResponse:
 @login_required
 def pair(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
     """Where somebody who follows a pair's address ends: its place among the others."""
-    held = _held(request, pair_uuid, STAFF)
-    queries = list(training_queries(held.project, show="").values_list("pk", flat=True))
-    page = queries.index(held.query_id) // PER_PAGE + 1
-    return redirect(f"{reverse('judging:training', args=[held.project.uuid])}?page={page}#pair-{held.uuid}")
+    row = _granted(request, pair_uuid, STAFF)
+    queries = list(training_queries(row.project, show="").values_list("pk", flat=True))
+    page = queries.index(row.query_id) // PER_PAGE + 1
+    return redirect(f"{reverse('judging:training', args=[row.project.uuid])}?page={page}#pair-{row.uuid}")
 
 
 @login_required
 @post_only("judging:training-pair")
 def pair_grade(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
     """Keep the grade and why; with ``then`` put the pair into the tutorial, or show it as the grade's example."""
-    held = _held(request, pair_uuid, LEAD)
+    row = _granted(request, pair_uuid, LEAD)
     member = cast(MemberRequest, request)
     form = TrainingPairForm(request.POST)
     if not form.is_valid():
-        return refused_form(request, PAGE, _context(member, held.project) | {"refused": held.uuid}, form)
-    given = form.cleaned_data
+        return refused_form(request, PAGE, _context(member, row.project) | {"refused": row.uuid}, form)
+    cleaned = form.cleaned_data
     services.training_pair_grade(
-        known_pair=held, actor=member.user, grade=given["grade"], explanation=given["explanation"]
+        known_pair=row, actor=member.user, grade=cleaned["grade"], explanation=cleaned["explanation"]
     )
-    if given["then"] == "tutorial":
-        services.tutorial_add(known_pair=held, actor=member.user)
-    if given["then"] == "example":
-        services.training_pair_as_example(known_pair=held, actor=member.user)
-        messages.success(request, f"The guideline's draft shows this pair for grade {given['grade']}.")
-    return redirect("judging:training-pair", held.uuid)
+    if cleaned["then"] == "tutorial":
+        services.tutorial_add(known_pair=row, actor=member.user)
+    if cleaned["then"] == "example":
+        services.training_pair_as_example(known_pair=row, actor=member.user)
+        messages.success(request, f"The guideline's draft shows this pair for grade {cleaned['grade']}.")
+    return redirect("judging:training-pair", row.uuid)
 
 
 @login_required
 @post_only("judging:training-pair")
 def pair_move(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
-    held = _held(request, pair_uuid, LEAD)
+    row = _granted(request, pair_uuid, LEAD)
     member = cast(MemberRequest, request)
     form = MoveForm(request.POST)
     if not form.is_valid():
-        return refused_form(request, PAGE, _context(member, held.project), form)
-    services.tutorial_move(known_pair=held, actor=member.user, by=form.cleaned_data["by"])
-    return _tutorial_shown(member, held.project)
+        return refused_form(request, PAGE, _context(member, row.project), form)
+    services.tutorial_move(known_pair=row, actor=member.user, by=form.cleaned_data["by"])
+    return _tutorial_shown(member, row.project)
 
 
 @login_required
 @post_only("judging:training-pair")
 def pair_remove(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
     """Out of the tutorial; the pair and its grade stay."""
-    held = _held(request, pair_uuid, LEAD)
-    services.tutorial_remove(known_pair=held, actor=cast(MemberRequest, request).user)
-    return _tutorial_shown(cast(MemberRequest, request), held.project)
+    row = _granted(request, pair_uuid, LEAD)
+    services.tutorial_remove(known_pair=row, actor=cast(MemberRequest, request).user)
+    return _tutorial_shown(cast(MemberRequest, request), row.project)
 
 
 def _tutorial_shown(request: MemberRequest, project: Project) -> HttpResponse:
@@ -131,8 +131,8 @@ def _tutorial_shown(request: MemberRequest, project: Project) -> HttpResponse:
     return redirect(f"{reverse('judging:training', args=[project.uuid])}#tutorial")
 
 
-def _held(request: HttpRequest, pair_uuid: UUID, roles: frozenset[Any]) -> KnownPair:
+def _granted(request: HttpRequest, pair_uuid: UUID, roles: frozenset[Any]) -> KnownPair:
     pairs = KnownPair.objects.filter(source=KnownPair.Source.LEAD).select_related("project__dataset__corpus")
-    held = get_object_or_404(pairs, uuid=pair_uuid)
-    grant(request, held.project, roles)
-    return held
+    row = get_object_or_404(pairs, uuid=pair_uuid)
+    grant(request, row.project, roles)
+    return row

@@ -38,14 +38,6 @@ class Weights(StrEnum):
         return {Weights.UNWEIGHTED: (gap > 0).astype(float), Weights.LINEAR: gap, Weights.QUADRATIC: gap**2}[self]
 
 
-class Measurement(StrEnum):
-    """How Krippendorff's alpha takes the distance between two grades."""
-
-    NOMINAL = "nominal"
-    ORDINAL = "ordinal"
-    INTERVAL = "interval"
-
-
 class Interval(NamedTuple):
     """A bootstrap percentile interval, and how many resamples had no kappa and were left out."""
 
@@ -79,11 +71,8 @@ class Kappas:
     quadratic: Kappa
 
     def of(self, weights: Weights) -> Kappa:
-        return {
-            Weights.UNWEIGHTED: self.unweighted,
-            Weights.LINEAR: self.linear,
-            Weights.QUADRATIC: self.quadratic,
-        }[weights]
+        kappa: Kappa = getattr(self, weights.value)
+        return kappa
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values that JSON can hold; ``from_dict`` reads them back."""
@@ -118,33 +107,11 @@ def kappa(a: Sequence[int], b: Sequence[int], weights: Weights) -> float | None:
     return float(cohen_kappa_score(np.asarray(a), np.asarray(b), labels=list(GRADES), weights=scheme))
 
 
-def kappa_interval(
-    a: Sequence[int], b: Sequence[int], weights: Weights, *, samples: int = SAMPLES, seed: int, level: float = 0.95
-) -> Interval | None:
-    """Where Cohen's kappa lies when the pairs are drawn again, with replacement: a bootstrap percentile interval.
-
-    Args:
-        a, b: grades of the same items, in the same order.
-        seed: 0 or more; the same seed gives the same interval.
-        level: share of the resamples inside.
-
-    Returns:
-        The interval. None for fewer than ``FEWEST_PAIRS`` pairs, or where kappa is defined for fewer than half of
-        the resamples.
-
-    Raises:
-        ValueError: as ``kappa``.
-
-    Source: Efron and Tibshirani 1993, chapter 13.
-    """
-    return percentiles(resampled(table_of(a, b), samples=samples, seed=seed), weights, level=level)
-
-
-def kappas(a: Sequence[int], b: Sequence[int], *, seed: int, samples: int = SAMPLES) -> Kappas:
-    """Cohen's kappa under each weighting, with 95 % intervals from the same resamples."""
-    tables = resampled(table_of(a, b), samples=samples, seed=seed)
-    found = {str(weights): Kappa(kappa(a, b, weights), percentiles(tables, weights)) for weights in Weights}
-    return Kappas(len(a), **found)
+def kappas(a: Sequence[int], b: Sequence[int], *, seed: int) -> Kappas:
+    """Return Cohen's kappa under each weighting, with 95 % intervals from the same resamples, drawn by ``seed``."""
+    tables = resampled(table_of(a, b), samples=SAMPLES, seed=seed)
+    by_weights = {str(weights): Kappa(kappa(a, b, weights), percentiles(tables, weights)) for weights in Weights}
+    return Kappas(len(a), **by_weights)
 
 
 def table_of(a: Sequence[int], b: Sequence[int]) -> Counts:
@@ -182,13 +149,17 @@ def kappas_of(tables: Counts, weights: Weights) -> NDArray[np.float64]:
     return found
 
 
-def percentiles(tables: Counts, weights: Weights, *, level: float = 0.95) -> Interval | None:
-    """The middle ``level`` of the kappas of resampled tables [S, 5, 5]; None where half of them have none."""
-    found = kappas_of(tables, weights)
-    if 2 * len(found) < len(tables) or len(found) == 0:
+def percentiles(tables: Counts, weights: Weights) -> Interval | None:
+    """Where Cohen's kappa lies when the pairs are drawn again, with replacement: the middle 95 % of the kappas of
+    resampled tables [S, 5, 5]; None for no tables, or where fewer than half of them have a kappa.
+
+    Source: Efron and Tibshirani 1993, chapter 13.
+    """
+    values = kappas_of(tables, weights)
+    if 2 * len(values) < len(tables) or len(values) == 0:
         return None
-    low, high = np.quantile(found, [(1 - level) / 2, (1 + level) / 2])
-    return Interval(float(low), float(high), len(tables) - len(found))
+    low, high = np.quantile(values, [0.025, 0.975])
+    return Interval(float(low), float(high), len(tables) - len(values))
 
 
 class PartnerKappa(NamedTuple):
@@ -218,20 +189,18 @@ def partner_kappas(
     grades: Mapping[Annotator, Mapping[Item, int]], weights: Weights
 ) -> dict[tuple[Annotator, Annotator], PartnerKappa]:
     """Cohen's kappa of every two annotators who share an item, each two once, in the order of ``grades``."""
-    found = {}
+    by_pair = {}
     for one, other in combinations(grades, 2):
         shared = [item for item in grades[one] if item in grades[other]]
         if shared:
             both = [[grades[person][item] for item in shared] for person in (one, other)]
-            found[one, other] = PartnerKappa(kappa(both[0], both[1], weights), len(shared))
-    return found
+            by_pair[one, other] = PartnerKappa(kappa(both[0], both[1], weights), len(shared))
+    return by_pair
 
 
 def mean_pairwise_kappa(grades: Mapping[Annotator, Mapping[Item, int]], weights: Weights) -> Pairwise[Annotator]:
     """Each annotator's mean Cohen's kappa with every partner over the items both graded; each partner counts once.
-
-    Partners without a shared item are none; pairs without a kappa are left out and counted.
-    """
+    Partners without a shared item are none; pairs without a kappa are left out and counted."""
     by_pair = partner_kappas(grades, weights)
     return Pairwise(
         {one: mean_kappa(found.value for pair, found in by_pair.items() if one in pair) for one in grades},
@@ -241,17 +210,14 @@ def mean_pairwise_kappa(grades: Mapping[Annotator, Mapping[Item, int]], weights:
 
 def mean_kappa(values: Iterable[float | None]) -> MeanKappa:
     """The mean of the kappas that are defined; None where none is."""
-    told = list(values)
-    defined = [value for value in told if value is not None]
-    return MeanKappa(fmean(defined) if defined else None, len(defined), len(told) - len(defined))
+    kappas = list(values)
+    defined = [value for value in kappas if value is not None]
+    return MeanKappa(fmean(defined) if defined else None, len(defined), len(kappas) - len(defined))
 
 
 def counts_of(ratings: Iterable[Sequence[int]]) -> Counts:
-    """How often each item was given each grade: [N, 5] from N items, each with its grades in any order.
-
-    Raises:
-        ValueError: a grade is outside 0..4.
-    """
+    """How often each item was given each grade: [N, 5] from N items, each with its grades in any order. Raises
+    ValueError: a grade is outside 0..4."""
     items = list(ratings)
     grades = np.fromiter(chain.from_iterable(items), dtype=np.int64)
     check_range(grades)
@@ -275,38 +241,34 @@ def fleiss_kappa(counts: Counts) -> float | None:
     """
     from statsmodels.stats.inter_rater import fleiss_kappa as of_statsmodels
 
-    held = set(counts.sum(axis=1).tolist())
-    if len(held) > 1:
-        raise ValueError(f"Fleiss' kappa needs equally many grades of each item, got {sorted(held)}")
-    if not held or held.pop() < 2 or np.count_nonzero(counts.sum(axis=0)) < 2:
+    sizes = set(counts.sum(axis=1).tolist())
+    if len(sizes) > 1:
+        raise ValueError(f"Fleiss' kappa needs equally many grades of each item, got {sorted(sizes)}")
+    if not sizes or sizes.pop() < 2 or np.count_nonzero(counts.sum(axis=0)) < 2:
         return None
     return float(of_statsmodels(counts))
 
 
-def krippendorff_alpha(ratings: Iterable[Sequence[int]], *, level: Measurement = Measurement.ORDINAL) -> float | None:
-    """Krippendorff's alpha of items with any number of grades each; those with fewer than two say nothing.
+def krippendorff_alpha(ratings: Iterable[Sequence[int]]) -> float | None:
+    """``krippendorff_of_counts`` of items, each with the grades it was given by whomever, in any order."""
+    return krippendorff_of_counts(counts_of(ratings))
+
+
+def krippendorff_of_counts(counts: Counts) -> float | None:
+    """Krippendorff's ordinal alpha of items with any number of grades each; those with fewer than two say nothing.
 
     Args:
-        ratings: per item the grades it was given, in any order, from whomever.
-        level: what a distance between grades means; ordinal by default.
+        counts: [N, 5], how often each of N items was given each grade.
 
     Returns:
         One minus observed over expected disagreement. None where it is undefined: no item holds two grades, or the
         items that do hold one grade only.
 
-    Raises:
-        ValueError: a grade is outside 0..4.
-
     Source: Krippendorff 2011, Computing Krippendorff's Alpha-Reliability.
     """
-    return krippendorff_of_counts(counts_of(ratings), level=level)
-
-
-def krippendorff_of_counts(counts: Counts, *, level: Measurement = Measurement.ORDINAL) -> float | None:
-    """``krippendorff_alpha`` of items whose grades are counted already: [N, 5]."""
     counts = counts[counts.sum(axis=1) >= 2]
     totals = counts.sum(axis=0)  # [5]
-    distance = distances(totals, level)  # [5, 5]
+    distance = distances(totals)  # [5, 5]
     expected = float((np.outer(totals, totals) * distance).sum())
     if expected == 0:  # nothing to compare, or no variation
         return None
@@ -321,15 +283,11 @@ def coincidences(counts: Counts) -> NDArray[np.float64]:
     return met
 
 
-def distances(totals: Counts, level: Measurement) -> NDArray[np.float64]:
-    """Squared distance [5, 5] of each two grades; an ordinal one depends on how often grades were given, [5]."""
-    if level is Measurement.NOMINAL:
-        return Weights.UNWEIGHTED.matrix
-    if level is Measurement.INTERVAL:
-        return Weights.QUADRATIC.matrix
-    places = np.cumsum(totals) - totals / 2  # the middle of each grade's ranks
-    apart: NDArray[np.float64] = np.subtract.outer(places, places) ** 2
-    return apart
+def distances(totals: Counts) -> NDArray[np.float64]:
+    """Squared ordinal distance [5, 5] of each two grades, from how often each grade was given, [5]."""
+    middles = np.cumsum(totals) - totals / 2  # of each grade's ranks
+    squares: NDArray[np.float64] = np.subtract.outer(middles, middles) ** 2
+    return squares
 
 
 def check_grades(a: Sequence[int], b: Sequence[int]) -> None:

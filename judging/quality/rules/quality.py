@@ -16,17 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from judging.quality.rules.agreement import (
-    LEVELS,
-    Kappas,
-    Weights,
-    fleiss_kappa,
-    kappa,
-    kappas,
-    kappas_of,
-    krippendorff_of_counts,
-    mean_kappa,
-)
+from judging.quality.rules import agreement
+from judging.quality.rules.agreement import LEVELS, Kappas, Weights
 from judging.work.rules import GRADES, MAX_SPREAD
 
 EPOCH = date(1970, 1, 1)
@@ -63,13 +54,6 @@ class Judgments:
         return np.not_equal(self.relevance, NOT_SETTLED)
 
 
-@dataclass(frozen=True)
-class Thresholds:
-    """What counts as too fast: a value of the policy."""
-
-    fast_s: float
-
-
 def project_figures(all_of_them: Judgments) -> Figures:
     """Agreement of everybody: Krippendorff's alpha over all grades, Fleiss' kappa of first rounds."""
     counts = _counts(all_of_them)
@@ -77,25 +61,26 @@ def project_figures(all_of_them: Judgments) -> Figures:
     return {
         "judgments": len(all_of_them),
         "pairs": len(counts),
-        "alpha": krippendorff_of_counts(counts),
-        "fleiss": fleiss_kappa(first[first.sum(axis=1) == 2]),
+        "alpha": agreement.krippendorff_of_counts(counts),
+        "fleiss": agreement.fleiss_kappa(first[first.sum(axis=1) == 2]),
         "distribution": np.bincount(all_of_them.grade, minlength=LEVELS).tolist(),
     }
 
 
 def _counts(judgments: Judgments) -> NDArray[np.int64]:
     """How often each pair was given each grade [P, 5]."""
-    _, place = np.unique(judgments.pair, return_inverse=True)
-    pairs = int(place.max()) + 1 if len(place) else 0
-    return np.bincount(place * LEVELS + judgments.grade, minlength=pairs * LEVELS).reshape(pairs, LEVELS)
+    _, index = np.unique(judgments.pair, return_inverse=True)
+    pairs = int(index.max()) + 1 if len(index) else 0
+    return np.bincount(index * LEVELS + judgments.grade, minlength=pairs * LEVELS).reshape(pairs, LEVELS)
 
 
-def annotator_figures(mine: Judgments, *, agreed: NDArray[np.bool_], thresholds: Thresholds, seed: int) -> Figures:
+def annotator_figures(mine: Judgments, *, agreed: NDArray[np.bool_], fast_s: float, seed: int) -> Figures:
     """Figures of one annotator.
 
     Args:
         mine: their judgments, in the order given.
         agreed: [N] whether the partner's grade in the same round was near; see ``agreed_with_partner``.
+        fast_s: a judgment in less time is too fast; a value of the policy.
         seed: of the intervals.
     """
     settled = mine.where(mine.settled)
@@ -108,13 +93,13 @@ def annotator_figures(mine: Judgments, *, agreed: NDArray[np.bool_], thresholds:
         "seconds": seconds(mine),
         "weeks": weeks(mine),
         "longest_run": longest_run(mine.grade),
-        "fast_streak": longest_streak(_fast(mine, thresholds)),
+        "fast_streak": longest_streak((mine.active_ms != NOT_KNOWN) & (mine.active_ms < fast_s * 1000)),
     }
 
 
 def against(settled: Judgments, *, seed: int) -> Kappas:
     """Cohen's kappa of the grades against the relevance that their pairs were settled with."""
-    return kappas(settled.grade.tolist(), settled.relevance.tolist(), seed=seed)
+    return agreement.kappas(settled.grade.tolist(), settled.relevance.tolist(), seed=seed)
 
 
 def bias(settled: Judgments) -> float | None:
@@ -133,21 +118,21 @@ def seconds(mine: Judgments) -> Figures:
 def weeks(mine: Judgments) -> list[Figures]:
     """The same figures week by week, Mondays first: drift shows here."""
     monday = mine.day - (mine.day + 3) % 7  # 1970-01-01 was a Thursday
-    told = []
+    rows = []
     for start in np.unique(monday):
         week = mine.where(monday == start)
         settled = week.where(week.settled)
-        told.append(
+        rows.append(
             {
                 "week": (EPOCH + timedelta(days=int(start))).isoformat(),
                 "judgments": len(week),
                 "mean": float(week.grade.mean()),
                 "bias": bias(settled),
-                "kappa": kappa(settled.grade.tolist(), settled.relevance.tolist(), Weights.QUADRATIC),
+                "kappa": agreement.kappa(settled.grade.tolist(), settled.relevance.tolist(), Weights.QUADRATIC),
                 "seconds": seconds(week)["median"],
             }
         )
-    return told
+    return rows
 
 
 def longest_run(grades: NDArray[np.int64]) -> int:
@@ -164,38 +149,34 @@ def longest_streak(marked: NDArray[np.bool_]) -> int:
     return int(np.diff(gaps).max()) - 1
 
 
-def _fast(mine: Judgments, thresholds: Thresholds) -> NDArray[np.bool_]:
-    return np.not_equal(mine.active_ms, NOT_KNOWN) & np.less(mine.active_ms, thresholds.fast_s * 1000)
-
-
 UNKNOWN, AGREED, APART = -1, 1, 0
 FEWEST_GOLD = 10  # grades before their share says something
 
 
 def agreed_with_partner(judgments: Judgments) -> NDArray[np.int64]:
     """For each judgment whether the other grade of its pair and round is at most one away: AGREED, APART or UNKNOWN."""
-    places = np.stack([judgments.pair, judgments.round])
-    _, place, held = np.unique(places, axis=1, return_inverse=True, return_counts=True)
-    place = place.ravel()
-    high, low = np.full(len(held), -1), np.full(len(held), LEVELS)
-    np.maximum.at(high, place, judgments.grade)
-    np.minimum.at(low, place, judgments.grade)
-    told = np.where(high - low <= MAX_SPREAD, AGREED, APART)
-    told[held < 2] = UNKNOWN
-    found: NDArray[np.int64] = told[place]
-    return found
+    keys = np.stack([judgments.pair, judgments.round])
+    _, group, sizes = np.unique(keys, axis=1, return_inverse=True, return_counts=True)
+    group = group.ravel()
+    high, low = np.full(len(sizes), -1), np.full(len(sizes), LEVELS)
+    np.maximum.at(high, group, judgments.grade)
+    np.minimum.at(low, group, judgments.grade)
+    outcome = np.where(high - low <= MAX_SPREAD, AGREED, APART)
+    outcome[sizes < 2] = UNKNOWN
+    by_judgment: NDArray[np.int64] = outcome[group]
+    return by_judgment
 
 
 def partners(judgments: Judgments) -> dict[int, list[Figures]]:
     """For each annotator, their agreement with everybody who graded a pair of theirs; who shared most comes first."""
     people, who = np.unique(judgments.annotator, return_inverse=True)
     tables = _meetings(judgments, who, len(people))  # [A, A, 5, 5]
-    found: dict[int, list[Figures]] = {}
-    for place, person in enumerate(people):
-        shared = tables[place].sum(axis=(1, 2))
+    by_annotator: dict[int, list[Figures]] = {}
+    for index, person in enumerate(people):
+        shared = tables[index].sum(axis=(1, 2))
         order = sorted(np.flatnonzero(shared), key=lambda other: (-shared[other], people[other]))
-        found[int(person)] = [_partner(int(people[other]), tables[place, other]) for other in order]
-    return found
+        by_annotator[int(person)] = [_partner(int(people[other]), tables[index, other]) for other in order]
+    return by_annotator
 
 
 def _meetings(judgments: Judgments, who: NDArray[np.int64], people: int) -> NDArray[np.int64]:
@@ -203,7 +184,8 @@ def _meetings(judgments: Judgments, who: NDArray[np.int64], people: int) -> NDAr
     order = np.argsort(judgments.pair, kind="stable")
     pair, who, grade = judgments.pair[order], who[order], judgments.grade[order]
     cells = np.zeros(people * people * LEVELS**2, dtype=np.int64)
-    for apart in range(1, _most_per_pair(pair)):
+    most = np.unique(pair, return_counts=True)[1].max(initial=0)  # grades of one pair
+    for apart in range(1, most):
         both = pair[apart:] == pair[:-apart]
         a, b, i, j = who[:-apart][both], who[apart:][both], grade[:-apart][both], grade[apart:][both]
         for one, other, x, y in ((a, b, i, j), (b, a, j, i)):
@@ -211,12 +193,8 @@ def _meetings(judgments: Judgments, who: NDArray[np.int64], people: int) -> NDAr
     return cells.reshape(people, people, LEVELS, LEVELS)
 
 
-def _most_per_pair(pair: NDArray[np.int64]) -> int:
-    return int(np.unique(pair, return_counts=True)[1].max()) if len(pair) else 0
-
-
 def _partner(number: int, table: NDArray[np.int64]) -> Figures:
-    values = {str(weights): kappas_of(table[None], weights) for weights in Weights}
+    values = {str(weights): agreement.kappas_of(table[None], weights) for weights in Weights}
     gap = np.abs(np.subtract.outer(GRADES, GRADES))
     return {
         "annotator": number,
@@ -227,7 +205,7 @@ def _partner(number: int, table: NDArray[np.int64]) -> Figures:
 
 
 def mean_with_partners(found: list[Figures]) -> dict[str, float | None]:
-    return {str(weights): mean_kappa(partner[str(weights)] for partner in found).value for weights in Weights}
+    return {str(weights): agreement.mean_kappa(partner[str(weights)] for partner in found).value for weights in Weights}
 
 
 def share(marked: NDArray[np.bool_]) -> float | None:
@@ -258,21 +236,21 @@ def alerts(figures: Figures, limits: Limits) -> list[Past]:
     """All that is past a limit; nothing before there are enough judgments."""
     if figures["judgments"] < limits.judgments:
         return []
-    found = []
+    past = []
     kappas = (figures["against_relevance"]["quadratic"]["value"], figures["with_partners"]["quadratic"])
     value = min((kappa for kappa in kappas if kappa is not None), default=None)
     if value is not None and value < limits.kappa:  # who disagrees with everybody is settled without, or dropped
-        found.append(Past("kappa", value, limits.kappa))
+        past.append(Past("kappa", value, limits.kappa))
     if figures["bias"] is not None and abs(figures["bias"]) > limits.bias:
-        found.append(Past("bias", figures["bias"], limits.bias))
+        past.append(Past("bias", figures["bias"], limits.bias))
     gold = figures["gold"]
     if gold["misaligned"] is not None and gold["judgments"] >= FEWEST_GOLD and gold["misaligned"] > limits.gold:
-        found.append(Past("gold", gold["misaligned"], limits.gold))
+        past.append(Past("gold", gold["misaligned"], limits.gold))
     if figures["fast_streak"] >= limits.fast_streak:
-        found.append(Past("fast", float(figures["fast_streak"]), float(limits.fast_streak)))
+        past.append(Past("fast", float(figures["fast_streak"]), float(limits.fast_streak)))
     if figures["longest_run"] >= limits.run:
-        found.append(Past("run", float(figures["longest_run"]), float(limits.run)))
-    return found
+        past.append(Past("run", float(figures["longest_run"]), float(limits.run)))
+    return past
 
 
 Z95 = 1.96
@@ -311,13 +289,8 @@ BATCH_LEAST = 10  # known pairs that make a finished batch worth asking again
 
 
 def gold_due(*, shown: int, gold: int, percent: int) -> int:
-    """Gold pairs that are missing from an annotator's share.
-
-    Args:
-        shown: pairs asked of them so far, gold included.
-        gold: gold pairs among these.
-        percent: of all pairs shown, how many are to be gold.
-    """
+    """Return how many gold pairs are missing from an annotator's share: of the pairs ``shown`` so far, gold included,
+    ``percent`` are to be gold."""
     return max(0, shown * percent // 100 - gold)
 
 

@@ -29,7 +29,7 @@ UNDECIDED = [Pair.State.OPEN, Pair.State.ESCALATED]
 FLAGGED, DROPPED, WITHDRAWN = "flagged", "dropped", "withdrawn"
 
 
-class Sieve(NamedTuple):
+class PairFilter(NamedTuple):
     """Which pairs of a list are shown."""
 
     words: str = ""
@@ -63,23 +63,23 @@ def flags_waiting(project: Project) -> QuerySet[Flag]:
     return standing.filter(answer__isnull=True, pair__state__in=UNDECIDED)
 
 
-def pairs_listed(project: Project, which: str, sieve: Sieve) -> QuerySet[Pair]:
+def pairs_listed(project: Project, which: str, pair_filter: PairFilter) -> QuerySet[Pair]:
     """Flagged pairs, those that wait first and the newest flag first; others by their batch, the newest first."""
-    found = Pair.objects.filter(batch__project=project).select_related(
+    pairs = Pair.objects.filter(batch__project=project).select_related(
         "batch__query", "batch__project", "candidate__moment__video"
     )
-    if sieve.words:
-        found = found.filter(batch__query__text__icontains=sieve.words)
-    if sieve.split:
-        found = found.filter(batch__query__split=sieve.split)
-    user = None if sieve.annotator is None else _user_of(project, sieve.annotator)
+    if pair_filter.words:
+        pairs = pairs.filter(batch__query__text__icontains=pair_filter.words)
+    if pair_filter.split:
+        pairs = pairs.filter(batch__query__split=pair_filter.split)
+    user = None if pair_filter.annotator is None else _user_of(project, pair_filter.annotator)
     if which == FLAGGED:
-        return _flagged(found, sieve, user)
-    if sieve.annotator is not None:
-        found = found.filter(Exists(Judgment.objects.filter(pair=OuterRef("pk"), annotator=user)))
-    if sieve.reason:
-        found = found.filter(reason=sieve.reason)
-    return found.filter(state=which).order_by("-batch", "candidate__rank")
+        return _flagged(pairs, pair_filter, user)
+    if pair_filter.annotator is not None:
+        pairs = pairs.filter(Exists(Judgment.objects.filter(pair=OuterRef("pk"), annotator=user)))
+    if pair_filter.reason:
+        pairs = pairs.filter(reason=pair_filter.reason)
+    return pairs.filter(state=which).order_by("-batch", "candidate__rank")
 
 
 def _user_of(project: Project, number: int) -> int:
@@ -87,18 +87,18 @@ def _user_of(project: Project, number: int) -> int:
     return project.memberships.filter(number=number).values_list("user", flat=True).first() or 0
 
 
-def _flagged(found: QuerySet[Pair], sieve: Sieve, user: int | None) -> QuerySet[Pair]:
+def _flagged(pairs: QuerySet[Pair], pair_filter: PairFilter, user: int | None) -> QuerySet[Pair]:
     flags = Q(flags__isnull=False, flags__withdrawn_at__isnull=True)
-    if sieve.reason:
-        flags &= Q(flags__reason=sieve.reason)
+    if pair_filter.reason:
+        flags &= Q(flags__reason=pair_filter.reason)
     if user is not None:
         flags &= Q(flags__annotator=user)
-    if sieve.status == "waiting":
+    if pair_filter.status == "waiting":
         flags &= Q(flags__answer__isnull=True, state__in=UNDECIDED)
-    elif sieve.status == "answered":
+    elif pair_filter.status == "answered":
         flags &= Q(flags__answer__isnull=False)
     undecided = Case(When(state__in=UNDECIDED, then=0), default=1)
-    return found.filter(flags).annotate(newest=Max("flags__id")).order_by(undecided, "-newest")
+    return pairs.filter(flags).annotate(newest=Max("flags__id")).order_by(undecided, "-newest")
 
 
 def listed(project: Project, pairs: Sequence[Pair], *, to: str) -> list[Listed]:
@@ -124,11 +124,11 @@ def listed(project: Project, pairs: Sequence[Pair], *, to: str) -> list[Listed]:
 
 
 def _flags_of(pair_ids: Sequence[int], numbers: dict[int, int]) -> dict[int, list[tuple[int | None, Flag]]]:
-    found: dict[int, list[tuple[int | None, Flag]]] = {}
+    flags: dict[int, list[tuple[int | None, Flag]]] = {}
     standing = Flag.objects.filter(pair__in=pair_ids, withdrawn_at__isnull=True).select_related("answer")
     for flag in standing.order_by("pk"):
-        found.setdefault(flag.pair_id, []).append((numbers.get(flag.annotator_id), flag))
-    return found
+        flags.setdefault(flag.pair_id, []).append((numbers.get(flag.annotator_id), flag))
+    return flags
 
 
 def _withdrawals(project: Project, pairs: Sequence[UUID], to: str) -> dict[UUID, tuple[str, str, datetime | None]]:
@@ -154,7 +154,9 @@ def why_bounds_stay(moment: Moment) -> str | None:
     if any(model.objects.filter(moment=moment).exists() for model in shown):
         return "This moment is an example in a guideline or a test, so its bounds stay. Withdraw the pair instead."
     pairs = list(Pair.objects.filter(candidate__moment=moment).values_list("pk", flat=True))
-    held = Assignment.objects.filter(state=Assignment.State.OPEN, batch__pairs__in=pairs, pair_ids__overlap=pairs)
-    if held.exists():
+    open_assignments = Assignment.objects.filter(
+        state=Assignment.State.OPEN, batch__pairs__in=pairs, pair_ids__overlap=pairs
+    )
+    if open_assignments.exists():
         return "Somebody has this moment in hands just now. Try again when they are done."
     return None

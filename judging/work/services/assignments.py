@@ -18,15 +18,8 @@ from judging.projects.policies import policy_in_force
 from judging.qualification.services.sittings import WarmUp, warm_up_due
 from judging.quality.services import gold_batch_for, gold_for, gold_seat
 from judging.work.rules import LEAVING, free_seats, lease_until, seat_for, shuffled, to_be_decided
-from judging.work.selectors.annotator import (
-    batch_to_be_taken,
-    open_assignment,
-    pairs_asked_now,
-    readiness,
-    seats_held,
-    work_waits,
-)
-from judging.work.selectors.held import Held, held_open
+from judging.work.selectors import assignments as selectors
+from judging.work.selectors.assignments import Held
 from judging.work.services.batches import ADVANCE_TASK, flagged_withdraw, seats_count
 
 logger = logging.getLogger(__name__)
@@ -52,9 +45,9 @@ def assignment_take(*, project: Project, annotator: User, now: datetime | None =
     _warm_or_refused(project, annotator, policy, now)
     assignments_sweep(now=now, project=project)
     for attempt in range(TAKES):
-        held = open_assignment(project=project, annotator=annotator)
-        if held:
-            return held
+        assignment = selectors.open_assignment(project=project, annotator=annotator)
+        if assignment:
+            return assignment
         try:
             taken = _next_batch_take(project, annotator, policy, now, hurry=attempt < HURRIED)
         except IntegrityError:  # this annotator's second tab was faster, or a lead has just suspended them
@@ -62,13 +55,13 @@ def assignment_take(*, project: Project, annotator: User, now: datetime | None =
             continue
         if taken:
             return taken
-        if not work_waits(project_id=project.pk, annotator_id=annotator.pk):
+        if not selectors.work_waits(project_id=project.pk, annotator_id=annotator.pk):
             return None
     return None
 
 
 def _ready_or_refused(project: Project, annotator: User) -> None:
-    ready = readiness(project_id=project.pk, annotator_id=annotator.pk)
+    ready = selectors.readiness(project_id=project.pk, annotator_id=annotator.pk)
     if ready.standing != Membership.Standing.QUALIFIED:
         raise NotQualified("Only qualified annotators are handed batches; your desk says what comes next for you.")
     if not ready.confirmed:
@@ -76,7 +69,7 @@ def _ready_or_refused(project: Project, annotator: User) -> None:
 
 
 def _warm_or_refused(project: Project, annotator: User, policy: Policy, now: datetime) -> None:
-    if not policy.warm_up or open_assignment(project=project, annotator=annotator):
+    if not policy.warm_up or selectors.open_assignment(project=project, annotator=annotator):
         return
     if warm_up_due(project=project, annotator=annotator, policy=policy, now=now) == WarmUp.DUE:
         raise WarmUpDue("Your session begins with a warm-up of five pairs. Your desk leads you to it.")
@@ -92,11 +85,9 @@ def assignment_take_of(*, batch: Batch, annotator: User, now: datetime) -> Assig
 def _next_batch_take(
     project: Project, annotator: User, policy: Policy, now: datetime, *, hurry: bool
 ) -> Assignment | None:
-    """A seat of the batch whose turn it is; None when there is none, or a faster one has it.
-
-    ``hurry`` passes over batches that somebody else is just taking, so that takers do not queue.
-    """
-    batch_id = batch_to_be_taken(project_id=project.pk, annotator_id=annotator.pk, lock=hurry)
+    """A seat of the batch whose turn it is; None when there is none, or a faster one has it. ``hurry`` passes over
+    batches that somebody else is just taking, so that takers do not queue."""
+    batch_id = selectors.batch_to_be_taken(project_id=project.pk, annotator_id=annotator.pk, lock=hurry)
     if batch_id is None:
         return None
     return _gold_take(project, annotator, policy, now) or _seat_take(batch_id, annotator, policy, now)
@@ -105,7 +96,7 @@ def _next_batch_take(
 def _gold_take(project: Project, annotator: User, policy: Policy, now: datetime) -> Assignment | None:
     """A finished batch again, whose truth is known, when so much gold is due to the annotator."""
     found = gold_batch_for(project.pk, annotator, policy=policy)
-    if found is None or open_assignment(project=project, annotator=annotator):
+    if found is None or selectors.open_assignment(project=project, annotator=annotator):
         return None
     batch, gold = found
     return _assign(batch, annotator, round=1, seat=gold_seat(batch), others=[], gold=gold, policy=policy, now=now)
@@ -118,8 +109,8 @@ def _seat_take(batch_id: int, annotator: User, policy: Policy, now: datetime) ->
         return None  # a lead has just taken back its being opened
     if Assignment.objects.filter(project=batch.project_id, annotator=annotator, state=Assignment.State.OPEN).exists():
         return None  # their other tab was faster, and a third may be ending that one: it waits for us, so not we for it
-    asked = pairs_asked_now(batch_id=batch.pk, annotator_id=annotator.pk)
-    held = seats_held(batch.pk)
+    asked = selectors.pairs_asked_now(batch_id=batch.pk, annotator_id=annotator.pk)
+    held = selectors.seats_held(batch.pk)
     found = seat_for(asked, held=held) if batch.state == Batch.State.OPEN else None
     if found is None:
         seats_count(batch, asked)
@@ -163,11 +154,8 @@ def _seed() -> int:
 
 
 def assignment_renew(*, project: Project, annotator: User, now: datetime) -> datetime:
-    """Start the lease anew, as a page that is open does now and then; returns when it will end.
-
-    Raises:
-        LeaseLost: there is none, or its time has run out.
-    """
+    """Start the lease anew, as a page that is open does now and then; returns when it will end. Raises LeaseLost: there
+    is none, or its time has run out."""
     until = lease_until(now, minutes=policy_in_force(project.pk).lease_minutes)
     if not _running(project, annotator, now).update(expires_at=until):
         raise LeaseLost(RUN_OUT)
@@ -181,8 +169,8 @@ def assignment_leave(*, project: Project, annotator: User, now: datetime) -> Non
 
 def assignments_leave(*, annotator: User, now: datetime) -> None:
     """The annotator logged out: as if every page of theirs was closed."""
-    held = Assignment.objects.filter(annotator=annotator, state=Assignment.State.OPEN, expires_at__gt=now)
-    held.update(expires_at=Least(F("expires_at"), now + LEAVING))
+    assignments = Assignment.objects.filter(annotator=annotator, state=Assignment.State.OPEN, expires_at__gt=now)
+    assignments.update(expires_at=Least(F("expires_at"), now + LEAVING))
 
 
 def _running(project: Project, annotator: User, now: datetime) -> QuerySet[Assignment]:
@@ -194,12 +182,8 @@ def _running(project: Project, annotator: User, now: datetime) -> QuerySet[Assig
 @transaction.atomic
 def assignment_finish(*, project: Project, annotator: User, now: datetime | None = None) -> bool:
     """Make the grades of what the annotator holds final; False when they hold nothing (the other tab was faster).
-
-    Raises:
-        LeaseLost: its time has run out.
-        AssignmentIncomplete: a pair has neither grade nor flag.
-    """
-    held = held_open(annotator_id=annotator.pk, project_id=project.pk, lock=True)
+    Raises LeaseLost: its time has run out; AssignmentIncomplete: a pair has neither grade nor flag."""
+    held = selectors.held_open(annotator_id=annotator.pk, project_id=project.pk, lock=True)
     if held is None or held.state == Assignment.State.FINISHED:
         return False
     running_or_refused(held, now or clock.now())
@@ -214,13 +198,13 @@ def assignment_finish(*, project: Project, annotator: User, now: datetime | None
 @transaction.atomic
 def assignment_return(*, project: Project, annotator: User, now: datetime | None = None) -> bool:
     """Give back what the annotator holds: their grades are final, the other pairs go to somebody else at once."""
-    held = Assignment.objects.select_for_update().filter(
+    assignments = Assignment.objects.select_for_update().filter(
         project=project, annotator=annotator, state=Assignment.State.OPEN
     )
-    found = held.first()
-    if found is None:
+    assignment = assignments.first()
+    if assignment is None:
         return False
-    _end(found.pk, found.batch_id, state=Assignment.State.RETURNED, now=now or clock.now())
+    _end(assignment.pk, assignment.batch_id, state=Assignment.State.RETURNED, now=now or clock.now())
     return True
 
 
@@ -241,7 +225,7 @@ def _end(assignment_id: int, batch_id: int, *, state: Assignment.State, now: dat
         raise Batch.DoesNotExist
     asked = flagged_withdraw(batch)
     seats_count(batch, asked)
-    if to_be_decided(asked, held=seats_held(batch_id)):
+    if to_be_decided(asked, held=selectors.seats_held(batch_id)):
         send_on_commit(ADVANCE_TASK, batch_id)
 
 
@@ -253,8 +237,8 @@ def assignments_sweep(*, now: datetime, project: Project | None = None) -> int:
     ended = 0
     for assignment_id in list(overdue.values_list("pk", flat=True)):
         with transaction.atomic():
-            held = overdue.select_for_update(skip_locked=True).filter(pk=assignment_id).first()
-            if held:
-                _end(held.pk, held.batch_id, state=Assignment.State.LAPSED, now=now)
+            assignment = overdue.select_for_update(skip_locked=True).filter(pk=assignment_id).first()
+            if assignment:
+                _end(assignment.pk, assignment.batch_id, state=Assignment.State.LAPSED, now=now)
                 ended += 1
     return ended

@@ -18,14 +18,13 @@ from core.audit import audit_record
 from core.jobs import durable, swept
 from core.messages import send_on_commit
 from judging.exceptions import AlreadyReviewed, NothingBeyond, NotReviewable
-from judging.models import SEATS, Assignment, Batch, BatchReview, Judgment, JudgmentDay, Pair, Policy, Tally
+from judging.models import Assignment, Batch, BatchReview, Judgment, JudgmentDay, Pair, Policy, Tally
 from judging.projects.overview import tallies
 from judging.projects.policies import policy_in_force
-from judging.review.rules import Suggestion
 from judging.review.selectors import Outlook, outlooks, review_in_words
 from judging.work import rules
-from judging.work.rules import AskedPair, free_seats
-from judging.work.selectors.annotator import pairs_asked_now, seats_held
+from judging.work.rules import SEATS, AskedPair, Suggestion, free_seats
+from judging.work.selectors.assignments import pairs_asked_now, seats_held
 
 logger = logging.getLogger(__name__)
 ADVANCE_TASK = "judging.tasks.batch_advance"
@@ -36,14 +35,12 @@ WORD = {True: BatchReview.Decision.EXTEND, False: BatchReview.Decision.CLOSE}
 
 @transaction.atomic
 def batch_create(*, query: Query, number: int) -> Batch | None:
-    """Open ranks 1 to 20 (number 1) or 21 to 40 (number 2) by similarity for judging.
-
-    Repeating it returns the batch that is there; None when no candidate has such a rank.
-    """
+    """Open ranks 1 to 20 (number 1) or 21 to 40 (number 2) by similarity for judging. Repeating it returns the batch
+    that is there; None when no candidate has such a rank."""
     query = Query.objects.select_for_update().get(pk=query.pk)
-    held = Batch.objects.filter(query=query, number=number).first()
-    if held:
-        return held
+    batch = Batch.objects.filter(query=query, number=number).first()
+    if batch:
+        return batch
     ranks = ((number - 1) * BATCH_SIZE + 1, number * BATCH_SIZE)
     ranked = query.candidates.filter(source=Candidate.Source.SIMILARITY, rank__range=ranks)
     candidates = list(ranked.filter(moment__preview_state=Moment.Preview.READY).order_by("rank"))
@@ -91,11 +88,9 @@ def batches_open(*, project_id: int) -> int:
 @durable(ADVANCE_TASK)
 @transaction.atomic
 def batch_advance(*, batch_id: int) -> None:
-    """Decide every pair whose round is complete, open the second round, or close the batch.
-
-    It recomputes from the rows under the batch's lock, so it may run twice, late or out of order; the batch may be
-    gone, where a lead took back its being opened.
-    """
+    """Decide every pair whose round is complete, open the second round, or close the batch. It recomputes from the rows
+    under the batch's lock, so it may run twice, late or out of order; the batch may be gone, where a lead took back its
+    being opened."""
     batch = Batch.objects.select_for_update().filter(pk=batch_id).first()
     if batch is None or batch.state == Batch.State.DONE:
         return
@@ -158,18 +153,18 @@ def batch_review(*, batch: Batch, extend: bool, lead: User, reason: str = "") ->
         AlreadyReviewed: it was decided before; the message says by whom.
         NothingBeyond: it shall be extended, and no candidate is left for a second batch.
     """
-    held = Batch.objects.select_for_update(of=("self",)).select_related("query", "project").get(pk=batch.pk)
-    if held.state != Batch.State.DONE or held.number != 1 or held.query.is_placeholder:
+    row = Batch.objects.select_for_update(of=("self",)).select_related("query", "project").get(pk=batch.pk)
+    if row.state != Batch.State.DONE or row.number != 1 or row.query.is_placeholder:
         raise NotReviewable("This batch is not waiting for a decision.")
-    decided = BatchReview.objects.filter(batch=held).first()
+    decided = BatchReview.objects.filter(batch=row).first()
     if decided:
         if decided.decision == WORD[extend] and decided.decided_by_id == lead.pk:
             return decided
         raise AlreadyReviewed(review_in_words(decided))
-    outlook = outlook_of(held, policy_in_force(held.project_id))
+    outlook = outlook_of(row, policy_in_force(row.project_id))
     if extend and not outlook.beyond:
         raise NothingBeyond("No candidate is left for a second batch, so this query can only be closed.")
-    return review_write(held, extend=extend, suggestion=outlook.suggestion, lead=lead, reason=reason)
+    return review_write(row, extend=extend, suggestion=outlook.suggestion, lead=lead, reason=reason)
 
 
 def review_write(
@@ -190,32 +185,28 @@ def review_write(
     return review
 
 
-def review_event(review: BatchReview, batch: Batch, **more: object) -> tuple[str, UUID, dict[str, Any]]:
+def review_event(review: BatchReview, batch: Batch) -> tuple[str, UUID, dict[str, Any]]:
     """What the audit keeps of a decision: action, subject, data."""
-    data = {"query": batch.query.text, "suggestion": review.suggestion, "reason": review.reason, **more}
+    data = {"query": batch.query.text, "suggestion": review.suggestion, "reason": review.reason}
     return f"batch.{review.decision}", batch.uuid, data if review.decided_by_id else {**data, "automatic": True}
 
 
 @durable(EXTEND_TASK)
 @transaction.atomic
 def batch_extend(*, batch_id: int) -> Batch | None:
-    """Open the second batch that was asked for; None when the decision was taken back, or no candidate is left.
-
-    The decision stays as it is until the batch is there: who takes it back waits, and takes the batch with it.
-    """
-    held = Query.objects.select_for_update(of=("self",)).filter(batches=batch_id)  # as who takes the decision back
-    query = held.first()
-    asked = BatchReview.objects.filter(batch=batch_id, decision=BatchReview.Decision.EXTEND)
-    return batch_create(query=query, number=2) if query and asked.exists() else None
+    """Open the second batch that was asked for; None when the decision was taken back, or no candidate is left. The
+    decision stays as it is until the batch is there: who takes it back waits, and takes the batch with it."""
+    queries = Query.objects.select_for_update(of=("self",)).filter(batches=batch_id)  # as who takes the decision back
+    query = queries.first()
+    decisions = BatchReview.objects.filter(batch=batch_id, decision=BatchReview.Decision.EXTEND)
+    return batch_create(query=query, number=2) if query and decisions.exists() else None
 
 
 @durable(EXTEND_ALL_TASK)
 def batches_extend(*, project_id: int | None = None, after: int = 0) -> None:
-    """Open second batches that were asked for, are not there, and have a pair that can be shown.
-
-    EXTENDED_AT_ONCE of them, in the order of their first batches from ``after`` on; a message opens those that follow,
-    so that decisions which people wait for are taken in between.
-    """
+    """Open second batches that were asked for, are not there, and have a pair that can be shown. EXTENDED_AT_ONCE of
+    them, in the order of their first batches from ``after`` on; a message opens those that follow, so that decisions
+    which people wait for are taken in between."""
     second = Batch.objects.filter(query=OuterRef("batch__query"), number=2)
     beyond = Candidate.objects.filter(
         query=OuterRef("batch__query"),
@@ -223,10 +214,12 @@ def batches_extend(*, project_id: int | None = None, after: int = 0) -> None:
         rank__range=(BATCH_SIZE + 1, BATCHES * BATCH_SIZE),
         moment__preview_state=Moment.Preview.READY,
     )
-    asked = BatchReview.objects.filter(~Exists(second), Exists(beyond), decision=BatchReview.Decision.EXTEND)
+    decisions = BatchReview.objects.filter(~Exists(second), Exists(beyond), decision=BatchReview.Decision.EXTEND)
     if project_id is not None:
-        asked = asked.filter(batch__project=project_id)
-    batch_ids = list(asked.filter(batch__gt=after).order_by("batch").values_list("batch", flat=True)[:EXTENDED_AT_ONCE])
+        decisions = decisions.filter(batch__project=project_id)
+    batch_ids = list(
+        decisions.filter(batch__gt=after).order_by("batch").values_list("batch", flat=True)[:EXTENDED_AT_ONCE]
+    )
     for batch_id in batch_ids:
         batch_extend(batch_id=batch_id)
     if len(batch_ids) == EXTENDED_AT_ONCE:
@@ -235,10 +228,12 @@ def batches_extend(*, project_id: int | None = None, after: int = 0) -> None:
 
 def batches_sweep() -> None:
     """Redo what a lost message left: rounds that can be decided, second batches that were not opened."""
-    held = Assignment.objects.filter(batch=OuterRef("pk"), round=OuterRef("round"), state=Assignment.State.OPEN)
-    unheld = Batch.objects.filter(~Exists(held), state=Batch.State.OPEN)
-    complete = unheld.filter(free_seats=0)
-    in_part = unheld.filter(Exists(_pairs_with_both_grades()), free_seats__gt=0, begun=True)
+    open_assignments = Assignment.objects.filter(
+        batch=OuterRef("pk"), round=OuterRef("round"), state=Assignment.State.OPEN
+    )
+    idle = Batch.objects.filter(~Exists(open_assignments), state=Batch.State.OPEN)
+    complete = idle.filter(free_seats=0)
+    in_part = idle.filter(Exists(_pairs_with_both_grades()), free_seats__gt=0, begun=True)
     for batch_id in [*complete.values_list("pk", flat=True), *in_part.values_list("pk", flat=True)]:
         batch_advance(batch_id=batch_id)
     batches_extend()
@@ -269,11 +264,8 @@ def seats_count(batch: Batch, asked: list[AskedPair] | None = None) -> None:
 
 
 def flagged_withdraw(batch: Batch) -> list[AskedPair]:
-    """Withdraw what two annotators have flagged for good from the batch, locked by the caller.
-
-    Returns:
-        What the batch still asks for.
-    """
+    """Withdraw what two annotators have flagged for good from the batch, locked by the caller; return what it still
+    asks for."""
     asked = pairs_asked_now(batch_id=batch.pk)
     flagged = [pair.pair_id for pair in asked if pair.final_flags >= FLAGS_TO_WITHDRAW]
     if flagged:

@@ -18,7 +18,7 @@ from judging.models import Assignment, Flag, Judgment, JudgmentChange
 from judging.quality.services import GIVE_GOLD, gold_change, gold_given_under
 from judging.work import rules
 from judging.work.rules import GRADES, lease_until
-from judging.work.selectors.held import Card, Held, held_by_pair
+from judging.work.selectors.assignments import Card, Held, held_by_pair
 from judging.work.services.assignments import running_or_refused
 
 WORDS = 2000  # of a comment, in characters
@@ -88,7 +88,8 @@ def judgment_submit(
         raise PairWithdrawn("This pair was withdrawn and needs no grade any more.")
     if card.flag is not None:
         raise FormStale("You flagged this pair. Take the flag back before you grade it.")
-    said = Said(grade, card.comment or "" if comment is None else comment, _spent(held, active_ms, now))
+    spent = rules.of_person(active_ms, since=held.said_at, now=now, is_simulated=held.is_simulated)
+    said = Said(grade, card.comment or "" if comment is None else comment, spent)
     held = _give(held, place, said, now) if card.judgment_id is None else _change(held, place, said, now)
     return Answer(held, held.next_index(place))
 
@@ -125,10 +126,6 @@ def _given_under(key: UUID, card: Card) -> tuple[int, datetime] | None:
     if first is None:
         return None
     return (changes[0].from_grade if changes else first.grade), first.created_at
-
-
-def _spent(held: Held, measured: int | None, now: datetime) -> int:
-    return rules.of_person(measured, since=held.said_at, now=now, is_simulated=held.is_simulated)
 
 
 def _give(held: Held, place: int, said: Said, now: datetime) -> Held:
@@ -203,14 +200,9 @@ def flag_set(
     key: UUID | None = None,
     now: datetime | None = None,
 ) -> Answer:
-    """Say why the pair cannot be judged; a pair that is flagged already keeps one flag, with the newest words.
-
-    A grade given before stays, and counts unless the pair is withdrawn. ``key`` as for a grade.
-
-    Raises:
-        ValueError: no such reason.
-        NotAssigned, LeaseLost, PairWithdrawn, FormStale: as for a grade.
-    """
+    """Say why the pair cannot be judged; a pair that is flagged already keeps one flag, with the newest words. A grade
+    given before stays, and counts unless the pair is withdrawn. ``key`` as for a grade. Raises ValueError: no such
+    reason; NotAssigned, LeaseLost, PairWithdrawn, FormStale: as for a grade."""
     if reason not in Flag.Reason.values:
         raise ValueError(f"a flag says one of {', '.join(Flag.Reason.values)}, got {reason}")
     held, place = _locked(annotator, pair_uuid)
@@ -227,12 +219,7 @@ def flag_set(
         annotator=annotator,
         withdrawn_at=None,
         defaults=said,
-        create_defaults={
-            **said,
-            "uuid": held.key_of(card),
-            "assignment_id": held.assignment_id,
-            "created_at": now,
-        },
+        create_defaults={**said, "uuid": held.key_of(card), "assignment_id": held.assignment_id, "created_at": now},
     )
     held = held.with_card(
         place,

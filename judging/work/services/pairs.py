@@ -25,13 +25,8 @@ logger = logging.getLogger(__name__)
 
 @transaction.atomic
 def pair_withdraw(*, pair: Pair, lead: User, reason: str) -> None:
-    """Take the pair out: nobody is asked for it any more, it has no relevance, and releases leave it out.
-
-    Its flags are answered by that.
-
-    Raises:
-        NotPossibleNow: no reason was given, or it is withdrawn already.
-    """
+    """Take the pair out: nobody is asked for it any more, it has no relevance, and releases leave it out. Its flags are
+    answered by that. Raises NotPossibleNow: no reason was given, or it is withdrawn already."""
     if not reason.strip():
         raise NotPossibleNow("Say why: the reason is kept with the pair.")
     batch, held = _locked(pair)
@@ -48,11 +43,8 @@ def pair_withdraw(*, pair: Pair, lead: User, reason: str) -> None:
 
 @transaction.atomic
 def pair_restore(*, pair: Pair, lead: User, reason: str = "") -> None:
-    """Undo a withdrawal: the pair becomes what its grades say, and the flags raised so far withdraw it no more.
-
-    Raises:
-        NotPossibleNow: it is not withdrawn, or its batch is done and its grades alone decide nothing.
-    """
+    """Undo a withdrawal: the pair becomes what its grades say, and the flags raised so far withdraw it no more. Raises
+    NotPossibleNow: it is not withdrawn, or its batch is done and its grades alone decide nothing."""
     batch, held = _locked(pair)
     if held.state != Pair.State.WITHDRAWN:
         raise NotPossibleNow("This pair is not withdrawn.")
@@ -87,8 +79,8 @@ def _standing(pair: Pair) -> tuple[str, int | None]:
 def _followed(batch: Batch, pair: Pair, lead: User, action: str, **data: str) -> None:
     """What either step brings about: seats counted anew, the record, and the task that may close the batch."""
     seats_count(batch)
-    place = {"query": batch.query.text, "rank": pair.candidate.rank}
-    audit_record(project=batch.project, actor=lead, action=action, subject=pair.uuid, **place, **data)
+    subject_data = {"query": batch.query.text, "rank": pair.candidate.rank}
+    audit_record(project=batch.project, actor=lead, action=action, subject=pair.uuid, **subject_data, **data)
     logger.info("%s %s of batch %s", action, pair.pk, batch.pk)
     send_on_commit(ADVANCE_TASK, batch.pk)
 
@@ -98,26 +90,16 @@ WORDS = 1000
 
 @transaction.atomic
 def flags_dismiss(*, pair: Pair, lead: User, words: str) -> int:
-    """Say why the pair can be judged as it is; whoever flagged it is not asked again. Returns how many flags.
-
-    Raises:
-        NotPossibleNow: no word was given, or no flag waits.
-    """
+    """Say why the pair can be judged as it is; whoever flagged it is not asked again. Returns how many flags. Raises
+    NotPossibleNow: no word was given, or no flag waits."""
     if not words.strip():
         raise NotPossibleNow("Say why: your word is kept with the flag.")
     batch = Batch.objects.select_for_update(of=("self",)).select_related("project", "query").get(pk=pair.batch_id)
     flags = flags_answer(pair=pair, kind=FlagAnswer.Kind.DISMISSED, lead=lead, words=words.strip())
     if not flags:
         raise NotPossibleNow("No flag of this pair waits for an answer.")
-    audit_record(
-        project=batch.project,
-        actor=lead,
-        action="flag.dismiss",
-        subject=pair.uuid,
-        query=batch.query.text,
-        flags=[flag.reason for flag in flags],
-        reason=words.strip()[:WORDS],
-    )
+    data = {"query": batch.query.text, "flags": [flag.reason for flag in flags], "reason": words.strip()[:WORDS]}
+    audit_record(project=batch.project, actor=lead, action="flag.dismiss", subject=pair.uuid, **data)
     return len(flags)
 
 
@@ -125,18 +107,18 @@ def flags_answer(*, pair: Pair, kind: str, lead: User, words: str = "", of_clip:
     """Answer the flags of the pair that stand without an answer; ``of_clip``: those of other pairs of the project, too,
     that call the same clip broken. The caller writes the record."""
     standing = Flag.objects.filter(withdrawn_at__isnull=True, answer__isnull=True)
-    found = list(standing.filter(pair=pair).order_by("pk"))
+    flags = list(standing.filter(pair=pair).order_by("pk"))
     if of_clip:
         same = standing.filter(
             pair__candidate__moment=pair.candidate.moment_id,
             pair__batch__project=pair.batch.project_id,
             reason=Flag.Reason.BROKEN,
         )
-        found += list(same.exclude(pair=pair).order_by("pk"))
-    answers = [FlagAnswer(flag=flag, kind=kind, words=words[:WORDS], answered_by=lead) for flag in found]
+        flags += list(same.exclude(pair=pair).order_by("pk"))
+    answers = [FlagAnswer(flag=flag, kind=kind, words=words[:WORDS], answered_by=lead) for flag in flags]
     FlagAnswer.objects.bulk_create(answers, ignore_conflicts=True)  # another lead may be answering one just now
-    logger.info("flags %s: %s", [flag.pk for flag in found], kind)
-    return found
+    logger.info("flags %s: %s", [flag.pk for flag in flags], kind)
+    return flags
 
 
 RECUTS = JobKind(
@@ -156,12 +138,8 @@ WAITS = "This clip is being cut already."
 @transaction.atomic
 def recut_request(*, pair: Pair, lead: User, bounds: tuple[float, float] | None = None) -> Recut:
     """Have the pair's clip cut anew, between other ``bounds`` (start and end in seconds) where some are given.
-
-    Annotators see the old clip until the new one is there. Its flags are answered when it is.
-
-    Raises:
-        NotPossibleNow: it is being cut already, there is no video, or the moment cannot have these bounds.
-    """
+    Annotators see the old clip until the new one is there. Its flags are answered when it is. Raises NotPossibleNow: it
+    is being cut already, there is no video, or the moment cannot have these bounds."""
     held = Pair.objects.select_related("candidate__moment__video", "batch__project", "batch__query").get(pk=pair.pk)
     moment = held.candidate.moment
     if not moment.video.file:
@@ -174,16 +152,11 @@ def recut_request(*, pair: Pair, lead: User, bounds: tuple[float, float] | None 
             recut = Recut.objects.create(pair=held, moment=moment, start_s=start_s, end_s=end_s, asked_by=lead)
     except IntegrityError as error:
         raise NotPossibleNow(WAITS) from error
-    changed = {"was": [moment.start_s, moment.end_s], "becomes": list(bounds)} if bounds else {}
-    audit_record(
-        project=held.batch.project,
-        actor=lead,
-        action="moment.bounds" if bounds else "moment.recut",
-        subject=held.uuid,
-        query=held.batch.query.text,
-        moment=str(moment.uuid),
-        **changed,
-    )
+    action = "moment.bounds" if bounds else "moment.recut"
+    data: dict[str, object] = {"query": held.batch.query.text, "moment": str(moment.uuid)}
+    if bounds:
+        data |= {"was": [moment.start_s, moment.end_s], "becomes": list(bounds)}
+    audit_record(project=held.batch.project, actor=lead, action=action, subject=held.uuid, **data)
     RECUTS.send(recut.pk)
     return recut
 
@@ -191,8 +164,7 @@ def recut_request(*, pair: Pair, lead: User, bounds: tuple[float, float] | None 
 def _fault_of(moment: Moment, bounds: tuple[float, float]) -> str | None:
     """Why the moment cannot have these bounds, in words."""
     start_s, end_s = bounds
-    fault = fault_of_bounds(start_s, end_s, duration_s=moment.video.duration_s)
-    if fault:
+    if fault := fault_of_bounds(start_s, end_s, duration_s=moment.video.duration_s):
         return fault
     if (start_s, end_s) == (moment.start_s, moment.end_s):
         return "These are its bounds already."

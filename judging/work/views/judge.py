@@ -10,7 +10,6 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
-from django.http.response import HttpResponseBase
 from django.middleware.csrf import get_token
 from django.shortcuts import redirect, render
 from django.template import loader
@@ -30,11 +29,11 @@ from judging.exceptions import FormStale, GuidelineUnconfirmed, NotAssigned, Pai
 from judging.guidelines.views import guideline_context
 from judging.models import Assignment, Flag, Sitting
 from judging.qualification.services.sittings import sitting_start, warm_up_is_missing
-from judging.qualification.views.way import way_of
+from judging.qualification.views.onboarding import onboarding_of
 from judging.review.selectors import job_running
 from judging.work.forms import FlagForm, GradeForm
-from judging.work.selectors.annotator import given_in, open_assignment, preview_gif, preview_mp4, work_done, work_waits
-from judging.work.selectors.held import Card, Held, held_by_pair, held_open
+from judging.work.selectors import assignments as selectors
+from judging.work.selectors.assignments import Card, Held
 from judging.work.services import assignments, judgments
 
 PER_PAGE = 10
@@ -48,38 +47,35 @@ NOTHING = "Nothing is waiting for you right now. New batches appear here as they
 @project_page(ANNOTATOR)
 @post_only("judging:desk")
 def assignment_take(request: MemberRequest, project: Project) -> HttpResponse:
-    held = open_assignment(project=project, annotator=request.user)
-    lacking = held is None and warm_up_is_missing(project=project, annotator=request.user, now=clock.now())
-    try:
-        taken = assignments.assignment_take(project=project, annotator=request.user)
-    except GuidelineUnconfirmed as error:
-        return _to_the_guideline(request, project, error)
-    except WarmUpDue:
-        return _to_the_warm_up(request, project)
-    if taken is None:
+    assignment = selectors.open_assignment(project=project, annotator=request.user)
+    unwarmed = assignment is None and warm_up_is_missing(project=project, annotator=request.user, now=clock.now())
+    result = _next_assignment(request, project)
+    if isinstance(result, HttpResponse):
+        return result
+    if result is None:
         messages.info(request, NOTHING)
         return redirect("judging:desk", project.uuid)
-    if lacking:
+    if unwarmed:
         messages.info(request, NO_WARM_UP)
     return redirect("judging:pair-next", project.uuid)
 
 
-def _to_the_guideline(request: MemberRequest, project: Project, why: GuidelineUnconfirmed) -> HttpResponse:
-    """Where the version in force is read and confirmed; that leads back to the desk."""
-    messages.info(request, str(why))
-    return go_to(request, reverse("judging:guideline", args=[project.uuid]))
-
-
-def _to_the_warm_up(request: MemberRequest, project: Project) -> HttpResponse:
-    """A session that begins with pairs of known truth."""
-    started = sitting_start(project=project, annotator=request.user, purpose=Sitting.Purpose.WARM_UP)
-    return go_to(request, reverse("judging:sitting", args=[started.uuid]))
+def _next_assignment(request: MemberRequest, project: Project) -> Assignment | HttpResponse | None:
+    """Take an assignment; go where a guideline is confirmed, or a session warms up, where that comes first."""
+    try:
+        return assignments.assignment_take(project=project, annotator=request.user)
+    except GuidelineUnconfirmed as error:
+        messages.info(request, str(error))
+        return go_to(request, reverse("judging:guideline", args=[project.uuid]))
+    except WarmUpDue:
+        sitting = sitting_start(project=project, annotator=request.user, purpose=Sitting.Purpose.WARM_UP)
+        return go_to(request, reverse("judging:sitting", args=[sitting.uuid]))
 
 
 @project_page(ANNOTATOR)
 def pair_next(request: MemberRequest, project: Project) -> HttpResponse:
     """The next pair that needs an answer, or the last look."""
-    held = held_open(annotator_id=request.user.pk, project_id=project.pk)
+    held = selectors.held_open(annotator_id=request.user.pk, project_id=project.pk)
     if held is None:
         return redirect("judging:desk", project.uuid)
     index = held.next_index()
@@ -91,14 +87,19 @@ def pair_next(request: MemberRequest, project: Project) -> HttpResponse:
 @login_required
 def pair_show(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
     """One pair again, to change its grade while the assignment is open."""
-    held = held_by_pair(annotator_id=cast(int, request.user.pk), pair=pair_uuid)
-    if held is None:
-        raise NotAssigned("This pair is not in your hands.")
-    grant_by(request, held.project_uuid, ANNOTATOR)
+    held = _own(request, pair_uuid)
     if not held.is_open:
         return go_to(request, reverse("judging:own-grades", args=[held.project_uuid]))
     show = _part if is_htmx(request) else _page
     return show(request, held, held.index_of(pair_uuid))
+
+
+def _own(request: HttpRequest, pair_uuid: UUID) -> Held:
+    held = selectors.held_by_pair(annotator_id=cast(int, request.user.pk), pair=pair_uuid)
+    if held is None:
+        raise NotAssigned("This pair is not in your hands.")
+    grant_by(request, held.project_uuid, ANNOTATOR)
+    return held
 
 
 @login_required
@@ -149,10 +150,7 @@ def form_refusal(request: HttpRequest, form: SubmitForm) -> tuple[str, int]:
 
 def _refused(request: HttpRequest, pair_uuid: UUID, note: str, *, status: int) -> HttpResponse:
     """The pair as it stands, with why nothing was stored."""
-    held = held_by_pair(annotator_id=cast(int, request.user.pk), pair=pair_uuid)
-    if held is None:
-        raise NotAssigned("This pair is not in your hands.")
-    grant_by(request, held.project_uuid, ANNOTATOR)
+    held = _own(request, pair_uuid)
     assignments.running_or_refused(held, clock.now())
     show = _part if is_htmx(request) else _page
     return refusal_log(request, show(request, held, held.index_of(pair_uuid), note=note, status=status), note)
@@ -160,7 +158,7 @@ def _refused(request: HttpRequest, pair_uuid: UUID, note: str, *, status: int) -
 
 @project_page(ANNOTATOR)
 def last_look(request: MemberRequest, project: Project) -> HttpResponse:
-    held = held_open(annotator_id=request.user.pk, project_id=project.pk)
+    held = selectors.held_open(annotator_id=request.user.pk, project_id=project.pk)
     if held is None:
         return redirect("judging:desk", project.uuid)
     return _page(request, held, None)
@@ -172,13 +170,10 @@ def assignment_finish(request: MemberRequest, project: Project) -> HttpResponse:
     """Make the grades final; with ``more`` the next batch follows at once, for htmx in the same answer."""
     finished = assignments.assignment_finish(project=project, annotator=request.user)
     if finished and "more" in request.POST:
-        try:
-            taken = assignments.assignment_take(project=project, annotator=request.user)
-        except GuidelineUnconfirmed as error:
-            return _to_the_guideline(request, project, error)
-        except WarmUpDue:
-            return _to_the_warm_up(request, project)
-        held = held_open(annotator_id=request.user.pk, project_id=project.pk) if taken else None
+        result = _next_assignment(request, project)
+        if isinstance(result, HttpResponse):
+            return result
+        held = selectors.held_open(annotator_id=request.user.pk, project_id=project.pk) if result else None
         if held is not None and is_htmx(request):
             return _part(request, held, held.next_index())
         if held is not None:
@@ -216,7 +211,7 @@ def leave(request: MemberRequest, project: Project) -> HttpResponse:
 
 def _page(request: HttpRequest, held: Held, index: int | None, *, note: str = "", status: int = 200) -> HttpResponse:
     project = cast(MemberRequest, request).membership.project
-    work = work_done(project=project, annotator=cast(User, request.user), since=midnight())
+    work = selectors.work_done(project=project, annotator=cast(User, request.user), since=midnight())
     context = {**context_of(held, index, note), **guideline_context(project), "work": work}
     return render(request, PAGE if index is not None else LAST_LOOK, context, status=status)
 
@@ -225,14 +220,11 @@ def _part(request: HttpRequest, held: Held, index: int | None, *, note: str = ""
     """The fragment; the browser's address follows what it shows, so that a reload stays there."""
     template = PAGE if index is not None else LAST_LOOK
     response = pair_part(request, template, context_of(held, index, note), status=status)
-    place = "judging:pair-next" if index is not None else "judging:last-look"
     if index is not None and index != held.next_index():
         url = reverse("judging:pair", args=[held.cards[index].uuid])
     else:
-        url = reverse(place, args=[held.project_uuid])
-    if _address(request) == url:
-        return response
-    return replace_url(response, url)
+        url = reverse("judging:last-look" if index is None else "judging:pair-next", args=[held.project_uuid])
+    return response if _address(request) == url else replace_url(response, url)
 
 
 def _address(request: HttpRequest) -> str | None:
@@ -326,13 +318,12 @@ def flag_buttons() -> SafeString:
 def context_of(held: Held, index: int | None, note: str = "") -> dict[str, Any]:
     """What the judging page shows; the last look when ``index`` is None."""
     screen = None if index is None else Screen(held, index, note)
-    left = len(held.cards) - held.answered
     return {
         "held": held,
         "screen": screen,
         "card": screen and screen.card,
         "pair": screen and str(screen.card.uuid),
-        "left": left,
+        "left": len(held.cards) - held.answered,
         "flag_reasons": FLAG_REASONS,
         "project_uuid": held.project_uuid,
     }
@@ -341,13 +332,13 @@ def context_of(held: Held, index: int | None, note: str = "") -> dict[str, Any]:
 @project_page(ANNOTATOR)
 def desk(request: MemberRequest, project: Project) -> HttpResponse:
     """Where an annotator starts: what comes next on their way; once qualified, what is open and what was done."""
-    assignment = open_assignment(project=project, annotator=request.user)
+    assignment = selectors.open_assignment(project=project, annotator=request.user)
     context = {
         "assignment": assignment,
-        "work": work_done(project=project, annotator=request.user, since=midnight()),
-        "more": assignment is None and work_waits(project_id=project.pk, annotator_id=request.user.pk),
+        "work": selectors.work_done(project=project, annotator=request.user, since=midnight()),
+        "more": assignment is None and selectors.work_waits(project_id=project.pk, annotator_id=request.user.pk),
         "job": job_running(project),
-        "way": way_of(project=project, annotator=request.user),
+        "way": onboarding_of(project=project, annotator=request.user),
     }
     part = "#start" if request.htmx else ""
     return render(request, f"judging/work/desk.html{part}", context)
@@ -358,16 +349,9 @@ def own_grades(request: MemberRequest, project: Project) -> HttpResponse:
     """What the annotator gave, batch by batch; never how a pair was settled."""
     ended = request.user.assignments.filter(project=project).exclude(state=Assignment.State.OPEN)
     page = Paginator(ended.select_related("batch__query").order_by("-id"), PER_PAGE).get_page(request.GET.get("page"))
-    given = [(assignment, *given_in(assignment)) for assignment in page]
-    context = {"page": page, "given": given, "is_out": request.membership.standing in OUT}
+    grades = [(assignment, *selectors.given_in(assignment)) for assignment in page]
+    context = {"page": page, "given": grades, "is_out": request.membership.standing in OUT}
     return render(request, "judging/work/own_grades.html", context)
 
 
-@login_required
-def preview(request: HttpRequest, preview_uuid: UUID) -> HttpResponseBase:
-    return preview_gif(request, preview_uuid)
-
-
-@login_required
-def clip(request: HttpRequest, preview_uuid: UUID) -> HttpResponseBase:
-    return preview_mp4(request, preview_uuid)
+preview, clip = login_required(selectors.preview_gif), login_required(selectors.preview_mp4)

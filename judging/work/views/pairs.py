@@ -18,8 +18,8 @@ from core.refusals import refusal_log
 from core.spreadsheets import csv_download
 from judging.exceptions import NotPossibleNow
 from judging.models import Flag, Pair
-from judging.work.forms import BoundsForm, SieveForm, WithdrawForm, WordForm
-from judging.work.selectors.flags import DROPPED, FLAGGED, WITHDRAWN, Listed, Sieve, listed, pairs_listed
+from judging.work.forms import BoundsForm, PairFilterForm, WithdrawForm, WordForm
+from judging.work.selectors.flags import DROPPED, FLAGGED, WITHDRAWN, Listed, PairFilter, listed, pairs_listed
 from judging.work.services import pairs
 
 PER_PAGE = 20
@@ -46,14 +46,14 @@ def _page(
     request: HttpRequest, project: Project, which: str, *, note: str = "", of: Pair | None = None, status: int = 200
 ) -> HttpResponse:
     """The list; with a ``note`` beside the pair ``of`` which it speaks."""
-    asked, sieve = _sieve(request, which)
-    page = Paginator(pairs_listed(project, which, sieve), PER_PAGE).get_page(request.GET.get("page"))
+    asked, pair_filter = _filter(request, which)
+    page = Paginator(pairs_listed(project, which, pair_filter), PER_PAGE).get_page(request.GET.get("page"))
     keep = urlencode({name: value for name, value in request.GET.items() if name != "page"})
     context = {
         "page": page,
         "rows": listed(project, list(page), to=_role(request)),
         "which": which,
-        "sieve": sieve,
+        "filter": pair_filter,
         "asked": asked,
         "reasons": REASONS[which],
         "keep": f"&{keep}" if keep else "",
@@ -70,36 +70,30 @@ def _role(request: HttpRequest) -> str:
     return cast(MemberRequest, request).membership.role
 
 
-def _sieve(request: HttpRequest, which: str) -> tuple[SieveForm, Sieve]:
+def _filter(request: HttpRequest, which: str) -> tuple[PairFilterForm, PairFilter]:
     """What was asked for; a value that makes no sense asks for nothing."""
-    form = SieveForm(request.GET, reasons=REASONS[which])
+    form = PairFilterForm(request.GET, reasons=REASONS[which])
     form.is_valid()
-    given = form.cleaned_data
-    status = given.get("status") or "waiting"
-    sieve = Sieve(
-        words=given.get("q", ""),
-        split=given.get("split", ""),
-        reason=given.get("reason", ""),
-        status="" if status == "all" else status,
-        annotator=given.get("annotator"),
-    )
-    return form, sieve
+    cleaned = form.cleaned_data
+    status = cleaned.get("status") or "waiting"
+    words, split, reason = (cleaned.get(name, "") for name in ("q", "split", "reason"))
+    return form, PairFilter(words, split, reason, "" if status == "all" else status, cleaned.get("annotator"))
 
 
 @project_page(STAFF)
 def pairs_out_csv(request: MemberRequest, project: Project, which: str) -> HttpResponse:
     """The whole list as asked for, not only what fits a page; annotators by number."""
-    _, sieve = _sieve(request, which)
-    rows = _csv_rows(project, which, sieve, to=request.membership.role)
+    _, pair_filter = _filter(request, which)
+    rows = _csv_rows(project, which, pair_filter, to=request.membership.role)
     return csv_download(f"{which}-pairs.csv", [*COLUMNS, *MORE_COLUMNS], rows)
 
 
-def _csv_rows(project: Project, which: str, sieve: Sieve, *, to: str) -> Iterator[list[object]]:
-    found = pairs_listed(project, which, sieve)
-    ids = list(found.values_list("pk", flat=True))
+def _csv_rows(project: Project, which: str, pair_filter: PairFilter, *, to: str) -> Iterator[list[object]]:
+    queryset = pairs_listed(project, which, pair_filter)
+    ids = list(queryset.values_list("pk", flat=True))
     for start in range(0, len(ids), CHUNK):
-        held = found.in_bulk(ids[start : start + CHUNK])
-        chunk = [held[pair_id] for pair_id in ids[start : start + CHUNK] if pair_id in held]
+        rows = queryset.in_bulk(ids[start : start + CHUNK])
+        chunk = [rows[pair_id] for pair_id in ids[start : start + CHUNK] if pair_id in rows]
         for row in listed(project, chunk, to=to):
             yield _csv_row(row)
 
@@ -118,10 +112,9 @@ def _csv_row(row: Listed) -> list[object]:
 
 def _flag_in_words(number: int | None, flag: Flag) -> str:
     words = f"{number}: {flag.get_reason_display()}" + (f" ({flag.comment})" if flag.comment else "")
-    answer = getattr(flag, "answer", None)
-    if answer is None:
-        return words
-    return f"{words} > {answer.get_kind_display()}" + (f" ({answer.words})" if answer.words else "")
+    if answer := getattr(flag, "answer", None):
+        words += f" > {answer.get_kind_display()}" + (f" ({answer.words})" if answer.words else "")
+    return words
 
 
 @login_required
@@ -129,11 +122,11 @@ def _flag_in_words(number: int | None, flag: Flag) -> str:
 def pair_withdraw(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
     pair, lead = _granted(request, pair_uuid)
     form = WithdrawForm(request.POST)
-    if not form.is_valid():
+    if form.is_valid():
+        pairs.pair_withdraw(pair=pair, lead=lead, reason=form.cleaned_data["reason"])
+        messages.success(request, "Withdrawn. Nobody is asked for this pair any more.")
+    else:
         messages.error(request, form.first_error())
-        return _back(request, pair)
-    pairs.pair_withdraw(pair=pair, lead=lead, reason=form.cleaned_data["reason"])
-    messages.success(request, "Withdrawn. Nobody is asked for this pair any more.")
     return _back(request, pair)
 
 
@@ -166,8 +159,7 @@ def flag_dismiss(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
 @post_only("judging:pair-batch")
 def pair_recut(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
     """Cut the clip anew."""
-    pair, lead = _granted(request, pair_uuid)
-    return _recut(request, pair, lead, None)
+    return _recut(request, *_granted(request, pair_uuid), None)
 
 
 @login_required

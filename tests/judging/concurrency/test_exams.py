@@ -8,7 +8,7 @@ from accounts.models import Project
 from judging.exceptions import SittingOver
 from judging.models import Exam, KnownPair, Sitting, SittingGrade
 from judging.qualification.selectors.sittings import sitting_by_id
-from judging.qualification.services import exams, sitting_grades, sittings
+from judging.qualification.services import exams, sittings
 from judging.qualification.services.exams import exam_close
 from tests.factories import NOW, ProjectFactory, lead
 from tests.judging.concurrency.meeting import Place, overlap
@@ -16,7 +16,7 @@ from tests.judging.exams import EVERYBODY, asked, cohort_exam, examinee, give, h
 
 pytestmark = pytest.mark.django_db(transaction=True)
 STARTING: Place = (sittings, "_create")
-GRADING: Place = (sitting_grades, "_add")  # allowed, not written yet
+GRADING: Place = (sittings, "_add")  # allowed, not written yet
 CLOSING: Place = (exams, "_sittings_end")  # the truth is set, nothing is committed
 
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judging.guidelines.rules import Line, Sign, changes
+from judging.guidelines.selectors import Line, Sign, changes
 
 LINES = st.lists(st.sampled_from("abcd"), max_size=12)
 

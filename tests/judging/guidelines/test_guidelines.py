@@ -18,7 +18,7 @@ from judging.guidelines.services import (
 )
 from judging.models import GateAttempt, GuidelineConfirmation, GuidelineDraft
 from judging.projects.policies import Example, guideline_in_force, guideline_publish, policy_publish
-from judging.work.selectors.annotator import readiness
+from judging.work.selectors.assignments import readiness
 from tests.factories import NOW, MembershipFactory, MomentFactory, ProjectFactory, annotator, lead
 from tests.judging.settings import gate_attempt, gate_question
 

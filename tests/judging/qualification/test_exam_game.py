@@ -14,10 +14,9 @@ from core.exceptions import MomentJudgeError
 from judging.models import Exam, KnownPair, Sitting, SittingGrade
 from judging.qualification.selectors.sittings import way_facts
 from judging.qualification.services.exams import exam_close, known_pair_anchor, known_pair_retire
+from judging.qualification.services.onboarding import way_advance
 from judging.qualification.services.reports import exam_report, sitting_report
-from judging.qualification.services.sitting_grades import missed_exam_count, sitting_grade, sitting_hand_in
-from judging.qualification.services.sittings import sitting_start
-from judging.qualification.services.way import way_advance
+from judging.qualification.services.sittings import missed_exam_count, sitting_grade, sitting_hand_in, sitting_start
 from tests.factories import NOW, ProjectFactory, lead
 from tests.judging.exams import EVERYBODY, cohort_exam, examinee
 

@@ -28,7 +28,7 @@ from judging.qualification.selectors.exams import (
 from judging.qualification.selectors.sittings import way_facts
 from judging.qualification.services.exams import EXAMS, exam_close, exam_create, exam_prepare, known_pair_anchor
 from judging.qualification.services.reports import exam_report
-from judging.qualification.services.sitting_grades import missed_exam_count
+from judging.qualification.services.sittings import missed_exam_count
 from judging.quality.rules.agreement import Weights
 from tests.conftest import Messages
 from tests.factories import (

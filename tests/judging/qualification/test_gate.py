@@ -7,7 +7,7 @@ from core.models import AuditEvent
 from judging.exceptions import AnswersIncomplete, GateClosed, GateTooShort, NotPossibleNow
 from judging.models import GateAttempt, Policy
 from judging.projects.policies import policy_in_force, policy_publish
-from judging.qualification.services.gate import (
+from judging.qualification.services.onboarding import (
     gate_attempt_answer,
     gate_attempt_start,
     gate_question_change,

@@ -26,7 +26,7 @@ from judging.models import KnownPair, Sitting, SittingGrade
 from judging.projects.policies import guideline_publish, policy_publish
 from judging.qualification.selectors.sittings import sitting_of
 from judging.qualification.services.exams import known_pair_retire
-from judging.qualification.services.way import way_advance
+from judging.qualification.services.onboarding import way_advance
 from judging.work.rules import sitting_key
 from judging.work.services.assignments import assignment_take
 from tests.factories import MINUTES, NOW, BatchFactory, ProjectFactory, annotator, lead

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from judging.qualification.rules.way import Facts, Step, next_step, standing_due
+from judging.qualification.rules.onboarding import Facts, Step, next_step, standing_due
 
 NEW = Facts(
     standing="candidate",

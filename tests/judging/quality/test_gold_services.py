@@ -11,7 +11,7 @@ from judging.models import Assignment, Batch, GoldGrade, Judgment, Pair
 from judging.projects.policies import policy_publish
 from judging.quality.rules.quality import BATCH_LEAST
 from judging.quality.selectors import gold_counts
-from judging.work.selectors.annotator import final_grades, given_in, preview_visible_to, work_done
+from judging.work.selectors.assignments import final_grades, given_in, preview_visible_to, work_done
 from judging.work.services.assignments import assignment_finish, assignment_return, assignment_take
 from judging.work.services.batches import batch_advance
 from tests.factories import NOW, BatchFactory, CandidateFactory, PairFactory, QueryFactory, annotator

@@ -15,7 +15,6 @@ from judging.quality.rules.quality import (
     NOT_SETTLED,
     Judgments,
     Limits,
-    Thresholds,
     agreed_with_partner,
     alerts,
     annotator_figures,
@@ -27,14 +26,14 @@ from judging.quality.rules.quality import (
 )
 
 LIMITS = Limits(judgments=4, kappa=0.3, bias=0.75, gold=0.25, fast_streak=3, run=4)
-FAST = Thresholds(fast_s=2.0)
+FAST_S = 2.0
 Row = tuple[int, int, int, int, int, int, int]  # annotator, pair, round, grade, relevance, day, ms
 
 
 def figures(rows: list[Row], annotator: int) -> dict[str, object]:
     columns = Judgments.of(rows)
     mine = columns.annotator == annotator
-    return annotator_figures(columns.where(mine), agreed=agreed_with_partner(columns)[mine], thresholds=FAST, seed=1)
+    return annotator_figures(columns.where(mine), agreed=agreed_with_partner(columns)[mine], fast_s=FAST_S, seed=1)
 
 
 def test_by_hand() -> None:

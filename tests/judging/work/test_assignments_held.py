@@ -7,7 +7,7 @@ from django.test.utils import CaptureQueriesContext
 from judging.exceptions import LeaseLost, NotAssigned
 from judging.models import Assignment
 from judging.work.rules import LEAVING
-from judging.work.selectors.held import held_open
+from judging.work.selectors.assignments import held_open
 from judging.work.services.assignments import assignment_leave, assignment_renew, assignment_take, assignments_sweep
 from judging.work.services.batches import batch_advance
 from judging.work.services.judgments import flag_withdraw

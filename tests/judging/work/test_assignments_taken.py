@@ -8,7 +8,7 @@ from judging.exceptions import NotAssigned
 from judging.models import Assignment, Batch, Pair
 from judging.projects.policies import policy_publish
 from judging.work.rules import shuffled
-from judging.work.selectors.annotator import work_waits
+from judging.work.selectors.assignments import work_waits
 from judging.work.services.assignments import assignment_take_of
 from judging.work.services.batches import batch_advance, batches_sweep
 from tests.factories import MINUTES, NOW, AssignmentFactory, BatchFactory, ProjectFactory, annotator

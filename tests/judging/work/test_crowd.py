@@ -17,7 +17,7 @@ from django.db import connections, transaction
 from accounts.models import Project, User
 from judging.exceptions import JudgingError
 from judging.models import Assignment, Batch, Pair
-from judging.work.selectors.held import Card, Held, held_open
+from judging.work.selectors.assignments import Card, Held, held_open
 from judging.work.services.assignments import (
     assignment_finish,
     assignment_leave,

@@ -7,7 +7,7 @@ from django.urls import reverse
 from accounts.models import Membership, Project
 from annotation.models import Moment
 from judging.models import GuidelineExample
-from judging.work.selectors.annotator import preview_visible_to
+from judging.work.selectors.assignments import preview_visible_to
 from tests.factories import BatchFactory, KnownPairFactory, MembershipFactory, MomentFactory, ProjectFactory, annotator
 from tests.judging.play import judge
 

@@ -6,7 +6,7 @@ import pytest
 
 from accounts.models import Membership, Project, User
 from judging.models import Batch
-from judging.work.selectors.annotator import work_done
+from judging.work.selectors.assignments import work_done
 from tests.factories import NOW, BatchFactory, MembershipFactory, annotator
 from tests.judging.play import grade, judge, take
 

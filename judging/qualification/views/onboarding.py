@@ -1,5 +1,7 @@
-"""The multiple-choice test: annotators take it, leads write it."""
+"""The steps of an annotator as their desk shows them, and the screening test: annotators take it, leads write it."""
 
+from dataclasses import dataclass
+from random import SystemRandom
 from typing import Any, cast
 from uuid import UUID
 
@@ -9,16 +11,111 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
 from accounts.access import ANNOTATOR, LEAD, STAFF, MemberRequest, grant, post_only, project_page
-from accounts.models import Membership, Project
+from accounts.models import Membership, Project, User
 from core.forms import refused, refused_form
 from core.texts import uuid_or_none
-from judging.exceptions import AnswersIncomplete, GateClosed
-from judging.models import GateAttempt, GateQuestion
+from judging.exceptions import AnswersIncomplete, GateClosed, TooFewPairs
+from judging.models import Exam, GateAttempt, GateQuestion, Sitting
 from judging.projects.policies import policy_in_force
 from judging.projects.selectors import clips_matching, gate_clips, gate_figures, gate_takers, moments_of
 from judging.qualification.forms import MOST_OPTIONS, GateQuestionForm, gate_answers
-from judging.qualification.services import gate as services
-from judging.qualification.services.way import way_advance
+from judging.qualification.rules.onboarding import Facts, Step, next_step, standing_due
+from judging.qualification.selectors.exams import sittings_of
+from judging.qualification.selectors.sittings import way_facts
+from judging.qualification.services import onboarding as services
+from judging.qualification.services.onboarding import way_advance
+from judging.qualification.services.sittings import stored_pairs
+
+NAMES = {
+    Step.GATE: "Test",
+    Step.GUIDELINE: "Guideline",
+    Step.TUTORIAL: "Tutorial",
+    Step.EXAM: "Exam",
+    Step.FEEDBACK: "Feedback",
+    Step.JUDGE: "Judging",
+}
+PLACES = {
+    Step.NO_EXAM: Step.EXAM,
+    Step.NO_PAIRS: Step.EXAM,
+    Step.NO_ATTEMPT: Step.EXAM,
+    Step.WAITING: Step.EXAM,
+    Step.COUNTING: Step.FEEDBACK,
+}
+
+
+@dataclass(frozen=True)
+class ListedStep:
+    """One step as it is listed."""
+
+    name: str
+    state: str  # done, now or later
+
+
+@dataclass(frozen=True)
+class Onboarding:
+    """``stops`` is empty for who is past them, or out."""
+
+    step: Step
+    stops: list[ListedStep]
+    exam: Exam | None = None
+    running: Sitting | None = None
+    failed: Sitting | None = None  # the latest exam that was not passed
+    without_result: Sitting | None = None  # the latest exam, where it decided nothing
+    missed: Sitting | None = None  # the latest exam, where it was closed before all grades were given
+    attempts_left: int = 0
+
+    @property
+    def qualified(self) -> bool:
+        return self.step == Step.JUDGE
+
+    @property
+    def waits(self) -> bool:
+        """Whether the page goes on by itself."""
+        return self.step in (Step.WAITING, Step.COUNTING)
+
+
+def onboarding_of(*, project: Project, annotator: User) -> Onboarding:
+    """What comes next; steps that are due are taken first, as when the lead closed the test or the tutorial."""
+    facts = way_facts(project_id=project.pk, annotator_id=annotator.pk)
+    if standing_due(facts) != facts.standing:
+        way_advance(project=project, annotator=annotator)
+        facts = way_facts(project_id=project.pk, annotator_id=annotator.pk)
+    step = next_step(facts)
+    if facts.standing != Membership.Standing.EXAM:
+        return Onboarding(step, _listed_steps(facts, step))
+    sat = list(sittings_of(project=project, annotator_id=annotator.pk))
+    running = next((row for row in sat if row.purpose == Sitting.Purpose.EXAM and row.ended_at is None), None)
+    failed = next((row for row in sat if row.passed is False), None)
+    latest = next((row for row in sat if row.purpose == Sitting.Purpose.EXAM), None)
+    missed = latest if latest and latest.state == Sitting.State.MISSED else None
+    without_result = latest if latest and latest.has_no_result else None
+    exam = project.exams.filter(state=Exam.State.OPEN).first()
+    if step == Step.EXAM and running is None and exam and not _pairs_are_left(exam, annotator):
+        step = Step.NO_PAIRS
+    return Onboarding(
+        step, _listed_steps(facts, step), exam, running, failed, without_result, missed, facts.attempts_left
+    )
+
+
+def _pairs_are_left(exam: Exam, annotator: User) -> bool:
+    if exam.kind == Exam.Kind.COHORT:
+        return True
+    try:
+        return bool(stored_pairs(exam, annotator.pk, SystemRandom().randrange(2**31)).known_ids)
+    except TooFewPairs:
+        return False
+
+
+def _listed_steps(facts: Facts, step: Step) -> list[ListedStep]:
+    """The steps of this project in their order; none for who is qualified or out."""
+    if facts.standing not in ("candidate", "training", "exam"):
+        return []
+    skipped = {*([] if facts.gate_is_open else [Step.GATE]), *([] if facts.has_tutorial else [Step.TUTORIAL])}
+    order = [stop for stop in NAMES if stop not in skipped]
+    place = order.index(PLACES.get(step, step))
+    states = ["done" if at < place else "now" if at == place else "later" for at in range(len(order))]
+    return [ListedStep(NAMES[stop], state) for stop, state in zip(order, states, strict=True)]
+
 
 PAGE, FORM = "judging/qualification/gate.html", "judging/qualification/gate_question.html"
 
@@ -77,12 +174,12 @@ def attempt_start(request: MemberRequest, project: Project) -> HttpResponse:
 def attempt_answer(request: MemberRequest, project: Project) -> HttpResponse:
     """Take all answers at once; sent again, they find the attempt answered and change nothing."""
     uuid = uuid_or_none(request.POST.get("attempt", ""))
-    held = get_object_or_404(GateAttempt, project=project, annotator=request.user, uuid=uuid)
-    answers = gate_answers(request.POST, len(held.asked))
+    attempt = get_object_or_404(GateAttempt, project=project, annotator=request.user, uuid=uuid)
+    answers = gate_answers(request.POST, len(attempt.asked))
     try:
-        services.gate_attempt_answer(attempt=held.uuid, annotator=request.user, answers=answers)
+        services.gate_attempt_answer(attempt=attempt.uuid, annotator=request.user, answers=answers)
     except AnswersIncomplete as error:
-        context = _context(request, project) | {"questions": shown(held.asked, answers)}
+        context = _context(request, project) | {"questions": shown(attempt.asked, answers)}
         return refused(request, PAGE, context, str(error), status=error.status)
     return redirect("judging:gate", project.uuid)
 
@@ -90,13 +187,13 @@ def attempt_answer(request: MemberRequest, project: Project) -> HttpResponse:
 @project_page(STAFF)
 def questions(request: MemberRequest, project: Project) -> HttpResponse:
     figures = gate_figures(project)
-    asked = [row for row in figures if not row.question.is_retired]
+    in_use = [row for row in figures if not row.question.is_retired]
     context = {
-        "asked": asked,
+        "asked": in_use,
         "retired": [row for row in figures if row.question.is_retired],
         "takers": gate_takers(project),
         "policy": (policy := policy_in_force(project.pk)),
-        "missing": max(policy.gate_questions - len(asked), 0),
+        "missing": max(policy.gate_questions - len(in_use), 0),
         "may_decide": request.membership.role in LEAD,
     }
     return render(request, "judging/qualification/gate_questions.html", context)
@@ -120,8 +217,10 @@ def gate_set(request: MemberRequest, project: Project) -> HttpResponse:
     """Open or close the gate: a new version of the policy."""
     is_open = request.POST.get("open") == "yes"
     services.gate_set(project=project, actor=request.user, is_open=is_open)
-    said = "The gate is open: candidates take the test first." if is_open else "The gate is closed: nobody is tested."
-    messages.success(request, said)
+    message = (
+        "The gate is open: candidates take the test first." if is_open else "The gate is closed: nobody is tested."
+    )
+    messages.success(request, message)
     return redirect("judging:gate-questions", project.uuid)
 
 
@@ -144,35 +243,35 @@ def question_create(request: MemberRequest, project: Project) -> HttpResponse:
 
 @login_required
 def question(request: HttpRequest, question_uuid: UUID) -> HttpResponse:
-    held = _held(request, question_uuid)
-    initial = {"moment": held.moment.uuid, "description": held.description, "correct": held.correct}
-    options = {f"option_{place}": text for place, text in enumerate(held.options)}
+    row = _granted(request, question_uuid)
+    initial = {"moment": row.moment.uuid, "description": row.description, "correct": row.correct}
+    options = {f"option_{place}": text for place, text in enumerate(row.options)}
     form = GateQuestionForm(initial=initial | options)
-    return _form_page(cast(MemberRequest, request), held.project, form, held)
+    return _form_page(cast(MemberRequest, request), row.project, form, row)
 
 
 @login_required
 @post_only("judging:gate-question")
 def question_change(request: HttpRequest, question_uuid: UUID) -> HttpResponse:
-    held = _held(request, question_uuid)
+    row = _granted(request, question_uuid)
     member, form = cast(MemberRequest, request), GateQuestionForm(request.POST)
     if not form.is_valid():
-        return refused_form(request, FORM, _form_context(member, held.project, form, held), form)
-    moment = get_object_or_404(moments_of(held.project), uuid=form.cleaned_data["moment"])
-    services.gate_question_change(question=held, actor=member.user, moment=moment, **form.question_values())
+        return refused_form(request, FORM, _form_context(member, row.project, form, row), form)
+    moment = get_object_or_404(moments_of(row.project), uuid=form.cleaned_data["moment"])
+    services.gate_question_change(question=row, actor=member.user, moment=moment, **form.question_values())
     messages.success(request, "The question is changed; who was asked it before keeps what they saw.")
-    return redirect("judging:gate-questions", held.project.uuid)
+    return redirect("judging:gate-questions", row.project.uuid)
 
 
 @login_required
 @post_only("judging:gate-question")
 def question_retire(request: HttpRequest, question_uuid: UUID) -> HttpResponse:
     """Ask it no more, or with ``again`` once more."""
-    held = _held(request, question_uuid)
+    row = _granted(request, question_uuid)
     services.gate_question_retire(
-        question=held, actor=cast(MemberRequest, request).user, is_retired="again" not in request.POST
+        question=row, actor=cast(MemberRequest, request).user, is_retired="again" not in request.POST
     )
-    return redirect("judging:gate-questions", held.project.uuid)
+    return redirect("judging:gate-questions", row.project.uuid)
 
 
 def _form_page(
@@ -183,13 +282,13 @@ def _form_page(
 
 
 def _form_context(
-    request: MemberRequest, project: Project, form: GateQuestionForm, held: GateQuestion | None = None
+    request: MemberRequest, project: Project, form: GateQuestionForm, row: GateQuestion | None = None
 ) -> dict[str, Any]:
     words = request.GET.get("words", "")
     chosen = request.GET.get("moment") or form["moment"].value()
     return {
         "form": form,
-        "question": held,
+        "question": row,
         "words": words,
         "chosen": str(chosen or ""),
         "clips": clips_matching(project, words=words, first=uuid_or_none(str(chosen))),
@@ -197,9 +296,9 @@ def _form_context(
     }
 
 
-def _held(request: HttpRequest, question_uuid: UUID) -> GateQuestion:
-    held = get_object_or_404(
+def _granted(request: HttpRequest, question_uuid: UUID) -> GateQuestion:
+    row = get_object_or_404(
         GateQuestion.objects.select_related("project__dataset__corpus", "moment"), uuid=question_uuid
     )
-    grant(request, held.project, LEAD)
-    return held
+    grant(request, row.project, LEAD)
+    return row

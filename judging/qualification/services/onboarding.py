@@ -1,4 +1,4 @@
-"""The multiple-choice test before training: its questions, who took it, and how it went."""
+"""The steps of an annotator towards judging, and the first of them: the screening test of multiple choice."""
 
 import logging
 from collections.abc import Sequence
@@ -10,12 +10,43 @@ from django.db import transaction
 from django.utils import timezone
 
 from accounts.models import Membership, Project, User
+from accounts.rules import WAY
+from accounts.services.members import standing_change
 from annotation.models import Moment
 from core.audit import audit_record
 from judging.exceptions import AnswersIncomplete, GateClosed, GateTooShort, NotPossibleNow
-from judging.models import GateAttempt, GateQuestion, Policy
+from judging.models import GateAttempt, GateQuestion, Policy, Sitting
 from judging.projects.policies import policy_in_force, policy_publish
-from judging.qualification.services.way import way_advance
+from judging.qualification.rules.onboarding import Facts, standing_due
+from judging.qualification.selectors.sittings import way_facts
+
+Standing = Membership.Standing
+
+
+@transaction.atomic
+def way_advance(*, project: Project, annotator: User) -> Membership | None:
+    """Take an annotator every step that is due; None for who is no annotator of the project. May be called at any time,
+    by anybody, as often as one likes."""
+    members = Membership.objects.select_for_update(of=("self",), no_key=True).select_related("project", "user")
+    member = members.filter(project=project, user=annotator, role=Membership.Role.ANNOTATOR).first()
+    if member is None or member.standing not in WAY:
+        return member
+    facts = way_facts(project_id=member.project_id, annotator_id=member.user_id)
+    due = standing_due(facts)
+    for standing in WAY[WAY.index(member.standing) + 1 : WAY.index(due) + 1]:
+        member = standing_change(membership=member, to=standing, actor=None, reason=_reason(member, standing, facts))
+    return member
+
+
+def _reason(member: Membership, standing: str, facts: Facts) -> str:
+    if standing == Standing.TRAINING:
+        return "Passed the multiple-choice test." if facts.gate_passed else "There is no test before the training."
+    if standing == Standing.EXAM:
+        done = " and did the tutorial" if facts.has_tutorial else ""
+        return f"Confirmed the guideline{done}."
+    passed = Sitting.objects.filter(project=member.project_id, annotator=member.user_id, passed=True).latest("ended_at")
+    return f"Passed exam {passed.exam.number if passed.exam else ''}: {passed.report['why']}"
+
 
 logger = logging.getLogger(__name__)
 
@@ -24,45 +55,31 @@ logger = logging.getLogger(__name__)
 def gate_question_create(
     *, project: Project, actor: User, moment: Moment, description: str, options: Sequence[str], correct: int
 ) -> GateQuestion:
-    """A new question.
-
-    Raises:
-        NotPossibleNow: nobody could watch the moment.
-    """
+    """A new question. Raises NotPossibleNow: nobody could watch the moment."""
     _watchable(project, moment)
-    made = GateQuestion.objects.create(
+    question = GateQuestion.objects.create(
         project=project, moment=moment, description=description, options=list(options), correct=correct
     )
-    audit_record(project=project, actor=actor, action="gate.question.create", subject=made.uuid)
-    return made
+    audit_record(project=project, actor=actor, action="gate.question.create", subject=question.uuid)
+    return question
 
 
 @transaction.atomic
 def gate_question_change(
-    *,
-    question: GateQuestion,
-    actor: User,
-    moment: Moment,
-    description: str,
-    options: Sequence[str],
-    correct: int,
+    *, question: GateQuestion, actor: User, moment: Moment, description: str, options: Sequence[str], correct: int
 ) -> GateQuestion:
     """Ask it otherwise from now on; attempts keep what they were asked."""
-    held = GateQuestion.objects.select_for_update(of=("self",)).select_related("project").get(pk=question.pk)
-    _watchable(held.project, moment)
-    held.moment, held.description, held.options, held.correct = moment, description, list(options), correct
-    held.save()
-    audit_record(project=held.project, actor=actor, action="gate.question.change", subject=held.uuid)
-    return held
+    row = GateQuestion.objects.select_for_update(of=("self",)).select_related("project").get(pk=question.pk)
+    _watchable(row.project, moment)
+    row.moment, row.description, row.options, row.correct = moment, description, list(options), correct
+    row.save()
+    audit_record(project=row.project, actor=actor, action="gate.question.change", subject=row.uuid)
+    return row
 
 
 @transaction.atomic
 def gate_question_retire(*, question: GateQuestion, actor: User, is_retired: bool) -> None:
-    """Ask it no more, or again.
-
-    Raises:
-        GateTooShort: the gate is open and would have too few questions.
-    """
+    """Ask it no more, or again. Raises GateTooShort: the gate is open and would have too few questions."""
     project = Project.objects.select_for_update().get(pk=question.project_id)
     policy = policy_in_force(project.pk)
     left = GateQuestion.objects.filter(project=project, is_retired=False).exclude(pk=question.pk).count()
@@ -74,21 +91,14 @@ def gate_question_retire(*, question: GateQuestion, actor: User, is_retired: boo
 
 
 def gate_set(*, project: Project, actor: User, is_open: bool) -> Policy:
-    """Put the test before training, or take it away.
-
-    Raises:
-        GateTooShort: there are fewer questions than it asks.
-    """
+    """Put the test before training, or take it away. Raises GateTooShort: there are fewer questions than it asks."""
     return policy_publish(project=project, actor=actor, gate_is_open=is_open)
 
 
 @transaction.atomic
 def gate_attempt_start(*, project: Project, annotator: User) -> GateAttempt:
-    """The annotator's open attempt, or a new one with questions asked of them least so far.
-
-    Raises:
-        GateClosed: there is no test, they have passed it, or no attempt is left.
-    """
+    """The annotator's open attempt, or a new one with questions asked of them least so far. Raises GateClosed: there is
+    no test, they have passed it, or no attempt is left."""
     member = Membership.objects.select_for_update().get(project=project, user=annotator)
     attempts = list(GateAttempt.objects.filter(project=project, annotator=annotator))
     if attempts and attempts[-1].answered_at is None:
@@ -111,11 +121,8 @@ def gate_attempt_start(*, project: Project, annotator: User) -> GateAttempt:
 
 @transaction.atomic
 def gate_attempt_answer(*, attempt: UUID, annotator: User, answers: Sequence[int | None]) -> GateAttempt:
-    """Score the answers, given as places of the options shown. What was answered before stays as it was.
-
-    Raises:
-        AnswersIncomplete: a question has no answer, or none of those offered.
-    """
+    """Score the answers, given as places of the options shown. What was answered before stays as it was. Raises
+    AnswersIncomplete: a question has no answer, or none of those offered."""
     held = GateAttempt.objects.select_for_update(of=("self",)).select_related("project")
     given = held.get(uuid=attempt, annotator=annotator)
     if given.answered_at is not None:
@@ -131,15 +138,8 @@ def gate_attempt_answer(*, attempt: UUID, annotator: User, answers: Sequence[int
     given.score = sum(question["correct"] == answer for question, answer in zip(given.asked, answers, strict=True))
     given.answered_at = timezone.now()
     given.save()
-    audit_record(
-        project=given.project,
-        actor=annotator,
-        action="gate.answer",
-        subject=given.uuid,
-        score=given.score,
-        passing=given.passing,
-        passed=given.passed,
-    )
+    result = {"score": given.score, "passing": given.passing, "passed": given.passed}
+    audit_record(project=given.project, actor=annotator, action="gate.answer", subject=given.uuid, **result)
     logger.info("gate attempt %s: %s of %s", given.pk, given.score, len(given.asked))
     if given.passed:
         way_advance(project=given.project, annotator=annotator)

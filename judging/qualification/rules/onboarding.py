@@ -7,10 +7,8 @@ CANDIDATE, TRAINING, EXAM, QUALIFIED = "candidate", "training", "exam", "qualifi
 
 
 class Facts(NamedTuple):
-    """What the rows say of one annotator of a project.
-
-    What happened before somebody came back from outside the way counts for the training, not for the exam.
-    """
+    """What the rows say of one annotator of a project. What happened before somebody came back from outside the way
+    counts for the training, not for the exam."""
 
     standing: str
     gate_is_open: bool
@@ -50,7 +48,7 @@ def standing_due(facts: Facts) -> str:
     standing = facts.standing
     if standing == CANDIDATE and (not facts.gate_is_open or facts.gate_passed):
         standing = TRAINING
-    if standing == TRAINING and facts.confirmed and _trained(facts):
+    if standing == TRAINING and facts.confirmed and (facts.tutorial_done or not facts.has_tutorial):
         standing = EXAM
     if standing == EXAM and facts.exam_passed:
         standing = QUALIFIED
@@ -74,10 +72,6 @@ def next_step(facts: Facts) -> Step:
     if standing == QUALIFIED:
         return Step.JUDGE if facts.confirmed else Step.GUIDELINE
     return Step(standing)
-
-
-def _trained(facts: Facts) -> bool:
-    return facts.tutorial_done or not facts.has_tutorial
 
 
 def _exam_step(facts: Facts) -> Step:
