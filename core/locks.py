@@ -13,9 +13,9 @@ def only_one(name: str, key: int = 0) -> Iterator[bool]:
 
     An advisory lock of PostgreSQL: it ends with the connection, so a killed process leaves none behind.
     """
-    place = _place(name, key)
+    numbers = _numbers(name, key)
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_lock(%s, %s)", place)
+        cursor.execute("SELECT pg_try_advisory_lock(%s, %s)", numbers)
         row = cursor.fetchone()
     alone = bool(row and row[0])
     try:
@@ -23,18 +23,18 @@ def only_one(name: str, key: int = 0) -> Iterator[bool]:
     finally:
         if alone:
             with connection.cursor() as cursor:
-                cursor.execute("SELECT pg_advisory_unlock(%s, %s)", place)
+                cursor.execute("SELECT pg_advisory_unlock(%s, %s)", numbers)
 
 
-def is_held(name: str, key: int = 0) -> bool:
-    """Whether some process, this one too, is inside ``only_one(name, key)``."""
+def is_held(name: str) -> bool:
+    """Whether some process, this one too, is inside ``only_one(name)``."""
     with connection.cursor() as cursor:
-        cursor.execute(HELD, [number % 2**32 for number in _place(name, key)])
+        cursor.execute(HELD, [number % 2**32 for number in _numbers(name, 0)])
         row = cursor.fetchone()
     return bool(row and row[0])
 
 
-def _place(name: str, key: int) -> list[int]:
+def _numbers(name: str, key: int) -> list[int]:
     return [crc32(name.encode()) - 2**31, key % 2**31]
 
 
