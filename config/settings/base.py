@@ -218,10 +218,7 @@ MEDIA_ROOT = MOMENTJUDGE_VAR / "media"
 MEDIA = media_from_env()  # a folder, or a bucket that speaks S3
 MEDIA_ACCEL = accel_from_env()  # the location below which nginx serves MEDIA_ROOT to whom we have let in
 MEDIA_URL_S = url_seconds_from_env()  # for which a signed address of a bucket's file opens it
-STORAGES = {
-    "default": MEDIA.storage,
-    "staticfiles": {"BACKEND": "core.storage.folder.StaticFiles"},
-}
+STORAGES = {"default": MEDIA.storage, "staticfiles": {"BACKEND": "core.storage.folder.StaticFiles"}}
 
 # Security
 _media = f" {MEDIA.origin}" if MEDIA.origin else ""  # frames of GIFs are fetched by a script

@@ -129,11 +129,7 @@ class Pages(BasePagination):
 
     def get_paginated_response_schema(self, schema: Any) -> dict[str, Any]:
         link = {"type": "string", "format": "uri", "nullable": True, "description": "Address of the next page."}
-        return {
-            "type": "object",
-            "required": ["next", "results"],
-            "properties": {"next": link, "results": schema},
-        }
+        return {"type": "object", "required": ["next", "results"], "properties": {"next": link, "results": schema}}
 
 
 def _place(cursor: str) -> tuple[str, str]:
