@@ -6,7 +6,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from annotation.models import NamedQuerySet
-from core.api.fields import ChoiceOfField, WordsField, YesNoField
+from core.api import ChoiceOfField, WordsField, YesNoField
 from judging.models import Batch, BatchReview, Pair
 
 LONGEST_REASON = 1000

@@ -12,7 +12,7 @@ from rest_framework.response import Response
 from accounts.access import ANNOTATOR, grant_by, person_of
 from accounts.models import Membership, Project
 from core import clock
-from core.api.base import ApiView, Pages, Problem, body_of, paged
+from core.api import ApiView, Pages, Problem, body_of, paged
 from judging.work import serializers
 from judging.work.selectors.annotator import final_grades, preview_gif, preview_mp4
 from judging.work.selectors.held import held_open

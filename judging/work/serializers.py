@@ -8,7 +8,7 @@ from rest_framework import serializers
 from rest_framework.reverse import reverse
 
 from accounts.models import Membership
-from core.api.fields import ChoiceOfField, CountField, GradeField, KeyField, WordsField
+from core.api import ChoiceOfField, CountField, GradeField, KeyField, WordsField
 from judging.models import Flag, OwnGrade
 from judging.work.selectors.held import Held
 from judging.work.services.judgments import WORDS, Answer
