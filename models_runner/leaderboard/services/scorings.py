@@ -16,8 +16,8 @@ from django.utils import timezone
 from annotation.models import Video
 from core.exceptions import MomentJudgeError
 from core.jobs import durable, swept
-from core.locks import only_one
 from core.messages import send_on_commit
+from core.sql import only_one
 from judging.models import Release
 from models_runner.leaderboard.services.truths import truth_table
 from models_runner.models import PerQuery, Run, Score, Scoring
