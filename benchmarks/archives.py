@@ -139,7 +139,7 @@ def words_of(options: argparse.Namespace) -> list[str]:
 
 
 def release(var: Path, options: argparse.Namespace, load: float) -> Release:
-    from core.embedded import hold_database
+    from core.embedded.holding import hold_database
 
     words = words_of(options)
     with hold_database(var):
@@ -153,7 +153,7 @@ def release(var: Path, options: argparse.Namespace, load: float) -> Release:
 
 
 def restore(folder: Path, options: argparse.Namespace, load: float) -> Restore:
-    from core.embedded import hold_database
+    from core.embedded.holding import hold_database
 
     here, there, backups = (folder / name for name in ("here", "there", "backups"))
     here.mkdir(), there.mkdir()  # type: ignore[func-returns-value]
@@ -177,7 +177,7 @@ def restore(folder: Path, options: argparse.Namespace, load: float) -> Restore:
 
 
 def media(place: Path, options: argparse.Namespace, load: float) -> MediaImport:
-    from core.embedded import hold_database
+    from core.embedded.holding import hold_database
 
     var, folder, count = place / "var", place / "videos", options.videos
     words = ["--videos", str(count), "--folder", str(folder)]

@@ -154,7 +154,7 @@ def own_database(model: str, setup: sentences.Setup) -> Iterator[None]:
         from django.core.management import call_command
         from django.db import connection
 
-        from core.embedded import hold_database
+        from core.embedded.holding import hold_database
 
         with hold_database(Path(var)):
             django.setup()

@@ -7,19 +7,23 @@ user counts as gone; the server it leaves is adopted, and in the end stopped, by
 """
 
 import os
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from core.embedded.folder import FileLock, make_var_folder, no_wait
-from core.embedded.output import EmbeddedError
+from core.embedded.folder import EmbeddedError, FileLock, make_var_folder, no_wait
 from core.embedded.postgres import Postgres
 
 WITHOUT_DATABASE = {
     *("help", "version", "--version", "--help", "-h"),
     *("collectstatic", "findstatic", "diffsettings", "startapp", "makemessages", "compilemessages"),
     "score",
+}
+WITHOUT_SCHEMA = {
+    *("migrate", "makemigrations", "showmigrations", "sqlmigrate", "squashmigrations"),
+    *("flush", "dbshell", "restore"),
 }
 
 
@@ -141,3 +145,26 @@ def _obey_settings_option(argv: Sequence[str]) -> None:
         name, given, value = word.partition("=")
         if name == "--settings" and (value or following):
             os.environ["DJANGO_SETTINGS_MODULE"] = value if given else following
+
+
+def lay_schema(argv: Sequence[str]) -> None:
+    """Migrate the embedded database when it holds no table at all; an older schema is left to `manage.py migrate`."""
+    import django
+    from django.conf import settings
+    from django.core.management import call_command
+
+    if not needs_database(argv) or argv[1] in WITHOUT_SCHEMA or not settings.EMBEDDED_DATABASE:
+        return
+    django.setup()
+    from django.db import connection
+
+    from core.compatibility import TooOld, database_check
+
+    if not connection.introspection.table_names():
+        call_command("migrate", verbosity=0)
+    else:
+        try:
+            database_check()
+        except TooOld as error:
+            sys.exit(str(error))
+    connection.close()

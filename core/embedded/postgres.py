@@ -19,8 +19,7 @@ from pathlib import Path
 import psutil
 
 from core.embedded import processes
-from core.embedded.folder import NOBODY, make_private_folder, make_var_folder, no_wait, socket_folder
-from core.embedded.output import EmbeddedError
+from core.embedded.folder import NOBODY, EmbeddedError, make_private_folder, make_var_folder, no_wait, socket_folder
 
 VERSION = "18"
 NAME = "momentjudge"  # of the database and of its owner

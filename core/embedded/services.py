@@ -1,6 +1,7 @@
-"""The supervisor's children, among them the web server on a free port and Valkey, the broker: start and end."""
+"""The services of `make run`: their commands and their start and end as children; and the static files they serve."""
 
 import contextlib
+import hashlib
 import json
 import os
 import signal
@@ -14,7 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from core.embedded.output import EmbeddedError, say
+from core.embedded.folder import EmbeddedError
 from core.embedded.processes import dies_with_parent
 
 BASE_DIR = Path(__file__).resolve().parent.parent.parent
@@ -24,6 +25,22 @@ URGENT_S = 1.2  # the worker drops its tasks, which go back into their queue
 PAUSES_S = (0.3, 1.0, 2.0, 4.0)  # before each new try after a quick death; then it is given up
 DEFAULT_PORT = 8000
 HOST = "127.0.0.1"
+SOURCES = (
+    "static",
+    "annotation/static",
+    "judging/static",
+    "models_runner/static",
+    "config/settings",
+)  # of static files
+PACKAGES = "requirements/base.lock"  # which bring some of their own
+
+
+def say(text: str) -> None:
+    """Print a line; a terminal that has gone away must not stop an orderly end."""
+    try:
+        print(text, flush=True)
+    except (OSError, ValueError):
+        sys.stdout = None  # print() then does nothing
 
 
 @dataclass
@@ -281,3 +298,24 @@ class Relay:
         for line in lines:
             if line.strip():
                 say(self.prefix + line.decode(errors="replace").rstrip())
+
+
+def static_fingerprint(base: Path = BASE_DIR) -> str:
+    """Return what changes whenever a source file, its size or its time does."""
+    digest = hashlib.sha256()
+    for pattern in (*SOURCES, PACKAGES):
+        for top in sorted(base.glob(pattern)):
+            for path in sorted(top.rglob("*")) if top.is_dir() else [top]:
+                if path.is_file() and path.suffix != ".pyc":
+                    status = path.stat()
+                    digest.update(f"{path.relative_to(base)}\0{status.st_size}\0{status.st_mtime_ns}\n".encode())
+    return digest.hexdigest()
+
+
+def static_is_collected(var: Path, wanted: str) -> bool:
+    stamp = var / "static.stamp"
+    return (var / "static").is_dir() and stamp.is_file() and stamp.read_text() == wanted
+
+
+def static_note_collected(var: Path, done: str) -> None:
+    (var / "static.stamp").write_text(done)

@@ -14,10 +14,9 @@ from pathlib import Path
 from types import FrameType
 
 from core.compatibility import TooOld
-from core.embedded import preparation, processes, services
-from core.embedded.folder import FileLock, make_private_folder, make_var_folder
+from core.embedded import processes, services
+from core.embedded.folder import EmbeddedError, FileLock, make_private_folder, make_var_folder
 from core.embedded.holding import Hold
-from core.embedded.output import EmbeddedError, say, welcome
 from core.embedded.postgres import log_tail
 from core.embedded.services import (
     HOST,
@@ -32,6 +31,7 @@ from core.embedded.services import (
     gpu_command,
     judging_command,
     manage,
+    say,
     search_command,
     web_command,
     worker_command,
@@ -41,6 +41,11 @@ TICK_S = 0.1
 VALKEY_S = 30
 WEB_S = 90
 LARGEST_LOG = 10_000_000  # bytes; a larger one is set aside at the next start
+LOGINS = (
+    ("annotator", "annotator-demo", "judge the pairs that wait for you; ? opens the guideline"),
+    ("lead", "lead-demo", "the review queue: a query's 20 candidates, a second batch or not; releases"),
+    ("admin", "admin-demo", "corpus, queries, releases, runs and their scores"),
+)
 
 
 class Stopped(BaseException):
@@ -140,15 +145,15 @@ class Supervisor:
 
     def _prepare_site(self) -> None:
         """Migrate, and beside it collect the static files if any changed."""
-        wanted = preparation.fingerprint()
+        wanted = services.static_fingerprint()
         steps = [self._spawn("migrate", manage("migrate", "--verbosity", "1", "--no-input"))]
-        collecting = not preparation.is_collected(self.var, wanted)
+        collecting = not services.static_is_collected(self.var, wanted)
         if collecting:
             steps.append(self._spawn("static", manage("collectstatic", "--no-input", "--clear", "--verbosity", "0")))
         for step in steps:
             self._finish(step)
         if collecting:
-            preparation.note_collected(self.var, wanted)
+            services.static_note_collected(self.var, wanted)
 
     def _finish(self, step: Child) -> None:
         while step.alive():
@@ -313,3 +318,20 @@ def _running_already(note: str, var: Path) -> str:
         "Stop that one with Ctrl-C in its terminal, or run a second one beside it on other data:\n"
         "  make run PORT=8001 MOMENTJUDGE_VAR=/some/other/folder"
     )
+
+
+def welcome(address: str, var: Path, seconds: float) -> str:
+    """The block that is shown when the site answers."""
+    rows = [("log in as", "password", "and look at"), *LOGINS]
+    table = "\n".join(f"    {name:<11} {password:<16} {task}" for name, password, task in rows)
+    return f"""
+  MomentJudge is running (ready in {seconds:.1f} s)
+
+    {address}
+
+{table}
+
+    Data       {var}
+    Logs       {var / "log"}
+    Stop       Ctrl-C
+"""

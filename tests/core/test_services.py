@@ -9,7 +9,6 @@ import psutil
 import pytest
 
 from config.celery_app import QUEUES
-from core.embedded import preparation
 from core.embedded.processes import wait_gone
 from core.embedded.services import (
     PAUSES_S,
@@ -22,6 +21,9 @@ from core.embedded.services import (
     gpu_command,
     judging_command,
     search_command,
+    static_fingerprint,
+    static_is_collected,
+    static_note_collected,
     worker_command,
 )
 
@@ -96,14 +98,14 @@ def test_static_fingerprint_follows_the_sources(tmp_path: Path) -> None:
     (tmp_path / "static").mkdir()
     file = tmp_path / "static" / "a.css"
     file.write_text("a")
-    before = preparation.fingerprint(tmp_path)
+    before = static_fingerprint(tmp_path)
     (tmp_path / "var" / "static").mkdir(parents=True)
     (tmp_path / "var" / "static" / "a.css").write_text("a")
-    assert preparation.fingerprint(tmp_path) == before
-    preparation.note_collected(tmp_path / "var", before)
-    assert preparation.is_collected(tmp_path / "var", before)
+    assert static_fingerprint(tmp_path) == before
+    static_note_collected(tmp_path / "var", before)
+    assert static_is_collected(tmp_path / "var", before)
     file.write_text("ab")
-    assert not preparation.is_collected(tmp_path / "var", preparation.fingerprint(tmp_path))
+    assert not static_is_collected(tmp_path / "var", static_fingerprint(tmp_path))
 
 
 def test_second_supervisor_is_told_who_runs(tmp_path: Path) -> None:
