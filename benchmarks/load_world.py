@@ -11,7 +11,7 @@ from django.db import transaction
 from django.urls import reverse
 
 from accounts.models import Membership, Project, User
-from accounts.services.tokens import token_create
+from accounts.services.credentials import token_create
 from benchmarks import seeding
 from benchmarks.annotator import PASSWORD
 from benchmarks.lead_pages import queue_fill
