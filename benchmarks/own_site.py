@@ -27,7 +27,6 @@ from core.embedded.services import (
     Service,
     end_children,
     environment_for,
-    judging_command,
     manage,
     web_command,
     worker_command,
@@ -82,10 +81,8 @@ class OwnSite:
                 command = services.valkey_command(self.var / BROKER, self.broker)
             case "web":
                 command = web_command(self.port)
-            case "judging":
-                command = judging_command()
             case _:
-                command = worker_command()
+                command = worker_command(name)
         environment = environment_for(name, var=self.var, mark={})
         self.children[name] = Child.start(Service(name, command, environment, self.var / "log" / f"{name}.log"))
 

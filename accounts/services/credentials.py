@@ -1,7 +1,7 @@
 """What opens an account besides its password: the second step of a log-in, and access tokens of the API.
 
-The second step is a code from the person's phone, or one of ten on paper. Tokens and recovery codes are kept as digests;
-the secret of the phone has to be kept as it is.
+The second step is a code from the person's phone, or one of ten on paper. Tokens and recovery codes are kept as
+digests; the secret of the phone has to be kept as it is.
 """
 
 from base64 import b32encode
@@ -30,7 +30,7 @@ RECOVERY_CODES = 10
 LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"  # no l, o, 0, 1
 WRONG = "This code is not right. Codes change every 30 seconds and work once."
 TOO_MANY = "Too many wrong codes."
-TOKEN_PREFIX = "mj_"  # so that scanners for leaked secrets can know one
+PREFIX = "mj_"  # so that scanners for leaked secrets can know one
 LONGEST_TOKEN_NAME = 100
 MOST = 20  # tokens of a person
 SCOPES = AccessToken.Scope.values
@@ -235,7 +235,7 @@ def token_create(*, user: User, name: str, scopes: Iterable[str] = tuple(SCOPES)
         raise NotPossible(f"You have a token named {name!r} already.")
     if held.count() >= MOST:
         raise NotPossible(f"You have {MOST} tokens; revoke one that is not needed any more.")
-    token = TOKEN_PREFIX + token_urlsafe(32)
+    token = PREFIX + token_urlsafe(32)
     ends = timezone.now() + timedelta(days=days) if days is not None else None
     made = AccessToken.objects.create(user=user, name=name, digest=token_digest(token), scopes=asked, expires_at=ends)
     said = {"scopes": asked, "expires_at": ends}  # not its name: the audit is kept when an identity is not

@@ -9,7 +9,7 @@ import os
 import secrets
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from types import FrameType
 
@@ -20,6 +20,7 @@ from core.embedded.holding import Hold
 from core.embedded.postgres import log_tail
 from core.embedded.services import (
     HOST,
+    WORKERS,
     Child,
     Relay,
     Restarts,
@@ -28,11 +29,8 @@ from core.embedded.services import (
     check_port_free,
     end_children,
     environment_for,
-    gpu_command,
-    judging_command,
     manage,
     say,
-    search_command,
     web_command,
     worker_command,
 )
@@ -108,7 +106,7 @@ class Supervisor:
         say("3/4 Database schema and static files ...")
         self._prepare_site()
         say("4/4 Web server, workers, beat ...")
-        for name in ("web", "judging", "worker", "gpu", "search", "beat"):
+        for name in ("web", *WORKERS, "beat"):
             self._start_service(name)
         self._await(lambda: self._web_status("/healthz") is not None, WEB_S, "The web server", self._log("web"))
         if self._web_status("/readyz") != 200:
@@ -194,23 +192,16 @@ class Supervisor:
                 self._spawn(name, services.valkey_command(self.var / "valkey", self.broker_socket))
             case "web":
                 self._spawn(name, web_command(self.port))
-            case "judging":
-                self._restore_tasks("judging")
-                self._spawn(name, judging_command(), orphaned=signal.SIGQUIT)
-            case "worker":
-                self._restore_tasks("celery", "uploads")
-                self._spawn(name, worker_command(), orphaned=signal.SIGQUIT)  # SIGTERM would finish a long task first
-            case "gpu":  # nothing to restore: its tasks are acknowledged as they begin, and sent again by a sweep
-                self._spawn(name, gpu_command(), orphaned=signal.SIGQUIT)
-            case "search":  # nothing to restore: nobody waits for an answer that was lost
-                self._spawn(name, search_command(), orphaned=signal.SIGQUIT)
             case "beat":
                 self._spawn(name, beat_command(self.var))
+            case _:
+                self._restore_tasks(WORKERS[name].restored)
+                self._spawn(name, worker_command(name), orphaned=signal.SIGQUIT)  # SIGTERM would finish a long task
         self.restarts.setdefault(name, Restarts())
 
-    def _restore_tasks(self, *queues: str) -> None:
+    def _restore_tasks(self, queues: Collection[str]) -> None:
         """Give the tasks of a killed worker back to its queues; the broker may have died with it, so await it."""
-        if self.embedded_broker:
+        if queues and self.embedded_broker:
             self._await_broker()
             if restored := services.restore_unacknowledged(self.broker_socket, queues):
                 say(f"Interrupted tasks that wait for the worker again: {restored}.")

@@ -12,15 +12,13 @@ from config.celery_app import QUEUES
 from core.embedded.processes import wait_gone
 from core.embedded.services import (
     PAUSES_S,
+    WORKERS,
     Child,
     Relay,
     Restarts,
     Service,
     end_children,
     environment_for,
-    gpu_command,
-    judging_command,
-    search_command,
     static_fingerprint,
     static_is_collected,
     static_note_collected,
@@ -52,12 +50,11 @@ def test_only_the_web_server_pools_connections(monkeypatch: pytest.MonkeyPatch, 
 
 
 def test_every_queue_has_a_worker_that_listens() -> None:
-    commands = (judging_command(), worker_command(), gpu_command(), search_command())
+    commands = [worker_command(name) for name in WORKERS]
     listened = [command[command.index("--queues") + 1].split(",") for command in commands]
     assert sorted(queue for queues in listened for queue in queues) == sorted(QUEUES)  # and none is listened to twice
     assert listened[0] == ["judging"]
-    assert judging_command()[judging_command().index("--concurrency") + 1] == "1"
-    assert gpu_command()[gpu_command().index("--concurrency") + 1] == "1"
+    assert WORKERS["judging"].processes == WORKERS["gpu"].processes == 1
 
 
 def test_the_end_reaches_the_whole_group(tmp_path: Path) -> None:

@@ -31,8 +31,8 @@ AREAS = {
     " models_runner/*/services.py models_runner/*/services/*.py",
     "constraints": "accounts/models.py core/models.py annotation/**/models.py judging/**/models.py"
     " judging/*/models/*.py models_runner/*/models.py",
-    "access": "accounts/access.py accounts/services/credentials.py accounts/services/throttles.py accounts/tokens.py accounts/second_step.py"
-    " core/env.py judging/people/selectors.py judging/qualification/selectors/sittings.py"
+    "access": "accounts/access.py accounts/services/credentials.py accounts/services/throttles.py accounts/tokens.py"
+    " accounts/second_step.py core/env.py judging/people/selectors.py judging/qualification/selectors/sittings.py"
     " judging/work/selectors/annotator.py"
     " judging/work/selectors/held.py models_runner/leaderboard/selectors/asked.py"
     " models_runner/leaderboard/selectors/shown_scores.py",
