@@ -1,16 +1,16 @@
 """Who may use the embedded PostgreSQL, and who stops it: the last one out.
 
-Every user holds ``<var>/postgres.users`` shared. Starting and stopping happen under
-``<var>/postgres.start``, held exclusively and briefly. Who leaves tries to take the users' lock
-exclusively; that succeeds only for the last one, who stops the server. Both are flocks, so a killed
-user counts as gone; the server it leaves is adopted, and in the end stopped, by the next one.
+Every user holds ``<var>/postgres.users`` shared. Starting and stopping happen under ``<var>/postgres.start``, held
+exclusively and briefly. Who leaves tries to take the users' lock exclusively; that succeeds only for the last one, who
+stops the server. Both are flocks, so a killed user counts as gone; the next one adopts its server. Importing this is
+cheap and reads no settings.
 """
 
 import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from core.embedded.folder import EmbeddedError, FileLock, make_var_folder, no_wait
@@ -90,11 +90,7 @@ class Hold:
 
 @contextmanager
 def hold_database(var: Path) -> Iterator[Postgres]:
-    """The embedded PostgreSQL of ``var`` runs inside the block; the last of all holders stops it.
-
-    Raises:
-        EmbeddedError: it cannot be had; the message says why.
-    """
+    """Have the embedded PostgreSQL of ``var`` run inside the block; EmbeddedError says why it cannot."""
     hold = Hold(var)
     postgres = hold.take()
     try:
@@ -114,22 +110,17 @@ def needs_database(argv: Sequence[str]) -> bool:
 def database_for_command(argv: Sequence[str]) -> Iterator[None]:
     """Run a ``manage.py`` command with the database it needs; what cannot be had ends it with a clear line."""
     _obey_settings_option(argv)
-    try:
-        var = _embedded_var() if needs_database(argv) else None
-        hold = Hold(var) if var is not None else None
-        if hold is not None:
-            hold.take()
-    except EmbeddedError as error:
-        raise SystemExit(f"MomentJudge: {error}") from error
-    try:
+    with ExitStack() as stack:
+        try:
+            if needs_database(argv) and (var := _embedded_var()):
+                stack.enter_context(hold_database(var))
+        except EmbeddedError as error:
+            raise SystemExit(f"MomentJudge: {error}") from error
         yield
-    finally:
-        if hold is not None:
-            hold.release()
 
 
 def _embedded_var() -> Path | None:
-    """The data folder when the settings use the embedded PostgreSQL, else None."""
+    """Return the data folder when the settings use the embedded PostgreSQL, else None."""
     from django.conf import settings
     from django.core.exceptions import ImproperlyConfigured
 
@@ -160,11 +151,10 @@ def lay_schema(argv: Sequence[str]) -> None:
 
     from core.compatibility import TooOld, database_check
 
+    try:
+        database_check()
+    except TooOld as error:
+        sys.exit(str(error))
     if not connection.introspection.table_names():
         call_command("migrate", verbosity=0)
-    else:
-        try:
-            database_check()
-        except TooOld as error:
-            sys.exit(str(error))
     connection.close()
