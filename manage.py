@@ -10,8 +10,7 @@ def main() -> None:
     from django.core.exceptions import ImproperlyConfigured
     from django.core.management import execute_from_command_line
 
-    from core.embedded import database_for_command
-    from core.embedded.preparation import lay_schema
+    from core.embedded.holding import database_for_command, lay_schema
 
     try:
         with database_for_command(sys.argv):

@@ -132,8 +132,7 @@ class Membership(models.Model):
             ),
             models.CheckConstraint(
                 condition=models.Q(
-                    role="annotator",
-                    standing__in=["candidate", "training", "exam", "qualified", "suspended", "left"],
+                    role="annotator", standing__in=["candidate", "training", "exam", "qualified", "suspended", "left"]
                 )
                 | (~models.Q(role="annotator") & models.Q(standing="")),
                 name="membership_standing_for_annotators_only",

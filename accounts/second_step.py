@@ -22,7 +22,7 @@ from django_otp import login as device_remember
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from accounts.models import User
-from accounts.services import totp
+from accounts.services import credentials
 from accounts.services.throttles import Limit, throttle_forget, throttle_or_refuse
 from core.exceptions import NotPossible
 from core.refusals import refusal_log
@@ -90,7 +90,7 @@ def _scheme(request: HttpRequest) -> str:
 def _owes_code(request: HttpRequest) -> bool:
     if not request.user.is_authenticated or DEVICE_ID_SESSION_KEY in request.session:
         return False
-    return totp.totp_is_required(request.user)
+    return credentials.totp_is_required(request.user)
 
 
 def code_ask(request: HttpRequest, user: User, then: str) -> HttpResponse:
@@ -113,7 +113,7 @@ def login_code(request: HttpRequest) -> HttpResponse:
     form = CodeForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         try:
-            device = totp.totp_verify(user=user, code=form.cleaned_data["code"])
+            device = credentials.totp_verify(user=user, code=form.cleaned_data["code"])
         except NotPossible as refused:
             form.add_error("code", str(refused))
         else:
@@ -143,12 +143,14 @@ def second_step(request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         user = cast(User, request.user)
         try:
-            codes = totp.totp_confirm(user=user, code=form.cleaned_data["code"], session=request.session.session_key)
+            codes = credentials.totp_confirm(
+                user=user, code=form.cleaned_data["code"], session=request.session.session_key
+            )
         except NotPossible as refused:
             form.add_error("code", str(refused))
         else:
             del request.session[BEGUN]
-            device_remember(request, totp.totp_device(user))
+            device_remember(request, credentials.totp_device(user))
             return _show(request, codes=codes)
     return _show(request, form=form, status=422 if form.errors else 200)
 
@@ -161,12 +163,12 @@ def begin(request: HttpRequest) -> HttpResponse:
     form = password_asked(request)
     if form.errors:
         return _show(request, begin_form=form, status=422)
-    request.session[BEGUN] = totp.totp_begin(user=cast(User, request.user)).pk
+    request.session[BEGUN] = credentials.totp_begin(user=cast(User, request.user)).pk
     return redirect("totp")
 
 
 def _begun(request: HttpRequest) -> TOTPDevice | None:
-    device = totp.totp_begun(cast(User, request.user))
+    device = credentials.totp_begun(cast(User, request.user))
     return device if device and device.pk == request.session.get(BEGUN) else None
 
 
@@ -178,7 +180,7 @@ def codes_renew(request: HttpRequest) -> HttpResponse:
     form = password_asked(request)
     if form.errors:
         return _show(request, codes_form=form, status=422)
-    return _show(request, codes=totp.totp_renew_codes(user=cast(User, request.user)))
+    return _show(request, codes=credentials.totp_renew_codes(user=cast(User, request.user)))
 
 
 @login_required
@@ -188,7 +190,7 @@ def turn_off(request: HttpRequest) -> HttpResponse:
     form = password_asked(request)
     if form.errors:
         return _show(request, off_form=form, status=422)
-    totp.totp_off(user=cast(User, request.user), session=request.session.session_key)
+    credentials.totp_off(user=cast(User, request.user), session=request.session.session_key)
     request.session.pop(DEVICE_ID_SESSION_KEY, None)
     messages.success(request, "Turned off. Logging in takes your password alone.")
     return redirect("account")
@@ -225,13 +227,13 @@ def session_keep(request: HttpRequest, user: User) -> None:
 
 def _show(request: HttpRequest, *, status: int = 200, **more: Any) -> HttpResponse:
     user = cast(User, request.user)
-    device = totp.totp_device(user)
+    device = credentials.totp_device(user)
     begun = None if device else _begun(request)
-    context = {"device": device, "begun": begun, "codes_left": totp.codes_left(user), "form": CodeForm()}
+    context = {"device": device, "begun": begun, "codes_left": credentials.codes_left(user), "form": CodeForm()}
     context |= {f"{name}_form": PasswordForm(auto_id=f"{name}_%s") for name in ("begin", "codes", "off")}
-    context |= {"is_required": totp.totp_is_required(user)}
+    context |= {"is_required": credentials.totp_is_required(user)}
     if begun:
-        context |= {"secret": totp.totp_secret(begun), "picture": picture_of(begun.config_url)}
+        context |= {"secret": credentials.totp_secret(begun), "picture": picture_of(begun.config_url)}
     answer = render(request, "accounts/second_step.html", context | more, status=status)
     answer["Cache-Control"] = "no-store"
     return answer

@@ -18,8 +18,7 @@ from rest_framework.request import Request
 
 from accounts.models import AccessToken, User
 from accounts.second_step import PasswordForm, password_asked
-from accounts.services.tokens import DAYS, SCOPES, token_create, token_digest, token_revoke
-from accounts.services.totp import token_stands
+from accounts.services.credentials import DAYS, SCOPES, token_create, token_digest, token_revoke, token_stands
 from accounts.sessions import FIELDS
 from core.exceptions import NotPossible
 

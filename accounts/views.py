@@ -18,6 +18,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts.models import Identity, Project, User
 from accounts.second_step import NOT_YOURS, PASSWORDS, TOO_MANY_PASSWORDS, code_ask, password_is_right, session_keep
+from accounts.services.credentials import tokens_revoke, totp_device
 from accounts.services.identities import identity_set, password_reset_request
 from accounts.services.throttles import (
     LOGINS_TO,
@@ -27,8 +28,6 @@ from accounts.services.throttles import (
     throttle_or_refuse,
     throttle_take_back,
 )
-from accounts.services.tokens import tokens_revoke
-from accounts.services.totp import totp_device
 from accounts.sessions import session_end, sessions_end, sessions_of
 from core.exceptions import NotPossible
 

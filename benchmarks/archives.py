@@ -28,7 +28,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from benchmarks.common import ROOT, arguments, load_now, machine, show
-from core.embedded import hold_database
+from core.embedded.holding import hold_database
 
 BUILD_S, DOWNLOAD_S, MEMORY_MB = 60.0, 10.0, 500.0
 RESTORE_S = 120.0

@@ -36,7 +36,7 @@ from annotation.captions.rewriting.rules import rewrite
 from annotation.pools.rules.pooling import DEPTH, top_moments
 from annotation.similarity import sentences
 from benchmarks.common import arguments, machine, show_lines, subcommand
-from core.embedded import hold_database
+from core.embedded.holding import hold_database
 
 PAIRS = 20_000  # scored by METEOR
 WARM = 64  # texts embedded before anything is timed

@@ -68,8 +68,8 @@ class OwnSite:
         command = {
             BROKER: services.valkey_command(self.var / BROKER, self.broker),
             "web": services.web_command(self.port),
-            "judging": services.judging_command(),
-            "worker": services.worker_command(),
+            "judging": services.worker_command("judging"),
+            "worker": services.worker_command("worker"),
         }[name]
         environment = environment_for(name, var=self.var, mark={})
         self.children[name] = Child.start(Service(name, command, environment, self.var / "log" / f"{name}.log"))

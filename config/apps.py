@@ -10,7 +10,7 @@ class WiringConfig(AppConfig):
         from django.conf import settings
 
         from config import checks  # noqa: F401 - they register themselves
-        from core.observability import requests, sentry, tasks  # noqa: F401 - tasks registers itself
+        from core.observability import logs, requests, tasks  # noqa: F401 - tasks registers itself
 
         requests.begin()
-        sentry.begin(settings.SENTRY_DSN)
+        logs.sentry_begin(settings.SENTRY_DSN)

@@ -34,10 +34,8 @@ class KeyForm(SubmitForm):
     key = forms.UUIDField(required=False, error_messages={"invalid": UNREADABLE_KEY})
 
 
-def refused_form(
-    request: HttpRequest, template: str, context: dict[str, Any], form: SubmitForm, *, status: int = 422
-) -> HttpResponse:
-    return refused(request, template, context, form.first_error(), status=status)
+def refused_form(request: HttpRequest, template: str, context: dict[str, Any], form: SubmitForm) -> HttpResponse:
+    return refused(request, template, context, form.first_error())
 
 
 def refused(

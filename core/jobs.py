@@ -18,9 +18,9 @@ from django.db.models.functions import Least
 from django.utils import timezone
 
 from core.exceptions import MomentJudgeError
-from core.locks import only_one
 from core.messages import send_on_commit
 from core.models import Job
+from core.sql import only_one
 from core.texts import storable
 
 logger = logging.getLogger(__name__)

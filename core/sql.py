@@ -1,17 +1,26 @@
-"""Rows read by statements that are worded once.
+"""PostgreSQL past the ORM: rows read by statements that are worded once, and locks across processes and hosts.
 
 Django's ORM words each look-up anew, which costs more than PostgreSQL takes to answer one by key. Only for what every
 request or every judgment reads; everything else asks the ORM.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import NamedTuple, TypeVar
 from uuid import UUID
+from zlib import crc32
 
 from django.db import connection
 from django.db.models import ForeignKey, Model
 
 Row = TypeVar("Row", bound=Model)
+HELD = """
+SELECT EXISTS (
+    SELECT FROM pg_locks JOIN pg_database ON pg_database.oid = pg_locks.database
+    WHERE locktype = 'advisory' AND datname = current_database() AND granted
+    AND classid::bigint = %s AND objid::bigint = %s AND objsubid = 2
+)"""
 
 
 def row_first(model: type[Row], condition: str, *params: int | UUID, related: str = "") -> Row | None:
@@ -29,10 +38,10 @@ def row_first(model: type[Row], condition: str, *params: int | UUID, related: st
     if row is None:
         return None
     own = len(worded.columns)
-    found = model.from_db(connection.alias, worded.columns, row[:own])
+    instance = model.from_db(connection.alias, worded.columns, row[:own])
     if worded.other is not None:
-        setattr(found, related, worded.other.from_db(connection.alias, worded.other_columns, row[own:]))
-    return found
+        setattr(instance, related, worded.other.from_db(connection.alias, worded.other_columns, row[own:]))
+    return instance
 
 
 class _Worded(NamedTuple):
@@ -45,14 +54,14 @@ class _Worded(NamedTuple):
 @cache
 def _worded(model: type[Model], condition: str, related: str) -> _Worded:
     table, columns, other = model._meta.db_table, _columns(model), None
-    said, join = [f"{table}.{name}" for name in columns], ""
+    selected, join = [f"{table}.{name}" for name in columns], ""
     if related:
         key = model._meta.get_field(related)
         assert isinstance(key, ForeignKey) and not key.null, f"{model.__name__}.{related}"
         other = key.related_model
-        said += [f"{other._meta.db_table}.{name}" for name in _columns(other)]
+        selected += [f"{other._meta.db_table}.{name}" for name in _columns(other)]
         join = f"JOIN {other._meta.db_table} ON {other._meta.db_table}.id = {table}.{key.attname} "
-    statement = f"SELECT {', '.join(said)} FROM {table} {join}{condition}"  # noqa: S608  # nosec B608 - constants
+    statement = f"SELECT {', '.join(selected)} FROM {table} {join}{condition}"  # noqa: S608  # nosec B608 - constants
     return _Worded(statement, columns, other, _columns(other) if other else [])
 
 
@@ -61,3 +70,34 @@ def _columns(model: type[Model]) -> list[str]:
     if converted:
         raise TypeError(f"{model.__name__} has fields that need converting: {', '.join(converted)}")
     return [field.attname for field in model._meta.concrete_fields]
+
+
+@contextmanager
+def only_one(name: str, key: int = 0) -> Iterator[bool]:
+    """Whether this process is the only one inside ``only_one(name, key)``; never waits.
+
+    An advisory lock of PostgreSQL: it ends with the connection, so a killed process leaves none behind.
+    """
+    numbers = _numbers(name, key)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_lock(%s, %s)", numbers)
+        row = cursor.fetchone()
+    alone = bool(row and row[0])
+    try:
+        yield alone
+    finally:
+        if alone:
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT pg_advisory_unlock(%s, %s)", numbers)
+
+
+def is_held(name: str) -> bool:
+    """Whether some process, this one too, is inside ``only_one(name)``."""
+    with connection.cursor() as cursor:
+        cursor.execute(HELD, [number % 2**32 for number in _numbers(name, 0)])
+        row = cursor.fetchone()
+    return bool(row and row[0])
+
+
+def _numbers(name: str, key: int) -> list[int]:
+    return [crc32(name.encode()) - 2**31, key % 2**31]

@@ -11,8 +11,8 @@ from django.core.files.storage import default_storage
 from django.db import DatabaseError
 
 from core.exceptions import StorageAway
-from core.locks import is_held
 from core.models import LeftFile
+from core.sql import is_held
 
 logger = logging.getLogger(__name__)
 BACKUP = "backup"  # the lock of a backup, from before its snapshot until its last file is copied

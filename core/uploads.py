@@ -86,9 +86,7 @@ def upload_constraints(name: str) -> list[BaseConstraint]:
     """What holds of every table of uploads; constraints carry the table's name."""
     return [
         models.UniqueConstraint(
-            fields=["owner"],
-            condition=Q(state__in=["checking", "importing"]),
-            name=f"{name}_one_at_work_per_owner",
+            fields=["owner"], condition=Q(state__in=["checking", "importing"]), name=f"{name}_one_at_work_per_owner"
         ),
         models.CheckConstraint(
             condition=Q(state__in=["checking", "checked", "importing", "done", "failed", "discarded"]),

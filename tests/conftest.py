@@ -30,7 +30,7 @@ from accounts.sessions import SessionStore
 from annotation.models import Video
 from annotation.similarity import registry, sentences
 from config.celery_app import app
-from core.embedded import hold_database
+from core.embedded.holding import hold_database
 from moment_retrieval.relevance.wordnet import PLACE, WordNet, install, lacking, wordnet_in
 from tests import migrated, tables
 

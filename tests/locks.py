@@ -6,7 +6,7 @@ from contextlib import ExitStack, contextmanager
 
 from django.db import connections
 
-from core.locks import only_one
+from core.sql import only_one
 
 
 @contextmanager

@@ -21,6 +21,7 @@ from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 
 from accounts.models import Identity, Project, User
+from accounts.services.credentials import totp_forget
 from accounts.services.throttles import (
     MAIL_ONCE,
     MAILS_FROM,
@@ -30,7 +31,6 @@ from accounts.services.throttles import (
     throttle_or_refuse,
     throttle_take_back,
 )
-from accounts.services.totp import totp_forget
 from core.audit import audit_record
 from core.exceptions import Busy, NotPossible
 from core.jobs import durable

@@ -15,7 +15,7 @@ from django.utils.crypto import salted_hmac
 
 from accounts.models import Throttle
 from core.exceptions import TooOften
-from core.locks import only_one
+from core.sql import only_one
 
 COUNT = f"""
 INSERT INTO {Throttle._meta.db_table} AS held (kind, digest, tries, began_at) VALUES (%(kind)s, %(digest)s, 1, %(now)s)

@@ -20,7 +20,7 @@ from annotation.statistics import selectors as statistics_selectors
 from annotation.statistics.collection import Queries, Verbs, query_figures
 from annotation.statistics.rules import Names, figures
 from core.jobs import JobKind, durable
-from core.locks import only_one
+from core.sql import only_one
 from moment_retrieval.relevance.tagger import LexiconTagger
 from moment_retrieval.relevance.wordnet import VERB
 

@@ -14,8 +14,8 @@ from rest_framework.reverse import reverse
 from accounts.access import STAFF, grant_by
 from annotation.models import TrainSet
 from annotation.train_sets.selectors import TYPES, train_set_file
-from core.api.base import ApiView, Pages, paged
-from core.api.base import Problem as REFUSED
+from core.api import ApiView, Pages, paged
+from core.api import Problem as REFUSED
 
 QUERIES = {"type": "array", "items": {"type": "object"}, "description": "docs/data-formats.md tells its fields."}
 

@@ -9,6 +9,7 @@ from kombu import Queue
 
 from core.embedded.folder import socket_folder
 from core.env import (
+    accel_from_env,
     env_address,
     env_bool,
     env_decimal,
@@ -17,12 +18,13 @@ from core.env import (
     env_path,
     env_paths,
     env_str,
+    media_from_env,
     roles_of,
     tls_of,
     train_command,
+    url_seconds_from_env,
 )
 from core.observability.logs import logging_for
-from core.storage.media import accel_from_env, media_from_env, url_seconds_from_env
 
 BASE_DIR = Path(__file__).resolve().parent.parent.parent
 
@@ -218,10 +220,7 @@ MEDIA_ROOT = MOMENTJUDGE_VAR / "media"
 MEDIA = media_from_env()  # a folder, or a bucket that speaks S3
 MEDIA_ACCEL = accel_from_env()  # the location below which nginx serves MEDIA_ROOT to whom we have let in
 MEDIA_URL_S = url_seconds_from_env()  # for which a signed address of a bucket's file opens it
-STORAGES = {
-    "default": MEDIA.storage,
-    "staticfiles": {"BACKEND": "core.storage.folder.StaticFiles"},
-}
+STORAGES = {"default": MEDIA.storage, "staticfiles": {"BACKEND": "core.storage.folder.StaticFiles"}}
 
 # Security
 _media = f" {MEDIA.origin}" if MEDIA.origin else ""  # frames of GIFs are fetched by a script

@@ -15,7 +15,7 @@ from django.core.files.storage import FileSystemStorage, default_storage
 
 from core.backup.database import BackupError, Snapshot, contents, environment, files_named, major_of, program, snapshot
 from core.backup.files import Entry, Pool, bucket_of, digest_of, keeps_versions, listed
-from core.locks import is_held, only_one
+from core.sql import is_held, only_one
 from core.stored_files import BACKUP
 
 FORM = 1  # of the folder

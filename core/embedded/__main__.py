@@ -3,8 +3,8 @@
 import os
 import sys
 
-from core.embedded.output import EmbeddedError, say
-from core.embedded.services import BASE_DIR, port_from_environment
+from core.embedded.folder import EmbeddedError
+from core.embedded.services import BASE_DIR, port_from_environment, say
 from core.embedded.supervisor import Supervisor
 from core.env import env_path
 

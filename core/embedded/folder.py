@@ -1,7 +1,4 @@
-"""The folder of a local installation: data, logs, unix sockets, locks on files and the SECRET_KEY.
-
-The kernel drops the locks (flock) when their process ends, however it ends.
-"""
+"""The folder of a local installation: data, logs, unix sockets, locks on files and the SECRET_KEY."""
 
 import fcntl
 import hashlib
@@ -13,10 +10,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from types import TracebackType
 from typing import Self
-
-from core.embedded.output import EmbeddedError
 
 LONGEST_SOCKET = 107  # bytes: sun_path holds 108, the last of them a zero
 LONGEST_FOLDER = LONGEST_SOCKET - len("/.s.PGSQL.5432")
@@ -26,11 +20,12 @@ POLL_S = 0.05
 SHORTEST = 32
 
 
-def socket_folder(var: Path) -> Path:
-    """Name the folder of the sockets; nothing is created here, see ``make_private_folder``.
+class EmbeddedError(Exception):
+    """What goes wrong around the embedded services; its text is shown to a person as it is, without a traceback."""
 
-    It is ``<var>/s``, or a folder in /tmp where that is too long for a unix socket or holds
-    characters that a connection URL cannot carry.
+
+def socket_folder(var: Path) -> Path:
+    """Name the folder of the sockets: ``<var>/s``, or one in /tmp where a socket or a URL cannot carry that path.
 
     Raises:
         EmbeddedError: the folder in /tmp exists and belongs to somebody else.
@@ -46,11 +41,7 @@ def socket_folder(var: Path) -> Path:
 
 
 def make_var_folder(var: Path) -> Path:
-    """Make the data folder and its ``log`` unless they exist, readable by their owner alone.
-
-    Raises:
-        EmbeddedError: it cannot be made or written.
-    """
+    """Make the data folder and its ``log`` for their owner alone; EmbeddedError if they cannot be made or written."""
     for folder in (var, var / "log"):
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -62,11 +53,7 @@ def make_var_folder(var: Path) -> Path:
 
 
 def make_private_folder(folder: Path) -> Path:
-    """Make ``folder`` for its owner alone, or check that an existing one is.
-
-    Raises:
-        EmbeddedError: it cannot be made, or others own it or may enter it.
-    """
+    """Make ``folder`` for its owner alone; EmbeddedError if it cannot be made, or others own it or may enter it."""
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
@@ -76,10 +63,10 @@ def make_private_folder(folder: Path) -> Path:
 
 
 def _check_private(folder: Path) -> None:
-    found = folder.lstat()
+    status = folder.lstat()
     # As root PostgreSQL may run as nobody, which then enters through the group (see postgres.share_with).
-    allowed = 0o770 if os.geteuid() == 0 and found.st_gid == NOBODY else 0o700
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or stat.S_IMODE(found.st_mode) & ~allowed:
+    allowed = 0o770 if os.geteuid() == 0 and status.st_gid == NOBODY else 0o700
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid() or stat.S_IMODE(status.st_mode) & ~allowed:
         raise EmbeddedError(
             f"The folder {folder} must be a folder of user {os.geteuid()} that nobody else may enter. "
             f"If it is yours, run: chmod 700 {folder}; otherwise remove it. {_remedy()}"
@@ -95,7 +82,7 @@ def no_wait() -> None:
 
 
 class FileLock:
-    """One open lock file; ``with`` closes it, which drops the lock."""
+    """One open lock file (flock); ``with`` closes it, which drops the lock, as does the end of its process."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -105,11 +92,15 @@ class FileLock:
             raise EmbeddedError(f"The lock file {path} cannot be opened: {error.strerror}.") from error
 
     def try_exclusive(self) -> bool:
-        return self._try(fcntl.LOCK_EX)
+        try:
+            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
 
     def exclusive(self, waiting: Callable[[], None] = no_wait) -> Self:
         """Wait until nobody else holds the lock; polls, so that ``waiting`` can give up."""
-        while not self._try(fcntl.LOCK_EX):
+        while not self.try_exclusive():
             waiting()
             time.sleep(POLL_S)
         return self
@@ -131,24 +122,15 @@ class FileLock:
             os.close(self._fd)
             self._fd = -1
 
-    def _try(self, kind: int) -> bool:
-        try:
-            fcntl.flock(self._fd, kind | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True
-
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
 
 def local_secret(var: Path) -> str:
-    """The key in ``<var>/secret_key``, made on first use; racing processes all get the same one.
+    """Return the key in ``<var>/secret_key``, made on first use; racing processes all get the same one.
 
     Raises:
         EmbeddedError: the file cannot be made or read, or holds no usable key.

@@ -1,25 +1,29 @@
 """Who may use the embedded PostgreSQL, and who stops it: the last one out.
 
-Every user holds ``<var>/postgres.users`` shared. Starting and stopping happen under
-``<var>/postgres.start``, held exclusively and briefly. Who leaves tries to take the users' lock
-exclusively; that succeeds only for the last one, who stops the server. Both are flocks, so a killed
-user counts as gone; the server it leaves is adopted, and in the end stopped, by the next one.
+Every user holds ``<var>/postgres.users`` shared. Starting and stopping happen under ``<var>/postgres.start``, held
+exclusively and briefly. Who leaves tries to take the users' lock exclusively; that succeeds only for the last one, who
+stops the server. Both are flocks, so a killed user counts as gone; the next one adopts its server. Importing this is
+cheap and reads no settings.
 """
 
 import os
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from core.embedded.folder import FileLock, make_var_folder, no_wait
-from core.embedded.output import EmbeddedError
+from core.embedded.folder import EmbeddedError, FileLock, make_var_folder, no_wait
 from core.embedded.postgres import Postgres
 
 WITHOUT_DATABASE = {
     *("help", "version", "--version", "--help", "-h"),
     *("collectstatic", "findstatic", "diffsettings", "startapp", "makemessages", "compilemessages"),
     "score",
+}
+WITHOUT_SCHEMA = {
+    *("migrate", "makemigrations", "showmigrations", "sqlmigrate", "squashmigrations"),
+    *("flush", "dbshell", "restore"),
 }
 
 
@@ -86,11 +90,7 @@ class Hold:
 
 @contextmanager
 def hold_database(var: Path) -> Iterator[Postgres]:
-    """The embedded PostgreSQL of ``var`` runs inside the block; the last of all holders stops it.
-
-    Raises:
-        EmbeddedError: it cannot be had; the message says why.
-    """
+    """Have the embedded PostgreSQL of ``var`` run inside the block; EmbeddedError says why it cannot."""
     hold = Hold(var)
     postgres = hold.take()
     try:
@@ -110,22 +110,17 @@ def needs_database(argv: Sequence[str]) -> bool:
 def database_for_command(argv: Sequence[str]) -> Iterator[None]:
     """Run a ``manage.py`` command with the database it needs; what cannot be had ends it with a clear line."""
     _obey_settings_option(argv)
-    try:
-        var = _embedded_var() if needs_database(argv) else None
-        hold = Hold(var) if var is not None else None
-        if hold is not None:
-            hold.take()
-    except EmbeddedError as error:
-        raise SystemExit(f"MomentJudge: {error}") from error
-    try:
+    with ExitStack() as stack:
+        try:
+            if needs_database(argv) and (var := _embedded_var()):
+                stack.enter_context(hold_database(var))
+        except EmbeddedError as error:
+            raise SystemExit(f"MomentJudge: {error}") from error
         yield
-    finally:
-        if hold is not None:
-            hold.release()
 
 
 def _embedded_var() -> Path | None:
-    """The data folder when the settings use the embedded PostgreSQL, else None."""
+    """Return the data folder when the settings use the embedded PostgreSQL, else None."""
     from django.conf import settings
     from django.core.exceptions import ImproperlyConfigured
 
@@ -141,3 +136,25 @@ def _obey_settings_option(argv: Sequence[str]) -> None:
         name, given, value = word.partition("=")
         if name == "--settings" and (value or following):
             os.environ["DJANGO_SETTINGS_MODULE"] = value if given else following
+
+
+def lay_schema(argv: Sequence[str]) -> None:
+    """Migrate the embedded database when it holds no table at all; an older schema is left to `manage.py migrate`."""
+    import django
+    from django.conf import settings
+    from django.core.management import call_command
+
+    if not needs_database(argv) or argv[1] in WITHOUT_SCHEMA or not settings.EMBEDDED_DATABASE:
+        return
+    django.setup()
+    from django.db import connection
+
+    from core.compatibility import TooOld, database_check
+
+    try:
+        database_check()
+    except TooOld as error:
+        sys.exit(str(error))
+    if not connection.introspection.table_names():
+        call_command("migrate", verbosity=0)
+    connection.close()

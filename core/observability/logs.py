@@ -1,4 +1,5 @@
 """How log lines look: lines for people, JSON for machines; each with its request, its task and who asked, by number.
+Faults go to Sentry, or what speaks like it, where SENTRY_DSN names one; nothing of them tells who somebody is.
 
 What is bound with ``structlog.contextvars.bind_contextvars`` is in every line of the request or task at hand: see
 core.observability.requests and core.observability.tasks. Names and e-mail addresses are bound by nobody.
@@ -13,7 +14,9 @@ from typing import Any
 import structlog
 from django.core.exceptions import ImproperlyConfigured
 from gunicorn.glogging import Logger
+from structlog.contextvars import get_contextvars
 
+from core.env import env_str
 from core.refusals import without_emails, without_secrets
 
 FORMATS = ("json", "lines")
@@ -23,6 +26,9 @@ EXTRA = [
     *("status_code", "method", "path", "bytes", "duration_ms", "statement", "client_went", "request_id", "route"),
     "account",
 ]
+DROPPED = ("user", "server_name", "breadcrumbs", "modules")
+OF_A_REQUEST = ("method", "url")  # what is kept of one
+TAGS = ("request_id", "route", "task", "task_id", "member")
 Event = MutableMapping[str, Any]
 
 
@@ -35,7 +41,7 @@ def log_format() -> str:
     return said
 
 
-def formatter(form: str | None = None) -> logging.Formatter:
+def formatter(form: str = "") -> logging.Formatter:
     """Of every handler of ours."""
     is_json = (form or log_format()) == "json"
     stamp = structlog.processors.TimeStamper(fmt="iso", utc=True, key="time")
@@ -115,7 +121,7 @@ class AccessLog(Logger):  # type: ignore[misc]
         if self.is_json:
             for log in (self.error_log, self.access_log):
                 for handler in log.handlers:
-                    handler.setFormatter(formatter("json"))
+                    handler.setFormatter(formatter())
 
     def atoms(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
         """Return what the line names; gunicorn offers every header, and looking through all of them takes long."""
@@ -143,3 +149,57 @@ def told(resp: Any, environ: dict[str, Any], seconds: float) -> dict[str, Any]:
         "duration_ms": round(seconds * 1000, 1),
         **environ.get(NOTES, {}),
     }
+
+
+def sentry_begin(dsn: str, **more: Any) -> None:
+    """Send what breaks from now on; ``more`` as sentry_sdk.init takes it."""
+    if not dsn:
+        return
+    import sentry_sdk
+    from sentry_sdk.utils import BadDsn
+
+    options: dict[str, Any] = {
+        "send_default_pii": False,
+        "before_send": scrubbed,
+        "include_local_variables": False,
+        "max_request_body_size": "never",
+        "max_breadcrumbs": 0,
+        "traces_sample_rate": 0,
+        "environment": env_str("SENTRY_ENVIRONMENT", "production"),
+        "release": env_str("SENTRY_RELEASE", "") or None,
+    }
+    try:
+        sentry_sdk.init(dsn, **(options | more))
+    except BadDsn:  # which repeats a part of it
+        raise ImproperlyConfigured("SENTRY_DSN must be an address such as https://key@sentry.example.org/1.") from None
+
+
+def scrubbed(event: Any, hint: Any) -> Any:
+    """Where it broke, and in which request or task; cookies, headers, bodies, users and e-mails are left out."""
+    for name in DROPPED:
+        event.pop(name, None)
+    if "request" in event:
+        event["request"] = {name: event["request"][name] for name in OF_A_REQUEST if name in event["request"]}
+        event["request"]["url"] = str(event["request"].get("url", "")).partition("?")[0]
+    event.get("extra", {}).clear()
+    for frame in _frames(event):
+        frame.pop("vars", None)
+    context = get_contextvars()
+    event["tags"] = dict(event.get("tags") or {}) | {name: str(context[name]) for name in TAGS if name in context}
+    return _clean(event)
+
+
+def _frames(event: Any) -> list[dict[str, Any]]:
+    exceptions = (event.get("exception") or {}).get("values") or []
+    return [frame for each in exceptions for frame in ((each.get("stacktrace") or {}).get("frames") or [])]
+
+
+def _clean(value: Any) -> Any:
+    """The same with every text as a log would hold it."""
+    if isinstance(value, str):
+        return _without_secrets_and_emails(value)
+    if isinstance(value, dict):
+        return {name: _clean(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_clean(item) for item in value]
+    return value

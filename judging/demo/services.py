@@ -19,9 +19,9 @@ from annotation.previews.services import video_cut_previews
 from annotation.queries.services import queries_draw
 from core.audit import audit_record
 from core.jobs import durable, job_finish, job_set, job_start
-from core.locks import only_one
 from core.messages import send_on_commit
 from core.models import Job
+from core.sql import only_one
 from judging.demo.simulation import (
     CONTRARY_NAME,
     GRADERS,

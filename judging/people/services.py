@@ -34,8 +34,8 @@ from accounts.services.members import member_add, standing_change
 from core.audit import audit_record
 from core.exceptions import NotPossible
 from core.jobs import durable, swept
-from core.locks import only_one
 from core.messages import send_on_commit
+from core.sql import only_one
 from judging.exceptions import InvitationGone, InvitationUnknown, NotPossibleNow
 from judging.models import Invitation
 from judging.work.services.assignments import assignment_return

@@ -20,9 +20,9 @@ from django.views.decorators.http import require_http_methods, require_POST
 from accounts.access import ANNOTATOR, LEAD, MemberRequest, grant, post_only, project_page
 from accounts.models import Membership, Project, User
 from accounts.rules import OUT, WAY
+from accounts.services.credentials import totp_device
 from accounts.services.identities import EMAIL_TAKEN, NewAccount, account_led_or_refused
 from accounts.services.throttles import REGISTRATIONS, address_block, throttle_or_refuse
-from accounts.services.totp import totp_device
 from core.exceptions import MomentJudgeError, NotPossible
 from core.forms import SubmitForm
 from judging.exceptions import InvitationGone, InvitationUnknown

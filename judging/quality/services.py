@@ -18,8 +18,8 @@ from annotation.pools.rules.pooling import BATCH_SIZE
 from core.audit import audit_record
 from core.exceptions import NotPossible
 from core.jobs import durable, swept
-from core.locks import only_one
 from core.messages import send_on_commit
+from core.sql import only_one
 from judging.models import Batch, GoldGrade, Policy, QualityAlert, QualityReport
 from judging.projects.policies import policy_in_force
 from judging.quality import selectors

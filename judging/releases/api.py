@@ -12,8 +12,8 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from accounts.access import STAFF, grant_by
-from core.api.base import ApiView, Pages, paged
-from core.api.base import Problem as REFUSED
+from core.api import ApiView, Pages, paged
+from core.api import Problem as REFUSED
 from judging.models import Release
 from judging.releases.selectors import judgments_csv_response, release_file
 

@@ -12,8 +12,7 @@ from rest_framework.response import Response
 from accounts.access import LEAD, STAFF, grant, grant_by, person_of
 from accounts.models import Membership
 from annotation.models import NamedQuerySet
-from core.api.base import ApiView, Invalid, Pages, Problem, body_of, paged
-from core.api.fields import ChoiceOfField, WordsField, YesNoField
+from core.api import ApiView, ChoiceOfField, Invalid, Pages, Problem, WordsField, YesNoField, body_of, paged
 from judging.models import Batch, BatchReview, Pair
 from judging.projects import services
 from judging.projects.overview import overview_counts

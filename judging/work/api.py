@@ -15,8 +15,18 @@ from rest_framework.reverse import reverse
 from accounts.access import ANNOTATOR, grant_by, person_of
 from accounts.models import Membership, Project
 from core import clock
-from core.api.base import ApiView, Pages, Problem, body_of, paged
-from core.api.fields import ChoiceOfField, CountField, GradeField, KeyField, WordsField
+from core.api import (
+    ApiView,
+    ChoiceOfField,
+    CountField,
+    GradeField,
+    KeyField,
+    Pages,
+    Problem,
+    WordsField,
+    body_of,
+    paged,
+)
 from judging.models import Flag, OwnGrade
 from judging.work.selectors.assignments import Held, final_grades, held_open, preview_gif, preview_mp4
 from judging.work.services import assignments, judgments

@@ -10,9 +10,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.access import ADMIN, STAFF, grant, grant_by, person_of
-from core.api.base import ApiView, Invalid, Pages, body_of, paged
-from core.api.base import Problem as REFUSED
-from core.api.fields import KeyField
+from core.api import ApiView, Invalid, KeyField, Pages, body_of, paged
+from core.api import Problem as REFUSED
 from models_runner.experiments.deletion import experiment_delete
 from models_runner.experiments.forms import form_of
 from models_runner.experiments.models import MOST_SEEDS

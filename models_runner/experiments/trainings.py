@@ -16,8 +16,8 @@ from core import clock
 from core.audit import audit_record
 from core.exceptions import MomentJudgeError, StorageAway
 from core.jobs import durable
-from core.locks import only_one
 from core.messages import send_on_commit
+from core.sql import only_one
 from models_runner.experiments import files
 from models_runner.experiments.child import TrainingChild, folder_held, status_words
 from models_runner.experiments.deletion import deleted_files_sweep

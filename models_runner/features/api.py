@@ -8,8 +8,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.access import ADMIN, grant_by
-from core.api.base import ApiView, Pages, paged
-from core.api.base import Problem as REFUSED
+from core.api import ApiView, Pages, paged
+from core.api import Problem as REFUSED
 from models_runner.models import FeatureSet
 
 

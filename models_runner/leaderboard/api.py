@@ -15,8 +15,8 @@ from rest_framework.response import Response
 
 from accounts.access import RUNNERS, grant_by
 from accounts.models import Membership, User
-from core.api.base import ApiView, Invalid, Pages, paged
-from core.api.base import Problem as REFUSED
+from core.api import ApiView, Invalid, Pages, paged
+from core.api import Problem as REFUSED
 from core.files import receive_on_disk
 from models_runner.leaderboard import files
 from models_runner.leaderboard.forms import SPLITS, RunForm

@@ -10,8 +10,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.access import STAFF, grant_by
-from core.api.base import ApiView, Invalid
-from core.api.base import Problem as REFUSED
+from core.api import ApiView, Invalid
+from core.api import Problem as REFUSED
 from models_runner.search.forms import DEFAULT_MOMENTS, LONGEST_QUERY, MOST_MOMENTS, SearchForm
 from models_runner.search.selectors import Shown, searchable, shown_hits
 from models_runner.search.services import search_ask

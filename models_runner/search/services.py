@@ -12,7 +12,7 @@ from redis.exceptions import RedisError
 from annotation.similarity.model_folders import ModelRefused, model_check
 from core.exceptions import MomentJudgeError
 from core.jobs import durable
-from core.locks import only_one
+from core.sql import only_one
 from models_runner import tasks
 from models_runner.experiments import files
 from models_runner.models import Experiment, Training

@@ -16,9 +16,9 @@ from pytest_django import Settings
 from accounts import views
 from accounts.models import Identity, Throttle, User
 from accounts.services import identities
+from accounts.services.credentials import token_create
 from accounts.services.identities import identity_set, password_link
 from accounts.services.throttles import LOGINS_TO, address_block, client_address
-from accounts.services.tokens import token_create
 from core.messages import NoMail
 from tests.conftest import Messages
 from tests.factories import MembershipFactory, UserFactory

@@ -16,9 +16,9 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 from pytest_django import Settings
 
 from accounts.models import BrowserSession, Throttle, User
-from accounts.services import totp as totp_service
+from accounts.services import credentials as totp_service
+from accounts.services.credentials import RECOVERY_CODES, code_of, totp_begin, totp_confirm, totp_reset, totp_verify
 from accounts.services.identities import identity_erase
-from accounts.services.totp import RECOVERY_CODES, code_of, totp_begin, totp_confirm, totp_reset, totp_verify
 from core.models import AuditEvent
 from tests.factories import MembershipFactory, lead
 from tests.judging.api.acts import bearer

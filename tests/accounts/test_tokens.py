@@ -13,7 +13,7 @@ from django.utils import timezone
 from rest_framework.permissions import SAFE_METHODS
 
 from accounts.models import AccessToken, User
-from accounts.services.tokens import MOST, SCOPES, token_create, token_revoke
+from accounts.services.credentials import MOST, SCOPES, token_create, token_revoke
 from core.exceptions import NotPossible
 from core.models import AuditEvent
 from tests.factories import NOW, UserFactory

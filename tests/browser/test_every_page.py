@@ -13,7 +13,7 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 from playwright.sync_api import ConsoleMessage, Error, Locator, Page, Request, Response, ViewportSize, expect
 
 from accounts.models import Project, User
-from accounts.services.totp import totp_begin, totp_confirm
+from accounts.services.credentials import totp_begin, totp_confirm
 from annotation.models import Moment, Pooling
 from annotation.pools.services.poolings import Returned
 from core.models import Job

@@ -12,9 +12,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from core.embedded import hold_database
-from core.embedded.holding import needs_database
-from core.embedded.output import EmbeddedError
+from core.embedded.folder import EmbeddedError
+from core.embedded.holding import hold_database, needs_database
 from core.embedded.postgres import Postgres
 from core.embedded.processes import wait_gone
 
@@ -23,7 +22,7 @@ pytestmark = pytest.mark.deployment
 COMMAND = """
 import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the tests run in the background of a shell
-from core.embedded import database_for_command
+from core.embedded.holding import database_for_command
 with database_for_command(["manage.py", *sys.argv[1:]]):
     print("in", flush=True)
     sys.stdin.readline()
@@ -232,7 +231,7 @@ def test_a_path_too_long_for_a_socket_works(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_many_commands_at_once_share_one_server(var: Path) -> None:
     code = (
-        "import sys, psycopg\nfrom pathlib import Path\nfrom core.embedded import hold_database\n"
+        "import sys, psycopg\nfrom pathlib import Path\nfrom core.embedded.holding import hold_database\n"
         "for _ in range(5):\n"
         "    with hold_database(Path(sys.argv[1])) as postgres:\n"
         "        psycopg.connect(postgres.url).close()\n"

@@ -3,9 +3,9 @@
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from core.storage.media import NEEDED, accel_from_env, media_from_env, url_seconds_from_env
+from core.env import S3_NEEDED, accel_from_env, media_from_env, url_seconds_from_env
 
-NAMES = (*NEEDED, "MEDIA_STORAGE", "S3_REGION", "S3_ENDPOINT_URL", "S3_PUBLIC_URL", "S3_ADDRESSING")
+NAMES = (*S3_NEEDED, "MEDIA_STORAGE", "S3_REGION", "S3_ENDPOINT_URL", "S3_PUBLIC_URL", "S3_ADDRESSING")
 KEYS = {"S3_BUCKET": "clips", "S3_ACCESS_KEY_ID": "key", "S3_SECRET_ACCESS_KEY": "secret"}
 S3 = {"MEDIA_STORAGE": "s3", **KEYS}
 

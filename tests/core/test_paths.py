@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from core.embedded import folder as embedded_folder
-from core.embedded.output import EmbeddedError
+from core.embedded.folder import EmbeddedError
 
 
 def var_of_length(length: int) -> Path:

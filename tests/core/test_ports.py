@@ -2,7 +2,7 @@ import socket
 
 import pytest
 
-from core.embedded.output import EmbeddedError
+from core.embedded.folder import EmbeddedError
 from core.embedded.services import check_port_free, port_from_environment
 
 

@@ -3,8 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from core.embedded.folder import SHORTEST, local_secret
-from core.embedded.output import EmbeddedError
+from core.embedded.folder import SHORTEST, EmbeddedError, local_secret
 
 
 def test_secret_is_made_once_for_its_owner_alone(tmp_path: Path) -> None:

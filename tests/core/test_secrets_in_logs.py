@@ -20,9 +20,8 @@ from gunicorn.config import Config
 from pytest_django import Settings
 
 from accounts.models import User
+from accounts.services.credentials import token_create, totp_begin, totp_confirm, totp_secret
 from accounts.services.identities import identity_set
-from accounts.services.tokens import token_create
-from accounts.services.totp import totp_begin, totp_confirm, totp_secret
 from annotation.captions.rewriting.chat import Chat, Endpoint
 from annotation.captions.rewriting.provider import Item, ProviderAway
 from core.observability.logs import AccessLog

@@ -10,7 +10,7 @@ from sentry_sdk.envelope import Envelope
 from sentry_sdk.transport import Transport
 
 from accounts.models import Identity, User
-from core.observability import sentry
+from core.observability import logs
 
 pytestmark = pytest.mark.django_db
 DSN = "https://key@sentry.example.org/1"
@@ -28,7 +28,7 @@ class Kept(Transport):
 @pytest.fixture
 def sent() -> Iterator[list[Any]]:
     Kept.sent = []
-    sentry.begin(
+    logs.sentry_begin(
         DSN, transport=Kept, include_source_context=False, default_integrations=False, auto_enabling_integrations=False
     )
     yield Kept.sent
@@ -37,7 +37,7 @@ def sent() -> Iterator[list[Any]]:
 
 
 def test_without_an_address_nothing_begins() -> None:
-    sentry.begin("")
+    logs.sentry_begin("")
     assert not sentry_sdk.get_client().is_active()
 
 
@@ -62,7 +62,7 @@ def test_a_fault_is_sent_without_who_it_was(sent: list[Any]) -> None:
 def test_a_request_keeps_its_method_and_path() -> None:
     request = {"url": "https://judge.example.org/a/?q=1", "query_string": "q=1", "cookies": {"sessionid": "s"}}
     event = {"request": request | {"method": "GET", "headers": {"Cookie": "s"}, "data": "grade=3"}, "user": {"id": 1}}
-    assert sentry.scrubbed(event, {}) == {
+    assert logs.scrubbed(event, {}) == {
         "request": {"method": "GET", "url": "https://judge.example.org/a/"},
         "tags": {},
     }

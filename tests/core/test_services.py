@@ -9,19 +9,19 @@ import psutil
 import pytest
 
 from config.celery_app import QUEUES
-from core.embedded import preparation
 from core.embedded.processes import wait_gone
 from core.embedded.services import (
     PAUSES_S,
+    WORKERS,
     Child,
     Relay,
     Restarts,
     Service,
     end_children,
     environment_for,
-    gpu_command,
-    judging_command,
-    search_command,
+    static_fingerprint,
+    static_is_collected,
+    static_note_collected,
     worker_command,
 )
 
@@ -50,12 +50,11 @@ def test_only_the_web_server_pools_connections(monkeypatch: pytest.MonkeyPatch, 
 
 
 def test_every_queue_has_a_worker_that_listens() -> None:
-    commands = (judging_command(), worker_command(), gpu_command(), search_command())
+    commands = [worker_command(name) for name in WORKERS]
     listened = [command[command.index("--queues") + 1].split(",") for command in commands]
     assert sorted(queue for queues in listened for queue in queues) == sorted(QUEUES)  # and none is listened to twice
     assert listened[0] == ["judging"]
-    assert judging_command()[judging_command().index("--concurrency") + 1] == "1"
-    assert gpu_command()[gpu_command().index("--concurrency") + 1] == "1"
+    assert WORKERS["judging"].processes == WORKERS["gpu"].processes == 1
 
 
 def test_the_end_reaches_the_whole_group(tmp_path: Path) -> None:
@@ -96,14 +95,14 @@ def test_static_fingerprint_follows_the_sources(tmp_path: Path) -> None:
     (tmp_path / "static").mkdir()
     file = tmp_path / "static" / "a.css"
     file.write_text("a")
-    before = preparation.fingerprint(tmp_path)
+    before = static_fingerprint(tmp_path)
     (tmp_path / "var" / "static").mkdir(parents=True)
     (tmp_path / "var" / "static" / "a.css").write_text("a")
-    assert preparation.fingerprint(tmp_path) == before
-    preparation.note_collected(tmp_path / "var", before)
-    assert preparation.is_collected(tmp_path / "var", before)
+    assert static_fingerprint(tmp_path) == before
+    static_note_collected(tmp_path / "var", before)
+    assert static_is_collected(tmp_path / "var", before)
     file.write_text("ab")
-    assert not preparation.is_collected(tmp_path / "var", preparation.fingerprint(tmp_path))
+    assert not static_is_collected(tmp_path / "var", static_fingerprint(tmp_path))
 
 
 def test_second_supervisor_is_told_who_runs(tmp_path: Path) -> None:

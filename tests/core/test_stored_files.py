@@ -7,8 +7,8 @@ from django.db import OperationalError
 
 from core import stored_files
 from core.exceptions import StorageAway
-from core.locks import only_one
 from core.models import LeftFile
+from core.sql import only_one
 from core.stored_files import BACKUP, files_delete, left_files_sweep
 
 pytestmark = pytest.mark.django_db

@@ -10,7 +10,7 @@ import pytest
 from pytest_django.live_server_helper import LiveServer
 
 from accounts.models import User
-from accounts.services.tokens import token_create
+from accounts.services.credentials import token_create
 from judging.models import Assignment, Judgment
 from tests.docs.pages import ROOT
 from tests.factories import BatchFactory, annotator

@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from accounts.models import User
-from accounts.services.totp import totp_reset
+from accounts.services.credentials import totp_reset
 
 
 class Command(BaseCommand):

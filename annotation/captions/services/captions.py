@@ -21,8 +21,8 @@ from annotation.similarity.registry import sentence_model
 from core.audit import audit_record
 from core.exceptions import NotPossible
 from core.jobs import durable, swept
-from core.locks import only_one
 from core.messages import send_on_commit
+from core.sql import only_one
 
 logger = logging.getLogger(__name__)
 EDITS_TASK = "annotation.tasks.edits_check"

@@ -24,9 +24,9 @@ from annotation.similarity.base import SimilarityMissing
 from core.audit import audit_record
 from core.exceptions import NotPossible
 from core.jobs import JobKind, durable, job_fail, job_finish, job_set, job_start, job_wait
-from core.locks import only_one
 from core.messages import send_on_commit
 from core.models import Job
+from core.sql import only_one
 
 logger = logging.getLogger(__name__)
 KIND = "rewriting"

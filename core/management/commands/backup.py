@@ -8,7 +8,8 @@ import psycopg
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError
 
-from core.backup import BackupError, backup_make
+from core.backup.database import BackupError
+from core.backup.making import backup_make
 from core.exceptions import MomentJudgeError
 
 

@@ -8,7 +8,8 @@ import psycopg
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connection
 
-from core.backup import BackupError, backup_restore
+from core.backup.database import BackupError
+from core.backup.restoring import backup_restore
 from core.compatibility import TooOld
 from core.exceptions import MomentJudgeError
 

@@ -14,9 +14,9 @@ from annotation.models import Query
 from annotation.pools.services.candidates import Pool, pool_of, vectors_of
 from core.audit import audit_record
 from core.jobs import durable, job_fail, job_finish, job_set, job_start, swept
-from core.locks import only_one
 from core.messages import send_on_commit
 from core.models import Job
+from core.sql import only_one
 from judging.exceptions import NotPossibleNow
 from judging.guidelines.services import draft_example_set
 from judging.models import GuidelineDraft, KnownPair

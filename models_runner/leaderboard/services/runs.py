@@ -26,7 +26,7 @@ from core.audit import audit_record
 from core.exceptions import MomentJudgeError, NotPossible, TooLarge
 from core.files import checksum
 from core.jobs import JobKind, durable
-from core.locks import only_one
+from core.sql import only_one
 from core.stored_files import files_delete
 from core.texts import checked_name, storable
 from judging.models import Release

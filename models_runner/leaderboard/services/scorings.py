@@ -18,8 +18,8 @@ from django.utils.crypto import salted_hmac
 from annotation.models import Video
 from core.exceptions import MomentJudgeError
 from core.jobs import durable, swept
-from core.locks import only_one
 from core.messages import send_on_commit
+from core.sql import only_one
 from judging.models import Release
 from models_runner.leaderboard.models import ATTEMPTS
 from models_runner.leaderboard.services.truths import truth_table

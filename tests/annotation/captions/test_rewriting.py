@@ -24,8 +24,8 @@ from annotation.corpora.services.video_files import cast_import
 from annotation.models import Caption, CaptionFailure, CastMember, Description, Prompt, Query, Rewriting
 from annotation.queries.services import queries_draw
 from core.exceptions import NotPossible
-from core.locks import only_one
 from core.models import AuditEvent, Job
+from core.sql import only_one
 from tests.annotation.captions.rewriting.chat_server import ChatServer, Reply, chat_server, completion, failure
 from tests.conftest import Messages
 from tests.factories import CaptionFactory, DescriptionFactory, ProjectFactory

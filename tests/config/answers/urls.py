@@ -21,7 +21,7 @@ from rest_framework.response import Response
 
 from config.urls import handler400, handler403, handler404, handler500
 from config.urls import urlpatterns as of_the_site
-from core.api.base import ApiView, BodyTooLarge, Invalid, LengthMissing
+from core.api import ApiView, BodyTooLarge, Invalid, LengthMissing
 from core.exceptions import Busy, ImportRefused, NotPossible, StorageAway, StorageFull, TooLarge, TooOften
 
 __all__ = ["handler400", "handler403", "handler404", "handler500", "urlpatterns"]

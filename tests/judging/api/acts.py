@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import User
-from accounts.services.tokens import token_create
+from accounts.services.credentials import token_create
 from judging.models import Assignment, Batch, Judgment, Pair
 from judging.work.rules import form_key
 from tests.factories import AssignmentFactory

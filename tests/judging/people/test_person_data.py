@@ -20,9 +20,8 @@ from pytest_django import Settings
 
 from accounts.management.commands.person_traces import traces
 from accounts.models import BrowserSession, Identity, Membership, StandingChange, User
+from accounts.services.credentials import token_create, totp_begin
 from accounts.services.identities import identity_set
-from accounts.services.tokens import token_create
-from accounts.services.totp import totp_begin
 from core.models import AuditEvent
 from judging.exceptions import NotPossibleNow
 from judging.models import Invitation

@@ -5,9 +5,9 @@ from collections.abc import Callable
 import pytest
 
 from accounts.models import AccessToken, Membership, User
+from accounts.services.credentials import token_create
 from accounts.services.identities import identity_set
 from accounts.services.members import standing_change
-from accounts.services.tokens import token_create
 from core.exceptions import NotPossible
 from core.models import AuditEvent
 from judging.exceptions import NotPossibleNow

@@ -18,8 +18,8 @@ from django.db import IntegrityError, OperationalError, connection
 from django.utils import timezone
 
 from annotation.models import Query
-from core import locks
 from core import messages as annotation_messages
+from core import sql
 from core.exceptions import NotPossible, StorageAway
 from core.models import AuditEvent
 from judging.models import Release
@@ -144,7 +144,7 @@ def elsewhere() -> Iterator[None]:
     own = connection.copy()
     try:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(locks, "connection", own)
+            patch.setattr(sql, "connection", own)
             yield
     finally:
         own.close()
@@ -193,7 +193,7 @@ class TestGpus:
     def test_where_one_is_taken_none_is_kept(self) -> None:
         with trainings.devices_held(["GPU-b"]) as first:
             with elsewhere(), trainings.devices_held(["GPU-a", "GPU-b", "GPU-c"]) as second:
-                kept = locks.is_held("device GPU-a")
+                kept = sql.is_held("device GPU-a")
             assert (first, second, kept) == (True, False, False)
 
     @pytest.mark.parametrize("device", ["cpu", "auto", "cuda:1"])

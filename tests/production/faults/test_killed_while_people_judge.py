@@ -6,7 +6,7 @@ import pytest
 import requests
 from django.urls import reverse
 
-from accounts.services.tokens import token_create
+from accounts.services.credentials import token_create
 from benchmarks.annotator import GRADE, KEY
 from judging.models import Assignment, Batch, Judgment, Pair
 from tests.production.faults.crowd import Crowd, swept_until

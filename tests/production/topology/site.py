@@ -11,9 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from core.embedded import preparation
 from core.embedded.folder import FileLock
-from core.embedded.services import BASE_DIR
+from core.embedded.services import BASE_DIR, static_fingerprint, static_is_collected, static_note_collected
 from tests.production.topology import schema
 from tests.production.topology.hosts import Beat, Host, Web, Worker, clean_environment
 from tests.production.topology.nginx import Nginx
@@ -124,10 +123,10 @@ class Site:
         schema.keep(self.postgres, dump)
 
     def collect_static(self) -> None:
-        wanted = preparation.fingerprint()
-        if not preparation.is_collected(self.kept, wanted):
+        wanted = static_fingerprint()
+        if not static_is_collected(self.kept, wanted):
             self.manage("collectstatic", "--no-input", "--clear", "--verbosity", "0")
-            preparation.note_collected(self.kept, wanted)
+            static_note_collected(self.kept, wanted)
 
     def start_stores(self) -> None:
         start_missing([self.postgres, self.redis, self.storage])

@@ -16,7 +16,7 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import AccessToken, BrowserSession, Membership, User
-from accounts.services.tokens import token_create
+from accounts.services.credentials import token_create
 from annotation.models import CorpusImport, Moment, ProjectCorpus, Video
 from judging.models import JudgmentImport
 from judging.work.rules import form_key

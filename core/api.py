@@ -1,8 +1,9 @@
-"""What every endpoint shares: who is asking, bodies that are read strictly, lists in pages."""
+"""What every endpoint shares: bodies that are read strictly, by fields that convert nothing, and lists in pages."""
 
 import json
 from collections.abc import Iterable, Mapping
 from typing import Any, NoReturn, TypeVar
+from uuid import UUID
 
 from django.core import signing
 from django.db.models import Model, Q, QuerySet
@@ -20,6 +21,7 @@ from rest_framework.views import APIView
 
 LONGEST_BODY = 64 * 1024
 PER_PAGE = 50
+SALT = "core.api.base"  # of cursors; another one would make those that were given out unknown
 Row = TypeVar("Row", bound=Model)
 
 
@@ -56,10 +58,10 @@ class JsonBody(BaseParser):
 
 
 def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
         raise ValueError("a name appears twice")
-    return found
+    return fields
 
 
 def _no_number(word: str) -> NoReturn:
@@ -118,34 +120,30 @@ class Pages(BasePagination):
     def paginate_queryset(self, queryset: Any, request: Request, view: APIView | None = None) -> list[Any]:
         rows: QuerySet[Any] = queryset.order_by("-created_at", "-uuid")
         if (cursor := request.query_params.get("cursor")) is not None:
-            at, uuid = _place(cursor)
+            at, uuid = _position(cursor)
             rows = rows.filter(Q(created_at__lt=at) | Q(created_at=at, uuid__lt=uuid))
-        found = list(rows[: PER_PAGE + 1])
-        self.next = _after(request, found[PER_PAGE - 1]) if len(found) > PER_PAGE else None
-        return found[:PER_PAGE]
+        page = list(rows[: PER_PAGE + 1])
+        self.next = _after(request, page[PER_PAGE - 1]) if len(page) > PER_PAGE else None
+        return page[:PER_PAGE]
 
     def get_paginated_response(self, data: Any) -> Response:
         return Response({"next": self.next, "results": data})
 
     def get_paginated_response_schema(self, schema: Any) -> dict[str, Any]:
         link = {"type": "string", "format": "uri", "nullable": True, "description": "Address of the next page."}
-        return {
-            "type": "object",
-            "required": ["next", "results"],
-            "properties": {"next": link, "results": schema},
-        }
+        return {"type": "object", "required": ["next", "results"], "properties": {"next": link, "results": schema}}
 
 
-def _place(cursor: str) -> tuple[str, str]:
+def _position(cursor: str) -> tuple[str, str]:
     try:
-        at, uuid = signing.loads(cursor, salt=__name__)
+        at, uuid = signing.loads(cursor, salt=SALT)
     except signing.BadSignature as error:
         raise NotFound("This cursor was not given out here.", code="unknown_cursor") from error
     return at, uuid
 
 
 def _after(request: Request, row: Any) -> str:
-    cursor = signing.dumps([row.created_at.isoformat(), str(row.uuid)], salt=__name__)
+    cursor = signing.dumps([row.created_at.isoformat(), str(row.uuid)], salt=SALT)
     return replace_query_param(request.build_absolute_uri(), "cursor", cursor)
 
 
@@ -153,8 +151,8 @@ def paged(
     request: Request, view: ApiView, rows: QuerySet[Row], shape: type[BaseSerializer[Any]], **context: Any
 ) -> Response:
     pages = Pages()
-    found = pages.paginate_queryset(rows, request, view)
-    return pages.get_paginated_response(shape(found, many=True, context={"request": request, **context}).data)
+    page = pages.paginate_queryset(rows, request, view)
+    return pages.get_paginated_response(shape(page, many=True, context={"request": request, **context}).data)
 
 
 class Problem(serializers.Serializer[Any]):
@@ -162,3 +160,59 @@ class Problem(serializers.Serializer[Any]):
 
     code = serializers.CharField(help_text="For programs; docs/api.md lists them.")
     message = serializers.CharField(help_text="For people, in one line.")
+
+
+# Fields take what JSON says and nothing that could be turned into it: no "3", no 3.0, no true for a number
+
+
+class CountField(serializers.IntegerField):
+    """A JSON integer from 0."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(min_value=0, **options)
+
+    def to_internal_value(self, data: Any) -> int:
+        if type(data) is not int:
+            self.fail("invalid")
+        return int(data)
+
+
+class GradeField(CountField):
+    """A JSON integer from 0 to 4."""
+
+    default_error_messages = dict.fromkeys(
+        ("invalid", "min_value", "max_value"), "A grade is a whole number from 0 to 4."
+    )
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(max_value=4, **options)
+
+
+class KeyField(serializers.UUIDField):
+    def to_internal_value(self, data: Any) -> UUID:
+        if not isinstance(data, str):
+            self.fail("invalid", value=data)
+        return super().to_internal_value(data)
+
+
+class WordsField(serializers.CharField):
+    def to_internal_value(self, data: Any) -> str:
+        if not isinstance(data, str):
+            self.fail("invalid")
+        return super().to_internal_value(data)
+
+
+class YesNoField(serializers.BooleanField):
+    def to_internal_value(self, data: Any) -> bool:
+        if not isinstance(data, bool):
+            self.fail("invalid", input=data)
+        return data
+
+
+class ChoiceOfField(serializers.ChoiceField):
+    """One of a few words; refusing another, it names them."""
+
+    def to_internal_value(self, data: Any) -> str:
+        if not isinstance(data, str) or data not in self.choices:
+            raise serializers.ValidationError(f"Choose one of {', '.join(self.choices)}.")
+        return data

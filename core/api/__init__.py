@@ -1,1 +1,0 @@
-"""What every endpoint of the API shares."""
