@@ -240,9 +240,6 @@ def _queries_without_candidates(project: Project) -> QuerySet[Query]:
 def measure_of(similarity: Similarity) -> Measure:
     """The row of the similarity as it is now; new when it has not been used before."""
     measure, _ = Measure.objects.get_or_create(
-        name=similarity.name,
-        model=similarity.model,
-        version=similarity.version,
-        normalisation=similarity.normalisation,
+        name=similarity.name, model=similarity.model, version=similarity.version, normalisation=similarity.normalisation
     )
     return measure
