@@ -19,7 +19,7 @@ from django.shortcuts import get_object_or_404
 from accounts.access import STAFF, grant
 from accounts.models import Membership, Project
 from annotation.models import Candidate, Moment, Query
-from annotation.pools.rules.pooling import BATCH_SIZE, BATCHES
+from annotation.pools.rules import BATCH_SIZE, BATCHES
 from annotation.queries.selectors import queries_to_judge
 from judging.exceptions import NotPossibleNow
 from judging.models import Batch, BatchReview, Pair, Release

@@ -7,9 +7,8 @@ from django import forms
 
 from accounts.models import Project
 from annotation.models import NamedQuerySet, Query
-from annotation.pools.rules.pooling import DEPTH
-from annotation.pools.rules.run_pools import DEPTHS, OTHERS, QUERIES, TOP
-from annotation.pools.services.coverage import Draw
+from annotation.pools.rules import DEPTH, DEPTHS, OTHERS, QUERIES, TOP
+from annotation.pools.services.poolings import Draw
 from judging.studies.services import queries_chosen, queries_to_study
 
 ALL, SPLIT, SET = "all", "split:", "set:"

@@ -23,8 +23,7 @@ from accounts.models import User
 from accounts.services.identities import identity_set
 from accounts.services.tokens import token_create
 from accounts.services.totp import totp_begin, totp_confirm, totp_secret
-from annotation.captions.rewriting.chat import Chat, Endpoint
-from annotation.captions.rewriting.provider import Item, ProviderAway
+from annotation.captions.rewriting.provider import Chat, Endpoint, Item, ProviderAway
 from core.observability.logs import AccessLog
 from core.refusals import WithoutSecrets, without_secrets
 from judging.people.services import invitation_create

@@ -16,11 +16,11 @@ from accounts.models import Project, User
 from annotation.captions.selectors import captions_serving
 from annotation.corpora.selectors import corpus_is_seen
 from annotation.models import Candidate, Measure, Moment, ProjectCorpus, Query, TextVector
-from annotation.pools.rules.pooling import DEPTH, top_moments
+from annotation.pools.rules import DEPTH, top_moments
 from annotation.queries.selectors import queries_to_judge
 from annotation.similarity import registry, sentences
 from annotation.similarity.base import Similarity, SimilarityMissing, named_errors
-from annotation.similarity.model_folders import ModelRefused, model_check
+from annotation.similarity.registry import ModelRefused, model_check
 from annotation.similarity.sentences import ranker_here
 from core.audit import audit_record
 
