@@ -9,16 +9,21 @@ from tempfile import TemporaryDirectory
 
 from PIL import Image
 
-from annotation.previews.plan import TICKS_PER_S, Cut, encode_gif, fault_of, groups_of, ticks_of
 from annotation.previews.process import (
+    TICKS_PER_S,
+    Cut,
     Source,
+    encode_gif,
     ends_well,
+    fault_of,
     frames_command,
     gif_command,
+    groups_of,
     open_source,
     read_chunks,
     read_frames,
     running,
+    ticks_of,
 )
 
 logger = logging.getLogger(__name__)
