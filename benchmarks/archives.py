@@ -272,13 +272,13 @@ def fill_videos(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def store_videos(options: argparse.Namespace) -> dict[str, Any]:
-    from annotation.corpora.services import video_files
+    from annotation.corpora.services import corpora
     from annotation.models import Video
 
-    video_files.send_on_commit = lambda *args: None  # nobody cuts here
+    corpora.send_on_commit = lambda *args: None  # nobody cuts here
     began = time.perf_counter()
     videos = {video.name: video for video in Video.objects.order_by("name")}
-    added = video_files.video_files_add(videos=videos, folder=options.folder)
+    added = corpora.video_files_add(videos=videos, folder=options.folder)
     return {"added": added, **spent(began), "with_file": Video.objects.exclude(file="").count()}
 
 

@@ -33,7 +33,7 @@ import numpy as np
 
 from annotation.captions.rewriting.lexicon import lexicon_for
 from annotation.captions.rewriting.rules import rewrite
-from annotation.pools.rules.pooling import DEPTH, top_moments
+from annotation.pools.rules import DEPTH, top_moments
 from annotation.similarity import sentences
 from benchmarks.common import arguments, machine, show_lines, subcommand
 from core.embedded.holding import hold_database

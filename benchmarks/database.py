@@ -25,7 +25,7 @@ from PIL import Image, ImageDraw
 from accounts.models import Membership, Project, User
 from annotation.corpora.services.corpora import project_over
 from annotation.models import Candidate, Corpus, Measure, Moment, Query, Video
-from annotation.pools.rules.pooling import BATCH_SIZE
+from annotation.pools.rules import BATCH_SIZE
 from benchmarks.annotator import GRADE, PASSWORD, Unexpected, key_of
 from benchmarks.plan import BLOCK, PlannedPair, Totals, totals
 from judging.guidelines.texts import BODY, LEVELS

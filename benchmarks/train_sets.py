@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from annotation.pools.rules.pooling import DEPTH, ROWS, Ranker, top_moments
+from annotation.pools.rules import DEPTH, ROWS, Ranker, top_moments
 from annotation.similarity.sentences import GpuRanker
 from annotation.train_sets.files import JsonTrainFile, ParquetTrainFile
 from annotation.train_sets.ranks import Parts, Query, TextRanker, TrainMoments, block_size, ranked_blocks

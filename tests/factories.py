@@ -24,7 +24,7 @@ from annotation.models import (
     Query,
     Video,
 )
-from annotation.pools.rules.pooling import BATCH_SIZE
+from annotation.pools.rules import BATCH_SIZE
 from judging.models import (
     Assignment,
     Batch,

@@ -19,8 +19,7 @@ from accounts.models import Project
 from annotation.captions import selectors
 from annotation.captions.services import captions as services
 from annotation.captions.services.captions import checks_failed
-from annotation.captions.services.redos import caption_redo
-from annotation.captions.services.rewriting import KIND, rewriting_start
+from annotation.captions.services.rewriting import KIND, caption_redo, rewriting_start
 from annotation.models import Caption
 from core.exceptions import NotPossible
 from core.models import Job

@@ -80,8 +80,7 @@ class Video(models.Model):
     duration_s = models.FloatField()
     index = models.PositiveIntegerField(help_text="The number that run files may use for this video.")
     index_is_given = models.BooleanField(
-        default=True,
-        help_text="By the files it came from; one made up here means nothing elsewhere.",
+        default=True, help_text="By the files it came from; one made up here means nothing elsewhere."
     )
     source_split = models.CharField(max_length=40, blank=True)
     file = models.FileField(upload_to=video_path, blank=True, max_length=255)

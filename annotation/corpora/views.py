@@ -92,10 +92,7 @@ def corpus(request: MemberRequest, project: Project) -> HttpResponse:
 def corpora(request: HttpRequest) -> HttpResponse:
     """The corpora of the viewer's projects and imports, with what they hold, and the viewer's last imports."""
     user = cast(User, request.user)
-    context = {
-        "corpora": corpora_of(user),
-        "imports": user.corpus_imports.order_by("-id")[:IMPORTS_SHOWN],
-    }
+    context = {"corpora": corpora_of(user), "imports": user.corpus_imports.order_by("-id")[:IMPORTS_SHOWN]}
     return render(request, "annotation/corpora/corpora.html", context)
 
 

@@ -6,11 +6,10 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from annotation.demo.catalogue import Character
+from annotation.demo.catalogue import PIECES, Action, Character
 from annotation.demo.figures import Figure, Pose, blend, seated, standing, walking
 from annotation.demo.props import Prop, writing_tip
 from annotation.demo.stages import TABLE_TOP, WALL
-from annotation.demo.vocabulary import PIECES, Action
 
 STRIDE = 34.0  # stage units of one step
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from PIL import Image, ImageColor, ImageDraw, ImageFont
 
-from annotation.demo.vocabulary import Camera
+from annotation.demo.catalogue import Camera
 
 WIDTH, HEIGHT = 640, 360  # pixels of the video
 FLOOR_Y = 336  # pixel row of stage y = 0

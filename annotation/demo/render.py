@@ -13,12 +13,12 @@ from av.video.reformatter import Interpolation, VideoReformatter
 from PIL import Image, ImageDraw, ImageFont
 
 from annotation.demo.actions import Part, Tableau, play
+from annotation.demo.catalogue import Action, Camera
 from annotation.demo.figures import Figure, draw_figure, draw_near_arm, standing
 from annotation.demo.painter import HEIGHT, SUPERSAMPLE, WIDTH, Box, Painter
 from annotation.demo.props import draw_prop
 from annotation.demo.script import FPS, Beat, Episode
 from annotation.demo.stages import draw_stage
-from annotation.demo.vocabulary import Action, Camera
 
 ENCODER = {"preset": "veryfast", "crf": "26"}
 KEYFRAME_EVERY = 24  # frames

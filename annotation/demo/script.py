@@ -10,8 +10,20 @@ import random
 from dataclasses import dataclass
 from typing import Literal
 
-from annotation.demo.catalogue import CHAT, LINES, SHOWS, Character, Gender, Line, Show
-from annotation.demo.vocabulary import NOUNS, PIECES, SPECS, Action, Camera
+from annotation.demo.catalogue import (
+    CHAT,
+    LINES,
+    NOUNS,
+    PIECES,
+    SHOWS,
+    SPECS,
+    Action,
+    Camera,
+    Character,
+    Gender,
+    Line,
+    Show,
+)
 
 Kind = Literal["video", "subtitle", "both"]
 Completeness = Literal["whole", "cut", "padded"]

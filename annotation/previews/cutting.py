@@ -9,9 +9,22 @@ from tempfile import TemporaryDirectory
 
 from PIL import Image
 
-from annotation.previews.plan import TICKS_PER_S, Cut, encode_gif, fault_of, groups_of, ticks_of
-from annotation.previews.process import ends_well, frames_command, gif_command, read_chunks, read_frames, running
-from annotation.previews.source import Source, open_source
+from annotation.previews.process import (
+    TICKS_PER_S,
+    Cut,
+    Source,
+    encode_gif,
+    ends_well,
+    fault_of,
+    frames_command,
+    gif_command,
+    groups_of,
+    open_source,
+    read_chunks,
+    read_frames,
+    running,
+    ticks_of,
+)
 
 logger = logging.getLogger(__name__)
 

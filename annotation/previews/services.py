@@ -16,7 +16,7 @@ from django.db import IntegrityError, transaction
 from annotation.corpora.models import preview_path
 from annotation.models import Moment, Video
 from annotation.previews.cutting import CutFailure, Preview, cut_previews
-from annotation.previews.source import VideoUnreadable
+from annotation.previews.process import VideoUnreadable
 from core.exceptions import NotPossible, StorageAway
 from core.jobs import durable, swept
 from core.messages import send_on_commit

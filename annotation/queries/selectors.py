@@ -17,10 +17,7 @@ DRAWS = ("queries.draw", "queries.redraw")
 def queries_to_judge(project_id: int) -> QuerySet[Query]:
     """Every query of the project that is or will be judged: of the judged splits, once per text."""
     return Query.objects.filter(
-        project=project_id,
-        judged_as__isnull=True,
-        is_placeholder=False,
-        split__in=[Query.Split.VAL, Query.Split.TEST],
+        project=project_id, judged_as__isnull=True, is_placeholder=False, split__in=[Query.Split.VAL, Query.Split.TEST]
     )
 
 

@@ -1,5 +1,11 @@
-"""Similarities by name, set up as the settings say; one may rank the best moments of another again."""
+"""Similarities by name, set up as the settings say; one may rank the best moments of another again.
 
+Operators name models in settings, freely. Whoever names one through a page, or in a file that they upload, must not
+learn what else lies on the server: whatever is refused is refused in the same words.
+"""
+
+import os
+import re
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -11,6 +17,8 @@ from numpy.typing import NDArray
 
 from annotation.similarity import sentences
 from annotation.similarity.base import Similarity, SimilarityMissing, TopNotOffered, named_errors
+from annotation.similarity.sentences import PACKAGED
+from core.exceptions import NotPossible
 from moment_retrieval.relevance import Normalisation, Ranked
 from moment_retrieval.relevance.meteor import Meteor, not_alone
 from moment_retrieval.relevance.sets import BagOfWords, PartOfSpeech, SetSimilarity, Synsets, best_moments
@@ -200,3 +208,45 @@ def _proxy(name: str) -> Similarity:
     verbs, nouns = (WordNetSenses(found, part, Ties.FIRST) for part in (VERB, NOUN))
     version = f"{VERSION}, Lesk {Ties.FIRST}"
     return SetSimilarity(name, tagger.name, version, str(how), Synsets(tagger, verbs, nouns, how))
+
+
+HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(?:/[A-Za-z0-9][\w.-]{0,95})?")
+REFUSAL = (
+    "No model of this name can be used. Name one on the Hugging Face hub, or give the absolute path of a folder below"
+    " a folder that the setting MOMENTJUDGE_MODELS names."
+)
+
+
+class ModelRefused(NotPossible):
+    """This model may not be named through the site; why, only who runs the site can find out."""
+
+    def __init__(self) -> None:
+        super().__init__(REFUSAL)
+
+
+def model_check(model: str) -> None:
+    """Check that the model may be named through the site; it need not be there if it is one of the hub.
+
+    Raises:
+        ModelRefused: it is a path, and not that of a folder below MOMENTJUDGE_MODELS, links followed.
+    """
+    if model not in PACKAGED and not _is_hub_name(model) and not _is_folder_below_roots(model):
+        raise ModelRefused
+
+
+def _is_hub_name(model: str) -> bool:
+    """Whether it reads as ``name`` or ``owner/name``; what loads models takes no such name for a folder."""
+    return HUB_NAME.fullmatch(model) is not None and ".." not in model and "--" not in model
+
+
+def _is_folder_below_roots(model: str) -> bool:
+    try:
+        folder = Path(model)
+        if not folder.is_absolute():
+            return False
+        folder = folder.resolve(strict=True)
+        roots = [Path(root).resolve() for root in settings.MOMENTJUDGE_MODELS]
+        below = any(folder.is_relative_to(root) and folder != root for root in roots)
+        return below and folder.is_dir() and os.access(folder, os.R_OK | os.X_OK)
+    except (OSError, RuntimeError, ValueError):  # missing, a loop of links, a name that no file has
+        return False

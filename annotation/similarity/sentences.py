@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.pools.rules.pooling import MARGIN, Ranker, top_moments
+from annotation.pools.rules import MARGIN, Ranker, top_moments
 from annotation.similarity.base import SimilarityMissing
 from moment_retrieval.features.extractors.base import NOT_FETCHED, is_path
 from moment_retrieval.relevance import Ranked

@@ -155,11 +155,7 @@ def figures(rows: Iterable[Row], *, names: Names) -> dict[str, dict[str, Any]]:
 
 
 def _count(
-    group: Group,
-    before: Measured | None,
-    after: Measured | None,
-    replaced: Mapping[str, int],
-    similarity: float | None,
+    group: Group, before: Measured | None, after: Measured | None, replaced: Mapping[str, int], similarity: float | None
 ) -> None:
     if before:
         group.descriptions.add(before)

@@ -11,7 +11,7 @@ from accounts.models import Project
 from annotation.captions.rewriting.english import tokenise
 from annotation.captions.rewriting.lexicon import Lexicon, lexicon_for
 from annotation.captions.rewriting.mentions import Reader
-from annotation.corpora.services.video_files import members_of
+from annotation.corpora.services.corpora import members_of
 from annotation.models import TextStatistics
 from annotation.similarity import registry
 from annotation.similarity.base import SimilarityMissing

@@ -7,7 +7,7 @@ from django.shortcuts import redirect, render
 from accounts.access import STAFF, MemberRequest, post_only, project_page
 from accounts.models import Project
 from annotation.models import TextStatistics
-from annotation.statistics import reports as report
+from annotation.statistics import selectors as report
 from annotation.statistics.collection import published, tables
 from annotation.statistics.services import statistics_are_old, statistics_request
 from core.spreadsheets import csv_download

@@ -72,10 +72,7 @@ class TrainSets(ApiView):
 
 
 class TrainSetJson(ApiView):
-    @extend_schema(
-        operation_id="train_set_json",
-        responses={(200, TYPES["json"]): QUERIES, 403: REFUSED, 404: REFUSED},
-    )
+    @extend_schema(operation_id="train_set_json", responses={(200, TYPES["json"]): QUERIES, 403: REFUSED, 404: REFUSED})
     def get(self, request: Request, set_uuid: UUID) -> HttpResponseBase:
         """The set in the published form."""
         return train_set_file(request._request, set_uuid, "json")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from annotation.pools.rules.pooling import SCALE
+from annotation.pools.rules import SCALE
 from annotation.train_sets.ranks import Block, TrainMoments
 
 if TYPE_CHECKING:

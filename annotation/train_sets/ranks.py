@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.pools.rules.pooling import SCALE, top_moments
+from annotation.pools.rules import SCALE, top_moments
 from annotation.similarity.sentences import ranker_here
 from moment_retrieval.relevance import Ranked
 

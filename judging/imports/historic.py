@@ -15,7 +15,7 @@ from accounts.models import Membership, Project, User
 from accounts.services.members import member_add
 from annotation.corpora.services.corpora import project_over
 from annotation.models import Candidate, Corpus, Moment, Query, Video
-from annotation.pools.rules.pooling import BATCH_SIZE
+from annotation.pools.rules import BATCH_SIZE
 from core.audit import audit_record
 from core.exceptions import ImportRefused, NotPossible
 from core.models import AuditEvent

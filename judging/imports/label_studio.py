@@ -11,8 +11,8 @@ from itertools import chain, count
 from typing import Any
 
 from annotation.corpora.importers import ImportFileError
-from annotation.corpora.importers.entries import BrokenJson, elements
-from annotation.pools.rules.pooling import BATCH_SIZE
+from annotation.corpora.importers.fields import BrokenJson, elements
+from annotation.pools.rules import BATCH_SIZE
 from core.texts import storable
 from judging.work.rules import GRADES
 

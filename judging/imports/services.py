@@ -16,8 +16,7 @@ from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
 
 from accounts.models import Project, User
-from annotation.corpora.importers.files import pieces_of
-from annotation.corpora.importers.limits import Budget, OnBytes
+from annotation.corpora.importers.files import Budget, OnBytes, pieces_of
 from annotation.corpora.services.imports import upload_limits
 from core.exceptions import NotPossible
 from core.jobs import durable

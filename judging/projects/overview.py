@@ -12,7 +12,7 @@ from django.db import connection
 from django.db.models import Count, Exists, OuterRef, Q, Sum
 
 from accounts.models import Project
-from annotation.pools.rules.pooling import BATCHES
+from annotation.pools.rules import BATCHES
 from core.models import Job
 from judging.models import Assignment, Batch, JudgmentDay, Pair, Policy, Tally
 from judging.pay.rules import TVR_RANKING

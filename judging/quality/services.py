@@ -14,7 +14,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from accounts.models import Project, User
-from annotation.pools.rules.pooling import BATCH_SIZE
+from annotation.pools.rules import BATCH_SIZE
 from core.audit import audit_record
 from core.exceptions import NotPossible
 from core.jobs import durable, swept

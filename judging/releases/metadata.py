@@ -9,7 +9,7 @@ from django.forms.models import model_to_dict
 
 from accounts.models import Project
 from annotation.models import Pooling, Query
-from annotation.pools.rules import pooling
+from annotation.pools import rules as pool_rules
 from annotation.queries.selectors import DRAWS
 from core.models import AuditEvent
 from judging.guidelines.models import POLICY_VALUES
@@ -164,7 +164,7 @@ def settings_of(scope: Scope) -> dict[str, Any]:
             "relevance": "mean of the deciding grades, rounded up",
             "otherwise": "dropped",
         },
-        "pooling": {"batch": pooling.BATCH_SIZE, "batches": pooling.BATCHES, "depth": pooling.DEPTH},
+        "pooling": {"batch": pool_rules.BATCH_SIZE, "batches": pool_rules.BATCHES, "depth": pool_rules.DEPTH},
         "similarities": [
             {"number": number, "name": row.name, "model": row.model, "version": row.version}
             | {"normalisation": row.normalisation}

@@ -15,8 +15,7 @@ from typing import IO, Any, TextIO, TypeVar
 from zipfile import ZipFile, ZipInfo
 
 from annotation.corpora.importers import ImportFileError
-from annotation.corpora.importers.files import member_opened, zip_opened
-from annotation.corpora.importers.limits import FREE_BYTES, MOST_RATIO
+from annotation.corpora.importers.files import FREE_BYTES, MOST_RATIO, member_opened, zip_opened
 from core.exceptions import ImportRefused
 from judging.releases import layout
 from judging.releases.layout import COLUMNS

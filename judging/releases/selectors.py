@@ -27,7 +27,7 @@ from accounts.access import STAFF, grant
 from accounts.models import Membership, Project
 from annotation.captions.selectors import captions_to_train_on
 from annotation.models import Candidate, Caption, Measure, Moment, PoolAnswer, Pooling, Query
-from annotation.pools.rules.pooling import BATCH_SIZE, BATCHES
+from annotation.pools.rules import BATCH_SIZE, BATCHES
 from annotation.queries.selectors import queries_to_judge, queries_to_train_on
 from core.exceptions import NotPossible
 from judging.exceptions import NotPossibleNow

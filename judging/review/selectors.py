@@ -13,7 +13,7 @@ from django.utils.timesince import timesince
 
 from accounts.models import Membership, Project, User
 from annotation.models import Candidate, Moment, Query
-from annotation.pools.rules.pooling import BATCH_SIZE
+from annotation.pools.rules import BATCH_SIZE
 from annotation.queries.selectors import queries_to_judge
 from core.models import AuditEvent, Job
 from judging.models import Assignment, Batch, BatchReview, Flag, Judgment, Pair, Policy

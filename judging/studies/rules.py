@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from annotation.pools.rules.pooling import BATCH_SIZE
+from annotation.pools.rules import BATCH_SIZE
 from judging.quality.rules.agreement import LEVELS
 
 HIGHLY = 3  # relevance from which a moment is counted apart, as in the paper

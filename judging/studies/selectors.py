@@ -14,8 +14,8 @@ from django.db.models.functions import Coalesce
 
 from accounts.models import Project
 from annotation.models import Candidate, PoolAnswer, Pooling, PoolSource, Query
-from annotation.pools.rules.pooling import BATCH_SIZE
-from annotation.pools.services.coverage import RANDOM
+from annotation.pools.rules import BATCH_SIZE
+from annotation.pools.services.poolings import RANDOM
 from annotation.queries.selectors import queries_to_judge
 from judging.models import Batch, Pair
 from judging.studies.rules import Coverage, Judged, coverage_of, lack_words

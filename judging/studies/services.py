@@ -9,11 +9,13 @@ from django.db.models import Q, QuerySet
 
 from accounts.models import Project, User
 from annotation.models import Candidate, Moment, NamedQuerySet, Pooling, Query
-from annotation.pools.rules.run_pools import mixed, queries_drawn
-from annotation.pools.services.coverage import Draw, coverage_create, coverage_plan
+from annotation.pools.rules import mixed, queries_drawn
 from annotation.pools.services.poolings import (
+    Draw,
     Returned,
     candidates_pool,
+    coverage_create,
+    coverage_plan,
     pooling_confirm,
     pooling_fail,
     pooling_finish,

@@ -14,10 +14,8 @@ from django.shortcuts import get_object_or_404, redirect, render
 from accounts.access import STAFF, MemberRequest, grant, post_only, project_page
 from accounts.models import Membership, Project
 from annotation.models import NamedQuerySet, Pooling, Query
-from annotation.pools.rules.pooling import DEPTH
-from annotation.pools.rules.run_pools import DEPTHS, OTHERS, QUERIES, TOP
-from annotation.pools.services.coverage import Draw
-from annotation.pools.services.poolings import pooling_discard
+from annotation.pools.rules import DEPTH, DEPTHS, OTHERS, QUERIES, TOP
+from annotation.pools.services.poolings import Draw, pooling_discard
 from core.exceptions import NotPossible
 from judging.figures.charts import study_figure
 from judging.figures.views import drawing_answer, file_answer

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.conf import settings
 
-from annotation.similarity.model_folders import model_check
+from annotation.similarity.registry import model_check
 from core import clock
 from core.exceptions import MomentJudgeError, NotPossible
 from core.jobs import JobKind, Stopped, durable

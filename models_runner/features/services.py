@@ -13,7 +13,7 @@ from django.db import IntegrityError, transaction
 from accounts.models import Project, User
 from annotation.models import Query, Video
 from annotation.previews.services import local_copy
-from annotation.similarity.model_folders import model_check
+from annotation.similarity.registry import model_check
 from core import clock
 from core.audit import audit_record
 from core.exceptions import NotPossible

@@ -16,7 +16,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from accounts.access import STAFF, MemberRequest, grant, post_only, project_page
 from accounts.models import Membership, Project
 from annotation.models import Pooling, Query
-from annotation.pools.rules.run_pools import DEPTH, DEPTHS, IOU_MIN
+from annotation.pools.rules import DEPTHS, IOU_MIN, RUN_DEPTH
 from annotation.pools.services.poolings import Scope, pooling_discard
 from core.exceptions import NotPossible
 from core.spreadsheets import csv_write
@@ -40,7 +40,10 @@ class PoolForm(forms.Form):
         error_messages={"required": "Choose at least one run.", "invalid_choice": "One of the runs is gone."},
     )
     depth = forms.IntegerField(
-        min_value=DEPTHS[0], max_value=DEPTHS[1], initial=DEPTH, help_text="The best so many of each run are pooled."
+        min_value=DEPTHS[0],
+        max_value=DEPTHS[1],
+        initial=RUN_DEPTH,
+        help_text="The best so many of each run are pooled.",
     )
     iou_min = forms.FloatField(
         label="IoU",

@@ -9,7 +9,7 @@ from django.conf import settings
 from kombu.exceptions import OperationalError
 from redis.exceptions import RedisError
 
-from annotation.similarity.model_folders import ModelRefused, model_check
+from annotation.similarity.registry import ModelRefused, model_check
 from core.exceptions import MomentJudgeError
 from core.jobs import durable
 from core.sql import only_one

@@ -2,7 +2,7 @@
 
 import pytest
 
-from annotation.statistics.reports import similarity_histogram, words_histogram
+from annotation.statistics.selectors import similarity_histogram, words_histogram
 from core.charts.kinds import HEIGHT, WIDTH, Bin, Histogram
 
 

@@ -22,8 +22,7 @@ from pytest_django import Settings
 from accounts.models import User
 from accounts.services.credentials import token_create, totp_begin, totp_confirm, totp_secret
 from accounts.services.identities import identity_set
-from annotation.captions.rewriting.chat import Chat, Endpoint
-from annotation.captions.rewriting.provider import Item, ProviderAway
+from annotation.captions.rewriting.provider import Chat, Endpoint, Item, ProviderAway
 from core.observability.logs import AccessLog
 from core.refusals import WithoutSecrets, without_secrets
 from judging.people.services import invitation_create

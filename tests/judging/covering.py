@@ -2,7 +2,7 @@
 
 from accounts.models import Project
 from annotation.models import Moment, Pooling, Query
-from annotation.pools.services.coverage import Draw
+from annotation.pools.services.poolings import Draw
 from judging.models import Batch
 from judging.studies.services import coverage_prepare, coverage_request, pool_open, pool_open_request
 from judging.work.services.batches import batch_create, batch_review

@@ -13,13 +13,11 @@ from django.utils import timezone
 from accounts.models import Project, User
 from accounts.services.identities import identity_set
 from annotation.captions.services.captions import caption_accept
-from annotation.captions.services.redos import caption_redo
-from annotation.captions.services.rewriting import failure_of, rewriting_start
+from annotation.captions.services.rewriting import caption_redo, failure_of, rewriting_start
 from annotation.corpora.services import imports
 from annotation.corpora.services.imports import corpus_import_create, corpus_import_work
 from annotation.models import Caption, Moment, Rewriting, Video
-from annotation.pools.services.coverage import Draw
-from annotation.pools.services.poolings import Scope, pooling_discard
+from annotation.pools.services.poolings import Draw, Scope, pooling_discard
 from annotation.statistics.services import statistics_request
 from annotation.train_sets.services import train_set_discard, train_set_start
 from judging.imports import services

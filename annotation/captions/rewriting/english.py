@@ -115,10 +115,7 @@ GLUED_SENTENCES = re.compile(r"(?<=[a-z][.!?])(?=[A-Z][a-z])")
 COUPLE = re.compile(
     r"\b(Mr|Mrs|Dr|Ms)\.? (and|&) (Mr|Mrs|Dr|Ms)\.? (?=([A-Z]\w+))", re.IGNORECASE
 )  # "Mr. and Mrs. Geller"
-TOKEN = re.compile(
-    rf"{TITLES}\.|[OD]'[A-Za-z]\w+|'s\b|\w+(?:-\w+)*(?:'(?!s\b)[A-Za-z]+)?|[^\w\s]",
-    re.IGNORECASE,
-)
+TOKEN = re.compile(rf"{TITLES}\.|[OD]'[A-Za-z]\w+|'s\b|\w+(?:-\w+)*(?:'(?!s\b)[A-Za-z]+)?|[^\w\s]", re.IGNORECASE)
 WORDS_TO_TELL = 4  # of a text in Latin letters, before its language is judged
 COMMON_ENGLISH = (
     "and is are was were be been being he she they it i you we me us them him has have had do does did not no yes there"

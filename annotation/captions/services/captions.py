@@ -13,7 +13,7 @@ from django.utils import timezone
 from accounts.models import Project, User
 from annotation.captions import ner
 from annotation.captions.selectors import last_review
-from annotation.corpora.services.video_files import members_of
+from annotation.corpora.services.corpora import members_of
 from annotation.models import Caption, CaptionRedo, CaptionReview
 from annotation.pools.services.candidates import measure_of, vectors_of
 from annotation.similarity.base import SimilarityMissing

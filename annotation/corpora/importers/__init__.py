@@ -1,7 +1,13 @@
-"""Reads annotation files of other projects; ``FORMATS`` lists the forms that can be imported."""
+"""Reads annotation files of other projects; ``FORMATS`` lists them, ``form_of`` says which one a file seems to be."""
 
-from collections.abc import Mapping
+import csv
+import gzip
+import json
+import re
+import zlib
+from collections.abc import Collection, Mapping
 from types import MappingProxyType
+from typing import IO, Any
 
 from annotation.corpora.importers.base import (
     BadLine,
@@ -17,9 +23,8 @@ from annotation.corpora.importers.base import (
     SubtitleRecord,
     VideoRecord,
 )
-from annotation.corpora.importers.detect import form_of
 from annotation.corpora.importers.grounding import read_charades, read_frames, read_qvhighlights, read_seconds
-from annotation.corpora.importers.plain import read_csv, read_jsonl
+from annotation.corpora.importers.plain import NEEDED, read_csv, read_jsonl
 from annotation.corpora.importers.subtitles import read_srt, read_tvqa
 from annotation.corpora.importers.tvr import durations_of, read_durations, read_tvc, read_tvr, videos_of
 
@@ -61,3 +66,83 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
         )
     }
 )
+
+HEAD = 1 << 16  # bytes looked at
+GZIP, ZIP = b"\x1f\x8b", b"PK"
+CHARADES_LINE = re.compile(r"\S+ [\d.]+ [\d.]+##")
+SRT_TIME = re.compile(r"^\d+:\d\d:\d\d[,.]\d+ *-->", re.M)
+LINES: tuple[tuple[str, set[str]], ...] = (  # what a line's object holds; the first that fits
+    ("tvqa-subtitles", {"vid_name", "sub"}),
+    ("tvr", {"vid_name", "ts", "desc", "type"}),
+    ("qvhighlights", {"qid", "query", "vid"}),
+    ("tvc", {"vid_name", "ts"}),
+    ("jsonl", set(NEEDED)),
+)
+
+
+def form_of(source: IO[bytes], name: str = "") -> str:
+    """The name of the form that the file's head and name speak for; empty where they speak for none."""
+    head = source.read(HEAD)
+    source.seek(0)
+    if head.startswith(ZIP):
+        return "srt"  # the only form that comes as an archive
+    text = _unpacked(head).decode("utf-8-sig", "replace").lstrip()
+    if text.startswith("{"):
+        first = text.splitlines()[0]
+        return _of_line(first) or _of_entries(text)
+    if SRT_TIME.search(text[:1000]) or name.lower().endswith(".srt"):
+        return "srt"
+    if CHARADES_LINE.match(text):
+        return "charades-sta"
+    return "csv" if _names_columns(text) else ""
+
+
+def _unpacked(head: bytes) -> bytes:
+    if not head.startswith(GZIP):
+        return head
+    try:
+        return zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(head, HEAD)
+    except (zlib.error, gzip.BadGzipFile):
+        return b""
+
+
+def _of_line(line: str) -> str:
+    try:
+        held = json.loads(line)
+    except (ValueError, RecursionError):
+        return ""
+    return _fitting(held) if isinstance(held, dict) else ""
+
+
+def _fitting(held: Collection[str]) -> str:
+    return next((form for form, fields in LINES if fields <= set(held)), "")
+
+
+def _of_entries(text: str) -> str:
+    """One object of videos: its first entry tells frames from seconds; the two that have seconds are told by names."""
+    try:
+        _, entry = _first_entry(text)
+    except (ValueError, RecursionError, KeyError):
+        return ""
+    if not isinstance(entry, dict) or not {"timestamps", "sentences"} <= set(entry):
+        return ""
+    if {"fps", "num_frames"} & set(entry):
+        return "tacos"
+    return "activitynet" if text[1:].lstrip().startswith('"v_') else "charades-sta"
+
+
+def _first_entry(text: str) -> tuple[str, Any]:
+    decoder = json.JSONDecoder()
+    key = text.index('"')
+    name, end = decoder.raw_decode(text, key)
+    start = text.index(":", end) + 1
+    entry, _ = decoder.raw_decode(text, start + len(text[start:]) - len(text[start:].lstrip()))
+    return name, entry
+
+
+def _names_columns(text: str) -> bool:
+    try:
+        (cells,) = csv.reader([next(iter(text.splitlines()), "")])
+    except (csv.Error, ValueError):
+        return False
+    return set(NEEDED) <= {cell.strip().lower() for cell in cells}

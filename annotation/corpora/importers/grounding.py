@@ -11,8 +11,16 @@ from typing import Any, NamedTuple
 
 from annotation.corpora.importers import fields
 from annotation.corpora.importers.base import BadLine, DescriptionRecord, Given, Item
-from annotation.corpora.importers.entries import BrokenJson, entries, lines_of_pieces
-from annotation.corpora.importers.fields import Numbers, Refused, Videos, notes_of, shown
+from annotation.corpora.importers.fields import (
+    BrokenJson,
+    Numbers,
+    Refused,
+    Videos,
+    entries,
+    lines_of_pieces,
+    notes_of,
+    shown,
+)
 
 FIELDS = ("qid", "query", "vid", "relevant_windows")
 CLIP_S = 2  # windows are made of such clips

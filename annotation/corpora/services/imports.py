@@ -24,8 +24,7 @@ from annotation.corpora.importers import (
     durations_of,
     form_of,
 )
-from annotation.corpora.importers.files import read_file
-from annotation.corpora.importers.limits import Budget, Limits
+from annotation.corpora.importers.files import Budget, Limits, read_file
 from annotation.corpora.services.corpora import ImportReport, corpus_durations, corpus_import
 from annotation.models import Corpus, CorpusImport
 from core.exceptions import NotPossible

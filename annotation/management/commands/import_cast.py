@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotation.captions.rewriting.lexicon import read_members
-from annotation.corpora.services.video_files import cast_import
+from annotation.corpora.services.corpora import cast_import
 from annotation.models import Corpus
 
 

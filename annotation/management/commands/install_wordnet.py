@@ -58,9 +58,7 @@ class Command(BaseCommand):
             "--deb", dest="packages", type=Path, nargs="+", metavar="FILE", help=f"files of {' and '.join(PACKAGES)}"
         )
         source.add_argument(
-            "--download",
-            action="store_true",
-            help="fetch these packages by apt-get, without installing them",
+            "--download", action="store_true", help="fetch these packages by apt-get, without installing them"
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from accounts.models import Project
-from annotation.statistics import reports as report
+from annotation.statistics import selectors
 from annotation.statistics.collection import published, tables
 from annotation.statistics.services import statistics_compute
 from core.spreadsheets import csv_write
@@ -35,12 +35,12 @@ class Command(BaseCommand):
             raise CommandError("The statistics are being computed by somebody else; try again when they are there.")
         self.stdout.write("\n".join([HEAD, *(_line(figures) for figures in kept.data["groups"])]))
         for row in kept.data["candidates"]:
-            name = report.group_name(f"split {row['split']}")
+            name = selectors.group_name(f"split {row['split']}")
             self.stdout.write(f"{name}: rank {row['rank']} of {row['queries']:,}, similarity {row['mean']:.4f}")
         self.stdout.write("\n".join(_tables(kept.data["collection"])))
         for option, columns, rows in (
-            ("csv", report.COLUMNS, report.measure_rows),
-            ("histograms", report.HISTOGRAM_COLUMNS, report.histogram_rows),
+            ("csv", selectors.COLUMNS, selectors.measure_rows),
+            ("histograms", selectors.HISTOGRAM_COLUMNS, selectors.histogram_rows),
         ):
             if options[option]:
                 with options[option] as file:
@@ -58,7 +58,7 @@ def _tables(columns: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 def _line(figures: Mapping[str, Any]) -> str:
     before, after, mean = figures["descriptions"], figures["captions"], figures["similarity"]["mean"]
     cells = [
-        f"{report.group_name(figures['group'])[:24]:<24}",
+        f"{selectors.group_name(figures['group'])[:24]:<24}",
         f"{before['texts']:>8,}",
         f"{before['words']['mean'] or 0:>5.2f} > {after['words']['mean'] or 0:>5.2f}",
         f"{before['vocabulary']:>6,} > {after['vocabulary']:>6,}",

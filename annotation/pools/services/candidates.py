@@ -16,11 +16,11 @@ from accounts.models import Project, User
 from annotation.captions.selectors import captions_serving
 from annotation.corpora.selectors import corpus_is_seen
 from annotation.models import Candidate, Measure, Moment, ProjectCorpus, Query, TextVector
-from annotation.pools.rules.pooling import DEPTH, top_moments
+from annotation.pools.rules import DEPTH, top_moments
 from annotation.queries.selectors import queries_to_judge
 from annotation.similarity import registry, sentences
 from annotation.similarity.base import Similarity, SimilarityMissing, named_errors
-from annotation.similarity.model_folders import ModelRefused, model_check
+from annotation.similarity.registry import ModelRefused, model_check
 from annotation.similarity.sentences import ranker_here
 from core.audit import audit_record
 
@@ -240,9 +240,6 @@ def _queries_without_candidates(project: Project) -> QuerySet[Query]:
 def measure_of(similarity: Similarity) -> Measure:
     """The row of the similarity as it is now; new when it has not been used before."""
     measure, _ = Measure.objects.get_or_create(
-        name=similarity.name,
-        model=similarity.model,
-        version=similarity.version,
-        normalisation=similarity.normalisation,
+        name=similarity.name, model=similarity.model, version=similarity.version, normalisation=similarity.normalisation
     )
     return measure

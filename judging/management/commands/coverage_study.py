@@ -9,9 +9,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from accounts.models import Project
 from annotation.models import Pooling, Query
-from annotation.pools.rules.run_pools import OTHERS, QUERIES, TOP
-from annotation.pools.services.coverage import Draw, coverage_create, coverage_plan
-from annotation.pools.services.poolings import pooling_discard
+from annotation.pools.rules import OTHERS, QUERIES, TOP
+from annotation.pools.services.poolings import Draw, coverage_create, coverage_plan, pooling_discard
 from core.exceptions import MomentJudgeError
 from judging.figures.charts import study_figure
 from judging.studies.rules import Coverage

@@ -11,8 +11,7 @@ from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet
 
 from accounts.models import Project, User
 from annotation.models import Candidate, Moment, NamedQuerySet, Pooling, Query
-from annotation.pools.rules.pooling import BATCH_SIZE, BATCHES
-from annotation.pools.rules.run_pools import in_batches
+from annotation.pools.rules import BATCH_SIZE, BATCHES, in_batches
 from core import clock
 from core.audit import audit_record
 from core.jobs import durable, swept

@@ -19,7 +19,7 @@ from django.utils import timezone
 from django.utils.formats import date_format
 
 from accounts.models import Membership, User
-from annotation.corpora.importers.limits import Budget, Limits
+from annotation.corpora.importers.files import Budget, Limits
 from annotation.corpora.services.imports import upload_limits
 from annotation.models import Query
 from core.audit import audit_record

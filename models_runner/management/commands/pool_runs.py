@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from accounts.models import Project
 from annotation.models import Pooling
-from annotation.pools.rules.run_pools import DEPTH, IOU_MIN
+from annotation.pools.rules import IOU_MIN, RUN_DEPTH
 from annotation.pools.services.poolings import Scope, pooling_create, pooling_discard
 from core.exceptions import NotPossible
 from judging.studies.selectors import ALL_RUNS, PoolReport, pool_report
@@ -34,7 +34,7 @@ class Command(BaseCommand):
             metavar="run",
             help="a run file; or a stored run by UUID or by its system's name",
         )
-        parser.add_argument("--depth", type=int, default=DEPTH, help=f"ranks of each run ({DEPTH})")
+        parser.add_argument("--depth", type=int, default=RUN_DEPTH, help=f"ranks of each run ({RUN_DEPTH})")
         parser.add_argument("--iou", type=float, default=IOU_MIN, help=f"from which a span is a moment ({IOU_MIN})")
         parser.add_argument("--split", choices=["val", "test"], default="", help="for its queries alone")
         parser.add_argument("--query-set", help="for the queries of this set alone")

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import Project, User
-from annotation.captions.services.redos import REDOS
+from annotation.captions.services.rewriting import REDOS
 from annotation.models import Caption, CaptionRedo
 from core.jobs import job_start, job_wait
 from tests.annotation.captions.test_captions import waiting
@@ -86,7 +86,7 @@ class TestPage:
     ) -> None:
         caption = waiting(project)
         with monkeypatch.context() as patch:
-            patch.setattr("annotation.captions.services.redos.Work", None)  # it loads models
+            patch.setattr("annotation.captions.services.rewriting.Work", None)  # it loads models
             status, part = decide(client, project, caption, "redo")
         assert (status, "is on its way" in part, f"?caption={caption.uuid}" in part) == (200, True, True)
         again = decide(client, project, caption, "redo")

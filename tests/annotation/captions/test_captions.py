@@ -11,8 +11,14 @@ from annotation.captions import ner
 from annotation.captions.selectors import captions_serving
 from annotation.captions.services import captions as services_captions
 from annotation.captions.services.captions import caption_accept, caption_edit, caption_undo, edits_check, edits_sweep
-from annotation.captions.services.redos import NOTHING_ELSE, REDOS, caption_redo, caption_redo_make
-from annotation.captions.services.rewriting import Work, failure_of
+from annotation.captions.services.rewriting import (
+    NOTHING_ELSE,
+    REDOS,
+    Work,
+    caption_redo,
+    caption_redo_make,
+    failure_of,
+)
 from annotation.models import Caption, CaptionReview, Description, Prompt, Rewriting
 from core.exceptions import NotPossible
 from core.models import AuditEvent

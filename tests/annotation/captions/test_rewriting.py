@@ -13,14 +13,13 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from accounts.models import Project
-from annotation.captions.rewriting.chat import Chat
 from annotation.captions.rewriting.lexicon import Member
-from annotation.captions.rewriting.provider import Answer, Item, ProviderAway, Rules
+from annotation.captions.rewriting.provider import Answer, Chat, Item, ProviderAway, Rules
 from annotation.captions.selectors import captions_report, captions_serving
 from annotation.captions.services import captions as services_captions
 from annotation.captions.services import rewriting as service
 from annotation.captions.services.rewriting import REWRITINGS, rewriting_run, rewriting_start
-from annotation.corpora.services.video_files import cast_import
+from annotation.corpora.services.corpora import cast_import
 from annotation.models import Caption, CaptionFailure, CastMember, Description, Prompt, Query, Rewriting
 from annotation.queries.services import queries_draw
 from core.exceptions import NotPossible

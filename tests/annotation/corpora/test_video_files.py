@@ -7,8 +7,8 @@ import pytest
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 
-from annotation.corpora.services import video_files
-from annotation.corpora.services.video_files import NOT_FOUND, video_files_add
+from annotation.corpora.services import corpora
+from annotation.corpora.services.corpora import NOT_FOUND, video_files_add
 from annotation.models import Moment, Video
 from tests.factories import CorpusFactory, VideoFactory
 from tests.stored import names_in
@@ -102,6 +102,6 @@ def test_only_a_video_that_failed_takes_another_file(tmp_path: Path) -> None:
 
 def test_names_of_files_are_drawn_at_random() -> None:
     video = VideoFactory()
-    names = {video_files.video_path(video, "Secret name.MP4") for _ in range(50)}
+    names = {corpora.video_path(video, "Secret name.MP4") for _ in range(50)}
     assert len(names) == 50
     assert all(name.startswith("videos/") and name.endswith(".mp4") and len(name) == 43 for name in names)

@@ -11,8 +11,8 @@ import pytest
 
 from annotation.demo import Episode, render_episode, write_script
 from annotation.demo.actions import PLAYS, Part, play
+from annotation.demo.catalogue import SPECS, Action
 from annotation.demo.stages import STAGES
-from annotation.demo.vocabulary import SPECS, Action
 
 SECONDS = 6.0
 

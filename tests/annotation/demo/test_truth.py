@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from annotation.demo import Event, ScriptedMoment, true_relevance, write_script
-from annotation.demo.vocabulary import Action
+from annotation.demo.catalogue import Action
 
 
 def moment(event: Event) -> ScriptedMoment:

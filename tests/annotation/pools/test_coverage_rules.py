@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.pools.rules.run_pools import mixed, others_drawn, queries_drawn, top_of
+from annotation.pools.rules import mixed, others_drawn, queries_drawn, top_of
 
 MOMENTS = st.lists(st.integers(0, 300), unique=True)
 SEEDS = st.integers(0, 2**31)

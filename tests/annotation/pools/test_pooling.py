@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from annotation.pools.rules import pooling
-from annotation.pools.rules.pooling import DEPTH, top_moments
+from annotation.pools import rules as pool_rules
+from annotation.pools.rules import DEPTH, top_moments
 
 FEW = np.array([[1, 0], [0, 1], [0.6, 0.8], [-1, 0]], dtype=np.float32)  # few directions: many ties
 vectors = st.lists(st.integers(0, len(FEW) - 1), min_size=1, max_size=12)
@@ -39,7 +39,7 @@ def test_top_moments_are_those_of_a_double_loop(asked: list[int], pool: list[lis
         assert similarity.tolist() == pytest.approx([value for _, value in wanted], abs=1e-6)
 
 
-@given(st.integers(1, 3 * pooling.ROWS))
+@given(st.integers(1, 3 * pool_rules.ROWS))
 def test_queries_are_answered_in_order_whatever_the_block(n: int) -> None:
     asked = np.tile(FEW[:2], (n, 1))[:n]
     found = [int(order[0]) for order, _ in top_moments(asked, FEW, np.arange(4), depth=1)]
@@ -77,7 +77,7 @@ def test_a_pool_that_is_none(first: list[int]) -> None:
 @pytest.mark.parametrize(("rows", "columns", "head"), [(3, 4, 16), (5, 7, 1), (512, 2048, 12_288)])
 def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch, rows: int, columns: int, head: int) -> None:
     for name, size in {"ROWS": rows, "COLUMNS": columns, "HEAD": head}.items():
-        monkeypatch.setattr(pooling, name, size)
+        monkeypatch.setattr(pool_rules, name, size)
     chance = np.random.default_rng(rows)
     captions = chance.standard_normal((90, 6)).astype(np.float32)
     captions /= np.linalg.norm(captions, axis=1, keepdims=True)

@@ -14,7 +14,7 @@ from accounts.models import Project
 from annotation.models import Candidate, Measure, ProjectCorpus
 from annotation.pools.services.candidates import candidates_rank, similarity_choose, similarity_of
 from annotation.similarity.base import SimilarityMissing, TopNotOffered
-from annotation.similarity.model_folders import REFUSAL
+from annotation.similarity.registry import REFUSAL
 from core.models import AuditEvent
 from moment_retrieval.relevance.wordnet import WordNet
 from tests.factories import CaptionFactory, MomentFactory, ProjectFactory, QueryFactory

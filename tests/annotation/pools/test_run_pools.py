@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.pools.rules.run_pools import Found, Place, best_ranks, in_batches, moment_of, pooled, span_iou
+from annotation.pools.rules import Found, Place, best_ranks, in_batches, moment_of, pooled, span_iou
 from moment_retrieval.metrics.iou import span_iou as published_iou
 from moment_retrieval.records import Span
 

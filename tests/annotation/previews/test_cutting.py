@@ -7,7 +7,7 @@ import pytest
 
 from annotation.previews import cutting, process
 from annotation.previews.cutting import CutFailure, Preview, cut_previews
-from annotation.previews.plan import HELD_FRAMES, LONG_FRAMES, PASS_MAX, Cut, groups_of, ticks_of
+from annotation.previews.process import HELD_FRAMES, LONG_FRAMES, PASS_MAX, Cut, groups_of, ticks_of
 from tests.annotation.previews.clips import ALONE, PASS, Way, cut, make_video, preview, shown
 
 

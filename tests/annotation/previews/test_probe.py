@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from annotation.previews.cutting import cut_previews
-from annotation.previews.source import VideoUnreadable, probe
+from annotation.previews.process import VideoUnreadable, probe
 from tests.annotation.previews.clips import CLIPS, make_video, shared_clips
 
 

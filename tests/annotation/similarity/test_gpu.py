@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from annotation.pools.rules.pooling import Ranker, top_moments
+from annotation.pools.rules import Ranker, top_moments
 from annotation.similarity import sentences
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]

@@ -8,7 +8,7 @@ from pytest_django import Settings
 
 from annotation.similarity import sentences
 from annotation.similarity.base import SimilarityMissing
-from annotation.similarity.model_folders import REFUSAL, model_check
+from annotation.similarity.registry import REFUSAL, model_check
 from core.exceptions import NotPossible
 from moment_retrieval.errors import MissingModel
 from moment_retrieval.features.extractors.base import source_of

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from annotation.pools.rules.pooling import top_moments
+from annotation.pools.rules import top_moments
 from annotation.train_sets.ranks import QUERIES, ROWS, Block, Parts, Query, TextRanker, block_size, ranked_blocks
 from tests.conftest import hashed
 

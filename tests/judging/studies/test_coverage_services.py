@@ -9,8 +9,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from annotation.models import Candidate, Moment, PoolEntry, Pooling
-from annotation.pools.services.coverage import RANDOM, SIMILAR, Draw
-from annotation.pools.services.poolings import pooling_discard
+from annotation.pools.services.poolings import RANDOM, SIMILAR, Draw, pooling_discard
 from core.exceptions import NotPossible
 from core.models import AuditEvent
 from judging.figures.selectors import Scope, relevance_counted

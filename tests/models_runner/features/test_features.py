@@ -21,7 +21,7 @@ from pytest_django.fixtures import Settings
 
 from accounts.models import Project
 from annotation.models import Video
-from annotation.similarity.model_folders import REFUSAL
+from annotation.similarity.registry import REFUSAL
 from core.exceptions import NotPossible
 from models_runner.features import making, services
 from models_runner.features.making import FEATURE_SETS, feature_set_work

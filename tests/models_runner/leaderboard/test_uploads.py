@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from accounts.models import Membership
 from annotation.corpora.importers import ImportFileError
-from annotation.corpora.importers.limits import Budget, Limits
+from annotation.corpora.importers.files import Budget, Limits
 from config.celery_app import app
 from core.exceptions import NotPossible, TooLarge
 from core.jobs import sweep_all

@@ -25,7 +25,7 @@ from kombu.exceptions import OperationalError
 
 from accounts.models import Membership
 from annotation.models import Moment, Video
-from annotation.similarity.model_folders import REFUSAL
+from annotation.similarity.registry import REFUSAL
 from config.celery_app import app
 from judging.models import Release
 from models_runner import tasks

@@ -5,8 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from annotation.captions.rewriting.chat import Chat, Endpoint, Pace
-from annotation.captions.rewriting.provider import Answer, Item, ProviderAway, ProviderUnusable
+from annotation.captions.rewriting.provider import Answer, Chat, Endpoint, Item, Pace, ProviderAway, ProviderUnusable
 from tests.annotation.captions.rewriting.chat_server import ChatServer, Reply, chat_server, completion, failure
 
 ITEM = Item(7, "Ross waves.")

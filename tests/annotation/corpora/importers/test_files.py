@@ -18,8 +18,7 @@ from annotation.corpora.importers import (
     SubtitleRecord,
 )
 from annotation.corpora.importers.fields import LONGEST_LINE
-from annotation.corpora.importers.files import read_file, read_path
-from annotation.corpora.importers.limits import Budget, Limits
+from annotation.corpora.importers.files import Budget, Limits, read_file, read_path
 
 TABLE = Given({"a": (60.0, 1), "b": (60.0, 2)})
 SRT = b"1\n00:00:01,000 --> 00:00:02,000\nHello.\n"

@@ -8,8 +8,7 @@ from zipfile import ZIP_BZIP2, ZIP_DEFLATED, ZIP_LZMA, ZIP_STORED, ZipFile
 import pytest
 
 from annotation.corpora.importers import FORMATS, BadLine, Given, ImportFileError, VideoRecord, durations_of, form_of
-from annotation.corpora.importers.files import LARGEST_DIRECTORY, read_file
-from annotation.corpora.importers.limits import Budget, Limits
+from annotation.corpora.importers.files import LARGEST_DIRECTORY, Budget, Limits, read_file
 from core import uploads
 from core.texts import is_storable
 from core.uploads import Remark, remarks_writer

@@ -9,8 +9,7 @@ from zipfile import ZIP_DEFLATED, ZipFile
 import pytest
 
 from annotation.corpora.importers import FORMATS, Given, ImportFileError
-from annotation.corpora.importers.files import pieces_of, read_file
-from annotation.corpora.importers.limits import FREE_BYTES, Budget, Limits
+from annotation.corpora.importers.files import FREE_BYTES, Budget, Limits, pieces_of, read_file
 from tests.ticks import Ticks
 
 MB = 2**20

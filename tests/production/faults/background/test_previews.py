@@ -8,7 +8,7 @@ from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 
 from annotation.models import Corpus, Moment
-from annotation.previews.source import probe
+from annotation.previews.process import probe
 from tests.factories import MomentFactory, VideoFactory
 from tests.production.faults.background.acts import (
     KILLED,
