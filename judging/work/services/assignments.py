@@ -19,7 +19,7 @@ from judging.qualification.services.sittings import WarmUp, warm_up_due
 from judging.quality.services import gold_batch_for, gold_for, gold_seat
 from judging.work.rules import LEAVING, free_seats, lease_until, seat_for, shuffled, to_be_decided
 from judging.work.selectors import assignments as selectors
-from judging.work.selectors.assignments import Held
+from judging.work.selectors.assignments import Held, batch_to_be_taken
 from judging.work.services.batches import ADVANCE_TASK, flagged_withdraw, seats_count
 
 logger = logging.getLogger(__name__)
@@ -87,7 +87,7 @@ def _next_batch_take(
 ) -> Assignment | None:
     """A seat of the batch whose turn it is; None when there is none, or a faster one has it. ``hurry`` passes over
     batches that somebody else is just taking, so that takers do not queue."""
-    batch_id = selectors.batch_to_be_taken(project_id=project.pk, annotator_id=annotator.pk, lock=hurry)
+    batch_id = batch_to_be_taken(project_id=project.pk, annotator_id=annotator.pk, lock=hurry)
     if batch_id is None:
         return None
     return _gold_take(project, annotator, policy, now) or _seat_take(batch_id, annotator, policy, now)
