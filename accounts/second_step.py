@@ -79,18 +79,14 @@ class SecondStepMiddleware(MiddlewareMixin):
 
 
 def _is_free(request: HttpRequest) -> bool:
-    is_program = request.path.startswith("/api/") and _scheme(request) == "bearer"
+    scheme = str(request.META.get("HTTP_AUTHORIZATION", "")).partition(" ")[0].lower()
+    is_program = request.path.startswith("/api/") and scheme == "bearer"
     return is_program or (request.resolver_match is not None and request.resolver_match.view_name in FREE)
 
 
-def _scheme(request: HttpRequest) -> str:
-    return str(request.META.get("HTTP_AUTHORIZATION", "")).partition(" ")[0].lower()
-
-
 def _owes_code(request: HttpRequest) -> bool:
-    if not request.user.is_authenticated or DEVICE_ID_SESSION_KEY in request.session:
-        return False
-    return credentials.totp_is_required(request.user)
+    has_session = request.user.is_authenticated and DEVICE_ID_SESSION_KEY not in request.session
+    return has_session and credentials.totp_is_required(request.user)
 
 
 def code_ask(request: HttpRequest, user: User, then: str) -> HttpResponse:
