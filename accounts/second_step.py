@@ -85,8 +85,9 @@ def _is_free(request: HttpRequest) -> bool:
 
 
 def _owes_code(request: HttpRequest) -> bool:
-    has_session = request.user.is_authenticated and DEVICE_ID_SESSION_KEY not in request.session
-    return has_session and credentials.totp_is_required(request.user)
+    if not request.user.is_authenticated or DEVICE_ID_SESSION_KEY in request.session:
+        return False
+    return credentials.totp_is_required(request.user)
 
 
 def code_ask(request: HttpRequest, user: User, then: str) -> HttpResponse:
@@ -201,11 +202,7 @@ def password_asked(request: HttpRequest) -> PasswordForm:
 
 
 def password_is_right(request: HttpRequest, password: str) -> bool:
-    """Whether it is the password of who is logged in.
-
-    Raises:
-        TooOften: it was wrong too often of late.
-    """
+    """Whether it is the password of who is logged in; TooOften where it was wrong too often of late."""
     user = cast(User, request.user)
     throttle_or_refuse(PASSWORDS, str(user.uuid), TOO_MANY_PASSWORDS)
     is_right = user.check_password(password)

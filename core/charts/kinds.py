@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from core.charts.canvas import Axis, Canvas, Plot
 
@@ -158,9 +158,8 @@ def heat_map(
 def _draw(canvas: Canvas, cell: Cell, corner: tuple[float, float], size: tuple[float, float]) -> None:
     (x, y), (wide, high) = corner, size
     strength = min(1.0, max(0.0, cell.strength)) * (FAINTLY if cell.is_faint else 1.0)
-    shape = {"x": x + 1, "y": y + 1, "width": wide - 2, "height": high - 2}
-    opacity = f"{strength:.2f}"
-    canvas.mark("rect", f"cell {cell.css}".strip(), title=cell.title, fill_opacity=opacity, rx=2, **shape)
+    shape: dict[str, Any] = {"rx": 2, "x": x + 1, "y": y + 1, "width": wide - 2, "height": high - 2}
+    canvas.mark("rect", f"cell {cell.css}".strip(), title=cell.title, fill_opacity=f"{strength:.2f}", **shape)
     css = "few" if cell.is_faint else "strong" if cell.strength > STRONG else "weak"
     first = y + high / 2 + 4 - 8 * (len(cell.lines) - 1)
     for place, line in enumerate(cell.lines):

@@ -31,7 +31,10 @@ class Command(BaseCommand):
         user = User.objects.filter(username=options["username"]).first()
         password = "" if user else token_urlsafe(12)
         qualified, standing = options["qualified"], Membership.Standing
-        way = {"standing": standing.QUALIFIED if qualified else standing.CANDIDATE, "reason": qualified or ""}
+        way: dict[str, Any] = {
+            "standing": standing.QUALIFIED if qualified else standing.CANDIDATE,
+            "reason": qualified or "",
+        }
         try:
             if user is None:
                 User(username=options["username"]).clean_fields(exclude=["password"])
