@@ -103,7 +103,7 @@ class Plot(Canvas):
         *,
         right: Axis | None = None,
         legend: Iterable[Key] = (),
-        x_name: str = "",
+        x_name: str,
         height: float = 200,
     ) -> None:
         places = _legend_places(axis.name, keys := list(legend), self.WIDTH)
