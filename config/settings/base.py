@@ -153,11 +153,13 @@ EMBEDDED_DATABASE = not env_str("DATABASE_URL", "")
 DATABASE_WAIT_S = 3  # then a page says that the database does not answer
 
 
+def pool_of(size: int) -> dict[str, Any]:
+    """The connections of one web process, which is asked for one twice; a try to connect again is never far off."""
+    return {"min_size": 1, "max_size": size, "timeout": DATABASE_WAIT_S / 2, "reconnect_timeout": DATABASE_WAIT_S}
+
+
 def database_from_url(url: str) -> dict[str, Any]:
     parts, query = urlsplit(url), parse_qs(urlsplit(url).query)
-    size = env_int("DATABASE_POOL", 0, least=0)
-    # of one web process; it is asked for a connection twice, and a try to connect again is never far off
-    pool = {"min_size": 1, "max_size": size, "timeout": DATABASE_WAIT_S / 2, "reconnect_timeout": DATABASE_WAIT_S}
     return {
         "ENGINE": "core.postgresql",
         "NAME": parts.path[1:],
@@ -171,7 +173,7 @@ def database_from_url(url: str) -> dict[str, Any]:
             "server_side_binding": True,
             "prepare_threshold": 3,
             "connect_timeout": DATABASE_WAIT_S,
-            **({"pool": pool} if size else {}),
+            **({"pool": pool_of(size)} if (size := env_int("DATABASE_POOL", 0, least=0)) else {}),
         },
     }
 
