@@ -34,22 +34,9 @@ class Argon2(Argon2PasswordHasher):
             return super().verify(password, encoded)
 
 
-def large_blocks_give_back() -> None:
-    """The memory of a check goes back to the system with it.
-
-    Left to itself, glibc learns from the first such block to keep the next ones, for each thread.
-    """
-    if mallopt := getattr(ctypes.CDLL(None), "mallopt", None):  # other C libraries have none
-        mallopt(M_MMAP_THRESHOLD, LARGE)
-
-
 @contextmanager
 def turn() -> Iterator[None]:
-    """One of the few that may compute.
-
-    Raises:
-        Busy: there was none for too long.
-    """
+    """Take one of the few turns to compute; Busy where none was free for too long."""
     if not turns.acquire(timeout=WAIT_S):
         raise Busy("Very many people are logging in just now. Wait half a minute, then try again.")
     try:
@@ -58,4 +45,7 @@ def turn() -> Iterator[None]:
         turns.release()
 
 
-large_blocks_give_back()
+# The memory of a check goes back to the system with it: left to itself, glibc learns from the first such block to keep
+# the next ones, for each thread. Other C libraries have no mallopt.
+if mallopt := getattr(ctypes.CDLL(None), "mallopt", None):
+    mallopt(M_MMAP_THRESHOLD, LARGE)

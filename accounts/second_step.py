@@ -79,12 +79,9 @@ class SecondStepMiddleware(MiddlewareMixin):
 
 
 def _is_free(request: HttpRequest) -> bool:
-    is_program = request.path.startswith("/api/") and _scheme(request) == "bearer"
+    scheme = str(request.META.get("HTTP_AUTHORIZATION", "")).partition(" ")[0].lower()
+    is_program = request.path.startswith("/api/") and scheme == "bearer"
     return is_program or (request.resolver_match is not None and request.resolver_match.view_name in FREE)
-
-
-def _scheme(request: HttpRequest) -> str:
-    return str(request.META.get("HTTP_AUTHORIZATION", "")).partition(" ")[0].lower()
 
 
 def _owes_code(request: HttpRequest) -> bool:
@@ -205,11 +202,7 @@ def password_asked(request: HttpRequest) -> PasswordForm:
 
 
 def password_is_right(request: HttpRequest, password: str) -> bool:
-    """Whether it is the password of who is logged in.
-
-    Raises:
-        TooOften: it was wrong too often of late.
-    """
+    """Whether it is the password of who is logged in; TooOften where it was wrong too often of late."""
     user = cast(User, request.user)
     throttle_or_refuse(PASSWORDS, str(user.uuid), TOO_MANY_PASSWORDS)
     is_right = user.check_password(password)

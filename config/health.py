@@ -43,8 +43,8 @@ def healthz(request: HttpRequest) -> HttpResponse:
 
 def readyz(request: HttpRequest) -> JsonResponse:
     """Database, broker and storage, each ``ok`` or what is wrong with it; 503 unless all are."""
-    found = readiness()
-    return _unstored(JsonResponse(found, status=200 if set(found.values()) == {OK} else 503))
+    answers = readiness()
+    return _unstored(JsonResponse(answers, status=200 if set(answers.values()) == {OK} else 503))
 
 
 PROBES: dict[str, Callable[[HttpRequest], HttpResponse]] = {"/healthz": healthz, "/readyz": readyz, "/metrics": metrics}
@@ -64,16 +64,16 @@ class HealthMiddleware:
 def readiness() -> dict[str, str]:
     """What each check says; they run at once, and who does not answer in time has not answered."""
     global _last  # noqa: PLW0603
-    at, found = _last
+    at, answers = _last
     if time.monotonic() - at > KEPT_S:
-        asked = {name: _threads.submit(check) for name, check in CHECKS.items()}
+        futures = {name: _threads.submit(check) for name, check in CHECKS.items()}
         deadline = time.monotonic() + PATIENCE_S
-        found = {name: _said(name, future, deadline) for name, future in asked.items()}
-        _last = time.monotonic(), found
-    return found
+        answers = {name: _answer(name, future, deadline) for name, future in futures.items()}
+        _last = time.monotonic(), answers
+    return answers
 
 
-def _said(name: str, future: Future[None], deadline: float) -> str:
+def _answer(name: str, future: Future[None], deadline: float) -> str:
     try:
         future.result(max(0.0, deadline - time.monotonic()))
     except NotReady as reason:
@@ -125,15 +125,12 @@ def broker() -> None:
 def storage() -> None:
     """A folder that can be written; object storage that answers."""
     if isinstance(default_storage, FileSystemStorage):
-        _folder_writable(Path(default_storage.location))
+        folder = Path(default_storage.location)
+        existing = next(path for path in (folder, *folder.parents) if path.exists())  # it is made with its first file
+        if not os.access(existing, os.W_OK | os.X_OK):
+            raise NotReady("cannot be written")
     else:
         default_storage.exists("readyz")
-
-
-def _folder_writable(folder: Path) -> None:
-    existing = next(path for path in (folder, *folder.parents) if path.exists())  # it is made with its first file
-    if not os.access(existing, os.W_OK | os.X_OK):
-        raise NotReady("cannot be written")
 
 
 def _unstored(answer: Answer) -> Answer:

@@ -57,8 +57,8 @@ def metrics(request: HttpRequest) -> HttpResponse:
         return refused
     if request.method not in ("GET", "HEAD"):
         return _plain("Only to be read.\n", 405)
-    told = generate_latest(_of_processes()) + generate_latest(_of_site())
-    answer = HttpResponse(told, content_type=CONTENT_TYPE_LATEST)
+    text = generate_latest(_of_processes()) + generate_latest(_of_site())
+    answer = HttpResponse(text, content_type=CONTENT_TYPE_LATEST)
     answer["Cache-Control"] = "no-store"
     return answer
 
@@ -111,9 +111,9 @@ def figures() -> Iterator[Metric]:
     """Of the database, then of the broker; the one that is away is said to be, and the other is told all the same."""
     up = GaugeMetricFamily("momentjudge_up", "Whether the part answered this scrape.", labels=["part"])
     for part, ask in (("database", of_database), ("broker", of_broker)):
-        found = _asked(part, ask)
-        up.add_metric([part], float(found is not None))
-        yield from found or []
+        answer = _asked(part, ask)
+        up.add_metric([part], float(answer is not None))
+        yield from answer or []
     yield up
 
 
@@ -137,25 +137,24 @@ def of_database() -> Iterator[Metric]:
 
         yield judgments(*rows(JUDGMENTS)[0])
         yield from tallied(rows(TALLIES))
-        yield gauge(
-            "momentjudge_batches_awaiting_review", "First batches that a lead has to decide.", rows(REVIEWS)[0][0]
+        yield GaugeMetricFamily(
+            "momentjudge_batches_awaiting_review", "First batches that a lead has to decide.", value=rows(REVIEWS)[0][0]
         )
         lapsed, held = rows(LEASES)[0]
-        yield counter("momentjudge_leases_expired", "Assignments whose time ran out.", lapsed)
-        yield gauge("momentjudge_leases_open", "Assignments in annotators' hands.", held)
+        yield CounterMetricFamily("momentjudge_leases_expired", "Assignments whose time ran out.", value=lapsed)
+        yield GaugeMetricFamily("momentjudge_leases_open", "Assignments in annotators' hands.", value=held)
         yield from trained(rows(TRAININGS), rows(AT_WORK))
         label = "Connections to the database, by what they do."
         yield gauges("momentjudge_database_connections", label, ["state"], [((s,), n) for s, n in rows(CONNECTIONS)])
-        yield gauge("momentjudge_database_bytes", "Size of the database on disk.", rows(SIZE)[0][0])
+        yield GaugeMetricFamily("momentjudge_database_bytes", "Size of the database on disk.", value=rows(SIZE)[0][0])
 
 
 def judgments(people: int, simulated: int, imported: int) -> Metric:
-    told = CounterMetricFamily(
-        "momentjudge_judgments", "Grades given, by who gave them; gold not counted.", labels=["source"]
-    )
+    words = "Grades given, by who gave them; gold not counted."
+    family = CounterMetricFamily("momentjudge_judgments", words, labels=["source"])
     for source, n in (("person", people), ("simulated", simulated), ("imported", imported)):
-        told.add_metric([source], n)
-    return told
+        family.add_metric([source], n)
+    return family
 
 
 def tallied(rows: list[tuple[Any, ...]]) -> Iterator[Metric]:
@@ -190,7 +189,7 @@ def trained(states: list[tuple[Any, ...]], at_work: list[tuple[Any, ...]]) -> It
 
 
 def of_broker() -> Iterator[Metric]:
-    queues = queue_names()
+    queues = sorted(QUEUES)
     with tasks.broker().pipeline(transaction=False) as pipe:
         for queue in queues:
             pipe.llen(queue)
@@ -200,17 +199,13 @@ def of_broker() -> Iterator[Metric]:
         *lengths, unacked, counts, seen = pipe.execute()
     waiting = [((queue,), n) for queue, n in zip(queues, lengths, strict=True)]
     yield gauges("momentjudge_queue_length", "Tasks that wait in a queue.", ["queue"], waiting)
-    yield gauge("momentjudge_tasks_taken", "Tasks that workers have taken and not finished.", unacked)
+    yield GaugeMetricFamily("momentjudge_tasks_taken", "Tasks that workers have taken and not finished.", value=unacked)
     yield from counted(_text(counts))
     now, told = time.time(), _text(seen)
     for host in [host for host, said in told.items() if silent_s(said, now) >= GONE_S]:
         tasks.worker_forget(host)  # its container was replaced: nobody else would
         del told[host]
     yield from workers(told, now=now)
-
-
-def queue_names() -> list[str]:
-    return sorted(QUEUES)
 
 
 def counted(counts: dict[str, str]) -> Iterator[Metric]:
@@ -227,7 +222,7 @@ def counted(counts: dict[str, str]) -> Iterator[Metric]:
 
 
 def workers(seen: dict[str, str], *, now: float) -> Iterator[Metric]:
-    silent, up = [], dict.fromkeys(queue_names(), 0)
+    silent, up = [], dict.fromkeys(sorted(QUEUES), 0)
     for host, said in sorted(seen.items()):
         age = silent_s(said, now)
         silent.append(((host,), age))
@@ -241,23 +236,12 @@ def silent_s(said: str, now: float) -> float:
     return max(0.0, now - float(said.partition("|")[0]))
 
 
-def _text(found: dict[bytes, bytes]) -> dict[str, str]:
-    return {name.decode(): value.decode() for name, value in found.items()}
-
-
-# Families
-
-
-def gauge(name: str, words: str, value: float) -> Metric:
-    return GaugeMetricFamily(name, words, value=value)
-
-
-def counter(name: str, words: str, value: float) -> Metric:
-    return CounterMetricFamily(name, words, value=value)
+def _text(answer: dict[bytes, bytes]) -> dict[str, str]:
+    return {name.decode(): value.decode() for name, value in answer.items()}
 
 
 def gauges(name: str, words: str, labels: list[str], values: Iterable[tuple[tuple[str, ...], float]]) -> Metric:
-    told = GaugeMetricFamily(name, words, labels=labels)
-    for said, value in values:
-        told.add_metric(list(said), float(value))
-    return told
+    family = GaugeMetricFamily(name, words, labels=labels)
+    for names, value in values:
+        family.add_metric(list(names), float(value))
+    return family

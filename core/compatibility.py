@@ -20,11 +20,7 @@ class TooOld(MomentJudgeError):
 
 
 def database_check() -> None:
-    """Check that the database is empty or was made by 0.1.0 or later.
-
-    Raises:
-        TooOld: it holds migrations, and not the first one of ``core``.
-    """
+    """Check that the database is empty or of 0.1.0 or later; TooOld where it has migrations, and none of ``core``."""
     if "django_migrations" not in connection.introspection.table_names():
         return
     with connection.cursor() as cursor:
@@ -35,10 +31,6 @@ def database_check() -> None:
 
 
 def backup_check(tables: dict[str, object], folder: object) -> None:
-    """Check the names of a backup's tables.
-
-    Raises:
-        TooOld: the audit log, which every later version has, is not among them.
-    """
+    """Check the names of a backup's tables; TooOld where the audit log, which every later version has, is missing."""
     if "core_auditevent" not in tables:
         raise TooOld(f"The backup {folder}", use="restore")

@@ -131,11 +131,7 @@ class Media:
 
 
 def media_from_env() -> Media:
-    """What MEDIA_STORAGE names.
-
-    Raises:
-        ImproperlyConfigured: it names nothing known, or a setting of S3 is missing or makes no sense.
-    """
+    """Return what MEDIA_STORAGE names; ImproperlyConfigured where it, or a setting of S3, makes no sense."""
     kind = env_str("MEDIA_STORAGE", "local") or "local"
     if kind == "local":
         return Media({"BACKEND": "core.storage.folder.FolderMedia"})
@@ -180,7 +176,9 @@ def _s3() -> Media:
         "secret_key": env_str("S3_SECRET_ACCESS_KEY", ""),
         "addressing": addressing,
     }
-    return Media({"BACKEND": "core.storage.bucket.S3Media", "OPTIONS": options}, _origin(public, bucket, addressing))
+    parts = urlsplit(public)
+    origin = f"{parts.scheme}://{f'{bucket}.' if addressing == 'virtual' else ''}{parts.netloc}"
+    return Media({"BACKEND": "core.storage.bucket.S3Media", "OPTIONS": options}, origin)
 
 
 def _web_address(name: str, default: str) -> str:
@@ -191,9 +189,3 @@ def _web_address(name: str, default: str) -> str:
             f"{name} must be an address such as https://s3.example.org, without user and password."
         )
     return text
-
-
-def _origin(url: str, bucket: str, addressing: str) -> str:
-    parts = urlsplit(url)
-    host = f"{bucket}.{parts.netloc}" if addressing == "virtual" else parts.netloc
-    return f"{parts.scheme}://{host}"

@@ -58,13 +58,6 @@ def absence_of(error: BaseException | None) -> Absence | None:
     return DATABASE if isinstance(error, InterfaceError) else None
 
 
-def pool_renew() -> None:
-    """Connections that lie idle lead to the database as it was: each would fail somebody else."""
-    pool = getattr(connection, "pool", None)
-    if pool is not None:
-        pool.drain()
-
-
 def problem(request: HttpRequest, *, status: int, title: str, message: str, reason: str = "") -> HttpResponse:
     """A page, or for htmx the part that replaces the page's content; ``reason`` is for the log alone."""
     context = {"title": title, "message": message, "request_id": getattr(request, "request_id", "")}
@@ -107,9 +100,8 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
-    return problem(
-        request, status=403, title="Not for your role", message="Your role in this project does not open this page."
-    )
+    message = "Your role in this project does not open this page."
+    return problem(request, status=403, title="Not for your role", message=message)
 
 
 def locked_out(request: HttpRequest, response: HttpResponse, credentials: Any) -> HttpResponse:
@@ -127,8 +119,8 @@ def locked_out(request: HttpRequest, response: HttpResponse, credentials: Any) -
 def server_error(request: HttpRequest) -> HttpResponse:
     """Asks nothing of anybody: whatever a page needs may be what broke."""
     if absence := absence_of(sys.exception()):
-        if absence is DATABASE:
-            pool_renew()
+        if absence is DATABASE and (pool := getattr(connection, "pool", None)) is not None:
+            pool.drain()  # connections that lie idle lead to the database as it was: each would fail somebody else
         return away(request, absence)
     page = loader.get_template("500.html").render({"request_id": getattr(request, "request_id", "")})
     return HttpResponseServerError(page)

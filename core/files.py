@@ -185,12 +185,9 @@ def text_or_packed(upload: IO[bytes]) -> None:
     upload.seek(0)
     head = upload.read(HEAD)
     upload.seek(0)
-    if not head.startswith((*PACKED, *MARKS)) and (head.startswith(b"%PDF") or holds_control(head)):
+    has_control = any(byte < 32 and byte not in SPACES for byte in head)
+    if not head.startswith((*PACKED, *MARKS)) and (head.startswith(b"%PDF") or has_control):
         raise ValidationError(REFUSED, code="no_text")
-
-
-def holds_control(head: bytes) -> bool:
-    return any(byte < 32 and byte not in SPACES for byte in head)
 
 
 def checksum(file: "File[Any]") -> str:

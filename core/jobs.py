@@ -190,7 +190,7 @@ def job_fail(*, job: Job, error: str) -> None:
     Job.objects.filter(pk=job.pk, state__in=Job.AT_WORK).update(state=Job.State.FAILED, error=error)
 
 
-def project_jobs(task: str, kind: str, *, lock: str, expected: tuple[type[Exception], ...] = ()) -> JobKind[Job]:
+def project_jobs(task: str, kind: str, *, lock: str, expected: tuple[type[Exception], ...]) -> JobKind[Job]:
     """Return the kind of work that a ``Job`` row of a project asks for; messages name the project."""
     return JobKind(
         task,

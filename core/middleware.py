@@ -38,26 +38,17 @@ class UnreadBodyMiddleware(MiddlewareMixin):
     def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
         if response.status_code >= 400:
             uploads_discard(request)
+            stream, left = unread(request), MOST
             with contextlib.suppress(OSError):  # the client is gone
-                throw_away(unread(request))
+                while left > 0 and (piece := stream.read(PIECE)):
+                    left -= len(piece)
         return response
 
 
 def unread(request: HttpRequest) -> Any:
     """The stream of the body. Django takes one without a length for empty; the server knows where it ends."""
-    if is_chunked(request) and request.META.get("wsgi.input_terminated"):
-        return request.META["wsgi.input"]
-    return request
-
-
-def is_chunked(request: HttpRequest) -> bool:
-    return "HTTP_TRANSFER_ENCODING" in request.META and not request.META.get("CONTENT_LENGTH")
-
-
-def throw_away(stream: Any) -> None:
-    left = MOST
-    while left > 0 and (piece := stream.read(PIECE)):
-        left -= len(piece)
+    is_chunked = "HTTP_TRANSFER_ENCODING" in request.META and not request.META.get("CONTENT_LENGTH")
+    return request.META["wsgi.input"] if is_chunked and request.META.get("wsgi.input_terminated") else request
 
 
 class HeadersMiddleware:

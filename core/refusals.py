@@ -30,9 +30,9 @@ class WithoutSecrets(logging.Filter):
     and errors of others may repeat the key they were given."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        said = record.getMessage()
-        if (told := without_secrets(said)) != said:
-            record.msg, record.args = told, None
+        message = record.getMessage()
+        if (cleaned := without_secrets(message)) != message:
+            record.msg, record.args = cleaned, None
         if record.exc_info and not record.exc_text:
             record.exc_text = logging.Formatter().formatException(record.exc_info)
         if record.exc_text:

@@ -71,11 +71,7 @@ class NewAccount(NamedTuple):
 
 @transaction.atomic
 def account_create(new: NewAccount) -> User:
-    """An account with its identity.
-
-    Raises:
-        NotPossible: the user name or the e-mail address is another account's.
-    """
+    """Create an account with its identity; NotPossible where its user name or e-mail address is another's."""
     if User.objects.filter(username__iexact=User.normalize_username(new.username)).exists():
         raise NotPossible(NAME_TAKEN)
     try:
@@ -89,11 +85,7 @@ def account_create(new: NewAccount) -> User:
 
 @transaction.atomic
 def identity_set(*, user: User, name: str, email: str) -> Identity:
-    """What is known of a person from now on; an empty e-mail address is none.
-
-    Raises:
-        NotPossible: the e-mail address is another account's.
-    """
+    """Set name and e-mail address, which may be empty; NotPossible where the address is another account's."""
     values = {"name": name.strip(), "email": email.strip()}
     held = Identity.objects.filter(user=user).first()
     changed = sorted(field for field, value in values.items() if value != getattr(held, field, ""))

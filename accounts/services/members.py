@@ -34,7 +34,8 @@ def member_add(
     if Membership.objects.filter(project=project, user=user).exists():
         raise NotPossible(f"{user.username} has a role in {project.name!r} already.")
     judges = role == Membership.Role.ANNOTATOR
-    number = _next_number(project) if judges else None
+    highest = project.memberships.aggregate(highest=Max("number"))["highest"]
+    number = (1 if highest is None else highest + 1) if judges else None
     member = Membership.objects.create(
         project=project, user=user, role=role, number=number, standing=standing if judges else ""
     )
@@ -56,18 +57,10 @@ def standing_change(*, membership: Membership, to: str, actor: User | None, reas
         return held
     if held.role != Membership.Role.ANNOTATOR or not may_become(held.standing, to):
         raise NotPossible(f"{held.label.capitalize()} is {held.standing or held.role} and cannot become {to}.")
-    StandingChange.objects.create(
-        membership=held, from_standing=held.standing, to_standing=to, actor=actor, reason=reason
-    )
-    audit_record(
-        project=held.project,
-        actor=actor,
-        action=f"annotator.{to}",
-        subject=held.user.uuid,
-        number=held.number,
-        was=held.standing,
-        reason=reason,
-    )
+    change = {"from_standing": held.standing, "to_standing": to, "actor": actor, "reason": reason}
+    StandingChange.objects.create(membership=held, **change)
+    data = {"number": held.number, "was": held.standing, "reason": reason}
+    audit_record(project=held.project, actor=actor, action=f"annotator.{to}", subject=held.user.uuid, **data)
     logger.info("annotator %s of project %s: %s to %s", held.number, held.project_id, held.standing, to)
     held.standing = to
     held.save(update_fields=["standing"])
@@ -87,8 +80,3 @@ def leads_named(usernames: Sequence[str]) -> list[User]:
     if missing := [name for name in usernames if name not in found]:
         raise NotPossible(f"There is no account named {', '.join(map(repr, missing))}.")
     return list(found.values())
-
-
-def _next_number(project: Project) -> int:
-    highest = project.memberships.aggregate(highest=Max("number"))["highest"]
-    return 1 if highest is None else highest + 1

@@ -74,11 +74,7 @@ def throttle_once(limit: Limit, who: str) -> Iterator[bool]:
 
 
 def throttle_or_refuse(limit: Limit, who: str, message: str) -> None:
-    """Count one try.
-
-    Raises:
-        TooOften: it is one too many; ``message`` with how long to wait.
-    """
+    """Count one try; TooOften where it is one too many, with ``message`` and how long to wait."""
     if not throttle_count(limit, who):
         raise TooOften(f"{message} Wait up to {limit.words}, then try again.")
 

@@ -150,8 +150,6 @@ DEFAULT_FROM_EMAIL = SERVER_EMAIL = env_str("EMAIL_FROM", "MomentJudge <momentju
 
 # Database: PostgreSQL, embedded unless DATABASE_URL names another
 EMBEDDED_DATABASE = not env_str("DATABASE_URL", "")
-
-
 DATABASE_WAIT_S = 3  # then a page says that the database does not answer
 
 
@@ -175,7 +173,7 @@ def database_from_url(url: str) -> dict[str, Any]:
             "server_side_binding": True,
             "prepare_threshold": 3,
             "connect_timeout": DATABASE_WAIT_S,
-            **({"pool": pool_of(pool)} if (pool := env_int("DATABASE_POOL", 0, least=0)) else {}),
+            **({"pool": pool_of(size)} if (size := env_int("DATABASE_POOL", 0, least=0)) else {}),
         },
     }
 

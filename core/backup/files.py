@@ -3,7 +3,7 @@
 import json
 import os
 from collections.abc import Iterable, Iterator
-from hashlib import sha256
+from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,6 +11,7 @@ from django.core.files import File
 from django.core.files.storage import FileSystemStorage, Storage
 
 from core.backup.database import BackupError, Unlike
+from core.files import checksum
 
 PIECE = 1 << 20
 Entry = dict[str, Any]  # name, bytes, sha256; or name, missing
@@ -109,14 +110,7 @@ class Pool:
 
 def digest_of(path: Path) -> str:
     with path.open("rb") as file:
-        return _digest(File(file).chunks(PIECE))
-
-
-def _digest(pieces: Iterable[bytes]) -> str:
-    digest = sha256()
-    for piece in pieces:
-        digest.update(piece)
-    return digest.hexdigest()
+        return file_digest(file, "sha256").hexdigest()
 
 
 def _is_stored(storage: Storage, entry: Entry) -> bool:
@@ -125,7 +119,7 @@ def _is_stored(storage: Storage, entry: Entry) -> bool:
         if storage.size(entry["name"]) != entry["bytes"]:
             return False
         with storage.open(entry["name"]) as stored:
-            return bool(_digest(stored.chunks(PIECE)) == entry["sha256"])
+            return bool(checksum(stored) == entry["sha256"])
     except FileNotFoundError:
         return False
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from django.core.files.storage import FileSystemStorage, default_storage
 
-from core.backup.database import BackupError, Snapshot, contents, environment, files_named, major_of, program, snapshot
+from core.backup.database import BackupError, contents, environment, files_named, major_of, program, snapshot
 from core.backup.files import Entry, Pool, bucket_of, digest_of, keeps_versions, listed
 from core.sql import is_held, only_one
 from core.stored_files import BACKUP
@@ -63,10 +63,11 @@ def _database(folder: Path, about: dict[str, Any], tell: Tell) -> list[str]:
     with snapshot() as instant:
         pg_dump = program("pg_dump", server=instant.server)
         about |= {"snapshot_at": instant.taken_at.isoformat(), "server": instant.server, "pg_dump": major_of(pg_dump)}
-        tell(
-            f"Snapshot of {instant.taken_at:%Y-%m-%d %H:%M:%S} UTC; pg_dump {major_of(pg_dump)} writes {folder / DUMP}"
-        )
-        with Running(_dump_command(pg_dump, instant, folder / DUMP)) as dumping:
+        time_text = f"{instant.taken_at:%Y-%m-%d %H:%M:%S} UTC"
+        tell(f"Snapshot of {time_text}; pg_dump {about['pg_dump']} writes {folder / DUMP}")
+        options = ["--format=custom", "--compress=3", "--no-owner", "--no-acl", "--lock-wait-timeout=60000"]
+        target = [f"--snapshot={instant.name}", f"--file={folder / DUMP}"]
+        with Running([str(pg_dump), *options, *target]) as dumping:
             found = contents(instant.link)
             names = files_named(instant.link)
             tell(f"{len(found)} tables, {sum(one.rows for one in found.values()):,} rows, {len(names):,} stored files")
@@ -75,11 +76,6 @@ def _database(folder: Path, about: dict[str, Any], tell: Tell) -> list[str]:
     about["dump"] = {"bytes": (folder / DUMP).stat().st_size, "sha256": digest_of(folder / DUMP)}
     tell(f"Database done: {_mb(folder / DUMP)}")
     return names
-
-
-def _dump_command(pg_dump: Path, instant: Snapshot, target: Path) -> list[str]:
-    words = ["--format=custom", "--compress=3", "--no-owner", "--no-acl", "--lock-wait-timeout=60000"]
-    return [str(pg_dump), *words, f"--snapshot={instant.name}", f"--file={target}"]
 
 
 def _media(root: Path, folder: Path, names: list[str], way: str, tell: Tell) -> dict[str, Any]:

@@ -72,8 +72,8 @@ class Canvas:
 
     def mark(self, tag: str, css: str = "", *, title: str = "", text: str = "", **attributes: float | str) -> None:
         """Add a shape or words; ``title`` is what a pointer over it is told."""
-        given = {name.replace("_", "-"): number(value) for name, value in attributes.items()}
-        element = ET.SubElement(self.root, tag, {"class": css, **given} if css else given)
+        xml = {name.replace("_", "-"): number(value) for name, value in attributes.items()}
+        element = ET.SubElement(self.root, tag, {"class": css, **xml} if css else xml)
         if title:
             ET.SubElement(element, "title").text = writable(title)
             if text:
@@ -103,7 +103,7 @@ class Plot(Canvas):
         *,
         right: Axis | None = None,
         legend: Iterable[Key] = (),
-        x_name: str = "",
+        x_name: str,
         height: float = 200,
     ) -> None:
         places = _legend_places(axis.name, keys := list(legend), self.WIDTH)
@@ -195,9 +195,8 @@ def document(title: str, charts: Sequence[tuple[str, Canvas]], style: str) -> by
     ET.SubElement(root, "rect", {"class": "paper", "width": number(width), "height": number(height)})
     y = float(GAP)
     for heading, chart in charts:
-        ET.SubElement(root, "text", {"class": "heading", "x": number(GAP), "y": number(y + 10)}).text = writable(
-            heading
-        )
+        words = ET.SubElement(root, "text", {"class": "heading", "x": number(GAP), "y": number(y + 10)})
+        words.text = writable(heading)
         group = ET.SubElement(root, "g", {"transform": f"translate({GAP} {number(y + GAP)})"})
         group.extend(chart.root)
         y += chart.height + 2 * GAP

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from core.charts.canvas import Axis, Canvas, Plot
 
@@ -42,9 +42,9 @@ def spread_chart(label: str, spreads: Sequence[Spread], axis: Axis, *, x_name: s
 def shares_chart(label: str, bands: Sequence[str], counts: Sequence[Sequence[int]], *, x_name: str) -> Canvas:
     """How each band divides into the five relevances: a full column each, relevance 0 at its foot."""
     plot = Plot(label, bands, SHARE, legend=BY_RELEVANCE, x_name=x_name)
-    for place, held in enumerate(counts):
-        total, below = sum(held), 0
-        for relevance, n in enumerate(held):
+    for place, pairs in enumerate(counts):
+        total, below = sum(pairs), 0
+        for relevance, n in enumerate(pairs):
             if n:
                 title = f"{bands[place]}: relevance {relevance}: {n:,} of {total:,}, {100 * n / total:.1f} %"
                 plot.bar(place, 100 * below / total, 100 * (below + n) / total, f"r{relevance}", title, width=0.86)
@@ -138,11 +138,7 @@ def heat_map(
     cells: Mapping[tuple[int, int], Cell],
     names: tuple[str, str],
 ) -> Canvas:
-    """Cells by (row, column); the first row is at the top.
-
-    Args:
-        names: what the rows and the columns are.
-    """
+    """Draw cells by (row, column), the first row at the top; ``names`` are those of rows and columns."""
     is_large = max(len(rows), len(columns)) <= MANY
     wide, high = (LARGE, LARGE * 0.62) if is_large else (SMALL, SMALL * 0.8)
     width = LEFT + wide * len(columns) + 8
@@ -162,17 +158,8 @@ def heat_map(
 def _draw(canvas: Canvas, cell: Cell, corner: tuple[float, float], size: tuple[float, float]) -> None:
     (x, y), (wide, high) = corner, size
     strength = min(1.0, max(0.0, cell.strength)) * (FAINTLY if cell.is_faint else 1.0)
-    canvas.mark(
-        "rect",
-        f"cell {cell.css}".strip(),
-        title=cell.title,
-        fill_opacity=f"{strength:.2f}",
-        rx=2,
-        x=x + 1,
-        y=y + 1,
-        width=wide - 2,
-        height=high - 2,
-    )
+    shape: dict[str, Any] = {"rx": 2, "x": x + 1, "y": y + 1, "width": wide - 2, "height": high - 2}
+    canvas.mark("rect", f"cell {cell.css}".strip(), title=cell.title, fill_opacity=f"{strength:.2f}", **shape)
     css = "few" if cell.is_faint else "strong" if cell.strength > STRONG else "weak"
     first = y + high / 2 + 4 - 8 * (len(cell.lines) - 1)
     for place, line in enumerate(cell.lines):
@@ -207,23 +194,17 @@ class Bar:
 class Histogram:
     """Bars side by side in each bin, drawn to the highest of all."""
 
+    width, height = WIDTH, HEIGHT
+
     def __init__(
         self, bins: Sequence[Bin], series: Sequence[str], *, ticks_at: float = 0.5, mark: float | None = None
     ) -> None:
         """``ticks_at``: where in its bin a tick stands. ``mark``: where to draw a line, in bins from the left."""
         self.bins, self.series, self._ticks_at, self._mark = bins, series, ticks_at, mark
 
-    @property
-    def width(self) -> int:
-        return WIDTH
-
-    @property
-    def height(self) -> int:
-        return HEIGHT
-
     @cached_property
     def most(self) -> int:
-        return max((n for found in self.bins for n in found.counts), default=0)
+        return max((n for one in self.bins for n in one.counts), default=0)
 
     @property
     def step(self) -> float:
@@ -231,18 +212,12 @@ class Histogram:
 
     @property
     def bars(self) -> list[Bar]:
-        return [
-            self._bar(place, series, n)
-            for place, found in enumerate(self.bins)
-            for series, n in enumerate(found.counts)
-            if n
-        ]
+        counts = [(place, series, n) for place, one in enumerate(self.bins) for series, n in enumerate(one.counts)]
+        return [self._bar(place, series, n) for place, series, n in counts if n]
 
     @property
     def ticks(self) -> list[tuple[float, str]]:
-        return [
-            ((place + self._ticks_at) * self.step, found.tick) for place, found in enumerate(self.bins) if found.tick
-        ]
+        return [((place + self._ticks_at) * self.step, one.tick) for place, one in enumerate(self.bins) if one.tick]
 
     @property
     def mark(self) -> float | None:

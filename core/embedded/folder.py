@@ -17,7 +17,8 @@ LONGEST_FOLDER = LONGEST_SOCKET - len("/.s.PGSQL.5432")
 SAFE_IN_URLS = re.compile(r"[A-Za-z0-9._/-]+")  # the folder stands in the database's and the broker's URL
 NOBODY = 65534
 POLL_S = 0.05
-SHORTEST = 32
+SHORTEST = 32  # characters of a key
+REMEDY = "MOMENTJUDGE_VAR=/some/other/folder chooses another place."
 
 
 class EmbeddedError(Exception):
@@ -46,9 +47,9 @@ def make_var_folder(var: Path) -> Path:
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
-            raise EmbeddedError(f"The data folder {folder} cannot be made: {error.strerror}. {_remedy()}") from error
+            raise EmbeddedError(f"The data folder {folder} cannot be made: {error.strerror}. {REMEDY}") from error
     if not os.access(var, os.W_OK | os.X_OK):
-        raise EmbeddedError(f"The data folder {var} cannot be written by user {os.geteuid()}. {_remedy()}")
+        raise EmbeddedError(f"The data folder {var} cannot be written by user {os.geteuid()}. {REMEDY}")
     return var
 
 
@@ -57,7 +58,7 @@ def make_private_folder(folder: Path) -> Path:
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
-        raise EmbeddedError(f"The folder {folder} cannot be made: {error.strerror}. {_remedy()}") from error
+        raise EmbeddedError(f"The folder {folder} cannot be made: {error.strerror}. {REMEDY}") from error
     _check_private(folder)
     return folder
 
@@ -69,12 +70,8 @@ def _check_private(folder: Path) -> None:
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid() or stat.S_IMODE(status.st_mode) & ~allowed:
         raise EmbeddedError(
             f"The folder {folder} must be a folder of user {os.geteuid()} that nobody else may enter. "
-            f"If it is yours, run: chmod 700 {folder}; otherwise remove it. {_remedy()}"
+            f"If it is yours, run: chmod 700 {folder}; otherwise remove it. {REMEDY}"
         )
-
-
-def _remedy() -> str:
-    return "MOMENTJUDGE_VAR=/some/other/folder chooses another place."
 
 
 def no_wait() -> None:

@@ -68,16 +68,10 @@ def _pool_observe() -> None:
     if now - _looked_at < LOOK_S:
         return
     _looked_at = now
-    for what, value in pool_figures().items():
-        POOLED.labels(what).set(value)
-
-
-def pool_figures() -> dict[str, Any]:
-    """Of this process's pool; none without one."""
-    pools: dict[str, Any] = getattr(connection, "_connection_pools", {})
-    pool = pools.get(connection.alias)
-    stats = pool.get_stats() if pool is not None else {}
-    return {what: stats.get(name, 0) for what, name in POOL.items()} if stats else {}
+    pool = getattr(connection, "_connection_pools", {}).get(connection.alias)
+    if stats := pool.get_stats() if pool is not None else {}:
+        for what, name in POOL.items():
+            POOLED.labels(what).set(stats.get(name, 0))
 
 
 class ObservedMiddleware:
@@ -98,9 +92,8 @@ class ObservedMiddleware:
             clear_contextvars()
         response.headers[HEADER] = request_id
         route = route_of(request)
-        request_observe(
-            route=route, method=request.method or "", status=response.status_code, seconds=perf_counter() - began
-        )
+        method, seconds = request.method or "", perf_counter() - began
+        request_observe(route=route, method=method, status=response.status_code, seconds=seconds)
         request.META[NOTES] = {"request_id": request_id, "route": route, **account_of(request)}
         return response
 

@@ -37,11 +37,8 @@ def broker() -> Any:
 
 def task_count(task: str, *, seconds: float, outcome: str) -> None:
     """One run of a task has ended; ``outcome`` is RUNS where it went well."""
-    said: list[Command] = [
-        ("hincrby", COUNTS, f"{RUNS}|{task}", 1),
-        ("hincrby", COUNTS, f"{MILLISECONDS}|{task}", round(seconds * 1000)),
-    ]
-    _tell([*said, *([("hincrby", COUNTS, f"{outcome}|{task}", 1)] if outcome != RUNS else [])])
+    counts = dict.fromkeys((RUNS, outcome), 1) | {MILLISECONDS: round(seconds * 1000)}
+    _tell([("hincrby", COUNTS, f"{name}|{task}", n) for name, n in counts.items()])
 
 
 def worker_note(host: str, queues: list[str]) -> None:

@@ -110,11 +110,12 @@ def test_no_text_begins_a_row_of_its_own() -> None:
     assert read(csv_line(["x\r=LINK(1)", "y"])) == [["x\n'=LINK(1)", "y"]]
 
 
-def test_a_file_is_the_same_however_it_is_written() -> None:
+def test_a_file_is_the_same_however_it_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spreadsheets, "LINES_AT_ONCE", 7)
     columns, rows = ["a", "b"], [["=1", number] for number in range(1000)]
     target = StringIO()
     csv_write(target, columns, rows)
-    streamed = b"".join(spreadsheets.csv_stream("x.csv", columns, rows, together=7).streaming_content)  # type: ignore[arg-type]
+    streamed = b"".join(spreadsheets.csv_stream("x.csv", columns, rows).streaming_content)  # type: ignore[arg-type]
     whole = spreadsheets.csv_download("x.csv", columns, rows)
     assert target.getvalue().encode() == streamed == whole.content == csv_text(columns, rows).encode()
     assert whole["Content-Disposition"] == 'attachment; filename="x.csv"'

@@ -30,20 +30,18 @@ class Command(BaseCommand):
             raise CommandError(f"There is no project named {options['project']!r}.")
         user = User.objects.filter(username=options["username"]).first()
         password = "" if user else token_urlsafe(12)
+        qualified, standing = options["qualified"], Membership.Standing
+        way: dict[str, Any] = {
+            "standing": standing.QUALIFIED if qualified else standing.CANDIDATE,
+            "reason": qualified or "",
+        }
         try:
-            user = user or self._account(options["username"], password)
-            standing, reason = self._standing(options["qualified"])
-            member = member_add(project=project, user=user, role=options["role"], standing=standing, reason=reason)
+            if user is None:
+                User(username=options["username"]).clean_fields(exclude=["password"])
+                user = User.objects.create_user(options["username"], password)
+            member = member_add(project=project, user=user, role=options["role"], **way)
         except (MomentJudgeError, ValidationError) as error:
             raise CommandError(" ".join(getattr(error, "messages", [str(error)]))) from error
         self.stdout.write(f"{user.username} is {member}.")
         if password:
             self.stdout.write(f"Password: {password}")
-
-    def _standing(self, qualified: str | None) -> tuple[Membership.Standing, str]:
-        standing = Membership.Standing
-        return (standing.QUALIFIED, qualified) if qualified else (standing.CANDIDATE, "")
-
-    def _account(self, username: str, password: str) -> User:
-        User(username=username).clean_fields(exclude=["password"])
-        return User.objects.create_user(username, password)
