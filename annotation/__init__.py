@@ -1,1 +1,0 @@
-"""What there is to judge: corpora, captions, queries, pools, training sets."""

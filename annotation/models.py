@@ -1,4 +1,4 @@
-"""The tables of what there is to judge, listed for Django."""
+"""The tables of what there is to judge (corpora, captions, queries, pools, training sets), listed for Django."""
 
 from annotation.captions.models import CaptionFailure, CaptionRedo, CaptionReview, CastMember, Prompt, Rewriting
 from annotation.corpora.models import (

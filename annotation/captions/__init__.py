@@ -1,1 +1,0 @@
-"""Captions: descriptions rewritten so that they name nobody, checked, and reviewed by people."""

@@ -1,4 +1,4 @@
-"""Rewriting descriptions into captions: its cast lists, prompts, runs, failures and reviews."""
+"""Rewriting descriptions into captions that name nobody: its cast lists, prompts, runs, failures and reviews."""
 
 from uuid import uuid4
 

@@ -1,1 +1,0 @@
-"""Corpora: videos, moments, descriptions, subtitles; imported from files, checked, confirmed."""

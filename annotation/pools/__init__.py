@@ -1,1 +1,0 @@
-"""Pools: which moments may be judged for a query, and in what order."""

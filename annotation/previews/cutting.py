@@ -1,4 +1,9 @@
-"""Cuts moments to previews, in one pass over the video or one ffmpeg call each."""
+"""Cuts moments to previews, in one pass over the video or one ffmpeg call each.
+
+Every preview shows the video at ``start``, ``start + 1/3 s``, ... before ``end``: at each instant the frame on screen
+at that time. ffmpeg lays the video on a fine grid of ticks and hands over the wanted ones only, so that one pass over
+many moments and one call for a single moment show the same instants.
+"""
 
 import logging
 from collections import defaultdict

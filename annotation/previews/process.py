@@ -1,6 +1,6 @@
 """Plans which instants are shown, looks into video files, runs ffmpeg; the only user of ffmpeg-python and the binary.
 
-Times are counted in ticks, so that every way of cutting shows the same instants.
+Times are counted in ticks.
 """
 
 import logging

@@ -1,1 +1,0 @@
-"""Queries: which captions are searched for, in which split, in which named set."""

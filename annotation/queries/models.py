@@ -1,4 +1,4 @@
-"""Query: the sentence searched for. Candidate: a moment that may be judged for it."""
+"""Query: the sentence searched for, its split and named set. Candidate: a moment that may be judged for it."""
 
 from uuid import uuid4
 

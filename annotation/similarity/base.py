@@ -1,4 +1,7 @@
-"""What every similarity offers, and how a missing one is told."""
+"""What every similarity offers (sentence models, caption proxies of Wray et al., CVPR 2021), and its errors.
+
+``registry.similarity(name)`` gives one. All modules of the package but the registry are free of Django.
+"""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

@@ -1,1 +1,0 @@
-"""Statistics of texts and of collections, as the papers' tables have them."""
