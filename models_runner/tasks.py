@@ -7,10 +7,10 @@ from celery import shared_task
 from core import clock
 from models_runner.experiments import trainings
 from models_runner.features import making
-from models_runner.leaderboard.services import economy, releases, runs, scorings
+from models_runner.leaderboard.services import economy, releases, runs, score_tests, scorings
 from models_runner.pools import services as pools
 
-__all__ = ["economy", "making", "pools", "releases", "runs", "scorings"]
+__all__ = ["economy", "making", "pools", "releases", "runs", "score_tests", "scorings"]
 
 
 @shared_task

@@ -6,11 +6,9 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.core.files import File
 from django.core.files.base import ContentFile
 from django.core.files.uploadedfile import UploadedFile
 from django.db import IntegrityError, transaction
@@ -32,18 +30,18 @@ from core.texts import checked_name, storable
 from judging.models import Release
 from models_runner.leaderboard.services.participants import answered_queries, concerns_about, leaderboard_of
 from models_runner.leaderboard.services.releases import SIMILARITY
+from models_runner.leaderboard.services.score_tests import score_tests_drop
 from models_runner.leaderboard.services.scorings import (
     LEAST_ANSWERED,
     UNEXPECTED,
     answers_enough,
     durations_of,
     run_order,
-    score_tests_drop,
     scored,
     scoring_write,
 )
-from models_runner.leaderboard.services.truths import truth_table, truths_make
-from models_runner.models import Run, Scoring, Training
+from models_runner.leaderboard.services.truths import truth_table
+from models_runner.models import Run, Scoring
 from models_runner.pools.services import corpus_of
 from moment_retrieval import formats, jsonfiles, serialization
 from moment_retrieval.errors import ScoringError, UnknownQuery
@@ -388,40 +386,3 @@ def run_fail(run: Run, error: str) -> None:
         name = str(run.file.name)
         transaction.on_commit(lambda: files_delete(name))
         logger.warning("run %s failed: %s", run.pk, error)
-
-
-PREDICTION_FILES = {split: f"predictions.{split}.json" for split in ("val", "test")}
-
-
-def baseline_runs_make(*, training: Training, folder: Path) -> dict[str, Run]:
-    """A run for each judged split of the release, by the training's field; those that are there stay.
-
-    Raises:
-        NotPossible: the program left no answers.
-    """
-    splits = [truth.split for truth in truths_make(training.experiment.release)]
-    return {f"{split}_run": _trained_run_make(training, split, folder / PREDICTION_FILES[split]) for split in splits}
-
-
-def _trained_run_make(training: Training, split: str, path: Path) -> Run:
-    if not path.is_file():
-        raise NotPossible(f"{path.name} is missing.")
-    of = training.experiment
-    run = Run(project=of.project, release=of.release, split=split, system=training.system, source=Run.Source.BASELINE)
-    run.labels = of.labels
-    held = Run.objects.filter(release=of.release, system=run.system, split=split, owner=None).first()
-    if held is not None:
-        return held
-    run.file_name, run.bytes, run.owner = path.name, path.stat().st_size, None
-    with path.open("rb") as source:
-        run.sha256 = checksum(File(source))
-        run.file.save(path.name, File(source), save=False)
-    try:
-        with transaction.atomic():
-            run.save()
-            Scoring.objects.create(run=run, release=of.release)
-            UPLOADS.send(run.pk)
-    except Exception:
-        files_delete(str(run.file.name))
-        raise
-    return run

@@ -1,50 +1,21 @@
-"""The leaderboard: runs of a release and split, comparisons, the study of fewer judgments, participants, exports."""
-
-from collections.abc import Iterator
-from typing import IO, Any
-from uuid import UUID
-from zipfile import ZipFile
+"""The leaderboard: runs of a release and split, best first, and its exports."""
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
-from django.core.exceptions import PermissionDenied
-from django.http import FileResponse, Http404, HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import get_object_or_404, redirect, render
-from django.urls import reverse
+from django.http import Http404, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
 
-from accounts.access import LEAD, RUNNERS, STAFF, MemberRequest, grant, post_only, project_page
+from accounts.access import RUNNERS, STAFF, MemberRequest, post_only, project_page
 from accounts.models import Project
-from core.exceptions import NotPossible
-from core.spreadsheets import csv_download
 from judging.models import Release
-from judging.releases.selectors import archive_opened
-from models_runner.leaderboard import files as leaderboard_files
-from models_runner.leaderboard.charts import OVER_QUERIES, differences_chart, intervals_chart, scatter_chart
-from models_runner.leaderboard.forms import LeaderboardForm, ready_releases
-from models_runner.leaderboard.selectors.comparison import MOST_RUNS, Comparison, case, comparison, comparison_in_steps
-from models_runner.leaderboard.selectors.economy import Row, rows_of, table_rows
-from models_runner.leaderboard.selectors.leaderboard import (
-    GROUPS,
-    RECALL,
-    Asked,
-    Table,
-    asked_by,
-    asked_for,
-    leaderboard,
-    leaderboard_tested,
-    runs_with_concerns,
-    scored_run,
-    splits_of,
-    truth_sizes,
-)
-from models_runner.leaderboard.selectors.shown_scores import ScoreView, participants_see, sees_all
-from models_runner.leaderboard.services.economy import lacking, runs_of, study_create
-from models_runner.leaderboard.services.participants import leaderboard_change, leaderboard_of
+from models_runner.leaderboard import files
+from models_runner.leaderboard.charts import OVER_QUERIES, intervals_chart
+from models_runner.leaderboard.selectors.asked import GROUPS, RECALL, Asked, asked_by, splits_of
+from models_runner.leaderboard.selectors.leaderboard import Table, leaderboard_tested, runs_with_concerns, truth_sizes
+from models_runner.leaderboard.selectors.shown_scores import participants_see, sees_all
+from models_runner.leaderboard.services.participants import leaderboard_of
 from models_runner.leaderboard.services.releases import similarity_runs_request
-from models_runner.leaderboard.services.scorings import score_tests_order
-from models_runner.models import EconomyStudy, Run, Scoring
+from models_runner.models import Run
 from moment_retrieval.metrics.ndcg_iou import Convention, Gain
-from moment_retrieval.statistics.economy import LEAST_RUNS
 
 MOST_DRAWN = 30
 FORMS = ("csv", "json", "tex")
@@ -105,11 +76,11 @@ def export(request: MemberRequest, project: Project, form: str) -> HttpResponse:
     name = f"leaderboard-{asked.release.version}-{asked.split}.{form}"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     if form == "json":
-        return JsonResponse(leaderboard_files.as_json(asked, table), headers=headers)
+        return JsonResponse(files.as_json(asked, table), headers=headers)
     text, kind = (
-        (leaderboard_files.as_csv(asked, table), "text/csv")
+        (files.as_csv(asked, table), "text/csv")
         if form == "csv"
-        else (leaderboard_files.as_latex(asked, table), "application/x-tex")
+        else (files.as_latex(asked, table), "application/x-tex")
     )
     return HttpResponse(text, content_type=f"{kind}; charset=utf-8", headers=headers)
 
@@ -127,176 +98,3 @@ def similarity_run_create(request: MemberRequest, project: Project) -> HttpRespo
         similarity_runs_request(release=release, actor=request.user)
         messages.success(request, f"The similarity run on release {release.version} is being made.")
     return redirect("models_runner:runs", project.uuid)
-
-
-@project_page(RUNNERS)
-def compare(request: MemberRequest, project: Project) -> HttpResponse:
-    """Which queries make the difference between two runs."""
-    asked = asked_by(request.membership, request.GET)
-    if asked is None:
-        return redirect("models_runner:runs", project.uuid)
-    table = leaderboard(asked, request.membership, tested=False)
-    one, other = (scored_run(asked, request.membership, request.GET.get(name, "")) for name in ("one", "other"))
-    context: dict[str, object] = {
-        "asked": asked,
-        "runs": [row.run for row in table.ranked],
-        "one": one,
-        "other": other,
-        "refusal": table.refusal,
-    }
-    if one and other and one != other and asked.is_blind:
-        context["in_steps"] = comparison_in_steps(asked, one, other, ScoreView(request.membership, asked.split))
-    elif one and other and one != other:
-        found = comparison(asked, one, other)
-        if found.test is None:
-            score_tests_order(base=found.scores[0].pk, others=[found.scores[1].pk])
-        context |= {"found": found, **_drawn(found, one, other)}
-    return render(request, "models_runner/leaderboard/compare.html", context)
-
-
-def _drawn(found: Comparison, one: Scoring, other: Scoring) -> dict[str, str]:
-    names = one.run.name, other.run.name
-    points = [(float(a), float(b)) for a, b in found.values]
-    differences = [a - b for a, b in points]
-    return {
-        "hill": differences_chart(f"Differences between {names[0]} and {names[1]}", differences).inline(),
-        "scatter": scatter_chart(f"{names[0]} against {names[1]}", *names, points).inline(),
-    }
-
-
-@project_page(RUNNERS)
-def case_page(request: MemberRequest, project: Project) -> HttpResponse:
-    """A query: what was judged, what up to three runs returned, and what that earned."""
-    asked = asked_by(request.membership, request.GET)
-    if asked is None:
-        return redirect("models_runner:runs", project.uuid)
-    if asked.is_blind:  # what a query scores tells its labels, piece by piece
-        raise PermissionDenied
-    table = leaderboard(asked, request.membership, tested=False)
-    chosen = [scored_run(asked, request.membership, uuid) for uuid in request.GET.getlist("run")[:MOST_RUNS]]
-    scorings = list(dict.fromkeys(scoring for scoring in chosen if scoring)) or [
-        row.scoring for row in table.ranked[:MOST_RUNS]
-    ]
-    query_id = request.GET.get("query", "")
-    previews = sees_all(request.membership)
-    found = case(asked, project, query_id, scorings, previews=previews) if query_id else None
-    if found is None and query_id:
-        raise Http404
-    context = {
-        "asked": asked,
-        "case": found,
-        "runs": [row.run for row in table.ranked],
-        "chosen": [scoring.run_id for scoring in scorings],
-        "staff": sees_all(request.membership),
-    }
-    return render(request, "models_runner/leaderboard/case.html", context)
-
-
-@project_page(STAFF)
-def economy(request: MemberRequest, project: Project) -> HttpResponse:
-    """How the ranking of a release's runs holds with fewer judgments."""
-    asked = asked_for(project, request.GET)
-    context: dict[str, Any] = {"asked": asked}
-    if asked is not None:
-        newest = _newest(asked)
-        done = newest if newest and newest.state == EconomyStudy.State.DONE else _newest(asked, EconomyStudy.State.DONE)
-        context |= {
-            "releases": project.releases.filter(state=Release.State.READY),
-            "splits": splits_of(asked.release),
-            "runs": runs_of(asked.release, asked.split),
-            "least": LEAST_RUNS,
-            "lacking": lacking(asked.release),
-            "newest": newest,
-            "study": done,
-            "measures": done.result["measures"] if done else [],
-            **_shown(request, done),
-        }
-    return render(request, "models_runner/leaderboard/economy.html", context)
-
-
-def _newest(asked: Asked, state: str | None = None) -> EconomyStudy | None:
-    studies = EconomyStudy.objects.filter(release=asked.release, split=asked.split)
-    return (studies.filter(state=state) if state else studies).first()
-
-
-def _shown(request: MemberRequest, study: EconomyStudy | None) -> dict[str, Any]:
-    """The cuts by one measure."""
-    if study is None:
-        return {}
-    measures: list[str] = study.result["measures"]
-    measure = request.GET.get("measure", "")
-    measure = measure if measure in measures else measures[0]
-    rows: list[Row] = rows_of(study, measures.index(measure))
-    return {"measure": measure, "rows": rows, "full": [row for row in rows if row.name == "full"]}
-
-
-@project_page(STAFF)
-@post_only("models_runner:economy")
-def economy_study(request: MemberRequest, project: Project) -> HttpResponse:
-    asked = asked_for(project, request.POST)
-    if asked is None:
-        raise Http404
-    try:
-        study_create(release=asked.release, split=asked.split, actor=request.user)
-    except NotPossible as error:
-        messages.error(request, str(error))
-    where = f"?release={asked.release.version}&split={asked.split}"
-    return redirect(reverse("models_runner:economy", args=[project.uuid]) + where)
-
-
-@project_page(STAFF)
-def economy_csv(request: MemberRequest, project: Project) -> HttpResponse:
-    """Every cut, measure and run."""
-    asked = asked_for(project, request.GET)
-    study = _newest(asked, EconomyStudy.State.DONE) if asked else None
-    if asked is None or study is None:
-        raise Http404
-    columns, *rows = table_rows(study.result)
-    return csv_download(f"economy-{asked.release.version}-{asked.split}.csv", map(str, columns), rows)
-
-
-@project_page(RUNNERS)
-def files(request: MemberRequest, project: Project) -> HttpResponse:
-    """The files of every release that tell no hidden label."""
-    settings = leaderboard_of(project)
-    listed = [(release, leaderboard_files.listed(release, settings)) for release in ready_releases(project)]
-    return render(request, "models_runner/leaderboard/files.html", {"releases": listed, "settings": settings})
-
-
-@login_required
-def file(request: HttpRequest, release_uuid: UUID, name: str) -> FileResponse:
-    """One file of a release, straight from its archive."""
-    release = get_object_or_404(Release.objects.select_related("project"), uuid=release_uuid)
-    grant(request, release.project, RUNNERS)
-    settings = leaderboard_of(release.project)
-    if release.state != Release.State.READY or name not in {
-        each.name for each in leaderboard_files.listed(release, settings)
-    }:
-        raise Http404
-    filename = f"release-{release.version}-{name}"
-    if leaderboard_files.is_made(name):
-        return FileResponse(leaderboard_files.queries_json(release, name), as_attachment=True, filename=filename)
-    archive = ZipFile(archive_opened(release))
-    return FileResponse(_pieces(archive, archive.open(name)), as_attachment=True, filename=filename)
-
-
-def _pieces(archive: ZipFile, member: IO[bytes]) -> Iterator[bytes]:
-    with archive, member:
-        while piece := member.read(1 << 16):
-            yield piece
-
-
-@project_page(LEAD)
-def settings(request: MemberRequest, project: Project) -> HttpResponse:
-    """What participants never see, and how often they upload."""
-    held = leaderboard_of(project)
-    initial = {name: getattr(held, name) for name in LeaderboardForm.base_fields}
-    form = LeaderboardForm(request.POST if request.method == "POST" else None, initial=initial)
-    if request.method == "POST" and form.is_valid():
-        leaderboard_change(project=project, actor=request.user, **form.cleaned_data)
-        messages.success(request, "Saved. It holds from now on.")
-        return redirect("models_runner:settings", project.uuid)
-    people = project.memberships.filter(role="participant").count()
-    fields = [field for field in form if not field.name.startswith("hides")]
-    context = {"form": form, "fields": fields, "participants": people}
-    return render(request, "models_runner/leaderboard/settings.html", context, status=422 if form.errors else 200)

@@ -18,7 +18,7 @@ from accounts.models import Membership, Project, User
 from core.exceptions import NotPossible, StorageAway
 from core.files import file_answer, receive_on_disk
 from models_runner.leaderboard.forms import SPLITS, RunForm, ready_releases
-from models_runner.leaderboard.selectors.leaderboard import run_granted, run_withdrawable
+from models_runner.leaderboard.selectors.runs import run_granted, run_withdrawable
 from models_runner.leaderboard.selectors.shown_scores import ScoreView, sees_all
 from models_runner.leaderboard.services import runs
 from models_runner.leaderboard.services.participants import leaderboard_of

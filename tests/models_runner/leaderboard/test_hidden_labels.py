@@ -12,7 +12,8 @@ from pytest_django import Settings
 
 from accounts.models import Membership
 from judging.models import Release
-from models_runner.leaderboard.selectors.leaderboard import Table, asked_by, leaderboard
+from models_runner.leaderboard.selectors.asked import asked_by
+from models_runner.leaderboard.selectors.leaderboard import Table, leaderboard
 from models_runner.leaderboard.selectors.shown_scores import BLIND_COLUMNS, LADDER_COLUMN, ScoreView
 from models_runner.leaderboard.services.participants import leaderboard_change, query_hashes
 from models_runner.leaderboard.services.releases import similarity_runs_make

@@ -12,16 +12,17 @@ from django.utils import timezone
 
 from accounts.models import Membership
 from judging.models import Release
-from models_runner.leaderboard.selectors.leaderboard import Table, asked_for, leaderboard, leaderboard_tested
-from models_runner.leaderboard.services import scorings
+from models_runner.leaderboard.selectors.asked import asked_for
+from models_runner.leaderboard.selectors.leaderboard import Table, leaderboard, leaderboard_tested
+from models_runner.leaderboard.services import score_tests
 from models_runner.leaderboard.services.runs import run_withdraw
-from models_runner.leaderboard.services.scorings import (
+from models_runner.leaderboard.services.score_tests import (
     covering,
     score_tests_order,
     score_tests_sweep,
     score_tests_work,
-    values_of,
 )
+from models_runner.leaderboard.services.scorings import values_of
 from models_runner.models import PerQuery, Run, Score, ScoreTest, Scoring
 from moment_retrieval.metrics.board import COLUMNS
 from moment_retrieval.statistics import significance
@@ -71,14 +72,14 @@ def test_what_is_looked_at_is_tested_once_and_kept_for_everybody(
         first = look()
     assert first.is_testing
     assert set(p_values(first).values()) == {(None, None)}
-    monkeypatch.setattr(scorings, "randomisation_test", forbidden)
+    monkeypatch.setattr(score_tests, "randomisation_test", forbidden)
     with messages() as sent:
         seen = look()
     assert (sent, seen.is_testing) == ([], False)
     assert COLUMNS[0].metric == "NDCG@10,IoU>=0.3"
     best, *others = (values_of(row_of(name))[:, 0] for name in ("similarity", "ours", "worst"))
     differences = np.stack(others, axis=1) - best[:, None]
-    expected = randomisation_test(differences, seed=scorings.seed_of_signs()).tolist()
+    expected = randomisation_test(differences, seed=score_tests.seed_of_signs()).tolist()
     corrected = holm(expected)
     assert p_values(seen) == {
         "similarity": (None, None),
