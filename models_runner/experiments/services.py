@@ -21,7 +21,7 @@ from models_runner.experiments.models import MOST_SEEDS
 from models_runner.experiments.trainings import TASK, training_stop
 from models_runner.features.services import features_hold
 from models_runner.leaderboard.services.runs import name_checked
-from models_runner.leaderboard.services.truths import truths_make
+from models_runner.leaderboard.services.scorings import truths_make
 from models_runner.models import Experiment, Run, Training
 from moment_retrieval.errors import ScoringError
 from moment_retrieval.features import open_features

@@ -23,7 +23,7 @@ from models_runner.experiments.child import TrainingChild, folder_held, status_w
 from models_runner.experiments.deletion import deleted_files_sweep
 from models_runner.experiments.devices import devices_named, devices_shown, devices_used
 from models_runner.experiments.progress import EventsFile, Progress
-from models_runner.leaderboard.services.baseline_runs import baseline_runs_make
+from models_runner.leaderboard.services.runs import baseline_runs_make
 from models_runner.models import Training
 from moment_retrieval.errors import ScoringError
 from moment_retrieval.training.events import Events

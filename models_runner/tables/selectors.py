@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 from accounts.models import Project
 from judging.models import Release
 from models_runner.experiments.settings import changed
-from models_runner.leaderboard.selectors.asked import known_or_first, release_asked
+from models_runner.leaderboard.selectors.leaderboard import known_or_first, release_asked
 from models_runner.models import Experiment, Run, Score, Scoring, Training
 from models_runner.tables import published_values as published
 from models_runner.tables.published_values import SPLITS, TVR_RANKING

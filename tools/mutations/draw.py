@@ -34,7 +34,7 @@ AREAS = {
     "access": "accounts/access.py accounts/services/t*.py accounts/tokens.py accounts/second_step.py"
     " core/storage/media.py judging/people/selectors.py judging/qualification/selectors/sittings.py"
     " judging/work/selectors/annotator.py"
-    " judging/work/selectors/held.py models_runner/leaderboard/selectors/asked.py"
+    " judging/work/selectors/held.py models_runner/leaderboard/selectors/leaderboard.py"
     " models_runner/leaderboard/selectors/shown_scores.py",
     "formats": "moment_retrieval/formats/*.py judging/releases/[cdjlr]*.py",
     "metrics": "moment_retrieval/metrics/*.py moment_retrieval/statistics/*.py",

@@ -3,15 +3,20 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from uuid import UUID
 
 from django.conf import settings
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.shortcuts import get_object_or_404
 
+from accounts.access import RUNNERS, grant
 from accounts.models import Membership
 from models_runner.leaderboard import rules
 from models_runner.leaderboard.services.participants import leaderboard_of
-from models_runner.leaderboard.services.scorings import LEAST_ANSWERED, answers_enough
-from models_runner.leaderboard.services.truths import truth_digest
-from models_runner.models import Leaderboard, Score, Scoring
+from models_runner.leaderboard.services.scorings import LEAST_ANSWERED, answers_enough, truth_digest
+from models_runner.models import Leaderboard, Run, Score, Scoring
 from moment_retrieval.metrics.board import COLUMNS, Column
 from moment_retrieval.metrics.ndcg_iou import Convention, Gain
 
@@ -193,3 +198,26 @@ def _fields(column: Column) -> dict[str, str]:
 
 def _exact(score: Score) -> ShownScore:
     return ShownScore(score.pk, column_of(score), score.value, score.low, score.high, score.unjudged)
+
+
+def runs_visible_to(membership: Membership) -> QuerySet[Run]:
+    """Return the viewer's own runs; to leads and admins, everybody's."""
+    runs = Run.objects.filter(project=membership.project_id).select_related("release")
+    return runs if sees_all(membership) else runs.filter(owner=membership.user_id)
+
+
+def run_granted(request: HttpRequest, run_uuid: UUID) -> tuple[Run, Membership]:
+    """Return a run of the viewer's own; leads and admins see every one."""
+    run = get_object_or_404(Run.objects.select_related("project", "release"), uuid=run_uuid)
+    membership = grant(request, run.project, RUNNERS)
+    if not sees_all(membership) and run.owner_id != membership.user_id:
+        raise PermissionDenied
+    return run, membership
+
+
+def run_withdrawable(request: HttpRequest, run_uuid: UUID) -> Run:
+    """Return a run of the viewer's own; leads may withdraw every one."""
+    run, membership = run_granted(request, run_uuid)
+    if membership.role != Membership.Role.LEAD and run.owner_id != membership.user_id:
+        raise PermissionDenied
+    return run

@@ -16,8 +16,7 @@ from core.exceptions import MomentJudgeError, NotPossible
 from core.jobs import JobKind, durable
 from judging.models import Release
 from judging.releases.selectors import archive_opened
-from models_runner.leaderboard.services.scorings import run_table
-from models_runner.leaderboard.services.truths import truth_table
+from models_runner.leaderboard.services.scorings import run_table, truth_table
 from models_runner.models import EconomyStudy, Run, Scoring
 from moment_retrieval.errors import ScoringError
 from moment_retrieval.statistics.economy import LEAST_RUNS, Pair, study

@@ -1,4 +1,4 @@
-"""Runs that people bring: stored in pieces, read and scored by a task, each step safe to repeat."""
+"""Runs that people upload or trainings answer: stored, read and scored by a task, each step safe to repeat."""
 
 import logging
 import unicodedata
@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 from django.conf import settings
+from django.core.files import File
 from django.core.files.base import ContentFile
 from django.core.files.uploadedfile import UploadedFile
 from django.db import IntegrityError, transaction
@@ -39,9 +41,10 @@ from models_runner.leaderboard.services.scorings import (
     run_order,
     scored,
     scoring_write,
+    truth_table,
+    truths_make,
 )
-from models_runner.leaderboard.services.truths import truth_table
-from models_runner.models import Run, Scoring
+from models_runner.models import Run, Scoring, Training
 from models_runner.pools.services import corpus_of
 from moment_retrieval import formats, jsonfiles, serialization
 from moment_retrieval.errors import ScoringError, UnknownQuery
@@ -58,6 +61,7 @@ UNSEEN = {"Cf", "Co", "Cn"}  # marks of direction, joiners, what has no shape: t
 AT_WORK = "An upload of yours is still being scored; wait until that is done."
 SEE_ALL = (Membership.Role.LEAD, Membership.Role.ADMIN)
 WITH_FILES = (Run.Source.UPLOAD, Run.Source.BASELINE)  # that are read by the task
+PREDICTION_FILES = {split: f"predictions.{split}.json" for split in ("val", "test")}
 UPLOADS = JobKind(
     "models_runner.tasks.run_work",
     lambda: (
@@ -386,3 +390,43 @@ def run_fail(run: Run, error: str) -> None:
         name = str(run.file.name)
         transaction.on_commit(lambda: files_delete(name))
         logger.warning("run %s failed: %s", run.pk, error)
+
+
+def baseline_runs_make(*, training: Training, folder: Path) -> dict[str, Run]:
+    """A run for each judged split of the release, by the training's field; those that are there stay.
+
+    Raises:
+        NotPossible: the program left no answers.
+    """
+    splits = [truth.split for truth in truths_make(training.experiment.release)]
+    return {f"{split}_run": _run_make(training, split, folder / PREDICTION_FILES[split]) for split in splits}
+
+
+def _run_make(training: Training, split: str, path: Path) -> Run:
+    if not path.is_file():
+        raise NotPossible(f"{path.name} is missing.")
+    experiment = training.experiment
+    run = Run(
+        project=experiment.project,
+        release=experiment.release,
+        split=split,
+        system=training.system,
+        source=Run.Source.BASELINE,
+    )
+    run.labels = experiment.labels
+    earlier = Run.objects.filter(release=experiment.release, system=run.system, split=split, owner=None).first()
+    if earlier is not None:
+        return earlier
+    run.file_name, run.bytes, run.owner = path.name, path.stat().st_size, None
+    with path.open("rb") as source:
+        run.sha256 = checksum(File(source))
+        run.file.save(path.name, File(source), save=False)
+    try:
+        with transaction.atomic():
+            run.save()
+            Scoring.objects.create(run=run, release=experiment.release)
+            UPLOADS.send(run.pk)
+    except Exception:
+        files_delete(str(run.file.name))
+        raise
+    return run
