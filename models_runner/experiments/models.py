@@ -127,9 +127,7 @@ class Training(models.Model):
                 name="training_at_work_has_device_and_heartbeat",
             ),
             models.CheckConstraint(
-                condition=Q(
-                    state__in=["waiting", "running", "cancelling", "cancelled", "failed", "done"],
-                ),
+                condition=Q(state__in=["waiting", "running", "cancelling", "cancelled", "failed", "done"]),
                 name="training_state_is_known",
             ),
             models.CheckConstraint(condition=Q(step__lte=F("steps")), name="training_step_within_steps"),

@@ -96,14 +96,7 @@ def feature_set_start(
 
 
 def feature_set_register(
-    *,
-    project: Project,
-    kind: str,
-    path: str,
-    model: str = "",
-    name: str = "",
-    actor: User | None,
-    wake: bool = True,
+    *, project: Project, kind: str, path: str, model: str = "", name: str = "", actor: User | None, wake: bool = True
 ) -> FeatureSet:
     """Add an official file, by its absolute path below FEATURES_ROOTS; a task checks it.
 
