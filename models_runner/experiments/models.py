@@ -70,10 +70,8 @@ class Experiment(models.Model):
 
 
 class Training(models.Model):
-    """One seed: how far it is, what it has seen so far, and what came of it.
-
-    A device holds one training at a time: its worker holds a lock, and the table holds the rule.
-    """
+    """One seed: how far it is, what it has seen so far, and what came of it. A device holds one training at a time: its
+    worker holds a lock, and the table holds the rule."""
 
     class State(models.TextChoices):
         WAITING = "waiting"

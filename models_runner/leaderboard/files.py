@@ -1,7 +1,5 @@
-"""A leaderboard as CSV, JSON and LaTeX, and which files of a release participants may have.
-
-They are named one by one, so that a new file stays closed until named.
-"""
+"""A leaderboard as CSV, JSON and LaTeX, and which files of a release participants may have. They are named one by one,
+so that a new file stays closed until named."""
 
 import io
 import json

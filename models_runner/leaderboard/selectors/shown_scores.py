@@ -136,11 +136,9 @@ class ScoreView:
 
     @cached_property
     def _below_best(self) -> frozenset[int]:
-        """The scorings that are no step better than the best of their owner's earlier runs.
-
-        An earlier run that is not scored on the same release counts with its score on its own, so that nobody begins
-        again on another release; a withdrawn one counts, as whoever saw its scores knows them.
-        """
+        """The scorings that are no step better than the best of their owner's earlier runs. An earlier run that is not
+        scored on the same release counts with its score on its own, so that nobody begins again on another release; a
+        withdrawn one counts, as whoever saw its scores knows them."""
         hidden: list[int] = []
         for by_run in self._first_scores().values():
             for release in {release for scores in by_run.values() for release in scores}:
@@ -176,10 +174,8 @@ class ScoreView:
 
     def _share(self, scoring: Scoring, column: Column) -> float:
         """Draw the number that decides between two steps; equal for equal files against equal labels of one project.
-
         Another project has other numbers: whoever knows the labels there would learn the threshold here. So have other
-        labels: one threshold for two sets of labels would tell their difference.
-        """
+        labels: one threshold for two sets of labels would tell their difference."""
         run, release = scoring.run, scoring.release
         if release.pk not in self._labels:
             self._labels[release.pk] = truth_digest(release=release, split=self.split)

@@ -34,11 +34,8 @@ USED = ("settled", "dropped")
 
 
 def study_create(*, release: Release, split: str, actor: User | None, wake: bool = True) -> EconomyStudy:
-    """Order a study; a task computes it unless the caller does.
-
-    Raises:
-        NotPossible: there are too few runs, or one is at work.
-    """
+    """Order a study; a task computes it unless the caller does. Raises NotPossible where there are too few runs, or one
+    is at work."""
     found = len(runs_of(release, split))
     if found < LEAST_RUNS:
         raise NotPossible(f"A ranking needs {LEAST_RUNS} runs; scored on this release and split: {found}.")

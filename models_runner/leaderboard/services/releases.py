@@ -1,7 +1,5 @@
-"""What follows when a release is ready: its truths, its runs by similarity, and all other runs scored on it.
-
-A run by similarity is what the frozen candidates of a release's queries would retrieve.
-"""
+"""What follows when a release is ready: its truths, its runs by similarity, and all other runs scored on it. A run by
+similarity is what the frozen candidates of a release's queries would retrieve."""
 
 import logging
 from datetime import datetime, timedelta

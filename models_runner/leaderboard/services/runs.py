@@ -173,10 +173,8 @@ def _upload_keep(run: Run, membership: Membership, now: datetime) -> None:
 
 
 def upload_possible_at(membership: Membership, now: datetime) -> datetime:
-    """When the person may upload next: now, or a day after the oldest that counts.
-
-    Files that could not be read have a limit of their own; whatever was read counts, also when it was refused then.
-    """
+    """When the person may upload next: now, or a day after the oldest that counts. Files that could not be read have a
+    limit of their own; whatever was read counts, also when it was refused then."""
     return max(_free_at(runs, most, now) for runs, most in _limits(membership, now))
 
 
@@ -232,10 +230,7 @@ def _taken(run: Run) -> str:
 @transaction.atomic
 def run_withdraw(*, run: Run, actor: User, reason: str) -> Run:
     """Take a run off the leaderboard and out of studies; its name is free again, and it still counts as an upload.
-
-    Raises:
-        NotPossible: no reason is given, it is no run that somebody brought, or it is not scored.
-    """
+    Raises NotPossible where no reason is given, it is no run that somebody brought, or it is not scored."""
     reason = reason.strip()
     if not 0 < len(reason) <= LONGEST_REASON or "\0" in reason:
         raise NotPossible(f"Say why, in at most {LONGEST_REASON} characters.")
@@ -253,10 +248,8 @@ def run_withdraw(*, run: Run, actor: User, reason: str) -> Run:
 @durable(UPLOADS.task)
 def run_work(*, run_id: int) -> None:
     """Read, check and score an upload; a repeat finds it done. A bad file says why, and touches no other run.
-
-    UPLOADS_AT_ONCE are worked on, so that the others leave workers and memory free: a message that finds no place
-    goes, and whoever was at work sends for the next.
-    """
+    UPLOADS_AT_ONCE are worked on, so that the others leave workers and memory free: a message that finds no place goes,
+    and whoever was at work sends for the next."""
     with _place() as free:
         worked = free and _run_work(run_id)
     if worked:
@@ -359,11 +352,8 @@ def check_known(table: RunTable, run: Run, judged: tuple[str, ...]) -> None:
 
 
 def check_answered(table: RunTable, run: Run, judged: tuple[str, ...]) -> None:
-    """Refuse a participant's run that answers few queries of a hidden split.
-
-    Raises:
-        NotPossible: it answers less than LEAST_ANSWERED of the judged queries.
-    """
+    """Refuse a participant's run that answers few queries of a hidden split. Raises NotPossible where it answers less
+    than LEAST_ANSWERED of the judged queries."""
     staff = Membership.objects.filter(project=run.project_id, user=run.owner_id, role__in=SEE_ALL).exists()
     if staff or not leaderboard_of(run.project).hides(run.split):
         return
@@ -393,11 +383,8 @@ def run_fail(run: Run, error: str) -> None:
 
 
 def baseline_runs_make(*, training: Training, folder: Path) -> dict[str, Run]:
-    """A run for each judged split of the release, by the training's field; those that are there stay.
-
-    Raises:
-        NotPossible: the program left no answers.
-    """
+    """A run for each judged split of the release, by the training's field; those that are there stay. Raises
+    NotPossible where the program left no answers."""
     splits = [truth.split for truth in truths_make(training.experiment.release)]
     return {f"{split}_run": _run_make(training, split, folder / PREDICTION_FILES[split]) for split in splits}
 

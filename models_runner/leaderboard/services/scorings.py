@@ -82,11 +82,8 @@ def _truth_keep(release: Release, split: str, judged: JudgedTable) -> Truth:
 
 
 def truth_table(*, release: Release, split: str, labels: str = Run.Labels.JUDGED) -> JudgedTable:
-    """What runs on this split are scored against, by people's grades or by those derived from similarity.
-
-    Raises:
-        NotPossible: the release has no judged query there.
-    """
+    """What runs on this split are scored against, by people's grades or by those derived from similarity. Raises
+    NotPossible where the release has no judged query there."""
     truth = next((truth for truth in truths_make(release) if truth.split == split), None)
     if truth is None:
         raise NotPossible(f"Release {release.version} has no judged query of the split {split}.")
@@ -132,13 +129,9 @@ class Scored:
 
 
 def scored(run: RunTable, judged: JudgedTable, *, durations_s: Durations | None = None) -> Scored:
-    """Every measure of a run with its interval; answers to queries that are not judged are left out.
-
-    ``durations_s``, how long the videos are, is for a remark on predictions that leave them.
-
-    Raises:
-        ScoringError: the run answers none of the judged queries.
-    """
+    """Every measure of a run with its interval; answers to queries that are not judged are left out. ``durations_s``,
+    how long the videos are, is for a remark on predictions that leave them. Raises ScoringError where the run answers
+    none of the judged queries."""
     answers = serialization.answers_to(run, judged.query_ids)
     if not len(answers):
         raise EmptyFile(f"the run answers none of the {len(judged)} judged queries")
@@ -154,10 +147,8 @@ def answers_enough(n_answered: int, n_queries: int) -> bool:
 
 @durable(SCORE_TASK)
 def scoring_work(*, scoring_id: int) -> None:
-    """Score what waits; a repeat finds it done, and what fails leaves other runs alone.
-
-    What is wrong with the run is final and says so; anything unexpected is tried again, ATTEMPTS times in all.
-    """
+    """Score what waits; a repeat finds it done, and what fails leaves other runs alone. What is wrong with the run is
+    final and says so; anything unexpected is tried again, ATTEMPTS times in all."""
     with only_one("scoring", scoring_id) as alone:
         held = Scoring.objects.select_related("run", "release").filter(pk=scoring_id).first()
         if not alone or held is None or held.state != State.WAITING or held.run.state != Run.State.SCORED:
@@ -224,10 +215,8 @@ def scoring_record_failure(scoring: Scoring) -> None:
 
 @transaction.atomic
 def scorings_order(*, release: Release) -> int:
-    """Have every run of the project's other releases scored on this one too; returns how many wait.
-
-    Runs by similarity are made anew for each release.
-    """
+    """Have every run of the project's other releases scored on this one too; returns how many wait. Runs by similarity
+    are made anew for each release."""
     splits = list(release.truths.values_list("split", flat=True))
     older = Run.objects.filter(project=release.project_id, release__version__lte=release.version)
     runs = older.filter(state=Run.State.SCORED, split__in=splits)
