@@ -1,1 +1,0 @@
-"""Retrieval models: trained and scored, started by an admin."""

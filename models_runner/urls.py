@@ -2,25 +2,25 @@ from django.urls import path
 
 from models_runner.experiments import views as experiments_views
 from models_runner.features import views as features_views
-from models_runner.leaderboard.views import comparison, economy, leaderboard, participants, uploads
+from models_runner.leaderboard import views as leaderboard_views
 from models_runner.search import views as search_views
-from models_runner.tables import views
+from models_runner.tables import views as tables_views
 
 app_name = "models_runner"
 urlpatterns = [
-    path("<uuid:project_uuid>/", leaderboard.runs, name="runs"),
-    path("<uuid:project_uuid>/leaderboard.<str:form>", leaderboard.export, name="export"),
-    path("<uuid:project_uuid>/new/", leaderboard.similarity_run_create, name="run-create"),
-    path("<uuid:project_uuid>/upload/", uploads.run_new, name="run-new"),
-    path("<uuid:project_uuid>/compare/", comparison.compare, name="compare"),
-    path("<uuid:project_uuid>/case/", comparison.case_page, name="case"),
-    path("<uuid:project_uuid>/economy/", economy.economy, name="economy"),
-    path("<uuid:project_uuid>/economy/new/", economy.economy_study, name="economy-study"),
-    path("<uuid:project_uuid>/economy.csv", economy.economy_csv, name="economy-csv"),
+    path("<uuid:project_uuid>/", leaderboard_views.runs, name="runs"),
+    path("<uuid:project_uuid>/leaderboard.<str:form>", leaderboard_views.export, name="export"),
+    path("<uuid:project_uuid>/new/", leaderboard_views.similarity_run_create, name="run-create"),
+    path("<uuid:project_uuid>/upload/", leaderboard_views.run_new, name="run-new"),
+    path("<uuid:project_uuid>/compare/", leaderboard_views.compare, name="compare"),
+    path("<uuid:project_uuid>/case/", leaderboard_views.case_page, name="case"),
+    path("<uuid:project_uuid>/economy/", leaderboard_views.economy, name="economy"),
+    path("<uuid:project_uuid>/economy/new/", leaderboard_views.economy_study, name="economy-study"),
+    path("<uuid:project_uuid>/economy.csv", leaderboard_views.economy_csv, name="economy-csv"),
     path("<uuid:project_uuid>/experiments/", experiments_views.experiments, name="experiments"),
     path("<uuid:project_uuid>/experiments/new/", experiments_views.experiment_new, name="experiment-new"),
-    path("<uuid:project_uuid>/tables/", views.benchmark_tables, name="tables"),
-    path("<uuid:project_uuid>/tables.<str:form>", views.benchmark_tables_export, name="tables-export"),
+    path("<uuid:project_uuid>/tables/", tables_views.benchmark_tables, name="tables"),
+    path("<uuid:project_uuid>/tables.<str:form>", tables_views.benchmark_tables_export, name="tables-export"),
     path("experiment/<uuid:experiment_uuid>/", experiments_views.experiment, name="experiment"),
     path("experiment/<uuid:experiment_uuid>/delete/", experiments_views.experiment_delete, name="experiment-delete"),
     path("training/<uuid:training_uuid>/", experiments_views.training, name="training"),
@@ -36,10 +36,10 @@ urlpatterns = [
     path("features/<uuid:set_uuid>/resume/", features_views.feature_set_resume, name="feature-set-resume"),
     path("features/<uuid:set_uuid>/model/", features_views.feature_set_model, name="feature-set-model"),
     path("features/<uuid:set_uuid>/delete/", features_views.feature_set_delete, name="feature-set-delete"),
-    path("<uuid:project_uuid>/files/", participants.files, name="files"),
-    path("<uuid:project_uuid>/settings/", participants.settings, name="settings"),
-    path("files/<uuid:release_uuid>/<str:name>", participants.file, name="file"),
-    path("run/<uuid:run_uuid>/", uploads.run_page, name="run"),
-    path("run/<uuid:run_uuid>/withdraw/", uploads.run_withdraw, name="run-withdraw"),
-    path("<uuid:run_uuid>/download/", uploads.run_download, name="run-download"),
+    path("<uuid:project_uuid>/files/", leaderboard_views.release_files, name="files"),
+    path("<uuid:project_uuid>/settings/", leaderboard_views.leaderboard_settings, name="settings"),
+    path("files/<uuid:release_uuid>/<str:name>", leaderboard_views.release_file, name="file"),
+    path("run/<uuid:run_uuid>/", leaderboard_views.run_page, name="run"),
+    path("run/<uuid:run_uuid>/withdraw/", leaderboard_views.run_withdraw, name="run-withdraw"),
+    path("<uuid:run_uuid>/download/", leaderboard_views.run_download, name="run-download"),
 ]

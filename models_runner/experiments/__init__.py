@@ -1,1 +1,0 @@
-"""Trainings: ordered, carried out by a child process, watched, resumed, deleted."""

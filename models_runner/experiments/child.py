@@ -27,10 +27,8 @@ _libc = ctypes.CDLL(None)
 
 @contextmanager
 def folder_held(folder: Path, *, patience_s: float = PATIENCE_S) -> Iterator[int | None]:
-    """The open lock of a training's folder; None where a child of a worker that was killed does not leave it.
-
-    The child inherits it, so that the folder is free when the last of both has ended.
-    """
+    """The open lock of a training's folder; None where a child of a worker that was killed does not leave it. The child
+    inherits it, so that the folder is free when the last of both has ended."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / LOCK).open("wb") as file:
         deadline = time.monotonic() + patience_s

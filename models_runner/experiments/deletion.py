@@ -1,7 +1,5 @@
-"""Deleting a benchmark run: its rows first, then its files, which a sweep finds where a process died in between.
-
-The audit event says that the files are to go, from the same commit on; a folder that no such event names is left alone.
-"""
+"""Deleting a benchmark run: its rows first, then its files, which a sweep finds where a process died in between. The
+audit event says that the files are to go, from the same commit on; a folder that no such event names is left alone."""
 
 import logging
 from functools import partial
@@ -24,10 +22,7 @@ DELETED = "experiment.delete"
 @transaction.atomic
 def experiment_delete(*, experiment: Experiment, actor: User | None) -> None:
     """Delete a benchmark run that has ended, with all that its seeds left on the disk; its runs and their scores stay.
-
-    Raises:
-        NotPossible: a seed of it waits or is at work, or another benchmark run looks at its videos.
-    """
+    Raises NotPossible where a seed of it waits or is at work, or another benchmark run looks at its videos."""
     Project.objects.select_for_update(no_key=True).get(pk=experiment.project_id)  # names go one at a time
     held = Experiment.objects.select_for_update(of=("self",)).select_related("project").filter(pk=experiment.pk).first()
     if held is None:

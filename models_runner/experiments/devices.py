@@ -1,8 +1,6 @@
-"""What a training of this worker computes on, by what it is: GPUs by their UUIDs, the processor by its host.
-
-Whatever they are called where the worker runs (`auto`, `cuda:0`, another host's name in each container), two workers
-that would meet on a device name it alike.
-"""
+"""What a training of this worker computes on, by what it is: GPUs by their UUIDs, the processor by its host. Whatever
+they are called where the worker runs (`auto`, `cuda:0`, another host's name in each container), two workers that would
+meet on a device name it alike."""
 
 import ctypes
 import os
@@ -47,10 +45,8 @@ def _host() -> str:
 
 
 def gpus_seen() -> list[str]:
-    """UUIDs of the GPUs that CUDA shows to programs of this worker, by their numbers.
-
-    Another process asks: what CUDA found once it tells for as long as a process lives.
-    """
+    """UUIDs of the GPUs that CUDA shows to programs of this worker, by their numbers. Another process asks: what CUDA
+    found once it tells for as long as a process lives."""
     asked = subprocess.run(  # noqa: S603
         [sys.executable, "-I", __file__], capture_output=True, text=True, timeout=PATIENCE_S, check=True
     )

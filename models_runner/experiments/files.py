@@ -80,11 +80,8 @@ def experiment_remove(uuid: UUID) -> bool:
 
 
 def release_folder(release: Release) -> Path:
-    """The training sets, judged splits and videos of a release as files, unpacked once.
-
-    Raises:
-        NotPossibleNow: the archive is not in the storage, or it is another.
-    """
+    """The training sets, judged splits and videos of a release as files, unpacked once. Raises NotPossibleNow where the
+    archive is not in the storage, or it is another."""
     place = _root() / "releases" / str(release.uuid)
     if not place.is_dir():
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -204,11 +201,7 @@ def _bytes(paths: Iterable[Path]) -> int:
 
 
 def kept_file(training: Training, name: str) -> IO[bytes] | None:
-    """One of them, opened; None where it is not there.
-
-    Raises:
-        NotPossible: a training at work is replacing it.
-    """
+    """One of them, opened; None where it is not there. Raises NotPossible where a training at work is replacing it."""
     folder = folder_of(training)
     if name in FILES:
         return (folder / name).open("rb") if (folder / name).is_file() else None

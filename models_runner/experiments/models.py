@@ -70,10 +70,8 @@ class Experiment(models.Model):
 
 
 class Training(models.Model):
-    """One seed: how far it is, what it has seen so far, and what came of it.
-
-    A device holds one training at a time: its worker holds a lock, and the table holds the rule.
-    """
+    """One seed: how far it is, what it has seen so far, and what came of it. A device holds one training at a time: its
+    worker holds a lock, and the table holds the rule."""
 
     class State(models.TextChoices):
         WAITING = "waiting"
@@ -127,9 +125,7 @@ class Training(models.Model):
                 name="training_at_work_has_device_and_heartbeat",
             ),
             models.CheckConstraint(
-                condition=Q(
-                    state__in=["waiting", "running", "cancelling", "cancelled", "failed", "done"],
-                ),
+                condition=Q(state__in=["waiting", "running", "cancelling", "cancelled", "failed", "done"]),
                 name="training_state_is_known",
             ),
             models.CheckConstraint(condition=Q(step__lte=F("steps")), name="training_step_within_steps"),

@@ -1,8 +1,5 @@
-"""How far a training is, by what it wrote down (events.jsonl). Pure.
-
-Events are taken one by one, those of earlier attempts too: an attempt that goes on from a checkpoint takes back what
-was written after it.
-"""
+"""How far a training is, by what it wrote down (events.jsonl). Pure. Events are taken one by one, those of earlier
+attempts too: an attempt that goes on from a checkpoint takes back what was written after it."""
 
 import json
 import math

@@ -21,7 +21,7 @@ from models_runner.experiments.models import MOST_SEEDS
 from models_runner.experiments.trainings import TASK, training_stop
 from models_runner.features.services import features_hold
 from models_runner.leaderboard.services.runs import name_checked
-from models_runner.leaderboard.services.truths import truths_make
+from models_runner.leaderboard.services.scorings import truths_make
 from models_runner.models import Experiment, Run, Training
 from moment_retrieval.errors import ScoringError
 from moment_retrieval.features import open_features
@@ -149,11 +149,9 @@ def _features_check(features: Mapping[str, Mapping[str, Any]]) -> None:
 
 
 def feature_facts(told: Mapping[str, Any]) -> dict[str, Any]:
-    """What is told of a file of features, with its width and checksum, to tell it from others.
-
-    Those of a set are known from its check: files of gigabytes are not read within a request. One that is no set and
-    cannot be read has none; why is said when it is trained on.
-    """
+    """What is told of a file of features, with its width and checksum, to tell it from others. Those of a set are known
+    from its check: files of gigabytes are not read within a request. One that is no set and cannot be read has none;
+    why is said when it is trained on."""
     if "set" in told:
         return dict(told)
     try:
@@ -193,11 +191,8 @@ def _numbered(base: str, number: int) -> str:
 
 @transaction.atomic
 def training_cancel(*, training: Training, actor: User | None) -> Training:
-    """Have a training end: at once where it waits, within seconds where it is at work.
-
-    Raises:
-        NotPossible: it has ended already.
-    """
+    """Have a training end: at once where it waits, within seconds where it is at work. Raises NotPossible where it has
+    ended already."""
     held = _hold(training)
     if held.state == Training.State.CANCELLING:
         return held
@@ -214,11 +209,7 @@ def training_cancel(*, training: Training, actor: User | None) -> Training:
 
 @transaction.atomic
 def training_resume(*, training: Training, actor: User | None) -> Training:
-    """Have a cancelled or failed training go on from its last checkpoint.
-
-    Raises:
-        NotPossible: it is neither.
-    """
+    """Have a cancelled or failed training go on from its last checkpoint. Raises NotPossible where it is neither."""
     held = _hold(training)
     if not held.is_stopped:
         raise NotPossible("Only a training that was cancelled or failed can be resumed.")

@@ -1,7 +1,5 @@
-"""The options of a training: as released, a small preset for computers without a GPU, and changes. Pure.
-
-Released values come from ``moment_retrieval.settings``.
-"""
+"""The options of a training: as released, a small preset for computers without a GPU, and changes. Pure. Released
+values come from ``moment_retrieval.settings``."""
 
 from collections.abc import Mapping
 from dataclasses import asdict

@@ -23,7 +23,7 @@ from models_runner.experiments.child import TrainingChild, folder_held, status_w
 from models_runner.experiments.deletion import deleted_files_sweep
 from models_runner.experiments.devices import devices_named, devices_shown, devices_used
 from models_runner.experiments.progress import EventsFile, Progress
-from models_runner.leaderboard.services.baseline_runs import baseline_runs_make
+from models_runner.leaderboard.services.runs import baseline_runs_make
 from models_runner.models import Training
 from moment_retrieval.errors import ScoringError
 from moment_retrieval.training.events import Events
@@ -42,10 +42,8 @@ State = Training.State
 
 @durable("models_runner.tasks.training_work", acks_late=False)
 def training_work(*, training_id: int) -> None:
-    """Train what waits, to its end; a repeat finds it at work or done.
-
-    A device that is taken, here or by another worker, refuses: who ends sends the next in line.
-    """
+    """Train what waits, to its end; a repeat finds it at work or done. A device that is taken, here or by another
+    worker, refuses: who ends sends the next in line."""
     devices, training = devices_used(settings.TRAIN_DEVICE, settings.TRAIN_GPUS), None
     device = devices_named(devices)
     try:
@@ -237,10 +235,8 @@ def training_crash(training: Training, how: str, words: str = "") -> None:
 
 
 def trainings_mark_failed(which: Q) -> int:
-    """Put right what workers left that were killed; call it for trainings that nobody can be working on.
-
-    The program was asked to end by the kernel; where it said that it stopped, that was no crash.
-    """
+    """Put right what workers left that were killed; call it for trainings that nobody can be working on. The program
+    was asked to end by the kernel; where it said that it stopped, that was no crash."""
     found = Training.objects.select_related("experiment__project").filter(which, state__in=Training.AT_WORK)
     for training in found:
         progress = Progress()
@@ -261,9 +257,7 @@ def next_send(*, expires_s: float | None = None) -> None:
 
 def trainings_sweep(*, now: datetime) -> None:
     """Bury what lost its worker; wake who has waited longest: its message may have been lost; clear what was deleted.
-
-    While all devices are at work nobody takes it, and it expires when the next sweep comes.
-    """
+    While all devices are at work nobody takes it, and it expires when the next sweep comes."""
     stale = Training.objects.filter(state__in=Training.AT_WORK, heartbeat__lte=now - LATE)
     for pk in stale.values_list("pk", flat=True):
         with only_one("training", pk) as alone:

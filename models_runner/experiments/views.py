@@ -17,14 +17,7 @@ from judging.models import Release
 from models_runner.experiments import deletion, files, services
 from models_runner.experiments.charts import losses_chart, scores_chart, seeds_chart
 from models_runner.experiments.forms import ExperimentForm
-from models_runner.experiments.selectors import (
-    ahead_of,
-    experiments_of,
-    needed_by,
-    row_of,
-    runs_of,
-    training_granted,
-)
+from models_runner.experiments.selectors import ahead_of, experiments_of, needed_by, row_of, runs_of, training_granted
 from models_runner.experiments.services import experiment_create, has_training_queries
 from models_runner.experiments.settings import told
 from models_runner.features.selectors import feature_choices

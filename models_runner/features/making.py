@@ -31,11 +31,8 @@ State, Step = FeatureSet.State, FeatureSet.Step
 
 
 class Progress:
-    """Writes down how far a set is, and notices that it was cancelled or deleted.
-
-    A set that begins again, its worker having been killed, is told no nearer to its beginning than it was: where it was
-    killed must stay known.
-    """
+    """Writes down how far a set is, and notices that it was cancelled or deleted. A set that begins again, its worker
+    having been killed, is told no nearer to its beginning than it was: where it was killed must stay known."""
 
     def __init__(self, held: FeatureSet, on_progress: OnProgress | None) -> None:
         self.held, self.on_progress = held, on_progress

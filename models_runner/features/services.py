@@ -80,10 +80,8 @@ def feature_set_start(
     wake: bool = True,
 ) -> FeatureSet:
     """Order features of all videos, subtitles or queries of the project; a task makes them unless the caller does.
-
-    Raises:
-        NotPossible: there is nothing to make them of, a set has this name, or the model may not be named here.
-    """
+    Raises NotPossible where there is nothing to make them of, a set has this name, or the model may not be named
+    here."""
     if model:
         model_check(model)
     if not names_wanted(project, kind):
@@ -96,14 +94,7 @@ def feature_set_start(
 
 
 def feature_set_register(
-    *,
-    project: Project,
-    kind: str,
-    path: str,
-    model: str = "",
-    name: str = "",
-    actor: User | None,
-    wake: bool = True,
+    *, project: Project, kind: str, path: str, model: str = "", name: str = "", actor: User | None, wake: bool = True
 ) -> FeatureSet:
     """Add an official file, by its absolute path below FEATURES_ROOTS; a task checks it.
 
@@ -125,11 +116,8 @@ def feature_set_register(
 
 @transaction.atomic
 def feature_set_model(*, feature_set: FeatureSet, model: str, actor: User | None) -> FeatureSet:
-    """Say which text model made an official file of queries: typed words are read by it. Empty: nobody knows.
-
-    Raises:
-        NotPossible: it is no such file, or the model may not be named here.
-    """
+    """Say which text model made an official file of queries: typed words are read by it. Empty: nobody knows. Raises
+    NotPossible where it is no such file, or the model may not be named here."""
     held = _held(feature_set)
     held.model = model
     _check_model(held)
@@ -218,11 +206,8 @@ def feature_set_resume(*, feature_set: FeatureSet, actor: User | None, wake: boo
 
 @transaction.atomic
 def feature_set_delete(*, feature_set: FeatureSet, actor: User | None) -> None:
-    """Remove a set; its file too where it was made here. One that is being made stops.
-
-    Raises:
-        NotPossible: a training needs the file that would go.
-    """
+    """Remove a set; its file too where it was made here. One that is being made stops. Raises NotPossible where a
+    training needs the file that would go."""
     held = _held(feature_set)  # who orders an experiment locks the row too: see features_hold
     if held.is_ours and (uses := uses_of(held)):
         raise NotPossible(f"The features {held.name} are needed: {_named(uses)}.")
@@ -240,11 +225,8 @@ def _named(uses: Sequence[Use], most: int = 3) -> str:
 
 
 def features_hold(project: Project, features: Mapping[str, Mapping[str, Any]]) -> None:
-    """Keep the sets of an experiment that is being ordered from being deleted until it is stored.
-
-    Raises:
-        NotPossible: one has been deleted.
-    """
+    """Keep the sets of an experiment that is being ordered from being deleted until it is stored. Raises NotPossible
+    where one has been deleted."""
     named = {told["set"]: told["name"] for told in features.values() if told.get("set")}
     rows = FeatureSet.objects.select_for_update().filter(project=project, uuid__in=named).order_by("pk")
     if gone := set(named) - {str(row.uuid) for row in rows}:

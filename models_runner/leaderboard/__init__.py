@@ -1,1 +1,0 @@
-"""Runs: uploaded or made, read, scored on releases, compared; and how participants take part."""

@@ -20,10 +20,8 @@ from core.api import Problem as REFUSED
 from core.files import receive_on_disk
 from models_runner.leaderboard import files
 from models_runner.leaderboard.forms import SPLITS, RunForm
-from models_runner.leaderboard.selectors.asked import asked_by
-from models_runner.leaderboard.selectors.leaderboard import leaderboard_tested
-from models_runner.leaderboard.selectors.runs import run_granted, run_withdrawable, runs_visible_to
-from models_runner.leaderboard.selectors.shown_scores import ScoreView
+from models_runner.leaderboard.selectors.leaderboard import asked_by, leaderboard_tested
+from models_runner.leaderboard.selectors.shown_scores import ScoreView, run_granted, run_withdrawable, runs_visible_to
 from models_runner.leaderboard.services.runs import run_upload, run_withdraw, upload_check
 from models_runner.models import Run, Scoring
 from moment_retrieval.metrics.ndcg_iou import Convention, Gain

@@ -15,10 +15,7 @@ OVER_QUERIES = "95 % interval over queries"
 
 
 def intervals_chart(
-    metric: str,
-    rows: Sequence[tuple[str, float, float, float]],
-    decimals: int = 4,
-    about: str = OVER_QUERIES,
+    metric: str, rows: Sequence[tuple[str, float, float, float]], decimals: int = 4, about: str = OVER_QUERIES
 ) -> Canvas:
     """A line for each run: its name, its score, and the interval around it, which ``about`` names."""
     names = [_short(name) for name, *_ in rows]

@@ -1,7 +1,5 @@
-"""A leaderboard as CSV, JSON and LaTeX, and which files of a release participants may have.
-
-They are named one by one, so that a new file stays closed until named.
-"""
+"""A leaderboard as CSV, JSON and LaTeX, and which files of a release participants may have. They are named one by one,
+so that a new file stays closed until named."""
 
 import io
 import json
@@ -14,8 +12,7 @@ from core.spreadsheets import csv_text
 from judging.models import Release
 from judging.releases.layout import JUDGED_SPLITS
 from models_runner.leaderboard.rules import INTERVAL_STEPS
-from models_runner.leaderboard.selectors.asked import Asked
-from models_runner.leaderboard.selectors.leaderboard import Row, Table
+from models_runner.leaderboard.selectors.leaderboard import Asked, Row, Table
 from models_runner.leaderboard.selectors.shown_scores import ShownScore
 from models_runner.models import Leaderboard, Truth
 

@@ -298,10 +298,8 @@ class PerQuery(models.Model):
 
 
 class ScoreTest(models.Model):
-    """The paired randomisation test of two scores of one measure, split and release; without ``p`` it waits.
-
-    A pair is tested once, whichever of the two is asked for as the base: ``one`` is the earlier score.
-    """
+    """The paired randomisation test of two scores of one measure, split and release; without ``p`` it waits. A pair is
+    tested once, whichever of the two is asked for as the base: ``one`` is the earlier score."""
 
     one = models.ForeignKey(Score, models.CASCADE, related_name="+")
     other = models.ForeignKey(Score, models.CASCADE, related_name="+")

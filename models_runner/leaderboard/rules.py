@@ -25,11 +25,8 @@ ALIKE_PERCENT = 5  # runs of a person that differ in fewer queries are listed fo
 
 
 def score_step(n_queries: int) -> Decimal:
-    """Return the step of shown scores: 0.3 / sqrt(n_queries) rounded up to 1, 2 or 5 times a power of ten.
-
-    Raises:
-        ValueError: there is no query.
-    """
+    """Return the step of shown scores: 0.3 / sqrt(n_queries) rounded up to 1, 2 or 5 times a power of ten. Raises
+    ValueError where there is no query."""
     if n_queries < 1:
         raise ValueError(f"a split has at least one query, got {n_queries}")
     # digit * 10**-place >= 0.3 / sqrt(n), both sides squared, in whole numbers
@@ -63,10 +60,8 @@ def rounded(value: float, step: Decimal, share: float) -> float:
 
 
 def interval(shown: float, step: Decimal) -> tuple[float, float]:
-    """Return a 95 % interval around a shown score that depends on the number of queries alone.
-
-    It is as wide as that of a run whose queries' values deviate by 0.3; a computed one would tell of single queries.
-    """
+    """Return a 95 % interval around a shown score that depends on the number of queries alone. It is as wide as that of
+    a run whose queries' values deviate by 0.3; a computed one would tell of single queries."""
     reach = INTERVAL_STEPS * step
     middle = Decimal(repr(shown))
     return float(max(Decimal(0), middle - reach)), float(min(Decimal(1), middle + reach))

@@ -1,1 +1,0 @@
-"""Pooling from runs: chosen by a lead, read, and passed down as plain rows."""

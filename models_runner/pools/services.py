@@ -38,11 +38,7 @@ NO_QUERY = -1  # a query of a run whose id is no number
 
 @transaction.atomic
 def pool_request(*, project: Project, runs: Sequence[Run], scope: Scope, actor: User | None) -> Pooling:
-    """Order the plan of a pool from stored runs; a task reads them.
-
-    Raises:
-        NotPossible: no run is given.
-    """
+    """Order the plan of a pool from stored runs; a task reads them. Raises NotPossible where no run is given."""
     pooling = pooling_create(project=project, sources=sources_of(runs), scope=scope, actor=actor)
     PLANS.send(pooling.pk)
     return pooling
@@ -103,10 +99,8 @@ def _answers(project: Project, source: PoolSource, corpus: records.VideoCorpus) 
 
 
 def corpus_of(project: Project) -> records.VideoCorpus:
-    """The project's videos, so that runs may name them by index.
-
-    Unless an index was made up here: a file that counts otherwise would be translated without a word, and be wrong.
-    """
+    """The project's videos, so that runs may name them by index. Unless an index was made up here: a file that counts
+    otherwise would be translated without a word, and be wrong."""
     videos = list(project.dataset.corpus.videos.values_list("name", "duration_s", "index", "index_is_given"))
     durations_s = {name: duration_s for name, duration_s, _, _ in videos}
     if made_up := sum(not given for *_, given in videos):

@@ -93,11 +93,7 @@ def pools(request: MemberRequest, project: Project) -> HttpResponse:
 def _pools(request: MemberRequest, project: Project, form: PoolForm, *, status: int = 200) -> HttpResponse:
     held = project.poolings.filter(seed=None).exclude(state=Pooling.State.DISCARDED)
     held = held.select_related("query_set").prefetch_related("sources")
-    context = {
-        "form": form,
-        "poolings": held.annotate(added=Count("candidates")),
-        "begun": project.batches.exists(),
-    }
+    context = {"form": form, "poolings": held.annotate(added=Count("candidates")), "begun": project.batches.exists()}
     return render(request, "models_runner/pools/pools.html", context, status=status)
 
 

@@ -1,1 +1,0 @@
-"""Searching: typed words against a trained model, ranked moments, and why."""

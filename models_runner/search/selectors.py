@@ -50,9 +50,7 @@ def plain(moment: Span) -> Span:
 
 class WordsBy(NamedTuple):
     """What made the query features of an experiment, and its name with its version; empty where nobody knows.
-
-    ``is_said``: people say so of a file that was not made here.
-    """
+    ``is_said``: people say so of a file that was not made here."""
 
     way: str = ""
     model: str = ""

@@ -1,7 +1,5 @@
 """What the worker of the queue `search` keeps in memory between queries: text models, and trainings with their indexes.
-
-Nothing of it is imported by the process that serves pages: torch stays out of there.
-"""
+Nothing of it is imported by the process that serves pages: torch stays out of there."""
 
 from __future__ import annotations
 

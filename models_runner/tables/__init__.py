@@ -1,1 +1,0 @@
-"""The tables of the papers: published values, and ours beside them."""

@@ -1,7 +1,5 @@
 """What the papers print, beside which ours is shown: NDCG@K with the exponential gain under the convention `released`.
-
-Facts, each table with its source. "arXiv" is arXiv:2407.06597, "SIGIR-AP" the paper of 2025 under the same title.
-"""
+Facts, each table with its source. "arXiv" is arXiv:2407.06597, "SIGIR-AP" the paper of 2025 under the same title."""
 
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
-"""The tables of the papers over a release: baselines by N, K, mu and split, beside what is published of them.
-
-What keeps ours from being compared with the published ones is said in words.
-"""
+"""The tables of the papers over a release: baselines by N, K, mu and split, beside what is published of them. What
+keeps ours from being compared with the published ones is said in words."""
 
 import statistics
 from collections.abc import Iterable, Mapping
@@ -13,7 +11,7 @@ from urllib.parse import urlencode
 from accounts.models import Project
 from judging.models import Release
 from models_runner.experiments.settings import changed
-from models_runner.leaderboard.selectors.asked import known_or_first, release_asked
+from models_runner.leaderboard.selectors.leaderboard import known_or_first, release_asked
 from models_runner.models import Experiment, Run, Score, Scoring, Training
 from models_runner.tables import published_values as published
 from models_runner.tables.published_values import SPLITS, TVR_RANKING
@@ -111,10 +109,8 @@ def _ends(experiment: Experiment) -> str:
 
 
 def _features(experiment: Experiment) -> tuple[bool, str]:
-    """Whether they are other than the published ones for certain; and what they are called.
-
-    Certain are other widths, and features of videos or subtitles that were made here.
-    """
+    """Whether they are other than the published ones for certain; and what they are called. Certain are other widths,
+    and features of videos or subtitles that were made here."""
     published = {"video": TVR_RANKING.widths[experiment.baseline], **dict.fromkeys(TEXTS, TVR_RANKING.text_width)}
     held: dict[str, Mapping[str, object]] = experiment.features
     told = [f"{kind} {_told(held[kind])}" if kind in held else f"no {kind}" for kind in published]

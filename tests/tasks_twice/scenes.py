@@ -38,7 +38,7 @@ from models_runner.features.services import feature_set_delete, feature_set_star
 from models_runner.leaderboard.services.economy import study_create
 from models_runner.leaderboard.services.runs import run_fail, run_withdraw
 from models_runner.leaderboard.services.score_tests import score_tests_order
-from models_runner.leaderboard.services.truths import truths_make
+from models_runner.leaderboard.services.scorings import truths_make
 from models_runner.models import Score, Scoring
 from models_runner.pools.services import pool_request
 from moment_retrieval.metrics.board import COLUMNS

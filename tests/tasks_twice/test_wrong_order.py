@@ -14,7 +14,7 @@ from config.celery_app import app
 from core.models import AuditEvent
 from judging.models import Batch, BatchReview, Judgment, Pair, Policy, QualityReport
 from judging.projects.overview import tallies
-from models_runner.leaderboard.services.truths import truths_make
+from models_runner.leaderboard.services.scorings import truths_make
 from models_runner.models import Run, Score, Scoring
 from moment_retrieval.metrics.board import COLUMNS
 from tests.factories import CandidateFactory, CaptionFactory, MomentFactory, ProjectFactory, QueryFactory, annotator

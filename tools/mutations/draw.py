@@ -32,10 +32,10 @@ AREAS = {
     " models_runner/*/services.py models_runner/*/services/*.py",
     "constraints": "accounts/models.py core/models.py annotation/**/models.py judging/**/models.py"
     " judging/*/models/*.py models_runner/*/models.py",
-    "access": "accounts/access.py accounts/services/t*.py accounts/tokens.py accounts/second_step.py"
+    "access": "accounts/access.py accounts/services/[ct]*.py accounts/tokens.py accounts/second_step.py"
     " core/storage/media.py judging/people/selectors.py judging/qualification/selectors/sittings.py"
     " judging/work/selectors/assignments.py"
-    " models_runner/leaderboard/selectors/asked.py"
+    " models_runner/leaderboard/selectors/leaderboard.py"
     " models_runner/leaderboard/selectors/shown_scores.py",
     "formats": "moment_retrieval/formats/*.py judging/releases/[cdjlr]*.py",
     "metrics": "moment_retrieval/metrics/*.py moment_retrieval/statistics/*.py",

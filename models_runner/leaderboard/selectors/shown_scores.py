@@ -3,15 +3,20 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from uuid import UUID
 
 from django.conf import settings
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.shortcuts import get_object_or_404
 
+from accounts.access import RUNNERS, grant
 from accounts.models import Membership
 from models_runner.leaderboard import rules
 from models_runner.leaderboard.services.participants import leaderboard_of
-from models_runner.leaderboard.services.scorings import LEAST_ANSWERED, answers_enough
-from models_runner.leaderboard.services.truths import truth_digest
-from models_runner.models import Leaderboard, Score, Scoring
+from models_runner.leaderboard.services.scorings import LEAST_ANSWERED, answers_enough, truth_digest
+from models_runner.models import Leaderboard, Run, Score, Scoring
 from moment_retrieval.metrics.board import COLUMNS, Column
 from moment_retrieval.metrics.ndcg_iou import Convention, Gain
 
@@ -131,11 +136,9 @@ class ScoreView:
 
     @cached_property
     def _below_best(self) -> frozenset[int]:
-        """The scorings that are no step better than the best of their owner's earlier runs.
-
-        An earlier run that is not scored on the same release counts with its score on its own, so that nobody begins
-        again on another release; a withdrawn one counts, as whoever saw its scores knows them.
-        """
+        """The scorings that are no step better than the best of their owner's earlier runs. An earlier run that is not
+        scored on the same release counts with its score on its own, so that nobody begins again on another release; a
+        withdrawn one counts, as whoever saw its scores knows them."""
         hidden: list[int] = []
         for by_run in self._first_scores().values():
             for release in {release for scores in by_run.values() for release in scores}:
@@ -171,10 +174,8 @@ class ScoreView:
 
     def _share(self, scoring: Scoring, column: Column) -> float:
         """Draw the number that decides between two steps; equal for equal files against equal labels of one project.
-
         Another project has other numbers: whoever knows the labels there would learn the threshold here. So have other
-        labels: one threshold for two sets of labels would tell their difference.
-        """
+        labels: one threshold for two sets of labels would tell their difference."""
         run, release = scoring.run, scoring.release
         if release.pk not in self._labels:
             self._labels[release.pk] = truth_digest(release=release, split=self.split)
@@ -193,3 +194,26 @@ def _fields(column: Column) -> dict[str, str]:
 
 def _exact(score: Score) -> ShownScore:
     return ShownScore(score.pk, column_of(score), score.value, score.low, score.high, score.unjudged)
+
+
+def runs_visible_to(membership: Membership) -> QuerySet[Run]:
+    """Return the viewer's own runs; to leads and admins, everybody's."""
+    runs = Run.objects.filter(project=membership.project_id).select_related("release")
+    return runs if sees_all(membership) else runs.filter(owner=membership.user_id)
+
+
+def run_granted(request: HttpRequest, run_uuid: UUID) -> tuple[Run, Membership]:
+    """Return a run of the viewer's own; leads and admins see every one."""
+    run = get_object_or_404(Run.objects.select_related("project", "release"), uuid=run_uuid)
+    membership = grant(request, run.project, RUNNERS)
+    if not sees_all(membership) and run.owner_id != membership.user_id:
+        raise PermissionDenied
+    return run, membership
+
+
+def run_withdrawable(request: HttpRequest, run_uuid: UUID) -> Run:
+    """Return a run of the viewer's own; leads may withdraw every one."""
+    run, membership = run_granted(request, run_uuid)
+    if membership.role != Membership.Role.LEAD and run.owner_id != membership.user_id:
+        raise PermissionDenied
+    return run

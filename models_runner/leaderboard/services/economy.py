@@ -16,8 +16,7 @@ from core.exceptions import MomentJudgeError, NotPossible
 from core.jobs import JobKind, durable
 from judging.models import Release
 from judging.releases.selectors import archive_opened
-from models_runner.leaderboard.services.scorings import run_table
-from models_runner.leaderboard.services.truths import truth_table
+from models_runner.leaderboard.services.scorings import run_table, truth_table
 from models_runner.models import EconomyStudy, Run, Scoring
 from moment_retrieval.errors import ScoringError
 from moment_retrieval.statistics.economy import LEAST_RUNS, Pair, study
@@ -35,11 +34,8 @@ USED = ("settled", "dropped")
 
 
 def study_create(*, release: Release, split: str, actor: User | None, wake: bool = True) -> EconomyStudy:
-    """Order a study; a task computes it unless the caller does.
-
-    Raises:
-        NotPossible: there are too few runs, or one is at work.
-    """
+    """Order a study; a task computes it unless the caller does. Raises NotPossible where there are too few runs, or one
+    is at work."""
     found = len(runs_of(release, split))
     if found < LEAST_RUNS:
         raise NotPossible(f"A ranking needs {LEAST_RUNS} runs; scored on this release and split: {found}.")

@@ -1,7 +1,5 @@
-"""What follows when a release is ready: its truths, its runs by similarity, and all other runs scored on it.
-
-A run by similarity is what the frozen candidates of a release's queries would retrieve.
-"""
+"""What follows when a release is ready: its truths, its runs by similarity, and all other runs scored on it. A run by
+similarity is what the frozen candidates of a release's queries would retrieve."""
 
 import logging
 from datetime import datetime, timedelta
@@ -20,8 +18,7 @@ from core.files import checksum
 from core.jobs import durable, swept
 from core.messages import send_on_commit
 from judging.models import Release
-from models_runner.leaderboard.services.scorings import scored, scoring_write, scorings_order
-from models_runner.leaderboard.services.truths import truth_table, truths_make
+from models_runner.leaderboard.services.scorings import scored, scoring_write, scorings_order, truth_table, truths_make
 from models_runner.models import ReadRelease, Run, Scoring, Truth
 from moment_retrieval import formats, records, serialization
 from moment_retrieval.errors import ScoringError

@@ -1,4 +1,4 @@
-"""Runs that people bring: stored in pieces, read and scored by a task, each step safe to repeat."""
+"""Runs that people upload or trainings answer: stored, read and scored by a task, each step safe to repeat."""
 
 import logging
 import unicodedata
@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 from django.conf import settings
+from django.core.files import File
 from django.core.files.base import ContentFile
 from django.core.files.uploadedfile import UploadedFile
 from django.db import IntegrityError, transaction
@@ -39,9 +41,10 @@ from models_runner.leaderboard.services.scorings import (
     run_order,
     scored,
     scoring_write,
+    truth_table,
+    truths_make,
 )
-from models_runner.leaderboard.services.truths import truth_table
-from models_runner.models import Run, Scoring
+from models_runner.models import Run, Scoring, Training
 from models_runner.pools.services import corpus_of
 from moment_retrieval import formats, jsonfiles, serialization
 from moment_retrieval.errors import ScoringError, UnknownQuery
@@ -58,6 +61,7 @@ UNSEEN = {"Cf", "Co", "Cn"}  # marks of direction, joiners, what has no shape: t
 AT_WORK = "An upload of yours is still being scored; wait until that is done."
 SEE_ALL = (Membership.Role.LEAD, Membership.Role.ADMIN)
 WITH_FILES = (Run.Source.UPLOAD, Run.Source.BASELINE)  # that are read by the task
+PREDICTION_FILES = {split: f"predictions.{split}.json" for split in ("val", "test")}
 UPLOADS = JobKind(
     "models_runner.tasks.run_work",
     lambda: (
@@ -169,10 +173,8 @@ def _upload_keep(run: Run, membership: Membership, now: datetime) -> None:
 
 
 def upload_possible_at(membership: Membership, now: datetime) -> datetime:
-    """When the person may upload next: now, or a day after the oldest that counts.
-
-    Files that could not be read have a limit of their own; whatever was read counts, also when it was refused then.
-    """
+    """When the person may upload next: now, or a day after the oldest that counts. Files that could not be read have a
+    limit of their own; whatever was read counts, also when it was refused then."""
     return max(_free_at(runs, most, now) for runs, most in _limits(membership, now))
 
 
@@ -228,10 +230,7 @@ def _taken(run: Run) -> str:
 @transaction.atomic
 def run_withdraw(*, run: Run, actor: User, reason: str) -> Run:
     """Take a run off the leaderboard and out of studies; its name is free again, and it still counts as an upload.
-
-    Raises:
-        NotPossible: no reason is given, it is no run that somebody brought, or it is not scored.
-    """
+    Raises NotPossible where no reason is given, it is no run that somebody brought, or it is not scored."""
     reason = reason.strip()
     if not 0 < len(reason) <= LONGEST_REASON or "\0" in reason:
         raise NotPossible(f"Say why, in at most {LONGEST_REASON} characters.")
@@ -249,10 +248,8 @@ def run_withdraw(*, run: Run, actor: User, reason: str) -> Run:
 @durable(UPLOADS.task)
 def run_work(*, run_id: int) -> None:
     """Read, check and score an upload; a repeat finds it done. A bad file says why, and touches no other run.
-
-    UPLOADS_AT_ONCE are worked on, so that the others leave workers and memory free: a message that finds no place
-    goes, and whoever was at work sends for the next.
-    """
+    UPLOADS_AT_ONCE are worked on, so that the others leave workers and memory free: a message that finds no place goes,
+    and whoever was at work sends for the next."""
     with _place() as free:
         worked = free and _run_work(run_id)
     if worked:
@@ -355,11 +352,8 @@ def check_known(table: RunTable, run: Run, judged: tuple[str, ...]) -> None:
 
 
 def check_answered(table: RunTable, run: Run, judged: tuple[str, ...]) -> None:
-    """Refuse a participant's run that answers few queries of a hidden split.
-
-    Raises:
-        NotPossible: it answers less than LEAST_ANSWERED of the judged queries.
-    """
+    """Refuse a participant's run that answers few queries of a hidden split. Raises NotPossible where it answers less
+    than LEAST_ANSWERED of the judged queries."""
     staff = Membership.objects.filter(project=run.project_id, user=run.owner_id, role__in=SEE_ALL).exists()
     if staff or not leaderboard_of(run.project).hides(run.split):
         return
@@ -386,3 +380,40 @@ def run_fail(run: Run, error: str) -> None:
         name = str(run.file.name)
         transaction.on_commit(lambda: files_delete(name))
         logger.warning("run %s failed: %s", run.pk, error)
+
+
+def baseline_runs_make(*, training: Training, folder: Path) -> dict[str, Run]:
+    """A run for each judged split of the release, by the training's field; those that are there stay. Raises
+    NotPossible where the program left no answers."""
+    splits = [truth.split for truth in truths_make(training.experiment.release)]
+    return {f"{split}_run": _run_make(training, split, folder / PREDICTION_FILES[split]) for split in splits}
+
+
+def _run_make(training: Training, split: str, path: Path) -> Run:
+    if not path.is_file():
+        raise NotPossible(f"{path.name} is missing.")
+    experiment = training.experiment
+    run = Run(
+        project=experiment.project,
+        release=experiment.release,
+        split=split,
+        system=training.system,
+        source=Run.Source.BASELINE,
+    )
+    run.labels = experiment.labels
+    earlier = Run.objects.filter(release=experiment.release, system=run.system, split=split, owner=None).first()
+    if earlier is not None:
+        return earlier
+    run.file_name, run.bytes, run.owner = path.name, path.stat().st_size, None
+    with path.open("rb") as source:
+        run.sha256 = checksum(File(source))
+        run.file.save(path.name, File(source), save=False)
+    try:
+        with transaction.atomic():
+            run.save()
+            Scoring.objects.create(run=run, release=experiment.release)
+            UPLOADS.send(run.pk)
+    except Exception:
+        files_delete(str(run.file.name))
+        raise
+    return run

@@ -1,4 +1,4 @@
-"""Scoring a run on a release: computed outside, written in one transaction, done once."""
+"""Scores of runs on a release: its judged moments as columns, every measure computed, written in one transaction."""
 
 import logging
 import zlib
@@ -6,27 +6,34 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
+from hashlib import sha256
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from zipfile import ZipFile
 
 import numpy as np
+from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
-from django.db import OperationalError, transaction
+from django.db import IntegrityError, OperationalError, transaction
 from django.db.models import Exists, F, OuterRef
 from django.utils import timezone
 
 from annotation.models import Video
-from core.exceptions import MomentJudgeError
+from core.exceptions import MomentJudgeError, NotPossible
 from core.jobs import durable, swept
 from core.messages import send_on_commit
 from core.sql import only_one
+from core.stored_files import files_delete
 from judging.models import Release
-from models_runner.leaderboard.services.truths import truth_table
-from models_runner.models import PerQuery, Run, Score, Scoring
-from moment_retrieval import serialization
+from judging.releases.layout import JUDGED_SPLITS
+from judging.releases.selectors import archive_opened
+from models_runner.models import PerQuery, ReadRelease, Run, Score, Scoring, Truth
+from moment_retrieval import formats, serialization
 from moment_retrieval.errors import EmptyFile, ScoringError
 from moment_retrieval.metrics.board import COLUMNS, Board, board
 from moment_retrieval.metrics.report import KS, Durations, run_remarks
 from moment_retrieval.statistics.significance import intervals
-from moment_retrieval.tables import Floats, JudgedTable, RunTable
+from moment_retrieval.tables import Floats, JudgedTable, RunTable, similarity_labelled
 
 logger = logging.getLogger(__name__)
 SCORE_TASK = "models_runner.tasks.scoring_work"
@@ -34,8 +41,80 @@ LATE = timedelta(minutes=1)  # a scoring that still waits by then has lost its m
 ATTEMPTS = 3
 UNEXPECTED = "An error on the site; those who run it find it in the log."  # its text may hold what nobody should see
 LEAST_ANSWERED = 0.9  # of the judged queries, where labels are hidden: scores over few tell the labels of each
-HELD = 8  # tables of runs that a process keeps
+RUN_TABLES = 8  # tables of runs that a process keeps
 State = Scoring.State
+DIGESTS = 1_000  # of truths, of 64 letters each
+TRUTH_TABLES = 4  # tables that a process keeps; the largest has about 10 MB
+
+
+def truths_make(release: Release) -> list[Truth]:
+    """A truth for each split of the release that has a judged query; those that are there stay."""
+    truths = {truth.split: truth for truth in release.truths.all()}
+    missing = {str(split): name for split, name in JUDGED_SPLITS.items() if split not in truths}
+    if missing and not ReadRelease.objects.filter(release=release).exists():
+        with TemporaryDirectory(prefix="momentjudge-truths-") as folder:
+            with archive_opened(release) as source, ZipFile(source) as archive:
+                there = [name for name in missing.values() if name in archive.namelist()]
+                archive.extractall(folder, there)  # not its training sets, which are large
+            for split, name in missing.items():
+                if name in there and (judged := _read(Path(folder) / name)) is not None:
+                    truths[split] = _truth_keep(release, split, judged)
+    return [truths[split] for split in sorted(truths, reverse=True)]  # val before test
+
+
+def _read(path: Path) -> JudgedTable | None:
+    try:
+        return formats.read_ground_truth(path, formats.Form.TVR_RANKING)
+    except EmptyFile:
+        return None
+
+
+def _truth_keep(release: Release, split: str, judged: JudgedTable) -> Truth:
+    truth = Truth(release=release, split=split, n_queries=len(judged), n_moments=len(judged.weights))
+    truth.table.save("truth", ContentFile(serialization.truth_bytes(judged)), save=False)
+    try:
+        with transaction.atomic():
+            truth.save()
+    except IntegrityError:  # another process was quicker
+        files_delete(str(truth.table.name))
+        return Truth.objects.get(release=release, split=split)
+    return truth
+
+
+def truth_table(*, release: Release, split: str, labels: str = Run.Labels.JUDGED) -> JudgedTable:
+    """What runs on this split are scored against, by people's grades or by those derived from similarity. Raises
+    NotPossible where the release has no judged query there."""
+    truth = next((truth for truth in truths_make(release) if truth.split == split), None)
+    if truth is None:
+        raise NotPossible(f"Release {release.version} has no judged query of the split {split}.")
+    name = str(truth.table.name)
+    return _truth_loaded(name) if labels == Run.Labels.JUDGED else _relabelled(name)
+
+
+def truth_digest(*, release: Release, split: str) -> str:
+    """Equal for equal judged moments of the split, whichever release holds them; empty where there are none."""
+    name = Truth.objects.filter(release=release, split=split).values_list("table", flat=True).first()
+    return _digest(str(name)) if name else ""
+
+
+@lru_cache(maxsize=DIGESTS)
+def _digest(name: str) -> str:
+    judged = _truth_loaded(name)
+    digest = sha256("\0".join([*judged.query_ids, "", *judged.spans.names]).encode())
+    for column in (judged.offsets, judged.spans.video, judged.spans.start_s, judged.spans.end_s, judged.weights):
+        digest.update(np.ascontiguousarray(column).tobytes())
+    return digest.hexdigest()
+
+
+@lru_cache(maxsize=TRUTH_TABLES)
+def _truth_loaded(name: str) -> JudgedTable:
+    with default_storage.open(name) as file:
+        return serialization.truth_of(file.read())
+
+
+@lru_cache(maxsize=TRUTH_TABLES)
+def _relabelled(name: str) -> JudgedTable:
+    return similarity_labelled(_truth_loaded(name))
 
 
 @dataclass(frozen=True)
@@ -50,13 +129,9 @@ class Scored:
 
 
 def scored(run: RunTable, judged: JudgedTable, *, durations_s: Durations | None = None) -> Scored:
-    """Every measure of a run with its interval; answers to queries that are not judged are left out.
-
-    ``durations_s``, how long the videos are, is for a remark on predictions that leave them.
-
-    Raises:
-        ScoringError: the run answers none of the judged queries.
-    """
+    """Every measure of a run with its interval; answers to queries that are not judged are left out. ``durations_s``,
+    how long the videos are, is for a remark on predictions that leave them. Raises ScoringError where the run answers
+    none of the judged queries."""
     answers = serialization.answers_to(run, judged.query_ids)
     if not len(answers):
         raise EmptyFile(f"the run answers none of the {len(judged)} judged queries")
@@ -72,10 +147,8 @@ def answers_enough(n_answered: int, n_queries: int) -> bool:
 
 @durable(SCORE_TASK)
 def scoring_work(*, scoring_id: int) -> None:
-    """Score what waits; a repeat finds it done, and what fails leaves other runs alone.
-
-    What is wrong with the run is final and says so; anything unexpected is tried again, ATTEMPTS times in all.
-    """
+    """Score what waits; a repeat finds it done, and what fails leaves other runs alone. What is wrong with the run is
+    final and says so; anything unexpected is tried again, ATTEMPTS times in all."""
     with only_one("scoring", scoring_id) as alone:
         held = Scoring.objects.select_related("run", "release").filter(pk=scoring_id).first()
         if not alone or held is None or held.state != State.WAITING or held.run.state != Run.State.SCORED:
@@ -142,10 +215,8 @@ def scoring_record_failure(scoring: Scoring) -> None:
 
 @transaction.atomic
 def scorings_order(*, release: Release) -> int:
-    """Have every run of the project's other releases scored on this one too; returns how many wait.
-
-    Runs by similarity are made anew for each release.
-    """
+    """Have every run of the project's other releases scored on this one too; returns how many wait. Runs by similarity
+    are made anew for each release."""
     splits = list(release.truths.values_list("split", flat=True))
     older = Run.objects.filter(project=release.project_id, release__version__lte=release.version)
     runs = older.filter(state=Run.State.SCORED, split__in=splits)
@@ -203,14 +274,14 @@ def durations_of(run: Run) -> dict[str, float]:
 def run_table(run: Run) -> RunTable:
     """The run as it is scored; what was made before tables were kept is read from its file."""
     if run.table:
-        return _table(str(run.table.name))
+        return _run_loaded(str(run.table.name))
     from models_runner.leaderboard.services.runs import run_parsed  # which scores what it reads
 
     return run_parsed(run)
 
 
-@lru_cache(maxsize=HELD)
-def _table(name: str) -> RunTable:
+@lru_cache(maxsize=RUN_TABLES)
+def _run_loaded(name: str) -> RunTable:
     with default_storage.open(name) as file:
         return serialization.run_of(file.read())
 

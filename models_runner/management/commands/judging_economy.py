@@ -9,8 +9,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from accounts.models import Project
 from core.exceptions import MomentJudgeError
 from core.spreadsheets import csv_write
-from models_runner.leaderboard.selectors.asked import SPLITS, asked_for
 from models_runner.leaderboard.selectors.economy import rows_of, table_rows
+from models_runner.leaderboard.selectors.leaderboard import SPLITS, asked_for
 from models_runner.leaderboard.services.economy import lacking, study_create, study_work
 from models_runner.models import EconomyStudy
 

@@ -29,10 +29,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", help="name of the project")
         parser.add_argument(
-            "runs",
-            nargs="+",
-            metavar="run",
-            help="a run file; or a stored run by UUID or by its system's name",
+            "runs", nargs="+", metavar="run", help="a run file; or a stored run by UUID or by its system's name"
         )
         parser.add_argument("--depth", type=int, default=RUN_DEPTH, help=f"ranks of each run ({RUN_DEPTH})")
         parser.add_argument("--iou", type=float, default=IOU_MIN, help=f"from which a span is a moment ({IOU_MIN})")

@@ -13,7 +13,7 @@ from django.urls import reverse
 from accounts.models import Membership
 from annotation.models import Video
 from judging.models import Release
-from models_runner.leaderboard.services.truths import truths_make
+from models_runner.leaderboard.services.scorings import truths_make
 from models_runner.models import Run, Score
 from moment_retrieval import formats
 from moment_retrieval.records import read_corpus

@@ -14,7 +14,7 @@ from django.urls import get_resolver, reverse
 
 from accounts.models import Membership
 from models_runner.leaderboard.selectors import shown_scores
-from models_runner.leaderboard.services.truths import truth_table
+from models_runner.leaderboard.services.scorings import truth_table
 from models_runner.models import Leaderboard, Score, Truth
 from moment_retrieval import serialization
 from tests.conftest import hash_with

@@ -12,14 +12,12 @@ from pytest_django import Settings
 
 from accounts.models import Membership
 from judging.models import Release
-from models_runner.leaderboard.selectors.asked import asked_by
-from models_runner.leaderboard.selectors.leaderboard import Table, leaderboard
+from models_runner.leaderboard.selectors.leaderboard import Table, asked_by, leaderboard
 from models_runner.leaderboard.selectors.shown_scores import BLIND_COLUMNS, LADDER_COLUMN, ScoreView
 from models_runner.leaderboard.services.participants import leaderboard_change, query_hashes
 from models_runner.leaderboard.services.releases import similarity_runs_make
 from models_runner.leaderboard.services.runs import UploadLimit, run_withdraw
-from models_runner.leaderboard.services.scorings import scoring_work
-from models_runner.leaderboard.services.truths import truth_table
+from models_runner.leaderboard.services.scorings import scoring_work, truth_table
 from models_runner.models import Leaderboard, PerQuery, Run, Score, ScoreTest, Truth
 from moment_retrieval import serialization
 from moment_retrieval.tables import RunTable

@@ -13,11 +13,9 @@ from accounts.models import Membership
 from core.exceptions import NotPossible
 from judging.models import Release
 from judging.releases.services import release_build, release_create
-from models_runner.leaderboard.selectors.asked import asked_for
-from models_runner.leaderboard.selectors.leaderboard import leaderboard
+from models_runner.leaderboard.selectors.leaderboard import asked_for, leaderboard
 from models_runner.leaderboard.services.releases import release_receive, runs_sweep
-from models_runner.leaderboard.services.scorings import scoring_work, scorings_sweep
-from models_runner.leaderboard.services.truths import truth_table
+from models_runner.leaderboard.services.scorings import scoring_work, scorings_sweep, truth_table
 from models_runner.models import Run, Scoring
 from tests.conftest import Messages
 from tests.factories import ProjectFactory

@@ -12,8 +12,7 @@ from django.utils import timezone
 
 from accounts.models import Membership
 from judging.models import Release
-from models_runner.leaderboard.selectors.asked import asked_for
-from models_runner.leaderboard.selectors.leaderboard import Table, leaderboard, leaderboard_tested
+from models_runner.leaderboard.selectors.leaderboard import Table, asked_for, leaderboard, leaderboard_tested
 from models_runner.leaderboard.services import score_tests
 from models_runner.leaderboard.services.runs import run_withdraw
 from models_runner.leaderboard.services.score_tests import (

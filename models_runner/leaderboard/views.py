@@ -1,0 +1,408 @@
+"""Pages of runs: the leaderboard, uploads, comparisons, judging economy, and what participants are given."""
+
+import mimetypes
+from collections.abc import Iterator
+from typing import IO, Any, cast
+from uuid import UUID
+from zipfile import ZipFile
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import PermissionDenied
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.csrf import csrf_exempt, csrf_protect
+
+from accounts.access import LEAD, RUNNERS, STAFF, MemberRequest, grant, post_only, project_page
+from accounts.models import Membership, Project, User
+from core.exceptions import NotPossible, StorageAway
+from core.files import file_answer, receive_on_disk
+from core.spreadsheets import csv_download
+from judging.models import Release
+from judging.releases.selectors import archive_opened
+from models_runner.leaderboard import files as leaderboard_files
+from models_runner.leaderboard.charts import OVER_QUERIES, differences_chart, intervals_chart, scatter_chart
+from models_runner.leaderboard.forms import SPLITS, LeaderboardForm, RunForm, ready_releases
+from models_runner.leaderboard.selectors.comparison import MOST_RUNS, Comparison, case, comparison, comparison_in_steps
+from models_runner.leaderboard.selectors.economy import Row, rows_of, table_rows
+from models_runner.leaderboard.selectors.leaderboard import (
+    GROUPS,
+    RECALL,
+    Asked,
+    Table,
+    asked_by,
+    asked_for,
+    leaderboard,
+    leaderboard_tested,
+    runs_with_concerns,
+    scored_run,
+    splits_of,
+    truth_sizes,
+)
+from models_runner.leaderboard.selectors.shown_scores import (
+    ScoreView,
+    participants_see,
+    run_granted,
+    run_withdrawable,
+    sees_all,
+)
+from models_runner.leaderboard.services import runs as run_services
+from models_runner.leaderboard.services.economy import lacking, runs_of, study_create
+from models_runner.leaderboard.services.participants import leaderboard_change, leaderboard_of
+from models_runner.leaderboard.services.releases import similarity_runs_request
+from models_runner.leaderboard.services.runs import run_upload, upload_check, upload_possible_at, uploads_in_all
+from models_runner.leaderboard.services.score_tests import score_tests_order
+from models_runner.models import EconomyStudy, Run, Scoring
+from moment_retrieval.formats import Form
+from moment_retrieval.metrics.ndcg_iou import Convention, Gain
+from moment_retrieval.statistics.economy import LEAST_RUNS
+
+MOST_DRAWN = 30
+FORMS = ("csv", "json", "tex")
+
+
+@project_page(RUNNERS)
+def runs(request: MemberRequest, project: Project) -> HttpResponse:
+    """The runs of one release and split, with intervals, tests, and what has no relevance."""
+    asked = asked_by(request.membership, request.GET)
+    context: dict[str, object] = {"staff": sees_all(request.membership), "settings": leaderboard_of(project)}
+    if asked is not None:
+        context |= _board(request, project, asked)
+    return render(request, "models_runner/leaderboard/leaderboard.html", context)
+
+
+def _board(request: MemberRequest, project: Project, asked: Asked) -> dict[str, object]:
+    table = leaderboard_tested(asked, request.membership)
+    own = project.runs.filter(owner=request.user).select_related("release")[:10]
+    settings, splits = leaderboard_of(project), splits_of(asked.release)
+    return {
+        "asked": asked,
+        "table": table,
+        "own": own,
+        "at_work": table.waiting or any(run.is_at_work for run in own),
+        "headings": [(column, asked.query(sort=column.metric)) for column in asked.columns],
+        "groups": [
+            (name, label, asked.query(show=name, sort=""))
+            for name, label in GROUPS.items()
+            if not (asked.is_blind and name == RECALL)
+        ],
+        "releases": project.releases.filter(state=Release.State.READY),
+        "splits": splits,
+        "open_splits": [split for split in splits if not settings.hides(split)],
+        "conventions": [each.value for each in Convention],
+        "gains": [each.value for each in Gain],
+        "participants_see": participants_see(settings, asked.split, *truth_sizes(asked)),
+        "concerns": runs_with_concerns(project, asked.split) if sees_all(request.membership) else [],
+        "chart": _chart(table, asked),
+    }
+
+
+def _chart(table: Table, asked: Asked) -> str:
+    metric = asked.sorted_by.metric
+    rows = [(row.run.name, row.scores[metric]) for row in table.ranked[:MOST_DRAWN] if metric in row.scores]
+    drawn = [(name, score.value, score.low, score.high) for name, score in rows]
+    decimals = max((score.decimals for _, score in rows), default=0)
+    about = "two steps each way" if asked.is_blind else OVER_QUERIES
+    return intervals_chart(asked.sorted_by.metric, drawn, decimals, about).inline() if len(drawn) > 1 else ""
+
+
+@project_page(RUNNERS)
+def export(request: MemberRequest, project: Project, form: str) -> HttpResponse:
+    """The leaderboard asked for as CSV, JSON or LaTeX."""
+    asked = asked_by(request.membership, request.GET)
+    if asked is None or form not in FORMS:
+        raise Http404
+    table = leaderboard_tested(asked, request.membership)
+    name = f"leaderboard-{asked.release.version}-{asked.split}.{form}"
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    if form == "json":
+        return JsonResponse(leaderboard_files.as_json(asked, table), headers=headers)
+    text, kind = (
+        (leaderboard_files.as_csv(asked, table), "text/csv")
+        if form == "csv"
+        else (leaderboard_files.as_latex(asked, table), "application/x-tex")
+    )
+    return HttpResponse(text, content_type=f"{kind}; charset=utf-8", headers=headers)
+
+
+@project_page(STAFF)
+@post_only("models_runner:runs")
+def similarity_run_create(request: MemberRequest, project: Project) -> HttpResponse:
+    """Make the similarity run of the newest release."""
+    release = project.releases.filter(state=Release.State.READY).first()
+    if release is None:
+        messages.error(request, "Make a release first: a run is scored on one.")
+    elif project.runs.filter(release=release, source=Run.Source.SIMILARITY, state=Run.State.SCORED).exists():
+        messages.success(request, f"The similarity run on release {release.version} is there already.")
+    else:
+        similarity_runs_request(release=release, actor=request.user)
+        messages.success(request, f"The similarity run on release {release.version} is being made.")
+    return redirect("models_runner:runs", project.uuid)
+
+
+@csrf_exempt  # its token stands in the body, which is read only after the file's way is laid; see below
+@project_page(RUNNERS)
+def run_new(request: MemberRequest, project: Project) -> HttpResponse:
+    """The form for a run; the file goes into a temporary one, piece by piece."""
+    receive_on_disk(request, most_mb=settings.RUN_MAX_MB, instead="pack it with gzip")
+    if request.method == "POST" and (refused := _refused_unread(request, project)):
+        return refused
+    answer: HttpResponse = _run_form(request, project)
+    return answer
+
+
+def _refused_unread(request: MemberRequest, project: Project) -> HttpResponse | None:
+    """The answer to somebody who may not upload now: nothing of the body is read, so its token is not asked for."""
+    try:
+        upload_check(request.membership, timezone.now())
+    except NotPossible as error:
+        return _form_page(request, project, RunForm(project=project), 409, refusal=str(error))
+    return None
+
+
+@csrf_protect
+def _run_form(request: MemberRequest, project: Project) -> HttpResponse:
+    if request.method != "POST":
+        return _form_page(request, project, RunForm(project=project), 200)
+    form = RunForm(request.POST, request.FILES, project=project)
+    if not form.is_valid():
+        return _form_page(request, project, form, 422)
+    try:
+        run = run_upload(membership=request.membership, **form.values())
+    except (NotPossible, StorageAway) as error:
+        form.add_error(None, str(error))
+        return _form_page(request, project, form, error.status)
+    return redirect("models_runner:run", run.uuid)
+
+
+def _form_page(request: MemberRequest, project: Project, form: RunForm, status: int, refusal: str = "") -> HttpResponse:
+    now, membership, settings_of_project = timezone.now(), request.membership, leaderboard_of(project)
+    context = {
+        "form": form,
+        "refusal": refusal,
+        "most_mb": settings.RUN_MAX_MB,
+        "forms": [known.value for known in Form],
+        "ready": ready_releases(project).exists(),
+        "settings": settings_of_project,
+        "limited": membership.role == Membership.Role.PARTICIPANT,
+        "possible_at": upload_possible_at(membership, now),
+        "in_all": [
+            (split, uploads_in_all(membership, split)) for split, _ in SPLITS if settings_of_project.hides(split)
+        ],
+        "now": now,
+    }
+    return render(request, "models_runner/leaderboard/run_new.html", context, status=status)
+
+
+@login_required
+def run_page(request: HttpRequest, run_uuid: UUID) -> HttpResponse:
+    """One run: how far it is, what is odd about it, and its scores on every release."""
+    run, membership = run_granted(request, run_uuid)
+    view = ScoreView(membership, run.split)
+    scorings = run.scorings.select_related("release", "run").prefetch_related("scores").order_by("-release__version")
+    shown = [(scoring, view.shown(scoring, scoring.scores.all()), view.refusal(scoring)) for scoring in scorings]
+    context = {"run": run, "scorings": shown, "is_blind": view.is_blind, "staff": sees_all(membership)}
+    context["may_withdraw"] = run.owner_id and (membership.role == "lead" or run.owner_id == membership.user_id)
+    return render(request, "models_runner/leaderboard/run.html", context)
+
+
+@login_required
+def run_download(request: HttpRequest, run_uuid: UUID) -> HttpResponseBase:
+    """The file as it was brought, to its owner, leads and admins."""
+    run, _ = run_granted(request, run_uuid)
+    if run.state != Run.State.SCORED:
+        raise Http404
+    name = run.file_name if run.owner_id else f"{run.system}.{run.split}.json"
+    kind, packed = mimetypes.guess_type(name)
+    kind = "application/gzip" if packed == "gzip" else kind or "application/octet-stream"
+    return file_answer(request, run.file, content_type=kind, filename=name)
+
+
+@login_required
+@post_only("models_runner:run")
+def run_withdraw(request: HttpRequest, run_uuid: UUID) -> HttpResponse:
+    """Its owner or a lead takes a run off the leaderboard."""
+    run = run_withdrawable(request, run_uuid)
+    try:
+        run_services.run_withdraw(run=run, actor=cast(User, request.user), reason=request.POST.get("reason", ""))
+        messages.success(request, "Withdrawn. Its name is free again.")
+    except NotPossible as error:
+        messages.error(request, str(error))
+    return redirect("models_runner:run", run.uuid)
+
+
+@project_page(RUNNERS)
+def compare(request: MemberRequest, project: Project) -> HttpResponse:
+    """Which queries make the difference between two runs."""
+    asked = asked_by(request.membership, request.GET)
+    if asked is None:
+        return redirect("models_runner:runs", project.uuid)
+    table = leaderboard(asked, request.membership, tested=False)
+    one, other = (scored_run(asked, request.membership, request.GET.get(name, "")) for name in ("one", "other"))
+    context: dict[str, object] = {
+        "asked": asked,
+        "runs": [row.run for row in table.ranked],
+        "one": one,
+        "other": other,
+        "refusal": table.refusal,
+    }
+    if one and other and one != other and asked.is_blind:
+        context["in_steps"] = comparison_in_steps(asked, one, other, ScoreView(request.membership, asked.split))
+    elif one and other and one != other:
+        found = comparison(asked, one, other)
+        if found.test is None:
+            score_tests_order(base=found.scores[0].pk, others=[found.scores[1].pk])
+        context |= {"found": found, **_drawn(found, one, other)}
+    return render(request, "models_runner/leaderboard/compare.html", context)
+
+
+def _drawn(found: Comparison, one: Scoring, other: Scoring) -> dict[str, str]:
+    names = one.run.name, other.run.name
+    points = [(float(a), float(b)) for a, b in found.values]
+    differences = [a - b for a, b in points]
+    return {
+        "hill": differences_chart(f"Differences between {names[0]} and {names[1]}", differences).inline(),
+        "scatter": scatter_chart(f"{names[0]} against {names[1]}", *names, points).inline(),
+    }
+
+
+@project_page(RUNNERS)
+def case_page(request: MemberRequest, project: Project) -> HttpResponse:
+    """A query: what was judged, what up to three runs returned, and what that earned."""
+    asked = asked_by(request.membership, request.GET)
+    if asked is None:
+        return redirect("models_runner:runs", project.uuid)
+    if asked.is_blind:  # what a query scores tells its labels, piece by piece
+        raise PermissionDenied
+    table = leaderboard(asked, request.membership, tested=False)
+    chosen = [scored_run(asked, request.membership, uuid) for uuid in request.GET.getlist("run")[:MOST_RUNS]]
+    scorings = list(dict.fromkeys(scoring for scoring in chosen if scoring)) or [
+        row.scoring for row in table.ranked[:MOST_RUNS]
+    ]
+    query_id = request.GET.get("query", "")
+    previews = sees_all(request.membership)
+    found = case(asked, project, query_id, scorings, previews=previews) if query_id else None
+    if found is None and query_id:
+        raise Http404
+    context = {
+        "asked": asked,
+        "case": found,
+        "runs": [row.run for row in table.ranked],
+        "chosen": [scoring.run_id for scoring in scorings],
+        "staff": sees_all(request.membership),
+    }
+    return render(request, "models_runner/leaderboard/case.html", context)
+
+
+@project_page(STAFF)
+def economy(request: MemberRequest, project: Project) -> HttpResponse:
+    """How the ranking of a release's runs holds with fewer judgments."""
+    asked = asked_for(project, request.GET)
+    context: dict[str, Any] = {"asked": asked}
+    if asked is not None:
+        newest = _newest(asked)
+        done = newest if newest and newest.state == EconomyStudy.State.DONE else _newest(asked, EconomyStudy.State.DONE)
+        context |= {
+            "releases": project.releases.filter(state=Release.State.READY),
+            "splits": splits_of(asked.release),
+            "runs": runs_of(asked.release, asked.split),
+            "least": LEAST_RUNS,
+            "lacking": lacking(asked.release),
+            "newest": newest,
+            "study": done,
+            "measures": done.result["measures"] if done else [],
+            **_shown(request, done),
+        }
+    return render(request, "models_runner/leaderboard/economy.html", context)
+
+
+def _newest(asked: Asked, state: str | None = None) -> EconomyStudy | None:
+    studies = EconomyStudy.objects.filter(release=asked.release, split=asked.split)
+    return (studies.filter(state=state) if state else studies).first()
+
+
+def _shown(request: MemberRequest, study: EconomyStudy | None) -> dict[str, Any]:
+    """The cuts by one measure."""
+    if study is None:
+        return {}
+    measures: list[str] = study.result["measures"]
+    measure = request.GET.get("measure", "")
+    measure = measure if measure in measures else measures[0]
+    rows: list[Row] = rows_of(study, measures.index(measure))
+    return {"measure": measure, "rows": rows, "full": [row for row in rows if row.name == "full"]}
+
+
+@project_page(STAFF)
+@post_only("models_runner:economy")
+def economy_study(request: MemberRequest, project: Project) -> HttpResponse:
+    asked = asked_for(project, request.POST)
+    if asked is None:
+        raise Http404
+    try:
+        study_create(release=asked.release, split=asked.split, actor=request.user)
+    except NotPossible as error:
+        messages.error(request, str(error))
+    where = f"?release={asked.release.version}&split={asked.split}"
+    return redirect(reverse("models_runner:economy", args=[project.uuid]) + where)
+
+
+@project_page(STAFF)
+def economy_csv(request: MemberRequest, project: Project) -> HttpResponse:
+    """Every cut, measure and run."""
+    asked = asked_for(project, request.GET)
+    study = _newest(asked, EconomyStudy.State.DONE) if asked else None
+    if asked is None or study is None:
+        raise Http404
+    columns, *rows = table_rows(study.result)
+    return csv_download(f"economy-{asked.release.version}-{asked.split}.csv", map(str, columns), rows)
+
+
+@project_page(RUNNERS)
+def release_files(request: MemberRequest, project: Project) -> HttpResponse:
+    """The files of every release that tell no hidden label."""
+    settings = leaderboard_of(project)
+    listed = [(release, leaderboard_files.listed(release, settings)) for release in ready_releases(project)]
+    return render(request, "models_runner/leaderboard/files.html", {"releases": listed, "settings": settings})
+
+
+@login_required
+def release_file(request: HttpRequest, release_uuid: UUID, name: str) -> FileResponse:
+    """One file of a release, straight from its archive."""
+    release = get_object_or_404(Release.objects.select_related("project"), uuid=release_uuid)
+    grant(request, release.project, RUNNERS)
+    settings = leaderboard_of(release.project)
+    if release.state != Release.State.READY or name not in {
+        each.name for each in leaderboard_files.listed(release, settings)
+    }:
+        raise Http404
+    filename = f"release-{release.version}-{name}"
+    if leaderboard_files.is_made(name):
+        return FileResponse(leaderboard_files.queries_json(release, name), as_attachment=True, filename=filename)
+    archive = ZipFile(archive_opened(release))
+    return FileResponse(_pieces(archive, archive.open(name)), as_attachment=True, filename=filename)
+
+
+def _pieces(archive: ZipFile, member: IO[bytes]) -> Iterator[bytes]:
+    with archive, member:
+        while piece := member.read(1 << 16):
+            yield piece
+
+
+@project_page(LEAD)
+def leaderboard_settings(request: MemberRequest, project: Project) -> HttpResponse:
+    """What participants never see, and how often they upload."""
+    current = leaderboard_of(project)
+    initial = {name: getattr(current, name) for name in LeaderboardForm.base_fields}
+    form = LeaderboardForm(request.POST if request.method == "POST" else None, initial=initial)
+    if request.method == "POST" and form.is_valid():
+        leaderboard_change(project=project, actor=request.user, **form.cleaned_data)
+        messages.success(request, "Saved. It holds from now on.")
+        return redirect("models_runner:settings", project.uuid)
+    people = project.memberships.filter(role="participant").count()
+    fields = [field for field in form if not field.name.startswith("hides")]
+    context = {"form": form, "fields": fields, "participants": people}
+    return render(request, "models_runner/leaderboard/settings.html", context, status=422 if form.errors else 200)
