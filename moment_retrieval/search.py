@@ -112,12 +112,7 @@ class ScoredCandidates:
     """The videos a trained model scores highest."""
 
     def __init__(
-        self,
-        name: str,
-        model: TwoStream,
-        corpus: Index,
-        queries: Mapping[str, Sequences],
-        count: int = CANDIDATES,
+        self, name: str, model: TwoStream, corpus: Index, queries: Mapping[str, Sequences], count: int = CANDIDATES
     ) -> None:
         """``queries`` holds each query's features, as the model reads them, by id."""
         self.name = f"{name}, top {count}"

@@ -199,10 +199,7 @@ RELEASED: Mapping[str, Settings] = {
         batch=128,
     ),
     "reloclnet": Settings(
-        config=ReloclnetConfig(),
-        reading=Reading(endpoints=False),
-        decoding=Decoding(alpha=30.0),
-        batch=512,
+        config=ReloclnetConfig(), reading=Reading(endpoints=False), decoding=Decoding(alpha=30.0), batch=512
     ),
     "conquer": Settings(
         config=ConquerConfig(),

@@ -334,11 +334,7 @@ class Trainer:
         torch.manual_seed(self.plan.seed + self.team.rank)  # of dropout
         self.negatives = torch.Generator().manual_seed(self.plan.seed)
         self.optimiser = optimiser_of(
-            self.plan.baseline,
-            self.model,
-            lr=self.plan.lr,
-            total=self.schedule.steps,
-            warm_up=self.plan.warmup,
+            self.plan.baseline, self.model, lr=self.plan.lr, total=self.schedule.steps, warm_up=self.plan.warmup
         )
         self.precision = Precision(self.plan.precision, self.team.device)
         self.loader = Loader(self.material.samples, self.team)

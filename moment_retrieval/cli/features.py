@@ -11,17 +11,7 @@ from typing import Any
 
 from moment_retrieval.errors import InvalidRecord, at
 from moment_retrieval.features.checks import check
-from moment_retrieval.features.extractors import (
-    Film,
-    Kind,
-    Line,
-    Sentence,
-    Setup,
-    Speech,
-    Way,
-    extract,
-    extractor_of,
-)
+from moment_retrieval.features.extractors import Film, Kind, Line, Sentence, Setup, Speech, Way, extract, extractor_of
 from moment_retrieval.features.extractors.videos import clip_count
 from moment_retrieval.features.writer import FeatureWriter
 from moment_retrieval.jsonfiles import as_array, as_number, as_object, as_text, decode, parse_json, read_bytes
@@ -152,8 +142,4 @@ def records(path: Path) -> Iterator[Mapping[str, Any]]:
             yield as_object(value, f"entry {number}")
 
 
-ITEMS = {
-    Kind.VIDEO: films,
-    Kind.SUBTITLE: speeches,
-    Kind.QUERY: lambda options: iter(sentences(options.queries)),
-}
+ITEMS = {Kind.VIDEO: films, Kind.SUBTITLE: speeches, Kind.QUERY: lambda options: iter(sentences(options.queries))}

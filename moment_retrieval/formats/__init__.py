@@ -101,12 +101,7 @@ def read_run(
 
 
 def parse_run(
-    data: bytes,
-    form: Form | None = None,
-    *,
-    corpus: VideoCorpus | None = None,
-    strict: bool = True,
-    task: str = "VCMR",
+    data: bytes, form: Form | None = None, *, corpus: VideoCorpus | None = None, strict: bool = True, task: str = "VCMR"
 ) -> RunTable:
     """As ``read_run``, from bytes: an upload, for example."""
     return parsed(Source(data, corpus, strict, task), form)[1]

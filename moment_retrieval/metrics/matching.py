@@ -65,13 +65,7 @@ class Overlaps(NamedTuple):
 
 
 def matches(
-    run: RunTable,
-    judged: JudgedTable,
-    queries: Ints,
-    least: Sequence[float],
-    *,
-    tolerance: float,
-    depth: int,
+    run: RunTable, judged: JudgedTable, queries: Ints, least: Sequence[float], *, tolerance: float, depth: int
 ) -> Iterator[Matches]:
     """What each rank claims, some of the queries at a time.
 

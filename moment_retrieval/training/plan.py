@@ -9,25 +9,8 @@ from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from moment_retrieval.errors import ScoringError, at
-from moment_retrieval.jsonfiles import (
-    as_object,
-    decode,
-    is_finite,
-    parse_json,
-    read_bytes,
-    shown,
-    write_atomically,
-)
-from moment_retrieval.settings import (
-    EPOCHS,
-    LEARNING_RATE,
-    PATIENCE,
-    RELEASED,
-    WARM_UP,
-    Padding,
-    Reading,
-    Settings,
-)
+from moment_retrieval.jsonfiles import as_object, decode, is_finite, parse_json, read_bytes, shown, write_atomically
+from moment_retrieval.settings import EPOCHS, LEARNING_RATE, PATIENCE, RELEASED, WARM_UP, Padding, Reading, Settings
 
 PLAN = "plan.json"
 PRECISIONS, DEVICES = ("float32", "bfloat16", "float16"), ("auto", "cpu", "cuda")

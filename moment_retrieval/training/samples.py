@@ -18,13 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moment_retrieval.entries import MAX_VALUE
-from moment_retrieval.errors import (
-    EmptyFile,
-    InvalidRecord,
-    MalformedFile,
-    UnreadableFile,
-    at,
-)
+from moment_retrieval.errors import EmptyFile, InvalidRecord, MalformedFile, UnreadableFile, at
 from moment_retrieval.formats.tvr_ranking import as_query_id
 from moment_retrieval.jsonfiles import GZIP_MAGIC, as_array, as_number, as_object, member, shown
 from moment_retrieval.records import MAX_TIME_S, VideoCorpus, video_name
