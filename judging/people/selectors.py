@@ -68,10 +68,10 @@ def _last_worked(project: Project, user_ids: list[int]) -> dict[int, datetime]:
 
 def _exam_kappas(project: Project) -> dict[int, float | None]:
     """By account; the last exam that has a report counts."""
-    sittings = Sitting.objects.filter(project=project, purpose=Sitting.Purpose.EXAM).exclude(report={})
+    attempts = Sitting.objects.filter(project=project, purpose=Sitting.Purpose.EXAM).exclude(report={})
     return {
         user: report.get("kappas", {}).get("quadratic", {}).get("value")
-        for user, report in sittings.order_by("id").values_list("annotator", "report")
+        for user, report in attempts.order_by("id").values_list("annotator", "report")
     }
 
 

@@ -146,12 +146,12 @@ def exams_of(project: Project) -> QuerySet[Exam]:
 def exam_rows(exam: Exam) -> list[ExamRow]:
     """Everybody's sitting, by annotator number."""
     numbers = annotator_numbers(exam.project)
-    sittings = exam.sittings.annotate(
+    attempts = exam.sittings.annotate(
         graded=Count("grades", filter=Q(grades__attempt=0)),
         regraded=Count("grades__known_pair", filter=Q(grades__attempt__gt=0), distinct=True),
     )
     rows = [
-        ExamRow(numbers.get(sat.annotator_id), sat, sat.graded, len(sat.known_ids), sat.regraded) for sat in sittings
+        ExamRow(numbers.get(sat.annotator_id), sat, sat.graded, len(sat.known_ids), sat.regraded) for sat in attempts
     ]
     return sorted(rows, key=lambda row: (row.number is None, row.number or 0, row.sitting.pk))
 

@@ -328,8 +328,8 @@ def known_pair_anchor(*, known: KnownPair, actor: User, grade: int | None) -> Kn
     exam = Exam.objects.select_for_update().filter(pk=known.exam_id).first() if known.exam_id else None
     if exam is None or exam.kind != Exam.Kind.COHORT or exam.state != Exam.State.OPEN:
         raise NotPossibleNow("Only pairs of a first cohort that is open get an anchor.")
-    sittings = exam.sittings.select_for_update().order_by("pk")
-    if any(state != Sitting.State.OPEN for state in sittings.values_list("state", flat=True)):
+    attempts = exam.sittings.select_for_update().order_by("pk")
+    if any(state != Sitting.State.OPEN for state in attempts.values_list("state", flat=True)):
         raise NotPossibleNow("Somebody has handed in, so anchors are final: they are given before grades are seen.")
     row = KnownPair.objects.select_for_update(of=("self",), no_key=True).select_related("project").get(pk=known.pk)
     if row.anchor == grade:
@@ -351,7 +351,7 @@ def known_pair_retire(*, known: KnownPair, actor: User, reason: str, now: dateti
     asking = Sitting.objects.filter(
         known_ids__contains=[known.pk], state__in=[Sitting.State.OPEN, Sitting.State.FEEDBACK]
     )
-    sittings = list(asking.select_for_update().order_by("pk"))  # before the pair, as whoever grades it does
+    attempts = list(asking.select_for_update().order_by("pk"))  # before the pair, as whoever grades it does
     row = KnownPair.objects.select_for_update(of=("self",), no_key=True).select_related("project").get(pk=known.pk)
     if row.is_retired:
         return row
@@ -360,7 +360,7 @@ def known_pair_retire(*, known: KnownPair, actor: User, reason: str, now: dateti
     audit_record(
         project=row.project, actor=actor, action="known_pair.retire", subject=row.uuid, reason=reason.strip()[:1000]
     )
-    for sitting in sittings:
-        sitting_settle(sitting_id=sitting.pk, now=now)
+    for attempt in attempts:
+        sitting_settle(sitting_id=attempt.pk, now=now)
     logger.info("known pair %s retired", row.pk)
     return row
