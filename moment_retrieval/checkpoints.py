@@ -29,7 +29,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from moment_retrieval.errors import ScoringError, at
-from moment_retrieval.files import flush, flush_folder
+from moment_retrieval.jsonfiles import flush, flush_folder
 
 WEIGHTS, OPTIMISER, META = "weights.safetensors", "optimiser.safetensors", "meta.json"
 FORM = 1  # of meta.json

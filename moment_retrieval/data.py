@@ -19,7 +19,7 @@ from moment_retrieval import formats
 from moment_retrieval.batches import Batch
 from moment_retrieval.checkpoints import META, WEIGHTS
 from moment_retrieval.errors import EmptyFile, at
-from moment_retrieval.files import checksum
+from moment_retrieval.jsonfiles import checksum
 from moment_retrieval.preprocessing import CLIP_S, Boundary
 from moment_retrieval.records import read_corpus
 from moment_retrieval.tables import JudgedTable

@@ -2,6 +2,8 @@
 
 ``Stepper`` makes one step, ``Schedule`` says which samples each step sees, ``ahead`` makes their batches while the step
 before is computed, ``Trainer`` runs from checkpoint to checkpoint, ``train`` leads from a folder to an exit status.
+A folder holds a plan first, then events, checkpoints and predictions (docs/training.md). Beside this module,
+``training.plan`` and ``training.events`` need no torch.
 """
 
 from __future__ import annotations
@@ -47,7 +49,7 @@ from moment_retrieval.distributed import (
 )
 from moment_retrieval.errors import ScoringError
 from moment_retrieval.features import open_features
-from moment_retrieval.files import is_out_of_room
+from moment_retrieval.jsonfiles import is_out_of_room
 from moment_retrieval.losses import DrawNegatives, Loss, RandomNegatives
 from moment_retrieval.optim import warmed_up
 from moment_retrieval.settings import Objective, Settings

@@ -20,8 +20,15 @@ from annotation.similarity.base import Similarity, SimilarityMissing, TopNotOffe
 from annotation.similarity.sentences import PACKAGED
 from core.exceptions import NotPossible
 from moment_retrieval.relevance import Normalisation, Ranked
-from moment_retrieval.relevance.meteor import Meteor, not_alone
-from moment_retrieval.relevance.sets import BagOfWords, PartOfSpeech, SetSimilarity, Synsets, best_moments
+from moment_retrieval.relevance.sets import (
+    BagOfWords,
+    Meteor,
+    PartOfSpeech,
+    SetSimilarity,
+    Synsets,
+    best_moments,
+    not_alone,
+)
 from moment_retrieval.relevance.tagger import LexiconTagger
 from moment_retrieval.relevance.wordnet import (
     NOUN,

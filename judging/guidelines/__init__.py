@@ -1,1 +1,0 @@
-"""The guideline: drafts, versions, confirmations; and the policy's versions."""

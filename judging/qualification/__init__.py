@@ -1,1 +1,0 @@
-"""The way to judging: screening test, tutorial, exam, warm-ups; who passes."""

@@ -1,1 +1,0 @@
-"""How good the work is: agreement, alerts, gold pairs, order effects."""

@@ -1,1 +1,0 @@
-"""The lead decides which queries get a second batch."""

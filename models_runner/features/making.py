@@ -19,7 +19,7 @@ from models_runner.models import FeatureSet
 from moment_retrieval.errors import ScoringError
 from moment_retrieval.features import FeatureWriter, inspect
 from moment_retrieval.features.extractors import Kind, Outcome, Setup, Way, extract, extractor_of
-from moment_retrieval.files import is_out_of_room
+from moment_retrieval.jsonfiles import is_out_of_room
 
 EVERY_S = 2.0  # how often progress is written
 STEPS = list(FeatureSet.Step.values)

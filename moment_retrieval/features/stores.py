@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moment_retrieval.errors import BrokenFeatures, MissingFeatures, ScoringError, at
-from moment_retrieval.files import checksum
+from moment_retrieval.jsonfiles import checksum
 
 Rows = NDArray[np.float32]
 HDF5_ENDINGS = (".h5", ".hdf5")

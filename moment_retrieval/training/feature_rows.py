@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from moment_retrieval.errors import ScoringError, at
-from moment_retrieval.files import flush
+from moment_retrieval.jsonfiles import flush
 from moment_retrieval.preprocessing import Rows, clip_rows, word_rows
 from moment_retrieval.ragged import Sequences, rows_of
 

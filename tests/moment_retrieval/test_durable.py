@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from safetensors import SafetensorError
 
-from moment_retrieval.files import is_out_of_room
+from moment_retrieval.jsonfiles import is_out_of_room
 
 SERIALIZING = "Error while serializing: I/O error: {} (os error {})"
 

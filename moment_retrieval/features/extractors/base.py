@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from moment_retrieval.errors import MissingModel, ScoringError
+from moment_retrieval.features.hdf5 import FeatureWriter
 from moment_retrieval.features.stores import Rows
-from moment_retrieval.features.writer import FeatureWriter
 
 TOLD = 50  # failures that an outcome keeps with their reasons
 OnProgress = Callable[[int, int], None]

@@ -7,8 +7,7 @@ import pytest
 
 from annotation.similarity.registry import Reranked
 from moment_retrieval.relevance import Normalisation, RankingNotOffered
-from moment_retrieval.relevance.meteor import Edition, Meteor, kernel, meteor
-from moment_retrieval.relevance.sets import BagOfWords, SetSimilarity
+from moment_retrieval.relevance.sets import BagOfWords, Edition, Meteor, SetSimilarity, kernel, meteor
 from moment_retrieval.relevance.wordnet import WordNet
 
 CLEAN, OFFICIAL = Normalisation.CLEAN, Normalisation.OFFICIAL

@@ -8,9 +8,9 @@ import pytest
 from numpy.typing import NDArray
 
 from moment_retrieval.relevance import Normalisation, stop_words
-from moment_retrieval.relevance.meteor import Edition
 from moment_retrieval.relevance.sets import (
     BagOfWords,
+    Edition,
     PartOfSpeech,
     Postings,
     Reader,
