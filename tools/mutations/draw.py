@@ -33,7 +33,7 @@ AREAS = {
     "constraints": "accounts/models.py core/models.py annotation/**/models.py judging/**/models.py"
     " judging/*/models/*.py models_runner/*/models.py",
     "access": "accounts/access.py accounts/services/[ct]*.py accounts/tokens.py accounts/second_step.py"
-    " core/storage/media.py judging/people/selectors.py judging/qualification/selectors/sittings.py"
+    " core/env.py judging/people/selectors.py judging/qualification/selectors/sittings.py"
     " judging/work/selectors/assignments.py"
     " models_runner/leaderboard/selectors/leaderboard.py"
     " models_runner/leaderboard/selectors/shown_scores.py",
