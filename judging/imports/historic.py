@@ -57,7 +57,7 @@ class HistoricPair:
 
 def read_judgments(path: Path) -> list[HistoricPair]:
     """The pairs of the file by id. Raises ImportRefused where the header or a line cannot be read, a grade is outside
-    0..4, a pair has more than four."""
+    0..4, or a pair has more than four grades."""
     rows: dict[int, list[tuple[int, int]]] = {}
     bad: list[str] = []
     with path.open(newline="", encoding="utf-8-sig", errors="replace") as file:

@@ -312,7 +312,7 @@ def read_export(parts: Iterable[str], mapped: Mapped, on_ungraded: OnUngraded | 
         for line, element in elements(parts):
             collector.export.tasks += 1
             for item in reader.read(line, element):
-                collector.leave_out(item) if isinstance(item, Ungraded) else collector.take(item)
+                collector.report(item) if isinstance(item, Ungraded) else collector.take(item)
     except BrokenJson as error:
         raise ImportFileError(f"Line {error.line}: {error}. An export is a JSON list of tasks.") from error
     collector.export.predictions, collector.export.control = reader.predictions, reader.control
@@ -325,7 +325,7 @@ class _Collector:
         self.grades: dict[Key, list[Graded]] = {}
         self.seen: set[object] = set()
 
-    def leave_out(self, annotation: Ungraded) -> None:
+    def report(self, annotation: Ungraded) -> None:
         if annotation.outcome == Outcome.REFUSED:
             self.export.refused += 1
         else:
@@ -335,7 +335,7 @@ class _Collector:
     def take(self, graded: Graded) -> None:
         if isinstance(graded.annotation, int | str):
             if graded.annotation in self.seen:
-                self.leave_out(
+                self.report(
                     Ungraded(graded.line, graded.item, Outcome.REFUSED, "this annotation stands in the file before")
                 )
                 return
@@ -343,7 +343,7 @@ class _Collector:
         self.grades.setdefault(graded.key, []).append(graded)
 
     def done(self) -> Export:
-        """Pairs by number; each with its first four grades; the others are left out."""
+        """Pairs by number; each with its first four grades; the others are refused."""
         numbers = dict(zip(self.grades, self._numbers(), strict=True))
         people = _people(grade.person for grades in self.grades.values() for grade in grades)
         for key, grades in sorted(self.grades.items(), key=lambda entry: numbers[entry[0]]):
@@ -351,7 +351,7 @@ class _Collector:
             first = grades[:GRADES_KEPT]
             for grade in grades[GRADES_KEPT:]:
                 reason = f"pair {numbers[key]} has four earlier grades, and more make no pair"
-                self.leave_out(Ungraded(grade.line, grade.item, Outcome.REFUSED, reason))
+                self.report(Ungraded(grade.line, grade.item, Outcome.REFUSED, reason))
             pair = (numbers[key], tuple(people[one.person] for one in first), tuple(one.grade for one in first))
             self.export.pairs.append(pair)
         return self.export

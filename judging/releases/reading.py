@@ -33,7 +33,7 @@ NOT_NEEDED = {
 @contextmanager
 def opened(path: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
     """A folder with the files of the release that are needed to read it back, and its manifest. Raises ImportRefused
-    where it is no release, a file is missing, too many, outside or not the one of the manifest."""
+    where it is no release, or a file is missing, too many, outside the folder or not the one of the manifest."""
     if path.is_dir():
         listing = path / layout.MANIFEST
         if listing.is_file() and listing.stat().st_size > LARGEST_MANIFEST:

@@ -31,16 +31,16 @@ AREAS = {
     "services": "annotation/**/services.py annotation/*/services/*.py judging/**/services.py judging/*/services/*.py"
     " models_runner/*/services.py models_runner/*/services/*.py",
     "constraints": "accounts/models.py core/models.py annotation/**/models.py judging/**/models.py"
-    " judging/*/models/*.py models_runner/*/models.py",
+    " models_runner/*/models.py",
     "access": "accounts/access.py accounts/services/[ct]*.py accounts/tokens.py accounts/second_step.py"
     " core/env.py judging/people/selectors.py judging/qualification/selectors/sittings.py"
     " judging/work/selectors/assignments.py"
     " models_runner/leaderboard/selectors/leaderboard.py"
     " models_runner/leaderboard/selectors/shown_scores.py",
-    "formats": "moment_retrieval/formats/*.py judging/releases/[cdjlr]*.py",
+    "formats": "moment_retrieval/formats/*.py judging/releases/[cdflr]*.py judging/releases/selectors.py",
     "metrics": "moment_retrieval/metrics/*.py moment_retrieval/statistics/*.py",
     "models": "moment_retrieval/models/*.py moment_retrieval/losses.py",
-    "importers": "annotation/corpora/importers/*.py judging/imports/historic.py judging/imports/*/*.py",
+    "importers": "annotation/corpora/importers/*.py judging/imports/historic.py judging/imports/release*.py",
 }
 NOT_NEAR = {"benchmarks", "browser", "contract", "deployment", "docs", "fuzz", "production", "tasks_twice", "tools"}
 ALIKE = [

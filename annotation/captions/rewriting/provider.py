@@ -165,7 +165,7 @@ class Chat:
         return AGAIN_TEMPERATURE if again else 0.0
 
     def rewrite(self, items: Sequence[Item], *, again: bool = False) -> Iterator[Answer]:
-        """Answers as they come. Raises ProviderUnusable; and, after the others, ProviderAway for those without one.
+        """Answers as they come. Raises ProviderUnusable; ProviderAway, after the answers there are, for items without.
 
         A description that gets no answer while a harmless one does is itself at fault.
         """

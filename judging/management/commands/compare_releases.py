@@ -2,6 +2,7 @@
 
 import json
 from collections import deque
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +31,10 @@ class Command(BaseCommand):
             raise CommandError(f"The releases could not be compared: {error}") from error
 
     def _write(self, compared: Compared, path: Path | None) -> None:
+        changes = compared.changes()
+        first = list(islice(changes, 1))  # opens the archives, so that one that is refused leaves no file
         if path is None:
-            deque(compared.changes(), maxlen=0)
+            deque(changes, maxlen=0)
             return
         with path.open("x", newline="", encoding="utf-8") as file:
-            csv_write(file, Change._fields, compared.changes())
+            csv_write(file, Change._fields, chain(first, changes))

@@ -63,8 +63,7 @@ class PassRule:
 
 
 def passes(report: Mapping[str, Any], rule: PassRule) -> bool:
-    """Whether first grades, as an annotator's part of a report says, meet every condition of the rule; an undefined
-    kappa never does."""
+    """Say whether first grades, by an annotator's part of a report, meet each condition; undefined kappa never does."""
     return all(met for met, _ in conditions(report, rule))
 
 
@@ -83,7 +82,7 @@ def why_no_result(graded: int, compared: int) -> str:
 
 
 def why(report: Mapping[str, Any], rule: PassRule) -> str:
-    """A sentence for each condition of the rule. Args as ``passes``."""
+    """Return a sentence for each condition of the rule."""
     return " ".join(sentence for _, sentence in conditions(report, rule))
 
 

@@ -33,8 +33,8 @@ FEWEST_AGREEING = 3  # people who agree before their majority makes a truth
 
 
 def truth_of(grades: Iterable[int]) -> Decimal:
-    """The median of a pair's first grades; an even number of them may give a half. Raises ValueError: there are no
-    grades."""
+    """The median of a pair's first grades; an even number of them may give a half. Raises ValueError: there
+    are none."""
     order = sorted(grades)
     if not order:
         raise ValueError("no grades, no truth")

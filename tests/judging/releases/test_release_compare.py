@@ -167,7 +167,8 @@ class TestCommand:
     def test_no_archive(self, place: Path) -> None:
         (place / "after.zip").write_text("nothing")
         with pytest.raises(CommandError, match="could not be compared"):
-            call_command("compare_releases", place / "before.zip", place / "after.zip")
+            call_command("compare_releases", place / "before.zip", place / "after.zip", csv=place / "changes.csv")
+        assert not (place / "changes.csv").exists()
 
     def test_a_file_that_is_there_is_not_written_over(self, place: Path) -> None:
         (place / "mine.csv").write_text("mine")
