@@ -63,7 +63,7 @@ class Policy:
 
     Attributes:
         gains: how many gains are shown; each has K x mu numbers.
-        is_random: whether numbers are rounded by chance, as ``leaderboard_rules.rounded`` does.
+        is_random: whether numbers are rounded by chance, as ``leaderboard.rules.rounded`` does.
         has_ladder: whether a run is shown only when its first number is a step above all before.
         least_queries: below it nothing is shown.
     """

@@ -25,9 +25,8 @@ from benchmarks.populate import Populated, populated
 
 LEAD = "benchmark-lead"
 WARM_UP = 8  # every process and thread of the web server has answered
-ALLOWED: dict[
-    str, tuple[float, list[str]]
-] = {  # 95th percentile in milliseconds, and the figures that must not pass it
+# The 95th percentile in milliseconds, and the figures that must not pass it.
+ALLOWED: dict[str, tuple[float, list[str]]] = {
     "audit": (200.0, []),  # of all its pages
     "overview": (100.0, ["page", "changed", "unchanged"]),
     "review": (150.0, ["page", "more", "decision", "undo"]),

@@ -76,9 +76,14 @@ def csv_download(name: str, columns: Iterable[str], rows: Iterable[Iterable[obje
 
 def csv_stream(name: str, columns: Sequence[str], rows: Iterable[Iterable[object]]) -> StreamingHttpResponse:
     """Return the file as an answer that is sent while it is made."""
-    lines = csv_lines(columns, rows)
-    pieces = iter(lambda: "".join(islice(lines, LINES_AT_ONCE)), "")
+    pieces = _pieces(csv_lines(columns, rows))
     return StreamingHttpResponse(pieces, content_type=CONTENT_TYPE, headers=_headers(name))
+
+
+def _pieces(lines: Iterator[str]) -> Iterator[str]:
+    """Yield many lines at once; as a generator, so that an answer that is broken off closes its rows."""
+    while piece := "".join(islice(lines, LINES_AT_ONCE)):
+        yield piece
 
 
 def _headers(name: str) -> dict[str, str]:

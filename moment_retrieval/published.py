@@ -104,6 +104,9 @@ class _Look(pickle._Unpickler):
 def look_through(path: Path) -> None:
     """Refuse a checkpoint that would run code, or take more memory than it has bytes.
 
+    torch itself runs no code of pickles, but lets them ask for gigabytes in a few bytes. They are gone through with
+    stand-ins that hold no data: what they name must be what published checkpoints need.
+
     Raises:
         UnsafeCheckpoint: it would; other errors say that it is no checkpoint.
     """

@@ -34,8 +34,9 @@ def member_add(
     if Membership.objects.filter(project=project, user=user).exists():
         raise NotPossible(f"{user.username} has a role in {project.name!r} already.")
     judges = role == Membership.Role.ANNOTATOR
-    highest = project.memberships.aggregate(highest=Max("number"))["highest"]
-    number = (1 if highest is None else highest + 1) if judges else None
+    number = None
+    if judges:
+        number = (project.memberships.aggregate(highest=Max("number"))["highest"] or 0) + 1
     member = Membership.objects.create(
         project=project, user=user, role=role, number=number, standing=standing if judges else ""
     )

@@ -1,7 +1,7 @@
 """An SVG to draw on, and axes: where values lie on them, and which are written beside. Pure.
 
-Coordinates are the SVG's own units: a letter is about 7 wide, on phones about 9. Nothing carries a style: pages and
-files bring their own sheet.
+Coordinates are the SVG's own units: a letter is about 7 wide, on phones about 9. Nothing carries a style: colours
+are classes, which ``static/css/charts.css`` fills in on pages; files bring their own.
 """
 
 import math

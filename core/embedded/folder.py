@@ -22,7 +22,10 @@ REMEDY = "MOMENTJUDGE_VAR=/some/other/folder chooses another place."
 
 
 class EmbeddedError(Exception):
-    """What goes wrong around the embedded services; its text is shown to a person as it is, without a traceback."""
+    """What goes wrong around the embedded services; its text is shown to a person without a traceback.
+
+    It is none of core.exceptions, as those import Django, which the supervisor does without.
+    """
 
 
 def socket_folder(var: Path) -> Path:

@@ -2,8 +2,8 @@
 
 Every user holds ``<var>/postgres.users`` shared. Starting and stopping happen under ``<var>/postgres.start``, held
 exclusively and briefly. Who leaves tries to take the users' lock exclusively; that succeeds only for the last one, who
-stops the server. Both are flocks, so a killed user counts as gone; the next one adopts its server. Importing this is
-cheap and reads no settings.
+stops the server. Both are flocks, so a killed user counts as gone; the next one adopts its server, and
+in the end stops it. Importing this is cheap and reads no settings.
 """
 
 import os

@@ -150,7 +150,7 @@ def beat_command(var: Path) -> list[str]:
 
 
 def environment_for(name: str, *, var: Path, mark: dict[str, str]) -> dict[str, str]:
-    """Return the environment of the service ``name``: the caller's, and what this one needs."""
+    """Return the environment of the service ``name``: the caller's, the local settings, and what it needs."""
     extra = {"DJANGO_SETTINGS_MODULE": "config.settings.local", "MOMENTJUDGE_VAR": str(var), "PYTHONUNBUFFERED": "1"}
     if name != "web":
         extra |= {"OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false", "HF_HUB_OFFLINE": "1"}
@@ -273,7 +273,7 @@ class Relay:
 
 
 def static_fingerprint(base: Path = BASE_DIR) -> str:
-    """Return what changes whenever a source file, its size or its time does."""
+    """Return what changes whenever a source file, its size or time, or the list of packages does."""
     digest = hashlib.sha256()
     for pattern in (*STATIC, PACKAGES):
         for top in sorted(base.glob(pattern)):

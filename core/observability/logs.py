@@ -1,4 +1,5 @@
 """How log lines look: lines for people, JSON for machines; each with its request, its task and who asked, by number.
+
 Faults go to Sentry, or what speaks like it, where SENTRY_DSN names one; nothing of them tells who somebody is.
 
 What is bound with ``structlog.contextvars.bind_contextvars`` is in every line of the request or task at hand: see

@@ -152,7 +152,9 @@ FLOAT = np.dtype("<f4")
 class FeatureWriter:
     """Adds rows to a file of features. Leave it by ``finish``, or as a context manager, to have the file.
 
-    What a killed process wrote is known to the next writer of the same path: ``name in writer``.
+    What a killed process wrote is known to the next writer of the same path: ``name in writer``. HDF5 that is being
+    written is not readable after a kill; new rows therefore go to a journal beside the file, record by record, and the
+    file is made of it at the end and put in place as a whole.
     """
 
     def __init__(self, path: str | Path, *, width: int) -> None:

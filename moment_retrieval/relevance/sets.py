@@ -1,4 +1,4 @@
-"""Proxies that compare sets: bag of words, part of speech, synset; and matrices of relevance by sets or METEOR.
+"""Proxies that compare sets (bag of words, part of speech, synset), METEOR, and matrices of relevance by either.
 
 A text becomes a *bag*: one set for each part compared (BoW has one part, the others have verbs and nouns). Two bags are
 as alike as the weighted mean of intersection over union of their parts; of two empty sets that is 0. The matrices are
@@ -34,7 +34,12 @@ class Edition(StrEnum):
 def meteor(
     reference: Sequence[str], hypothesis: Sequence[str], wordnet: WordNet, edition: Edition = Edition.NLTK_3_10
 ) -> float:
-    """The score of words in lower case; identical captions of n words have 1 - 0.5 / n**3, strangers 0."""
+    """Return METEOR of two captions (Lavie and Agarwal, 2007) as nltk computes it; it is not symmetric.
+
+    Words, in lower case, are matched exactly, then by Porter's stems, then by WordNet's synonyms: the last word of the
+    hypothesis first, each with the last word of the reference that is still free. Identical captions of n words have
+    1 - 0.5 / n**3, captions without a match 0.
+    """
     matches = _matches(list(enumerate(reference)), list(enumerate(hypothesis)), wordnet, edition)
     if not matches:
         return 0.0

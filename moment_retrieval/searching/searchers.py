@@ -1,4 +1,4 @@
-"""Finished trainings that answer typed words, with what each hit was found by; ``queries`` is what needs no torch.
+"""Finished trainings that answer typed words, with what each hit was found by; ``searching.queries`` needs no torch.
 
 Notation: V videos of the index, v of them that hold a hit, W clips, H hidden features.
 """

@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterator
 from decimal import Decimal
 from io import StringIO
 from pathlib import Path
@@ -119,6 +120,23 @@ def test_a_file_is_the_same_however_it_is_written(monkeypatch: pytest.MonkeyPatc
     whole = spreadsheets.csv_download("x.csv", columns, rows)
     assert target.getvalue().encode() == streamed == whole.content == csv_text(columns, rows).encode()
     assert whole["Content-Disposition"] == 'attachment; filename="x.csv"'
+
+
+@pytest.mark.django_db  # an answer that ends looks after the connection
+def test_a_download_that_is_broken_off_closes_its_rows() -> None:
+    ended = []
+
+    def rows() -> Iterator[list[int]]:
+        try:
+            yield from ([number] for number in range(10_000))
+        finally:
+            ended.append(True)
+
+    response = spreadsheets.csv_stream("x.csv", ["number"], rows())
+    next(iter(response.streaming_content))  # type: ignore[call-overload]
+    assert not ended
+    response.close()
+    assert ended
 
 
 HOSTILE = [

@@ -1,4 +1,4 @@
-"""Which numbers of a run a person sees: exact ones, or of hidden labels those of ``leaderboard_rules``."""
+"""Which numbers of a run a person sees: exact ones, or of hidden labels those of ``leaderboard.rules``."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -148,33 +148,33 @@ def test_the_same_has_no_change() -> None:
 
 class TestCommand:
     @pytest.fixture
-    def place(self, tmp_path: Path) -> Path:
+    def folder(self, tmp_path: Path) -> Path:
         for name, rows in (("before", BEFORE), ("after", AFTER)):
             (tmp_path / f"{name}.zip").write_bytes(archive(*rows).getvalue())
         return tmp_path
 
-    def test_counts_and_csv(self, place: Path) -> None:
+    def test_counts_and_csv(self, folder: Path) -> None:
         out = StringIO()
         call_command(
-            "compare_releases", place / "before.zip", place / "after.zip", csv=place / "changes.csv", stdout=out
+            "compare_releases", folder / "before.zip", folder / "after.zip", csv=folder / "changes.csv", stdout=out
         )
         assert json.loads(out.getvalue())["changed"] == 1
-        lines = (place / "changes.csv").read_text().splitlines()
+        lines = (folder / "changes.csv").read_text().splitlines()
         assert lines[0] == '"kind","query_id","query","pair_id","moment","rank","before","after"'
         assert lines[2] == '"changed",10,"query 10",1002,"alpha 1.0-2.5",2,"2","3"'
         assert len(lines) == 7
 
-    def test_no_archive(self, place: Path) -> None:
-        (place / "after.zip").write_text("nothing")
+    def test_no_archive(self, folder: Path) -> None:
+        (folder / "after.zip").write_text("nothing")
         with pytest.raises(CommandError, match="could not be compared"):
-            call_command("compare_releases", place / "before.zip", place / "after.zip", csv=place / "changes.csv")
-        assert not (place / "changes.csv").exists()
+            call_command("compare_releases", folder / "before.zip", folder / "after.zip", csv=folder / "changes.csv")
+        assert not (folder / "changes.csv").exists()
 
-    def test_a_file_that_is_there_is_not_written_over(self, place: Path) -> None:
-        (place / "mine.csv").write_text("mine")
+    def test_a_file_that_is_there_is_not_written_over(self, folder: Path) -> None:
+        (folder / "mine.csv").write_text("mine")
         with pytest.raises(CommandError, match="could not be compared"):
-            call_command("compare_releases", place / "before.zip", place / "after.zip", csv=place / "mine.csv")
-        assert (place / "mine.csv").read_text() == "mine"
+            call_command("compare_releases", folder / "before.zip", folder / "after.zip", csv=folder / "mine.csv")
+        assert (folder / "mine.csv").read_text() == "mine"
 
 
 def test_the_file_of_changes_holds_no_formula(tmp_path: Path) -> None:
