@@ -1,4 +1,4 @@
-"""What opens an account besides its password: the second step of a log-in, and access tokens of the API.
+"""Credentials besides the password: the second step of a log-in, and access tokens of the API.
 
 The second step is a code from the person's phone, or one of ten on paper. Tokens and recovery codes are kept as
 digests; the secret of the phone has to be kept as it is.
@@ -210,47 +210,49 @@ def _recovery_codes(user: User) -> list[str]:
 
 
 def token_digest(token: str) -> str:
-    """What is kept of a token. It holds 256 random bits, so a plain hash cannot be turned back."""
+    """Return the digest stored for a token, which holds 256 random bits: a plain hash cannot be turned back."""
     return sha256(token.encode("utf-8", "replace")).hexdigest()
 
 
 @transaction.atomic
 def token_create(*, user: User, name: str, scopes: Iterable[str] = tuple(SCOPES), days: int | None = DAYS) -> str:
-    """A new token; what is returned is the only copy. Without ``days`` it does not end by itself.
+    """Make a token and return its only copy. Without ``days`` it does not end by itself.
 
     Raises:
         NotPossible: the name is empty, too long or taken, no scope or an unknown one is asked for, the days are none
             that can be, or the person has too many tokens.
     """
     name = checked_name(name)
-    asked = [scope for scope in SCOPES if scope in set(scopes)]
-    if not asked or set(scopes) - set(SCOPES):
+    token_scopes = [scope for scope in SCOPES if scope in set(scopes)]
+    if not token_scopes or set(scopes) - set(SCOPES):
         raise NotPossible("Say what the token may do: at least one of the scopes.")
     if days is not None and not 1 <= days <= LONGEST_DAYS:
         raise NotPossible(f"A token ends after 1 to {LONGEST_DAYS} days, or not at all.")
     if len(name) > LONGEST_TOKEN_NAME:
         raise NotPossible(f"The name of a token has at most {LONGEST_TOKEN_NAME} characters.")
-    held = User.objects.select_for_update().get(pk=user.pk).access_tokens
-    if held.filter(name=name).exists():
+    tokens = User.objects.select_for_update().get(pk=user.pk).access_tokens
+    if tokens.filter(name=name).exists():
         raise NotPossible(f"You have a token named {name!r} already.")
-    if held.count() >= MOST:
+    if tokens.count() >= MOST:
         raise NotPossible(f"You have {MOST} tokens; revoke one that is not needed any more.")
     token = PREFIX + token_urlsafe(32)
     ends = timezone.now() + timedelta(days=days) if days is not None else None
-    made = AccessToken.objects.create(user=user, name=name, digest=token_digest(token), scopes=asked, expires_at=ends)
-    said = {"scopes": asked, "expires_at": ends}  # not its name: the audit is kept when an identity is not
-    audit_record(project=None, actor=user, action="token.create", subject=made.uuid, **said)
+    row = AccessToken.objects.create(
+        user=user, name=name, digest=token_digest(token), scopes=token_scopes, expires_at=ends
+    )
+    payload = {"scopes": token_scopes, "expires_at": ends}  # not its name: the audit is kept when an identity is not
+    audit_record(project=None, actor=user, action="token.create", subject=row.uuid, **payload)
     return token
 
 
 @transaction.atomic
 def token_revoke(*, user: User, uuid: UUID) -> bool:
     """From now on the token opens nothing; False when the person has no such token."""
-    held = user.access_tokens.select_for_update().filter(uuid=uuid).first()
-    if held is None:
+    row = user.access_tokens.select_for_update().filter(uuid=uuid).first()
+    if row is None:
         return False
-    audit_record(project=None, actor=user, action="token.revoke", subject=held.uuid)
-    held.delete()
+    audit_record(project=None, actor=user, action="token.revoke", subject=row.uuid)
+    row.delete()
     return True
 
 
