@@ -316,12 +316,6 @@ class Lead(Browser):
         """Get a fragment as htmx does."""
         return self._send("GET", path, {"HX-Request": "true"})
 
-    def send(self, path: str, fields: Sequence[tuple[str, str]] = ()) -> Reply:
-        """Send a form as htmx does."""
-        headers = {"HX-Request": "true", "X-CSRFToken": self.token, "Origin": self.origin}
-        headers["Content-Type"] = "application/x-www-form-urlencoded"
-        return self._send("POST", path, headers, urlencode(fields).encode())
-
 
 @dataclass
 class Times:

@@ -1,18 +1,15 @@
-"""How long a release, a backup with its restore, and an import of very many videos take, on databases of their own.
+"""How long a release and a backup with its restore take, on databases of their own.
 
     python -m benchmarks.archives release --file raw_annotation.csv --json
     python -m benchmarks.archives release --pairs 96480 --judgments 227808 --json
     python -m benchmarks.archives restore --file raw_annotation.csv --json
-    python -m benchmarks.archives media --videos 2000 --json
 
 With ``--file`` the judgments of the file are imported; without, a project of that size is written. Every step runs in a
 process of its own. ``release`` builds, downloads and builds again with another hash seed, locale and time zone.
-``restore`` runs `manage.py backup` and `manage.py restore`; times are of whole commands. ``media`` gives many videos a
-file of some bytes each; one process stores them and is killed (kill -9) half-way, the next goes on.
+``restore`` runs `manage.py backup` and `manage.py restore`; times are of whole commands.
 
 Method and figures: docs/benchmarks/release.md and restore.md. Exit status 1: the release took more than 60 s or 500 MB,
-the download more than 10 s, or the second release has other content; the restore took more than 120 s or differs; a
-video has no file, or more were stored than one for each and one for the kill.
+the download more than 10 s, or the second release has other content; the restore took more than 120 s or differs.
 """
 
 import argparse
@@ -33,18 +30,13 @@ from core.embedded.holding import hold_database
 BUILD_S, DOWNLOAD_S, MEMORY_MB = 60.0, 10.0, 500.0
 RESTORE_S = 120.0
 OTHERWISE = {"PYTHONHASHSEED": "7", "LC_ALL": "C", "TZ": "Pacific/Auckland"}
-AT_ONCE = 5000  # videos stored by one statement
-LOOK_S = 0.2
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    parser = arguments(
-        __doc__, pairs=(96_480, "without --file"), judgments=(227_808, "without --file"), videos=(100_000, "of media")
-    )
+    parser = arguments(__doc__, pairs=(96_480, "without --file"), judgments=(227_808, "without --file"))
     parser.add_argument("what", choices=MEASURED)
     parser.add_argument("--file", type=Path, help="judgments: pair_id,worker,relevance")
     parser.add_argument("--act", choices=ACTS, help=argparse.SUPPRESS)  # a process of the benchmark itself
-    parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args(argv)
     if options.act:
         import django
@@ -99,33 +91,6 @@ def restore(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def media(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
-    """Return seconds until the kill, of going on, and of looking again at the files that are there."""
-    var, videos, count = folder / "var", folder / "videos", options.videos
-    words = ["--videos", str(count), "--folder", str(videos)]
-    var.mkdir()
-    videos.mkdir()
-    with hold_database(var):
-        process(var, "fill_videos", words)
-        killed_s = killed_at(started(var, "store_videos", words), var / "media" / "videos", count // 2)
-        began = time.perf_counter()
-        second = process(var, "store_videos", words)
-        went_on_s = time.perf_counter() - began
-        stored = len(list((var / "media" / "videos").iterdir()))
-        third = process(var, "store_videos", words)
-    return {
-        "videos": count,
-        "killed_s": round(killed_s, 1),
-        "went_on_s": round(went_on_s, 1),
-        "added_then": second["added"],
-        "looked_again_s": third["seconds"],
-        "with_file": third["with_file"],
-        "stored": stored,
-        "ms_each": round(1000 * second["seconds"] / max(1, second["added"]), 2),
-        "peak_mb": second["peak_mb"],
-    }
-
-
 def is_good_release(result: Mapping[str, Any]) -> bool:
     build, download = result["build"], result["download"]
     in_time = build["seconds"] <= BUILD_S and download["seconds"] <= DOWNLOAD_S
@@ -136,50 +101,29 @@ def is_good_restore(result: Mapping[str, Any]) -> bool:
     return bool(result["same_content"] and result["restore_s"] <= RESTORE_S)
 
 
-def is_good_media(result: Mapping[str, Any]) -> bool:
-    return bool(result["with_file"] == result["videos"] and result["stored"] <= result["videos"] + 1)
-
-
-def started(var: Path, act: str, words: Sequence[str], **more: str) -> "subprocess.Popen[str]":
-    """Start a process of this benchmark that does one step on the site in ``var``."""
-    return _started(var, "-m", "benchmarks.archives", "release", "--act", act, *words, **more)
-
-
 def process(var: Path, act: str, words: Sequence[str], **more: str) -> dict[str, Any]:
-    """Return what one step prints. Raises ``subprocess.CalledProcessError``: it failed, as stderr says."""
-    return finished(started(var, act, words, **more))
+    """Return what one step prints that a process of its own does on the site in ``var``.
+
+    Raises:
+        subprocess.CalledProcessError: it failed, as stderr says.
+    """
+    return last_line(var, "-m", "benchmarks.archives", "release", "--act", act, *words, **more)
 
 
 def manage(var: Path, *words: str) -> tuple[dict[str, Any], float]:
     """Return the last line of a command of ``manage.py``, which is JSON, and its seconds. Raises as ``process``."""
     began = time.perf_counter()
-    result = finished(_started(var, "manage.py", *words))
+    result = last_line(var, "manage.py", *words)
     return result, round(time.perf_counter() - began, 1)
 
 
-def _started(var: Path, *words: str, **more: str) -> "subprocess.Popen[str]":
-    environment = {"MOMENTJUDGE_VAR": str(var), "DJANGO_SETTINGS_MODULE": "config.settings.local", **more}
-    return subprocess.Popen(
-        [sys.executable, *words], env={**os.environ, **environment}, cwd=ROOT, stdout=subprocess.PIPE, text=True
+def last_line(var: Path, *words: str, **more: str) -> dict[str, Any]:
+    environment = {**os.environ, "MOMENTJUDGE_VAR": str(var), "DJANGO_SETTINGS_MODULE": "config.settings.local", **more}
+    done = subprocess.run(
+        [sys.executable, *words], env=environment, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True
     )
-
-
-def finished(process: "subprocess.Popen[str]") -> dict[str, Any]:
-    output, _ = process.communicate()
-    if process.returncode:
-        raise subprocess.CalledProcessError(process.returncode, process.args)
-    result: dict[str, Any] = json.loads(output.splitlines()[-1])
+    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return result
-
-
-def killed_at(process: "subprocess.Popen[str]", folder: Path, count: int) -> float:
-    """Kill it once so many files are stored; return its seconds."""
-    began = time.perf_counter()
-    while process.poll() is None and (not folder.exists() or sum(1 for _ in os.scandir(folder)) < count):
-        time.sleep(LOOK_S)
-    process.kill()
-    process.communicate()
-    return time.perf_counter() - began
 
 
 # What a process of the benchmark does
@@ -254,41 +198,11 @@ def spent(began: float) -> dict[str, Any]:
     }
 
 
-def fill_videos(options: argparse.Namespace) -> dict[str, Any]:
-    from django.core.management import call_command
-
-    from annotation.models import Corpus, Moment, Video
-
-    call_command("migrate", verbosity=0)
-    corpus = Corpus.objects.create(name="many")
-    for first in range(0, options.videos, AT_ONCE):
-        numbers = range(first, min(first + AT_ONCE, options.videos))
-        videos = [Video(corpus=corpus, name=f"v{n:06}", duration_s=60, index=n) for n in numbers]
-        Video.objects.bulk_create(videos)
-        Moment.objects.bulk_create([Moment(video=video, start_s=1, end_s=2) for video in videos])
-        for video in videos:
-            (options.folder / f"{video.name}.mp4").write_bytes(video.name.encode())
-    return {}
-
-
-def store_videos(options: argparse.Namespace) -> dict[str, Any]:
-    from annotation.corpora.services import corpora
-    from annotation.models import Video
-
-    corpora.send_on_commit = lambda *args: None  # nobody cuts here
-    began = time.perf_counter()
-    videos = {video.name: video for video in Video.objects.order_by("name")}
-    added = corpora.video_files_add(videos=videos, folder=options.folder)
-    return {"added": added, **spent(began), "with_file": Video.objects.exclude(file="").count()}
-
-
-ACTS: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
-    act.__name__: act for act in (fill, build, download, fill_videos, store_videos)
-}
+ACTS: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {act.__name__: act for act in (fill, build, download)}
 MEASURED: dict[str, Callable[[Path, argparse.Namespace], dict[str, Any]]] = {
-    act.__name__: act for act in (release, restore, media)
+    act.__name__: act for act in (release, restore)
 }
-IS_GOOD = {"release": is_good_release, "restore": is_good_restore, "media": is_good_media}
+IS_GOOD = {"release": is_good_release, "restore": is_good_restore}
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -130,6 +130,13 @@ def _value_in(file: Path, name: str) -> str:
     return next((value.strip() for key, _, value in lines if key.strip() == name), "")
 
 
+def device_name(device: str) -> str:
+    """Return the name of the GPU; ``cpu`` for the processor."""
+    import torch
+
+    return torch.cuda.get_device_name() if device.startswith("cuda") else "cpu"
+
+
 def load_now() -> float:
     """Return the load of the machine."""
     return round(os.getloadavg()[0], 2)

@@ -324,8 +324,7 @@ class LoadPeople:
 
 def history_make(*, pairs: int) -> Project:
     """Fill an empty database with three judgments for each pair, as people judge."""
-    from benchmarks.lead_pages import queue_fill
-    from benchmarks.populate import populate
+    from benchmarks.populate import populate, queue_fill
 
     rows = populate(pairs=pairs, judgments=3 * pairs, annotators=HISTORY)
     queue_fill(min(WAITING, pairs // 100))

@@ -1,12 +1,10 @@
-"""How long a lead's pages take in a large project: the audit, the overview, the review of finished batches.
+"""How long a lead's pages take in a large project: the audit and the overview.
 
     python -m benchmarks.lead_pages audit --events 1000000 --pairs 100000 --judgments 300000 --json
     python -m benchmarks.lead_pages overview --pairs 1000000 --judgments 3000000 --annotators 200 --json
-    python -m benchmarks.lead_pages review --queries 1000 --pairs 1000000 --judgments 3000000 --annotators 200 --json
 
-Each runs a site of its own. Method and figures: docs/benchmarks/audit.md, overview.md and review.md. Exit status 1: a
-95th percentile is above 200 ms (audit), 100 ms (overview) or 150 ms (review: page, decision, undo), or the rows of the
-review are not as expected.
+Each runs a site of its own. Method and figures: docs/benchmarks/audit.md and overview.md. Exit status 1: a 95th
+percentile is above 200 ms (audit) or 100 ms (overview).
 """
 
 import argparse
@@ -29,7 +27,6 @@ WARM_UP = 8  # every process and thread of the web server has answered
 ALLOWED: dict[str, tuple[float, list[str]]] = {
     "audit": (200.0, []),  # of all its pages
     "overview": (100.0, ["page", "changed", "unchanged"]),
-    "review": (150.0, ["page", "more", "decision", "undo"]),
 }
 
 
@@ -66,8 +63,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     for name, defaults in OPTIONS.items():
         subcommand(pages, name, **defaults)
     options = parser.parse_args(argv)
-    if options.which == "review" and options.queries < options.decisions + 20:
-        parser.error("--queries must be more than --decisions")
     load = load_now()
     with ground(options) as site:
         result = MEASURED[options.which](site, options)
@@ -220,129 +215,15 @@ def tallies_recount_s(project: str) -> float:
     return round(time.monotonic() - began, 1)
 
 
-# The review
-
-CASE = re.compile(r'<article class="case" id="case-([^"]+)"')
-AFTER = re.compile(r'id="review-last" name="after" value="([^"]+)"')
-QUEUE = (  # the newest finished queries wait again, with twenty candidates for a second batch
-    """
-CREATE TEMP TABLE queued AS SELECT id, query_id FROM judging_batch
-WHERE state = 'done' AND number = 1 ORDER BY done_at DESC LIMIT %(queries)s""",
-    "SET LOCAL session_replication_role = replica",  # candidates join frozen lists
-    """
-INSERT INTO annotation_candidate (query_id, moment_id, rank, similarity, measure_id, source, wordings)
-SELECT query_id, moment.first + (query_id * 7 + rank) %% moment.n, rank, 1 - rank / 100.0,
-    (SELECT id FROM annotation_measure WHERE name = 'benchmark'), 'similarity', '{}'
-FROM queued, generate_series(21, 40) AS rank,
-    (SELECT max(id) - 9999 AS first, 10000 AS n FROM annotation_moment) AS moment""",
-    "SET LOCAL session_replication_role = origin",
-    "DELETE FROM judging_batchreview WHERE batch_id IN (SELECT id FROM queued)",
-)
-
-
-def review(site: Ground, options: argparse.Namespace) -> dict[str, Any]:
-    from judging.models import BatchReview
-
-    rows = site.rows
-    queue_fill(options.queries)
-    path = f"/review/{rows.project}/"
-    lead = site.lead(path)
-    page, more, decision, undo, preview = (Times() for _ in range(5))
-    for _ in range(options.pages):
-        first = page.take(lead.fetch_page, path).body.decode()
-        after = AFTER.findall(first)[-1]
-        rest = more.take(lead.fetch_part, f"{path}?after={after}").body.decode()
-    before = site.site.cpu_s()
-    decided = decide(lead, first + rest, options.decisions, decision)
-    spent = {name: total - before[name] for name, total in site.site.cpu_s().items()}
-    undone = decided[-options.decisions // 5 :]
-    for batch in undone:
-        undo.take(lead.send, f"/batches/{batch}/review/undo/")
-    accepted, accepted_ms = accept(lead, f"{path}accept/", preview)
-    second, opened_s = second_batches(rows.project)
-    expected = len(decided) - len(undone) + accepted
-    reviews = BatchReview.objects.filter(batch__project__uuid=rows.project, decided_by__isnull=False)
-    if (count := reviews.count()) != expected:
-        raise RuntimeError(f"{count} decisions instead of {expected}")
-    return {
-        "queries": options.queries,
-        "pairs": rows.rows["judging_pair"],
-        "judgments": rows.rows["judging_judgment"],
-        "page": page.figures(),
-        "more": more.figures(),  # the cases that the page fetches as soon as it is there
-        "decision": decision.figures(),
-        "undo": undo.figures(),
-        "preview": preview.figures(),
-        "accepted": accepted,
-        "accepted_in_ms": accepted_ms,
-        "second_batches": second,
-        "second_batches_in_s": opened_s,
-        "cpu_ms_a_decision": {name: each_ms(spent[name], len(decided)) for name in ("web", DATABASE)},
-    }
-
-
-def queue_fill(queries: int) -> None:
-    from django.db import connection, transaction
-
-    with connection.cursor() as cursor:
-        with transaction.atomic():
-            for statement in QUEUE:
-                cursor.execute(statement, {"queries": queries})
-        cursor.execute("VACUUM (ANALYZE)")
-
-
-def decide(lead: Lead, page: str, decisions: int, times: Times) -> list[str]:
-    """Extend every third case and close the others, each as soon as the answer before is there."""
-    cases, after, decided = CASE.findall(page), AFTER.findall(page)[-1], []
-    for number in range(decisions):
-        batch = cases.pop(0)
-        form = {"decision": "close" if number % 3 else "extend", "reason": "", "after": after}
-        answer = times.take(lead.send, f"/batches/{batch}/review/", list(form.items())).body.decode()
-        cases += CASE.findall(answer)
-        after = (AFTER.findall(answer) or [after])[-1]
-        decided.append(batch)
-    return decided
-
-
-def accept(lead: Lead, path: str, times: Times) -> tuple[int, float]:
-    """Accept the previewed suggestions; return how many decisions that were and the milliseconds they took."""
-    for _ in range(10):
-        page = times.take(lead.fetch_page, path).body.decode()
-    cases = re.findall(r'name="case" value="([^"]+)"', page)
-    began = time.perf_counter()
-    reply = lead.send(f"{path}all/", [("case", value) for value in cases])
-    took_ms = round(1000 * (time.perf_counter() - began), 1)
-    if reply.status != 302:
-        raise RuntimeError(f"accepting was answered with {reply.status}")
-    return len(cases), took_ms
-
-
-def second_batches(project: str) -> tuple[int, float]:
-    """Return how many the worker opened, and the seconds until the last one was there."""
-    from benchmarks.database import wait
-    from judging.models import Batch, BatchReview
-
-    began = time.monotonic()
-    wanted = BatchReview.objects.filter(batch__project__uuid=project, decision="extend").count()
-    opened = Batch.objects.filter(project__uuid=project, number=2)
-    wait(lambda: opened.count() >= wanted, 120)
-    return opened.count(), round(time.monotonic() - began, 1)
-
-
 OPTIONS: dict[str, dict[str, Any]] = {
     "audit": {
         **{"pairs": 100_000, "judgments": 300_000, "annotators": 110},
         **{"events": (1_000_000, "decisions in the audit"), "answers": (20, "of each kind")},
     },
     "overview": {"pairs": 1_000_000, "judgments": 3_000_000, "annotators": 200, "answers": (200, "of each kind")},
-    "review": {
-        **{"pairs": 1_000_000, "judgments": 3_000_000, "annotators": 200},
-        **{"queries": (1000, "that wait for a decision"), "decisions": (300, "one by one")},
-        **{"pages": (60, "times that the queue is opened")},
-    },
 }
 MEASURED: dict[str, Callable[[Ground, argparse.Namespace], dict[str, Any]]] = {
-    act.__name__: act for act in (audit, overview, review)
+    act.__name__: act for act in (audit, overview)
 }
 
 

@@ -123,6 +123,21 @@ SELECT gen_random_uuid(), (i - 1) * %(batch)s + rank, id, annotator, 0, round, s
 FROM seated, generate_series(0, graded - 1) AS place, LATERAL (SELECT (place + i * 7) %% asked + 1 AS rank) AS shown""",
 }
 
+QUEUE = (  # the newest finished queries wait again, with twenty candidates for a second batch
+    """
+CREATE TEMP TABLE queued AS SELECT id, query_id FROM judging_batch
+WHERE state = 'done' AND number = 1 ORDER BY done_at DESC LIMIT %(queries)s""",
+    "SET LOCAL session_replication_role = replica",  # candidates join frozen lists
+    """
+INSERT INTO annotation_candidate (query_id, moment_id, rank, similarity, measure_id, source, wordings)
+SELECT query_id, moment.first + (query_id * 7 + rank) %% moment.n, rank, 1 - rank / 100.0,
+    (SELECT id FROM annotation_measure WHERE name = 'benchmark'), 'similarity', '{}'
+FROM queued, generate_series(21, 40) AS rank,
+    (SELECT max(id) - 9999 AS first, 10000 AS n FROM annotation_moment) AS moment""",
+    "SET LOCAL session_replication_role = origin",
+    "DELETE FROM judging_batchreview WHERE batch_id IN (SELECT id FROM queued)",
+)
+
 
 @dataclass(frozen=True)
 class Sizes:
@@ -214,6 +229,17 @@ def fill(pairs: int, judgments: int, annotators: int) -> "tuple[Seeded, dict[str
         cursor.execute("SET LOCAL session_replication_role = origin")
         tallies_recount(project=seeded.project)
         return seeded, rows
+
+
+def queue_fill(queries: int) -> None:
+    """Have the newest finished queries wait for a decision again."""
+    from django.db import connection, transaction
+
+    with connection.cursor() as cursor:
+        with transaction.atomic():
+            for statement in QUEUE:
+                cursor.execute(statement, {"queries": queries})
+        cursor.execute("VACUUM (ANALYZE)")
 
 
 def _write(cursor: Any, project: "Project", people: Sequence[int], size: Sizes) -> dict[str, int]:

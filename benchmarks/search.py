@@ -31,8 +31,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from benchmarks.common import arguments, machine, measured_apart, peak_mb
-from benchmarks.decode import device_name
+from benchmarks.common import arguments, device_name, machine, measured_apart, peak_mb
 from moment_retrieval.baselines import BASELINES
 from moment_retrieval.index import Index
 from moment_retrieval.models.two_stream import EncodedVideos

@@ -23,8 +23,7 @@ from typing import Any
 import torch
 
 from benchmarks import padded
-from benchmarks.common import ROOT, arguments, command_of, machine, peak_mb, show
-from benchmarks.decode import device_name
+from benchmarks.common import ROOT, arguments, command_of, device_name, machine, peak_mb, show
 from models_runner.experiments.child import HUGE_PAGES
 from moment_retrieval.batches import Batch
 from moment_retrieval.distributed import Precision, keep_freed
@@ -107,14 +106,10 @@ def in_turns(processes: Mapping[str, subprocess.Popen[str]], rounds: int) -> dic
 
 
 def own_process(name: str, way: str, options: argparse.Namespace) -> subprocess.Popen[str]:
+    """Start a process that makes a step for each line that it reads; ours in large pages, as a training is started."""
     same = {"threads": options.threads, "device": options.device}
     command = command_of("benchmarks.train_step", {"models": name, "way": way, **same})
-    return stepping(command, in_large_pages=way != "published")  # as a training is started
-
-
-def stepping(command: list[str], *, in_large_pages: bool) -> subprocess.Popen[str]:
-    """Start a process that makes a step for each line that it reads."""
-    environment = {**(HUGE_PAGES if in_large_pages else {}), **os.environ}
+    environment = {**(HUGE_PAGES if way != "published" else {}), **os.environ}
     return subprocess.Popen(command, cwd=ROOT, env=environment, stdin=PIPE, stdout=PIPE, text=True)
 
 

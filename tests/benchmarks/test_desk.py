@@ -12,7 +12,6 @@ from core.embedded.services import BASE_DIR
 
 FAST = {"answers": 3.0, "p50_ms": 10.0, "p95_ms": 20.0, "largest_kb": 1.0}
 OVERVIEW = {"page": FAST, "changed": FAST, "unchanged": FAST}
-REVIEW = {"page": FAST, "more": FAST, "decision": FAST, "undo": FAST, "preview": FAST}
 
 
 def answer(status: int = 200) -> Reply:
@@ -37,30 +36,11 @@ def test_an_overview_above_100_ms_has_failed(kind: str) -> None:
     assert not lead_pages.is_good("overview", {**OVERVIEW, kind: {**FAST, "p95_ms": 100.1}})
 
 
-@pytest.mark.parametrize("kind", ["page", "more", "decision", "undo"])
-def test_a_review_above_150_ms_has_failed(kind: str) -> None:
-    assert lead_pages.is_good("review", REVIEW)
-    assert not lead_pages.is_good("review", {**REVIEW, kind: {**FAST, "p95_ms": 150.1}})
-    assert lead_pages.is_good("review", {**REVIEW, "preview": {**FAST, "p95_ms": 900.0}})
-
-
-def test_more_decisions_than_wait() -> None:
-    with pytest.raises(SystemExit):
-        lead_pages.main(["review", "--queries", "100", "--decisions", "90"])
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["overview", "--answers", "3"],
-        ["review", "--queries", "40", "--decisions", "12", "--pages", "2"],
-    ],
-)
-def test_a_small_site(words: list[str]) -> None:
+def test_a_small_site() -> None:
     """What is found, not how fast: other work on the machine may fall on it."""
     size = ["--pairs", "8000", "--judgments", "20000", "--annotators", "120", "--json"]
-    command = [sys.executable, "-m", "benchmarks.lead_pages", *words, *size]
+    command = [sys.executable, "-m", "benchmarks.lead_pages", "overview", "--answers", "3", *size]
     done = subprocess.run(command, cwd=BASE_DIR, capture_output=True, text=True, timeout=300, check=False)
     result = json.loads(done.stdout)
     assert result["pairs"] == 8000
