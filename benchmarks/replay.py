@@ -26,7 +26,7 @@ from uuid import UUID
 from benchmarks import common
 from benchmarks.annotator import Annotator, Unexpected, errors_of, key_of, seconds_of
 from benchmarks.common import each_ms, percentile_ms, say
-from benchmarks.own_site import BROKER, DATABASE, WORKERS, OwnSite, own_site
+from benchmarks.own_site import BROKER, DATABASE, OwnSite, own_site
 from benchmarks.plan import WHOLE_FILE, Ledger, PlannedPair, Totals, plan_of, read_rows, totals_planned
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def replay(site: OwnSite, plan: Sequence[PlannedPair], options: argparse.Namespa
         "idle": sum(annotator.tally.idle for annotator in crowd),
         "interruptions": sum(annotator.interruptions for annotator in crowd),
         "killed": dict(watch.killer.killed) if watch.killer else {},
-        "restarts": dict(watch.restarts),
+        "restarts": dict(site.returned),
         "sweeps": watch.sweeps,
         "undecided_at_the_end_of_sending": undecided,
         "decided_after_s": decided_after_s,
@@ -146,7 +146,6 @@ class Watch:
 
     site: OwnSite
     killer: "Killer | None"
-    restarts: Counter[str] = field(default_factory=Counter)
     sweeps: int = 0
     swept: float = 0.0
 
@@ -155,7 +154,7 @@ class Watch:
         if self.killer is None:
             return
         self.killer.look(sent)
-        self.restarts.update(keep_alive(self.site))
+        self.site.attend()
         if time.monotonic() - self.swept > SWEEP_S:
             self._sweep()
 
@@ -368,14 +367,6 @@ class Killer:
         if not kill.whole and others:
             return [self.chance.choice(others)]
         return [leader] if kill.service == DATABASE else family  # PostgreSQL's others end as they notice
-
-
-def keep_alive(site: OwnSite) -> list[str]:
-    """Restart the services that have ended; return their names."""
-    ended = site.ended()
-    for name in sorted(ended, key=[DATABASE, BROKER, "web", *WORKERS].index):
-        site.restart(name)
-    return ended
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -51,52 +51,32 @@ class Restarts:
         return PAUSES_S[max(0, self.quick_deaths - 1)]
 
 
-@dataclass(frozen=True)
-class Service:
-    """One program under the supervisor; ``orphaned`` is what the kernel sends it when the supervisor dies."""
-
-    name: str
-    command: list[str]
-    environment: dict[str, str]
-    log: Path
-    orphaned: signal.Signals = signal.SIGTERM
-
-
-@dataclass
 class Child:
-    """A started service; a session and process group of its own, so that Ctrl-C does not reach it."""
+    """A started program; a session and process group of its own, so that Ctrl-C does not reach it."""
 
-    service: Service
-    process: subprocess.Popen[bytes]
-    log_start: int
-    born: float = field(default_factory=time.monotonic)
+    def __init__(
+        self, command: list[str], log: Path, *, environment: dict[str, str], orphaned: signal.Signals = signal.SIGTERM
+    ) -> None:
+        """Start the program; from the main thread, as the kernel ties the child to the thread that started it.
 
-    @classmethod
-    def start(cls, service: Service, *, piped: bool = False) -> "Child":
-        """Start the service; from the main thread, as the kernel ties the child to the thread that started it."""
-        with service.log.open("ab") as log:
-            process = subprocess.Popen(
-                service.command,
+        ``orphaned`` is what the kernel sends it when the supervisor dies.
+        """
+        self.log, self.born = log, time.monotonic()
+        with log.open("ab") as output:
+            self.log_start = output.tell()
+            self.process = subprocess.Popen(
+                command,
                 cwd=BASE_DIR,
-                env=service.environment,
+                env=environment,
                 stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE if piped else log,
+                stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
-                preexec_fn=dies_with_parent(service.orphaned),  # noqa: PLW1509 - there is one thread
+                preexec_fn=dies_with_parent(orphaned),  # noqa: PLW1509 - there is one thread
             )
-            return cls(service, process, log.tell())
 
     def alive(self) -> bool:
         return self.process.poll() is None
-
-    def lived_s(self) -> float:
-        return time.monotonic() - self.born
-
-    def tell(self, number: signal.Signals) -> None:
-        """Signal its leader, who knows how to end the others in good order."""
-        if self.alive():
-            self.process.send_signal(number)
 
     def kill_group(self) -> None:
         """Kill the leader and all its group; a group may outlive its leader, its number stays taken as long."""
@@ -105,12 +85,8 @@ class Child:
         self.process.wait()
 
 
-def python(*words: str) -> list[str]:
-    return [sys.executable, *words]
-
-
 def manage(*words: str) -> list[str]:
-    return python(str(BASE_DIR / "manage.py"), *words)
+    return [sys.executable, str(BASE_DIR / "manage.py"), *words]
 
 
 def web_command(port: int) -> list[str]:
@@ -118,7 +94,7 @@ def web_command(port: int) -> list[str]:
     words += ["--workers", "2", "--threads", "4"]
     words += ["--graceful-timeout", "3", "--no-control-socket", "--access-logfile", "-"]
     words += ["--logger-class", "core.observability.logs.AccessLog", "--config", "python:config.web_processes"]
-    return python("-m", "gunicorn", "config.wsgi", *words)
+    return [sys.executable, "-m", "gunicorn", "config.wsgi", *words]
 
 
 class Worker(NamedTuple):
@@ -141,12 +117,13 @@ def worker_command(name: str) -> list[str]:
     queues, processes, _ = WORKERS[name]
     words = ["--queues", queues, "--hostname", f"{name}@%h", "--pool", "prefork", "--concurrency", str(processes)]
     words += ["--loglevel", "INFO", "--without-gossip", "--without-mingle"]
-    return python("-m", "celery", "-A", "config", "worker", *words)
+    return [sys.executable, "-m", "celery", "-A", "config", "worker", *words]
 
 
 def beat_command(var: Path) -> list[str]:
     # No pid file: a stale one would stop the start, and the supervisor's lock already says who runs.
-    return python("-m", "celery", "-A", "config", "beat", "--loglevel", "INFO", "--schedule", str(var / "beat"))
+    words = ["--loglevel", "INFO", "--schedule", str(var / "beat")]
+    return [sys.executable, "-m", "celery", "-A", "config", "beat", *words]
 
 
 def environment_for(name: str, *, var: Path, mark: dict[str, str]) -> dict[str, str]:
@@ -226,8 +203,8 @@ def restore_unacknowledged(address: Path, queues: Collection[str]) -> int:
 def end_children(children: Sequence[Child], *, patience_s: float = POLITE_S) -> None:
     """End the children together, their whole groups included; takes patience_s + URGENT_S at most."""
     for number, seconds in ((signal.SIGTERM, patience_s), (signal.SIGQUIT, URGENT_S)):
-        for child in children:
-            child.tell(number)
+        for child in filter(Child.alive, children):
+            child.process.send_signal(number)  # to its leader, who knows how to end the others in good order
         deadline = time.monotonic() + seconds
         while any(child.alive() for child in children) and time.monotonic() < deadline:
             time.sleep(0.03)
@@ -236,40 +213,27 @@ def end_children(children: Sequence[Child], *, patience_s: float = POLITE_S) -> 
 
 
 class Relay:
-    """The pipe of one child; ``pump`` never waits."""
+    """Shows in the terminal what a child writes into its log."""
 
     def __init__(self, child: Child, *, prefix: str) -> None:
-        self.child, self.prefix = child, prefix
-        self._rest = b""
-        assert child.process.stdout is not None, "the child must be started with piped=True"
-        self._pipe = child.process.stdout
-        os.set_blocking(self._pipe.fileno(), False)
+        self.child, self.prefix, self._shown = child, prefix, child.log_start
 
-    def pump(self, log: Path, address: str) -> bool:
-        """Show what has arrived; True when the child has ended and everything is shown."""
-        ended = not self.child.alive()  # asked first: what it wrote before it ended is then in the pipe
-        while (chunk := self._read()) is not None:
-            with log.open("ab") as file:
-                file.write(chunk)
-            *lines, self._rest = (self._rest + chunk).replace(b"\r", b"\n").split(b"\n")
-            self._show(lines)
-        if ended:
-            self._show([self._rest])
-            self._pipe.close()
-            status = self.child.process.returncode
-            say(f"{self.prefix}{f'not complete (status {status}); see {log}' if status else f'done: {address}'}")
-        return ended
-
-    def _read(self) -> bytes | None:
-        try:
-            return os.read(self._pipe.fileno(), 65_536) or None
-        except BlockingIOError:
-            return None
-
-    def _show(self, lines: list[bytes]) -> None:
-        for line in lines:
+    def pump(self, address: str) -> bool:
+        """Show the lines that have arrived; True when the child has ended and everything is shown."""
+        ended = not self.child.alive()  # asked first: what it wrote before it ended is then in the log
+        with self.child.log.open("rb") as log:
+            log.seek(self._shown)
+            text = log.read().replace(b"\r", b"\n")
+        whole = len(text) if ended else text.rfind(b"\n") + 1
+        self._shown += whole
+        for line in text[:whole].split(b"\n"):
             if line.strip():
                 say(self.prefix + line.decode(errors="replace").rstrip())
+        if ended:
+            status = self.child.process.returncode
+            outcome = f"not complete (status {status}); see {self.child.log}" if status else f"done: {address}"
+            say(f"{self.prefix}{outcome}")
+        return ended
 
 
 def static_fingerprint(base: Path = BASE_DIR) -> str:

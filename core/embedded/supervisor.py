@@ -1,7 +1,7 @@
 """Runs the site on one machine: starts its services in order, restarts what dies, ends them all.
 
 One thread, one loop: the kernel ties a child's life to the thread that started it. Signals only set a flag, which
-every wait looks at (``_attend``), so that nothing is interrupted half done.
+every wait looks at (``attend``), so that nothing is interrupted half done.
 """
 
 import http.client
@@ -18,7 +18,7 @@ from core.embedded import processes, services
 from core.embedded.folder import EmbeddedError, FileLock, make_private_folder, make_var_folder
 from core.embedded.holding import Hold
 from core.embedded.postgres import log_tail
-from core.embedded.services import HOST, WORKERS, Child, Relay, Restarts, Service, manage, say
+from core.embedded.services import HOST, WORKERS, Child, Relay, Restarts, manage, say
 
 TICK_S = 0.1
 VALKEY_S = 30
@@ -38,8 +38,8 @@ class Stopped(BaseException):
 class Supervisor:
     """One run of the site on the data folder ``var``, answering at ``port``."""
 
-    def __init__(self, *, var: Path, port: int) -> None:
-        self.var, self.port = make_var_folder(var.resolve()), port
+    def __init__(self, *, var: Path, port: int, report: Callable[[str], None] = say) -> None:
+        self.var, self.port, self.report = make_var_folder(var.resolve()), port, report
         self.address = f"http://{HOST}:{port}/"
         self.embedded_database = not os.environ.get("DATABASE_URL")
         self.embedded_broker = not os.environ.get("BROKER_URL")
@@ -67,10 +67,10 @@ class Supervisor:
             try:
                 self._start()
                 while True:
-                    self._attend()
+                    self.attend()
                     time.sleep(TICK_S)
             except Stopped:
-                say("\nStopping ...")
+                self.report("\nStopping ...")
                 return 0
             finally:
                 self._stop()
@@ -83,32 +83,31 @@ class Supervisor:
         services.check_port_free(self.port)
         self._set_large_logs_aside()
         if self.embedded_database:
-            say("1/4 PostgreSQL ...")
+            self.report("1/4 PostgreSQL ...")
             self._start_database()
         if self.embedded_broker:
-            say("2/4 Valkey ...")
+            self.report("2/4 Valkey ...")
             make_private_folder(self.broker_socket.parent)
-            (self.var / "valkey").mkdir(mode=0o700, exist_ok=True)
             self._start_service("valkey")
             self._await_broker()
-        say("3/4 Database schema and static files ...")
+        self.report("3/4 Database schema and static files ...")
         self._prepare_site()
-        say("4/4 Web server, workers, beat ...")
-        for name in ("web", *WORKERS, "beat"):
-            self._start_service(name)
-        self._await(lambda: self._web_status("/healthz") is not None, WEB_S, "The web server", "web")
+        self.report("4/4 Web server, workers, beat ...")
+        self._start_services("web", *WORKERS, "beat")
         if self._web_status("/readyz") != 200:
-            say(f"The site is not ready: {self.address}readyz says what it lacks.")
+            self.report(f"The site is not ready: {self.address}readyz says what it lacks.")
         if (self._web_status("/") or 500) >= 500:
-            say(f"The start page answers with an error. The end of {self._log('web')}:\n{log_tail(self._log('web'))}")
-        say(welcome(self.address, self.var, time.monotonic() - began))
-        self.relay = Relay(self._spawn("demo", manage("seed_demo"), piped=True), prefix="demo | ")
+            self.report(
+                f"The start page answers with an error. The end of {self._log('web')}:\n{log_tail(self._log('web'))}"
+            )
+        self.report(welcome(self.address, self.var, time.monotonic() - began))
+        self.relay = Relay(self._spawn("demo", manage("seed_demo")), prefix="demo | ")
 
     def _end_leftovers(self) -> None:
         """End what outlived a supervisor that was killed, and nothing else."""
         earlier = self.mark_file.read_text() if self.mark_file.exists() else ""
         if earlier and (leftovers := processes.marked(earlier)):
-            say(f"Ending {len(leftovers)} processes that an interrupted run left behind ...")
+            self.report(f"Ending {len(leftovers)} processes that an interrupted run left behind ...")
             processes.end(leftovers, 2)
         self.mark_file.write_text(self.mark)
 
@@ -126,30 +125,31 @@ class Supervisor:
     def _prepare_site(self) -> None:
         """Migrate, and beside it collect the static files if any changed."""
         fingerprint = services.static_fingerprint()
-        steps = [self._spawn("migrate", manage("migrate", "--verbosity", "1", "--no-input"))]
+        self._spawn("migrate", manage("migrate", "--verbosity", "1", "--no-input"))
         collecting = not services.static_is_collected(self.var, fingerprint)
         if collecting:
-            steps.append(self._spawn("static", manage("collectstatic", "--no-input", "--clear", "--verbosity", "0")))
-        for step in steps:
-            self._finish(step)
+            self._spawn("static", manage("collectstatic", "--no-input", "--clear", "--verbosity", "0"))
+        for name in ("migrate", "static") if collecting else ("migrate",):
+            self._finish(name)
         if collecting:
             services.static_note_collected(self.var, fingerprint)
 
-    def _finish(self, step: Child) -> None:
+    def _finish(self, name: str) -> None:
+        """Wait for the end of a command; EmbeddedError where it failed."""
+        step = self.children[name]
         while step.alive():
-            self._attend()
+            self.attend()
             time.sleep(TICK_S / 2)
-        if step.process.returncode:
-            log = step.service.log
-            if step.process.returncode == TooOld.exit_code:
-                raise EmbeddedError(log_tail(log, start=step.log_start).rpartition("CommandError: ")[2])
-            raise EmbeddedError(f"{step.service.name} failed. The end of {log}:\n{log_tail(log, start=step.log_start)}")
-        del self.children[step.service.name]
+        if status := step.process.returncode:
+            tail = log_tail(step.log, start=step.log_start)
+            too_old = tail.rpartition("CommandError: ")[2] if status == TooOld.exit_code else ""
+            raise EmbeddedError(too_old or f"{name} failed. The end of {step.log}:\n{tail}")
+        del self.children[name]
 
     def _await(self, answers: Callable[[], bool], seconds: float, what: str, name: str) -> None:
         deadline, log = time.monotonic() + seconds, self._log(name)
         while not answers():
-            self._attend()
+            self.attend()
             if time.monotonic() > deadline:
                 raise EmbeddedError(f"{what} has not answered for {seconds:.0f} s. The end of {log}:\n{log_tail(log)}")
             time.sleep(TICK_S / 2)
@@ -171,6 +171,7 @@ class Supervisor:
         """Start one of the services that are kept alive."""
         match name:
             case "valkey":
+                (self.var / "valkey").mkdir(mode=0o700, exist_ok=True)
                 self._spawn(name, services.valkey_command(self.var / "valkey", self.broker_socket))
             case "web":
                 self._spawn(name, services.web_command(self.port))
@@ -182,20 +183,23 @@ class Supervisor:
                 self._spawn(name, services.worker_command(name), orphaned=signal.SIGQUIT)
         self.restarts.setdefault(name, Restarts())
 
+    def _start_services(self, *names: str) -> None:
+        """Start these services and wait until the web server answers."""
+        for name in names:
+            self._start_service(name)
+        self._await(lambda: self._web_status("/healthz") is not None, WEB_S, "The web server", "web")
+
     def _restore_tasks(self, queues: Collection[str]) -> None:
         """Give the tasks of a killed worker back to its queues; the broker may have died with it, so await it."""
         if queues and self.embedded_broker:
             self._await_broker()
             if restored := services.restore_unacknowledged(self.broker_socket, queues):
-                say(f"Interrupted tasks that wait for the worker again: {restored}.")
+                self.report(f"Interrupted tasks that wait for the worker again: {restored}.")
 
-    def _spawn(
-        self, name: str, command: list[str], *, orphaned: signal.Signals = signal.SIGTERM, piped: bool = False
-    ) -> Child:
+    def _spawn(self, name: str, command: list[str], *, orphaned: signal.Signals = signal.SIGTERM) -> Child:
         environment = services.environment_for(name, var=self.var, mark={processes.MARK: self.mark})
-        child = Child.start(Service(name, command, environment, self._log(name), orphaned), piped=piped)
-        self.children[name] = child
-        return child
+        self.children[name] = Child(command, self._log(name), environment=environment, orphaned=orphaned)
+        return self.children[name]
 
     def _log(self, name: str) -> Path:
         return self.var / "log" / f"{name}.log"
@@ -209,16 +213,16 @@ class Supervisor:
         if self.stopping:
             raise Stopped
 
-    def _attend(self) -> None:
+    def attend(self) -> None:
         """One look at everything: signals, dead services, output to show."""
         self._check_stopping()
         self._keep_database()
         for name in [name for name in self.restarts if name in self.children and not self.children[name].alive()]:
             self._handle_exit(name)
         for name in [name for name, when in self.due.items() if when <= time.monotonic()]:
-            del self.due[name]
-            self._start_service(name)
-        if self.relay is not None and self.relay.pump(self._log("demo"), self.address):
+            if self.due.pop(name, None) is not None:  # starting another one may have waited, and attended, meanwhile
+                self._start_service(name)
+        if self.relay is not None and self.relay.pump(self.address):
             self.relay = None
             del self.children["demo"]
 
@@ -228,14 +232,14 @@ class Supervisor:
         child.kill_group()
         status = child.process.returncode
         reason = f"signal {signal.Signals(-status).name}" if status < 0 else f"status {status}"
-        self._plan_return(name, child.lived_s(), f"ended ({reason})", child.log_start)
+        self._plan_return(name, time.monotonic() - child.born, f"ended ({reason})", child.log_start)
 
     def _plan_return(self, name: str, lived_s: float, event: str, log_start: int = 0) -> None:
         pause, log = self.restarts.setdefault(name, Restarts()).pause_after(lived_s), self._log(name)
         if pause is None:
             tail = log_tail(log, start=log_start)
             raise EmbeddedError(f"{name} {event} again and again. The end of {log}:\n{tail}")
-        say(f"{name} {event}; it starts again. Log: {log}")
+        self.report(f"{name} {event}; it starts again. Log: {log}")
         self.due[name] = time.monotonic() + pause
 
     def _keep_database(self) -> None:
@@ -265,7 +269,7 @@ class Supervisor:
             self._release_database(time.monotonic() + 1.0)
             self.mark_file.unlink(missing_ok=True)
         if self.stopping:
-            say("Stopped.")
+            self.report("Stopped.")
 
     def _release_database(self, deadline: float) -> None:
         """Stop PostgreSQL unless another command brought it up and still uses it."""
@@ -276,9 +280,9 @@ class Supervisor:
 
         try:
             if self.hold.held and not self.hold.release(stop_own=True, patience_s=1.5, waiting=waiting):
-                say("PostgreSQL stays up for another command, which will stop it.")
+                self.report("PostgreSQL stays up for another command, which will stop it.")
         except EmbeddedError as error:
-            say(f"{error} PostgreSQL ends by itself if this run started it.")
+            self.report(f"{error} PostgreSQL ends by itself if this run started it.")
 
 
 def _running_already(note: str, var: Path) -> str:

@@ -33,17 +33,6 @@ def test_a_query_is_judged_on_every_moment_that_concerns_it(demo: demo_experimen
     assert query.text in {row["caption"] for row in rows}
 
 
-def test_whole_clips_come_near_enough_to_any_moment(demo: demo_experiment.Demo) -> None:
-    assert demo_experiment.ceiling(demo) == 1.0
-
-
-@pytest.mark.parametrize(
-    ("start_s", "end_s", "best"), [(3.0, 6.0, 1.0), (3.0, 7.5, 1.0), (3.0, 4.5, 0.5), (0.75, 3.75, 2 / 3)]
-)
-def test_the_best_stretch_of_clips(start_s: float, end_s: float, best: float) -> None:
-    assert demo_experiment.best_iou(start_s, end_s) == pytest.approx(best)
-
-
 def test_chance_finds_a_moment_as_often_as_counting_says() -> None:
     """One video of three clips: a span is clips 1-2, 2-3 or all, and a moment of all clips is met by each."""
     corpus = VideoCorpus({"a": 4.5}, {0: "a"})
@@ -72,22 +61,8 @@ def test_the_control_differs_in_its_links_alone(tmp_path: Path) -> None:
         assert [line.split(":")[0] for line in shuffled.differences(vars(learnt))] == ["shuffle_links"]
 
 
-def test_what_is_done_is_not_done_again(tmp_path: Path) -> None:
-    done: list[str] = []
-    for _ in range(2):
-        Place(tmp_path, workers=1).run("a part", lambda: done.append("once"))
-    assert done == ["once"]
-    assert set(Place(tmp_path, workers=1).spent["a part"]) == {"seconds", "processor_seconds"}
-
-
-def test_two_cores_share_all_but_what_one_process_does() -> None:
-    spent = {part: {"processor_seconds": took} for part, took in {"videos": 4.0, "text features": 3.0}.items()}
-    assert demo_experiment.two_core_seconds(spent) == 4 / 2 + 3
-
-
 @pytest.mark.slow
 @pytest.mark.timeout(3600)  # of a machine that does much else
 def test_every_baseline_learns(tmp_path: Path) -> None:
     report = demo_experiment.experiment(Place(tmp_path, workers=2), videos=200, seed=demo_experiment.SEED)
     assert report["learnt"], report["scores"]
-    assert report["in_time_on_two_cores"], report["parts"]  # by the clock it may wait for others' work

@@ -16,7 +16,6 @@ from core.embedded.services import (
     Child,
     Relay,
     Restarts,
-    Service,
     end_children,
     environment_for,
     static_fingerprint,
@@ -26,8 +25,8 @@ from core.embedded.services import (
 )
 
 
-def service(tmp_path: Path, code: str) -> Service:
-    return Service("probe", [sys.executable, "-c", code], dict(os.environ), tmp_path / "probe.log")
+def started(tmp_path: Path, code: str) -> Child:
+    return Child([sys.executable, "-c", code], tmp_path / "probe.log", environment=dict(os.environ))
 
 
 def test_quick_deaths_wait_longer_each_time_and_are_given_up() -> None:
@@ -64,8 +63,8 @@ def test_the_end_reaches_the_whole_group(tmp_path: Path) -> None:
         "print(subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)']).pid, flush=True)\n"
         "time.sleep(600)\n"
     )
-    child = Child.start(service(tmp_path, code))
-    while not (text := child.service.log.read_text().strip()):
+    child = started(tmp_path, code)
+    while not (text := child.log.read_text().strip()):
         time.sleep(0.02)
     grandchild = psutil.Process(int(text))
     end_children([child], patience_s=0.1)
@@ -74,7 +73,7 @@ def test_the_end_reaches_the_whole_group(tmp_path: Path) -> None:
 
 
 def test_the_end_waits_for_nobody_when_everybody_listens(tmp_path: Path) -> None:
-    child, patience_s = Child.start(service(tmp_path, "import time; time.sleep(600)")), 60
+    child, patience_s = started(tmp_path, "import time; time.sleep(600)"), 60
     began = time.monotonic()
     end_children([child], patience_s=patience_s)
     assert child.process.returncode == -signal.SIGTERM
@@ -82,13 +81,13 @@ def test_the_end_waits_for_nobody_when_everybody_listens(tmp_path: Path) -> None
 
 
 def test_relay_shows_every_line_and_the_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    child = Child.start(service(tmp_path, "print('one\\rtwo\\nthree', end='', flush=True); exit(3)"), piped=True)
+    child = started(tmp_path, "print('one\\rtwo\\nthree', end='', flush=True); exit(3)")
     relay = Relay(child, prefix="demo | ")
-    while not relay.pump(tmp_path / "demo.log", "http://here/"):
+    while not relay.pump("http://here/"):
         time.sleep(0.02)
     lines = capsys.readouterr().out.splitlines()
     assert lines[:3] == ["demo | one", "demo | two", "demo | three"] and "status 3" in lines[3]
-    assert (tmp_path / "demo.log").read_bytes() == b"one\rtwo\nthree"
+    assert (tmp_path / "probe.log").read_bytes() == b"one\rtwo\nthree"
 
 
 def test_static_fingerprint_follows_the_sources(tmp_path: Path) -> None:
