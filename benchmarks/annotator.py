@@ -1,4 +1,4 @@
-"""Annotators and a lead over HTTP: they ask for what a browser asks for and read from each answer what comes next.
+"""Annotators over HTTP: they ask for what a browser asks for and read from each answer what comes next.
 
 ``Wire`` is what they need of http.client, at a fraction of its processor time.
 """
@@ -8,14 +8,13 @@ import re
 import socket
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import unescape
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import urlencode, urlsplit
 from uuid import UUID
 
-from benchmarks.common import percentile_ms
 from benchmarks.own_site import HOST
 
 END_OF_HEAD = b"\r\n\r\n"
@@ -296,49 +295,3 @@ def seconds_of(annotators: Sequence[Annotator], kind: str) -> list[float]:
 
 def errors_of(annotators: Sequence[Annotator]) -> list[str]:
     return [error for annotator in annotators for error in annotator.tally.errors]
-
-
-class Lead(Browser):
-    """One keep-alive connection of a lead who is logged in."""
-
-    token = ""
-
-    def open(self, path: str) -> str:
-        """Return a page, whose token serves the forms that follow."""
-        page = self.get(path)
-        self.token = token_of(page)
-        return page
-
-    def fetch_page(self, path: str) -> Reply:
-        return self._send("GET", path, {})
-
-    def fetch_part(self, path: str) -> Reply:
-        """Get a fragment as htmx does."""
-        return self._send("GET", path, {"HX-Request": "true"})
-
-
-@dataclass
-class Times:
-    """The seconds that the answers of one kind took."""
-
-    seconds: list[float] = field(default_factory=list)
-    largest_kb: float = 0.0
-
-    def take(self, request: Callable[..., Reply], *values: Any, status: int = 200) -> Reply:
-        """Send a request and note how long its answer takes. Raises ``Unexpected``: it has another status."""
-        began = time.perf_counter()
-        reply = request(*values)
-        self.seconds.append(time.perf_counter() - began)
-        self.largest_kb = max(self.largest_kb, round(len(reply.body) / 1000, 1))
-        if reply.status != status:
-            raise Unexpected(f"{reply.status} instead of {status}: {reply.body[:300]!r}", status=reply.status)
-        return reply
-
-    def figures(self) -> dict[str, float]:
-        ordered = sorted(self.seconds)
-        return {
-            "answers": len(ordered),
-            "p50_ms": percentile_ms(ordered, 50),
-            "p95_ms": percentile_ms(ordered, 95),
-            "largest_kb": self.largest_kb,
-        }

@@ -47,14 +47,6 @@ def add_options(parser: argparse.ArgumentParser, **options: Any) -> None:
             parser.add_argument(flag, type=type(default), default=default, help=f"{meaning} (%(default)s)".strip())
 
 
-def subcommand(commands: Any, name: str, **options: Any) -> argparse.ArgumentParser:
-    """Return the parser of one subcommand, with ``--json`` behind it too and these options."""
-    parser: argparse.ArgumentParser = commands.add_parser(name)
-    parser.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON")
-    add_options(parser, **options)
-    return parser
-
-
 def require_positive(parser: argparse.ArgumentParser, options: argparse.Namespace, *names: str) -> None:
     """End the program with a message where one of the options is 0 or less."""
     for name in names:
@@ -95,11 +87,6 @@ def measured_apart(module: str, **options: Any) -> dict[str, Any]:
 def show(result: Mapping[str, Any], *, as_json: bool) -> None:
     """Print a result as one JSON line, or as indented JSON for people."""
     print(json.dumps(result, indent=None if as_json else 2))
-
-
-def show_lines(facts: Mapping[str, Any], *, as_json: bool) -> None:
-    """Print facts as one JSON line, or as ``name: value`` lines for people."""
-    print(json.dumps(facts) if as_json else "\n".join(f"{name}: {value}" for name, value in facts.items()))
 
 
 def say(text: str) -> None:

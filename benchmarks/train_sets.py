@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from annotation.train_sets.files import JsonTrainFile, ParquetTrainFile
 from annotation.train_sets.ranks import Parts, Query, TextRanker, TrainMoments, block_size, ranked_blocks
-from benchmarks.common import arguments, machine, peak_mb, show_lines
+from benchmarks.common import arguments, machine, peak_mb, show
 
 Vectors, Indexes = NDArray[np.float32], NDArray[np.intp]
 MOST_S = 180  # what is asked for
@@ -41,7 +41,7 @@ def main() -> None:
     parser = arguments(__doc__, queries=69_317, captions=98_070, moments=94_259, dimensions=384, depth=40)
     parser.add_argument("--out", type=Path, help="keep the files in this folder")
     options = parser.parse_args()
-    show_lines({**measure(options), "machine": machine()}, as_json=options.json)
+    show({**measure(options), "machine": machine()}, as_json=options.json)
 
 
 def unit(chance: np.random.Generator, rows: int, dimensions: int) -> Vectors:
