@@ -28,7 +28,7 @@ from benchmarks.common import (
     stoppable,
 )  # fmt: skip
 from benchmarks.own_site import DATABASE, OwnSite, own_site
-from benchmarks.populate import FREE_HANDS, populated
+from benchmarks.populate import FREE_HANDS, Populated, populated
 
 LARGEST_RATIO = 1.5
 SHOWN = 10
@@ -39,8 +39,7 @@ class Ground:
     """One site with its rows, the annotators at work in it, and the processor time of its services meanwhile."""
 
     site: OwnSite
-    rows: dict[str, int]
-    filled_in_s: float
+    written: Populated
     annotators: list[Annotator]
     cpu_s: dict[str, float]
 
@@ -96,15 +95,15 @@ def ground(site: OwnSite, pairs: int, options: argparse.Namespace) -> Ground:
     """Fill the site and log its annotators in."""
     say(f"{pairs} pairs ...")
     judgments = options.judgments * pairs // options.pairs
-    rows = populated(site.var, pairs=pairs, judgments=judgments, annotators=options.annotators)
+    written = populated(site.var, pairs=pairs, judgments=judgments, annotators=options.annotators)
     annotators = [
-        Annotator(port=site.port, username=name, desk=f"/judge/{rows.project}/", seed=number)
-        for number, name in enumerate(rows.free_hands[: options.at_work])
+        Annotator(port=site.port, username=name, desk=f"/judge/{written.project}/", seed=number)
+        for number, name in enumerate(written.free_hands[: options.at_work])
     ]
     for annotator in annotators:
         annotator.log_in()
         annotator.more = False  # so that taking is a request of its own
-    return Ground(site, rows.rows, rows.seconds, annotators, {})
+    return Ground(site, written, annotators, {})
 
 
 def measure(small: Ground, large: Ground, options: argparse.Namespace) -> None:
@@ -123,10 +122,10 @@ def figures(ground: Ground) -> dict[str, Any]:
     """Return the figures of one site; processor time is per judgment, takes and pages included."""
     takes, submits = (seconds_of(ground.annotators, kind) for kind in ("takes_s", "judgments_s"))
     return {
-        "pairs": ground.rows["judging_pair"],
-        "judgments_before": ground.rows["judging_judgment"],
-        "assignments_before": ground.rows["judging_assignment"],
-        "filled_in_s": ground.filled_in_s,
+        "pairs": ground.written.rows["judging_pair"],
+        "judgments_before": ground.written.rows["judging_judgment"],
+        "assignments_before": ground.written.rows["judging_assignment"],
+        "filled_in_s": ground.written.seconds,
         "takes": len(takes),
         "take_p50_ms": percentile_ms(takes, 50),
         "take_p95_ms": percentile_ms(takes, 95),

@@ -96,7 +96,7 @@ def replay(site: OwnSite, plan: Sequence[PlannedPair], options: argparse.Namespa
     crowd = crowd_of(site, seeded, ledger)
     chance = random.Random(options.seed)
     kills = kills_planned(grades=ledger.planned, count=options.kills, chance=chance)
-    watch = Watch(site, Killer(site, kills, chance) if options.kills else None)
+    watch = Watch(site, kills, chance, is_killing=bool(kills))
     load, cpu, client = common.load_now(), site.cpu_s(), time.process_time()
     seconds = send(crowd, ledger, watch)
     client = time.process_time() - client
@@ -128,7 +128,7 @@ def replay(site: OwnSite, plan: Sequence[PlannedPair], options: argparse.Namespa
         "returned": sum(annotator.returned for annotator in crowd),
         "idle": sum(annotator.tally.idle for annotator in crowd),
         "interruptions": sum(annotator.interruptions for annotator in crowd),
-        "killed": dict(watch.killer.killed) if watch.killer else {},
+        "killed": dict(watch.killed),
         "restarts": dict(site.returned),
         "sweeps": watch.sweeps,
         "undecided_at_the_end_of_sending": undecided,
@@ -138,35 +138,6 @@ def replay(site: OwnSite, plan: Sequence[PlannedPair], options: argparse.Namespa
         "load_before": load,
         "machine": common.machine(),
     }
-
-
-@dataclass
-class Watch:
-    """The main thread's part while the annotators work."""
-
-    site: OwnSite
-    killer: "Killer | None"
-    sweeps: int = 0
-    swept: float = 0.0
-
-    def look(self, sent: int) -> None:
-        """Kill who is due, restart what has ended, and sweep as beat does; without a killer just look on."""
-        if self.killer is None:
-            return
-        self.killer.look(sent)
-        self.site.attend()
-        if time.monotonic() - self.swept > SWEEP_S:
-            self._sweep()
-
-    def _sweep(self) -> None:
-        """A broker that is just coming back misses a sweep; the next one is near."""
-        from celery import current_app
-        from kombu.exceptions import OperationalError
-
-        self.swept, self.sweeps = time.monotonic(), self.sweeps + 1
-        with contextlib.suppress(OperationalError, OSError):
-            for task in SWEEPS:
-                current_app.send_task(task, retry=False)
 
 
 def annotator_numbers(plan: Sequence[PlannedPair], count: int) -> list[int]:
@@ -188,7 +159,7 @@ def crowd_of(site: OwnSite, seeded: "SeededPlan", ledger: Ledger) -> list["Repla
     return crowd
 
 
-def send(crowd: Sequence["Replayer"], ledger: Ledger, watch: Watch) -> float:
+def send(crowd: Sequence["Replayer"], ledger: Ledger, watch: "Watch") -> float:
     """Have everything planned sent; return the seconds until the last hands were empty."""
     began = reported = time.monotonic()
     until = began + START_S + ledger.planned / SLOWEST_PER_S
@@ -204,7 +175,7 @@ def send(crowd: Sequence["Replayer"], ledger: Ledger, watch: Watch) -> float:
     return time.monotonic() - began
 
 
-def drain(seeded: "SeededPlan", watch: Watch, expected: int) -> tuple[int, float]:
+def drain(seeded: "SeededPlan", watch: "Watch", expected: int) -> tuple[int, float]:
     """Wait until the worker has decided all; return its pairs left when sending ended, and the seconds they took."""
     from django.db import connection
 
@@ -339,18 +310,26 @@ def kills_planned(*, grades: int, count: int, chance: random.Random) -> list[Kil
 
 
 @dataclass
-class Killer:
-    """Carries the plan out. Look and keep alive from the main thread only: restarting is its business."""
+class Watch:
+    """The main thread's part while the annotators work: it kills as planned, has the dead come back, and sweeps."""
 
     site: OwnSite
     planned: list[Kill]
     chance: random.Random
+    is_killing: bool
     killed: Counter[str] = field(default_factory=Counter)
+    sweeps: int = 0
+    swept: float = 0.0
 
     def look(self, sent: int) -> None:
-        """Kill whoever's moment has come."""
+        """Kill who is due, restart what has ended, and sweep as beat does; where nothing is killed just look on."""
+        if not self.is_killing:
+            return
         while self.planned and sent >= self.planned[0].after:
             self._kill(self.planned.pop(0))
+        self.site.attend()
+        if time.monotonic() - self.swept > SWEEP_S:
+            self._sweep()
 
     def _kill(self, kill: Kill) -> None:
         family = self.site.processes(kill.service)
@@ -367,6 +346,16 @@ class Killer:
         if not kill.whole and others:
             return [self.chance.choice(others)]
         return [leader] if kill.service == DATABASE else family  # PostgreSQL's others end as they notice
+
+    def _sweep(self) -> None:
+        """A broker that is just coming back misses a sweep; the next one is near."""
+        from celery import current_app
+        from kombu.exceptions import OperationalError
+
+        self.swept, self.sweeps = time.monotonic(), self.sweeps + 1
+        with contextlib.suppress(OperationalError, OSError):
+            for task in SWEEPS:
+                current_app.send_task(task, retry=False)
 
 
 if __name__ == "__main__":

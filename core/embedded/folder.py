@@ -46,11 +46,8 @@ def socket_folder(var: Path) -> Path:
 
 def make_var_folder(var: Path) -> Path:
     """Make the data folder and its ``log`` for their owner alone; EmbeddedError if they cannot be made or written."""
-    for folder in (var, var / "log"):
-        try:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        except OSError as error:
-            raise EmbeddedError(f"The data folder {folder} cannot be made: {error.strerror}. {REMEDY}") from error
+    _make(var, "data folder")
+    _make(var / "log", "data folder")
     if not os.access(var, os.W_OK | os.X_OK):
         raise EmbeddedError(f"The data folder {var} cannot be written by user {os.geteuid()}. {REMEDY}")
     return var
@@ -58,12 +55,16 @@ def make_var_folder(var: Path) -> Path:
 
 def make_private_folder(folder: Path) -> Path:
     """Make ``folder`` for its owner alone; EmbeddedError if it cannot be made, or others own it or may enter it."""
-    try:
-        folder.mkdir(mode=0o700, exist_ok=True)
-    except OSError as error:
-        raise EmbeddedError(f"The folder {folder} cannot be made: {error.strerror}. {REMEDY}") from error
+    _make(folder, "folder")
     _check_private(folder)
     return folder
+
+
+def _make(folder: Path, what: str) -> None:
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise EmbeddedError(f"The {what} {folder} cannot be made: {error.strerror}. {REMEDY}") from error
 
 
 def _check_private(folder: Path) -> None:

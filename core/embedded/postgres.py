@@ -152,12 +152,9 @@ class Postgres:
             server = psutil.Process(self._child.pid)  # it has not yet written its postmaster.pid
         if server is None:
             return
-        for number, seconds in ((signal.SIGINT, patience_s), (signal.SIGQUIT, 2.0), (signal.SIGKILL, 2.0)):
-            with contextlib.suppress(psutil.NoSuchProcess):
-                server.send_signal(number)
-            if not processes.wait_gone([server], seconds):
-                return
-        raise EmbeddedError(f"PostgreSQL (process {server.pid}) cannot be stopped.")
+        harsher = ((signal.SIGQUIT, 2.0), (signal.SIGKILL, 2.0))
+        if processes.end([server], patience_s, first=signal.SIGINT, then=harsher):
+            raise EmbeddedError(f"PostgreSQL (process {server.pid}) cannot be stopped.")
 
     def let_go(self) -> None:
         """The server stays up for others; Popen must not complain about a child left behind."""

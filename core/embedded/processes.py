@@ -47,14 +47,21 @@ def wait_gone(processes: Iterable[psutil.Process], seconds: float) -> list[psuti
     return alive
 
 
-def end(processes: Iterable[psutil.Process], patience_s: float) -> None:
-    """Ask the processes to end, and kill what still lives after ``patience_s``."""
+def end(
+    processes: Iterable[psutil.Process],
+    patience_s: float,
+    *,
+    first: signal.Signals = signal.SIGTERM,
+    then: Iterable[tuple[signal.Signals, float]] = ((signal.SIGKILL, 2),),
+) -> list[psutil.Process]:
+    """Ask the processes to end, and by harsher signals those that still live; return who outlives them all."""
     alive = list(processes)
-    for number, seconds in ((signal.SIGTERM, patience_s), (signal.SIGKILL, 2)):
+    for number, seconds in ((first, patience_s), *then):
         for process in alive:
             with contextlib.suppress(psutil.NoSuchProcess):  # gone, and its number may be another's
                 process.send_signal(number)
         alive = wait_gone(alive, seconds)
+    return alive
 
 
 def dies_with_parent(number: signal.Signals) -> Callable[[], None]:

@@ -15,8 +15,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import psutil
+
 from core.embedded.folder import EmbeddedError
-from core.embedded.processes import dies_with_parent
+from core.embedded.processes import dies_with_parent, end
 
 BASE_DIR = Path(__file__).resolve().parent.parent.parent
 QUICK_S = 10.0  # a service that ends sooner has not really run
@@ -202,12 +204,8 @@ def restore_unacknowledged(address: Path, queues: Collection[str]) -> int:
 
 def end_children(children: Sequence[Child], *, patience_s: float = POLITE_S) -> None:
     """End the children together, their whole groups included; takes patience_s + URGENT_S at most."""
-    for number, seconds in ((signal.SIGTERM, patience_s), (signal.SIGQUIT, URGENT_S)):
-        for child in filter(Child.alive, children):
-            child.process.send_signal(number)  # to its leader, who knows how to end the others in good order
-        deadline = time.monotonic() + seconds
-        while any(child.alive() for child in children) and time.monotonic() < deadline:
-            time.sleep(0.03)
+    leaders = [psutil.Process(child.process.pid) for child in children if child.alive()]
+    end(leaders, patience_s, then=[(signal.SIGQUIT, URGENT_S)])  # who know how to end the others in good order
     for child in children:
         child.kill_group()
 
