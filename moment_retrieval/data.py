@@ -6,7 +6,6 @@ Notation: S samples, V videos, Q queries.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,7 @@ from moment_retrieval.jsonfiles import checksum
 from moment_retrieval.preprocessing import CLIP_S, Boundary
 from moment_retrieval.records import read_corpus
 from moment_retrieval.tables import JudgedTable
-from moment_retrieval.training.feature_rows import FeatureRows, NoFeatures, Reader, Shelf, Store
+from moment_retrieval.training.feature_rows import FeatureRows, NoFeatures, Reader, Shelf, Store, opened_stores
 from moment_retrieval.training.plan import Plan, config_of, reading_of
 from moment_retrieval.training.progress import BEST
 from moment_retrieval.training.samples import NoTrainingQueries, TrainRows, read_training
@@ -137,13 +136,13 @@ def read_material(plan: Plan, shelf: Shelf, opener: Opener) -> Material:
     corpus = read_corpus(Path(plan.corpus))
     rows = read_training(Path(plan.train), plan.top_n, corpus if corpus.names else None)
     rows = rows.shuffled_links(plan.seed) if plan.shuffle_links else rows
-    stores: dict[str, Store] = {kind: opener(Path(path)) for kind, path in _features(plan)}
-    stores.setdefault("subtitle", NoFeatures())
-    try:
+    with opened_stores(plan, opener) as stores:
         readers = readers_of(plan)
         clips = read_clips((*corpus.durations_s, *rows.video_names), len(corpus.durations_s), shelf, stores, readers)
         queries = shelf.prepared("query", rows.query_ids, stores["query"], readers["query"])
-        samples = _samples(plan, rows, queries, clips)
+        samples = make_samples(rows, queries, clips, reading_of(plan).boundary)
+        if plan.objective.get("mask_positives"):
+            samples = replace(samples, positives=(samples.query * len(clips.names) + samples.video).unique())
         splits = {
             name: read_split(name, plan, clips, shelf, stores["query"])
             for name in ("val", "test")
@@ -151,13 +150,11 @@ def read_material(plan: Plan, shelf: Shelf, opener: Opener) -> Material:
         }
         sizes = {f"{kind}_size": readers[kind].width(store.width) for kind, store in stores.items()}
         data = {kind: store.checksum() for kind, store in stores.items()}
-    finally:
-        for store in stores.values():
-            store.close()
     if not len(samples):
         with at(plan.train):
             raise NoTrainingQueries(f"no pair is left to learn from: {_told(samples.skipped)}")
-    data |= {name: checksum(Path(path)) for name, path in _judged(plan)}
+    judged = {name: getattr(plan, name) for name in ("train", "val", "test", "corpus")}
+    data |= {name: checksum(Path(path)) for name, path in judged.items() if path is not None}
     data |= _candidates(plan, opener)
     return Material(samples, clips, splits, sizes, data, _notices(plan, samples, clips, splits))
 
@@ -170,13 +167,11 @@ def resident(material: Material, device: torch.device, share: float) -> Material
         return material
     queries, seen, heard = (one.to(device) for one in held)
     clips = replace(clips, seen=seen, heard=heard)
-    splits = {name: _moved(split, clips, device) for name, split in material.splits.items()}
+    splits = {}
+    for name, split in material.splits.items():
+        asked = split.queries.to(device)
+        splits[name] = replace(split, queries=asked, samples=replace(split.samples, queries=asked, clips=clips))
     return replace(material, samples=replace(samples, queries=queries, clips=clips), clips=clips, splits=splits)
-
-
-def _moved(split: Split, clips: Clips, device: torch.device) -> Split:
-    queries = split.queries.to(device)
-    return replace(split, queries=queries, samples=replace(split.samples, queries=queries, clips=clips))
 
 
 def readers_of(plan: Plan) -> dict[str, Reader]:
@@ -224,15 +219,10 @@ def most_relevant(judged: JudgedTable) -> TrainRows:
     rows = order[first]
     rows = rows[judged.weights[rows] > 0]
     known = [judged.notes[row].similarity if judged.notes else None for row in rows]
-    return TrainRows(
-        judged.query_ids,
-        judged.spans.names,
-        judged.query[rows],
-        judged.spans.video[rows],
-        judged.spans.start_s[rows],
-        judged.spans.end_s[rows],
-        np.array([1.0 if similarity is None else similarity for similarity in known], np.float64),
-    )
+    similarity = np.array([1.0 if value is None else value for value in known], np.float64)
+    video, names, start_s, end_s = judged.spans
+    columns = (column[rows] for column in (judged.query, video, start_s, end_s))
+    return TrainRows(judged.query_ids, names, *columns, similarity)
 
 
 def make_samples(rows: TrainRows, queries: FeatureRows, clips: Clips, boundary: Boundary) -> Samples:
@@ -272,21 +262,6 @@ def boundary_arrays(start_s: Any, end_s: Any, clips: Any, boundary: Boundary) ->
     return start, end
 
 
-def _samples(plan: Plan, rows: TrainRows, queries: FeatureRows, clips: Clips) -> Samples:
-    samples = make_samples(rows, queries, clips, reading_of(plan).boundary)
-    if not plan.objective.get("mask_positives"):
-        return samples
-    return replace(samples, positives=(samples.query * len(clips.names) + samples.video).unique())
-
-
-def _features(plan: Plan) -> list[tuple[str, str]]:
-    return [(kind, path) for kind in ("video", "subtitle", "query") if (path := getattr(plan, kind)) is not None]
-
-
-def _judged(plan: Plan) -> list[tuple[str, str]]:
-    return [(name, path) for name in ("train", "val", "test", "corpus") if (path := getattr(plan, name)) is not None]
-
-
 def _candidates(plan: Plan, opener: Opener) -> dict[str, str]:
     """What CONQUER's candidates come from: a list, or weights and the features that they look at."""
     if plan.candidates is None:
@@ -298,10 +273,9 @@ def _candidates(plan: Plan, opener: Opener) -> dict[str, str]:
             return data | {"candidates": checksum(path)}
         place, which = checkpoint_at(path)
         data |= {"candidates": checksum(place / which / WEIGHTS)}
-        for kind, features in _features(Plan.read(place).located(place)):
-            with closing(opener(Path(features))) as store:
-                data[f"{kind} of the candidates"] = store.checksum()
-    return data
+        with opened_stores(Plan.read(place).located(place), opener) as stores:
+            held = {kind: store for kind, store in stores.items() if not isinstance(store, NoFeatures)}
+            return data | {f"{kind} of the candidates": store.checksum() for kind, store in held.items()}
 
 
 def checkpoint_at(path: Path) -> tuple[Path, str]:
@@ -314,9 +288,8 @@ def _notices(plan: Plan, samples: Samples, clips: Clips, splits: dict[str, Split
     if lost := clips.searched - len(clips.found):
         notices.append(f"{lost} of the {clips.searched} videos have no features and cannot be retrieved")
     if plan.subtitle and clips.heard.absent:
-        notices.append(
-            f"{clips.heard.absent} of the {len(clips.names)} videos have no subtitles: rows of zeros stand for them"
-        )
+        silent = f"{clips.heard.absent} of the {len(clips.names)} videos have no subtitles"
+        notices.append(f"{silent}: rows of zeros stand for them")
     for split in splits.values():
         if lost := len(split.queries) - len(split.answered):
             notices.append(f"{lost} of the {len(split.queries)} queries of {split.name} have no features and score 0")

@@ -19,7 +19,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Any, Self
 
 import torch
@@ -90,10 +90,7 @@ class Precision:
 
     def narrow(self) -> AbstractContextManager[None]:
         """Where the model runs."""
-        kept: AbstractContextManager[None] = torch.autocast(
-            self.device.type, dtype=self.type or torch.bfloat16, enabled=self.type is not None
-        )
-        return kept
+        return torch.autocast(self.device.type, dtype=self.type or torch.bfloat16, enabled=self.type is not None)
 
     def backward(self, loss: Tensor) -> None:
         """Add the gradients of a loss."""
@@ -138,7 +135,7 @@ class StopRequest:
             self.before = {number: signal.signal(number, self.ask) for number in ASKED}
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(self, *error: object) -> None:
         for number, handler in self.before.items():
             signal.signal(number, handler)  # type: ignore[arg-type]
 
@@ -218,18 +215,12 @@ class Team:
         """The model as it is trained: its output and labels are those of the whole batch."""
         if self.size == 1:
             return model
-        together = Together(model)
         devices = [self.device] if self.device.type == "cuda" else None
-        kept: nn.Module = DistributedDataParallel(together, device_ids=devices)
-        return kept
+        return DistributedDataParallel(Together(model), device_ids=devices)
 
 
 def assemble(device: str) -> Team:
-    """The team that torchrun started, or a single process.
-
-    Args:
-        device: auto, cpu or cuda.
-    """
+    """Return the team that torchrun started, or a single process; ``device`` is auto, cpu or cuda."""
     size, local = int(os.environ.get("WORLD_SIZE", "1")), int(os.environ.get("LOCAL_RANK", "0"))
     on_gpu = device == "cuda" or (device == "auto" and torch.cuda.is_available())
     place = torch.device("cuda", local) if on_gpu else torch.device("cpu")
@@ -268,24 +259,16 @@ class Together(nn.Module):
         start, end, scores = _logits(output.start, width), _logits(output.end, width), _columns(output.scores)
         if isinstance(output, XmlOutput):
             return XmlOutput(scores, start, end)
-        frames = tuple(gathered(_wide(one, width, 0.0)) for one in output.frames)
-        layouts = tuple(_layout(layout, width) for layout in output.layouts)
-        return ReloclnetOutput(
-            scores,
-            start,
-            end,
-            frames=(frames[0], frames[1]),
-            videos=_columns(output.videos),
-            layouts=(layouts[0], layouts[1]),
-        )
+        seen, heard = (gathered(_wide(one, width, 0.0)) for one in output.frames)
+        layouts = _layout(output.layouts[0], width), _layout(output.layouts[1], width)
+        return ReloclnetOutput(scores, start, end, (seen, heard), _columns(output.videos), layouts)
 
 
 def cut(output: Any, size: int) -> Any:
     """The output without what fills up the shares: of the first ``size`` samples [B]."""
     if isinstance(output, ConquerOutput):
         return ConquerOutput(output.start[:size], output.end[:size], None)
-    changes: dict[str, Any] = {"scores": output.scores[:size, :size]}
-    changes |= {"start": output.start[:size], "end": output.end[:size]}
+    changes = {"scores": output.scores[:size, :size], "start": output.start[:size], "end": output.end[:size]}
     if isinstance(output, ReloclnetOutput):
         changes["videos"] = output.videos[:size, :size]
         changes["frames"] = tuple(one[:size] for one in output.frames)

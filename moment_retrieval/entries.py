@@ -13,7 +13,6 @@ import json
 import re
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
-from types import TracebackType
 
 from moment_retrieval.errors import EmptyFile, InvalidRecord, MalformedFile, ScoringError, UnreadableFile
 from moment_retrieval.jsonfiles import shown
@@ -194,9 +193,7 @@ class located:
     def __enter__(self) -> None:
         return None
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
         if isinstance(error, ScoringError):
             line = line_at(self.text, position_of(self.text, self.entry.start, error.steps))
             error.places[:0] = [f"line {line}", *([self.entry.place] if self.entry.place else [])]

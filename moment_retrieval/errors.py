@@ -6,8 +6,6 @@ the way out adds its place with ``at``.
 
 from __future__ import annotations
 
-from types import TracebackType
-
 
 class ScoringError(Exception):
     """A run cannot be scored; ``str`` says where and why, in words for the person who made the file."""
@@ -78,9 +76,7 @@ class at:
     def __enter__(self) -> None:
         return None
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
         if isinstance(error, ScoringError):
             error.places.insert(0, self.place)
             error.steps[:0] = self.steps

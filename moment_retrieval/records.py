@@ -1,7 +1,6 @@
 """What is scored and against what, one record each: videos, spans, judged and retrieved moments, queries with theirs.
 
-``formats`` reads and writes them in every form of the field, as tables; the functions here give and take the records of
-the forms published with TVR-Ranking.
+``formats`` reads and writes them in every form of the field, as tables.
 """
 
 from __future__ import annotations
@@ -102,28 +101,6 @@ def video_name(value: object, corpus: VideoCorpus | None) -> str:
     return corpus.name_of(value)
 
 
-__all__ = [
-    "MAX_RELEVANCE",
-    "MAX_TIME_S",
-    "JudgedMoment",
-    "JudgedQuery",
-    "MomentT",
-    "QueryMoments",
-    "RankedQuery",
-    "ScoredMoment",
-    "Span",
-    "VideoCorpus",
-    "moments_by_query",
-    "parse_corpus",
-    "parse_ground_truth",
-    "parse_run",
-    "read_corpus",
-    "read_ground_truth",
-    "read_run",
-    "write_ground_truth",
-    "write_run",
-]
-
 MAX_RELEVANCE = 4
 MAX_TIME_S = 1e9  # beyond any video, and far from where sums overflow
 
@@ -200,61 +177,7 @@ def moments_by_query(queries: Iterable[QueryMoments[MomentT]]) -> dict[str, tupl
     return moments
 
 
-def read_ground_truth(path: Path) -> list[JudgedQuery]:
-    """The judged queries of a TVR-Ranking file, in its order.
-
-    Raises:
-        ScoringError: the file cannot be read, is malformed or is empty; the message names file, line and place.
-    """
-    data = read_bytes(path)
-    with at(str(path)):
-        return parse_ground_truth(data)
-
-
-def parse_ground_truth(data: bytes) -> list[JudgedQuery]:
-    """As ``read_ground_truth``, from plain or packed bytes."""
-    from moment_retrieval import formats  # which makes records
-
-    return queries_of(formats.parse_ground_truth(data, formats.Form.TVR_RANKING))
-
-
-def read_run(path: Path, *, corpus: VideoCorpus | None = None) -> list[RankedQuery]:
-    """The ranked lists of a TVR-Ranking file, in its order; a moment may end before it starts.
-
-    Args:
-        path: plain or packed JSON.
-        corpus: translates video indexes to names, and refuses names it does not have.
-
-    Raises:
-        ScoringError: the file cannot be read, is malformed or is empty; the message names file, line and place.
-    """
-    data = read_bytes(path)
-    with at(str(path)):
-        return parse_run(data, corpus=corpus)
-
-
-def parse_run(data: bytes, *, corpus: VideoCorpus | None = None) -> list[RankedQuery]:
-    """As ``read_run``, from bytes."""
-    from moment_retrieval import formats
-
-    return queries_of(formats.parse_run(data, formats.Form.TVR_RANKING, corpus=corpus, strict=False))
-
-
 def queries_of(table: MomentTable[MomentT]) -> list[QueryMoments[MomentT]]:
     """The queries of a table as records."""
     texts = table.texts or ("",) * len(table)
     return [QueryMoments(query_id, text, table[query_id]) for query_id, text in zip(table, texts, strict=True)]
-
-
-def write_run(path: Path, queries: Iterable[RankedQuery]) -> None:
-    """Write a run with video names; all or nothing. Raises UnreadableFile."""
-    from moment_retrieval import formats, tables
-
-    formats.write_run(path, tables.RunTable.from_queries(queries))
-
-
-def write_ground_truth(path: Path, queries: Iterable[JudgedQuery]) -> None:
-    """Write judged queries in the form of July 2024; all or nothing. Raises UnreadableFile."""
-    from moment_retrieval import formats, tables
-
-    formats.write_ground_truth(path, tables.JudgedTable.from_queries(queries))

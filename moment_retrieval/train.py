@@ -17,7 +17,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -372,7 +372,7 @@ class Trainer:
         self._resume()
         with ExitStack() as stack:
             if self.team.first:
-                self.board = stack.enter_context(Board(self.means.folder, self.progress.step))
+                self.board = stack.enter_context(closing(Board(self.means.folder, self.progress.step)))
             try:
                 self._train()
             except Stopped:

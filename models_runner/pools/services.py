@@ -79,7 +79,8 @@ def _stored(
     corpus = corpus or corpus_of(pooling.project)
     for source in pooling.sources.all():
         if files and source.name in files:
-            ranked = records.read_run(files[source.name], corpus=corpus)
+            table = formats.read_run(files[source.name], formats.Form.TVR_RANKING, corpus=corpus, strict=False)
+            ranked = records.queries_of(table)
         else:
             ranked = list(_answers(pooling.project, source, corpus))
         yield from returned_rows(source.name, ranked, depth=pooling.depth)

@@ -30,7 +30,6 @@ class Trouble(StrEnum):
     UNREADABLE = "unreadable"
     MISSING = "missing"
     SHAPE = "shape"
-    WIDTH = "width"
     NOT_FINITE = "not_finite"
     EMPTY = "empty"
     ZERO = "zero"
@@ -41,7 +40,6 @@ WORDS = {
     Trouble.UNREADABLE: "the file cannot be read",
     Trouble.MISSING: "no features",
     Trouble.SHAPE: "not a table of numbers",
-    Trouble.WIDTH: "another width than asked for",
     Trouble.NOT_FINITE: "not a number (NaN) or infinite",
     Trouble.EMPTY: "no rows",
     Trouble.ZERO: "nothing but zeros",
@@ -90,7 +88,6 @@ def check(
     stores: Mapping[str, FeatureStore | str | Path],
     wanted: Mapping[str, Collection[str]],
     *,
-    widths: Mapping[str, int] | None = None,
     on_progress: OnProgress | None = None,
 ) -> list[Finding]:
     """What is wrong with files of features.
@@ -98,7 +95,6 @@ def check(
     Args:
         stores: by kind (video, subtitle, query), opened or by path.
         wanted: by kind, whose features there must be; a kind that is left out is looked through as it is.
-        widths: by kind, the numbers a row must have.
         on_progress: called with names looked through, and all.
     """
     notes = _Notes()
@@ -109,7 +105,7 @@ def check(
     for kind, store in opened.items():
         lengths[kind] = {}
         for name in asked[kind]:
-            length = _look(kind, store, name, (widths or {}).get(kind), notes)
+            length = _look(kind, store, name, notes)
             if length is not None:
                 lengths[kind][name] = length
             done += 1
@@ -148,7 +144,7 @@ def _opened(kind: str, held: FeatureStore | str | Path, notes: _Notes) -> Featur
     return store
 
 
-def _look(kind: str, store: FeatureStore, name: str, width: int | None, notes: _Notes) -> int | None:
+def _look(kind: str, store: FeatureStore, name: str, notes: _Notes) -> int | None:
     """Note what is wrong with the rows of a name; returns how many they are."""
     if name not in store:
         notes.add(kind, Trouble.MISSING, name)
@@ -158,8 +154,6 @@ def _look(kind: str, store: FeatureStore, name: str, width: int | None, notes: _
     except BrokenFeatures as error:
         notes.add(kind, Trouble.SHAPE, name, str(error))
         return None
-    if width is not None and rows.shape[1] != width:
-        notes.add(kind, Trouble.WIDTH, name, f"{rows.shape[1]}, not {width}")
     if not len(rows):
         notes.add(kind, Trouble.EMPTY, name)
     elif not np.isfinite(rows).all():

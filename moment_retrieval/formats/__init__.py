@@ -10,6 +10,7 @@ import enum
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from moment_retrieval.entries import decoded, skip_blank
@@ -64,14 +65,12 @@ CODECS = {
         Form.QVHIGHLIGHTS: qvhighlights,
         Form.MVMR: mvmr,
         Form.TREC: trec,
-        Form.CSV: delimited,
     }.items()
 } | {
-    Form.PARQUET: Codec(
-        delimited.read_run_parquet,
-        delimited.read_ground_truth_parquet,
-        delimited.write_run_parquet,
-        delimited.write_ground_truth_parquet,
+    form: Codec(partial(delimited.read_run, kind=kind), partial(delimited.read_ground_truth, kind=kind), write, write)
+    for form, kind, write in (
+        (Form.CSV, "line", delimited.write_csv),
+        (Form.PARQUET, "row", delimited.write_parquet),
     )
 }
 
@@ -144,8 +143,6 @@ def write_ground_truth(path: Path, judged: JudgedTable, form: Form = Form.TVR_RA
 
 
 PARQUET_MAGIC = b"PAR1"
-
-
 RUN, TRUTH = False, True
 KEYS = (  # of an entry or line: the first that are all there decide
     ({"pred_relevant_windows"}, Form.QVHIGHLIGHTS, RUN),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import repeat
 from typing import Any
 
@@ -28,37 +28,28 @@ OPTIONAL = ("query", "type", "rank")
 TEXTS = ("query_id", "video_name", "query", "type")
 
 
-def read_run(source: Source) -> RunTable:
-    """A run of CSV. Raises ScoringError with the line."""
-    return run_of(csv_rows(source.text, RUN), Groups(watch=source.watch), source)
+def rows_of(source: Source, needed: Sequence[str], kind: str) -> Iterator[Row]:
+    """The rows of a file; ``kind`` is how they are called: lines are those of CSV, rows those of Parquet."""
+    if kind == "line":
+        return csv_rows(source.text, needed)
+    return parquet_rows(source.plain, needed, OPTIONAL, TEXTS)
 
 
-def read_ground_truth(source: Source) -> JudgedTable:
-    """Judged moments of CSV. Raises ScoringError with the line."""
-    return truth_of(csv_rows(source.text, TRUTH), Groups(watch=source.watch), source)
-
-
-def read_run_parquet(source: Source) -> RunTable:
-    """A run of Parquet. Raises ScoringError with the row."""
-    return run_of(parquet_rows(source.plain, RUN, OPTIONAL, TEXTS), Groups("row", source.watch), source)
-
-
-def read_ground_truth_parquet(source: Source) -> JudgedTable:
-    """Judged moments of Parquet. Raises ScoringError with the row."""
-    return truth_of(parquet_rows(source.plain, TRUTH, OPTIONAL, TEXTS), Groups("row", source.watch), source)
-
-
-def run_of(rows: Iterable[Row], groups: Groups, source: Source) -> RunTable:
-    for row, cells in rows:
-        with at(f"{groups.kind} {row}"):
+def read_run(source: Source, kind: str = "line") -> RunTable:
+    """A run. Raises ScoringError with the line or row."""
+    groups = Groups(kind, source.watch)
+    for row, cells in rows_of(source, RUN, kind):
+        with at(f"{kind} {row}"):
             added(groups, row, cells, "score")
     return groups.filled(Builder(source)).run()
 
 
-def truth_of(rows: Iterable[Row], groups: Groups, source: Source) -> JudgedTable:
+def read_ground_truth(source: Source, kind: str = "line") -> JudgedTable:
+    """Judged moments. Raises ScoringError with the line or row."""
+    groups = Groups(kind, source.watch)
     kinds: dict[str, str] = {}
-    for row, cells in rows:
-        with at(f"{groups.kind} {row}"):
+    for row, cells in rows_of(source, TRUTH, kind):
+        with at(f"{kind} {row}"):
             query_id = added(groups, row, cells, "relevance")
             kinds[query_id] = str(cells.get("type") or "")
     return groups.filled(Builder(source, judged=True)).truth(kinds.values() if all(kinds.values()) else ())
@@ -94,23 +85,7 @@ def csv_rows(text: str, needed: Sequence[str]) -> Iterator[Row]:
         raise EmptyFile("no content")
 
 
-def write_run(run: RunTable) -> str:
-    return csv_text(columns(run, "score"))
-
-
-def write_ground_truth(judged: JudgedTable) -> str:
-    return csv_text(columns(judged, "relevance"))
-
-
-def write_run_parquet(run: RunTable) -> bytes:
-    return parquet_bytes(columns(run, "score"))
-
-
-def write_ground_truth_parquet(judged: JudgedTable) -> bytes:
-    return parquet_bytes(columns(judged, "relevance"))
-
-
-def columns(table: RunTable | JudgedTable, weight: str) -> dict[str, list[Any]]:
+def columns(table: RunTable | JudgedTable) -> dict[str, list[Any]]:
     """The columns of a table, with texts and types where they are known."""
     sizes = np.diff(table.offsets).tolist()
     spans = table.spans
@@ -119,7 +94,7 @@ def columns(table: RunTable | JudgedTable, weight: str) -> dict[str, list[Any]]:
         "video_name": [spans.names[video] for video in spans.video.tolist()],
         "start": spans.start_s.tolist(),
         "end": spans.end_s.tolist(),
-        weight: table.weights.tolist(),
+        table.weight_name: table.weights.tolist(),
     }
     if any(table.texts):
         held["query"] = spread(table.texts, sizes)
@@ -133,9 +108,15 @@ def spread(values: Sequence[str], sizes: Sequence[int]) -> list[str]:
     return [value for value, size in zip(values, sizes, strict=True) for value in repeat(value, size)]
 
 
-def csv_text(held: dict[str, list[Any]]) -> str:
-    out = io.StringIO(newline="")
+def write_csv(table: RunTable | JudgedTable) -> str:
+    """The columns of a table as CSV."""
+    out, held = io.StringIO(newline=""), columns(table)
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(held)
     writer.writerows(zip(*held.values(), strict=True))
     return out.getvalue()
+
+
+def write_parquet(table: RunTable | JudgedTable) -> bytes:
+    """The columns of a table as Parquet."""
+    return parquet_bytes(columns(table))

@@ -7,7 +7,6 @@ shares, not per cent.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -24,18 +23,12 @@ LENGTHS = {"short": (0, 10), "middle": (10, 30), "long": (30, 150), "full": None
 SALIENCY = {"Fair": 2, "Good": 3, "VeryGood": 4}  # the least of a clip worth showing
 
 
-@dataclass(frozen=True, kw_only=True)
-class HighlightScores(Scores):
-    """``MR-<lengths>-mAP``, ``MR-<lengths>-mAP@mu``, ``MR-<lengths>-R1@mu``, ``HL-min-<saliency>-mAP`` and ``-Hit1``.
-
-    A query has a part in a range of lengths if one of its windows has.
-    """
-
-
-def highlights(run: RunTable, truth: JudgedTable) -> HighlightScores:
+def highlights(run: RunTable, truth: JudgedTable) -> Scores:
     """All measures of a run; queries that it does not answer count 0.
 
-    Windows are scored, and saliency too where run and ground truth have it.
+    Windows are scored (``MR-<lengths>-mAP``, ``MR-<lengths>-mAP@mu``, ``MR-<lengths>-R1@mu``), and saliency too where
+    run and ground truth have it (``HL-min-<saliency>-mAP`` and ``-Hit1``). A query has a part in a range of lengths if
+    one of its windows has.
 
     Raises:
         UnknownQuery, EmptyFile.
@@ -48,7 +41,7 @@ def highlights(run: RunTable, truth: JudgedTable) -> HighlightScores:
         columns |= {f"MR-{name}-{key}": column for key, column in of_windows(run, in_range(truth, bounds)).items()}
     if isinstance(run, HighlightRun) and isinstance(truth, HighlightTruth) and any(map(len, run.saliency)):
         columns |= of_saliency(run, truth)
-    return HighlightScores(
+    return Scores(
         measures=tuple(columns),
         query_ids=truth.query_ids,
         values=np.stack(list(columns.values()), axis=1),

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from moment_retrieval.errors import EmptyFile, InvalidRecord
 from moment_retrieval.metrics.ndcg_iou import Gain, discounts, ratio
-from moment_retrieval.metrics.scores import Scores
+from moment_retrieval.metrics.scores import Scores, means
 from moment_retrieval.tables import Floats, Ints
 
 KS = (1, 5, 10, 50)
@@ -26,38 +26,24 @@ GEOMETRIC = (1, 5, 10)
 COMPARED = 4_000_000  # cells compared at once
 
 
-@dataclass(frozen=True)
-class InstanceScores:
-    """Ranks from 0 of the own item, ties given the mean of their places: [M] of t2v, [N] of v2t (the best caption)."""
-
-    v2t: Floats
-    t2v: Floats
-
-    @property
-    def mean(self) -> dict[str, float]:
-        """Shares R@K of ranks among the first K, median and mean rank from 1, geometric mean of R@1, R@5, R@10."""
-        return {
-            f"{name}-{direction}": value
-            for direction, ranks in (("v2t", self.v2t), ("t2v", self.t2v))
-            for name, value in summary(ranks).items()
-        }
-
-
-def summary(ranks: Floats) -> dict[str, float]:
-    """The measures of one direction."""
+def rank_means(ranks: Floats, direction: str) -> dict[str, float]:
+    """Shares R@K of ranks among the first K, median and mean rank from 1, geometric mean of R@1, R@5, R@10."""
     recall = {k: float(np.mean(ranks == 0 if k == 1 else ranks < k)) for k in KS}  # a tie for the first place is no hit
     geometric = float(np.prod([recall[k] for k in GEOMETRIC]) ** (1 / len(GEOMETRIC)))
-    return {f"R@{k}": value for k, value in recall.items()} | {
+    means = {f"R@{k}": value for k, value in recall.items()} | {
         "GeoMean": geometric,
         "MedR": float(np.median(ranks) + 1),
         "MeanR": float(np.mean(ranks) + 1),
     }
+    return {f"{name}-{direction}": value for name, value in means.items()}
 
 
 def instance_ranks(
     similarity: Floats, owners: Sequence[int] | NDArray[np.integer[Any]] | None = None
-) -> InstanceScores:
-    """Where each query's own item is found.
+) -> tuple[Floats, Floats]:
+    """Ranks from 0 of each query's own item, ties given the mean of their places: [N] of videos, [M] of captions.
+
+    A video's rank is that of its best caption.
 
     Args:
         similarity: [N, M] of a system.
@@ -73,7 +59,7 @@ def instance_ranks(
     similarity, owner = similarity[:, held], owner[held]
     v2t = np.full(len(similarity), np.inf)
     np.minimum.at(v2t, owner, tied_ranks(similarity[owner], np.arange(len(owner))))
-    return InstanceScores(v2t=v2t, t2v=tied_ranks(similarity.T, owner))
+    return v2t, tied_ranks(similarity.T, owner)
 
 
 def tied_ranks(rows: Floats, own: Ints) -> Floats:
@@ -101,52 +87,25 @@ def check_owners(owner: Ints, shape: tuple[int, ...]) -> None:
 SORTED = 4_000_000  # cells sorted at once
 
 
-@dataclass(frozen=True)
-class SemanticScores:
-    """nDCG of both directions.
+def semantic_ndcg(similarity: Floats, relevance: Floats, *, gain: Gain = Gain.EXPONENTIAL) -> tuple[Floats, Floats]:
+    """nDCG by the relevance that a proxy gives to every video and caption: [N] of videos, [M] of captions.
 
-    Attributes:
-        v2t: [N] of each video; NaN where no caption is relevant.
-        t2v: [M] of each caption; NaN where no video is.
-        skipped: how many videos and captions have no relevant counterpart; they are not in the means.
-    """
-
-    v2t: Floats
-    t2v: Floats
-
-    @property
-    def skipped(self) -> tuple[int, int]:
-        return int(np.isnan(self.v2t).sum()), int(np.isnan(self.t2v).sum())
-
-    @property
-    def mean(self) -> dict[str, float]:
-        """The mean of each direction, and the mean of the two."""
-        v2t, t2v = (float(np.mean(values[~np.isnan(values)])) for values in (self.v2t, self.t2v))
-        return {"nDCG-v2t": v2t, "nDCG-t2v": t2v, "nDCG": (v2t + t2v) / 2}
-
-
-def semantic_ndcg(
-    similarity: Floats, relevance: Floats, *, gain: Gain = Gain.EXPONENTIAL, threshold: float = 0.0
-) -> SemanticScores:
-    """nDCG by the relevance that a proxy gives to every video and caption.
-
-    Each query's cutoff is the number of items relevant to it; items of equal similarity stay in their order.
+    NaN where nothing is relevant. Each query's cutoff is the number of items relevant to it; items of equal similarity
+    stay in their order.
 
     Args:
         similarity: [N, M] of a system, higher is nearer.
         relevance: [N, M] in [0, 1].
         gain: EXPONENTIAL (equation 2 of the paper) or LINEAR (the released code).
-        threshold: relevance below it counts 0.
 
     Raises:
         InvalidRecord: the matrices differ in shape, or hold NaN.
         EmptyFile: nothing is relevant to anything.
     """
     check_matrices(similarity, relevance)
-    relevance = np.where(relevance < threshold, 0.0, relevance)
     if not (relevance > 0).any():
         raise EmptyFile("nothing is relevant")
-    return SemanticScores(by_row(similarity, relevance, gain), by_row(similarity.T, relevance.T, gain))
+    return by_row(similarity, relevance, gain), by_row(similarity.T, relevance.T, gain)
 
 
 def check_matrices(similarity: Floats, relevance: Floats) -> None:
@@ -181,22 +140,13 @@ DIRECTIONS = ("nDCG-v2t", "nDCG-t2v")
 
 @dataclass(frozen=True, kw_only=True)
 class MatrixScores(Scores):
-    """nDCG of every video (``video 0``, ...) and caption (``caption 0``, ...), and ``summary``, all measures.
-
-    ``skipped`` counts the videos and captions to which nothing is relevant.
-    """
+    """nDCG of every video (``video 0``, ...) and caption (``caption 0``, ...), and ``summary``, all measures."""
 
     summary: Mapping[str, float]
-    skipped: tuple[int, int]
-    gain: Gain
 
     @property
     def mean(self) -> dict[str, float]:
         return dict(self.summary)
-
-    @property
-    def facts(self) -> dict[str, str]:
-        return {"gain": self.gain.value, "skipped": f"{self.skipped[0]} videos, {self.skipped[1]} captions"}
 
 
 def matrix_scores(
@@ -209,14 +159,20 @@ def matrix_scores(
     Raises:
         InvalidRecord, EmptyFile.
     """
-    ndcg = semantic_ndcg(similarity, relevance, gain=gain)
-    summary = ndcg.mean
-    if owners is not None or similarity.shape[0] == similarity.shape[1]:
-        summary |= instance_ranks(similarity, owners).mean
     videos, captions = similarity.shape
     values = np.full((videos + captions, len(DIRECTIONS)), np.nan)
-    values[:videos, 0], values[videos:, 1] = ndcg.v2t, ndcg.t2v
+    values[:videos, 0], values[videos:, 1] = semantic_ndcg(similarity, relevance, gain=gain)
+    summary = means(DIRECTIONS, values)
+    summary["nDCG"] = sum(summary.values()) / len(DIRECTIONS)
+    if owners is not None or videos == captions:
+        v2t, t2v = instance_ranks(similarity, owners)
+        summary |= rank_means(v2t, "v2t") | rank_means(t2v, "t2v")
+    skipped = np.isnan(values[:videos, 0]).sum(), np.isnan(values[videos:, 1]).sum()
     names = (*(f"video {number}" for number in range(videos)), *(f"caption {number}" for number in range(captions)))
     return MatrixScores(
-        measures=DIRECTIONS, query_ids=names, values=values, summary=summary, skipped=ndcg.skipped, gain=gain
+        measures=DIRECTIONS,
+        query_ids=names,
+        values=values,
+        summary=summary,
+        facts={"gain": gain.value, "skipped": f"{skipped[0]} videos, {skipped[1]} captions"},
     )

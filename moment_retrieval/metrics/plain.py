@@ -6,7 +6,6 @@ A retrieved moment counts if the very same moment was judged; or, ``by_video``, 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,18 +19,6 @@ from moment_retrieval.tables import JudgedTable, MomentTable, RunTable
 MEASURES = ("nDCG@10", "nDCG@20", "nDCG@40", "AP", "P@10", "R@10", "R@40")
 
 
-@dataclass(frozen=True, kw_only=True)
-class PlainScores(Scores):
-    """Values by trec_eval's definitions; queries that the run does not answer count 0."""
-
-    gain: Gain
-    by_video: bool
-
-    @property
-    def facts(self) -> dict[str, str]:
-        return {"gain": self.gain.value, "unit": "video" if self.by_video else "moment"}
-
-
 def plain(
     run: RunTable,
     judged: JudgedTable,
@@ -39,8 +26,8 @@ def plain(
     measures: Sequence[str] = MEASURES,
     gain: Gain = Gain.EXPONENTIAL,
     by_video: bool = False,
-) -> PlainScores:
-    """Measures of a run, by the order of its lists.
+) -> Scores:
+    """Measures of a run by trec_eval's definitions, by the order of its lists; unanswered queries count 0.
 
     Of a moment or video that a query's list holds twice, the first counts, and the second is a miss at its rank. Of a
     video judged several times, the highest relevance counts.
@@ -67,14 +54,13 @@ def plain(
     columns = {measure: number for number, measure in enumerate(wanted)}
     for metric in ir_measures.iter_calc(list(columns), qrels, docs):
         values[judged.place[metric.query_id], columns[metric.measure]] = metric.value
-    return PlainScores(
+    return Scores(
         measures=tuple(measures),
         query_ids=judged.query_ids,
         values=values,
         missing=missing_queries(run, judged),
         kinds=judged.kinds,
-        gain=gain,
-        by_video=by_video,
+        facts={"gain": gain.value, "unit": "video" if by_video else "moment"},
     )
 
 

@@ -8,7 +8,6 @@ that are left out do not move the others; ranks beyond the last candidate are mi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
 
@@ -18,9 +17,9 @@ from moment_retrieval.errors import EmptyFile, InvalidRecord
 from moment_retrieval.formats.mvmr import PoolTruth
 from moment_retrieval.metrics.iou import kept_of, rows_taken
 from moment_retrieval.metrics.ndcg_iou import Measure, check_measures
-from moment_retrieval.metrics.recall import first_hits
+from moment_retrieval.metrics.recall import first_hits, shown
 from moment_retrieval.metrics.scores import Scores, check_queries, missing_queries, numbers_of
-from moment_retrieval.tables import Flags, Ints, JudgedTable, RunTable, recoded
+from moment_retrieval.tables import Flags, JudgedTable, RunTable, recoded
 
 NS = (1, 5, 20, 50)
 MS = (0.5, 0.7)
@@ -37,31 +36,6 @@ class RankMeasure(NamedTuple):
         return f"Rank{self.n}@{self.m}"
 
 
-@dataclass(frozen=True, kw_only=True)
-class RankScores(Scores):
-    """1 where one of the first n candidates overlaps a positive moment by m or more, else 0.
-
-    Attributes:
-        nms: above which overlap with a better one a candidate went; None: none did.
-        pool_size: how many videos each query's pool has.
-        left_out: the queries whose pool is shorter; they have no score.
-        candidates: [queries] how many were left.
-    """
-
-    nms: float | None
-    pool_size: int
-    left_out: tuple[str, ...]
-    candidates: Ints
-
-    @property
-    def facts(self) -> dict[str, str]:
-        return {
-            "nms": "off" if self.nms is None else str(self.nms),
-            "pool size": str(self.pool_size),
-            "left out": f"{len(self.left_out)} (shorter pool)",
-        }
-
-
 def rank_in_pool(
     run: RunTable,
     truth: JudgedTable,
@@ -70,8 +44,10 @@ def rank_in_pool(
     ms: Sequence[float] = MS,
     nms: float | None = NMS,
     pool_size: int | None = None,
-) -> RankScores:
-    """Rank n@m of a run; queries that it does not answer count 0.
+) -> Scores:
+    """Rank n@m of a run: 1 where one of the first n candidates overlaps a positive moment by m or more, else 0.
+
+    Queries that the run does not answer count 0; queries whose pool is shorter than the others' have no score.
 
     Args:
         run: scored candidates of the pool's videos; others are not looked at. Sorted by score here.
@@ -91,18 +67,18 @@ def rank_in_pool(
     if not len(scored):
         raise EmptyFile("no queries to score")
     left = candidates(run, truth, nms)
-    count = np.append(np.diff(left.offsets), 0)[numbers_of(truth.query_ids, left)]
-    first = first_hits(left, truth, ms, depth=int(count.max(initial=1)))[:, scored]
+    first = first_hits(left, truth, ms, depth=int(np.diff(left.offsets).max(initial=1)))[:, scored]
     measures = tuple(RankMeasure(n, m) for n in ns for m in ms)
-    return RankScores(
+    return Scores(
         measures=measures,
         query_ids=tuple(truth.query_ids[number] for number in scored),
         values=np.stack([first[list(ms).index(m)] <= n for n, m in measures], axis=1).astype(np.float64),
         missing=missing_queries(run, truth),
-        nms=nms,
-        pool_size=pool_size,
-        left_out=tuple(truth.query_ids[number] for number in np.flatnonzero(sizes < pool_size)),
-        candidates=count[scored],
+        facts={
+            "nms": shown(nms),
+            "pool size": str(pool_size),
+            "left out": f"{len(truth) - len(scored)} (shorter pool)",
+        },
     )
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -106,18 +105,6 @@ class RecallMeasure(NamedTuple):
         return f"R@{self.k}" if self.mu is None else f"R@{self.k},IoU>={self.mu}"
 
 
-@dataclass(frozen=True, kw_only=True)
-class RecallScores(Scores):
-    """Recall of one task: 1 where a query's moment (VR: video) is among the first K, else 0."""
-
-    task: Task
-    nms: float | None
-
-    @property
-    def facts(self) -> dict[str, str]:
-        return {"task": self.task.value, "nms": "off" if self.nms is None else str(self.nms)}
-
-
 def recall(
     run: RunTable,
     judged: JudgedTable,
@@ -128,8 +115,8 @@ def recall(
     nms: float | None = None,
     before_nms: int = BEFORE_NMS,
     agreeing: int = 1,
-) -> RecallScores:
-    """R@K of a run; queries that it does not answer count 0.
+) -> Scores:
+    """R@K of a run: 1 where a query's moment (VR: video) is among the first K, else 0, as for unanswered queries.
 
     Args:
         run: predictions of the task, best first.
@@ -157,15 +144,19 @@ def recall(
         agreeing=1 if task is Task.VR else agreeing,
     )
     measures = tuple(RecallMeasure(k, mu) for mu in wanted for k in ks)
-    return RecallScores(
+    return Scores(
         measures=measures,
         query_ids=judged.query_ids,
         values=np.stack([first[wanted.index(mu)] <= k for k, mu in measures], axis=1).astype(np.float64),
         missing=missing_queries(run, judged),
         kinds=judged.kinds,
-        task=task,
-        nms=nms,
+        facts={"task": task.value, "nms": shown(nms)},
     )
+
+
+def shown(nms: float | None) -> str:
+    """Return the threshold of a suppression, for people."""
+    return "off" if nms is None else str(nms)
 
 
 def check_cutoffs(ks: Sequence[int], mus: Sequence[float]) -> None:

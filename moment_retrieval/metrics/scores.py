@@ -24,6 +24,7 @@ class Scores:
         values: [queries, measures]; NaN where a query has no part in a measure.
         missing: queries of the ground truth that the run does not answer.
         kinds: [queries] the type of each query (TVR: v, t, vt); empty where they have none.
+        facts: how the scores were computed, for people.
     """
 
     measures: tuple[Any, ...]
@@ -31,6 +32,7 @@ class Scores:
     values: Floats
     missing: tuple[str, ...] = ()
     kinds: tuple[str, ...] = field(default=(), repr=False)
+    facts: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def per_query(self) -> dict[str, dict[Any, float]]:
@@ -48,11 +50,6 @@ class Scores:
         """Type of query -> measure -> mean over the queries of that type."""
         kinds = np.array(self.kinds)
         return {kind: means(self.measures, self.values[kinds == kind]) for kind in dict.fromkeys(self.kinds)}
-
-    @property
-    def facts(self) -> Mapping[str, str]:
-        """How the scores were computed, for people."""
-        return {}
 
 
 def means(measures: Sequence[Hashable], values: Floats) -> dict[Any, float]:

@@ -10,7 +10,7 @@ import json
 import math
 import os
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
@@ -37,7 +37,7 @@ from moment_retrieval.records import read_corpus
 from moment_retrieval.search import Found, best_videos, encode_corpus, search, search_candidates, seconds
 from moment_retrieval.searching.queries import Answer, Hit, UnknownWords, Why, Words, folded
 from moment_retrieval.training.evaluation import VIDEOS
-from moment_retrieval.training.feature_rows import NoFeatures, Store
+from moment_retrieval.training.feature_rows import Store, opened_stores
 from moment_retrieval.training.progress import BEST, Trained, open_trained
 
 FOLDER, INDEX, ABOUT = "search", "index.safetensors", "index.json"
@@ -76,11 +76,8 @@ def corpus_clips(trained: Trained) -> tuple[Names, EncodedClips]:
 
 
 def _read(trained: Trained, encode: Callable[[Pairs], Encoded]) -> tuple[Names, Encoded]:
-    with ExitStack() as opened, at("the features of this training"):
-        stores: dict[str, Store] = {"subtitle": NoFeatures()}
-        for kind in ("video", "subtitle"):
-            if (path := getattr(trained.plan, kind)) is not None:
-                stores[kind] = opened.enter_context(open_features(path))
+    kinds = ("video", "subtitle")
+    with at("the features of this training"), opened_stores(trained.plan, open_features, kinds) as stores:
         corpus = read_corpus(Path(trained.plan.corpus)).durations_s
         names = tuple(name for name in corpus if name in stores["video"] and len(stores["video"].rows(name)))
         if not names:
@@ -94,14 +91,11 @@ def _pairs(trained: Trained, names: Names, stores: dict[str, Store]) -> Pairs:
     for first in range(0, len(names), VIDEOS):
         some = names[first : first + VIDEOS]
         seen = [readers["video"](stores["video"].rows(name)) for name in some]
-        heard = [
-            readers["subtitle"](
-                stores["subtitle"].rows(name)
-                if name in stores["subtitle"]
-                else np.zeros((len(rows), silence), np.float32)
-            )
-            for name, rows in zip(some, seen, strict=True)
-        ]
+        heard = []
+        for name, rows in zip(some, seen, strict=True):
+            is_heard = name in stores["subtitle"]
+            lines = stores["subtitle"].rows(name) if is_heard else np.zeros((len(rows), silence), np.float32)
+            heard.append(readers["subtitle"](lines))
         yield Sequences.of(seen), Sequences.of(heard)
 
 

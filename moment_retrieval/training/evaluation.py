@@ -20,7 +20,7 @@ from torch import Tensor
 from moment_retrieval.data import Clips, Opener, Split, checkpoint_at, read_clips, readers_of
 from moment_retrieval.errors import at
 from moment_retrieval.jsonfiles import as_array, as_object, decode, parse_json, read_bytes
-from moment_retrieval.metrics.ndcg_iou import Convention, Measure
+from moment_retrieval.metrics.ndcg_iou import Convention
 from moment_retrieval.metrics.report import evaluate
 from moment_retrieval.models.conquer import EncodedClips
 from moment_retrieval.ragged import Sequences
@@ -36,7 +36,7 @@ from moment_retrieval.search import (
 )
 from moment_retrieval.settings import Decoding
 from moment_retrieval.tables import RunTable
-from moment_retrieval.training.feature_rows import NoFeatures, Shelf, Store
+from moment_retrieval.training.feature_rows import Shelf, Store, opened_stores
 from moment_retrieval.training.plan import BadPlan, Plan
 from moment_retrieval.training.progress import Trained, open_trained
 
@@ -125,15 +125,8 @@ def _scored(folder: Path, asked: Asked, allowed: Allowed | None) -> tuple[str, d
         trained = open_trained(place, which=which, device=asked.device)
         if trained.plan.baseline == "conquer":
             raise BadPlan("they come from xml or reloclnet: conquer needs candidates itself")
-        stores: dict[str, Store] = {}
-        try:
-            for kind in ("video", "subtitle", "query"):
-                path = getattr(trained.plan, kind)
-                stores[kind] = NoFeatures() if path is None else asked.opener(Path(path))
+        with opened_stores(trained.plan, asked.opener) as stores:
             return f"{trained.plan.baseline}, top {asked.count}", _scored_by(trained, asked, stores, allowed)
-        finally:
-            for store in stores.values():
-                store.close()
 
 
 def _scored_by(trained: Trained, asked: Asked, stores: dict[str, Store], allowed: Allowed | None) -> dict[str, Tensor]:
@@ -142,7 +135,7 @@ def _scored_by(trained: Trained, asked: Asked, stores: dict[str, Store], allowed
     names = [asked.clips.names[place] for place in asked.clips.found.tolist()]
     theirs = read_clips(names, len(names), shelf, stores, readers)
     numbers = asked.clips.found[theirs.found]  # of what both have features
-    corpus = encode_corpus(trained.model, _batches(theirs, asked))
+    corpus = encode_corpus(trained.model, batches(theirs, theirs.found, asked.device, asked.shelf.on_item))
     searched = [theirs.names[place] for place in theirs.found.tolist()]
     found = {}
     for split in asked.splits:
@@ -160,12 +153,6 @@ def _scored_by(trained: Trained, asked: Asked, stores: dict[str, Store], allowed
     return found
 
 
-def _batches(clips: Clips, asked: Asked) -> Iterator[tuple[Sequences, Sequences]]:
-    for part in clips.found.split(VIDEOS):
-        asked.shelf.on_item()
-        yield clips.seen.taken(part).to(asked.device), clips.heard.taken(part).to(asked.device)
-
-
 def _relevant(split: Split, clips: Clips) -> list[list[int]]:
     """The videos of each query's relevant moments, as often as they hold one; -2 for one that is not there."""
     number = {name: place for place, name in enumerate(clips.names)}
@@ -180,6 +167,15 @@ VIDEOS, QUERIES = 128, 256  # at once; between them training may be asked to sto
 SELECTED = "ndcg@20_0.5"  # of the paper's convention: what the best weights are chosen by
 RELEASED = "released_"
 OnPart = Callable[[], None]
+
+
+def batches(
+    clips: Clips, videos: Tensor, device: torch.device, on_part: OnPart
+) -> Iterator[tuple[Sequences, Sequences]]:
+    """What is seen and heard in videos of these numbers, some of them at a time."""
+    for part in videos.split(VIDEOS):
+        on_part()
+        yield clips.seen.taken(part).to(device), clips.heard.taken(part).to(device)
 
 
 @dataclass(frozen=True)
@@ -228,17 +224,12 @@ class WholeCorpus:
 
     def __call__(self, model: Any, splits: list[Split], on_part: OnPart) -> dict[str, RunTable]:
         videos = self.clips.found
-        corpus = encode_corpus(model, self._batches(videos, on_part))
+        corpus = encode_corpus(model, batches(self.clips, videos, self.device, on_part))
 
         def answered(queries: Sequences, _: Tensor) -> Found:
             return search(model, queries, corpus, self.decoding)
 
         return {split.name: answers(self, split, videos, answered, on_part) for split in splits}
-
-    def _batches(self, videos: Tensor, on_part: OnPart) -> Iterator[tuple[Sequences, Sequences]]:
-        for part in videos.split(VIDEOS):
-            on_part()
-            yield self.clips.seen.taken(part).to(self.device), self.clips.heard.taken(part).to(self.device)
 
 
 @dataclass(frozen=True, eq=False)
@@ -253,7 +244,9 @@ class AmongCandidates:
     def __call__(self, model: Any, splits: list[Split], on_part: OnPart) -> dict[str, RunTable]:
         wanted = torch.cat([self.candidates[split.name].flatten() for split in splits]).unique()
         videos = wanted[wanted >= 0]
-        encoded = self._encoded(model, videos, on_part)
+        with torch.inference_mode():
+            parts = batches(self.clips, videos, self.device, on_part)
+            encoded = EncodedClips.joined([model.encode_clips(*pair) for pair in parts])
         tables = {}
         for split in splits:
             held = self.candidates[split.name]
@@ -264,15 +257,6 @@ class AmongCandidates:
 
             tables[split.name] = answers(self, split, videos, answered, on_part)
         return tables
-
-    def _encoded(self, model: Any, videos: Tensor, on_part: OnPart) -> EncodedClips:
-        parts = []
-        with torch.inference_mode():
-            for part in videos.split(VIDEOS):
-                on_part()
-                pair = (rows.taken(part).to(self.device) for rows in (self.clips.seen, self.clips.heard))
-                parts.append(model.encode_clips(*pair))
-        return EncodedClips.joined(parts)
 
 
 def answers(
@@ -308,9 +292,5 @@ def metrics_of(table: RunTable, split: Split) -> dict[str, float]:
     metrics: dict[str, float] = {}
     for convention, prefix in ((Convention.PAPER, ""), (Convention.RELEASED, RELEASED)):
         report = evaluate(table, split.judged, convention=convention)
-        metrics |= {f"{prefix}{metric_name(measure)}": value for measure, value in report.mean.items()}
+        metrics |= {f"{prefix}ndcg@{k}_{mu}": value for (k, mu), value in report.mean.items()}
     return metrics
-
-
-def metric_name(measure: Measure) -> str:
-    return f"ndcg@{measure.k}_{measure.mu}"

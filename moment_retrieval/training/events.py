@@ -10,7 +10,6 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 EVENTS, LOG = "events.jsonl", "log.txt"
@@ -26,7 +25,7 @@ class Events:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(self, *error: object) -> None:
         self.events.close()
         self.log.close()
 
@@ -147,10 +146,7 @@ class Board:
 
         self.writer = SummaryWriter(str(folder / FOLDER), purge_step=resumed_from + 1 if resumed_from else None)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def close(self) -> None:
         self.writer.close()
 
     def step(self, step: int, loss: float, terms: dict[str, float], lr: float) -> None:

@@ -12,7 +12,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
@@ -26,8 +27,10 @@ from moment_retrieval.errors import ScoringError, at
 from moment_retrieval.jsonfiles import flush
 from moment_retrieval.preprocessing import Rows, clip_rows, word_rows
 from moment_retrieval.ragged import Sequences, rows_of
+from moment_retrieval.training.plan import Plan
 
 FOLDER = "prepared"
+KINDS = ("video", "subtitle", "query")
 Lengths = NDArray[np.int64]
 
 
@@ -67,6 +70,19 @@ class NoFeatures:
 
     def close(self) -> None:
         """Nothing is open."""
+
+
+@contextmanager
+def opened_stores(
+    plan: Plan, opener: Callable[[Path], Store], kinds: Sequence[str] = KINDS
+) -> Iterator[dict[str, Store]]:
+    """Open the features that a plan names, by kind; one that names no subtitles has nothing said in any video."""
+    with ExitStack() as stack:
+        stores: dict[str, Store] = {}
+        for kind in kinds:
+            path = getattr(plan, kind)
+            stores[kind] = NoFeatures() if path is None else stack.enter_context(closing(opener(Path(path))))
+        yield stores
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,12 +18,11 @@ from moment_retrieval.features import open_features
 from moment_retrieval.published import Published, UnfitWeights, load_published
 from moment_retrieval.records import read_corpus
 from moment_retrieval.training.evaluation import AmongCandidates, Asked, Retriever, WholeCorpus, first_stage
-from moment_retrieval.training.feature_rows import NoFeatures, Reader, Shelf, Store
+from moment_retrieval.training.feature_rows import KINDS, NoFeatures, Reader, Shelf, Store, opened_stores
 from moment_retrieval.training.plan import BadPlan, Plan, settings_of
 
 SPLIT = "val"  # what the judged moments are called in the plan that is made for them
 TEMPORAL = 2  # numbers that a clip's place in time adds to its features
-FEATURES = ("video", "subtitle", "query")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,8 +70,8 @@ def retrieve(checkpoint: Path, wanted: Wanted, *, to: Path) -> PublishedRun:
         model = published.model()
     plan = plan_of(wanted, published, model.config)
     device = _device(wanted.device)
-    with _folder(wanted.work) as folder:
-        shelf = Shelf(folder)
+    with TemporaryDirectory(prefix="score-checkpoint-") as temporary:
+        shelf = Shelf(wanted.work or Path(temporary))
         with _opened(plan, model.config) as (stores, readers):
             names = tuple(read_corpus(Path(plan.corpus)).durations_s)
             clips = read_clips(names, len(names), shelf, stores, readers)
@@ -105,7 +104,7 @@ def plan_of(wanted: Wanted, published: Published, config: object) -> Plan:
 
 def _named(wanted: Wanted) -> dict[str, Any]:
     """The files that are named, as a plan names them."""
-    paths = {name: getattr(wanted, name) for name in ("corpus", *FEATURES)} | {SPLIT: wanted.ground_truth}
+    paths = {name: getattr(wanted, name) for name in ("corpus", *KINDS)} | {SPLIT: wanted.ground_truth}
     named: dict[str, Any] = {name: str(path.absolute()) for name, path in paths.items() if path is not None}
     if (path := wanted.candidates) is not None:
         named["candidates"] = {"source": "checkpoint" if path.is_dir() else "listed", "path": str(path.absolute())}
@@ -115,21 +114,17 @@ def _named(wanted: Wanted) -> dict[str, Any]:
 @contextmanager
 def _opened(plan: Plan, config: object) -> Iterator[tuple[dict[str, Store], dict[str, Reader]]]:
     """The features, and how they are read; whether places in time are added is seen from the sizes of the model."""
-    with ExitStack() as closing:
-        stores: dict[str, Store] = {}
-        for kind in FEATURES:
-            if (path := getattr(plan, kind)) is not None:
-                stores[kind] = closing.enter_context(open_features(path))
-        sizes = {kind: getattr(config, f"{kind}_size") for kind in FEATURES}
+    with opened_stores(plan, open_features) as stores:
+        sizes = {kind: getattr(config, f"{kind}_size") for kind in KINDS}
         endpoints = sizes["video"] == stores["video"].width + TEMPORAL
-        stores.setdefault("subtitle", NoFeatures(sizes["subtitle"] - TEMPORAL * endpoints))
+        if plan.subtitle is None:
+            stores["subtitle"] = NoFeatures(sizes["subtitle"] - TEMPORAL * endpoints)
         readers = readers_of(plan)
         readers |= {kind: replace(readers[kind], endpoints=endpoints) for kind in ("video", "subtitle")}
         for kind, store in stores.items():
             if (width := readers[kind].width(store.width)) != sizes[kind]:
-                raise UnfitWeights(
-                    f"{kind}: the model reads {sizes[kind]} numbers of a row, and the features give {width}"
-                )
+                read = f"{kind}: the model reads {sizes[kind]} numbers of a row"
+                raise UnfitWeights(f"{read}, and the features give {width}")
         yield stores, readers
 
 
@@ -148,12 +143,3 @@ def _device(wanted: str) -> torch.device:
     if wanted == "cuda" and not there:
         raise BadPlan("device is cuda, and there is no GPU")
     return torch.device("cuda" if there and wanted != "cpu" else "cpu")
-
-
-@contextmanager
-def _folder(work: Path | None) -> Iterator[Path]:
-    if work is not None:
-        yield work
-        return
-    with TemporaryDirectory(prefix="score-checkpoint-") as made:
-        yield Path(made)

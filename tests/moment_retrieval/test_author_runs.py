@@ -6,7 +6,7 @@ import pytest
 
 from moment_retrieval import formats
 from moment_retrieval.errors import CorpusNeeded
-from moment_retrieval.records import read_corpus, read_run
+from moment_retrieval.records import queries_of, read_corpus
 from tests.moment_retrieval.shared_data import CORPUS, RUNS, needs_shared, oracle
 
 pytestmark = needs_shared
@@ -22,7 +22,7 @@ def test_there_are_nine() -> None:
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.name)
 def test_an_author_run_loads(path: Path) -> None:
     corpus = read_corpus(CORPUS)
-    queries = read_run(path, corpus=corpus)
+    queries = queries_of(formats.read_run(path, formats.Form.TVR_RANKING, corpus=corpus, strict=False))
     assert len(queries) == (497 if path.name.startswith("conquer") else 500)
     assert {len(query.moments) for query in queries} == {40}
     assert {moment.video for query in queries for moment in query.moments} <= set(corpus.durations_s)
@@ -30,8 +30,8 @@ def test_an_author_run_loads(path: Path) -> None:
 
 def test_the_form_of_an_author_run_is_seen() -> None:
     corpus = read_corpus(CORPUS)
-    run = formats.read_run(PATHS[0], corpus=corpus)
-    assert dict(run) == {query.query_id: query.moments for query in read_run(PATHS[0], corpus=corpus)}
+    named = formats.read_run(PATHS[0], formats.Form.TVR_RANKING, corpus=corpus)
+    assert dict(formats.read_run(PATHS[0], corpus=corpus)) == dict(named)
 
 
 @pytest.mark.parametrize("name", ["XML_N20", "ReLoCLNet_N40", "CONQUER_N40"])
@@ -39,13 +39,13 @@ def test_the_rows_are_those_the_oracle_was_made_from(name: str) -> None:
     model, size = name.split("_")
     path = RUNS / f"{model.lower()}_{size.lower()}.val.json.gz"
     videos, rows = oracle("ground_truth.json")["videos"], oracle(f"pred_{name}.json")["queries"]
-    for query in read_run(path, corpus=read_corpus(CORPUS)):
-        expected = [(videos[video], start, end) for video, start, end in rows[query.query_id]]
-        assert [(moment.video, moment.start_s, moment.end_s) for moment in query.moments] == expected
+    for query_id, moments in formats.read_run(path, corpus=read_corpus(CORPUS), strict=False).items():
+        expected = [(videos[video], start, end) for video, start, end in rows[query_id]]
+        assert [(moment.video, moment.start_s, moment.end_s) for moment in moments] == expected
 
 
 def test_an_author_run_without_the_corpus_is_refused_with_its_place() -> None:
     with pytest.raises(
         CorpusNeeded, match=r"xml_n1\.val\.json\.gz: line 1: entry 1: query 54251: prediction 1: video 20787"
     ):
-        read_run(RUNS / "xml_n1.val.json.gz")
+        formats.read_run(RUNS / "xml_n1.val.json.gz")

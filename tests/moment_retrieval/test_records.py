@@ -9,22 +9,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moment_retrieval import errors, jsonfiles
+from moment_retrieval import errors, formats, jsonfiles
+from moment_retrieval.formats import Form
 from moment_retrieval.records import (
     JudgedMoment,
+    JudgedQuery,
     QueryMoments,
+    RankedQuery,
     ScoredMoment,
     VideoCorpus,
     moments_by_query,
     parse_corpus,
-    parse_ground_truth,
-    parse_run,
+    queries_of,
     read_corpus,
-    read_ground_truth,
-    read_run,
-    write_ground_truth,
-    write_run,
 )
+from moment_retrieval.tables import JudgedTable, RunTable
 
 VIDEO = "house_s01e01"
 MOMENT = {
@@ -40,6 +39,14 @@ JUDGED = JudgedMoment("house_s01e01", 3.5, 9, 4, 7, 90.02, "A man lies.", 0.93)
 QUERY = {"query_id": 54251, "query": "Somebody lies.", "relevant_moment": [MOMENT]}
 RUN = [{"query_id": 54251, "query": "Somebody lies.", "predictions": [["house_s01e01", 3.0, 9.0, 12.5]]}]
 CORPUS = VideoCorpus({"house_s01e01": 90.02}, {14: "house_s01e01"})
+
+
+def parse_ground_truth(data: bytes) -> list[JudgedQuery]:
+    return queries_of(formats.parse_ground_truth(data, Form.TVR_RANKING))
+
+
+def parse_run(data: bytes, *, corpus: VideoCorpus | None = None) -> list[RankedQuery]:
+    return queries_of(formats.parse_run(data, Form.TVR_RANKING, corpus=corpus, strict=False))
 
 
 def encoded(value: Any) -> bytes:
@@ -134,7 +141,7 @@ def test_a_ground_truth_that_cannot_be_used_says_where_and_why(
     path = tmp_path / "val.json"
     path.write_bytes(data)
     with pytest.raises(kind, match=message) as raised:
-        read_ground_truth(path)
+        formats.read_ground_truth(path, Form.TVR_RANKING)
     assert str(raised.value).startswith(f"{path}: ")
 
 
@@ -179,7 +186,7 @@ def test_a_run_that_cannot_be_used_says_where_and_why(
     path = tmp_path / "run.json"
     path.write_bytes(data)
     with pytest.raises(kind, match=message) as raised:
-        read_run(path, corpus=CORPUS)
+        formats.read_run(path, Form.TVR_RANKING, corpus=CORPUS, strict=False)
     assert str(raised.value).startswith(f"{path}: ")
 
 
@@ -211,9 +218,9 @@ def test_a_corpus_that_cannot_be_used_says_why(
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(errors.UnreadableFile, match=r"gone\.json: No such file"):
-        read_run(tmp_path / "gone.json")
+        formats.read_run(tmp_path / "gone.json")
     with pytest.raises(errors.UnreadableFile, match=r"run\.json: cannot be written: No such file"):
-        write_run(tmp_path / "gone" / "run.json", [])
+        formats.write_run(tmp_path / "gone" / "run.json", RunTable.from_moments({}))
 
 
 def test_a_small_file_that_unpacks_to_a_huge_one_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -235,14 +242,14 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path, mon
     path.write_text("old")
     monkeypatch.setattr("moment_retrieval.jsonfiles.os.fsync", full_disk)
     with pytest.raises(errors.UnreadableFile, match="No space left"):
-        write_run(path, parse_run(encoded(RUN)))
+        formats.write_run(path, formats.parse_run(encoded(RUN)))
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
 
 
 def test_written_files_keep_the_published_form(tmp_path: Path) -> None:
-    write_ground_truth(tmp_path / "val.json", parse_ground_truth(encoded([QUERY])))
-    write_run(tmp_path / "run.json", parse_run(encoded(RUN)))
+    formats.write_ground_truth(tmp_path / "val.json", formats.parse_ground_truth(encoded([QUERY])))
+    formats.write_run(tmp_path / "run.json", formats.parse_run(encoded(RUN)))
     assert json.loads((tmp_path / "val.json").read_bytes()) == [QUERY]
     assert json.loads((tmp_path / "run.json").read_bytes()) == RUN
 
@@ -278,12 +285,12 @@ def test_ground_truth_survives_writing_and_reading(
     tmp_path_factory: pytest.TempPathFactory, written: Any, name: str
 ) -> None:
     path = tmp_path_factory.mktemp("records") / name
-    write_ground_truth(path, written)
-    assert read_ground_truth(path) == written
+    formats.write_ground_truth(path, JudgedTable.from_queries(written))
+    assert queries_of(formats.read_ground_truth(path, Form.TVR_RANKING)) == written
 
 
 @given(queries(scored_moments), st.sampled_from(["run.json", "run.json.gz"]))
 def test_a_run_survives_writing_and_reading(tmp_path_factory: pytest.TempPathFactory, written: Any, name: str) -> None:
     path = tmp_path_factory.mktemp("records") / name
-    write_run(path, written)
-    assert read_run(path) == written
+    formats.write_run(path, RunTable.from_queries(written))
+    assert queries_of(formats.read_run(path, Form.TVR_RANKING, strict=False)) == written

@@ -22,7 +22,7 @@ from models_runner.leaderboard.services.scorings import scored, scoring_write, s
 from models_runner.models import ReadRelease, Run, Scoring, Truth
 from moment_retrieval import formats, records, serialization
 from moment_retrieval.errors import ScoringError
-from moment_retrieval.tables import JudgedTable
+from moment_retrieval.tables import JudgedTable, RunTable
 
 logger = logging.getLogger(__name__)
 SIMILARITY = "similarity"
@@ -96,7 +96,7 @@ def _run_make(release: Release, split: str) -> Run:
 
 def _run_score(run: Run, judged: JudgedTable, path: Path) -> None:
     """Keep the run's file and its scores."""
-    records.write_run(path, _ranked(run.release, judged))
+    formats.write_run(path, RunTable.from_queries(_ranked(run.release, judged)))
     table = formats.read_run(path, formats.Form.TVR_RANKING, strict=False)
     result = scored(table, judged)
     with transaction.atomic():

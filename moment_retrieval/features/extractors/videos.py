@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from enum import StrEnum
 from functools import lru_cache
 from hashlib import shake_256
 from pathlib import Path
@@ -114,19 +113,12 @@ IMAGE_RATE = 2.0  # frames a second: three of each clip
 TOGETHER = 48  # frames that the model takes at a time
 
 
-class Pooling(StrEnum):
-    """How the frames of a clip become one row."""
-
-    MEAN = "mean"
-    MAX = "max"
-
-
 class Images:
-    """Features of films by an image model of transformers (CLIP, ViT, DINOv2, ResNet and others)."""
+    """Features of films by an image model of transformers (CLIP, ViT, DINOv2, ResNet and others): means over frames."""
 
     batch = 1
 
-    def __init__(self, model: str, *, setup: Setup = DEFAULT, pooling: Pooling = Pooling.MEAN) -> None:
+    def __init__(self, model: str, *, setup: Setup = DEFAULT) -> None:
         from transformers import AutoImageProcessor, AutoModel
 
         source = source_of(model)
@@ -135,8 +127,7 @@ class Images:
             self._processor = AutoImageProcessor.from_pretrained(source, backend="pil")  # nosec B615 - no torchvision
             self._model = AutoModel.from_pretrained(source).eval().to(self.device)  # nosec B615 - as asked for
             self.width = int(self._embedded(np.zeros((1, 64, 64, 3), np.uint8)).shape[1])
-        self.name = f"image {pooling} {model} {version_of(source)}"
-        self._pool = np.mean if pooling is Pooling.MEAN else np.max
+        self.name = f"image mean {model} {version_of(source)}"
 
     def rows(self, items: Sequence[Film]) -> Iterator[Rows]:
         """One row for each clip of each film."""
@@ -156,7 +147,7 @@ class Images:
             return []
         embedded = self._embedded(np.concatenate(waiting))
         ends = np.cumsum([len(frames) for frames in waiting])[:-1]
-        return [self._pool(part, axis=0) for part in np.split(embedded, ends)]
+        return [part.mean(axis=0) for part in np.split(embedded, ends)]
 
     def _embedded(self, frames: Frames) -> Rows:
         """What the model makes of frames [f, h, w, 3]: one row for each [f, D]."""

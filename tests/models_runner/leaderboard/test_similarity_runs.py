@@ -10,7 +10,7 @@ from judging.models import Release
 from judging.releases.services import release_build, release_create
 from models_runner.leaderboard.services.releases import similarity_runs_make, similarity_runs_request
 from models_runner.models import Run, Score, Scoring
-from moment_retrieval import records
+from moment_retrieval import formats
 from moment_retrieval.errors import InvalidRecord
 from moment_retrieval.metrics.board import COLUMNS
 from moment_retrieval.metrics.ndcg_iou import Convention, Gain
@@ -48,8 +48,8 @@ def test_scores_equal_the_librarys(release: Release, tmp_path: Path) -> None:
     ]
     for run in runs:
         with run.file.open("rb") as file:
-            ranked = records.moments_by_query(records.parse_run(file.read()))
-        judged = records.moments_by_query(records.read_ground_truth(tmp_path / f"{run.split}.json"))
+            ranked = formats.parse_run(file.read())
+        judged = formats.read_ground_truth(tmp_path / f"{run.split}.json")
         for convention in Convention:
             report = evaluate(ranked, judged, convention=convention, gain=Gain.EXPONENTIAL)
             held = Score.objects.filter(scoring__run=run, convention=convention.value, gain=Gain.EXPONENTIAL.value)
@@ -84,7 +84,7 @@ def test_failure_is_kept_and_a_repeat_may_succeed(release: Release, monkeypatch:
         raise InvalidRecord("broken on purpose")
 
     with monkeypatch.context() as patch:
-        patch.setattr(records, "write_run", broken)
+        patch.setattr(formats, "write_run", broken)
         similarity_runs_make(release_id=release.pk)
     assert set(Run.objects.values_list("state", "error")) == {("failed", "broken on purpose")}
     similarity_runs_make(release_id=release.pk)

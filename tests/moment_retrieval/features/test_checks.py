@@ -23,7 +23,6 @@ def test_files_in_order_give_no_findings(tmp_path: Path) -> None:
     found = check(
         {"video": video, "subtitle": subtitle},
         {"video": ["a", "b"], "subtitle": ["a", "b"]},
-        widths={"video": 3},
         on_progress=lambda done, total: seen.append((done, total)),
     )
     assert found == [] and seen == [(1, 4), (2, 4), (3, 4), (4, 4)]
@@ -34,9 +33,7 @@ def test_every_trouble_is_found_with_its_names(tmp_path: Path) -> None:
     broken[1, 1] = np.inf
     arrays = {"a": GOOD, "cube": GOOD[None], "empty": GOOD[:0], "inf": broken, "zero": GOOD * 0}
     video, subtitle = hdf5(tmp_path / "v.h5", **arrays), hdf5(tmp_path / "s.h5", a=GOOD[:2])
-    found = check(
-        {"video": video, "subtitle": subtitle}, {"video": [*arrays, "gone"], "subtitle": ["a"]}, widths={"subtitle": 9}
-    )
+    found = check({"video": video, "subtitle": subtitle}, {"video": [*arrays, "gone"], "subtitle": ["a"]})
     told = {(one.kind, one.trouble): one.names for one in found}
     assert told == {
         ("video", Trouble.SHAPE): ("cube",),
@@ -44,7 +41,6 @@ def test_every_trouble_is_found_with_its_names(tmp_path: Path) -> None:
         ("video", Trouble.NOT_FINITE): ("inf",),
         ("video", Trouble.ZERO): ("zero",),
         ("video", Trouble.MISSING): ("gone",),
-        ("subtitle", Trouble.WIDTH): ("a",),
         ("subtitle", Trouble.LENGTH): ("a",),
     }
     assert {one.trouble for one in found if not one.is_fatal} == {Trouble.ZERO, Trouble.LENGTH}

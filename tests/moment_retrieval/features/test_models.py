@@ -11,7 +11,6 @@ from transformers import BertConfig, BertModel, BertTokenizerFast
 from moment_retrieval.errors import InvalidRecord, MissingModel
 from moment_retrieval.features.extractors import Film, Kind, Line, Sentence, Speech, Way, extractor_of
 from moment_retrieval.features.extractors.texts import pooled
-from moment_retrieval.features.extractors.videos import Images, Pooling
 from tests.moment_retrieval.features.test_pixels import film
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "man", "opens", "the", "door"]
@@ -90,13 +89,6 @@ def test_an_image_model_gives_a_row_for_every_clip(tmp_path: Path, kind: str, wi
     assert rows.shape == (3, width) and rows.dtype == np.float32 and np.isfinite(rows).all()
     assert not np.allclose(rows[0], rows[2], atol=1e-4)  # the red square
     assert np.allclose(rows[0], rows[1], atol=1e-2)
-
-
-def test_frames_of_a_clip_are_pooled_by_the_larger_value_where_asked(tmp_path: Path) -> None:
-    folder, path = tiny("vit", tmp_path / "model"), film(tmp_path / "a.mp4", 4.0)
-    [mean] = Images(str(folder)).rows([Film("a", path)])
-    [largest] = Images(str(folder), pooling=Pooling.MAX).rows([Film("a", path)])
-    assert (largest >= mean - 1e-6).all() and (largest > mean + 1e-6).any()
 
 
 @pytest.mark.parametrize(("way", "kind"), [(Way.TEXTS, Kind.QUERY), (Way.IMAGES, Kind.VIDEO)])

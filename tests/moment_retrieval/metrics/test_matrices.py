@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from moment_retrieval.errors import EmptyFile, InvalidRecord
-from moment_retrieval.metrics.matrix import instance_ranks, semantic_ndcg
+from moment_retrieval.metrics.matrix import instance_ranks, matrix_scores, rank_means, semantic_ndcg
 from moment_retrieval.metrics.ndcg_iou import Gain
 from tests.moment_retrieval.shared_data import PARITY, needs_shared
 
@@ -23,22 +23,23 @@ def oracle() -> Any:
 
 def test_ndcg_by_hand() -> None:
     similarity, relevance = np.array([[0.1, 0.9, 0.5]]), np.array([[1.0, 0.0, 0.5]])
-    scores = semantic_ndcg(similarity, relevance, gain=Gain.LINEAR)
-    assert scores.v2t.tolist() == [pytest.approx((0.5 / math.log2(3)) / (1 + 0.5 / math.log2(3)))]  # cutoff 2
-    assert (scores.t2v[[0, 2]].tolist(), scores.skipped) == ([1.0, 1.0], (0, 1))
-    assert scores.mean["nDCG-t2v"] == 1.0
-    exponential = semantic_ndcg(similarity, relevance)
+    v2t, t2v = semantic_ndcg(similarity, relevance, gain=Gain.LINEAR)
+    assert v2t.tolist() == [pytest.approx((0.5 / math.log2(3)) / (1 + 0.5 / math.log2(3)))]  # cutoff 2
+    assert t2v[[0, 2]].tolist() == [1.0, 1.0]
+    scores = matrix_scores(similarity, relevance, gain=Gain.LINEAR)
+    assert (scores.mean["nDCG-t2v"], scores.facts["skipped"]) == (1.0, "0 videos, 1 captions")
+    exponential, _ = semantic_ndcg(similarity, relevance)
     half = math.sqrt(2) - 1
-    assert exponential.v2t.tolist() == [pytest.approx((half / math.log2(3)) / (1 + half / math.log2(3)))]
+    assert exponential.tolist() == [pytest.approx((half / math.log2(3)) / (1 + half / math.log2(3)))]
 
 
 def test_ranks_by_hand() -> None:
     similarity = np.array([[0.9, 0.5, 0.5], [0.2, 0.5, 0.1]])
-    scores = instance_ranks(similarity, [0, 1, 0])
-    assert scores.t2v.tolist() == [0, 0.5, 0]  # the second caption is as near to both videos
-    assert scores.v2t.tolist() == [0, 0]
-    masked = instance_ranks(similarity, [-1, 1, 0])
-    assert masked.v2t.tolist() == [0.5, 0]
+    v2t, t2v = instance_ranks(similarity, [0, 1, 0])
+    assert t2v.tolist() == [0, 0.5, 0]  # the second caption is as near to both videos
+    assert v2t.tolist() == [0, 0]
+    masked, _ = instance_ranks(similarity, [-1, 1, 0])
+    assert masked.tolist() == [0.5, 0]
 
 
 @pytest.mark.parametrize(
@@ -60,7 +61,7 @@ def test_matrices_that_do_not_fit_are_refused() -> None:
     with pytest.raises(InvalidRecord, match="row 2, column 1: similarity must be finite, got nan"):
         semantic_ndcg(np.array([[0.0], [np.nan]]), np.zeros((2, 1)))
     with pytest.raises(EmptyFile, match="nothing is relevant"):
-        semantic_ndcg(np.zeros((2, 2)), np.full((2, 2), 0.2), threshold=0.5)
+        semantic_ndcg(np.zeros((2, 2)), np.zeros((2, 2)))
 
 
 def matrices(name: str) -> tuple[Any, Any, float]:
@@ -85,10 +86,10 @@ def test_ndcg_equals_the_stored_values(gain: Gain) -> None:
     assert len(cases) == 32
     for name, expected in cases.items():
         similarity, relevance, threshold = matrices(name)
-        scores = semantic_ndcg(similarity, relevance, gain=gain, threshold=threshold)
+        scores = matrix_scores(similarity, np.where(relevance < threshold, 0.0, relevance), gain=gain)
         for key, value in expected.get("official_linear" if gain is Gain.LINEAR else "paper_exp", {}).items():
             assert scores.mean[DIRECTIONS[key]] == pytest.approx(value, abs=1e-12), name
-        assert scores.skipped[0] == expected.get("rows_without_relevant", 0)
+        assert scores.facts["skipped"].startswith(f"{expected.get('rows_without_relevant', 0)} videos")
 
 
 @needs_shared
@@ -100,8 +101,8 @@ def test_ranks_equal_the_stored_values(name: str) -> None:
         similarity, owners = similarity[:12], np.arange(60) // 5
     if name.startswith("tied"):
         similarity = similarity.round(1)
-    mean = instance_ranks(similarity, owners).mean
-    for direction in ("t2v", "v2t"):
+    for direction, ranks in zip(("v2t", "t2v"), instance_ranks(similarity, owners), strict=True):
+        mean = rank_means(ranks, direction)
         for key, value in oracle()["ivr"][name][direction].items():
             scale = 1 if key in ("MedR", "MeanR") else 100
             assert scale * mean[f"{NAMES.get(key, key)}-{direction}"] == pytest.approx(value, abs=1e-9), (name, key)

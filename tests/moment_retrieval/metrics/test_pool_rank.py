@@ -9,7 +9,7 @@ import pytest
 from moment_retrieval import formats
 from moment_retrieval.errors import EmptyFile, InvalidRecord
 from moment_retrieval.formats.mvmr import PoolTruth, query_name
-from moment_retrieval.metrics.pool_rank import RankMeasure, rank_in_pool
+from moment_retrieval.metrics.pool_rank import NMS, RankMeasure, candidates, rank_in_pool
 from moment_retrieval.records import ScoredMoment
 from moment_retrieval.tables import JudgedTable, RunTable
 from tests.moment_retrieval.shared_data import DATA, PARITY, needs_shared
@@ -40,7 +40,8 @@ def test_rank_by_hand() -> None:
     )
     scores = rank_in_pool(run, truth_of(["a", "b"], ["a"]), ns=[1, 2, 50], ms=[0.5])
     assert scores.mean == {RankMeasure(1, 0.5): 0.0, RankMeasure(2, 0.5): 1.0, RankMeasure(50, 0.5): 1.0}
-    assert (scores.query_ids, scores.left_out, scores.candidates.tolist()) == (("a#0",), ("a#1",), [2])
+    assert (scores.query_ids, scores.facts["left out"]) == (("a#0",), "1 (shorter pool)")
+    assert len(candidates(run, truth_of(["a", "b"]), NMS).weights) == 2
     kept = rank_in_pool(run, truth_of(["a", "b"]), ns=[2], ms=[0.5], nms=None)
     assert kept.mean == {RankMeasure(2, 0.5): 0.0}
 
@@ -95,7 +96,8 @@ def test_equal_to_the_published_evaluation() -> None:
     ns, ms = [1, *range(5, 31, 5)], [0.3, 0.5, 0.7]
     scores = rank_in_pool(run, truth, ns=ns, ms=ms, nms=held["config"]["nms"])
     assert len(scores.query_ids) == oracle["num_instances"]
-    assert scores.candidates.tolist() == [row["n_candidates"] for row in oracle["per_query"]]
+    left = candidates(run, truth, held["config"]["nms"])
+    assert [len(left[name]) for name in scores.query_ids] == [row["n_candidates"] for row in oracle["per_query"]]
     for n in ns:
         for m in ms:
             assert scores.mean[RankMeasure(n, m)] == pytest.approx(oracle["official"][f"R@{n},IoU@{m}"], abs=1e-6)
@@ -116,7 +118,7 @@ def test_the_published_ground_truth_is_read(name: str, videos: int, queries: int
     assert isinstance(truth, PoolTruth)
     assert (len(truth.durations_s), len(truth)) == (videos, queries)
     scores = rank_in_pool(RunTable.from_moments({}), truth, ns=[1], ms=[0.5])
-    assert (len(scores.query_ids), len(scores.left_out)) == (kept, queries - kept)
+    assert (len(scores.query_ids), scores.facts["left out"]) == (kept, f"{queries - kept} (shorter pool)")
     ends = (
         truth.spans.end_s <= np.array([truth.durations_s[video] for video in truth.spans.names])[truth.spans.video] + 1
     )

@@ -11,7 +11,8 @@ from moment_retrieval import formats
 from moment_retrieval.errors import EmptyFile, InvalidCutoff, UnknownQuery
 from moment_retrieval.metrics import matching
 from moment_retrieval.metrics.iou import suppressed
-from moment_retrieval.metrics.recall import RecallMeasure, RecallScores, Task, recall
+from moment_retrieval.metrics.recall import RecallMeasure, Task, recall
+from moment_retrieval.metrics.scores import Scores
 from moment_retrieval.records import JudgedMoment, ScoredMoment, Span
 from moment_retrieval.tables import JudgedTable, RunTable
 from tests.moment_retrieval.shared_data import DATA, PARITY, needs_shared
@@ -23,7 +24,7 @@ RUN = RunTable.from_moments(
 )
 
 
-def per_cent(scores: RecallScores) -> dict[str, float]:
+def per_cent(scores: Scores) -> dict[str, float]:
     """As the published evaluation prints it."""
     return {published(measure): round(100 * value, 2) for measure, value in scores.mean.items()}
 
@@ -32,7 +33,7 @@ def published(measure: RecallMeasure) -> str:
     return f"r{measure.k}" if measure.mu is None else f"{measure.mu}-r{measure.k}"
 
 
-def by_type(scores: RecallScores) -> dict[str, float]:
+def by_type(scores: Scores) -> dict[str, float]:
     return {
         f"{kind}-{published(measure)}": round(100 * value, 2)
         for kind, means in scores.by_kind.items()
