@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from annotation.demo.catalogue import PIECES, Action, Character
+from annotation.demo.catalogue import PIECES, Character
 from annotation.demo.figures import Figure, Pose, blend, seated, standing, walking
 from annotation.demo.props import Prop, writing_tip
 from annotation.demo.stages import TABLE_TOP, WALL
@@ -286,16 +286,16 @@ def _talk(part: Part) -> Tableau:
     return Tableau((Figure(part.partner, 566, standing(-1)), Figure(part.actor, 434, left)))
 
 
-PLAYS: dict[Action, Callable[[Part], Tableau]] = {
-    Action.WALK_IN: _walk_in, Action.OPEN_DOOR: _open_door, Action.SIT_DOWN: _sit_down,
-    Action.STAND_WALK: _stand_walk, Action.WALK_TO: _walk_to, Action.HUG: _hug, Action.WAVE: _wave,
-    Action.PICK_UP: _pick_up, Action.DRINK: _drink, Action.READ: _read, Action.SIT_READ: _sit_read,
-    Action.UNPACK: _unpack, Action.OPEN_BOX: _open_box, Action.PHONE: _phone, Action.GIVE: _give,
-    Action.LAMP: _lamp, Action.DANCE: _dance, Action.WRITE: _write, Action.WATER: _water,
-    Action.PUT_ON: _put_on, Action.HOLD: _hold, Action.TALK: _talk,
+PLAYS: dict[str, Callable[[Part], Tableau]] = {
+    "walk_in": _walk_in, "open_door": _open_door, "sit_down": _sit_down,
+    "stand_walk": _stand_walk, "walk_to": _walk_to, "hug": _hug, "wave": _wave,
+    "pick_up": _pick_up, "drink": _drink, "read": _read, "sit_read": _sit_read,
+    "unpack": _unpack, "open_box": _open_box, "phone": _phone, "give": _give,
+    "lamp": _lamp, "dance": _dance, "write": _write, "water": _water,
+    "put_on": _put_on, "hold": _hold, "talk": _talk,
 }  # fmt: skip
 
 
-def play(action: Action, part: Part) -> Tableau:
+def play(action: str, part: Part) -> Tableau:
     """Return the instant of ``action`` that ``part`` describes."""
     return PLAYS[action](part)

@@ -13,9 +13,9 @@ from av.video.reformatter import Interpolation, VideoReformatter
 from PIL import Image, ImageDraw, ImageFont
 
 from annotation.demo.actions import Part, Tableau, play
-from annotation.demo.catalogue import Action, Camera
+from annotation.demo.catalogue import Camera
 from annotation.demo.figures import Figure, draw_figure, draw_near_arm, standing
-from annotation.demo.painter import HEIGHT, SUPERSAMPLE, WIDTH, Box, Painter
+from annotation.demo.painter import HEIGHT, SUPERSAMPLE, WIDTH, Painter
 from annotation.demo.props import draw_prop
 from annotation.demo.script import FPS, Beat, Episode
 from annotation.demo.stages import draw_stage
@@ -46,7 +46,7 @@ class _Shot:
             return frame
         left, top, right, bottom = (edge * SUPERSAMPLE for edge in area)
         patch = self.stage.crop((left, top, right, bottom))
-        painter = Painter(patch, self.camera, origin=(left, top))
+        painter = Painter(patch, self.camera, corner=(left, top))
         for prop in tableau.behind:
             draw_prop(painter, prop)
         for figure in tableau.people:
@@ -58,7 +58,7 @@ class _Shot:
         frame.paste(patch.reduce(SUPERSAMPLE), area[:2])
         return frame
 
-    def _area(self, tableau: Tableau) -> Box | None:
+    def _area(self, tableau: Tableau) -> tuple[int, int, int, int] | None:
         """Return the part of the frame that the tableau can touch, in pixels; None when it is out of sight."""
         rooms = [_room(figure.x, figure.y, REACH) for figure in tableau.people]
         for prop in (*tableau.behind, *tableau.before):
@@ -69,7 +69,7 @@ class _Shot:
         lefts, tops, rights, bottoms = zip(*boxes, strict=True)
         return min(lefts), min(tops), max(rights), max(bottoms)
 
-    def _pixels(self, room: tuple[float, float, float, float]) -> Box:
+    def _pixels(self, room: tuple[float, float, float, float]) -> tuple[int, int, int, int]:
         painter = Painter(self.empty, self.camera)
         (ax, ay), (bx, by) = painter.at(room[:2]), painter.at(room[2:])
         left, right = sorted((int(ax) // SUPERSAMPLE, int(bx) // SUPERSAMPLE + 1))
@@ -84,7 +84,7 @@ def _room(x: float, y: float, reach: tuple[float, float, float, float]) -> tuple
 
 def _tableau(episode: Episode, beat: Beat, now: float, speaking: bool) -> Tableau:
     """Return what is on the stage at second ``now`` of the episode."""
-    if beat.action is Action.TALK:
+    if beat.action == "talk":
         now = beat.start_s + int((now - beat.start_s) * TALK_RATE) / TALK_RATE
     t = min((now - beat.start_s) / (beat.end_s - beat.start_s), 1.0)
     tableau = play(beat.action, Part(t, episode.cast[beat.actor], episode.cast[beat.partner], beat.item))

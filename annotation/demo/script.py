@@ -17,7 +17,6 @@ from annotation.demo.catalogue import (
     PIECES,
     SHOWS,
     SPECS,
-    Action,
     Camera,
     Character,
     Gender,
@@ -34,7 +33,7 @@ SLOTS = 6  # the most moments an episode may hold
 CUT_SHARE = 0.42  # a moment that is cut ends after this share of the action
 SIDE_ZOOM = 0.66
 ROTATION = (  # writing needs a board, which two places lack; giving has many things and people to vary
-    *(action for action in Action if action is not Action.TALK), Action.WRITE, Action.GIVE,
+    *(action for action in SPECS if action != "talk"), "write", "give",
 )  # fmt: skip
 FLAWS: tuple[tuple[Completeness, Framing], ...] = (  # the turns an action takes as it comes up again
     ("whole", "full"), ("cut", "full"), ("whole", "full"), ("padded", "full"),
@@ -59,7 +58,7 @@ class Event:
     ``seen`` names the things and furniture in the picture, and "pair" when two people stand close together.
     """
 
-    action: Action
+    action: str
     actor: str
     gender: Gender
     place: str
@@ -90,7 +89,7 @@ class Beat:
 
     start_s: float
     end_s: float
-    action: Action
+    action: str
     actor: int
     partner: int
     item: str
@@ -118,7 +117,7 @@ class _Plan:
     """A moment before it has a time."""
 
     kind: Kind
-    action: Action
+    action: str
     item: str
     framing: Framing
     completeness: Completeness
@@ -172,21 +171,21 @@ class _Writer:
         slots = sorted(self.rng.sample(range(SLOTS), count))
         return [self._plan(*self._dealt(slot)) for slot in slots]
 
-    def _dealt(self, slot: int) -> tuple[Action, Completeness, Framing]:
+    def _dealt(self, slot: int) -> tuple[str, Completeness, Framing]:
         """Return what this slot shows, dealt from shuffled packs so that every action comes up equally often."""
         pack, place = divmod(self.index * SLOTS + slot, len(ROTATION))
         cards = list(range(len(ROTATION)))
         random.Random(f"{self.seed}/pack/{pack}").shuffle(cards)
         action = ROTATION[cards[place]]
-        if action is Action.WRITE and self.show.board == "window":
-            action = Action.DRINK
+        if action == "write" and self.show.board == "window":
+            action = "drink"
         return action, *FLAWS[(pack + cards[place]) % len(FLAWS)]
 
-    def _plan(self, action: Action, completeness: Completeness, framing: Framing) -> _Plan:
+    def _plan(self, action: str, completeness: Completeness, framing: Framing) -> _Plan:
         rng = self.rng
         kind: Kind = rng.choices(("video", "both", "subtitle"), (78, 13, 9))[0]
         if kind == "subtitle":
-            action, completeness = Action.TALK, "whole"
+            action, completeness = "talk", "whole"
         if kind != "video":
             framing = "full"  # who speaks is shown
         item = rng.choice(SPECS[action].items or ("",))
@@ -207,7 +206,7 @@ class _Writer:
         self.now = beat.end_s
         return beat
 
-    def _camera(self, action: Action, framing: Framing) -> Camera:
+    def _camera(self, action: str, framing: Framing) -> Camera:
         spec = SPECS[action]
         if framing == "full":
             return Camera(spec.focus, spec.zoom, self.mirrored)
@@ -223,7 +222,7 @@ class _Writer:
             actor, partner = self.rng.sample(range(len(self.show.cast)), 2)
             focus = self.rng.choice((420.0, 500.0, 560.0))
             camera = Camera(focus, self.rng.choice((1.0, 1.2, 1.5)), self.mirrored)
-            self.beats.append(Beat(self.now, stop, Action.TALK, actor, partner, "", camera))
+            self.beats.append(Beat(self.now, stop, "talk", actor, partner, "", camera))
             if stop - self.now > 1.5 and self.rng.random() < 0.7:
                 self._say(self.now + 0.2, min(stop - 0.1, self.now + 3.2), self.rng.choice(CHAT))
             self.now = stop
@@ -261,7 +260,7 @@ class _Writer:
         nouns = {"seat": self.show.seat, "board": self.show.board}
         seen = {nouns.get(piece, piece) for piece, x in PIECES.items() if beat.camera.sees(x)}
         seen.update(spec.extras)
-        hidden = plan.action is Action.UNPACK and plan.completeness == "cut"  # still inside the box
+        hidden = plan.action == "unpack" and plan.completeness == "cut"  # still inside the box
         if plan.item and not hidden:
             seen.add(plan.item)
         if spec.partner and plan.framing == "full":
@@ -283,7 +282,7 @@ def caption_of(event: Event, said: str) -> str:
 
 
 def _sentence(event: Event, a: str, b: str, said: str) -> str:
-    if event.action is Action.TALK and said:
+    if event.action == "talk" and said:
         return f"{a} tells {b} that {said}."
     his = "his" if event.gender == "man" else "her"
     text = SPECS[event.action].sentence.format(a=a, b=b, item=NOUNS.get(event.item, ""), target=event.target, his=his)
