@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import Any
 
-from annotation.corpora.importers.base import BadLine, Durations, Given, Item, VideoRecord
+from annotation.corpora.importers.base import BadLine, DescriptionRecord, Durations, Given, Item, Kind, VideoRecord
 from core.texts import is_storable
 
 FOREIGN = 0.3  # share of letters outside the Latin script from which a text is taken for another language
@@ -31,6 +31,7 @@ LARGEST_ID = 2**63 - 1  # what the database holds
 LONGEST_TEXT = 5000
 LONGEST_NAME = 200
 LONGEST_LINE = 1_000_000
+Window = tuple[float, float, bool]  # start and end in seconds, and whether it ended after its video
 
 
 def notes_of(text: str) -> tuple[str, ...]:
@@ -77,14 +78,6 @@ def _is_latin(letter: str) -> bool:
 
 class Refused(Exception):
     """This item gives no record; the message says why."""
-
-
-def attempt(line: int, item: str, make: Callable[[], Item]) -> Item:
-    """The record that ``make`` gives, or the bad line that says why it gives none."""
-    try:
-        return make()
-    except Refused as refusal:
-        return BadLine(line, str(refusal), item)
 
 
 def json_lines(
@@ -157,20 +150,22 @@ def text(value: object, field: str, longest: int = LONGEST_TEXT) -> str:
     return stripped
 
 
-def span(value: object, field: str, duration_s: float, *, clip: bool, rate: float = 1.0) -> tuple[float, float, bool]:
-    """Start and end in seconds of a pair of numbers, ``rate`` of them a second; the end is not after the video's.
+def described(
+    line: int, video: str, window: Window, text: str, *, number: int | None = None, kind: Kind = "video", item: str = ""
+) -> DescriptionRecord:
+    """Return the record of a description, with what is unusual about its text."""
+    start_s, end_s, past_end = window
+    return DescriptionRecord(line, number, video, start_s, end_s, text, kind, item, past_end, notes_of(text))
 
-    The third value says that the window ended after the video.
-    """
+
+def span(value: object, field: str, duration_s: float, *, clip: bool, rate: float = 1.0) -> Window:
+    """Return the window of a pair of numbers, ``rate`` of them a second; it ends at its video's end at the latest."""
     if not isinstance(value, list | tuple) or len(value) != 2:
         raise Refused(f"{field} is not a pair of numbers")
     start, end = seconds(value[0]), seconds(value[1])
     if start is None or end is None:
         raise Refused(f"{field} is not a pair of numbers")
-    return window(start / rate, end / rate, field, duration_s, clip=clip)
-
-
-def window(start_s: float, end_s: float, field: str, duration_s: float, *, clip: bool) -> tuple[float, float, bool]:
+    start_s, end_s = start / rate, end / rate
     if start_s < 0:
         raise Refused(f"{field} starts at {start_s:g} s, before the video")
     if start_s >= end_s:
@@ -220,8 +215,8 @@ class Numbers:
         self.used: set[int] = set()
         self.are_given: bool | None = None
 
-    def take(self, number: int | None) -> int | None:
-        """``number``, unless an earlier item had it; called last, so that a refused item's number stays free."""
+    def take(self, number: int | None) -> None:
+        """Refuse a number that an earlier item had; called last, so that a refused item's number stays free."""
         is_given = number is not None
         if self.are_given is None:
             self.are_given = is_given
@@ -231,7 +226,6 @@ class Numbers:
             raise Refused(f"{self.field} {number} was used by an earlier line")
         if number is not None:
             self.used.add(number)
-        return number
 
 
 LARGEST_ENTRY = 8_000_000  # characters; the largest known entry, of TACoS, has 30,000
