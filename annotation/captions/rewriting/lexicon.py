@@ -8,11 +8,9 @@ from functools import lru_cache
 from hashlib import sha256
 from importlib.resources import files
 from importlib.resources.abc import Traversable
-from typing import Literal
 
 from annotation.captions.rewriting.english import NOUN_OF, tokenise
 
-Gender = Literal["M", "F", "N"]
 SPELLED_ALIKE = 0.76  # of difflib's ratio, same first letter: "Lenord" is Leonard
 SHORTEST_MISSPELT = 5
 COLUMNS = ("name", "gender", "kind", "noun", "videos")
