@@ -57,9 +57,7 @@ def _walk_in(part: Part) -> Tableau:
     people = (Figure(part.actor, x, pose, wall * (1 - smooth(part.t, 0.26, 0.42))),) if part.t > 0.08 else ()
     leaf = Prop("leaf", door, wall, round(opened, 2))
     frame = Prop("door", door, wall)
-    if part.t < 0.26:
-        return Tableau(people, (frame,), (leaf,))
-    return Tableau(people, (frame, leaf))
+    return Tableau(people, (frame,), (leaf,)) if part.t < 0.26 else Tableau(people, (frame, leaf))
 
 
 def _open_door(part: Part) -> Tableau:
@@ -89,9 +87,9 @@ def _lower(k: float) -> Pose:
 
 def _stand_walk(part: Part) -> Tableau:
     seat = PIECES["seat"] + 6
-    if part.t < 0.38:
-        return Tableau((Figure(part.actor, seat, _lower(1 - smooth(part.t, 0.14, 0.34))),))
     x, pose = stroll(part.t, 0.38, 0.9, seat, 655)
+    if part.t < 0.38:
+        pose = _lower(1 - smooth(part.t, 0.14, 0.34))
     return Tableau((Figure(part.actor, x, pose),))
 
 
@@ -189,11 +187,8 @@ def _unpack(part: Part) -> Tableau:
     if part.t > 0.6:
         pose = blend(replace(inside, item=part.item), show, lifted)
     box = Prop("open_box", 535, TABLE_TOP, round(opened, 2))
-    return (
-        Tableau((Figure(part.actor, 462, pose),), (box,))
-        if lifted > 0.35
-        else Tableau((Figure(part.actor, 462, pose),), (), (box,))
-    )
+    figure = Figure(part.actor, 462, pose)
+    return Tableau((figure,), (box,)) if lifted > 0.35 else Tableau((figure,), before=(box,))
 
 
 def _phone(part: Part) -> Tableau:

@@ -149,7 +149,8 @@ class _Writer:
 
     def episode(self) -> Episode:
         """Write the whole episode: talk, action, talk, action, ... talk."""
-        plans = self._plans()
+        count = self.rng.choice((4, 5, 5, 6, 6, 6))
+        plans = [self._plan(*self._dealt(slot)) for slot in sorted(self.rng.sample(range(SLOTS), count))]
         duration = float(self.rng.randint(48, 82))
         free = max(duration - sum(plan.length_s for plan in plans), 2.5 * (len(plans) + 1))
         weights = [self.rng.uniform(0.7, 1.3) for _ in range(len(plans) + 1)]
@@ -165,11 +166,6 @@ class _Writer:
             name, self.show.title, round(self.now, 2), self.seed, tuple(self.subtitles), tuple(self.moments),
             self.show.place, self.show.cast, tuple(self.beats),
         )  # fmt: skip
-
-    def _plans(self) -> list[_Plan]:
-        count = self.rng.choice((4, 5, 5, 6, 6, 6))
-        slots = sorted(self.rng.sample(range(SLOTS), count))
-        return [self._plan(*self._dealt(slot)) for slot in slots]
 
     def _dealt(self, slot: int) -> tuple[str, Completeness, Framing]:
         """Return what this slot shows, dealt from shuffled packs so that every action comes up equally often."""
@@ -194,24 +190,19 @@ class _Writer:
 
     def _act(self, plan: _Plan) -> Beat:
         actor, partner, *others = self.rng.sample(range(len(self.show.cast)), 4)
-        camera = self._camera(plan.action, plan.framing)
-        around = tuple(others) if plan.framing == "side" else ()
-        beat = Beat(
-            self.now, _on_frame(self.now + plan.length_s), plan.action, actor, partner, plan.item, camera, around
-        )
+        spec, around = SPECS[plan.action], ()
+        camera = Camera(spec.focus, spec.zoom, self.mirrored)
+        if plan.framing == "side":
+            away = 300.0 if spec.focus < 530 else -300.0
+            camera, around = Camera(spec.focus + away, SIDE_ZOOM, self.mirrored), tuple(others)
+        end = _on_frame(self.now + plan.length_s)
+        beat = Beat(self.now, end, plan.action, actor, partner, plan.item, camera, around)
         if plan.kind != "video":
             start = beat.start_s + 0.25 * plan.length_s * (plan.kind == "both" and plan.completeness != "cut")
             self._say(start + 0.1, min(beat.end_s, start + 3.0), plan.line.text)
         self.beats.append(beat)
         self.now = beat.end_s
         return beat
-
-    def _camera(self, action: str, framing: Framing) -> Camera:
-        spec = SPECS[action]
-        if framing == "full":
-            return Camera(spec.focus, spec.zoom, self.mirrored)
-        away = 300.0 if spec.focus < 530 else -300.0
-        return Camera(spec.focus + away, SIDE_ZOOM, self.mirrored)
 
     def _pause(self, length_s: float) -> None:
         """Let people talk for a while, in shots of at most six seconds."""
@@ -242,39 +233,30 @@ class _Writer:
         said = plan.line.reported if plan.kind != "video" else ""
         return ScriptedMoment(
             round(start, 2), min(round(end, 2), round(self.now, 2)),
-            description_of(event, said), caption_of(event, said), plan.kind, event,
+            _sentence(event, event.actor, event.partner, said), caption_of(event, said), plan.kind, event,
         )  # fmt: skip
 
     def _event(self, plan: _Plan, beat: Beat) -> Event:
         spec, actor = SPECS[plan.action], self.show.cast[beat.actor]
         partner = self.show.cast[beat.partner] if spec.partner else None
-        target = {"seat": self.show.seat, "board": self.show.board}.get(spec.target, spec.target)
-        return Event(
-            plan.action, actor.name, actor.gender, self.show.place, partner.name if partner else "",
-            partner.gender if partner else None, plan.item, target, self._seen(plan, beat),
-            plan.framing, plan.completeness,
-        )  # fmt: skip
-
-    def _seen(self, plan: _Plan, beat: Beat) -> frozenset[str]:
-        spec = SPECS[plan.action]
         nouns = {"seat": self.show.seat, "board": self.show.board}
         seen = {nouns.get(piece, piece) for piece, x in PIECES.items() if beat.camera.sees(x)}
-        seen.update(spec.extras)
+        if plan.action == "unpack":
+            seen.add("box")
         hidden = plan.action == "unpack" and plan.completeness == "cut"  # still inside the box
         if plan.item and not hidden:
             seen.add(plan.item)
-        if spec.partner and plan.framing == "full":
+        if partner and plan.framing == "full":
             seen.add("pair")
-        return frozenset(seen)
-
-
-def description_of(event: Event, said: str) -> str:
-    """Return the sentence with names; ``said`` is reported speech, or empty."""
-    return _sentence(event, event.actor, event.partner, said)
+        return Event(
+            plan.action, actor.name, actor.gender, self.show.place, partner.name if partner else "",
+            partner.gender if partner else None, plan.item, nouns.get(spec.target, spec.target), frozenset(seen),
+            plan.framing, plan.completeness,
+        )  # fmt: skip
 
 
 def caption_of(event: Event, said: str) -> str:
-    """Return the imprecise sentence: a man, a woman, another man; never a name."""
+    """Return the imprecise sentence: a man, a woman, another man; never a name. ``said`` is reported speech."""
     other = ""
     if event.partner_gender is not None:
         other = f"another {event.gender}" if event.partner_gender == event.gender else f"a {event.partner_gender}"
@@ -285,7 +267,9 @@ def _sentence(event: Event, a: str, b: str, said: str) -> str:
     if event.action == "talk" and said:
         return f"{a} tells {b} that {said}."
     his = "his" if event.gender == "man" else "her"
-    text = SPECS[event.action].sentence.format(a=a, b=b, item=NOUNS.get(event.item, ""), target=event.target, his=his)
+    text = SPECS[event.action].sentence.format(
+        a=a, b=b, item=NOUNS.get(event.item, f"a {event.item}"), target=event.target, his=his
+    )
     return f"{text} and says that {said}." if said else f"{text}."
 
 
@@ -298,37 +282,22 @@ def true_relevance(query: ScriptedMoment, moment: ScriptedMoment) -> int:
     wanted, shown = SPECS[query.event.action].steps, SPECS[moment.event.action].steps
     common = sum(step in shown for step in wanted)
     if common == len(wanted):
-        surplus = len(shown) > len(wanted)
-        return _grade_of_full_action(query.event, moment.event, surplus=surplus)
+        return _grade_of_full_action(query.event, moment.event, surplus=len(shown) > len(wanted))
     if common:
         flawed = moment.event.framing == "side" or moment.event.completeness == "cut"
         return 1 if flawed else 2
-    return int(_touches(query.event, moment.event))
+    # a thing, a goal or a pair of people in the picture touches the query; a mere person is in nearly every moment
+    key = query.event.item or query.event.target or ("pair" if query.event.partner else "")
+    return int(bool(key) and key in moment.event.seen)
 
 
 def _grade_of_full_action(query: Event, moment: Event, *, surplus: bool) -> int:
     """Grade a moment that plays every step: each kind of mismatch costs one, a cut action is at most partly there."""
-    grade = 4
-    grade -= _details_differ(query, moment)
-    grade -= surplus or moment.completeness == "padded"
-    grade -= moment.framing == "side"
-    if moment.completeness == "cut":
-        grade = min(grade - 1, 2)
-    return max(grade, 1)
-
-
-def _details_differ(query: Event, moment: Event) -> bool:
-    """Say whether people, thing or goal of the query are missed; the query knows people by gender only."""
+    # the query knows people by gender only
     people = (query.gender, query.partner_gender) != (moment.gender, moment.partner_gender)
     thing = bool(query.item) and query.item not in moment.seen
     goal = bool(query.target) and query.target != moment.target
-    return people or thing or goal
-
-
-def _touches(query: Event, moment: Event) -> bool:
-    """Say whether the thing, the goal or the pair of people of the query is in the picture.
-
-    A mere person is in nearly every moment and counts for nothing.
-    """
-    key = query.item or query.target or ("pair" if query.partner else "")
-    return bool(key) and key in moment.seen
+    grade = 4 - (people or thing or goal) - (surplus or moment.completeness == "padded") - (moment.framing == "side")
+    if moment.completeness == "cut":
+        grade = min(grade - 1, 2)
+    return max(grade, 1)

@@ -7,31 +7,17 @@ from itertools import chain
 from pathlib import Path
 
 DATA = tomllib.loads(Path(__file__).with_name("english.toml").read_text(encoding="utf-8"))
-FOREIGN = {language: set(words.split()) for language, words in DATA.pop("foreign").items()}
-WORDS = {kind: set(words.split()) for kind, words in DATA.items()}
-TITLE_NOUN = {  # title as written, lower case and without its stop -> the noun that stays, "" for none
-    **dict.fromkeys(["mr", "mrs", "ms", "miss", "sir", "madam", "mister"], ""),
-    **dict.fromkeys(["dr", "doctor"], "doctor"),
-    "father": "priest",
-    "sister": "nun",
-    **dict.fromkeys(["det", "detective", "decetive", "dectective", "detctive", "detecive"], "detective"),
-    **dict.fromkeys(["capt", "captain"], "captain"),
-    **dict.fromkeys(["prof", "professor"], "professor"),
-    **dict.fromkeys(["lt", "lieutenant"], "lieutenant"),
-    **dict.fromkeys(["sgt", "sergeant"], "sergeant"),
-    **dict.fromkeys(["col", "colonel"], "colonel"),
-    **{noun: noun for noun in ("nurse", "officer", "agent", "judge", "mayor", "chief", "uncle", "aunt", "rabbi")},
-    **{noun: noun for noun in ("president", "senator", "reverend", "coach", "surgeon", "waitress")},
-}
-PLURAL_TITLES = {"drs": "doctor", "doctors": "doctor", "detectives": "detective", "agents": "agent"}
-PLURAL_TITLES |= {"officers": "officer", "nurses": "nurse", "surgeons": "surgeon"}
-TITLE_GENDER = {**dict.fromkeys(["mr", "sir", "mister", "uncle"], "M")}
-TITLE_GENDER |= dict.fromkeys(["mrs", "ms", "miss", "madam", "aunt", "waitress", "sister"], "F")
-
+TABLES = {name: table for name, table in DATA.items() if isinstance(table, dict)}
+FOREIGN = {language: set(words.split()) for language, words in TABLES["foreign"].items()}
+WORDS = {kind: set(words.split()) for kind, words in DATA.items() if kind not in TABLES}
+TITLE_NOUN: dict[str, str] = TABLES["title_noun"]
+PLURAL_TITLES: dict[str, str] = TABLES["plural_titles"]
+TITLE_GENDER: dict[str, str] = TABLES["title_gender"]
+IRREGULAR: dict[str, str] = TABLES["irregular"]
+PLURAL_OF: dict[str, str] = TABLES["plural_of"]
 NOUN_OF = {"M": "man", "F": "woman", "N": "person"}
-PLURAL_OF = {"man": "men", "woman": "women", "person": "people"}
-NUMBERS = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
-ORDINALS = ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"]
+NUMBERS = "no one two three four five six seven eight nine ten".split()
+ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth".split()
 
 ARTICLES = {"a", "an", "the"}
 OWNERS = {"his", "her", "their", "my", "our", "your", "its", "this", "that", "another"}
@@ -40,8 +26,6 @@ ADJECTIVES, ADVERBS, PREPOSITIONS = WORDS["adjectives"], WORDS["adverbs"], WORDS
 LISTENERS, THINGS = WORDS["listeners"], WORDS["things"]
 VERBS, ONLY_VERBS, PAST = WORDS["verbs"], WORDS["only_verbs"], WORDS["past"]
 ALSO_PREPOSITIONS = {"past"}  # of the adjectives
-IRREGULAR = {"is": "are", "was": "were", "has": "have", "does": "do", "goes": "go", "isn't": "aren't"}
-IRREGULAR |= {"wasn't": "weren't", "doesn't": "don't", "hasn't": "haven't"}
 
 MATTER = {"green", "grey", "amber", "wood", "heat", "storm", "ginger", "jade", "spain", "fields", "bell", "april"}
 FUNCTION_WORDS = set(chain(ARTICLES, OWNERS, LISTENERS, PREPOSITIONS, ADVERBS))

@@ -19,12 +19,6 @@ MOST_OF_A_NAME = 4  # words
 HTML = re.compile(r"</?[a-zA-Z][^<>]{0,200}>|&(?:[a-zA-Z]{2,8}|#\d{1,6}|#x[0-9a-fA-F]{1,6});")
 CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
 
-ONLY_A_NAME = "is only a name or a word"
-IN_ANOTHER_SCRIPT = "is mostly not in Latin letters"
-WITHOUT_WORDS = "holds no word"
-WITH_HTML = "holds HTML"
-WITH_SYMBOLS = "holds emoji or other symbols"
-WITH_CONTROLS = "holds control characters"
 END_SLACK_S = 1.0  # an end this much after its video's is a rounding of the annotation, and is clipped
 COUNTED_S = 1e-6  # what frames or sums of floats make of an end at the video's end is not past it
 LARGEST_ID = 2**63 - 1  # what the database holds
@@ -37,12 +31,15 @@ Window = tuple[float, float, bool]  # start and end in seconds, and whether it e
 def notes_of(text: str) -> tuple[str, ...]:
     """What is unusual about a description that is kept all the same."""
     found = [
-        (ONLY_A_NAME, is_only_a_name(text)),
-        (WITHOUT_WORDS, not any(character.isalpha() for character in text)),
-        (IN_ANOTHER_SCRIPT, foreign_share(text) > FOREIGN),
-        (WITH_HTML, ("<" in text or "&" in text) and HTML.search(text) is not None),
-        (WITH_SYMBOLS, not text.isascii() and any(_category(character) == "So" for character in text)),
-        (WITH_CONTROLS, CONTROLS.search(text) is not None),
+        ("is only a name or a word", is_only_a_name(text)),
+        ("holds no word", not any(character.isalpha() for character in text)),
+        ("is mostly not in Latin letters", foreign_share(text) > FOREIGN),
+        ("holds HTML", ("<" in text or "&" in text) and HTML.search(text) is not None),
+        (
+            "holds emoji or other symbols",
+            not text.isascii() and any(_category(character) == "So" for character in text),
+        ),
+        ("holds control characters", CONTROLS.search(text) is not None),
     ]
     return tuple(note for note, holds in found if holds)
 
@@ -282,6 +279,17 @@ class _Text:
             raise BrokenJson(self.line, f"not JSON: {wanted!r} was expected" if found else "the file ends too early")
         self.past(self.at + 1)
 
+    def members(self, opening: str, closing: str) -> Iterator[str]:
+        """Yield the first character of each member of an object or list; whoever iterates reads the member."""
+        self.take(opening)
+        if self.next_character() == closing:
+            return
+        while True:
+            yield self.next_character()
+            if self.next_character() == closing:
+                return
+            self.take(",")
+
     def value(self) -> Any:
         """The value that comes next; a number counts as read once something follows it."""
         self.next_character()
@@ -312,18 +320,12 @@ def entries(parts: Iterable[str]) -> Iterator[tuple[int, str, Any]]:
         BrokenJson: after the last entry that could be read.
     """
     text = _Text(parts)
-    text.take("{")
-    if text.next_character() == "}":
-        return
-    while True:
-        if text.next_character() != '"':
+    for first in text.members("{", "}"):
+        if first != '"':
             raise BrokenJson(text.line, "not JSON: a name in quotes was expected")
         line, key = text.line, text.value()
         text.take(":")
         yield line, key, text.value()
-        if text.next_character() == "}":
-            return
-        text.take(",")
 
 
 def elements(parts: Iterable[str]) -> Iterator[tuple[int, Any]]:
@@ -333,16 +335,9 @@ def elements(parts: Iterable[str]) -> Iterator[tuple[int, Any]]:
         BrokenJson: after the last element that could be read.
     """
     text = _Text(parts)
-    text.take("[")
-    if text.next_character() == "]":
-        return
-    while True:
-        text.next_character()
+    for _ in text.members("[", "]"):
         line = text.line
         yield line, text.value()
-        if text.next_character() == "]":
-            return
-        text.take(",")
 
 
 def lines_of_pieces(parts: Iterable[str]) -> Iterator[str]:
