@@ -74,7 +74,8 @@ class ModelNames:
 
 def windows(text: str) -> list[str]:
     """The text in parts that no model of 512 tokens cuts, each beginning with the last words of the one before."""
-    words = [piece for word in text.split() for piece in _pieces(word)]
+    step = WINDOW // 4 - 1  # of a word: a character has four bytes at most
+    words = [word[at : at + step] for word in text.split() for at in range(0, len(word), step)]
     parts: list[str] = []
     part: list[str] = []
     size = 0
@@ -88,11 +89,6 @@ def windows(text: str) -> list[str]:
         part.append(word)
         size += room
     return [*parts, " ".join(part)] if parts else [text.strip()]
-
-
-def _pieces(word: str) -> list[str]:
-    step = WINDOW // 4 - 1  # a character has four bytes at most
-    return [word[at : at + step] for at in range(0, len(word), step)]
 
 
 def _unusable(name: str, error: Exception) -> NameModelMissing:

@@ -1,15 +1,14 @@
 """The page where captions are rewritten and those that failed a check are decided."""
 
 from datetime import timedelta
-from typing import NamedTuple
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import urlsplit
 from uuid import UUID
 
 from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.core.paginator import Paginator
-from django.http import Http404, HttpResponse
+from django.http import Http404, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.template.defaultfilters import truncatechars
 from django.utils import timezone
@@ -30,14 +29,6 @@ SOON = timedelta(minutes=2)  # a check that is not there by then is not waited f
 TO_SET = "set REWRITING_MODEL and REWRITING_API_KEY"
 
 
-class Offered(NamedTuple):
-    """A provider as the form offers it; ``lacks`` says what to set first."""
-
-    name: str
-    label: str
-    lacks: str = ""
-
-
 class StartForm(forms.Form):
     provider = forms.ChoiceField(choices=[(name, name) for name in (Caption.Provider.RULES, Caption.Provider.OPENAI)])
 
@@ -50,10 +41,15 @@ class DecideForm(forms.Form):
 
 @project_page(STAFF)
 def captions(request: MemberRequest, project: Project) -> HttpResponse:
-    """How the rewriting went, and every caption that waits for a person."""
+    """How the rewriting went and every caption that waits for a person, or one that a worker is busy with, as it is."""
     if request.htmx and "caption" in request.GET:
-        return _one(request, project)
-    check = _check(request.GET.get("check", ""))
+        try:
+            uuid = UUID(request.GET["caption"])
+        except ValueError as error:
+            raise Http404 from error
+        return _answer(request, project, _caption(project, uuid))
+    check = _check(request.GET.urlencode())
+    is_set = settings.REWRITING_MODEL and settings.REWRITING_API_KEY
     waiting = selectors.captions_in_review(project.dataset.corpus_id, check)
     page = Paginator(waiting, PER_PAGE).get_page(request.GET.get("page"))
     context = {
@@ -61,7 +57,10 @@ def captions(request: MemberRequest, project: Project) -> HttpResponse:
         "keep": f"&check={check}" if check else "",
         "job": project.jobs.filter(kind=KIND).order_by("-pk").first(),
         "last": selectors.last_review(project.dataset.corpus_id, request.user.pk),
-        "providers": _providers(),
+        "providers": [
+            {"name": Caption.Provider.RULES, "label": "Rules (offline)", "lacks": ""},
+            {"name": Caption.Provider.OPENAI, "label": "Chat API", "lacks": "" if is_set else TO_SET},
+        ],
         **_counters(project, check),
     }
     if not request.htmx:
@@ -70,15 +69,6 @@ def captions(request: MemberRequest, project: Project) -> HttpResponse:
     if not project.jobs.filter(kind=KIND, state__in=Job.AT_WORK).exists():
         answer["HX-Refresh"] = "true"  # what is to be decided is there now
     return answer
-
-
-def _one(request: MemberRequest, project: Project) -> HttpResponse:
-    """One caption as it is now: it asks while a worker is busy with it."""
-    try:
-        uuid = UUID(request.GET["caption"])
-    except ValueError as error:
-        raise Http404 from error
-    return _answer(request, project, _caption(project, uuid))
 
 
 @post_only(PAGE)
@@ -148,17 +138,17 @@ def _answer(
         "project": project,
         "error": error,
         "name_left": name_left,
-        "is_awaited": is_edited and not shown.name_model and _is_fresh(shown),
+        "is_awaited": is_edited
+        and not shown.name_model
+        and shown.reviewed_at is not None
+        and timezone.now() - shown.reviewed_at < SOON,
         "fails": [str(check.label) for check in checks_failed(shown)],
         "least": settings.CAPTION_SIMILARITY_MIN,
     }
     if request.method == "POST" or not (shown.redo and shown.redo.is_at_work):
-        context |= {"renewed": True, **_counters(project, _check_shown(request))}
+        shown_query = urlsplit(request.htmx.current_url or "").query  # of the page that this fragment is for
+        context |= {"renewed": True, **_counters(project, _check(shown_query))}
     return render(request, "annotation/captions/_caption.html", context, status=status)
-
-
-def _is_fresh(caption: Caption) -> bool:
-    return caption.reviewed_at is not None and timezone.now() - caption.reviewed_at < SOON
 
 
 def _caption(project: Project, uuid: UUID) -> Caption:
@@ -173,22 +163,10 @@ def _counters(project: Project, check: str) -> dict[str, object]:
     return {"report": selectors.captions_report(project.dataset.corpus_id), "check": check}
 
 
-def _check(asked: str) -> str:
-    return asked if asked in Caption.Check.values else ""
-
-
-def _check_shown(request: MemberRequest) -> str:
-    """The reason by which the page is narrowed that a fragment is for."""
-    asked = parse_qs(urlsplit(request.htmx.current_url or "").query).get("check", [""])
-    return _check(asked[0])
-
-
-def _providers() -> list[Offered]:
-    is_set = settings.REWRITING_MODEL and settings.REWRITING_API_KEY
-    return [
-        Offered(Caption.Provider.RULES, "Rules (offline)"),
-        Offered(Caption.Provider.OPENAI, "Chat API", "" if is_set else TO_SET),
-    ]
+def _check(query: str) -> str:
+    """Return the check by which a page with this query string is narrowed."""
+    check = QueryDict(query).get("check", "")
+    return check if check in Caption.Check.values else ""
 
 
 @post_only(PAGE)

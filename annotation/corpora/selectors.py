@@ -42,12 +42,8 @@ def corpora_within_reach(user: User) -> QuerySet[Corpus]:
 def corpora_of(user: User) -> list[CorpusSummary]:
     """The corpora within reach of ``user`` with what they hold, and the user's projects over them."""
     projects, corpora = list(projects_run_by(user).select_related("dataset")), list(corpora_within_reach(user))
-    counts = [
-        _counts(Video, "corpus", corpora),
-        _counts(Moment, "video__corpus", corpora),
-        _counts(Description, "corpus", corpora),
-        _counts(Subtitle, "video__corpus", corpora),
-    ]
+    holders = ((Video, "corpus"), (Moment, "video__corpus"), (Description, "corpus"), (Subtitle, "video__corpus"))
+    counts = [_counts(model, path, corpora) for model, path in holders]
     return [
         CorpusSummary(
             corpus,
@@ -58,10 +54,10 @@ def corpora_of(user: User) -> list[CorpusSummary]:
     ]
 
 
-def _counts(model: type[Model], place: str, corpora: list[Corpus]) -> dict[int, int]:
+def _counts(model: type[Model], path: str, corpora: list[Corpus]) -> dict[int, int]:
     """How many rows of each corpus there are."""
-    rows = model._default_manager.filter(**{f"{place}__in": corpora})
-    return dict(rows.values_list(place).annotate(n=Count("pk")).order_by())
+    rows = model._default_manager.filter(**{f"{path}__in": corpora})
+    return dict(rows.values_list(path).annotate(n=Count("pk")).order_by())
 
 
 def corpus_is_seen(corpus_id: int) -> bool:
@@ -81,7 +77,11 @@ def next_step(project: Project) -> Step | None:
     if project.dataset.corpus.is_placeholder or not project.dataset.corpus.descriptions.exists():
         return None
     if project.queries.exists():
-        return _after_the_draw(project)
+        to_judge = queries_to_judge(project.pk)
+        if to_judge.exists() and not to_judge.filter(candidates__isnull=False).exists():
+            return RANK
+        is_written = project.train_sets.exists() or not queries_to_train_on(project.pk).exists()
+        return None if is_written else WRITE
     unwritten = Description.objects.filter(corpus=project.dataset.corpus_id).exclude(
         caption__in=Caption.objects.exclude(provider=Caption.Provider.AS_DESCRIBED)
     )
@@ -94,21 +94,9 @@ def next_step(project: Project) -> Step | None:
     return DRAW
 
 
-def _after_the_draw(project: Project) -> Step | None:
-    if not _is_ranked(project):
-        return RANK
-    is_written = project.train_sets.exists() or not queries_to_train_on(project.pk).exists()
-    return None if is_written else WRITE
-
-
 DRAW = Step("No queries are drawn yet.", "Draw queries", "annotation:splits")
 RANK = Step("The queries have no candidates yet.", "Rank candidates and open batches", "judging:queries")
 WRITE = Step("No training set is written yet.", "Write one", "annotation:train-sets")
-
-
-def _is_ranked(project: Project) -> bool:
-    to_judge = queries_to_judge(project.pk)
-    return not to_judge.exists() or to_judge.filter(candidates__isnull=False).exists()
 
 
 def _count(n: int, one: str, many: str) -> str:

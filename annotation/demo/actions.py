@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from annotation.demo.catalogue import PIECES, Action, Character
+from annotation.demo.catalogue import PIECES, Character
 from annotation.demo.figures import Figure, Pose, blend, seated, standing, walking
 from annotation.demo.props import Prop, writing_tip
 from annotation.demo.stages import TABLE_TOP, WALL
@@ -57,9 +57,7 @@ def _walk_in(part: Part) -> Tableau:
     people = (Figure(part.actor, x, pose, wall * (1 - smooth(part.t, 0.26, 0.42))),) if part.t > 0.08 else ()
     leaf = Prop("leaf", door, wall, round(opened, 2))
     frame = Prop("door", door, wall)
-    if part.t < 0.26:
-        return Tableau(people, (frame,), (leaf,))
-    return Tableau(people, (frame, leaf))
+    return Tableau(people, (frame,), (leaf,)) if part.t < 0.26 else Tableau(people, (frame, leaf))
 
 
 def _open_door(part: Part) -> Tableau:
@@ -89,9 +87,9 @@ def _lower(k: float) -> Pose:
 
 def _stand_walk(part: Part) -> Tableau:
     seat = PIECES["seat"] + 6
-    if part.t < 0.38:
-        return Tableau((Figure(part.actor, seat, _lower(1 - smooth(part.t, 0.14, 0.34))),))
     x, pose = stroll(part.t, 0.38, 0.9, seat, 655)
+    if part.t < 0.38:
+        pose = _lower(1 - smooth(part.t, 0.14, 0.34))
     return Tableau((Figure(part.actor, x, pose),))
 
 
@@ -189,11 +187,8 @@ def _unpack(part: Part) -> Tableau:
     if part.t > 0.6:
         pose = blend(replace(inside, item=part.item), show, lifted)
     box = Prop("open_box", 535, TABLE_TOP, round(opened, 2))
-    return (
-        Tableau((Figure(part.actor, 462, pose),), (box,))
-        if lifted > 0.35
-        else Tableau((Figure(part.actor, 462, pose),), (), (box,))
-    )
+    figure = Figure(part.actor, 462, pose)
+    return Tableau((figure,), (box,)) if lifted > 0.35 else Tableau((figure,), before=(box,))
 
 
 def _phone(part: Part) -> Tableau:
@@ -286,16 +281,16 @@ def _talk(part: Part) -> Tableau:
     return Tableau((Figure(part.partner, 566, standing(-1)), Figure(part.actor, 434, left)))
 
 
-PLAYS: dict[Action, Callable[[Part], Tableau]] = {
-    Action.WALK_IN: _walk_in, Action.OPEN_DOOR: _open_door, Action.SIT_DOWN: _sit_down,
-    Action.STAND_WALK: _stand_walk, Action.WALK_TO: _walk_to, Action.HUG: _hug, Action.WAVE: _wave,
-    Action.PICK_UP: _pick_up, Action.DRINK: _drink, Action.READ: _read, Action.SIT_READ: _sit_read,
-    Action.UNPACK: _unpack, Action.OPEN_BOX: _open_box, Action.PHONE: _phone, Action.GIVE: _give,
-    Action.LAMP: _lamp, Action.DANCE: _dance, Action.WRITE: _write, Action.WATER: _water,
-    Action.PUT_ON: _put_on, Action.HOLD: _hold, Action.TALK: _talk,
+PLAYS: dict[str, Callable[[Part], Tableau]] = {
+    "walk_in": _walk_in, "open_door": _open_door, "sit_down": _sit_down,
+    "stand_walk": _stand_walk, "walk_to": _walk_to, "hug": _hug, "wave": _wave,
+    "pick_up": _pick_up, "drink": _drink, "read": _read, "sit_read": _sit_read,
+    "unpack": _unpack, "open_box": _open_box, "phone": _phone, "give": _give,
+    "lamp": _lamp, "dance": _dance, "write": _write, "water": _water,
+    "put_on": _put_on, "hold": _hold, "talk": _talk,
 }  # fmt: skip
 
 
-def play(action: Action, part: Part) -> Tableau:
+def play(action: str, part: Part) -> Tableau:
     """Return the instant of ``action`` that ``part`` describes."""
     return PLAYS[action](part)

@@ -7,12 +7,19 @@ from dataclasses import dataclass, fields, replace
 
 from annotation.demo.catalogue import Character
 from annotation.demo.painter import Painter, Point, shade
-from annotation.demo.props import draw_item
+from annotation.demo.props import draw_thing
 
 UPPER_ARM, LOWER_ARM, THIGH, SHIN = 31.0, 31.0, 43.4, 43.4
 SHOULDER = 57.0  # above the hips
 HEAD = 33.0  # above the shoulders
 FACE = 23.0  # radius of the head
+BANDS: dict[str, tuple[tuple[float, float, float, float, str], ...]] = {  # no colour: that of the trousers
+    "coat": ((-0.42, 0.97, -1.1, -0.25, "#f4f6f7"), (-0.42, 0.97, 0.4, 1.1, "#e4e9ec")),
+    "apron": ((-0.4, 0.7, -0.75, 0.85, "#a34a2e"),),
+    "vest": ((0.0, 0.97, -1, -0.2, "#3d332e"), (0.0, 0.97, 0.5, 1, "#3d332e")),
+    "tie": ((0.25, 0.95, 0.02, 0.34, "#b3262e"),),
+    "dungarees": ((-0.05, 0.62, -0.8, 0.9, ""), (0.6, 0.97, -0.6, -0.3, ""), (0.6, 0.97, 0.4, 0.7, "")),
+}
 
 
 @dataclass(frozen=True)
@@ -70,102 +77,70 @@ def two_bones(a: Point, b: Point, first: float, second: float, bend: int) -> tup
 
 
 class _Body:
-    """A figure with its joints in stage coordinates, ready to be painted."""
+    """A figure with its joints in its own coordinates, ready to be painted."""
 
     def __init__(self, painter: Painter, figure: Figure) -> None:
-        self.p, self.figure, self.who, self.pose = painter, figure, figure.who, figure.pose
+        self.who, self.pose = figure.who, figure.pose
+        self.p = painter.moved(figure.x, figure.y, self.pose.facing)
+        lean, nod = self.pose.lean, self.pose.nod
         self.hip = (self.pose.hip_x, self.pose.hip_y)
-        self.neck = (
-            self.pose.hip_x + self.pose.lean,
-            self.pose.hip_y + math.sqrt(SHOULDER**2 - min(abs(self.pose.lean), 50) ** 2),
-        )
-        self.head = (
-            self.neck[0] + 2 + self.pose.nod + self.pose.lean * 0.25,
-            self.neck[1] + HEAD - abs(self.pose.nod) * 0.4,
-        )
+        self.neck = (self.hip[0] + lean, self.hip[1] + math.sqrt(SHOULDER**2 - min(abs(lean), 50) ** 2))
+        self.head = (self.neck[0] + 2 + nod + lean * 0.25, self.neck[1] + HEAD - abs(nod) * 0.4)
         self.sleeve = "#f4f6f7" if self.who.wear == "coat" else self.who.top
-
-    def at(self, x: float, y: float) -> Point:
-        """Local point -> stage point."""
-        return self.figure.x + x * self.pose.facing, self.figure.y + y
 
     def leg(self, hip_dx: float, foot: Point, colour: str) -> None:
         hip = (self.hip[0] + hip_dx, self.hip[1])
         knee, ankle = two_bones(hip, (foot[0], foot[1] + 6), THIGH, SHIN, 1)
         trouser = self.who.skin if self.who.skirt else colour
-        self.p.line([self.at(*hip), self.at(*knee), self.at(*ankle)], trouser, 15 if not self.who.skirt else 11)
-        x, y = self.at(ankle[0] + 5, ankle[1] - 2)
-        self.p.oval(x, y, 12, 5.5, "#2c2320")
+        self.p.line([hip, knee, ankle], trouser, 15 if not self.who.skirt else 11)
+        self.p.oval(ankle[0] + 5, ankle[1] - 2, 12, 5.5, "#2c2320")
 
     def arm(self, hand: Point, dx: float, colour: str, bend: int = -1) -> None:
         shoulder = (self.neck[0] + dx, self.neck[1] - 6)
         elbow, end = two_bones(shoulder, hand, UPPER_ARM, LOWER_ARM, bend)
-        self.p.line([self.at(*shoulder), self.at(*elbow), self.at(*end)], colour, 12)
-        x, y = self.at(*end)
-        self.p.disc(x, y, 7, self.who.skin)
+        self.p.line([shoulder, elbow, end], colour, 12)
+        self.p.disc(*end, 7, self.who.skin)
 
     def torso(self) -> None:
         hx, hy = self.hip
         nx, ny = self.neck
-        outline = [(nx - 17, ny - 2), (nx + 17, ny - 2), (hx + 15, hy - 4), (hx - 15, hy - 4)]
-        self.p.line([self.at(nx - 11, ny - 5), self.at(nx + 11, ny - 5)], self.who.top, 13)
-        self.p.poly([self.at(*point) for point in outline], self.who.top)
-        self.p.line([self.at(hx - 8, hy - 2), self.at(hx + 8, hy - 2)], self.who.bottom, 15)
-        self.p.line([self.at(nx, ny - 4), self.at(nx + 1, ny + 10)], shade(self.who.skin, 0.9), 12)
+        self.p.line([(nx - 11, ny - 5), (nx + 11, ny - 5)], self.who.top, 13)
+        self.p.poly([(nx - 17, ny - 2), (nx + 17, ny - 2), (hx + 15, hy - 4), (hx - 15, hy - 4)], self.who.top)
+        self.p.line([(hx - 8, hy - 2), (hx + 8, hy - 2)], self.who.bottom, 15)
+        self.p.line([(nx, ny - 4), (nx + 1, ny + 10)], shade(self.who.skin, 0.9), 12)
         self.clothes()
-        if self.who.skirt:
-            self.skirt()
-
-    def skirt(self) -> None:
-        hx, hy = self.hip
-        if hy > 70:
+        if self.who.skirt and hy > 70:
             hem = [(hx - 14, hy + 6), (hx + 14, hy + 6), (hx + 24, hy - 40), (hx - 24, hy - 40)]
-        else:
-            hem = [(hx - 14, hy + 6), (hx + 12, hy + 10), (hx + 46, hy + 10), (hx + 48, hy - 14), (hx - 14, hy - 12)]
-        self.p.poly([self.at(*point) for point in hem], self.who.bottom)
-
-    def band(self, low: float, high: float, left: float, right: float, colour: str) -> None:
-        """Fill a part of the torso; heights as shares from hip (0) to neck (1), sides from -1 to 1."""
-        points = []
-        for share, side in ((low, left), (low, right), (high, right), (high, left)):
-            x = self.hip[0] + (self.neck[0] - self.hip[0]) * share + side * (15 + 2 * share)
-            points.append(self.at(x, self.hip[1] + (self.neck[1] - self.hip[1]) * share))
-        self.p.poly(points, colour)
+            self.p.poly(hem, self.who.bottom)
+        elif self.who.skirt:
+            lap = [(hx - 14, hy + 6), (hx + 12, hy + 10), (hx + 46, hy + 10), (hx + 48, hy - 14), (hx - 14, hy - 12)]
+            self.p.poly(lap, self.who.bottom)
 
     def clothes(self) -> None:
-        who, wear = self.who, self.who.wear
-        if wear == "stripes":
-            for low in (0.12, 0.4, 0.68):
-                self.band(low, low + 0.13, -1, 1, shade(who.top, 0.62))
-        elif wear == "coat":
-            self.band(-0.42, 0.97, -1.1, -0.25, "#f4f6f7")
-            self.band(-0.42, 0.97, 0.4, 1.1, "#e4e9ec")
-        elif wear == "apron":
-            self.band(-0.4, 0.7, -0.75, 0.85, "#a34a2e")
-        elif wear == "vest":
-            self.band(0.0, 0.97, -1, -0.2, "#3d332e")
-            self.band(0.0, 0.97, 0.5, 1, "#3d332e")
-        elif wear == "tie":
-            self.band(0.25, 0.95, 0.02, 0.34, "#b3262e")
-        elif wear == "dungarees":
-            self.band(-0.05, 0.62, -0.8, 0.9, who.bottom)
-            self.band(0.6, 0.97, -0.6, -0.3, who.bottom)
-            self.band(0.6, 0.97, 0.4, 0.7, who.bottom)
+        """Lay bands over the torso, from share to share of the way from hip (0) to neck (1), from side to side."""
+        if self.who.wear == "stripes":
+            dark = shade(self.who.top, 0.62)
+            bands = [(low, low + 0.13, -1, 1, dark) for low in (0.12, 0.4, 0.68)]
+        else:
+            bands = [(*band, colour or self.who.bottom) for *band, colour in BANDS.get(self.who.wear, ())]
+        for low, high, left, right, colour in bands:
+            corners = []
+            for share, side in ((low, left), (low, right), (high, right), (high, left)):
+                x = self.hip[0] + (self.neck[0] - self.hip[0]) * share + side * (15 + 2 * share)
+                corners.append((x, self.hip[1] + (self.neck[1] - self.hip[1]) * share))
+            self.p.poly(corners, colour)
 
     def hair_behind(self) -> None:
         x, y = self.head
-        who, style = self.who, self.who.hair
+        style, colour = self.who.hair, self.who.hair_colour
         if style == "long":
-            cx, cy = self.at(x - 5, y)
-            self.p.rect(cx - 24, cy + 14, cx + 24, cy - 48, who.hair_colour, radius=16)
+            self.p.rect(x - 29, y + 14, x + 19, y - 48, colour, radius=16)
         elif style == "bob":
-            cx, cy = self.at(x - 3, y)
-            self.p.rect(cx - 26, cy + 16, cx + 26, cy - 21, who.hair_colour, radius=12)
+            self.p.rect(x - 29, y + 16, x + 23, y - 21, colour, radius=12)
         elif style == "ponytail":
-            tail = [self.at(x - 18, y + 10), self.at(x - 34, y - 2), self.at(x - 33, y - 26)]
-            self.p.line(tail, who.hair_colour, 13)
+            self.p.line([(x - 18, y + 10), (x - 34, y - 2), (x - 33, y - 26)], colour, 13)
         elif style == "bun":
-            self.p.disc(*self.at(x - 8, y + 28), 12, who.hair_colour)
+            self.p.disc(x - 8, y + 28, 12, colour)
 
     def hair_front(self) -> None:
         x, y = self.head
@@ -173,71 +148,48 @@ class _Body:
         if style == "curly":
             for angle in range(20, 215, 27):
                 dx, dy = math.cos(math.radians(angle)), math.sin(math.radians(angle))
-                self.p.disc(*self.at(x - 3 + 21 * dx, y + 5 + 20 * dy), 10, colour)
+                self.p.disc(x - 3 + 21 * dx, y + 5 + 20 * dy, 10, colour)
             return
         if style == "bald":
-            self.p.line([self.at(x - 21, y - 2), self.at(x - 21, y + 4)], colour, 6)
+            self.p.line([(x - 21, y - 2), (x - 21, y + 4)], colour, 6)
             return
-        cx, cy = self.at(x - 2, y)
-        self.p.dome(cx, cy + 1, FACE + 3, colour, rise=9)
-        self.p.poly(
-            [self.at(x - 25, y + 11), self.at(x - 12, y + 13), self.at(x - 15, y - 4), self.at(x - 23, y - 6)], colour
-        )
+        self.p.dome(x - 2, y + 1, FACE + 3, colour, rise=9)
+        self.p.poly([(x - 25, y + 11), (x - 12, y + 13), (x - 15, y - 4), (x - 23, y - 6)], colour)
         if style == "spiky":
             for dx in (-18, -8, 2, 12):
-                tip = [self.at(x + dx - 8, y + 16), self.at(x + dx + 2, y + 34), self.at(x + dx + 11, y + 14)]
-                self.p.poly(tip, colour)
+                self.p.poly([(x + dx - 8, y + 16), (x + dx + 2, y + 34), (x + dx + 11, y + 14)], colour)
 
     def face(self) -> None:
         x, y = self.head
-        skin, dark = self.who.skin, "#2a1d1a"
-        self.p.disc(*self.at(x, y), FACE, skin)
-        self.p.disc(*self.at(x - 15, y - 2), 5.5, shade(skin, 0.88))
+        skin, hair, dark = self.who.skin, self.who.hair_colour, "#2a1d1a"
+        self.p.disc(x, y, FACE, skin)
+        self.p.disc(x - 15, y - 2, 5.5, shade(skin, 0.88))
         if self.who.beard:
-            self.beard()
+            chin = [(-16, -3), (-6, -7), (18, -7), (16, -18), (4, -27), (-9, -22)]
+            self.p.poly([(x + dx, y + dy) for dx, dy in chin], hair)
         drop = -4 if self.pose.nod > 3 else 0
-        for dx in (3.0, 15.0):
+        eyes = (x + 3.0, x + 15.0)
+        for eye in eyes:
             if self.pose.blink:
-                self.p.line([self.at(x + dx - 3, y + 3 + drop), self.at(x + dx + 3, y + 3 + drop)], dark, 1.6)
+                self.p.line([(eye - 3, y + 3 + drop), (eye + 3, y + 3 + drop)], dark, 1.6)
             else:
-                self.p.oval(*self.at(x + dx, y + 3 + drop), 2.5, 3.4, dark)
+                self.p.oval(eye, y + 3 + drop, 2.5, 3.4, dark)
             if self.who.gender == "woman":
-                self.p.line([self.at(x + dx - 4, y + 4 + drop), self.at(x + dx - 1, y + 7 + drop)], dark, 1.6)
-            self.p.line(
-                [self.at(x + dx - 4, y + 10 + drop), self.at(x + dx + 4, y + 10 + drop)],
-                shade(self.who.hair_colour, 0.8),
-                1.8,
-            )
+                self.p.line([(eye - 4, y + 4 + drop), (eye - 1, y + 7 + drop)], dark, 1.6)
+            self.p.line([(eye - 4, y + 10 + drop), (eye + 4, y + 10 + drop)], shade(hair, 0.8), 1.8)
         if self.who.glasses:
-            for dx in (3.0, 15.0):
-                px, py = self.at(x + dx, y + 3 + drop)
-                self.p.arc(px, py, 6.2, 6.2, (0, 360), "#1b2a41", 1.5)
-        self.p.line([self.at(x + 10, y - 1 + drop), self.at(x + 12, y - 5 + drop)], shade(skin, 0.75), 2)
+            for eye in eyes:
+                self.p.arc(eye, y + 3 + drop, 6.2, 6.2, (0, 360), "#1b2a41", 1.5)
+        self.p.line([(x + 10, y - 1 + drop), (x + 12, y - 5 + drop)], shade(skin, 0.75), 2)
         self.mouth(x + 8, y - 11 + drop * 0.5)
 
-    def beard(self) -> None:
-        x, y = self.head
-        colour = self.who.hair_colour
-        chin = [(x - 16, y - 3), (x - 6, y - 7), (x + 18, y - 7), (x + 16, y - 18), (x + 4, y - 27), (x - 9, y - 22)]
-        self.p.poly([self.at(*point) for point in chin], colour)
-
     def mouth(self, x: float, y: float) -> None:
-        px, py = self.at(x, y)
         if self.pose.mouth == "open":
-            self.p.oval(px, py, 4.5, 5, "#8c2f39")
+            self.p.oval(x, y, 4.5, 5, "#8c2f39")
         elif self.pose.mouth == "flat":
-            self.p.line([(px - 5, py), (px + 5, py)], "#8c2f39", 2)
+            self.p.line([(x - 5, y), (x + 5, y)], "#8c2f39", 2)
         else:
-            self.p.arc(px, py + 3, 7, 6, (20, 160), "#8c2f39", 2)
-
-    def item(self) -> None:
-        if self.pose.item:
-            hand = self.pose.near_hand
-            draw_item(self.p, self.pose.item, self.at(*hand), self.pose.facing, self.pose.item_state)
-
-    def hat(self) -> None:
-        x, y = self.head
-        draw_item(self.p, "hat", self.at(x - 1, y + 13), self.pose.facing, 0)
+            self.p.arc(x, y + 3, 7, 6, (20, 160), "#8c2f39", 2)
 
     def near_arm(self) -> None:
         self.arm(self.pose.near_hand, -12, shade(self.sleeve, 0.94), self.pose.near_bend)
@@ -252,8 +204,9 @@ class _Body:
         self.face()
         self.hair_front()
         if pose.hat:
-            self.hat()
-        self.item()
+            draw_thing(self.p.moved(self.head[0] - 1, self.head[1] + 13), "hat")
+        if pose.item:
+            draw_thing(self.p.moved(*pose.near_hand), pose.item, pose.item_state)
         self.near_arm()
 
 

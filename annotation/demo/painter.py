@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from copy import copy
 
 from PIL import Image, ImageColor, ImageDraw, ImageFont
 
@@ -15,7 +16,6 @@ SUPERSAMPLE = 2  # everything is drawn this much larger, then reduced: cheap ant
 STAGE_WIDTH = 1060.0
 
 Point = tuple[float, float]
-Box = tuple[int, int, int, int]
 
 
 def shade(colour: str, factor: float) -> str:
@@ -25,23 +25,33 @@ def shade(colour: str, factor: float) -> str:
 
 
 class Painter:
-    """Draws onto a supersampled picture, or onto the part of one that begins at ``origin`` (its pixels)."""
+    """Draws onto a supersampled picture, or onto the part of one that begins at ``corner`` (its pixels).
 
-    def __init__(self, image: Image.Image, camera: Camera, *, origin: tuple[int, int] = (0, 0)) -> None:
+    Points count from the stage point (``x``, ``y``); ``facing`` -1 turns x around.
+    """
+
+    x, y, facing = 0.0, 0.0, 1
+
+    def __init__(self, image: Image.Image, camera: Camera, *, corner: tuple[int, int] = (0, 0)) -> None:
         self.image = image
         self.draw = ImageDraw.Draw(image)
         self.camera = camera
         self.scale = SUPERSAMPLE * camera.zoom
-        self.origin = origin
+        self.corner = corner
+
+    def moved(self, x: float, y: float, facing: int = 1) -> Painter:
+        """Return a painter whose units begin at (x, y) of this one, for a person or thing that looks ``facing``."""
+        other = copy(self)
+        other.x, other.y, other.facing = self.x + x * self.facing, self.y + y, self.facing * facing
+        return other
 
     def at(self, point: Point) -> Point:
-        """Stage point -> pixel."""
-        x, y = point
-        middle = STAGE_WIDTH - self.camera.x if self.camera.mirrored else self.camera.x
+        """Return the pixel of a point."""
+        x, middle = self.x + point[0] * self.facing, self.camera.x
         if self.camera.mirrored:
-            x = STAGE_WIDTH - x
-        left = SUPERSAMPLE * WIDTH / 2 + (x - middle) * self.scale - self.origin[0]
-        return left, SUPERSAMPLE * FLOOR_Y - y * self.scale - self.origin[1]
+            x, middle = STAGE_WIDTH - x, STAGE_WIDTH - middle
+        left = SUPERSAMPLE * WIDTH / 2 + (x - middle) * self.scale - self.corner[0]
+        return left, SUPERSAMPLE * FLOOR_Y - (self.y + point[1]) * self.scale - self.corner[1]
 
     def poly(self, points: Sequence[Point], fill: str) -> None:
         """Fill a polygon."""

@@ -13,9 +13,9 @@ from av.video.reformatter import Interpolation, VideoReformatter
 from PIL import Image, ImageDraw, ImageFont
 
 from annotation.demo.actions import Part, Tableau, play
-from annotation.demo.catalogue import Action, Camera
+from annotation.demo.catalogue import Camera
 from annotation.demo.figures import Figure, draw_figure, draw_near_arm, standing
-from annotation.demo.painter import HEIGHT, SUPERSAMPLE, WIDTH, Box, Painter
+from annotation.demo.painter import HEIGHT, SUPERSAMPLE, WIDTH, Painter
 from annotation.demo.props import draw_prop
 from annotation.demo.script import FPS, Beat, Episode
 from annotation.demo.stages import draw_stage
@@ -46,7 +46,7 @@ class _Shot:
             return frame
         left, top, right, bottom = (edge * SUPERSAMPLE for edge in area)
         patch = self.stage.crop((left, top, right, bottom))
-        painter = Painter(patch, self.camera, origin=(left, top))
+        painter = Painter(patch, self.camera, corner=(left, top))
         for prop in tableau.behind:
             draw_prop(painter, prop)
         for figure in tableau.people:
@@ -58,55 +58,42 @@ class _Shot:
         frame.paste(patch.reduce(SUPERSAMPLE), area[:2])
         return frame
 
-    def _area(self, tableau: Tableau) -> Box | None:
+    def _area(self, tableau: Tableau) -> tuple[int, int, int, int] | None:
         """Return the part of the frame that the tableau can touch, in pixels; None when it is out of sight."""
-        rooms = [_room(figure.x, figure.y, REACH) for figure in tableau.people]
+        rooms = [(figure.x, figure.y, REACH) for figure in tableau.people]
         for prop in (*tableau.behind, *tableau.before):
-            rooms.append(_room(prop.x, prop.y, PROP_REACH.get(prop.name, SMALL_REACH)))
-        boxes = [box for box in map(self._pixels, rooms) if box[0] < box[2] and box[1] < box[3]]
+            rooms.append((prop.x, prop.y, PROP_REACH.get(prop.name, SMALL_REACH)))
+        boxes = [box for room in rooms if (box := self._pixels(*room))[0] < box[2] and box[1] < box[3]]
         if not boxes:
             return None
         lefts, tops, rights, bottoms = zip(*boxes, strict=True)
         return min(lefts), min(tops), max(rights), max(bottoms)
 
-    def _pixels(self, room: tuple[float, float, float, float]) -> Box:
-        painter = Painter(self.empty, self.camera)
-        (ax, ay), (bx, by) = painter.at(room[:2]), painter.at(room[2:])
+    def _pixels(self, x: float, y: float, reach: tuple[float, float, float, float]) -> tuple[int, int, int, int]:
+        painter, (left_of, right_of, below, above) = Painter(self.empty, self.camera), reach
+        (ax, ay), (bx, by) = painter.at((x - left_of, y + below)), painter.at((x + right_of, y + above))
         left, right = sorted((int(ax) // SUPERSAMPLE, int(bx) // SUPERSAMPLE + 1))
         top, bottom = sorted((int(ay) // SUPERSAMPLE, int(by) // SUPERSAMPLE + 1))
         return max(left, 0), max(top, 0), min(right, WIDTH), min(bottom, HEIGHT)
 
 
-def _room(x: float, y: float, reach: tuple[float, float, float, float]) -> tuple[float, float, float, float]:
-    left, right, below, above = reach
-    return x - left, y + below, x + right, y + above
-
-
 def _tableau(episode: Episode, beat: Beat, now: float, speaking: bool) -> Tableau:
     """Return what is on the stage at second ``now`` of the episode."""
-    if beat.action is Action.TALK:
+    if beat.action == "talk":
         now = beat.start_s + int((now - beat.start_s) * TALK_RATE) / TALK_RATE
     t = min((now - beat.start_s) / (beat.end_s - beat.start_s), 1.0)
     tableau = play(beat.action, Part(t, episode.cast[beat.actor], episode.cast[beat.partner], beat.item))
+    people = tableau.people
     if speaking:
-        open_mouth = int(now * 6) % 2 == 0
-        actor = episode.cast[beat.actor]
-        people = [_speak(figure, open_mouth) if figure.who == actor else figure for figure in tableau.people]
-        tableau = replace(tableau, people=tuple(people))
-    return replace(tableau, people=(*_bystanders(episode, beat), *tableau.people))
-
-
-def _speak(figure: Figure, open_mouth: bool) -> Figure:
-    return replace(figure, pose=replace(figure.pose, mouth="open" if open_mouth else "smile"))
-
-
-def _bystanders(episode: Episode, beat: Beat) -> list[Figure]:
-    """Return those who stand about in the middle of the picture while the action is at its side."""
-    places = ((beat.camera.x - 50, 1), (beat.camera.x + 62, -1))
-    return [
-        Figure(episode.cast[index], x, standing(facing))
-        for index, (x, facing) in zip(beat.bystanders, places, strict=False)
-    ]
+        actor, mouth = episode.cast[beat.actor], "open" if int(now * 6) % 2 == 0 else "smile"
+        people = tuple(
+            replace(figure, pose=replace(figure.pose, mouth=mouth)) if figure.who == actor else figure
+            for figure in tableau.people
+        )
+    # bystanders are in the middle of the picture while the action is at its side
+    places = zip(beat.bystanders, ((beat.camera.x - 50, 1), (beat.camera.x + 62, -1)), strict=False)
+    bystanders = [Figure(episode.cast[index], x, standing(facing)) for index, (x, facing) in places]
+    return replace(tableau, people=(*bystanders, *people))
 
 
 def _subtitle(text: str) -> Image.Image:
@@ -135,7 +122,7 @@ class _Film:
     def frame(self, number: int) -> av.VideoFrame:
         """Return frame ``number`` (0 is the first) as YUV."""
         now = number / FPS
-        beat = self._beat_at(now)
+        beat = next(beat for beat in reversed(self.episode.beats) if beat.start_s <= now + 1e-6)
         if self.shot is None or beat is not self.beat:
             self.shot, self.beat, self.drawn = _Shot(self.episode.place, beat.camera), beat, {}
         words = next((line.text for line in self.episode.subtitles if line.start_s <= now < line.end_s), "")
@@ -143,9 +130,6 @@ class _Film:
         if (tableau, words) not in self.drawn:
             self.drawn[tableau, words] = self._compose(self.shot, tableau, words)
         return self.drawn[tableau, words]
-
-    def _beat_at(self, now: float) -> Beat:
-        return next(beat for beat in reversed(self.episode.beats) if beat.start_s <= now + 1e-6)
 
     def _compose(self, shot: _Shot, tableau: Tableau, words: str) -> av.VideoFrame:
         picture = shot.picture(tableau)

@@ -17,7 +17,6 @@ from annotation.demo.catalogue import (
     PIECES,
     SHOWS,
     SPECS,
-    Action,
     Camera,
     Character,
     Gender,
@@ -34,7 +33,7 @@ SLOTS = 6  # the most moments an episode may hold
 CUT_SHARE = 0.42  # a moment that is cut ends after this share of the action
 SIDE_ZOOM = 0.66
 ROTATION = (  # writing needs a board, which two places lack; giving has many things and people to vary
-    *(action for action in Action if action is not Action.TALK), Action.WRITE, Action.GIVE,
+    *(action for action in SPECS if action != "talk"), "write", "give",
 )  # fmt: skip
 FLAWS: tuple[tuple[Completeness, Framing], ...] = (  # the turns an action takes as it comes up again
     ("whole", "full"), ("cut", "full"), ("whole", "full"), ("padded", "full"),
@@ -59,7 +58,7 @@ class Event:
     ``seen`` names the things and furniture in the picture, and "pair" when two people stand close together.
     """
 
-    action: Action
+    action: str
     actor: str
     gender: Gender
     place: str
@@ -90,7 +89,7 @@ class Beat:
 
     start_s: float
     end_s: float
-    action: Action
+    action: str
     actor: int
     partner: int
     item: str
@@ -118,7 +117,7 @@ class _Plan:
     """A moment before it has a time."""
 
     kind: Kind
-    action: Action
+    action: str
     item: str
     framing: Framing
     completeness: Completeness
@@ -150,7 +149,8 @@ class _Writer:
 
     def episode(self) -> Episode:
         """Write the whole episode: talk, action, talk, action, ... talk."""
-        plans = self._plans()
+        count = self.rng.choice((4, 5, 5, 6, 6, 6))
+        plans = [self._plan(*self._dealt(slot)) for slot in sorted(self.rng.sample(range(SLOTS), count))]
         duration = float(self.rng.randint(48, 82))
         free = max(duration - sum(plan.length_s for plan in plans), 2.5 * (len(plans) + 1))
         weights = [self.rng.uniform(0.7, 1.3) for _ in range(len(plans) + 1)]
@@ -167,26 +167,21 @@ class _Writer:
             self.show.place, self.show.cast, tuple(self.beats),
         )  # fmt: skip
 
-    def _plans(self) -> list[_Plan]:
-        count = self.rng.choice((4, 5, 5, 6, 6, 6))
-        slots = sorted(self.rng.sample(range(SLOTS), count))
-        return [self._plan(*self._dealt(slot)) for slot in slots]
-
-    def _dealt(self, slot: int) -> tuple[Action, Completeness, Framing]:
+    def _dealt(self, slot: int) -> tuple[str, Completeness, Framing]:
         """Return what this slot shows, dealt from shuffled packs so that every action comes up equally often."""
         pack, place = divmod(self.index * SLOTS + slot, len(ROTATION))
         cards = list(range(len(ROTATION)))
         random.Random(f"{self.seed}/pack/{pack}").shuffle(cards)
         action = ROTATION[cards[place]]
-        if action is Action.WRITE and self.show.board == "window":
-            action = Action.DRINK
+        if action == "write" and self.show.board == "window":
+            action = "drink"
         return action, *FLAWS[(pack + cards[place]) % len(FLAWS)]
 
-    def _plan(self, action: Action, completeness: Completeness, framing: Framing) -> _Plan:
+    def _plan(self, action: str, completeness: Completeness, framing: Framing) -> _Plan:
         rng = self.rng
         kind: Kind = rng.choices(("video", "both", "subtitle"), (78, 13, 9))[0]
         if kind == "subtitle":
-            action, completeness = Action.TALK, "whole"
+            action, completeness = "talk", "whole"
         if kind != "video":
             framing = "full"  # who speaks is shown
         item = rng.choice(SPECS[action].items or ("",))
@@ -195,24 +190,19 @@ class _Writer:
 
     def _act(self, plan: _Plan) -> Beat:
         actor, partner, *others = self.rng.sample(range(len(self.show.cast)), 4)
-        camera = self._camera(plan.action, plan.framing)
-        around = tuple(others) if plan.framing == "side" else ()
-        beat = Beat(
-            self.now, _on_frame(self.now + plan.length_s), plan.action, actor, partner, plan.item, camera, around
-        )
+        spec, around = SPECS[plan.action], ()
+        camera = Camera(spec.focus, spec.zoom, self.mirrored)
+        if plan.framing == "side":
+            away = 300.0 if spec.focus < 530 else -300.0
+            camera, around = Camera(spec.focus + away, SIDE_ZOOM, self.mirrored), tuple(others)
+        end = _on_frame(self.now + plan.length_s)
+        beat = Beat(self.now, end, plan.action, actor, partner, plan.item, camera, around)
         if plan.kind != "video":
             start = beat.start_s + 0.25 * plan.length_s * (plan.kind == "both" and plan.completeness != "cut")
             self._say(start + 0.1, min(beat.end_s, start + 3.0), plan.line.text)
         self.beats.append(beat)
         self.now = beat.end_s
         return beat
-
-    def _camera(self, action: Action, framing: Framing) -> Camera:
-        spec = SPECS[action]
-        if framing == "full":
-            return Camera(spec.focus, spec.zoom, self.mirrored)
-        away = 300.0 if spec.focus < 530 else -300.0
-        return Camera(spec.focus + away, SIDE_ZOOM, self.mirrored)
 
     def _pause(self, length_s: float) -> None:
         """Let people talk for a while, in shots of at most six seconds."""
@@ -223,7 +213,7 @@ class _Writer:
             actor, partner = self.rng.sample(range(len(self.show.cast)), 2)
             focus = self.rng.choice((420.0, 500.0, 560.0))
             camera = Camera(focus, self.rng.choice((1.0, 1.2, 1.5)), self.mirrored)
-            self.beats.append(Beat(self.now, stop, Action.TALK, actor, partner, "", camera))
+            self.beats.append(Beat(self.now, stop, "talk", actor, partner, "", camera))
             if stop - self.now > 1.5 and self.rng.random() < 0.7:
                 self._say(self.now + 0.2, min(stop - 0.1, self.now + 3.2), self.rng.choice(CHAT))
             self.now = stop
@@ -243,39 +233,30 @@ class _Writer:
         said = plan.line.reported if plan.kind != "video" else ""
         return ScriptedMoment(
             round(start, 2), min(round(end, 2), round(self.now, 2)),
-            description_of(event, said), caption_of(event, said), plan.kind, event,
+            _sentence(event, event.actor, event.partner, said), caption_of(event, said), plan.kind, event,
         )  # fmt: skip
 
     def _event(self, plan: _Plan, beat: Beat) -> Event:
         spec, actor = SPECS[plan.action], self.show.cast[beat.actor]
         partner = self.show.cast[beat.partner] if spec.partner else None
-        target = {"seat": self.show.seat, "board": self.show.board}.get(spec.target, spec.target)
+        nouns = {"seat": self.show.seat, "board": self.show.board}
+        seen = {nouns.get(piece, piece) for piece, x in PIECES.items() if beat.camera.sees(x)}
+        if plan.action == "unpack":
+            seen.add("box")
+        hidden = plan.action == "unpack" and plan.completeness == "cut"  # still inside the box
+        if plan.item and not hidden:
+            seen.add(plan.item)
+        if partner and plan.framing == "full":
+            seen.add("pair")
         return Event(
             plan.action, actor.name, actor.gender, self.show.place, partner.name if partner else "",
-            partner.gender if partner else None, plan.item, target, self._seen(plan, beat),
+            partner.gender if partner else None, plan.item, nouns.get(spec.target, spec.target), frozenset(seen),
             plan.framing, plan.completeness,
         )  # fmt: skip
 
-    def _seen(self, plan: _Plan, beat: Beat) -> frozenset[str]:
-        spec = SPECS[plan.action]
-        nouns = {"seat": self.show.seat, "board": self.show.board}
-        seen = {nouns.get(piece, piece) for piece, x in PIECES.items() if beat.camera.sees(x)}
-        seen.update(spec.extras)
-        hidden = plan.action is Action.UNPACK and plan.completeness == "cut"  # still inside the box
-        if plan.item and not hidden:
-            seen.add(plan.item)
-        if spec.partner and plan.framing == "full":
-            seen.add("pair")
-        return frozenset(seen)
-
-
-def description_of(event: Event, said: str) -> str:
-    """Return the sentence with names; ``said`` is reported speech, or empty."""
-    return _sentence(event, event.actor, event.partner, said)
-
 
 def caption_of(event: Event, said: str) -> str:
-    """Return the imprecise sentence: a man, a woman, another man; never a name."""
+    """Return the imprecise sentence: a man, a woman, another man; never a name. ``said`` is reported speech."""
     other = ""
     if event.partner_gender is not None:
         other = f"another {event.gender}" if event.partner_gender == event.gender else f"a {event.partner_gender}"
@@ -283,10 +264,12 @@ def caption_of(event: Event, said: str) -> str:
 
 
 def _sentence(event: Event, a: str, b: str, said: str) -> str:
-    if event.action is Action.TALK and said:
+    if event.action == "talk" and said:
         return f"{a} tells {b} that {said}."
     his = "his" if event.gender == "man" else "her"
-    text = SPECS[event.action].sentence.format(a=a, b=b, item=NOUNS.get(event.item, ""), target=event.target, his=his)
+    text = SPECS[event.action].sentence.format(
+        a=a, b=b, item=NOUNS.get(event.item, f"a {event.item}"), target=event.target, his=his
+    )
     return f"{text} and says that {said}." if said else f"{text}."
 
 
@@ -299,37 +282,22 @@ def true_relevance(query: ScriptedMoment, moment: ScriptedMoment) -> int:
     wanted, shown = SPECS[query.event.action].steps, SPECS[moment.event.action].steps
     common = sum(step in shown for step in wanted)
     if common == len(wanted):
-        surplus = len(shown) > len(wanted)
-        return _grade_of_full_action(query.event, moment.event, surplus=surplus)
+        return _grade_of_full_action(query.event, moment.event, surplus=len(shown) > len(wanted))
     if common:
         flawed = moment.event.framing == "side" or moment.event.completeness == "cut"
         return 1 if flawed else 2
-    return int(_touches(query.event, moment.event))
+    # a thing, a goal or a pair of people in the picture touches the query; a mere person is in nearly every moment
+    key = query.event.item or query.event.target or ("pair" if query.event.partner else "")
+    return int(bool(key) and key in moment.event.seen)
 
 
 def _grade_of_full_action(query: Event, moment: Event, *, surplus: bool) -> int:
     """Grade a moment that plays every step: each kind of mismatch costs one, a cut action is at most partly there."""
-    grade = 4
-    grade -= _details_differ(query, moment)
-    grade -= surplus or moment.completeness == "padded"
-    grade -= moment.framing == "side"
-    if moment.completeness == "cut":
-        grade = min(grade - 1, 2)
-    return max(grade, 1)
-
-
-def _details_differ(query: Event, moment: Event) -> bool:
-    """Say whether people, thing or goal of the query are missed; the query knows people by gender only."""
+    # the query knows people by gender only
     people = (query.gender, query.partner_gender) != (moment.gender, moment.partner_gender)
     thing = bool(query.item) and query.item not in moment.seen
     goal = bool(query.target) and query.target != moment.target
-    return people or thing or goal
-
-
-def _touches(query: Event, moment: Event) -> bool:
-    """Say whether the thing, the goal or the pair of people of the query is in the picture.
-
-    A mere person is in nearly every moment and counts for nothing.
-    """
-    key = query.item or query.target or ("pair" if query.partner else "")
-    return bool(key) and key in moment.seen
+    grade = 4 - (people or thing or goal) - (surplus or moment.completeness == "padded") - (moment.framing == "side")
+    if moment.completeness == "cut":
+        grade = min(grade - 1, 2)
+    return max(grade, 1)

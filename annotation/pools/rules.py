@@ -21,6 +21,8 @@ from typing import ClassVar, NamedTuple, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from moment_retrieval.metrics.iou import span_iou
+from moment_retrieval.records import Span
 from moment_retrieval.relevance import DECIMALS, Ranked
 
 BATCH_SIZE = 20
@@ -118,7 +120,8 @@ class Ranker:
         self, queries: NDArray[np.float32]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
         """Row, caption and cosine of all that may be among the best ``keep`` moments of a query."""
-        head = self._head()
+        last = max(int(np.searchsorted(self.first, HEAD)), self.keep)  # the head holds at least ``keep`` whole moments
+        head = int(self.first[last]) if last < len(self.first) else len(self.captions)
         cosines = queries @ self.captions[:head].T
         moments = int(np.searchsorted(self.first, head))
         best = np.maximum.reduceat(cosines, self.first[:moments], axis=1)
@@ -132,11 +135,6 @@ class Ranker:
             found.append(_above(cosines, bound, start))
         row, caption, cosine = (np.concatenate(part) for part in zip(*found, strict=True))
         return row, caption, cosine
-
-    def _head(self) -> int:
-        """Captions that hold at least ``keep`` moments, whole ones."""
-        last = max(int(np.searchsorted(self.first, HEAD)), self.keep)
-        return int(self.first[last]) if last < len(self.first) else len(self.captions)
 
     def _contenders(
         self, row: NDArray[np.int64], caption: NDArray[np.int64], cosine: NDArray[np.float32]
@@ -189,14 +187,6 @@ T = TypeVar("T")
 QUERIES, TOP, OTHERS = 10, 60, 60  # the paper's
 
 
-class Place(NamedTuple):
-    """A moment of some video."""
-
-    moment: int
-    start_s: float
-    end_s: float
-
-
 class Found(NamedTuple):
     """A moment that a source returned for a query, and at what rank."""
 
@@ -205,25 +195,16 @@ class Found(NamedTuple):
     rank: int
 
 
-def moment_of(start_s: float, end_s: float, places: Iterable[Place], *, iou_min: float) -> int | None:
+def moment_of(span: Span, moments: Iterable[tuple[int, Span]], *, iou_min: float) -> int | None:
     """The moment that the span overlaps most, the first by id of several; None where its IoU is below ``iou_min``.
 
     Args:
-        places: the moments of the span's video.
+        moments: those of the span's video, with their ids.
         iou_min: above 0; an IoU equal to it is enough.
     """
-    overlaps = [(-span_iou(start_s, end_s, place.start_s, place.end_s), place.moment) for place in places]
+    overlaps = [(-span_iou(span, other), moment) for moment, other in moments]
     best, moment = min(overlaps, default=(0.0, -1))
     return moment if -best >= iou_min else None
-
-
-def span_iou(start_s: float, end_s: float, other_start_s: float, other_end_s: float) -> float:
-    """Intersection over union of two spans of one video; 0.0 for a span that ends before it starts."""
-    intersection = min(end_s, other_end_s) - max(start_s, other_start_s)
-    if intersection <= 0:
-        return 0.0
-    union = (end_s - start_s) + (other_end_s - other_start_s) - intersection
-    return intersection / union
 
 
 def best_ranks(ranked: Iterable[tuple[int, int]]) -> dict[int, int]:

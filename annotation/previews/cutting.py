@@ -9,6 +9,7 @@ import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -33,6 +34,7 @@ from annotation.previews.process import (
 
 logger = logging.getLogger(__name__)
 
+NO_PICTURE = "The video shows no picture there; this part of the file may be damaged."
 PASS_FROM = 2  # moments; measured at 640x360: a pass cuts 4 to 6 a second, one call each about 1
 
 # Source, its cuts, and a file for the twin of each, or none -> the GIFs, and whether ffmpeg ended well.
@@ -81,22 +83,17 @@ def cut_previews(path: str | Path, spans: Sequence[tuple[float, float]]) -> Iter
 def _cut_all(source: Source, spans: Sequence[tuple[float, float]]) -> Iterator[Preview | CutFailure]:
     wanted: dict[range, list[int]] = defaultdict(list)
     for index, (start_s, end_s) in enumerate(spans):
-        reason = fault_of(start_s, end_s, source.info.duration_s)
+        reason = fault_of(start_s, end_s, source.duration_s)
         if reason is None:
-            wanted[ticks_of(start_s, min(end_s, source.info.duration_s))].append(index)
+            wanted[ticks_of(start_s, min(end_s, source.duration_s))].append(index)
         else:
             yield CutFailure(index, reason)
     cuts = sorted((Cut(ticks, tuple(indexes)) for ticks, indexes in wanted.items()), key=lambda cut: cut.ticks[0])
     for group in groups_of(cuts):
-        yield from _cut_group(source, group)
-
-
-def _cut_group(source: Source, group: list[Cut]) -> Iterator[Preview | CutFailure]:
-    if len(group) >= PASS_FROM:
-        yield from _cut(source, group, _in_one_pass)
-        return
-    for cut in group:
-        yield from _cut(source, [cut], _alone)
+        if len(group) >= PASS_FROM:
+            yield from _cut(source, group, _in_one_pass)
+        else:
+            yield from chain.from_iterable(_cut(source, [cut], _alone) for cut in group)
 
 
 def _cut(source: Source, group: list[Cut], way: Way) -> Iterator[Preview | CutFailure]:
@@ -107,7 +104,14 @@ def _cut(source: Source, group: list[Cut], way: Way) -> Iterator[Preview | CutFa
         if not whole:
             gifs, _ = way(source, group, [])
         for cut, twin in zip(group, twins, strict=True):
-            yield from _results(source, cut, gifs[cut], twin.read_bytes() if whole else b"")
+            gif, clip = gifs[cut], twin.read_bytes() if whole else b""
+            if not gif:
+                logger.warning("no picture at %.2f s of %s", cut.ticks[0] / TICKS_PER_S, source.path.name)
+            for index in cut.indexes:
+                if gif:
+                    yield Preview(index, gif, source.width, source.height, clip if len(clip) < len(gif) else b"")
+                else:
+                    yield CutFailure(index, NO_PICTURE)
 
 
 def _alone(source: Source, group: list[Cut], twins: Sequence[Path]) -> tuple[dict[Cut, bytes], bool]:
@@ -139,13 +143,3 @@ def _gifs(group: list[Cut], frames: Iterable[tuple[int, Image.Image]]) -> dict[C
             if tick == cut.ticks[-1]:
                 gifs[cut] = encode_gif(held.pop(cut))
     return gifs | {cut: encode_gif(rest) for cut, rest in held.items()}  # the video ended early
-
-
-def _results(source: Source, cut: Cut, gif: bytes, clip: bytes) -> Iterator[Preview | CutFailure]:
-    if not gif:
-        logger.warning("no picture at %.2f s of %s", cut.ticks[0] / TICKS_PER_S, source.path.name)
-    for index in cut.indexes:
-        if gif:
-            yield Preview(index, gif, source.width, source.height, clip if len(clip) < len(gif) else b"")
-        else:
-            yield CutFailure(index, "The video shows no picture there; this part of the file may be damaged.")

@@ -70,18 +70,16 @@ def groups_of(cuts: Iterable[Cut]) -> Iterator[list[Cut]]:
         if len(cut.ticks) > LONG_FRAMES:
             yield [cut]  # a long moment is cheaper on memory by itself
             continue
-        if group and not _fits(cut, group):
-            yield group
-            group = []
+        if group:
+            held = sum(len(other.ticks) for other in group if other.ticks[-1] >= cut.ticks[0])
+            gap = cut.ticks[0] - max(other.ticks[-1] for other in group)
+            fits = len(group) < PASS_MAX and held + len(cut.ticks) <= HELD_FRAMES and gap <= PASS_GAP_S * TICKS_PER_S
+            if not fits:
+                yield group
+                group = []
         group.append(cut)
     if group:
         yield group
-
-
-def _fits(cut: Cut, group: list[Cut]) -> bool:
-    held = sum(len(other.ticks) for other in group if other.ticks[-1] >= cut.ticks[0])
-    gap = cut.ticks[0] - max(other.ticks[-1] for other in group)
-    return len(group) < PASS_MAX and held + len(cut.ticks) <= HELD_FRAMES and gap <= PASS_GAP_S * TICKS_PER_S
 
 
 def encode_gif(frames: Sequence[Image.Image]) -> bytes:
@@ -120,37 +118,22 @@ class VideoUnreadable(MomentJudgeError):
 
 
 @dataclass(frozen=True)
-class VideoInfo:
-    """What a video is: its length in seconds, its size as shown (turned, square pixels), frames a second, codec."""
-
-    duration_s: float
-    width: int
-    height: int
-    fps: float
-    codec: str
-
-
-@dataclass(frozen=True)
 class Source:
-    """One readable video: where it lies, which of its streams is the picture, and the size of its previews."""
+    """One readable video: where it lies, which of its streams is the picture, its length, the size of its previews."""
 
     path: Path
     stream: int
-    info: VideoInfo
+    duration_s: float
     width: int
     height: int
 
 
-def probe(path: str | Path) -> VideoInfo:
+def open_source(path: Path) -> Source:
     """Say what the video at ``path`` is, after decoding its first frame.
 
     Raises:
         VideoUnreadable: the file is missing, corrupt, or has no video stream.
     """
-    return open_source(Path(path)).info
-
-
-def open_source(path: Path) -> Source:
     if not path.is_file():
         raise VideoUnreadable("The video file does not exist.")
     try:
@@ -173,9 +156,9 @@ def _inspect(path: Path, container: Any) -> Source:
     width, height = round(frame.width * float(stream.sample_aspect_ratio or 1)), frame.height
     if frame.rotation % 180:
         width, height = height, width
-    fps, codec = float(stream.average_rate or stream.guessed_rate or 0), stream.codec_context.name
-    info = VideoInfo(_duration_s(container, stream), width, height, fps, codec)
-    return Source(path, stream.index, info, *_preview_size(width, height))
+    lines = max(2, min(MAX_HEIGHT, height) // 2 * 2)  # even, as is the width; never larger than the video, aspect kept
+    across = min(width // 2, round(width * lines / height / 2)) * 2
+    return Source(path, stream.index, _duration_s(container, stream), max(2, across), lines)
 
 
 def _duration_s(container: Any, stream: Any) -> float:
@@ -186,13 +169,6 @@ def _duration_s(container: Any, stream: Any) -> float:
         return float(container.duration / av.time_base)
     ends = (p.pts + (p.duration or 0) for p in container.demux(stream) if p.pts is not None)
     return float(max(ends, default=0) * stream.time_base)
-
-
-def _preview_size(width: int, height: int) -> tuple[int, int]:
-    """Even width and height of at most ``MAX_HEIGHT`` lines, never larger than the video, aspect kept."""
-    lines = max(2, min(MAX_HEIGHT, height) // 2 * 2)
-    across = min(width // 2, round(width * lines / height / 2)) * 2
-    return max(2, across), lines
 
 
 def url(path: Path) -> str:

@@ -113,9 +113,7 @@ def preview_replace(*, moment: Moment, cut: Preview, start_s: float, end_s: floa
     """
     held = Moment.objects.select_for_update().get(pk=moment.pk)
     old = [str(file.name) for file in (held.preview, held.preview_clip) if file]
-    names = {"preview": _file_save(held, "preview.gif", cut.gif), "preview_clip": ""}
-    if cut.clip:
-        names["preview_clip"] = _file_save(held, "preview.mp4", cut.clip)
+    names = {"preview_clip": "", **_files_save(held, cut.gif, cut.clip)}
     state = {"preview_state": Moment.Preview.READY, "preview_error": "", "preview_uuid": uuid4()}
     try:
         with transaction.atomic():

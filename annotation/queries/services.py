@@ -1,15 +1,16 @@
 """Making queries from captions, dividing them into splits while nothing rests on them, and naming subsets of them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from itertools import islice
 
 from django.db import IntegrityError, connection, transaction
 from django.db.models import QuerySet
+from django.utils.text import get_text_list
 
 from accounts.models import Project, User
 from annotation.models import NamedQuerySet, Query
 from annotation.queries.rules import JUDGED, NoSplit, Size
-from annotation.queries.selectors import Draft, draft_of, uses_of_queries
+from annotation.queries.selectors import draft_of, uses_of_queries
 from core.audit import audit_record
 from core.exceptions import NotPossible
 from core.texts import checked_name
@@ -52,26 +53,26 @@ def queries_draw(
         raise NotPossible(refusal)
     if drawn_before:
         _throw_away(project)
-    draft = _draft(project, sizes, seed)
+    try:
+        draft = draft_of(project.dataset.corpus_id, sizes, seed)
+    except NoSplit as error:
+        raise NotPossible(str(error)) from error
     if expected is not None and draft.counts != dict(expected):
         raise NotPossible("The captions have changed since you looked. Look at the numbers again.")
-    for rows in _chunks(draft, project):
-        Query.objects.bulk_create(rows)
+    rows = (
+        Query(project=project, number=number, text=text, split=split, caption_id=caption)
+        for number, caption, text, split in draft.rows()
+    )
+    while chunk := list(islice(rows, CHUNK)):
+        Query.objects.bulk_create(chunk)
     for split in JUDGED:
         if draft.counts[split]:
             query_set_create(project=project, name=split, queries=project.queries.filter(split=split), actor=actor)
     if drawn_before:
         project.query_sets.filter(queries=None).delete()
-    asked = {f"asked_{split}": str(size) for split, size in sizes.items()}
-    audit_record(
-        project=project,
-        actor=actor,
-        action="queries.redraw" if drawn_before else "queries.draw",
-        subject=project.uuid,
-        seed=seed,
-        **asked,
-        **draft.counts,
-    )
+    facts = {"seed": seed, **{f"asked_{split}": str(size) for split, size in sizes.items()}, **draft.counts}
+    action = "queries.redraw" if drawn_before else "queries.draw"
+    audit_record(project=project, actor=actor, action=action, subject=project.uuid, **facts)
     return draft.counts
 
 
@@ -81,26 +82,10 @@ def draw_refusal(*, project: Project, again: bool) -> str:
         if not again:
             return f"The project {project.name!r} has queries already."
         if uses := uses_of_queries(project):
-            return f"The queries stay: there are {_listed(uses)} of them already."
+            return f"The queries stay: there are {get_text_list(uses, 'and')} of them already."
     if project.dataset.corpus.rewritings.filter(finished_at=None).exists():
         return "The descriptions are being rewritten; draw queries when that is done."
     return ""
-
-
-def _draft(project: Project, sizes: Mapping[str, Size], seed: int) -> Draft:
-    try:
-        return draft_of(project.dataset.corpus_id, sizes, seed)
-    except NoSplit as error:
-        raise NotPossible(str(error)) from error
-
-
-def _chunks(draft: Draft, project: Project) -> Iterator[list[Query]]:
-    rows = (
-        Query(project=project, number=number, text=text, split=split, caption_id=caption)
-        for number, caption, text, split in draft.rows()
-    )
-    while chunk := list(islice(rows, CHUNK)):
-        yield chunk
 
 
 def _throw_away(project: Project) -> None:
@@ -110,10 +95,6 @@ def _throw_away(project: Project) -> None:
         connection.check_constraints()  # whoever began to use one meanwhile keeps it
     except IntegrityError as error:
         raise NotPossible("The queries stay: somebody has just begun to use them.") from error
-
-
-def _listed(words: Sequence[str]) -> str:
-    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
 @transaction.atomic
@@ -133,14 +114,8 @@ def query_set_create(*, project: Project, name: str, queries: QuerySet[Query], a
         Query.objects.filter(pk__in=members[start : start + SET_CHUNK]).update(query_set=made)
     if not members:
         raise NotPossible("No query fits: the set would be empty.")
-    audit_record(
-        project=project,
-        actor=actor,
-        action="query_set.create" if created else "query_set.add",
-        subject=made.uuid,
-        name=name,
-        queries=len(members),
-    )
+    action, facts = "query_set.create" if created else "query_set.add", {"name": name, "queries": len(members)}
+    audit_record(project=project, actor=actor, action=action, subject=made.uuid, **facts)
     return made
 
 
@@ -162,14 +137,7 @@ def query_set_change(
     if is_pilot is not None:
         held.is_pilot = is_pilot
     held.save(update_fields=["priority", "is_paused", "is_pilot"])
-    audit_record(
-        project=held.project,
-        actor=actor,
-        action="query_set.change",
-        subject=held.uuid,
-        name=held.name,
-        priority=held.get_priority_display(),
-        paused=held.is_paused,
-        pilot=held.is_pilot,
-    )
+    facts = {"name": held.name, "priority": held.get_priority_display(), "paused": held.is_paused}
+    facts["pilot"] = held.is_pilot
+    audit_record(project=held.project, actor=actor, action="query_set.change", subject=held.uuid, **facts)
     return held

@@ -79,13 +79,9 @@ def draw(request: MemberRequest, project: Project) -> HttpResponse:
         asked = urlencode({name: request.POST.get(name, "") for name in ("val", "test", "seed")})
         return redirect(f"{reverse(PAGE, args=[project.uuid])}?{asked}")
     try:
+        seed, again = form.cleaned_data["seed"], form.cleaned_data["again"]
         counts = queries_draw(
-            project=project,
-            sizes=form.sizes(),
-            seed=form.cleaned_data["seed"],
-            actor=request.user,
-            again=form.cleaned_data["again"],
-            expected=form.seen(),
+            project=project, sizes=form.sizes(), seed=seed, actor=request.user, again=again, expected=form.seen()
         )
     except NotPossible as error:
         return _page(request, project, DrawForm(request.POST), fault=str(error), status=409)
@@ -103,9 +99,10 @@ def _page(
         draft = _draft(project, form)
         status = status if draft else max(status, 422)
     event = selectors.last_draw(project)
+    first_sizes = {"val": 500, "test": 2781} if source.suits_the_paper else {"val": "5%", "test": "20%"}
     context = {
         "source": source,
-        "form": form or DrawForm(initial=_first(source)),
+        "form": form or DrawForm(initial={**first_sizes, "seed": 1}),
         "draft": draft,
         "none_of": [NONE_OF[split] for split in JUDGED if draft and not draft[split]],
         "fault": fault,
@@ -127,11 +124,6 @@ def _draft(project: Project, form: DrawForm) -> dict[str, int] | None:
         return None
 
 
-def _first(source: selectors.Source) -> dict[str, object]:
-    sizes = {"val": 500, "test": 2781} if source.suits_the_paper else {"val": "5%", "test": "20%"}
-    return {**sizes, "seed": 1}
-
-
 def _queries(request: MemberRequest, project: Project) -> dict[str, object]:
     """The queries that the page lists, and what they were narrowed to."""
     found = selectors.queries_of(project)
@@ -140,8 +132,5 @@ def _queries(request: MemberRequest, project: Project) -> dict[str, object]:
     if (split := request.GET.get("split", "")) in Query.Split.values:
         found = found.filter(split=split)
     page = Paginator(found, PER_PAGE).get_page(request.GET.get("page"))
-    return {"page": page, "words": words, "split": split, "keep": _kept(words=words, split=split)}
-
-
-def _kept(**values: str) -> str:
-    return "".join(f"&{name}={quote(value)}" for name, value in values.items() if value)
+    keep = "".join(f"&{name}={quote(value)}" for name, value in (("words", words), ("split", split)) if value)
+    return {"page": page, "words": words, "split": split, "keep": keep}

@@ -54,7 +54,7 @@ class Reranked:
 
     def __init__(self, judge: Similarity, finder: Similarity, *, depth: int = RERANKED) -> None:
         self.judge, self.finder, self.depth = judge, finder, depth
-        self.name = f"{judge.name} over {finder.name}"
+        self.name = f"{judge.name}{OVER}{finder.name}"
         self.model = f"{judge.model}; over {finder.model}"
         self.version = f"{judge.version}; over {finder.version}"
         self.normalisation = f"{judge.normalisation}; over {finder.normalisation}"
@@ -158,10 +158,8 @@ def sentence_model(name: str, *, embed: Embed | None = None) -> sentences.Senten
         SimilarityMissing: there is no such model here.
     """
     setup = sentence_setup()
-    found = sentences.find(name, pooling=setup.pooling)
-    return sentences.SentenceSimilarity(
-        name, found, partial(embed, model=name) if embed else partial(sentences.encode, model=name, setup=setup)
-    )
+    embed = embed or partial(sentences.encode, setup=setup)
+    return sentences.SentenceSimilarity(name, sentences.find(name, pooling=setup.pooling), partial(embed, model=name))
 
 
 @named_errors()
@@ -237,13 +235,10 @@ def model_check(model: str) -> None:
     Raises:
         ModelRefused: it is a path, and not that of a folder below MOMENTJUDGE_MODELS, links followed.
     """
-    if model not in PACKAGED and not _is_hub_name(model) and not _is_folder_below_roots(model):
+    # a name of the hub reads as ``name`` or ``owner/name``; what loads models takes no such name for a folder
+    is_hub_name = HUB_NAME.fullmatch(model) is not None and ".." not in model and "--" not in model
+    if model not in PACKAGED and not is_hub_name and not _is_folder_below_roots(model):
         raise ModelRefused
-
-
-def _is_hub_name(model: str) -> bool:
-    """Whether it reads as ``name`` or ``owner/name``; what loads models takes no such name for a folder."""
-    return HUB_NAME.fullmatch(model) is not None and ".." not in model and "--" not in model
 
 
 def _is_folder_below_roots(model: str) -> bool:

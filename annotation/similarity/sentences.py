@@ -109,20 +109,15 @@ def encode(
         return np.zeros((0, 0), dtype=np.float32)
     found = find(model, pooling=setup.pooling)
     loaded, batch = _load(model, found.folder, found.pooling, setup.device, setup.threads)
-    order = sorted(
-        range(len(texts)), key=lambda place: -len(texts[place])
-    )  # texts of a length share a batch: no padding
-    vectors: NDArray[np.float32] | None = None
+    order = np.argsort([-len(text) for text in texts], kind="stable")  # texts of a length share a batch: no padding
+    parts = []
     for start in range(0, len(order), CHUNK):
-        places = order[start : start + CHUNK]
-        some = loaded.encode(
-            [texts[place] for place in places], batch_size=batch, normalize_embeddings=True, show_progress_bar=False
-        )
-        vectors = np.empty((len(texts), some.shape[1]), np.float32) if vectors is None else vectors
-        vectors[places] = some
+        some = [texts[at] for at in order[start : start + CHUNK]]
+        parts.append(loaded.encode(some, batch_size=batch, normalize_embeddings=True, show_progress_bar=False))
         if on_progress:
-            on_progress(start + len(places))
-    assert vectors is not None
+            on_progress(start + len(some))
+    vectors = np.empty((len(texts), parts[0].shape[1]), np.float32)
+    vectors[order] = np.concatenate(parts)
     return vectors
 
 
@@ -148,24 +143,19 @@ def check(model: str, *, pooling: str = "") -> None:
 
 def _here(model: str) -> Path | None:
     """The folder of a model that is packaged or on this machine; None for a name of the hub."""
-    if model in PACKAGED:
-        return _packaged(model)
+    if package := PACKAGED.get(model):
+        spec = find_spec(package)
+        if spec is None or spec.origin is None:
+            raise SimilarityMissing(
+                f"The sentence model {model!r} is not installed: install requirements/ml.lock (the package {package})."
+            )
+        return Path(spec.origin).parent / "model"
     if not is_path(model):
         return None
     folder = Path(model).expanduser()
     if not model or not folder.is_dir():
         raise SimilarityMissing(f"There is no folder {model!r} for the sentence model. {ADVICE}")
     return folder.resolve()
-
-
-def _packaged(model: str) -> Path:
-    package = PACKAGED[model]
-    spec = find_spec(package)
-    if spec is None or spec.origin is None:
-        raise SimilarityMissing(
-            f"The sentence model {model!r} is not installed: install requirements/ml.lock (the package {package})."
-        )
-    return Path(spec.origin).parent / "model"
 
 
 @lru_cache(maxsize=8)

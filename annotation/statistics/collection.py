@@ -3,13 +3,12 @@
 A word is that of ``text_figures``. The papers do not say how they count words and verbs.
 """
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, NamedTuple
 
-from annotation.statistics.rules import WORD, words_per_text
+from annotation.statistics.rules import WORD, Measured, Texts, words_per_text
 
 Verbs = Callable[[str], Sequence[tuple[str, str]]]  # form and lemma of each verb of a text
 PUBLISHED: Mapping[str, Mapping[str, float]] = {  # TVR-Ranking, Tables 1 and 4
@@ -43,29 +42,22 @@ ESCAPED = str.maketrans(
 class Queries:
     """The queries of one column."""
 
-    queries: int = 0
-    texts: set[str] = field(default_factory=set)
-    vocabulary: set[str] = field(default_factory=set)
+    texts: Texts = field(default_factory=Texts)
     forms: set[str] = field(default_factory=set)
     lemmas: set[str] = field(default_factory=set)
-    lengths: Counter[int] = field(default_factory=Counter)
 
     def add(self, text: str, verbs: Sequence[tuple[str, str]]) -> None:
-        words = WORD.findall(text.lower())
-        self.queries += 1
-        self.texts.add(text)
-        self.vocabulary.update(words)
-        self.lengths[len(words)] += 1
+        self.texts.add(Measured(text, tuple(WORD.findall(text.lower())), names=False))
         self.forms.update(form for form, _ in verbs)
         self.lemmas.update(lemma for _, lemma in verbs)
 
     def figures(self, *, tagged: bool) -> dict[str, Any]:
         """``tagged`` is whether somebody looked for verbs."""
-        words = words_per_text(self.lengths)
+        words = words_per_text(self.texts.lengths)
         return {
-            "queries": self.queries,
-            "texts": len(self.texts),
-            "vocabulary": len(self.vocabulary),
+            "queries": self.texts.texts,
+            "texts": len(self.texts.distinct),
+            "vocabulary": len(self.texts.vocabulary),
             "verbs": len(self.forms) if tagged else None,
             "lemmas": len(self.lemmas) if tagged else None,
             **{f"words_{name}": words[name] for name in ("min", "mean", "max")},

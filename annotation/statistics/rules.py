@@ -130,6 +130,20 @@ class Group:
     replaced: Counter[str] = field(default_factory=Counter)
     similarities: Similarities = field(default_factory=Similarities)
 
+    def add(
+        self, before: Measured | None, after: Measured | None, replaced: Mapping[str, int], similarity: float | None
+    ) -> None:
+        if before:
+            self.descriptions.add(before)
+        if after:
+            self.captions.add(after)
+        if before and after:
+            self.pairs += 1
+            self.changed += before.text != after.text
+            self.replaced.update(replaced)
+        if similarity is not None:
+            self.similarities.add(similarity)
+
     def figures(self) -> dict[str, Any]:
         return {
             "descriptions": self.descriptions.figures(),
@@ -150,23 +164,8 @@ def figures(rows: Iterable[Row], *, names: Names) -> dict[str, dict[str, Any]]:
         after = before if row.caption == row.description else _measured(row.caption, row.video, names)
         replaced = replacements(row.description, row.caption) if row.description and row.caption else {}
         for name in row.groups:
-            _count(groups.setdefault(name, Group()), before, after, replaced, row.similarity)
+            groups.setdefault(name, Group()).add(before, after, replaced, row.similarity)
     return {name: group.figures() for name, group in groups.items()}
-
-
-def _count(
-    group: Group, before: Measured | None, after: Measured | None, replaced: Mapping[str, int], similarity: float | None
-) -> None:
-    if before:
-        group.descriptions.add(before)
-    if after:
-        group.captions.add(after)
-    if before and after:
-        group.pairs += 1
-        group.changed += before.text != after.text
-        group.replaced.update(replaced)
-    if similarity is not None:
-        group.similarities.add(similarity)
 
 
 def _measured(text: str | None, video: str, names: Names) -> Measured | None:

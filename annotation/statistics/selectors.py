@@ -10,7 +10,7 @@ from accounts.models import Project
 from annotation.models import Candidate, Description, Moment, NamedQuerySet, Query, TrainSet, Video
 from annotation.statistics.collection import value_rows
 from annotation.statistics.rules import Row
-from annotation.train_sets.ranks import Span, spans_of
+from annotation.train_sets.ranks import spans_of
 from core.charts.kinds import Bin, Histogram
 
 RANKS = (1, 20, 40)  # the first candidate, the last of the first batch, the last of the second
@@ -57,18 +57,14 @@ def texts_of(project: Project) -> Iterator[Row]:
     for kind, text, caption, similarity, video, split, query_set, words in rows.values_list(*fields, *query).iterator(
         chunk_size=CHUNK
     ):
-        groups = _groups(split, sets.get(query_set))
+        groups = (f"split {split}",) if split is not None else ()
+        if groups and sets.get(query_set) not in (None, split):
+            groups = (*groups, f"set {sets[query_set]}")
         if words is not None and words != caption:
             yield Row((ALL, f"kind {kind}"), text, caption, similarity, video)
             yield Row(groups, text, words, None, video)
         else:
             yield Row((ALL, f"kind {kind}", *groups), text, caption, similarity, video)
-
-
-def _groups(split: str | None, query_set: str | None) -> tuple[str, ...]:
-    if split is None:
-        return ()
-    return (f"split {split}",) if query_set in (None, split) else (f"split {split}", f"set {query_set}")
 
 
 def group_order(project: Project) -> list[str]:
@@ -90,7 +86,8 @@ def candidates_by_rank(project: Project) -> list[dict[str, object]]:
 
 def columns_of(project: Project) -> list[tuple[str, str]]:
     """What each column is of, with words for which moments it counts: the corpus, its source splits, the splits."""
-    sources = sorted(name for name in _source_splits(project) if name)
+    names = project.dataset.corpus.videos.order_by().values_list("source_split", flat=True).distinct()
+    sources = sorted(name for name in names if name)
     found = [(ALL, "all of the corpus")]
     if len(sources) > 1:
         found += [(f"source {name}", "all of this part") for name in sources]
@@ -99,11 +96,6 @@ def columns_of(project: Project) -> list[tuple[str, str]]:
     if train := newest_train_set(project):
         found.append((f"train set {train.depth}", f"the best {train.depth} of each training query"))
     return found
-
-
-def _source_splits(project: Project) -> set[str]:
-    names = project.dataset.corpus.videos.order_by().values_list("source_split", flat=True).distinct()
-    return set(names)
 
 
 def newest_train_set(project: Project) -> TrainSet | None:
@@ -164,28 +156,20 @@ def span_figures(moments: QuerySet[Moment]) -> dict[str, Any]:
 def train_set_figures(train_set: TrainSet) -> dict[str, Any]:
     """The same of what a training set ranks, from its table."""
     with train_set.parquet.open("rb") as source:
-        return _figures(spans_of(source))
-
-
-def _figures(spans: set[Span]) -> dict[str, Any]:
+        spans = spans_of(source)
     lengths = [end - start for _, start, end, _ in spans]
     videos = {name: duration for name, _, _, duration in spans}
     ratios = [(end - start) / duration for _, start, end, duration in spans]
-    return {
+    figures: dict[str, Any] = {
         "moments": len(spans),
         "videos": len(videos),
-        "moment_hours": sum(lengths) / HOUR_S,
-        "video_hours": sum(videos.values()) / HOUR_S,
-        **_least_mean_most("moment", lengths),
-        **_least_mean_most("video", list(videos.values())),
         "ratio": sum(ratios) / len(ratios) if ratios else None,
     }
-
-
-def _least_mean_most(name: str, values: list[float]) -> dict[str, float | None]:
-    if not values:
-        return {f"{name}_min": None, f"{name}_mean": None, f"{name}_max": None}
-    return {f"{name}_min": min(values), f"{name}_mean": sum(values) / len(values), f"{name}_max": max(values)}
+    for name, values in (("moment", lengths), ("video", list(videos.values()))):
+        least_mean_most = (min(values), sum(values) / len(values), max(values)) if values else (None, None, None)
+        figures |= dict(zip((f"{name}_min", f"{name}_mean", f"{name}_max"), least_mean_most, strict=True))
+        figures[f"{name}_hours"] = sum(values) / HOUR_S
+    return figures
 
 
 Figures = Mapping[str, Any]
@@ -215,20 +199,13 @@ def words_histogram(figures: Figures) -> Histogram:
     """How many descriptions and captions have each number of words; the last bin holds all longer ones."""
     lengths = [dict(figures[side]["lengths"]) for side in SIDES]
     last = _last_bin(lengths)
-    bins = [
-        Bin(
-            f"{words} word{'' if words == 1 else 's'}",
-            tuple(side.get(words, 0) for side in lengths),
-            _tick(words, last),
-        )
-        for words in range(last + 1)
-    ]
+    bins = []
+    for words in range(last + 1):
+        tick = str(words) if words % 5 == 0 and last - words > 2 else ""  # room for the word at the end
+        counts = tuple(side.get(words, 0) for side in lengths)
+        bins.append(Bin(f"{words} word{'' if words == 1 else 's'}", counts, tick))
     beyond = tuple(sum(n for words, n in side.items() if words > last) for side in lengths)
     return Histogram([*bins, Bin(f"more than {last} words", beyond, "more")] if any(beyond) else bins, SIDES)
-
-
-def _tick(words: int, last: int) -> str:
-    return str(words) if words % 5 == 0 and last - words > 2 else ""  # room for the word at the end
 
 
 def _last_bin(lengths: Sequence[Mapping[int, int]]) -> int:

@@ -16,7 +16,6 @@ from annotation.models import TextStatistics
 from annotation.similarity import registry
 from annotation.similarity.base import SimilarityMissing
 from annotation.statistics import selectors
-from annotation.statistics import selectors as statistics_selectors
 from annotation.statistics.collection import Queries, Verbs, query_figures
 from annotation.statistics.rules import Names, figures
 from core.jobs import JobKind, durable
@@ -65,25 +64,17 @@ def _compute(project: Project) -> TextStatistics:
         "candidates": selectors.candidates_by_rank(project),
         "collection": collection_compute(project),
     }
-    kept, _ = TextStatistics.objects.update_or_create(
-        project=project,
-        defaults={
-            "data": data,
-            "state_of_texts": state,
-            "computed_at": timezone.now(),
-            "requested_at": None,
-            "error": "",
-        },
-    )
+    fresh = {"data": data, "state_of_texts": state, "computed_at": timezone.now(), "requested_at": None, "error": ""}
+    kept, _ = TextStatistics.objects.update_or_create(project=project, defaults=fresh)
     logger.info("texts of project %s: %s groups", project.pk, len(order))
     return kept
 
 
 def collection_compute(project: Project) -> list[dict[str, Any]]:
     """The columns of Tables 1 and 4: what each is of, which moments it counts, and its figures."""
-    columns = statistics_selectors.columns_of(project)
+    columns = selectors.columns_of(project)
     verbs = _verbs()
-    texts = query_figures(statistics_selectors.query_rows(project, [name for name, _ in columns]), verbs=verbs)
+    texts = query_figures(selectors.query_rows(project, [name for name, _ in columns]), verbs=verbs)
     nothing = Queries().figures(tagged=verbs is not None)
     return [
         {"column": name, "moments_are": words, **texts.get(name, nothing), **_spans(project, name)}
@@ -92,10 +83,10 @@ def collection_compute(project: Project) -> list[dict[str, Any]]:
 
 
 def _spans(project: Project, column: str) -> dict[str, Any]:
-    train_set = statistics_selectors.newest_train_set(project) if column.startswith("train set") else None
+    train_set = selectors.newest_train_set(project) if column.startswith("train set") else None
     if train_set:
-        return statistics_selectors.train_set_figures(train_set)
-    return statistics_selectors.span_figures(statistics_selectors.moments_of(project, column))
+        return selectors.train_set_figures(train_set)
+    return selectors.span_figures(selectors.moments_of(project, column))
 
 
 def _verbs() -> Verbs | None:

@@ -2,15 +2,16 @@
 
 import os
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from json.encoder import encode_basestring as quoted
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from annotation.pools.rules import SCALE
-from annotation.train_sets.ranks import Block, TrainMoments
+from annotation.train_sets.ranks import COLUMNS, Block, TrainMoments
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 COMPRESSION = "zstd"
 
 
-class JsonTrainFile:
+class JsonTrainFile(AbstractContextManager["JsonTrainFile"]):
     """The published form: as ``json.dumps(queries, ensure_ascii=False, indent=1)`` would write it.
 
     Args:
@@ -30,9 +31,6 @@ class JsonTrainFile:
         self.fragments, self.depth, self.next = moments.fragments, depth, first
         self.file = path.open("w", encoding="utf-8", newline="\n")
         self.before = "[\n"
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         with self.file:
@@ -55,7 +53,7 @@ class JsonTrainFile:
             self.before, self.next = ",\n", self.next + step
 
 
-class ParquetTrainFile:
+class ParquetTrainFile(AbstractContextManager["ParquetTrainFile"]):
     """One row for each query and moment, by query and rank; a row group for each block.
 
     Args:
@@ -72,9 +70,6 @@ class ParquetTrainFile:
         self.schema = schema().with_metadata(dict(about))
         self.writer = parquet.ParquetWriter(path, self.schema, compression=COMPRESSION)
 
-    def __enter__(self) -> Self:
-        return self
-
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.writer.close()
         if error is None:
@@ -90,15 +85,14 @@ class ParquetTrainFile:
         query = pa.array(np.repeat(np.arange(queries), depth))
         rank = np.tile(np.arange(1, depth + 1, dtype=np.int32), queries)
         number = self.next + np.arange(queries)[:, None] * step + np.arange(depth)
-        own = {
+        columns = {
             "query_id": pa.array(block.numbers, pa.int64()).take(query),
             "query": pa.array(block.texts, pa.string()).take(query),
             "rank": pa.array(rank),
             "pair_id": pa.array(number.ravel(), pa.int64()),
             "similarity": pa.array((block.ranks.millionths[:, :depth] / SCALE).ravel()),
+            **{name: column.take(moments) for name, column in self.columns.items()},
         }
-        held = {name: column.take(moments) for name, column in self.columns.items()}
-        columns = {**own, **held}
         table = pa.table([columns[name] for name in self.schema.names], schema=self.schema)
         self.writer.write_table(table, row_group_size=max(1, len(table)))
         self.next += queries * step
@@ -108,17 +102,10 @@ def schema() -> "pa.Schema":
     """Columns of the Parquet form; docs/data-formats.md says what they hold."""
     import pyarrow as pa
 
-    text, number, real = pa.string(), pa.int64(), pa.float64()
-    columns = [
-        ("query_id", number),
-        ("query", text),
-        ("rank", pa.int32()),
-        ("pair_id", number),
-        ("video_name", text),
-        ("start_s", real),
-        ("end_s", real),
-        ("duration", real),
-        ("caption", text),
-        ("similarity", real),
-    ]
-    return pa.schema([pa.field(name, kind, nullable=False) for name, kind in columns])
+    kinds = {
+        **dict.fromkeys(("query_id", "pair_id"), pa.int64()),
+        "rank": pa.int32(),
+        **dict.fromkeys(("query", "video_name", "caption"), pa.string()),
+    }
+    names = ("query_id", "query", "rank", "pair_id", *COLUMNS, "caption", "similarity")
+    return pa.schema([pa.field(name, kinds.get(name, pa.float64()), nullable=False) for name in names])

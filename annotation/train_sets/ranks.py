@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from annotation.pools.rules import SCALE, top_moments
 from annotation.similarity.sentences import ranker_here
-from moment_retrieval.relevance import Ranked
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -138,18 +137,15 @@ class TextRanker:
         new = [text for text in dict.fromkeys(texts) if text not in self.known]
         row_of = {text: row for row, text in enumerate(new)}
         fresh = np.empty((2, len(new), self.depth), np.int32)
-        for row, (moments, similarities) in enumerate(self._ranked(new)):
+        vectors, ranker = self.vectors_of(new) if new else np.zeros((0, 0), np.float32), ranker_here()
+        ranked = top_moments(vectors, self.captions, self.first_caption, depth=self.depth, ranker=ranker)
+        for row, (moments, similarities) in enumerate(ranked):
             fresh[0, row], fresh[1, row] = moments, np.rint(similarities * SCALE)
         found = [fresh[:, row_of[text]] if text in row_of else self.known[text] for text in texts]
         for text in new:
             if text in self.repeated and len(self.known) * self.depth < REMEMBERED:
                 self.known[text] = fresh[:, row_of[text]].copy()
         return Ranks(*np.stack(found, axis=1))
-
-    def _ranked(self, texts: Sequence[str]) -> Iterator[Ranked]:
-        if texts:
-            vectors, who = self.vectors_of(texts), ranker_here()
-            yield from top_moments(vectors, self.captions, self.first_caption, depth=self.depth, ranker=who)
 
 
 class Parts:

@@ -5,7 +5,7 @@ Ranks of blocks lie in a folder of this machine until the set is done; the files
 
 import logging
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -33,7 +33,7 @@ from annotation.queries.selectors import queries_to_train_on
 from annotation.similarity import registry
 from annotation.train_sets.files import JsonTrainFile, ParquetTrainFile
 from annotation.train_sets.models import MOST_DEPTH
-from annotation.train_sets.ranks import Block, Parts, Query, TextRanker, TrainMoments, block_size, ranked_blocks
+from annotation.train_sets.ranks import Block, Parts, TextRanker, TrainMoments, block_size, ranked_blocks
 from core.audit import audit_record
 from core.exceptions import NotPossible
 from core.jobs import JobKind, Stopped, durable, swept
@@ -80,18 +80,13 @@ class TrainPool:
             vectors_of=partial(vectors_of, model=self.measure.name),
             repeated=set(repeated.values_list("text", flat=True)),
         )
-        return ranked_blocks(query_blocks(project, block_size(depth)), ranker, parts)
+        rows = queries.values_list("number", "text").iterator(chunk_size=block_size(depth))
+        blocks = iter(lambda: list(islice(rows, block_size(depth))), [])  # as the queries are at one instant
+        return ranked_blocks(blocks, ranker, parts)
 
     def made_of(self, depth: int) -> bytes:
         """What ranks to this depth depend on besides the queries."""
         return b"/".join([FORM, str(depth).encode(), str(self.measure).encode(), self.digest])
-
-
-def query_blocks(project: Project, size: int) -> Iterator[Sequence[Query]]:
-    """Number and text of the project's training queries, ``size`` at a time, as they are at one instant."""
-    rows = queries_to_train_on(project.pk).values_list("number", "text").iterator(chunk_size=size)
-    while block := list(islice(rows, size)):
-        yield block
 
 
 def train_pool_of(*, project: Project, measure: Measure, on_progress: OnEmbedded | None = None) -> TrainPool:
@@ -142,17 +137,15 @@ def train_set_start(*, project: Project, depth: int, actor: User | None, wake: b
     held = project.train_sets.filter(depth=depth, state=State.RUNNING).first()
     if held is None:
         held = project.train_sets.filter(depth=depth, state=State.FAILED).order_by("-pk").first()
-        held = _go_on(held) if held else TrainSet.objects.create(project=project, depth=depth, started_by=actor)
+        if held:
+            held.state, held.error, held.done, held.moved_at = State.RUNNING, "", 0, timezone.now()
+            held.save(update_fields=["state", "error", "done", "moved_at"])
+        else:
+            held = TrainSet.objects.create(project=project, depth=depth, started_by=actor)
         audit_record(project=project, actor=actor, action="train_set.start", subject=held.uuid, depth=depth)
     if wake:
         TRAIN_SETS.send(held.pk)
     return held
-
-
-def _go_on(row: TrainSet) -> TrainSet:
-    row.state, row.error, row.done, row.moved_at = State.RUNNING, "", 0, timezone.now()
-    row.save(update_fields=["state", "error", "done", "moved_at"])
-    return row
 
 
 @transaction.atomic
@@ -202,7 +195,10 @@ def _write(row: TrainSet, progress: "_Progress") -> None:
         raise NotPossible("There is no training query, or no moment with a caption that serves, any more.")
     folder = _folder(row.uuid)
     parts = Parts(folder / "parts", pool.made_of(row.depth))
-    _check_room(folder, total * min(row.depth, len(pool.moments)))
+    rows, free = total * min(row.depth, len(pool.moments)), shutil.disk_usage(folder).free
+    if rows * ROW_BYTES > free:
+        takes, has = (f"{size / 1e9:,.1f} GB" for size in (rows * ROW_BYTES, free))
+        raise NotPossible(f"{rows:,} rows may take {takes}, and {has} are free in the data folder.")
     queries = _files_write(row, pool, parts, folder, partial(progress.ranking, parts, total))
     _finish(row, pool, folder, queries, progress.remark)
     shutil.rmtree(folder, ignore_errors=True)
@@ -231,10 +227,9 @@ def _finish(row: TrainSet, pool: TrainPool, folder: Path, queries: int, remark: 
     values: dict[str, Any] = {"queries": queries, "moments": moments, "rows": queries * min(row.depth, moments)}
     for form in FORMS:
         with (folder / form).open("rb") as source:
-            values |= {f"{form}_bytes": (folder / form).stat().st_size}
-            values |= {f"{form}_sha256": file_digest(source, "sha256").hexdigest()}
-    for form in FORMS:
-        values |= {form: _store(row.uuid, form, folder / form)}
+            digest = file_digest(source, "sha256").hexdigest()
+        values |= {f"{form}_bytes": (folder / form).stat().st_size, f"{form}_sha256": digest}
+    values |= {form: _store(row.uuid, form, folder / form) for form in FORMS}
     values |= {"done": queries, "total": queries, "remark": remark, "state": State.DONE, "finished_at": timezone.now()}
     if not TrainSet.objects.filter(pk=row.pk, state=State.RUNNING).update(**values):
         raise Stopped
@@ -260,13 +255,6 @@ def _fail(row: TrainSet, error: str) -> None:
     failed = {"state": State.FAILED, "error": error[:2000]}
     if not TrainSet.objects.filter(pk=row.pk, state=State.RUNNING).update(**failed):
         _throw_away(row.uuid)  # discarded under our hands, which is why it failed
-
-
-def _check_room(folder: Path, rows: int) -> None:
-    free = shutil.disk_usage(folder).free
-    if rows * ROW_BYTES > free:
-        takes, has = (f"{size / 1e9:,.1f} GB" for size in (rows * ROW_BYTES, free))
-        raise NotPossible(f"{rows:,} rows may take {takes}, and {has} are free in the data folder.")
 
 
 def _throw_away(uuid: UUID) -> None:

@@ -10,7 +10,7 @@ from enum import StrEnum
 from itertools import chain, count
 from typing import Any
 
-from annotation.corpora.importers import ImportFileError
+from annotation.corpora.importers.base import ImportFileError
 from annotation.corpora.importers.fields import BrokenJson, elements
 from annotation.pools.rules import BATCH_SIZE
 from core.texts import storable

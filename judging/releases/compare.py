@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import IO, NamedTuple, TextIO
 from zipfile import ZipFile
 
-from annotation.corpora.importers import ImportFileError
+from annotation.corpora.importers.base import ImportFileError
 from annotation.corpora.importers.files import member_opened, zip_opened
 from core.exceptions import ImportRefused
 from judging.releases.layout import PAIRS

@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import IO, Any, TextIO, TypeVar
 from zipfile import ZipFile, ZipInfo
 
-from annotation.corpora.importers import ImportFileError
+from annotation.corpora.importers.base import ImportFileError
 from annotation.corpora.importers.files import FREE_BYTES, MOST_RATIO, member_opened, zip_opened
 from core.exceptions import ImportRefused
 from judging.releases import layout

@@ -6,15 +6,13 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import lru_cache
 from hashlib import sha256
-from importlib.resources import files
-from importlib.resources.abc import Traversable
-from typing import Literal
+from pathlib import Path
 
 from annotation.captions.rewriting.english import NOUN_OF, tokenise
 
-Gender = Literal["M", "F", "N"]
 SPELLED_ALIKE = 0.76  # of difflib's ratio, same first letter: "Lenord" is Leonard
 SHORTEST_MISSPELT = 5
+DATA = Path(__file__).with_name("data")
 COLUMNS = ("name", "gender", "kind", "noun", "videos")
 
 
@@ -99,10 +97,11 @@ class Lexicon:
         return (first, second) in self.full or not (first in self._main and second in self._main)
 
 
-def packaged_members() -> list[Member]:
-    """The cast of the six shows of TVR; main characters first."""
-    with (_data() / "cast.csv").open(encoding="utf-8") as lines:
-        return list(read_members(lines))
+@lru_cache(maxsize=1)
+def packaged_members() -> tuple[Member, ...]:
+    """Return the cast of the six shows of TVR; main characters first."""
+    with (DATA / "cast.csv").open(encoding="utf-8") as lines:
+        return tuple(read_members(lines))
 
 
 def read_members(lines: Iterable[str]) -> Iterator[Member]:
@@ -121,20 +120,15 @@ def read_members(lines: Iterable[str]) -> Iterator[Member]:
 
 def lexicon_for(members: Sequence[Member] = (), *, video: str = "") -> Lexicon:
     """The lexicon of a video: ``members`` of the corpus first, then the packaged cast, its own show's before others."""
-    everyone = (*members, *_packaged())
+    everyone = (*members, *packaged_members())
     start = max((m.videos for m in everyone if m.videos and video.startswith(m.videos)), key=len, default="")
     return _lexicon(tuple(members), start)
 
 
 @lru_cache(maxsize=32)
 def _lexicon(members: tuple[Member, ...], start: str) -> Lexicon:
-    everyone = sorted((*members, *_packaged()), key=lambda member: not (start and member.videos == start))
+    everyone = sorted((*members, *packaged_members()), key=lambda member: not (start and member.videos == start))
     return Lexicon(everyone, given=_given(), proper=_words("proper.txt"), ordinary=_words("ordinary.txt"), show=start)
-
-
-@lru_cache(maxsize=1)
-def _packaged() -> tuple[Member, ...]:
-    return tuple(packaged_members())
 
 
 @lru_cache(maxsize=1)
@@ -146,7 +140,7 @@ def _given() -> dict[str, str]:
 @lru_cache(maxsize=1)
 def _things() -> dict[str, tuple[tuple[str, ...], ...]]:
     """Names of things as the words of their tokens, the longest first, by the first word."""
-    lines = (_data() / "things.txt").read_text(encoding="utf-8").splitlines()
+    lines = (DATA / "things.txt").read_text(encoding="utf-8").splitlines()
     names = [tuple(token.text for token in tokenise(line)) for line in lines if line and not line.startswith("#")]
     names.sort(key=len, reverse=True)
     return {name[0]: tuple(other for other in names if other[0] == name[0]) for name in names}
@@ -154,7 +148,7 @@ def _things() -> dict[str, tuple[tuple[str, ...], ...]]:
 
 @lru_cache(maxsize=8)
 def _words(file: str) -> set[str]:
-    lines = (_data() / file).read_text(encoding="utf-8").splitlines()
+    lines = (DATA / file).read_text(encoding="utf-8").splitlines()
     return {word for line in lines if not line.startswith("#") for word in line.split()}
 
 
@@ -162,11 +156,7 @@ def _words(file: str) -> set[str]:
 def data_digest() -> str:
     """A hash of every packaged list."""
     digest = sha256()
-    for file in sorted(_data().iterdir(), key=lambda one: one.name):
+    for file in sorted(DATA.iterdir(), key=lambda one: one.name):
         if file.name.endswith((".txt", ".csv")):
             digest.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
     return digest.hexdigest()
-
-
-def _data() -> Traversable:
-    return files("annotation.captions.rewriting") / "data"

@@ -47,8 +47,10 @@ def things(tokens: Sequence[Token], lexicon: Lexicon, *, wary: bool = False) -> 
         found.update(range(at, _listed(tokens, at, lexicon)))
         if at in found or at + 1 >= len(tokens) or not tokens[at + 1].text[0].isupper():
             continue
-        end = _run(tokens, at)
-        if _is_place(tokens, at, end, lexicon) or (not wary and _is_thing(tokens, at, end, lexicon)):
+        end = next((end for end in range(at, len(tokens)) if not tokens[end].text[0].isupper()), len(tokens))
+        first = lexicon.known(token.text)  # nobody of the shows' main casts
+        is_place = end - at < 4 and tokens[end - 1].text in lexicon.places and not (first and first.is_main)
+        if is_place or (not wary and _is_thing(tokens, at, end, lexicon)):
             found.update(range(at, end))
     return found
 
@@ -59,18 +61,6 @@ def _listed(tokens: Sequence[Token], at: int, lexicon: Lexicon) -> int:
         if tuple(token.text for token in tokens[at : at + len(words)]) == words:
             return at + len(words)
     return at
-
-
-def _run(tokens: Sequence[Token], at: int) -> int:
-    while at < len(tokens) and tokens[at].text[0].isupper():
-        at += 1
-    return at
-
-
-def _is_place(tokens: Sequence[Token], at: int, end: int, lexicon: Lexicon) -> bool:
-    """Two or three words of which the last says what it is, and the first is nobody of the shows' main casts."""
-    first = lexicon.known(tokens[at].text)
-    return end - at < 4 and tokens[end - 1].text in lexicon.places and not (first and first.is_main)
 
 
 def _is_thing(tokens: Sequence[Token], at: int, end: int, lexicon: Lexicon) -> bool:
@@ -128,7 +118,9 @@ class Reader:
             end += 1
         if self.lower(end) in SUFFIXES:
             end += 1
-        mention = Mention(at, end, self._gendered(person, gender), noun)
+        if gender and gender != person.gender:
+            person = Person(person.key + gender, gender)
+        mention = Mention(at, end, person, noun)
         self._take_owner(mention)
         self._take_what_stands_before(mention)
         return mention
@@ -146,11 +138,6 @@ class Reader:
     def _may_be_titled(self, at: int) -> bool:
         word = self.word(at)
         return word[:1].isupper() or word == "13" or word.lower() in self.lexicon.cast
-
-    def _gendered(self, person: Person, gender: str) -> Person:
-        if gender and gender != person.gender:
-            return Person(person.key + gender, gender)
-        return person
 
     def person_at(self, at: int, *, titled: bool = False) -> Person | None:
         """Whom the word at ``at`` names; ``titled`` when a title or a first name stands before it."""
@@ -202,12 +189,10 @@ class Reader:
             return known if not known.is_word or titled or self._is_name_here(at) else None
         is_acronym = word.isupper() and len(word) < 5 and not known
         is_family_name = titled and word in FAMILY_NAMES and self.lexicon.known(self.word(at - 1))
-        if (is_acronym or self.lexicon.is_no_name(word)) and not self._has_title(at) and not is_family_name:
+        has_title = self.lower(at - 1).rstrip(".") in TITLE_NOUN
+        if (is_acronym or self.lexicon.is_no_name(word)) and not has_title and not is_family_name:
             return None
         return self._guest(at, known, titled)
-
-    def _has_title(self, at: int) -> bool:
-        return self.lower(at - 1).rstrip(".") in TITLE_NOUN
 
     def _thirteen(self, at: int) -> Person | None:
         after, person = self.lower(at + 1), self.lexicon.cast.get(THIRTEEN)
@@ -231,11 +216,9 @@ class Reader:
             return not self.lexicon.known(after) or self.lower(at + 2) in PLURAL_VERB
         if after.lower() in THINGS:
             return False
-        return self._may_follow_matter(after) if self.lower(at) in MATTER else True
-
-    def _may_follow_matter(self, after: str) -> bool:
-        """As behind a name, but for nouns: "Green grass", "Green leaves"."""
-        word = after.lower()
+        if self.lower(at) not in MATTER:
+            return True
+        word = after.lower()  # "Green grass", "Green leaves": no name
         is_noun = (word.endswith("s") and word not in PLURAL_VERB) or word == "leaves"
         return self._may_follow_a_name(after) and not is_noun
 
@@ -257,15 +240,13 @@ class Reader:
             return known
         if lower.endswith("s") and (owner := self.lexicon.cast.get(lower[:-1])) and not known:
             return owner
-        return self.lexicon.alike(lower) or (self._unknown(at) if titled or self._may_be_unknown(at) else None)
-
-    def _may_be_unknown(self, at: int) -> bool:
-        if self.tokens[at].starts:
-            return self._acts(at) or (self.wary and not self._is_sentence_word(self.lower(at)))
-        return self.wary or not ({self.lower(at - 1)} & ARTICLES or {self.lower(at)} & SENTENCE_WORDS)
-
-    def _unknown(self, at: int) -> Person:
-        return Person(self.lower(at), self._gender_told(at))
+        if person := self.lexicon.alike(lower):
+            return person
+        if starts:
+            may_be_unknown = self._acts(at) or (self.wary and not self._is_sentence_word(lower))
+        else:
+            may_be_unknown = self.wary or not (self.lower(at - 1) in ARTICLES or lower in SENTENCE_WORDS)
+        return Person(lower, self._gender_told(at)) if titled or may_be_unknown else None
 
     def _acts(self, at: int) -> bool:
         """Whether the unknown word that opens a sentence does something, or owns it, as people do."""
@@ -326,20 +307,17 @@ class Reader:
             if self.word(mention.end) == ",":
                 mention.end += 1
             return
-        while self._describes(start - 1) and not self.tokens[start].glued:
+        while (word := self.lower(start - 1)) in ADJECTIVES and not self.tokens[start].glued:
+            if word in ALSO_PREPOSITIONS and self.lower(start - 2) not in ARTICLES | OWNERS:
+                break  # "past" is an adjective behind an article, else it says where
             start -= 1
-            mention.adjectives.insert(0, self.lower(start))
+            mention.adjectives.insert(0, word)
         if self.lower(start - 1) in ARTICLES or (
             self.lower(start - 1) in OWNERS and (mention.title or mention.adjectives)
         ):
             start -= 1
             mention.article = self.lower(start)
         mention.start = start
-
-    def _describes(self, at: int) -> bool:
-        """Whether the word at ``at`` is an adjective; "past" is one behind an article, else it says where."""
-        word = self.lower(at)
-        return word in ADJECTIVES and (word not in ALSO_PREPOSITIONS or self.lower(at - 1) in ARTICLES | OWNERS)
 
     def _is_owned(self, at: int) -> bool:
         """Whether the noun at ``at`` has its own article or owner, so that the name after it adds nothing."""

@@ -159,7 +159,11 @@ class Chat:
             )
         self.endpoint, self.model, self.batch = endpoint, endpoint.model, 4 * max(1, endpoint.concurrency)
         self._wait, self._pace = wait, Pace(endpoint.per_minute, clock=clock, wait=wait)
-        self._client = _client(endpoint)
+        import openai
+
+        self._client = openai.OpenAI(
+            api_key=endpoint.key, base_url=endpoint.base_url or None, timeout=endpoint.timeout_s, max_retries=0
+        )
 
     def temperature(self, *, again: bool) -> float | None:
         return AGAIN_TEMPERATURE if again else 0.0
@@ -184,13 +188,10 @@ class Chat:
                     asked |= {threads.submit(self._ask, item, again=again) for item in islice(left, 1)}
         finally:
             threads.shutdown(cancel_futures=True)
-        if away and not (self.endpoint.probes and self._is_there()):
+        if away and not (self.endpoint.probes and self._ask(PROBE, again=False).problem != "away"):
             raise ProviderAway(away[0].detail)
         for answer in away:
             yield Answer(answer.key, problem="no_answer", detail=answer.detail)
-
-    def _is_there(self) -> bool:
-        return self._ask(PROBE, again=False).problem != "away"
 
     def _ask(self, item: Item, *, again: bool) -> Answer:
         """An answer, whatever comes back; its problem is ``away`` where every try failed."""
@@ -237,14 +238,6 @@ class Chat:
             temperature=self.temperature(again=again),
             messages=[{"role": "system", "content": self.endpoint.prompt}, {"role": "user", "content": text}],
         )
-
-
-def _client(endpoint: Endpoint) -> Any:
-    import openai
-
-    return openai.OpenAI(
-        api_key=endpoint.key, base_url=endpoint.base_url or None, timeout=endpoint.timeout_s, max_retries=0
-    )
 
 
 def _refusal(item: Item, error: Any) -> Answer:
@@ -307,14 +300,10 @@ def _clean(text: str) -> str:
 
 def _retry_after(headers: Any) -> float | None:
     """Seconds the endpoint asks to wait: a number, or a date."""
-    said = headers.get("retry-after")
-    if not said:
-        return None
-    try:
-        return max(0.0, float(said))
-    except ValueError:
-        pass
-    try:
-        return max(0.0, (parsedate_to_datetime(said) - datetime.now(UTC)).total_seconds())
-    except (TypeError, ValueError):
-        return None
+    wait = headers.get("retry-after") or ""
+    for seconds in (float, lambda date: (parsedate_to_datetime(date) - datetime.now(UTC)).total_seconds()):
+        try:
+            return max(0.0, seconds(wait))
+        except (TypeError, ValueError):
+            continue
+    return None

@@ -69,13 +69,10 @@ def _clauses(reader: Reader, chain: list[Mention]) -> list[Group]:
         return [*_clauses(reader, chain[:-1]), Group(chain[-1:])] if len(chain) > 2 else [Group([m]) for m in chain]
     comma_first = reader.word(chain[0].end) == ","
     subordinate = any(reader.tokens[at].starts and reader.lower(at) in LISTENERS for at in range(chain[0].start))
-    if len(chain) > 2 and comma_first and subordinate and not opens and _is_verb(after):
+    is_verb = after in {"are", "were", "have", "do"} or after in PLURAL_VERB.values()
+    if len(chain) > 2 and comma_first and subordinate and not opens and is_verb:
         return [Group(chain[:1]), Group(chain[1:])]
     return [Group(chain)]
-
-
-def _is_verb(word: str) -> bool:
-    return word in {"are", "were", "have", "do"} or word in PLURAL_VERB.values()
 
 
 def _opens_clause(reader: Reader, at: int) -> bool:
@@ -127,7 +124,9 @@ class Wording:
         if mention.relation:
             self._meet(key, mention.relation)
             return owned
-        noun = self._noun(mention)
+        noun = mention.title or mention.person.word
+        if self.general:
+            noun = mention.person.noun or "person"
         if key in self._noun_of and mention.title in ("", self._noun_of[key]):
             return self._again(key, mention) + owned
         before = len(self._people[noun])
@@ -140,11 +139,6 @@ class Wording:
         if before == 1 or before >= len(ORDINALS):
             return f"another {described}{owned}"
         return f"a {ORDINALS[before]} {described}{owned}"
-
-    def _noun(self, mention: Mention) -> str:
-        if self.general:
-            return mention.person.noun or "person"
-        return mention.title or mention.person.word
 
     def _meet(self, key: str, noun: str) -> None:
         if key not in self._noun_of:
@@ -169,7 +163,8 @@ class Wording:
             return f"the {self._together[keys]}{owned if not self._together[keys].endswith('s') else owned and chr(39)}"
         met = [key for key in keys if key in self._noun_of]
         described = any(mention.adjectives or mention.relation for mention in group.mentions)
-        if len(keys) < 2 or described or (met and len(met) < len(keys)) or (not met and self._alone_elsewhere(keys)):
+        alone_elsewhere = any(self._alone[key] for key in keys)
+        if len(keys) < 2 or described or (met and len(met) < len(keys)) or (not met and alone_elsewhere):
             return self._list(group)
         noun = self._common_noun(group)
         if noun == "person" and not self.general and len(keys) == 2 and self._last_pronoun >= group.end:
@@ -182,9 +177,6 @@ class Wording:
             self._people[noun] += list(keys)
         text = said.replace(" ", f" {others}", 1)
         return f"{'the ' if definite else ''}{text}{owned if not text.endswith('s') else owned and chr(39)}"
-
-    def _alone_elsewhere(self, keys: frozenset[str]) -> bool:
-        return any(self._alone[key] for key in keys)
 
     def _list(self, group: Group) -> str:
         said = [self.one(mention) for mention in group.mentions]

@@ -44,7 +44,8 @@ def caption_accept(*, project: Project, caption: Caption, actor: User) -> None:
         NotPossible: it is no longer in review, or there is no proposal: it needs the person's own words.
     """
     held = caption_in_review(caption)
-    if UNTOLD & set(_latest(held)):
+    failure = held.failures.filter(attempt=held.attempt).first()  # of the current wording
+    if failure and UNTOLD & set(failure.failed):
         raise NotPossible("There is no proposal to accept; write the caption yourself.")
     _decide(project, held, actor, Decision.ACCEPTED, text=held.text, state=State.ACCEPTED)
 
@@ -112,12 +113,6 @@ def remembered(caption: Caption) -> dict[str, Any]:
     return {name: getattr(caption, name) for name in REMEMBERED}
 
 
-def _latest(caption: Caption) -> Sequence[str]:
-    """What the current wording failed."""
-    failure = caption.failures.filter(attempt=caption.attempt).first()
-    return failure.failed if failure else []
-
-
 def caption_in_review(caption: Caption) -> Caption:
     held = (
         Caption.objects.select_for_update(of=("self",))
@@ -138,15 +133,8 @@ def _decide(project: Project, held: Caption, actor: User, decision: str, *, text
         send_on_commit(EDITS_TASK, project.dataset.corpus_id)
     held.save()
     CaptionReview.objects.create(caption=held, actor=actor, decision=decision, before=before, text=text)
-    audit_record(
-        project=project,
-        actor=actor,
-        action=f"caption.{decision}",
-        subject=held.uuid,
-        failed=held.failed,
-        from_text=before["text"],
-        to_text=text,
-    )
+    facts = {"failed": held.failed, "from_text": before["text"], "to_text": text}
+    audit_record(project=project, actor=actor, action=f"caption.{decision}", subject=held.uuid, **facts)
 
 
 def captions_measure(captions: Sequence[Caption], names: ner.NameFinder) -> None:
@@ -194,7 +182,9 @@ def edits_check(*, corpus_id: int) -> int:
                 for caption in captions:
                     if Check.EMPTY in caption.failed:  # there is nothing to be like
                         caption.similarity = caption.similarity_measure = None
-                measured += sum(map(_keep, captions))
+                for caption in captions:  # one whose text has changed meanwhile is measured again
+                    same = edits_unchecked().filter(pk=caption.pk, text=caption.text)
+                    measured += same.update(**{name: getattr(caption, name) for name in MEASURED})
         except (SimilarityMissing, ner.NameModelMissing) as error:
             logger.warning("edited captions of corpus %s stay unchecked: %s", corpus_id, error)
         return measured
@@ -209,9 +199,3 @@ def edits_sweep(now: datetime) -> None:
     """Send the check again where a message was lost."""
     for corpus_id in edits_unchecked().values_list("description__corpus", flat=True).distinct():
         send_on_commit(EDITS_TASK, corpus_id)
-
-
-def _keep(caption: Caption) -> int:
-    """Whether the caption still says what was measured."""
-    same = edits_unchecked().filter(pk=caption.pk, text=caption.text)
-    return same.update(**{name: getattr(caption, name) for name in MEASURED})

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 from decimal import Decimal
 from itertools import islice
 
@@ -14,7 +14,7 @@ from django.utils import timezone
 from accounts.models import Project, User
 from annotation.captions import ner
 from annotation.captions.rewriting import rules
-from annotation.captions.rewriting.lexicon import Lexicon, lexicon_for
+from annotation.captions.rewriting.lexicon import lexicon_for
 from annotation.captions.rewriting.provider import (
     Answer,
     Chat,
@@ -57,15 +57,14 @@ HOPELESS = {Check.EMPTY, Check.HUGE}
 PROPOSED_FIELDS = ["text", "provider", "model", "prompt", "temperature", "attempt", "failed", "state", "detail"]
 PROPOSED_FIELDS += ["tokens_in", "tokens_out", "cost_usd"]
 CHECKED_FIELDS = [*PROPOSED_FIELDS, "similarity", "similarity_measure", "name_found", "name_score", "name_model"]
+FAILURE_FIELDS = ["attempt", "failed", "detail", "provider", "temperature", "similarity", "name_found", "name_score"]
 
 
-def _due() -> QuerySet[Rewriting]:
-    """Return the rewritings whose time it is."""
-    waiting = Rewriting.objects.filter(finished_at=None)
-    return waiting.filter(Q(next_try_at=None) | Q(next_try_at__lte=timezone.now()))
-
-
-REWRITINGS = JobKind("annotation.tasks.rewriting_run", _due, moved="")
+REWRITINGS = JobKind(
+    "annotation.tasks.rewriting_run",
+    lambda: Rewriting.objects.filter(Q(next_try_at=None) | Q(next_try_at__lte=timezone.now()), finished_at=None),
+    moved="",
+)
 
 
 @transaction.atomic
@@ -100,17 +99,8 @@ def rewriting_start(*, corpus: Corpus, provider: str, actor: User | None, projec
     rewriting = Rewriting.objects.create(
         project=project, corpus=corpus, provider=provider, model=model, prompt=prompt, started_by=actor
     )
-    version = prompt.version if prompt else None
-    audit_record(
-        project=project,
-        actor=actor,
-        action="captions.rewrite",
-        subject=rewriting.uuid,
-        provider=provider,
-        model=model,
-        prompt=version,
-        descriptions=left,
-    )
+    facts = {"provider": provider, "model": model, "prompt": prompt.version if prompt else None, "descriptions": left}
+    audit_record(project=project, actor=actor, action="captions.rewrite", subject=rewriting.uuid, **facts)
     REWRITINGS.send(rewriting.pk)
     return rewriting
 
@@ -137,62 +127,40 @@ def rewriting_run(*, rewriting_id: int) -> int:
         if not alone or rewriting.finished_at:
             return 0
         Rewriting.objects.filter(pk=rewriting.pk).update(next_try_at=None)
-        progress = Progress(rewriting)
-        written = 0
+        job, total, written = None, Description.objects.filter(corpus=rewriting.corpus_id).count(), 0
+        if rewriting.project:
+            job = job_start(project=rewriting.project, kind=KIND, title="Rewriting descriptions", total=total)
         try:
             work = Work(rewriting)
             work.check(_unchecked(rewriting.corpus_id))
             while batch := list(descriptions_to_rewrite(rewriting.corpus_id)[: work.provider.batch]):
                 work.check(work.propose(batch))
                 written += len(batch)
-                progress.tell()
+                if job:
+                    done = total - descriptions_to_rewrite(rewriting.corpus_id).count()
+                    job_set(job=job, done=done, title="Rewriting descriptions")
         except OperationalError:
             raise  # the task is tried again
         except ProviderAway as error:
             at = timezone.now() + AWAY_FOR
             Rewriting.objects.filter(pk=rewriting.pk).update(error=str(error), next_try_at=at)
-            progress.wait(str(error), at)
+            if job:
+                title = f"Rewriting waits; next try at {timezone.localtime(at):%H:%M}"
+                job_wait(job=job, title=title, error=str(error))
             logger.warning("rewriting %s waits: %s", rewriting.pk, error)
             return written
         except Exception as error:
             said = str(error) if isinstance(error, STOPS) else f"{type(error).__name__}: {error}"
             Rewriting.objects.filter(pk=rewriting.pk).update(error=said, finished_at=timezone.now())
-            progress.fail(said)
+            if job:
+                job_fail(job=job, error=said)
             logger.warning("rewriting %s stopped: %s", rewriting.pk, said, exc_info=not isinstance(error, STOPS))
             return written
         Rewriting.objects.filter(pk=rewriting.pk).update(error="", finished_at=timezone.now())
-        progress.finish()
+        if job:
+            job_finish(job=job, title="Descriptions rewritten")
         logger.info("rewriting %s: %s captions", rewriting.pk, written)
         return written
-
-
-class Progress:
-    """The job of the rewriting's project, when it has one."""
-
-    def __init__(self, rewriting: Rewriting) -> None:
-        self.corpus_id = rewriting.corpus_id
-        self.total = Description.objects.filter(corpus=self.corpus_id).count()
-        self.job = rewriting.project and job_start(
-            project=rewriting.project, kind=KIND, title="Rewriting descriptions", total=self.total
-        )
-
-    def tell(self) -> None:
-        if self.job:
-            done = self.total - descriptions_to_rewrite(self.corpus_id).count()
-            job_set(job=self.job, done=done, title="Rewriting descriptions")
-
-    def finish(self) -> None:
-        if self.job:
-            job_finish(job=self.job, title="Descriptions rewritten")
-
-    def wait(self, error: str, until: datetime) -> None:
-        if self.job:
-            title = f"Rewriting waits; next try at {timezone.localtime(until):%H:%M}"
-            job_wait(job=self.job, title=title, error=error)
-
-    def fail(self, error: str) -> None:
-        if self.job:
-            job_fail(job=self.job, error=error)
 
 
 def descriptions_to_rewrite(corpus_id: int) -> QuerySet[Description]:
@@ -244,7 +212,10 @@ class Work:
 
     def propose(self, descriptions: Sequence[Description]) -> list[Caption]:
         """Ask for captions and store them before anything else is done; they wait for their checks."""
-        flaws = {row.pk: rules.flaws(row.text, self._lexicon(row)) for row in descriptions}
+        flaws = {
+            row.pk: rules.flaws(row.text, lexicon_for(self.members, video=row.moment.video.name))
+            for row in descriptions
+        }
         asked = [row for row in descriptions if not {"empty", "huge"} & set(flaws[row.pk])]
         rows, stored = {row.pk: row for row in descriptions}, []
         for answers in self._ask(asked, again=False):
@@ -265,7 +236,7 @@ class Work:
         for caption in good:
             caption.state = State.ACCEPTED
         with transaction.atomic():
-            _fail([caption for caption in bad if caption.attempt == 1])
+            _record_failures([caption for caption in bad if caption.attempt == 1])
             _save(good)
         self._redo([caption for caption in bad if caption.attempt == 1 and not HOPELESS & set(caption.failed)])
         self._send_to_review(bad)
@@ -286,7 +257,7 @@ class Work:
         self.measure(redone)
         first = dict(CaptionFailure.objects.filter(caption__in=captions, attempt=1).values_list("caption", "failed"))
         with transaction.atomic():
-            _fail([caption for caption in redone if caption.failed])
+            _record_failures([caption for caption in redone if caption.failed])
             for caption in captions:
                 caption.failed = list(dict.fromkeys([*first[caption.pk], *caption.failed]))
                 caption.state = State.IN_REVIEW
@@ -295,15 +266,21 @@ class Work:
     def reword(self, caption: Caption, answer: Answer | None) -> None:
         """Put the second answer into the caption; where there is none, what it says stays."""
         caption.attempt += 1
-        caption.provider, caption.model, caption.prompt = self.provider.name, self.provider.model, self.prompt
-        caption.temperature = self.provider.temperature(again=True)
-        caption.failed, caption.detail = [], ""
         answer = answer or Answer(caption.description_id, problem=Check.NO_ANSWER)
-        if answer.problem:
-            caption.failed, caption.detail = [answer.problem], answer.detail[:300]
-        else:
+        self._note(caption, answer, again=True)
+        if not answer.problem:
             caption.text = answer.text
-        _count(caption, answer)
+
+    def _note(self, caption: Caption, answer: Answer, *, again: bool) -> None:
+        """Write down who answered, how, at what price, and what is wrong with the answer."""
+        caption.provider, caption.model, caption.prompt = self.provider.name, self.provider.model, self.prompt
+        caption.temperature = self.provider.temperature(again=again)
+        caption.failed, caption.detail = [answer.problem] if answer.problem else [], answer.detail[:300]
+        caption.tokens_in += answer.tokens_in
+        caption.tokens_out += answer.tokens_out
+        price_in, price_out = settings.REWRITING_USD_PER_MILLION_IN, settings.REWRITING_USD_PER_MILLION_OUT
+        spent = answer.tokens_in * price_in + answer.tokens_out * price_out
+        caption.cost_usd = Decimal(caption.cost_usd) + spent / MILLION
 
     def _ask(self, descriptions: Sequence[Description], *, again: bool) -> Iterator[list[Answer]]:
         """Answers as they come, as many together as are stored at once; the first answer for each counts."""
@@ -312,18 +289,12 @@ class Work:
         while some := list(islice(answers, self.provider.stored_at_once)):
             yield [answer for answer in some if left.pop(answer.key, None)]
 
-    def _lexicon(self, description: Description) -> Lexicon:
-        return lexicon_for(self.members, video=description.moment.video.name)
-
     def _proposal(self, description: Description, answer: Answer | None, flaws: Sequence[str]) -> Caption:
         answer = answer or Answer(description.pk, problem=flaws[0] if flaws else Check.NO_ANSWER)
         caption = getattr(description, "caption", None) or Caption(description=description, moment=description.moment)
-        caption.text = answer.text or description.text[:TEXT_KEPT]
-        caption.provider, caption.model, caption.prompt = self.provider.name, self.provider.model, self.prompt
-        caption.temperature, caption.attempt = self.provider.temperature(again=False), 1
-        caption.failed = list(dict.fromkeys([*flaws, *([answer.problem] if answer.problem else [])]))
-        caption.state, caption.detail = State.PROPOSED, answer.detail[:300]
-        _count(caption, answer)
+        caption.text, caption.attempt, caption.state = answer.text or description.text[:TEXT_KEPT], 1, State.PROPOSED
+        self._note(caption, answer, again=False)
+        caption.failed = list(dict.fromkeys([*flaws, *caption.failed]))
         return caption
 
     def measure(self, captions: Sequence[Caption]) -> None:
@@ -337,27 +308,9 @@ class Work:
 
 
 def failure_of(caption: Caption) -> CaptionFailure:
-    """The wording that failed, as it is now."""
-    return CaptionFailure(
-        caption=caption,
-        attempt=caption.attempt,
-        text="" if UNTOLD & set(caption.failed) else caption.text,
-        failed=caption.failed,
-        detail=caption.detail,
-        provider=caption.provider,
-        temperature=caption.temperature,
-        similarity=caption.similarity,
-        name_found=caption.name_found,
-        name_score=caption.name_score,
-    )
-
-
-def _count(caption: Caption, answer: Answer) -> None:
-    caption.tokens_in += answer.tokens_in
-    caption.tokens_out += answer.tokens_out
-    price_in, price_out = settings.REWRITING_USD_PER_MILLION_IN, settings.REWRITING_USD_PER_MILLION_OUT
-    spent = answer.tokens_in * price_in + answer.tokens_out * price_out
-    caption.cost_usd = Decimal(caption.cost_usd) + spent / MILLION
+    """Return the wording that failed, as it is now."""
+    text = "" if UNTOLD & set(caption.failed) else caption.text
+    return CaptionFailure(caption=caption, text=text, **{name: getattr(caption, name) for name in FAILURE_FIELDS})
 
 
 @transaction.atomic
@@ -377,7 +330,7 @@ def _store(proposals: Sequence[Caption]) -> list[Caption]:
     return [*mine, *new]
 
 
-def _fail(captions: Sequence[Caption]) -> None:
+def _record_failures(captions: Sequence[Caption]) -> None:
     CaptionFailure.objects.bulk_create([failure_of(caption) for caption in captions], ignore_conflicts=True)
 
 
@@ -433,7 +386,7 @@ def _redo_make(redo: CaptionRedo) -> None:
         if not _redo_end(redo):
             return  # called off
         if asked.failed:
-            CaptionFailure.objects.bulk_create([failure_of(asked)], ignore_conflicts=True)
+            _record_failures([asked])
         asked.failed = list(dict.fromkeys([*known, *asked.failed]))
         asked.save()
         CaptionReview.objects.create(
@@ -452,7 +405,8 @@ def _another_wording(work: Work, asked: Caption) -> Answer:
     if work.provider.name != Caption.Provider.RULES:
         (answer,) = work.provider.rewrite([item], again=True)
         return answer
-    seen = _wordings_seen(asked)
+    decided = asked.reviews.filter(undone_at=None).values_list("before__text", flat=True)
+    seen = {asked.text, *asked.failures.values_list("text", flat=True), *decided}
     for general in (True, False):
         (answer,) = work.provider.rewrite([item], again=general)
         if answer.text and answer.text not in seen:
@@ -460,15 +414,6 @@ def _another_wording(work: Work, asked: Caption) -> Answer:
     raise NotPossible(NOTHING_ELSE)
 
 
-def _wordings_seen(caption: Caption) -> set[str]:
-    decided = caption.reviews.filter(undone_at=None).values_list("before__text", flat=True)
-    return {caption.text, *caption.failures.values_list("text", flat=True), *decided}
-
-
 @REDOS.failure
-def _redo_fail(redo: CaptionRedo, error: str) -> None:
-    _redo_end(redo, error)
-
-
 def _redo_end(redo: CaptionRedo, error: str = "") -> int:
     return CaptionRedo.objects.filter(pk=redo.pk, finished_at=None).update(finished_at=timezone.now(), error=error)

@@ -5,49 +5,15 @@ import gzip
 import json
 import re
 import zlib
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import IO, Any
 
-from annotation.corpora.importers.base import (
-    BadLine,
-    DescriptionRecord,
-    Durations,
-    Format,
-    Given,
-    ImportFileError,
-    Item,
-    Kind,
-    MomentRecord,
-    Record,
-    SubtitleRecord,
-    VideoRecord,
-)
+from annotation.corpora.importers.base import Format
 from annotation.corpora.importers.grounding import read_charades, read_frames, read_qvhighlights, read_seconds
 from annotation.corpora.importers.plain import NEEDED, read_csv, read_jsonl
 from annotation.corpora.importers.subtitles import read_srt, read_tvqa
-from annotation.corpora.importers.tvr import durations_of, read_durations, read_tvc, read_tvr, videos_of
-
-__all__ = [
-    "FORMATS",
-    "BadLine",
-    "DescriptionRecord",
-    "Durations",
-    "Format",
-    "Given",
-    "ImportFileError",
-    "Item",
-    "Kind",
-    "MomentRecord",
-    "Record",
-    "SubtitleRecord",
-    "VideoRecord",
-    "durations_of",
-    "form_of",
-    "read_durations",
-    "read_tvr",
-    "videos_of",
-]
+from annotation.corpora.importers.tvr import read_tvc, read_tvr
 
 FORMATS: Mapping[str, Format] = MappingProxyType(
     {
@@ -88,8 +54,7 @@ def form_of(source: IO[bytes], name: str = "") -> str:
         return "srt"  # the only form that comes as an archive
     text = _unpacked(head).decode("utf-8-sig", "replace").lstrip()
     if text.startswith("{"):
-        first = text.splitlines()[0]
-        return _of_line(first) or _of_entries(text)
+        return _of_line(text.splitlines()[0]) or _of_entries(text)
     if SRT_TIME.search(text[:1000]) or name.lower().endswith(".srt"):
         return "srt"
     if CHARADES_LINE.match(text):
@@ -108,20 +73,16 @@ def _unpacked(head: bytes) -> bytes:
 
 def _of_line(line: str) -> str:
     try:
-        held = json.loads(line)
+        value = json.loads(line)
     except (ValueError, RecursionError):
         return ""
-    return _fitting(held) if isinstance(held, dict) else ""
-
-
-def _fitting(held: Collection[str]) -> str:
-    return next((form for form, fields in LINES if fields <= set(held)), "")
+    return next((form for form, fields in LINES if isinstance(value, dict) and fields <= set(value)), "")
 
 
 def _of_entries(text: str) -> str:
     """One object of videos: its first entry tells frames from seconds; the two that have seconds are told by names."""
     try:
-        _, entry = _first_entry(text)
+        entry = _first_entry(text)
     except (ValueError, RecursionError, KeyError):
         return ""
     if not isinstance(entry, dict) or not {"timestamps", "sentences"} <= set(entry):
@@ -131,13 +92,11 @@ def _of_entries(text: str) -> str:
     return "activitynet" if text[1:].lstrip().startswith('"v_') else "charades-sta"
 
 
-def _first_entry(text: str) -> tuple[str, Any]:
+def _first_entry(text: str) -> Any:
     decoder = json.JSONDecoder()
-    key = text.index('"')
-    name, end = decoder.raw_decode(text, key)
-    start = text.index(":", end) + 1
-    entry, _ = decoder.raw_decode(text, start + len(text[start:]) - len(text[start:].lstrip()))
-    return name, entry
+    _, end = decoder.raw_decode(text, text.index('"'))
+    entry, _ = decoder.raw_decode(text[text.index(":", end) + 1 :].lstrip())
+    return entry
 
 
 def _names_columns(text: str) -> bool:

@@ -1,8 +1,8 @@
 """The records that every importer gives, whatever the file looks like."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Literal
 
 from core.exceptions import MomentJudgeError
 
@@ -101,10 +101,8 @@ class Given:
     stem: str = ""
 
 
-class Reader(Protocol):
-    """Reads a file of one form; the file's faults become bad lines, and nothing is raised for them."""
-
-    def __call__(self, parts: Iterable[str], given: Given) -> Iterator[Item]: ...
+# Reads a file of one form; the file's faults become bad lines, and nothing is raised for them.
+Reader = Callable[[Iterable[str], Given], Iterator[Item]]
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import Any
 
-from annotation.corpora.importers.base import BadLine, Durations, Given, Item, VideoRecord
+from annotation.corpora.importers.base import BadLine, DescriptionRecord, Durations, Given, Item, Kind, VideoRecord
 from core.texts import is_storable
 
 FOREIGN = 0.3  # share of letters outside the Latin script from which a text is taken for another language
@@ -19,29 +19,27 @@ MOST_OF_A_NAME = 4  # words
 HTML = re.compile(r"</?[a-zA-Z][^<>]{0,200}>|&(?:[a-zA-Z]{2,8}|#\d{1,6}|#x[0-9a-fA-F]{1,6});")
 CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
 
-ONLY_A_NAME = "is only a name or a word"
-IN_ANOTHER_SCRIPT = "is mostly not in Latin letters"
-WITHOUT_WORDS = "holds no word"
-WITH_HTML = "holds HTML"
-WITH_SYMBOLS = "holds emoji or other symbols"
-WITH_CONTROLS = "holds control characters"
 END_SLACK_S = 1.0  # an end this much after its video's is a rounding of the annotation, and is clipped
 COUNTED_S = 1e-6  # what frames or sums of floats make of an end at the video's end is not past it
 LARGEST_ID = 2**63 - 1  # what the database holds
 LONGEST_TEXT = 5000
 LONGEST_NAME = 200
 LONGEST_LINE = 1_000_000
+Window = tuple[float, float, bool]  # start and end in seconds, and whether it ended after its video
 
 
 def notes_of(text: str) -> tuple[str, ...]:
     """What is unusual about a description that is kept all the same."""
     found = [
-        (ONLY_A_NAME, is_only_a_name(text)),
-        (WITHOUT_WORDS, not any(character.isalpha() for character in text)),
-        (IN_ANOTHER_SCRIPT, foreign_share(text) > FOREIGN),
-        (WITH_HTML, ("<" in text or "&" in text) and HTML.search(text) is not None),
-        (WITH_SYMBOLS, not text.isascii() and any(_category(character) == "So" for character in text)),
-        (WITH_CONTROLS, CONTROLS.search(text) is not None),
+        ("is only a name or a word", is_only_a_name(text)),
+        ("holds no word", not any(character.isalpha() for character in text)),
+        ("is mostly not in Latin letters", foreign_share(text) > FOREIGN),
+        ("holds HTML", ("<" in text or "&" in text) and HTML.search(text) is not None),
+        (
+            "holds emoji or other symbols",
+            not text.isascii() and any(_category(character) == "So" for character in text),
+        ),
+        ("holds control characters", CONTROLS.search(text) is not None),
     ]
     return tuple(note for note, holds in found if holds)
 
@@ -77,14 +75,6 @@ def _is_latin(letter: str) -> bool:
 
 class Refused(Exception):
     """This item gives no record; the message says why."""
-
-
-def attempt(line: int, item: str, make: Callable[[], Item]) -> Item:
-    """The record that ``make`` gives, or the bad line that says why it gives none."""
-    try:
-        return make()
-    except Refused as refusal:
-        return BadLine(line, str(refusal), item)
 
 
 def json_lines(
@@ -157,20 +147,22 @@ def text(value: object, field: str, longest: int = LONGEST_TEXT) -> str:
     return stripped
 
 
-def span(value: object, field: str, duration_s: float, *, clip: bool, rate: float = 1.0) -> tuple[float, float, bool]:
-    """Start and end in seconds of a pair of numbers, ``rate`` of them a second; the end is not after the video's.
+def described(
+    line: int, video: str, window: Window, text: str, *, number: int | None = None, kind: Kind = "video", item: str = ""
+) -> DescriptionRecord:
+    """Return the record of a description, with what is unusual about its text."""
+    start_s, end_s, past_end = window
+    return DescriptionRecord(line, number, video, start_s, end_s, text, kind, item, past_end, notes_of(text))
 
-    The third value says that the window ended after the video.
-    """
+
+def span(value: object, field: str, duration_s: float, *, clip: bool, rate: float = 1.0) -> Window:
+    """Return the window of a pair of numbers, ``rate`` of them a second; it ends at its video's end at the latest."""
     if not isinstance(value, list | tuple) or len(value) != 2:
         raise Refused(f"{field} is not a pair of numbers")
     start, end = seconds(value[0]), seconds(value[1])
     if start is None or end is None:
         raise Refused(f"{field} is not a pair of numbers")
-    return window(start / rate, end / rate, field, duration_s, clip=clip)
-
-
-def window(start_s: float, end_s: float, field: str, duration_s: float, *, clip: bool) -> tuple[float, float, bool]:
+    start_s, end_s = start / rate, end / rate
     if start_s < 0:
         raise Refused(f"{field} starts at {start_s:g} s, before the video")
     if start_s >= end_s:
@@ -220,8 +212,8 @@ class Numbers:
         self.used: set[int] = set()
         self.are_given: bool | None = None
 
-    def take(self, number: int | None) -> int | None:
-        """``number``, unless an earlier item had it; called last, so that a refused item's number stays free."""
+    def take(self, number: int | None) -> None:
+        """Refuse a number that an earlier item had; called last, so that a refused item's number stays free."""
         is_given = number is not None
         if self.are_given is None:
             self.are_given = is_given
@@ -231,7 +223,6 @@ class Numbers:
             raise Refused(f"{self.field} {number} was used by an earlier line")
         if number is not None:
             self.used.add(number)
-        return number
 
 
 LARGEST_ENTRY = 8_000_000  # characters; the largest known entry, of TACoS, has 30,000
@@ -288,6 +279,17 @@ class _Text:
             raise BrokenJson(self.line, f"not JSON: {wanted!r} was expected" if found else "the file ends too early")
         self.past(self.at + 1)
 
+    def members(self, opening: str, closing: str) -> Iterator[str]:
+        """Yield the first character of each member of an object or list; whoever iterates reads the member."""
+        self.take(opening)
+        if self.next_character() == closing:
+            return
+        while True:
+            yield self.next_character()
+            if self.next_character() == closing:
+                return
+            self.take(",")
+
     def value(self) -> Any:
         """The value that comes next; a number counts as read once something follows it."""
         self.next_character()
@@ -318,18 +320,12 @@ def entries(parts: Iterable[str]) -> Iterator[tuple[int, str, Any]]:
         BrokenJson: after the last entry that could be read.
     """
     text = _Text(parts)
-    text.take("{")
-    if text.next_character() == "}":
-        return
-    while True:
-        if text.next_character() != '"':
+    for first in text.members("{", "}"):
+        if first != '"':
             raise BrokenJson(text.line, "not JSON: a name in quotes was expected")
         line, key = text.line, text.value()
         text.take(":")
         yield line, key, text.value()
-        if text.next_character() == "}":
-            return
-        text.take(",")
 
 
 def elements(parts: Iterable[str]) -> Iterator[tuple[int, Any]]:
@@ -339,16 +335,9 @@ def elements(parts: Iterable[str]) -> Iterator[tuple[int, Any]]:
         BrokenJson: after the last element that could be read.
     """
     text = _Text(parts)
-    text.take("[")
-    if text.next_character() == "]":
-        return
-    while True:
-        text.next_character()
+    for _ in text.members("[", "]"):
         line = text.line
         yield line, text.value()
-        if text.next_character() == "]":
-            return
-        text.take(",")
 
 
 def lines_of_pieces(parts: Iterable[str]) -> Iterator[str]:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
-from typing import IO, Any, Protocol, cast
+from typing import IO, Any, cast
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 from annotation.corpora.importers.base import BadLine, Format, Given, ImportFileError, Item
@@ -114,44 +114,19 @@ class Budget:
         return b"".join(pieces)
 
 
-class Readable(Protocol):
-    """A source of bytes."""
+class CountedReader(io.RawIOBase):
+    """The bytes of ``source``; ``count`` hears of each piece, and may refuse it."""
 
-    def read(self, size: int, /) -> bytes | None: ...
-
-
-class BoundedReader(io.RawIOBase):
-    """Text out of ``source``, packed or not, as long as the budget allows it."""
-
-    def __init__(self, source: Readable, budget: Budget) -> None:
-        self.source, self.budget = source, budget
+    def __init__(self, source: "IO[bytes] | io.RawIOBase", count: Callable[[bytes], None]) -> None:
+        self.source, self.count = source, count
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: "bytearray | memoryview") -> int:  # type: ignore[override]
         data = self.source.read(len(buffer)) or b""
-        self.budget.add(data)
+        self.count(data)
         buffer[: len(data)] = data
-        return len(data)
-
-
-class PackedReader(io.RawIOBase):
-    """The packed bytes of ``source``, counted: for the ratio where they are ``packed``, and for a progress."""
-
-    def __init__(self, source: IO[bytes], budget: Budget, *, packed: bool, on_bytes: OnBytes | None = None) -> None:
-        self.source, self.budget, self.packed, self.on_bytes = source, budget, packed, on_bytes
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: "bytearray | memoryview") -> int:  # type: ignore[override]
-        data = self.source.read(len(buffer))
-        buffer[: len(data)] = data
-        if self.packed:
-            self.budget.packed_size += len(data)
-        if self.on_bytes:
-            self.on_bytes(len(data))
         return len(data)
 
 
@@ -312,10 +287,18 @@ def _opened(source: IO[bytes], budget: Budget, on_bytes: OnBytes | None) -> Iter
     if head[:2] in UTF_16:
         raise ImportFileError("The file is UTF-16; save it as UTF-8.")
     is_packed = head.startswith(GZIP)
-    counted = PackedReader(source, budget, packed=is_packed, on_bytes=on_bytes)
+
+    def count(data: bytes) -> None:
+        """Count what is read of the file itself: for the ratio where it is packed, and for a progress."""
+        if is_packed:
+            budget.packed_size += len(data)
+        if on_bytes:
+            on_bytes(len(data))
+
+    counted = CountedReader(source, count)
     stream = gzip.GzipFile(fileobj=counted) if is_packed else counted
     try:
-        buffered = io.BufferedReader(BoundedReader(stream, budget), PIECE)
+        buffered = io.BufferedReader(CountedReader(stream, budget.add), PIECE)
         yield io.TextIOWrapper(buffered, encoding="utf-8-sig", errors="surrogateescape", newline="")
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise ImportFileError(f"The file is packed, and cannot be unpacked: {error}.") from error

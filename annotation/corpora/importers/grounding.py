@@ -6,11 +6,12 @@ frames. QVHighlights (Lei et al., NeurIPS 2021) has one query a line with all th
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 from annotation.corpora.importers import fields
-from annotation.corpora.importers.base import BadLine, DescriptionRecord, Given, Item
+from annotation.corpora.importers.base import BadLine, Given, Item
 from annotation.corpora.importers.fields import (
     BrokenJson,
     Numbers,
@@ -18,7 +19,6 @@ from annotation.corpora.importers.fields import (
     Videos,
     entries,
     lines_of_pieces,
-    notes_of,
     shown,
 )
 
@@ -51,21 +51,17 @@ def _records(number: int, held: dict[str, Any], videos: Videos, numbers: Numbers
     for place, window in enumerate(windows):
         item = f"window {place + 1}" if len(windows) > 1 else ""
         try:
-            start_s, end_s, past = fields.span(window, "relevant_windows", duration_s, clip=given.clip)
+            start_s, end_s, _ = span = fields.span(window, "relevant_windows", duration_s, clip=given.clip)
         except Refused as refusal:
             yield BadLine(number, str(refusal), item or shown(str(window)))
             continue
-        notes = notes_of(text)
+        record = fields.described(number, name, span, text, number=qid + place * NEXT_WINDOW, item=item)
         if start_s % CLIP_S or (end_s % CLIP_S and end_s != duration_s):
-            notes += (f"the window is not made of clips of {CLIP_S} s",)
-        yield DescriptionRecord(
-            number, qid + place * NEXT_WINDOW, name, start_s, end_s, text, "video", item, past_end=past, notes=notes
-        )
+            record = replace(record, notes=(*record.notes, f"the window is not made of clips of {CLIP_S} s"))
+        yield record
 
 
-Times = Callable[
-    [dict[str, Any]], tuple[object, float]
-]  # of an entry: the video's length in seconds, and the rate of its times
+Times = Callable[[dict[str, Any]], tuple[object, float]]  # an entry -> its video's length in seconds, its times' rate
 
 
 def read_seconds(parts: Iterable[str], given: Given) -> Iterator[Item]:
@@ -99,10 +95,8 @@ def _read_lines(parts: Iterable[str], given: Given) -> Iterator[Item]:
             name, duration_s, _ = videos.duration(words[0], None)
             text = fields.text(sentence, "sentence")
             times = [fields.number(word) for word in words[1:]]
-            start_s, end_s, past = fields.span(times, "timestamp", duration_s, clip=given.clip)
-            yield DescriptionRecord(
-                number, None, name, start_s, end_s, text, "video", past_end=past, notes=notes_of(text)
-            )
+            window = fields.span(times, "timestamp", duration_s, clip=given.clip)
+            yield fields.described(number, name, window, text)
         except Refused as refusal:
             yield BadLine(number, str(refusal))
 
@@ -130,7 +124,7 @@ def _read(parts: Iterable[str], given: Given, times: Times) -> Iterator[Item]:
                 if name in seen:
                     raise Refused(f"the video is listed twice; {_sentences(entry)} sentences are left out")
                 seen.add(name)
-                yield from _entry(line, videos, _checked(name, entry, times), given)
+                yield from _entry(line, name, entry, given, times=times, videos=videos)
             except Refused as refusal:
                 yield BadLine(line, str(refusal), shown(name))
     except BrokenJson as broken:
@@ -141,15 +135,7 @@ def _sentences(entry: object) -> int:
     return len(held) if isinstance(entry, dict) and isinstance(held := entry.get("sentences"), list) else 0
 
 
-class _Entry(NamedTuple):
-    name: str
-    length: object
-    rate: float
-    spans: list[Any]
-    sentences: list[Any]
-
-
-def _checked(name: str, entry: object, times: Times) -> _Entry:
+def _entry(line: int, name: str, entry: object, given: Given, *, times: Times, videos: Videos) -> Iterator[Item]:
     if not isinstance(entry, dict):
         raise Refused("not an object")
     spans, sentences = entry.get("timestamps"), entry.get("sentences")
@@ -157,21 +143,16 @@ def _checked(name: str, entry: object, times: Times) -> _Entry:
         raise Refused("timestamps and sentences must be lists")
     if len(spans) != len(sentences):
         raise Refused(f"{len(spans)} timestamps for {len(sentences)} sentences")
-    return _Entry(name, *times(entry), spans, sentences)
-
-
-def _entry(line: int, videos: Videos, entry: _Entry, given: Given) -> Iterator[Item]:
-    name, duration_s, video = videos.duration(entry.name, entry.length)
+    length, rate = times(entry)
+    name, duration_s, video = videos.duration(name, length)
     if video:
         yield video
-    for place, (span, sentence) in enumerate(zip(entry.spans, entry.sentences, strict=True), start=1):
+    for place, (span, sentence) in enumerate(zip(spans, sentences, strict=True), start=1):
         item = f"{shown(name)} #{place}"
         try:
             text = fields.text(sentence, "sentence")
-            start_s, end_s, past = fields.span(span, "timestamp", duration_s, clip=given.clip, rate=entry.rate)
+            window = fields.span(span, "timestamp", duration_s, clip=given.clip, rate=rate)
         except Refused as refusal:
             yield BadLine(line, str(refusal), item)
         else:
-            yield DescriptionRecord(
-                line, None, name, start_s, end_s, text, "video", item, past_end=past, notes=notes_of(text)
-            )
+            yield fields.described(line, name, window, text, item=item)

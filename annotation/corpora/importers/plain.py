@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, get_args
 
 from annotation.corpora.importers import fields
-from annotation.corpora.importers.base import BadLine, DescriptionRecord, Given, Item, Kind
-from annotation.corpora.importers.fields import LONGEST_LINE, Numbers, Refused, Videos, notes_of
+from annotation.corpora.importers.base import BadLine, Given, Item, Kind
+from annotation.corpora.importers.fields import LONGEST_LINE, Numbers, Refused, Videos
 
 NEEDED = ("video", "start", "end", "description")
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -77,9 +77,9 @@ def _records(number: int, held: Mapping[str, Any], videos: Videos, numbers: Numb
     kind = held.get("kind") or "video"
     if kind not in KINDS:
         raise Refused(f"kind is not one of {', '.join(KINDS)}")
-    start_s, end_s, past = fields.span((held["start"], held["end"]), "the window", duration_s, clip=given.clip)
+    window = fields.span((held["start"], held["end"]), "the window", duration_s, clip=given.clip)
     text = fields.text(held["description"], "description")
     source_id = fields.source_id(held["id"], "id") if held.get("id") is not None else None
     numbers.take(source_id)
-    record = DescriptionRecord(number, source_id, name, start_s, end_s, text, kind, past_end=past, notes=notes_of(text))
+    record = fields.described(number, name, window, text, number=source_id, kind=kind)
     return [video, record] if video else [record]

@@ -8,16 +8,13 @@ from typing import Any
 from annotation.corpora.importers import fields
 from annotation.corpora.importers.base import (
     BadLine,
-    DescriptionRecord,
-    Durations,
     Given,
     ImportFileError,
     Item,
     Kind,
     MomentRecord,
-    VideoRecord,
 )
-from annotation.corpora.importers.fields import Numbers, Refused, Videos, notes_of, shown
+from annotation.corpora.importers.fields import Numbers, Refused, Videos, shown
 from core.texts import is_storable
 
 KINDS: Mapping[str, Kind] = {"v": "video", "t": "subtitle", "vt": "both"}
@@ -42,9 +39,9 @@ def _records(number: int, held: dict[str, Any], videos: Videos, numbers: Numbers
     name, duration_s, video = videos.duration(held["vid_name"], held["duration"])
     kind = kind_of(held["type"])
     source_id, text = fields.source_id(held["desc_id"], "desc_id"), fields.text(held["desc"], "desc")
-    start_s, end_s, past = fields.span(held["ts"], "ts", duration_s, clip=given.clip)
+    window = fields.span(held["ts"], "ts", duration_s, clip=given.clip)
     numbers.take(source_id)
-    record = DescriptionRecord(number, source_id, name, start_s, end_s, text, kind, past_end=past, notes=notes_of(text))
+    record = fields.described(number, name, window, text, number=source_id, kind=kind)
     return [video, record] if video else [record]
 
 
@@ -71,8 +68,14 @@ def read_durations(path: str | Path) -> dict[str, tuple[float, int]]:
 
 def durations_of(text: str) -> dict[str, tuple[float, int]]:
     """As ``read_durations``, from the text of the file."""
+    try:
+        table = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ImportFileError("The file of video lengths is not JSON.") from error
+    if not isinstance(table, dict):
+        raise ImportFileError("The file of video lengths must be an object of splits.")
     durations: dict[str, tuple[float, int]] = {}
-    for videos in _table(text).values():
+    for videos in table.values():
         if not isinstance(videos, dict):
             raise ImportFileError("Each split must be an object of videos.")
         for name, entry in videos.items():
@@ -82,21 +85,6 @@ def durations_of(text: str) -> dict[str, tuple[float, int]]:
     if len({index for _, index in durations.values()}) < len(durations):
         raise ImportFileError("Two videos have the same index.")
     return durations
-
-
-def videos_of(durations: Durations) -> Iterator[VideoRecord]:
-    """The table of videos as records, in the table's order."""
-    return (VideoRecord(name, duration_s, index) for name, (duration_s, index) in durations.items())
-
-
-def _table(text: str) -> dict[str, Any]:
-    try:
-        table = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise ImportFileError("The file of video lengths is not JSON.") from error
-    if not isinstance(table, dict):
-        raise ImportFileError("The file of video lengths must be an object of splits.")
-    return table
 
 
 def _duration_entry(name: str, entry: object) -> tuple[float, int]:
@@ -125,7 +113,7 @@ def read_tvc(parts: Iterable[str], given: Given) -> Iterator[Item]:
 
 def _tvc_records(number: int, held: dict[str, Any], videos: Videos, numbers: Numbers, given: Given) -> Iterator[Item]:
     name, duration_s, video = videos.duration(held["vid_name"], held.get("duration"))
-    start_s, end_s, past = fields.span(held["ts"], "ts", duration_s, clip=given.clip)
+    start_s, end_s, past = window = fields.span(held["ts"], "ts", duration_s, clip=given.clip)
     descs = held.get("descs", [])
     if not isinstance(descs, list):
         raise Refused("descs is not a list")
@@ -144,6 +132,4 @@ def _tvc_records(number: int, held: dict[str, Any], videos: Videos, numbers: Num
         except Refused as refusal:
             yield BadLine(number, str(refusal), item)
         else:
-            yield DescriptionRecord(
-                number, source_id, name, start_s, end_s, text, kind, item, past_end=past, notes=notes_of(text)
-            )
+            yield fields.described(number, name, window, text, number=source_id, kind=kind, item=item)

@@ -1,7 +1,7 @@
 """Imports annotated moments, subtitles, video files and cast lists into a corpus."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -13,7 +13,7 @@ from django.db import transaction
 from django.db.models import Max
 
 from accounts.models import Project, User
-from annotation.captions.rewriting.lexicon import Member
+from annotation.captions.rewriting.lexicon import COLUMNS, Member
 from annotation.corpora.importers.base import (
     BadLine,
     DescriptionRecord,
@@ -60,18 +60,9 @@ class ImportReport:
     on_remark: OnRemark | None = None
 
     def counts(self) -> dict[str, int]:
-        return {
-            "descriptions": self.descriptions,
-            **self.by_kind,
-            "moments": self.moments,
-            "videos": self.videos,
-            "subtitles": self.subtitles,
-            "added": self.added,
-            "videos_with_file": self.videos_with_file,
-            "clipped": self.clipped,
-            "flagged": self.flagged,
-            "bad_lines": self.bad_lines,
-        }
+        names = ("moments", "videos", "subtitles", "added", "videos_with_file", "clipped", "flagged", "bad_lines")
+        counts = {name: getattr(self, name) for name in names}
+        return {"descriptions": self.descriptions, **self.by_kind, **counts}
 
     def refuse(self, bad: BadLine) -> None:
         self.bad_lines += 1
@@ -143,7 +134,8 @@ def corpus_import(
     with transaction.atomic():
         corpus = _corpus_locked(corpus_name)
         intake = _Intake(corpus, source_split, durations or {}, report, skip_bad=skip_bad)
-        for chunk in _chunks(records):
+        remaining = iter(records)
+        while chunk := list(islice(remaining, CHUNK)):
             intake.take(chunk)
         intake.count()
         if report.bad_lines and not skip_bad:
@@ -167,12 +159,6 @@ def _corpus_locked(name: str) -> Corpus:
     if corpus.is_placeholder:
         raise NotPossible(f"The corpus {name!r} stands in for historic judgments; name another with --corpus.")
     return corpus
-
-
-def _chunks(records: Iterable[Item]) -> Iterator[list[Item]]:
-    iterator = iter(records)
-    while chunk := list(islice(iterator, CHUNK)):
-        yield chunk
 
 
 class _Intake:
@@ -281,16 +267,9 @@ class _Intake:
             if index is None or not given:
                 index, self.spare = self.spare, self.spare + 1
             self.taken.add(index)
-            fresh.append(
-                Video(
-                    corpus=self.corpus,
-                    name=name,
-                    duration_s=duration_s,
-                    index=index,
-                    index_is_given=given,
-                    source_split=self.source_split,
-                )
-            )
+            row = Video(corpus=self.corpus, name=name, duration_s=duration_s, index=index, index_is_given=given)
+            row.source_split = self.source_split
+            fresh.append(row)
         self.videos |= {video.name: video for video in Video.objects.bulk_create(fresh, batch_size=ROWS)}
 
     def _moments_add(self, records: Sequence[Placed]) -> dict[Span, int]:
@@ -348,13 +327,18 @@ def video_files_add(*, videos: Mapping[str, Video], folder: Path) -> int:
     """
     files = [path for path in sorted(folder.iterdir()) if path.suffix.lower() in VIDEO_SUFFIXES]
     found = {path.stem: path for path in files} | {path.name: path for path in files}
-    failed = _with_failures(videos.values())
+    corpora = {video.corpus_id for video in videos.values()}
+    failures = Moment.objects.filter(video__corpus__in=corpora, preview_state=Preview.FAILED)
+    failed = set(failures.values_list("video_id", flat=True))  # another file may replace theirs
     added = 0
     for name, video in videos.items():
         path = found.get(name)
         if path and (not video.file or (video.pk in failed and path.stat().st_size != video.file.size)):
             added += _file_add(video, path)
-    _say_not_found([video.pk for name, video in videos.items() if name not in found and not video.file])
+    missing = [video.pk for name, video in videos.items() if name not in found and not video.file]
+    for first in range(0, len(missing), AT_ONCE):
+        waiting = Moment.objects.filter(video__in=missing[first : first + AT_ONCE], preview_state=Preview.MISSING)
+        waiting.update(preview_state=Preview.FAILED, preview_error=NOT_FOUND)
     if added:
         send_on_commit("annotation.tasks.previews_sweep")
     return added
@@ -375,22 +359,9 @@ def _file_add(video: Video, path: Path) -> bool:
     return bool(taken)
 
 
-def _with_failures(videos: Iterable[Video]) -> set[int]:
-    """Videos something could not be cut from: another file may replace theirs."""
-    corpora = {video.corpus_id for video in videos}
-    failed = Moment.objects.filter(video__corpus__in=corpora, preview_state=Preview.FAILED)
-    return set(failed.values_list("video_id", flat=True))
-
-
-def _say_not_found(videos: list[int]) -> None:
-    for first in range(0, len(videos), AT_ONCE):
-        waiting = Moment.objects.filter(video__in=videos[first : first + AT_ONCE], preview_state=Preview.MISSING)
-        waiting.update(preview_state=Preview.FAILED, preview_error=NOT_FOUND)
-
-
 def members_of(corpus_id: int) -> tuple[Member, ...]:
     rows = CastMember.objects.filter(corpus=corpus_id).order_by("pk")
-    return tuple(Member(row.name, row.gender, row.kind, row.noun, row.videos) for row in rows)
+    return tuple(Member(*row) for row in rows.values_list(*COLUMNS))
 
 
 @transaction.atomic
@@ -401,10 +372,7 @@ def cast_import(*, corpus: Corpus, members: Sequence[Member], actor: User | None
         How many names were given.
     """
     last = {(member.name, member.videos): member for member in members}
-    rows = [
-        CastMember(corpus=corpus, name=m.name, gender=m.gender, kind=m.kind, noun=m.noun, videos=m.videos)
-        for m in last.values()
-    ]
+    rows = [CastMember(corpus=corpus, **{name: getattr(m, name) for name in COLUMNS}) for m in last.values()]
     CastMember.objects.bulk_create(
         rows,
         update_conflicts=True,

@@ -14,17 +14,10 @@ from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
 
 from accounts.models import Membership, User
-from annotation.corpora.importers import (
-    FORMATS,
-    BadLine,
-    Given,
-    ImportFileError,
-    Item,
-    VideoRecord,
-    durations_of,
-    form_of,
-)
+from annotation.corpora.importers import FORMATS, form_of
+from annotation.corpora.importers.base import BadLine, Given, ImportFileError, Item, VideoRecord
 from annotation.corpora.importers.files import Budget, Limits, read_file
+from annotation.corpora.importers.tvr import durations_of
 from annotation.corpora.services.corpora import ImportReport, corpus_durations, corpus_import
 from annotation.models import Corpus, CorpusImport
 from core.exceptions import NotPossible

@@ -8,8 +8,10 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from annotation.corpora.importers import FORMATS, Given, form_of, read_durations
+from annotation.corpora.importers import FORMATS, form_of
+from annotation.corpora.importers.base import Given
 from annotation.corpora.importers.files import read_path
+from annotation.corpora.importers.tvr import read_durations
 from annotation.corpora.services.corpora import ImportReport, corpus_durations, corpus_import
 from core.exceptions import MomentJudgeError
 from core.uploads import OnRemark, remarks_writer
@@ -25,7 +27,8 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("format", choices=sorted(FORMATS), help="; ".join(f"{f.name}: {f.label}" for f in _forms()))
+        labels = "; ".join(f"{form.name}: {form.label}" for form in FORMATS.values())
+        parser.add_argument("format", choices=sorted(FORMATS), help=labels)
         parser.add_argument("file", type=Path, help="the file; for srt also a folder or a zip archive of files")
         parser.add_argument(
             "--durations", type=Path, help="JSON: split -> video -> [seconds, index]; without it the file's own count"
@@ -91,10 +94,6 @@ class Command(BaseCommand):
             self.stderr.write(str(bad))
         if report.bad_lines > LINES_SHOWN:
             self.stderr.write(f"... and {report.bad_lines - LINES_SHOWN} more bad lines")
-
-
-def _forms() -> list[Any]:
-    return list(FORMATS.values())
 
 
 @contextmanager

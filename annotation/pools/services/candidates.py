@@ -157,19 +157,13 @@ def candidates_rank(
     with transaction.atomic():
         Project.objects.select_for_update().get(pk=project.pk)  # one ranking at a time
         free = set(_queries_without_candidates(project).values_list("pk", flat=True))
-        rows = [
-            Candidate(
-                query=query,
-                moment_id=int(pool.moment_ids[moment]),
-                rank=rank,
-                similarity=value,
-                measure=measure,
-                wordings=pool.wordings(moment),
-            )
-            for query, (moments, values) in zip(queries, ranked, strict=True)
-            if query.pk in free
-            for rank, (moment, value) in enumerate(zip(moments.tolist(), values.tolist(), strict=True), start=1)
-        ]
+        rows = []
+        for query, (moments, values) in zip(queries, ranked, strict=True):
+            best = zip(moments.tolist(), values.tolist(), strict=True) if query.pk in free else ()
+            for rank, (at, value) in enumerate(best, start=1):
+                row = Candidate(query=query, rank=rank, similarity=value, measure=measure)
+                row.moment_id, row.wordings = int(pool.moment_ids[at]), pool.wordings(at)
+                rows.append(row)
         Candidate.objects.bulk_create(rows, batch_size=2000)
     logger.info(
         "project %s: %s queries ranked by %s over %s moments", project.pk, len(free), measure, len(pool.moment_ids)
@@ -208,14 +202,8 @@ def similarity_choose(*, project: Project, name: str, actor: User | None) -> Non
     registry.check(name or settings.SENTENCE_MODEL)
     dataset = ProjectCorpus.objects.select_for_update().get(pk=project.pk)
     if dataset.similarity != name:
-        audit_record(
-            project=project,
-            actor=actor,
-            action="similarity.choose",
-            subject=project.uuid,
-            before=dataset.similarity,
-            now=name,
-        )
+        names = {"before": dataset.similarity, "now": name}
+        audit_record(project=project, actor=actor, action="similarity.choose", subject=project.uuid, **names)
         dataset.similarity = name
         dataset.save(update_fields=["similarity"])
 

@@ -4,8 +4,8 @@ Runs belong to an app above this one; what they returned comes down as plain row
 two sources: the ranking by similarity beyond its depth, and a random draw of the rest.
 """
 
-import logging
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
@@ -25,7 +25,6 @@ from annotation.pools.rules import (
     RUN_DEPTH,
     TOP,
     Found,
-    Place,
     best_ranks,
     moment_of,
     others_drawn,
@@ -36,8 +35,8 @@ from annotation.pools.services.candidates import pool_texts_of, similarity_of, v
 from annotation.similarity import registry
 from core.audit import audit_record
 from core.exceptions import NotPossible
+from moment_retrieval.records import Span
 
-logger = logging.getLogger(__name__)
 State = Pooling.State
 CHUNK = 5000
 
@@ -87,14 +86,7 @@ def pooling_create(
     """
     if not sources:
         raise NotPossible("Choose at least one run.")
-    pooling = Pooling.objects.create(
-        project=project,
-        depth=scope.depth,
-        iou_min=scope.iou_min,
-        split=scope.split,
-        query_set=scope.query_set,
-        created_by=actor,
-    )
+    pooling = Pooling.objects.create(project=project, created_by=actor, **vars(scope))
     PoolSource.objects.bulk_create(
         PoolSource(pooling=pooling, name=name, run_uuids=uuids) for name, uuids in sources.items()
     )
@@ -112,14 +104,34 @@ def pooling_plan(*, pooling: Pooling, queries: Mapping[int, int], returned: Iter
     Raises:
         NotPossible: it has its plan, or was thrown away.
     """
-    held = Pooling.objects.select_for_update().filter(pk=pooling.pk, state=State.PREPARING).first()
-    if held is None:
-        raise NotPossible("This pool is planned already.")
-    reader = _Reader(held, queries)
-    sources = {source.name: source for source in held.sources.all()}
-    for name, rows in groupby(returned, key=attrgetter("source")):
-        reader.read(sources[name], rows)
-    Pooling.objects.filter(pk=held.pk).update(state=State.READY)
+    with _planning(pooling, "This pool is planned already.") as sources:
+        watchable = watchable_moments(pooling.project)
+        spans: dict[str, list[tuple[int, Span]]] = {}
+        moments = Moment.objects.filter(video__corpus=pooling.project.dataset.corpus_id)
+        for video, pk, start_s, end_s in moments.values_list("video__name", "pk", "start_s", "end_s"):
+            spans.setdefault(video, []).append((pk, Span(video, start_s, end_s)))
+        for name, rows in groupby(returned, key=attrgetter("source")):
+            found: dict[int, list[tuple[int | None, int]]] = {}  # query to moments, None for what fits none
+            others = set()
+            for row in rows:
+                if (query := queries.get(row.query)) is None:
+                    others.add(row.query)
+                elif row.rank <= pooling.depth:
+                    span = Span(row.video, row.start_s, row.end_s)
+                    moment = moment_of(span, spans.get(row.video, ()), iou_min=pooling.iou_min)
+                    found.setdefault(query, []).append((moment, row.rank))
+            answers = {query: Answered(ranked) for query, ranked in found.items()}
+            answers_store(source=sources[name], answers=answers, watchable=watchable)
+            PoolSource.objects.filter(pk=sources[name].pk).update(other_queries=len(others))
+
+
+@contextmanager
+def _planning(pooling: Pooling, refusal: str) -> Iterator[dict[str, PoolSource]]:
+    """Lock a pooling without a plan while its sources are read, and say that it has its plan now."""
+    if not Pooling.objects.select_for_update().filter(pk=pooling.pk, state=State.PREPARING).exists():
+        raise NotPossible(refusal)
+    yield {source.name: source for source in pooling.sources.all()}
+    Pooling.objects.filter(pk=pooling.pk).update(state=State.READY)
     pooling.refresh_from_db()
 
 
@@ -156,33 +168,6 @@ def answers_store(*, source: PoolSource, answers: Mapping[int, Answered], watcha
     PoolEntry.objects.bulk_create(entries, batch_size=CHUNK)
 
 
-class _Reader:
-    """Turns spans into moments of the corpus."""
-
-    def __init__(self, pooling: Pooling, queries: Mapping[int, int]) -> None:
-        self.depth, self.iou_min, self.queries = pooling.depth, pooling.iou_min, queries
-        self.places: dict[str, list[Place]] = {}
-        self.watchable = watchable_moments(pooling.project)
-        moments = Moment.objects.filter(video__corpus=pooling.project.dataset.corpus_id)
-        for video, pk, start_s, end_s in moments.values_list("video__name", "pk", "start_s", "end_s"):
-            self.places.setdefault(video, []).append(Place(pk, start_s, end_s))
-
-    def read(self, source: PoolSource, rows: Iterable[Returned]) -> None:
-        """Store what one source returned within the depth."""
-        moments: dict[int, list[tuple[int | None, int]]] = {}
-        others = set()
-        for row in rows:
-            if (query := self.queries.get(row.query)) is None:
-                others.add(row.query)
-            elif row.rank <= self.depth:
-                places = self.places.get(row.video, ())
-                moment = moment_of(row.start_s, row.end_s, places, iou_min=self.iou_min)
-                moments.setdefault(query, []).append((moment, row.rank))
-        answers = {query: Answered(found) for query, found in moments.items()}
-        answers_store(source=source, answers=answers, watchable=self.watchable)
-        PoolSource.objects.filter(pk=source.pk).update(other_queries=len(others))
-
-
 @transaction.atomic
 def pooling_fail(*, pooling: Pooling, error: str) -> None:
     """The runs cannot be used; nothing was planned."""
@@ -217,23 +202,19 @@ def pooling_confirm(*, pooling: Pooling, actor: User | None) -> Pooling:
         raise NotPossible("There is no plan to open.")
     held.state, held.opened_at = State.OPENING, timezone.now()
     held.save(update_fields=["state", "opened_at"])
-    said = _coverage_words(held) if held.is_coverage else _pool_words(held)
+    facts: dict[str, object]
+    if held.is_coverage:
+        queries = Query.objects.filter(pool_answers__source__pooling=held).distinct().order_by("number")
+        numbers = list(queries.values_list("number", flat=True))
+        facts = {"top": held.depth, "others": held.others, "seed": held.seed, "queries": numbers}
+    else:
+        names = [source.name for source in held.sources.all()]
+        query_set = held.query_set.name if held.query_set else ""
+        scope = {"split": held.split, "query_set": query_set}
+        facts = {"sources": names, "depth": held.depth, "iou_min": held.iou_min, **scope}
     action = "coverage.open" if held.is_coverage else "pool.open"
-    audit_record(project=held.project, actor=actor, action=action, subject=held.uuid, **said)
+    audit_record(project=held.project, actor=actor, action=action, subject=held.uuid, **facts)
     return held
-
-
-def _pool_words(pooling: Pooling) -> dict[str, object]:
-    names = [source.name for source in pooling.sources.all()]
-    query_set = pooling.query_set.name if pooling.query_set else ""
-    scope = {"split": pooling.split, "query_set": query_set}
-    return {"sources": names, "depth": pooling.depth, "iou_min": pooling.iou_min, **scope}
-
-
-def _coverage_words(pooling: Pooling) -> dict[str, object]:
-    queries = Query.objects.filter(pool_answers__source__pooling=pooling).distinct().order_by("number")
-    numbers = list(queries.values_list("number", flat=True))
-    return {"top": pooling.depth, "others": pooling.others, "seed": pooling.seed, "queries": numbers}
 
 
 def pooling_finish(*, pooling: Pooling) -> None:
@@ -306,21 +287,16 @@ def coverage_plan(*, pooling: Pooling) -> None:
     Raises:
         NotPossible: it has its plan, was thrown away, or there is no moment to judge.
     """
-    held = Pooling.objects.select_for_update().filter(pk=pooling.pk, state=State.PREPARING).first()
-    if held is None:
-        raise NotPossible("This study is planned already.")
-    queries = list(Query.objects.filter(pool_answers__source__pooling=held).order_by("number"))
-    sources = {source.name: source for source in held.sources.all()}
-    similar, drawn = {}, {}
-    for query, top, rest, others in _chosen(held, queries):
-        similar[query.pk] = Answered([(moment, rank) for rank, moment in enumerate(top, start=1)])
-        drawn[query.pk] = Answered([(moment, place) for place, moment in enumerate(others, start=1)], drawn_from=rest)
-    watchable = watchable_moments(held.project)
-    sources[SIMILAR].answers.all().delete()
-    for name, answers in ((SIMILAR, similar), (RANDOM, drawn)):
-        answers_store(source=sources[name], answers=answers, watchable=watchable)
-    Pooling.objects.filter(pk=held.pk).update(state=State.READY)
-    pooling.refresh_from_db()
+    with _planning(pooling, "This study is planned already.") as sources:
+        queries = list(Query.objects.filter(pool_answers__source__pooling=pooling).order_by("number"))
+        similar, drawn = {}, {}
+        for query, top, rest, others in _chosen(pooling, queries):
+            similar[query.pk] = Answered([(moment, rank) for rank, moment in enumerate(top, start=1)])
+            drawn[query.pk] = Answered([(moment, at) for at, moment in enumerate(others, start=1)], drawn_from=rest)
+        watchable = watchable_moments(pooling.project)
+        sources[SIMILAR].answers.all().delete()
+        for name, answers in ((SIMILAR, similar), (RANDOM, drawn)):
+            answers_store(source=sources[name], answers=answers, watchable=watchable)
 
 
 def _chosen(pooling: Pooling, queries: Sequence[Query]) -> Iterator[tuple[Query, list[int], int, list[int]]]:

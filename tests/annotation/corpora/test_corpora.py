@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
-from annotation.corpora.importers import BadLine, DescriptionRecord, Given, read_durations, read_tvr
+from annotation.corpora.importers.base import BadLine, DescriptionRecord, Given
+from annotation.corpora.importers.tvr import read_durations, read_tvr
 from annotation.corpora.services.corpora import ImportReport, corpus_import
 from annotation.models import Caption, Corpus, Description, Moment, Video
 from core.models import AuditEvent

@@ -7,8 +7,8 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from annotation.corpora.importers import (
-    FORMATS,
+from annotation.corpora.importers import FORMATS
+from annotation.corpora.importers.base import (
     BadLine,
     DescriptionRecord,
     Given,

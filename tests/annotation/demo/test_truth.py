@@ -8,21 +8,18 @@ from dataclasses import replace
 import pytest
 
 from annotation.demo import Event, ScriptedMoment, true_relevance, write_script
-from annotation.demo.catalogue import Action
 
 
 def moment(event: Event) -> ScriptedMoment:
     return ScriptedMoment(1.0, 5.0, "", "", "video", event)
 
 
-DRINKS = Event(Action.DRINK, "Nora", "woman", "cafe", item="cup", seen=frozenset({"cup", "plant"}))
+DRINKS = Event("drink", "Nora", "woman", "cafe", item="cup", seen=frozenset({"cup", "plant"}))
 BOTTLE = replace(DRINKS, item="bottle", seen=frozenset({"bottle", "plant"}))
-TO_BOARD = Event(Action.STAND_WALK, "Dana", "woman", "office", target="board", seen=frozenset({"board"}))
-HUGS = Event(
-    Action.HUG, "Nora", "woman", "cafe", partner="Samir", partner_gender="man", seen=frozenset({"pair", "board"})
-)
-UNPACKS = Event(Action.UNPACK, "Nora", "woman", "cafe", item="shoes", seen=frozenset({"shoes", "box"}))
-OPENS = Event(Action.OPEN_BOX, "Nora", "woman", "cafe", item="box", seen=frozenset({"box"}))
+TO_BOARD = Event("stand_walk", "Dana", "woman", "office", target="board", seen=frozenset({"board"}))
+HUGS = Event("hug", "Nora", "woman", "cafe", partner="Samir", partner_gender="man", seen=frozenset({"pair", "board"}))
+UNPACKS = Event("unpack", "Nora", "woman", "cafe", item="shoes", seen=frozenset({"shoes", "box"}))
+OPENS = Event("open_box", "Nora", "woman", "cafe", item="box", seen=frozenset({"box"}))
 
 CASES = [
     ("the same", DRINKS, DRINKS, 4),
@@ -38,14 +35,14 @@ CASES = [
     ("cut short", DRINKS, replace(DRINKS, completeness="cut"), 2),
     ("cut short, at the side", DRINKS, replace(DRINKS, completeness="cut", framing="side"), 2),
     ("everything wrong", DRINKS, replace(DRINKS, completeness="cut", framing="side", gender="man"), 1),
-    ("half of the steps", TO_BOARD, replace(TO_BOARD, action=Action.WALK_TO), 2),
-    ("half of the steps, cut", TO_BOARD, replace(TO_BOARD, action=Action.WALK_TO, completeness="cut"), 1),
+    ("half of the steps", TO_BOARD, replace(TO_BOARD, action="walk_to"), 2),
+    ("half of the steps, cut", TO_BOARD, replace(TO_BOARD, action="walk_to", completeness="cut"), 1),
     ("more than was asked", OPENS, UNPACKS, 3),
     ("more than was asked, at the side", OPENS, replace(UNPACKS, framing="side"), 2),
     ("less than was asked", UNPACKS, OPENS, 2),
-    ("the thing without the action", DRINKS, replace(DRINKS, action=Action.HOLD), 1),
+    ("the thing without the action", DRINKS, replace(DRINKS, action="hold"), 1),
     ("the goal without the action", TO_BOARD, HUGS, 1),
-    ("a pair that only talks", HUGS, replace(HUGS, action=Action.TALK), 1),
+    ("a pair that only talks", HUGS, replace(HUGS, action="talk"), 1),
     ("a mere person", DRINKS, TO_BOARD, 0),
     ("one person for a hug", HUGS, DRINKS, 0),
 ]

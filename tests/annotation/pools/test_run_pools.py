@@ -4,14 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.pools.rules import Found, Place, best_ranks, in_batches, moment_of, pooled, span_iou
-from moment_retrieval.metrics.iou import span_iou as published_iou
+from annotation.pools.rules import Found, best_ranks, in_batches, moment_of, pooled
 from moment_retrieval.records import Span
 
 FOUND = st.lists(st.builds(Found, st.integers(0, 3), st.integers(0, 12), st.integers(1, 9)), max_size=40)
 DEPTH = st.integers(1, 9)
 HELD = st.sets(st.integers(0, 12))
-TIMES = st.floats(0, 200, allow_nan=False)
 
 
 class TestUnion:
@@ -63,7 +61,7 @@ class TestUnion:
 
 
 class TestMoment:
-    PLACES = (Place(4, 0.0, 10.0), Place(2, 10.0, 20.0), Place(3, 12.0, 18.0))
+    MOMENTS = ((4, Span("v", 0.0, 10.0)), (2, Span("v", 10.0, 20.0)), (3, Span("v", 12.0, 18.0)))
 
     @pytest.mark.parametrize(
         ("span", "iou_min", "moment"),
@@ -81,19 +79,14 @@ class TestMoment:
     def test_the_one_overlapped_most_if_enough(
         self, span: tuple[float, float], iou_min: float, moment: int | None
     ) -> None:
-        assert moment_of(*span, self.PLACES, iou_min=iou_min) == moment
+        assert moment_of(Span("v", *span), self.MOMENTS, iou_min=iou_min) == moment
 
     def test_of_equal_overlaps_the_smaller_id(self) -> None:
-        places = [Place(9, 0.0, 4.0), Place(8, 0.0, 4.0)]
-        assert moment_of(0.0, 4.0, places, iou_min=0.7) == 8
+        span = Span("v", 0.0, 4.0)
+        assert moment_of(span, [(9, span), (8, span)], iou_min=0.7) == 8
 
     def test_a_video_without_moments(self) -> None:
-        assert moment_of(0.0, 4.0, [], iou_min=0.7) is None
-
-    @given(TIMES, TIMES, TIMES, st.floats(0.01, 50))
-    def test_overlap_is_the_scorers(self, start: float, end: float, other: float, length: float) -> None:
-        ours = span_iou(start, end, other, other + length)
-        assert ours == published_iou(Span("v", start, end), Span("v", other, other + length))
+        assert moment_of(Span("v", 0.0, 4.0), [], iou_min=0.7) is None
 
 
 @pytest.mark.parametrize(("n", "sizes"), [(0, []), (1, [1]), (20, [20]), (45, [20, 20, 5])])

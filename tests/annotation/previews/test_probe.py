@@ -7,42 +7,39 @@ import pytest
 from PIL import Image
 
 from annotation.previews.cutting import cut_previews
-from annotation.previews.process import VideoUnreadable, probe
+from annotation.previews.process import VideoUnreadable, open_source
 from tests.annotation.previews.clips import CLIPS, make_video, shared_clips
 
 
 def test_probe_says_what_the_video_is(tiny: Path) -> None:
-    info = probe(tiny)
-    assert (info.width, info.height, info.fps, info.codec) == (160, 120, 10.0, "h264")
-    assert info.duration_s == pytest.approx(6.0, abs=0.05)
+    source = open_source(tiny)
+    assert (source.width, source.height) == (160, 120)
+    assert source.duration_s == pytest.approx(6.0, abs=0.05)
 
 
 def test_probe_gives_the_size_as_shown(tmp_path: Path) -> None:
-    info = probe(make_video(tmp_path / "wide.mp4", "-vf", "setsar=2"))
-    assert (info.width, info.height) == (320, 120)
+    source = open_source(make_video(tmp_path / "wide.mp4", "-vf", "setsar=2"))
+    assert (source.width, source.height) == (320, 120)
 
 
 def test_probe_measures_a_recording_without_a_stated_length(tmp_path: Path) -> None:
     path = make_video(tmp_path / "live.webm", "-c:v", "libvpx", "-f", "webm", "-live", "1")
-    assert probe(path).duration_s == pytest.approx(6.0, abs=0.2)
+    assert open_source(path).duration_s == pytest.approx(6.0, abs=0.2)
 
 
 @shared_clips
 @pytest.mark.parametrize(
-    ("name", "size", "fps", "codec", "duration"),
+    ("name", "size", "duration"),
     [
-        ("big_buck_bunny_30s.webm", (1280, 720), 24, "vp8", 30.0),
-        ("big_buck_bunny_5s.mp4", (1280, 720), 25, "h264", 5.3),
-        ("testsrc_counter_24s.mp4", None, 10, "h264", 24.0),
+        ("big_buck_bunny_30s.webm", (854, 480), 30.0),
+        ("big_buck_bunny_5s.mp4", (854, 480), 5.3),
+        ("testsrc_counter_24s.mp4", None, 24.0),
     ],
 )
-def test_probe_reads_the_shared_clips(
-    name: str, size: tuple[int, int] | None, fps: float, codec: str, duration: float
-) -> None:
-    info = probe(CLIPS / name)
-    assert size in (None, (info.width, info.height))
-    assert info.fps == pytest.approx(fps, abs=0.01) and info.codec == codec
-    assert info.duration_s == pytest.approx(duration, abs=0.1)
+def test_probe_reads_the_shared_clips(name: str, size: tuple[int, int] | None, duration: float) -> None:
+    source = open_source(CLIPS / name)
+    assert size in (None, (source.width, source.height))
+    assert source.duration_s == pytest.approx(duration, abs=0.1)
 
 
 def missing(folder: Path) -> Path:
@@ -89,7 +86,7 @@ def audio_only(folder: Path) -> Path:
 def test_unreadable_video_is_refused_at_the_call(tmp_path: Path, broken: Callable[[Path], Path]) -> None:
     path = broken(tmp_path)
     with pytest.raises(VideoUnreadable) as caught:
-        probe(path)
+        open_source(path)
     assert str(caught.value).endswith(".")
     with pytest.raises(VideoUnreadable):
         cut_previews(path, [(0, 1)])
@@ -97,4 +94,4 @@ def test_unreadable_video_is_refused_at_the_call(tmp_path: Path, broken: Callabl
 
 def test_audio_only_file_is_named_as_such(tmp_path: Path) -> None:
     with pytest.raises(VideoUnreadable, match="no video stream"):
-        probe(audio_only(tmp_path))
+        open_source(audio_only(tmp_path))

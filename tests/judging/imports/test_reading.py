@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from annotation.corpora.importers import ImportFileError
+from annotation.corpora.importers.base import ImportFileError
 from annotation.corpora.importers.files import pieces_of
 from core.texts import is_storable
 from judging.imports.label_studio import BadMapping, Export, Mapped, Ungraded, mapped, read_export

@@ -15,7 +15,7 @@ from django.core.files.storage import default_storage
 from django.utils import timezone
 
 from accounts.models import Membership
-from annotation.corpora.importers import ImportFileError
+from annotation.corpora.importers.base import ImportFileError
 from annotation.corpora.importers.files import Budget, Limits
 from config.celery_app import app
 from core.exceptions import NotPossible, TooLarge

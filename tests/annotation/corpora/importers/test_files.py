@@ -8,15 +8,8 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
 
-from annotation.corpora.importers import (
-    FORMATS,
-    BadLine,
-    DescriptionRecord,
-    Given,
-    ImportFileError,
-    Item,
-    SubtitleRecord,
-)
+from annotation.corpora.importers import FORMATS
+from annotation.corpora.importers.base import BadLine, DescriptionRecord, Given, ImportFileError, Item, SubtitleRecord
 from annotation.corpora.importers.fields import LONGEST_LINE
 from annotation.corpora.importers.files import Budget, Limits, read_file, read_path
 

@@ -8,8 +8,8 @@ from hypothesis import given as over
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from annotation.corpora.importers import (
-    FORMATS,
+from annotation.corpora.importers import FORMATS
+from annotation.corpora.importers.base import (
     BadLine,
     DescriptionRecord,
     Given,

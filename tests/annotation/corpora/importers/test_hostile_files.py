@@ -7,8 +7,10 @@ from zipfile import ZIP_BZIP2, ZIP_DEFLATED, ZIP_LZMA, ZIP_STORED, ZipFile
 
 import pytest
 
-from annotation.corpora.importers import FORMATS, BadLine, Given, ImportFileError, VideoRecord, durations_of, form_of
+from annotation.corpora.importers import FORMATS, form_of
+from annotation.corpora.importers.base import BadLine, Given, ImportFileError, VideoRecord
 from annotation.corpora.importers.files import LARGEST_DIRECTORY, Budget, Limits, read_file
+from annotation.corpora.importers.tvr import durations_of
 from core import uploads
 from core.texts import is_storable
 from core.uploads import Remark, remarks_writer

@@ -8,7 +8,8 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
 
-from annotation.corpora.importers import FORMATS, Given, ImportFileError
+from annotation.corpora.importers import FORMATS
+from annotation.corpora.importers.base import Given, ImportFileError
 from annotation.corpora.importers.files import FREE_BYTES, Budget, Limits, pieces_of, read_file
 from tests.ticks import Ticks
 

@@ -4,16 +4,10 @@ from collections import Counter
 
 import pytest
 
-from annotation.corpora.importers import (
-    FORMATS,
-    BadLine,
-    DescriptionRecord,
-    Given,
-    MomentRecord,
-    VideoRecord,
-    read_durations,
-)
+from annotation.corpora.importers import FORMATS
+from annotation.corpora.importers.base import BadLine, DescriptionRecord, Given, MomentRecord, VideoRecord
 from annotation.corpora.importers.files import read_path
+from annotation.corpora.importers.tvr import read_durations
 from tests.annotation.corpora.importers.shared import DATA, needs_shared
 
 pytestmark = needs_shared
