@@ -28,7 +28,7 @@ from models_runner.leaderboard import files as leaderboard_files
 from models_runner.leaderboard.charts import OVER_QUERIES, differences_chart, intervals_chart, scatter_chart
 from models_runner.leaderboard.forms import SPLITS, LeaderboardForm, RunForm, ready_releases
 from models_runner.leaderboard.selectors.comparison import MOST_RUNS, Comparison, case, comparison, comparison_in_steps
-from models_runner.leaderboard.selectors.economy import Row, rows_of, table_rows
+from models_runner.leaderboard.selectors.economy import rows_of, table_rows
 from models_runner.leaderboard.selectors.leaderboard import (
     GROUPS,
     RECALL,
@@ -332,8 +332,8 @@ def _shown(request: MemberRequest, study: EconomyStudy | None) -> dict[str, Any]
     measures: list[str] = study.result["measures"]
     measure = request.GET.get("measure", "")
     measure = measure if measure in measures else measures[0]
-    rows: list[Row] = rows_of(study, measures.index(measure))
-    return {"measure": measure, "rows": rows, "full": [row for row in rows if row.name == "full"]}
+    rows = rows_of(study, measures.index(measure))
+    return {"measure": measure, "rows": rows, "full": rows[:1]}
 
 
 @project_page(STAFF)
