@@ -96,14 +96,9 @@ def feature_set_start(
 def feature_set_register(
     *, project: Project, kind: str, path: str, model: str = "", name: str = "", actor: User | None, wake: bool = True
 ) -> FeatureSet:
-    """Add an official file, by its absolute path below FEATURES_ROOTS; a task checks it.
-
-    Args:
-        model: the text model that made the features of queries, if it is known.
-
-    Raises:
-        NotPossible: no file of features may be read there, it is here already, or the model may not be named here.
-    """
+    """Add an official file, by its absolute path below FEATURES_ROOTS; a task checks it. ``model`` is the text model
+    that made the features of queries, if it is known. Raises NotPossible where no file of features may be read there,
+    it is here already, or the model may not be named here."""
     place = _allowed(path)
     try:
         check_format(place)  # the task opens it, in a child process

@@ -63,12 +63,8 @@ def pool_prepare(*, pooling_id: int) -> None:
 def pool_prepare_from(
     *, pooling: Pooling, files: Mapping[str, Path], corpus: records.VideoCorpus | None = None
 ) -> None:
-    """As ``pool_prepare``, where some of the runs are files, by the name of their source.
-
-    Raises:
-        NotPossible: no query can be pooled for.
-        ScoringError: a run cannot be read.
-    """
+    """As ``pool_prepare``, where some of the runs are files, by the name of their source. Raises NotPossible where no
+    query can be pooled for, ScoringError where a run cannot be read."""
     pool_plan(pooling=pooling, returned=_stored(pooling, files=files, corpus=corpus))
 
 

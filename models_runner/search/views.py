@@ -36,12 +36,9 @@ def why_chart(
     end_offset_s: float,
     duration_s: float | None,
 ) -> Canvas:
-    """A line for each boundary, and the moment between them.
+    """Draw a line for each boundary, by the probabilities of each clip, and the moment between them (``span``).
 
     Args:
-        start, end: probabilities of each clip.
-        span: start and end of the moment, in seconds.
-        clip_s: seconds of a clip.
         end_offset_s: from the beginning of the end's clip to where a moment ends that ends there.
         duration_s: of the video; None: as long as its clips.
     """

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 from accounts.models import Project
 from judging.models import Release
-from models_runner.experiments.settings import changed
+from models_runner.experiments.settings import settings_changed
 from models_runner.leaderboard.selectors.leaderboard import known_or_first, release_asked
 from models_runner.models import Experiment, Run, Score, Scoring, Training
 from models_runner.tables import published_values as published
@@ -42,15 +42,10 @@ SETTINGS = tuple((baseline, n) for baseline in published.BASELINES for n in publ
 
 
 class Standing(NamedTuple):
-    """How a release stands to the published values.
+    """How a release stands to the published values."""
 
-    Attributes:
-        words: what is other for certain, in a sentence.
-        trained_on: of which texts training sets are made, in a sentence.
-    """
-
-    words: str
-    trained_on: str
+    words: str  # what is other for certain, in a sentence
+    trained_on: str  # of which texts training sets are made, in a sentence
 
 
 def standing_of(release: Release, experiments: Iterable[Experiment]) -> Standing:
@@ -87,8 +82,8 @@ def notes_of(experiment: Experiment, release: Release) -> tuple[str, ...]:
     if experiment.candidates is not None:
         videos = experiment.options.get("decoding", {}).get("videos", RELEASED["conquer"].decoding.videos)
         notes.append(f"(candidates: {experiment.candidates.system}, top {videos}); {HERO}")
-    if settings := changed(experiment.options, experiment.baseline, experiment.top_n):
-        notes.append("settings: " + ", ".join(f"{name} {value}" for name, value in settings))
+    if settings := settings_changed(experiment.options, experiment.baseline, experiment.top_n):
+        notes.append("settings: " + ", ".join(f"{name} {value}" for name, value in settings.items()))
     if experiment.release_id != release.pk:
         notes += [f"trained on release {experiment.release.version}", trained_on(experiment.release)]
     if experiment.labels == Run.Labels.SIMILARITY:
@@ -178,16 +173,11 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True)
 class Line:
-    """An experiment in a table.
-
-    Attributes:
-        seeds: the values of each finished seed; the best on validation comes first.
-        notes: what sets it apart from the published setting, in words.
-    """
+    """An experiment in a table."""
 
     experiment: Experiment
-    seeds: dict[int, Values]
-    notes: tuple[str, ...]
+    seeds: dict[int, Values]  # of each finished one; the best on validation comes first
+    notes: tuple[str, ...]  # what sets it apart from the published setting
 
     @property
     def best_seed(self) -> int:
@@ -227,33 +217,22 @@ class Setting:
 
 
 class Row(NamedTuple):
-    """One line of a table at one K.
-
-    Attributes:
-        span: so many lines share the setting, which the first of them names.
-        cells: ours and the published value at each mu.
-    """
+    """One line of a table at one K."""
 
     setting: Setting | None
     line: Line | None
-    span: int
-    cells: list[tuple[Cell, float | None]]
+    span: int  # so many lines share the setting, which the first of them names
+    cells: list[tuple[Cell, float | None]]  # ours and the published value at each mu
 
 
 @dataclass(frozen=True)
 class Tables:
-    """All of them.
-
-    Attributes:
-        settings: those of the papers, in their order, with the experiments measured by judgments.
-        by_similarity: experiments whose validation and test have labels by similarity.
-        similarity: the site's own run, which ranks by similarity, measured by judgments.
-    """
+    """All of them."""
 
     asked: TablesAsked
-    settings: list[Setting]
-    by_similarity: list[Line]
-    similarity: Values
+    settings: list[Setting]  # those of the papers, in their order, with the experiments measured by judgments
+    by_similarity: list[Line]  # experiments whose validation and test have labels by similarity
+    similarity: Values  # of the site's own run, which ranks by similarity, measured by judgments
     standing: Standing
 
     @cached_property
