@@ -51,9 +51,14 @@ class TrainingField(forms.ModelChoiceField):  # type: ignore[type-arg]  # which 
         return obj.system
 
 
-def _whole(least: int, help_text: str, **kwargs: Any) -> forms.IntegerField:
+def _whole(least: int, help_text: str, most: int = 100_000, **kwargs: Any) -> forms.IntegerField:
+    """Return the field of a whole number that stays as the preset says where it is empty."""
+    return forms.IntegerField(min_value=least, max_value=most, required=False, help_text=help_text, **kwargs)
+
+
+def _number(least: float, most: float, help_text: str, **kwargs: Any) -> forms.FloatField:
     """Return the field of a number that stays as the preset says where it is empty."""
-    return forms.IntegerField(min_value=least, max_value=100_000, required=False, help_text=help_text, **kwargs)
+    return forms.FloatField(min_value=least, max_value=most, required=False, help_text=help_text, **kwargs)
 
 
 def _as_preset(choices: Sequence[str], help_text: str) -> forms.ChoiceField:
@@ -134,28 +139,21 @@ class ExperimentForm(forms.Form):
         error_messages={"invalid_choice": "Choose a finished XML or ReLoCLNet of this project."},
     )
     epochs = _whole(1, f"Released: {_for_each_n(EPOCHS)}.")
-    evaluations_per_epoch = forms.FloatField(
-        min_value=0.001, max_value=1000, required=False, help_text=f"Released: {_for_each_n(EVALUATIONS_PER_EPOCH)}."
-    )
+    evaluations_per_epoch = _number(0.001, 1000, f"Released: {_for_each_n(EVALUATIONS_PER_EPOCH)}.")
     patience = _whole(0, f"Evaluations without improvement that end a training; 0: never. Released: {PATIENCE}.")
     batch = _whole(1, f"Released: {_for_each_baseline(lambda settings: settings.batch)}.")
-    lr = forms.FloatField(
-        min_value=1e-9, max_value=1, required=False, label="Learning rate", help_text=f"Released: {LEARNING_RATE:g}."
-    )
-    hidden = forms.IntegerField(
-        min_value=4,
-        max_value=8192,
-        required=False,
+    lr = _number(1e-9, 1, f"Released: {LEARNING_RATE:g}.", label="Learning rate")
+    hidden = _whole(
+        4,
+        f"A multiple of the attention heads. Released: {_for_each_baseline(lambda settings: settings.config.hidden)}.",
+        most=8192,
         label="Hidden size",
-        help_text="A multiple of the attention heads. "
-        f"Released: {_for_each_baseline(lambda settings: settings.config.hidden)}.",
     )
-    warmup = forms.FloatField(
-        min_value=0,
-        max_value=0.99,
-        required=False,
+    warmup = _number(
+        0,
+        0.99,
+        f"Share of the steps until the learning rate is reached; CONQUER has none. Released: {WARM_UP:g}.",
         label="Warm-up",
-        help_text=f"Share of the steps until the learning rate is reached; CONQUER has none. Released: {WARM_UP:g}.",
     )
     padding = _as_preset(
         ("official", "compact"), "Compact computes no padding: faster; only a video's last two clips differ."

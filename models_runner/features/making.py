@@ -18,7 +18,7 @@ from models_runner.features.services import ITEMS, TASK, names_wanted, throw_awa
 from models_runner.models import FeatureSet
 from moment_retrieval.errors import ScoringError
 from moment_retrieval.features import FeatureWriter, inspect
-from moment_retrieval.features.extractors import Kind, Outcome, Setup, Way, extract, extractor_of
+from moment_retrieval.features.extractors import Kind, Setup, Way, extract, extractor_of
 from moment_retrieval.jsonfiles import is_out_of_room
 
 EVERY_S = 2.0  # how often progress is written
@@ -128,16 +128,13 @@ def _extract(held: FeatureSet, progress: Progress) -> None:
         items = ITEMS[held.kind](held.project, writer.__contains__)
         outcome = extract(items, extractor, writer, on_progress=progress.advance)
         if not len(writer):
-            raise NotPossible(_nothing_made(outcome))
+            name, reason = next(iter(outcome.reasons.items()), ("", "there is nothing to make them of"))
+            first = f"No features could be made; first {name}" if name else "No features"
+            raise NotPossible(f"{first}: {reason}.")
         writer.finish()
     finally:
         writer.close()
     held.n_failed, held.reasons = outcome.failures, outcome.reasons
-
-
-def _nothing_made(outcome: Outcome) -> str:
-    name, reason = next(iter(outcome.reasons.items()), ("", "there is nothing to make them of"))
-    return f"No features could be made; first {name}: {reason}." if name else f"No features: {reason}."
 
 
 def _check(held: FeatureSet, progress: Progress) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from accounts.models import Project
 from models_runner.models import FeatureSet, Training
@@ -20,13 +20,6 @@ NEEDS = {
 }
 
 
-class Use(NamedTuple):
-    """A training that needs a file of features."""
-
-    system: str
-    need: str
-
-
 def facts_of(feature_set: FeatureSet) -> Facts:
     """Return what an experiment keeps of a set, whatever becomes of it: its check has measured the file."""
     facts = {name: getattr(feature_set, name) for name in ("name", "path", "made_by", "checksum", "width")}
@@ -39,11 +32,12 @@ def feature_choices(project: Project, kind: str) -> dict[str, Facts]:
     return {str(feature_set.uuid): facts_of(feature_set) for feature_set in sets if feature_set.is_fit}
 
 
-def uses_of(feature_set: FeatureSet) -> list[Use]:
-    """Return the trainings that need the file: all, since one that has ended is resumed or searched with."""
+def uses_of(feature_set: FeatureSet) -> list[tuple[str, str]]:
+    """Return the trainings that need the file, and what for: all, since one that has ended is resumed or searched
+    with."""
     paths = [feature_set.path, str(Path(feature_set.path).resolve())]
     trainings = Training.objects.filter(**{f"experiment__features__{feature_set.kind}__path__in": paths})
-    return [Use(one.system, NEEDS[Training.State(one.state)]) for one in trainings.select_related("experiment")]
+    return [(one.system, NEEDS[Training.State(one.state)]) for one in trainings.select_related("experiment")]
 
 
 def first_few(texts: Sequence[str], more: str = "more", most: int = 3) -> str:

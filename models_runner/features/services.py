@@ -205,7 +205,7 @@ def feature_set_delete(*, feature_set: FeatureSet, actor: User | None) -> None:
     training needs the file that would go."""
     held = _held(feature_set)  # who orders an experiment locks the row too: see features_hold
     if held.is_ours and (uses := uses_of(held)):
-        needs = first_few([f"{use.system} {use.need}" for use in uses], "more trainings")
+        needs = first_few([f"{system} {need}" for system, need in uses], "more trainings")
         raise NotPossible(f"The features {held.name} are needed: {needs}.")
     said = {"name": held.name, "kind": held.kind, "state": held.state}
     audit_record(project=held.project, actor=actor, action="features.delete", subject=held.uuid, **said)

@@ -48,11 +48,11 @@ def runs_sweep(now: datetime) -> None:
     runs = Run.objects.filter(source=Run.Source.SIMILARITY)
     own = runs.filter(release=OuterRef("release"), split=OuterRef("split"))
     is_unread = ~Q(Exists(ReadRelease.objects.filter(release=OuterRef("pk"))))  # also one without a judged query
-    lacks_run = Q(Exists(Truth.objects.filter(~Exists(own), release=OuterRef("pk"))))
+    is_missing_a_run = Q(Exists(Truth.objects.filter(~Exists(own), release=OuterRef("pk"))))
     at_work = runs.filter(state=Run.State.RUNNING, release=OuterRef("pk"))
     has_stopped = Q(Exists(at_work), created_at__gte=now - RECENT)
     ready = Release.objects.filter(state=Release.State.READY, created_at__lte=now - LATE)
-    for pk in ready.filter(is_unread | lacks_run | has_stopped).values_list("pk", flat=True):
+    for pk in ready.filter(is_unread | is_missing_a_run | has_stopped).values_list("pk", flat=True):
         send_on_commit(RUNS_TASK, pk)
 
 

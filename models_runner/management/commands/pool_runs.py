@@ -14,9 +14,9 @@ from annotation.pools.services.poolings import Scope, pooling_create, pooling_di
 from core.exceptions import NotPossible
 from core.spreadsheets import csv_write
 from judging.studies.selectors import ALL_RUNS, PoolReport, pool_report
-from judging.studies.services import pool_open, pool_open_request
+from judging.studies.services import pool_open, pool_open_request, pool_plan
 from models_runner.models import Run
-from models_runner.pools.services import pool_prepare_from, sources_of
+from models_runner.pools.services import returned_by, sources_of
 from models_runner.pools.views import COLUMNS, report_rows
 from moment_retrieval.errors import ScoringError
 from moment_retrieval.records import VideoCorpus, read_corpus
@@ -53,7 +53,7 @@ class Command(BaseCommand):
         sources: dict[str, list[UUID]] = {**{name: [] for name in files}, **sources_of(stored)}
         pooling = pooling_create(project=project, sources=sources, scope=self._scope(project, options))
         try:
-            pool_prepare_from(pooling=pooling, files=files, corpus=corpus)
+            pool_plan(pooling=pooling, returned=returned_by(pooling, files=files, corpus=corpus))
             report = pool_report(pooling)
             self._tell(report)
             if options["report"]:
