@@ -2,7 +2,7 @@
 
 import mimetypes
 from collections.abc import Iterator
-from typing import IO, Any, cast
+from typing import IO, cast
 from uuid import UUID
 from zipfile import ZipFile
 
@@ -28,7 +28,7 @@ from models_runner.leaderboard import files as leaderboard_files
 from models_runner.leaderboard.charts import OVER_QUERIES, differences_chart, intervals_chart, scatter_chart
 from models_runner.leaderboard.forms import SPLITS, LeaderboardForm, RunForm, ready_releases
 from models_runner.leaderboard.selectors.comparison import MOST_RUNS, Comparison, case, comparison, comparison_in_steps
-from models_runner.leaderboard.selectors.economy import rows_of, table_rows
+from models_runner.leaderboard.selectors.economy import COLUMNS, rows_of, table_rows
 from models_runner.leaderboard.selectors.leaderboard import (
     GROUPS,
     RECALL,
@@ -36,6 +36,7 @@ from models_runner.leaderboard.selectors.leaderboard import (
     Table,
     asked_by,
     asked_for,
+    known_or_first,
     leaderboard,
     leaderboard_tested,
     runs_with_concerns,
@@ -286,38 +287,22 @@ def case_page(request: MemberRequest, project: Project) -> HttpResponse:
 def economy(request: MemberRequest, project: Project) -> HttpResponse:
     """How the ranking of a release's runs holds with fewer judgments."""
     asked = asked_for(project, request.GET)
-    context: dict[str, Any] = {"asked": asked}
-    if asked is not None:
-        newest = _newest(asked)
-        done = newest if newest and newest.state == EconomyStudy.State.DONE else _newest(asked, EconomyStudy.State.DONE)
-        context |= {
-            "releases": project.releases.filter(state=Release.State.READY),
-            "splits": splits_of(asked.release),
-            "runs": runs_of(asked.release, asked.split),
-            "least": LEAST_RUNS,
-            "lacking": lacking(asked.release),
-            "newest": newest,
-            "study": done,
-            "measures": done.result["measures"] if done else [],
-            **_shown(request, done),
-        }
-    return render(request, "models_runner/leaderboard/economy.html", context)
-
-
-def _newest(asked: Asked, state: str | None = None) -> EconomyStudy | None:
+    if asked is None:
+        return render(request, "models_runner/leaderboard/economy.html", {"asked": None})
     studies = EconomyStudy.objects.filter(release=asked.release, split=asked.split)
-    return (studies.filter(state=state) if state else studies).first()
-
-
-def _shown(request: MemberRequest, study: EconomyStudy | None) -> dict[str, Any]:
-    """The cuts by one measure."""
-    if study is None:
-        return {}
-    measures: list[str] = study.result["measures"]
-    measure = request.GET.get("measure", "")
-    measure = measure if measure in measures else measures[0]
-    rows = rows_of(study, measures.index(measure))
-    return {"measure": measure, "rows": rows}
+    done = studies.filter(state=EconomyStudy.State.DONE).first()
+    context = {
+        **{"asked": asked, "newest": studies.first(), "study": done, "least": LEAST_RUNS},
+        "releases": project.releases.filter(state=Release.State.READY),
+        "splits": splits_of(asked.release),
+        "runs": runs_of(asked.release, asked.split),
+        "lacking": lacking(asked.release),
+    }
+    if done is not None:
+        measures = tuple(done.result["measures"])
+        measure = known_or_first(request.GET.get("measure"), measures)
+        context |= {"measures": measures, "measure": measure, "rows": rows_of(done, measures.index(measure))}
+    return render(request, "models_runner/leaderboard/economy.html", context)
 
 
 @project_page(STAFF)
@@ -338,11 +323,13 @@ def economy_study(request: MemberRequest, project: Project) -> HttpResponse:
 def economy_csv(request: MemberRequest, project: Project) -> HttpResponse:
     """Every cut, measure and run."""
     asked = asked_for(project, request.GET)
-    study = _newest(asked, EconomyStudy.State.DONE) if asked else None
-    if asked is None or study is None:
+    if asked is None:
         raise Http404
-    columns, *rows = table_rows(study.result)
-    return csv_download(f"economy-{asked.release.version}-{asked.split}.csv", map(str, columns), rows)
+    done = EconomyStudy.objects.filter(release=asked.release, split=asked.split, state=EconomyStudy.State.DONE)
+    if (study := done.first()) is None:
+        raise Http404
+    name = f"economy-{asked.release.version}-{asked.split}.csv"
+    return csv_download(name, COLUMNS, table_rows(study.result))
 
 
 @project_page(RUNNERS)

@@ -47,8 +47,7 @@ def _places(scores: list[float]) -> list[int]:
 
 
 def table_rows(result: dict[str, Any]) -> Iterator[list[Any]]:
-    """Yield heading and rows: every cut, measure and run."""
-    yield COLUMNS
+    """Yield the rows of COLUMNS: every cut, measure and run."""
     for cut in cuts_of(result):
         for place, measure in enumerate(result["measures"]):
             numbers = [cut[name][place] for name in NUMBERS]
