@@ -12,7 +12,6 @@ from models_runner.leaderboard.models import (
     ScoreTest,
     Scoring,
     Truth,
-    run_path,
 )
 
 __all__ = [
@@ -28,5 +27,4 @@ __all__ = [
     "Scoring",
     "Training",
     "Truth",
-    "run_path",
 ]

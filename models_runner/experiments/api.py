@@ -144,12 +144,11 @@ class OneExperiment(ApiView):
         return Response(status=204)
 
 
+CHANGED = {200: TrainingGiven, **dict.fromkeys((403, 404, 409), REFUSED)}
+
+
 class Cancel(ApiView):
-    @extend_schema(
-        operation_id="training_cancel",
-        request=None,
-        responses={200: TrainingGiven, **dict.fromkeys((403, 404, 409), REFUSED)},
-    )
+    @extend_schema(operation_id="training_cancel", request=None, responses=CHANGED)
     def post(self, request: Request, training_uuid: UUID) -> Response:
         """Cancel a seed: it ends within ten seconds, and can be resumed."""
         training = training_granted(request._request, training_uuid, ADMIN)
@@ -157,11 +156,7 @@ class Cancel(ApiView):
 
 
 class Resume(ApiView):
-    @extend_schema(
-        operation_id="training_resume",
-        request=None,
-        responses={200: TrainingGiven, **dict.fromkeys((403, 404, 409), REFUSED)},
-    )
+    @extend_schema(operation_id="training_resume", request=None, responses=CHANGED)
     def post(self, request: Request, training_uuid: UUID) -> Response:
         """Have a cancelled or failed seed go on from its last checkpoint."""
         training = training_granted(request._request, training_uuid, ADMIN)

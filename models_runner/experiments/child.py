@@ -1,28 +1,29 @@
 """The program that trains, as a child process of the worker: alone in its folder, and ended with the worker."""
 
-import ctypes
 import fcntl
 import os
 import re
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 from uuid import uuid4
 
+import psutil
+
+from core.embedded.processes import dies_with_parent
+
 OUTPUT, LOCK = "output.txt", "lock"
 PATIENCE_S = 8.0  # to finish a step and to write a checkpoint
 KILLING_S = 5.0  # for the kernel to clear away what was killed
-PR_SET_PDEATHSIG = 1
 MARK = "MOMENTJUDGE_TRAINING"  # in the environment of all that a program starts
 HUGE_PAGES = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}  # have glibc ask the kernel for them: a quicker step
 SECRET = re.compile(r"SECRET|PASS|TOKEN|KEY|CREDENTIAL|AUTH|DSN|(DATABASE|BROKER)_URL")  # in names of variables
 WITH_PASSWORD = re.compile(r"://[^/@\s]+@")  # in values: an address that somebody logs in with
 OURS = ("OMP_NUM_THREADS",)
-_libc = ctypes.CDLL(None)
 
 
 @contextmanager
@@ -32,12 +33,12 @@ def folder_held(folder: Path, *, patience_s: float = PATIENCE_S) -> Iterator[int
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / LOCK).open("wb") as file:
         deadline = time.monotonic() + patience_s
-        while not (taken := _taken(file)) and time.monotonic() < deadline:
+        while not (is_locked := _lock(file)) and time.monotonic() < deadline:
             time.sleep(0.1)
-        yield file.fileno() if taken else None
+        yield file.fileno() if is_locked else None
 
 
-def _taken(file: IO[bytes]) -> bool:
+def _lock(file: IO[bytes]) -> bool:
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -68,7 +69,7 @@ class TrainingChild:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
                 pass_fds=[held],
-                preexec_fn=_ends_with_parent(),  # noqa: PLW1509 - workers have one thread
+                preexec_fn=dies_with_parent(signal.SIGTERM),  # noqa: PLW1509 - workers have one thread
             )
 
     def wait(self, seconds: float) -> bool:
@@ -91,7 +92,7 @@ class TrainingChild:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self.process.pid, signal.SIGKILL)
         status = self.process.wait()
-        _marked_kill(f"{MARK}={self.mark}".encode())
+        _marked_kill(self.mark)
         return status
 
     def last_words(self, most: int = 2000) -> str:
@@ -111,37 +112,19 @@ def without_secrets(environment: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def _marked_kill(mark: bytes) -> None:
+def _marked_kill(mark: str) -> None:
     """Kill until nobody is left; torchrun may end before its processes, which then are nobody's children."""
     deadline = time.monotonic() + KILLING_S
-    while (found := [pid for pid in _pids() if _carries(pid, mark)]) and time.monotonic() < deadline:
-        for pid in found:
-            with suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, signal.SIGKILL)
+    while (marked := _marked(mark)) and time.monotonic() < deadline:
+        for process in marked:
+            with suppress(psutil.NoSuchProcess, psutil.AccessDenied):
+                process.kill()
         time.sleep(0.02)
 
 
-def _pids() -> Iterator[int]:
-    return (int(name) for name in os.listdir("/proc") if name.isdecimal())
-
-
-def _carries(pid: int, mark: bytes) -> bool:
-    try:
-        return mark in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-    except OSError:
-        return False  # ended, or another user's
-
-
-def _ends_with_parent() -> Callable[[], None]:
-    """For Popen's preexec_fn: the kernel asks the child to end when its parent does, however that ends."""
-    parent = os.getpid()
-
-    def ask_kernel() -> None:
-        _libc.prctl(PR_SET_PDEATHSIG, int(signal.SIGTERM))
-        if os.getppid() != parent:
-            os._exit(1)
-
-    return ask_kernel
+def _marked(mark: str) -> list[psutil.Process]:
+    processes = psutil.process_iter(["environ"])  # None of one that has ended, or that is another user's
+    return [process for process in processes if (process.info["environ"] or {}).get(MARK) == mark]
 
 
 def status_words(status: int) -> str:

@@ -13,6 +13,7 @@ from core.exceptions import NotPossible
 from core.models import AuditEvent
 from models_runner.experiments import files
 from models_runner.experiments.selectors import needed_by
+from models_runner.features.selectors import first_few
 from models_runner.models import Experiment, Training
 
 logger = logging.getLogger(__name__)
@@ -31,18 +32,14 @@ def experiment_delete(*, experiment: Experiment, actor: User | None) -> None:
     if awaited := [training.seed for training in trainings if training.is_awaited]:
         raise NotPossible(f"{held.name} is not over: cancel seed {', '.join(map(str, sorted(awaited)))} first.")
     if needs := needed_by(held):
-        raise NotPossible(f"{held.name} is needed: {_named(needs)}.")
+        uses = [f"{one.name} ({one.get_baseline_display()}) looks at the videos it finds" for one in needs]
+        raise NotPossible(f"{held.name} is needed: {first_few(uses)}.")
     mb = round(files.experiment_bytes(held.uuid) / 1e6)
     said = {"name": held.name, "baseline": held.get_baseline_display(), "seeds": len(trainings), "mb": mb}
     audit_record(project=held.project, actor=actor, action=DELETED, subject=held.uuid, **said)
     uuid = held.uuid
     held.delete()
     transaction.on_commit(partial(_files_remove, uuid))
-
-
-def _named(needs: list[Experiment], most: int = 3) -> str:
-    named = [f"{one.name} ({one.get_baseline_display()}) looks at the videos it finds" for one in needs[:most]]
-    return "; ".join([*named, f"and {len(needs) - most:,} more"] if len(needs) > most else named)
 
 
 def _files_remove(uuid: UUID) -> None:
@@ -57,12 +54,8 @@ def _files_remove(uuid: UUID) -> None:
 
 def deleted_files_sweep() -> int:
     """Remove what was left of deleted benchmark runs, where this host sees their folders; returns how many it found."""
-    found = files.experiment_folders()
-    if not found:
-        return 0
-    orphans = found - set(Experiment.objects.filter(uuid__in=found).values_list("uuid", flat=True))
-    if not orphans:
-        return 0
+    orphans = files.experiment_folders()
+    orphans -= set(Experiment.objects.filter(uuid__in=orphans).values_list("uuid", flat=True))
     known = AuditEvent.objects.filter(action=DELETED, subject__in=orphans)
     deleted = orphans & set(known.values_list("subject", flat=True))
     for uuid in deleted:

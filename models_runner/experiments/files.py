@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
-from typing import IO, NamedTuple, cast
+from typing import IO, cast
 from uuid import UUID
 from zipfile import ZIP_STORED, ZipFile
 
@@ -35,13 +35,6 @@ PREPARED = "prepared"  # as training.feature_rows names it, which needs torch; 1
 GROUPS, SAME_SPLIT = "candidate_groups.json", "same_split"
 FOLDERS = ("best", "last", "tensorboard")  # each as a zip
 LEAST_ROOM = 64 * 1024  # bytes; with less a program cannot even tell why it ends
-
-
-class Kept(NamedTuple):
-    """Something to take along from a training's folder."""
-
-    name: str
-    bytes: int
 
 
 def folder_of(training: Training) -> Path:
@@ -137,30 +130,24 @@ def plan_of(training: Training) -> dict[str, object]:
     experiment = training.experiment
     data, judged = release_folder(experiment.release), judged_folder(experiment)
     has_test = experiment.release.truths.filter(split="test").exists()
-    paths = {kind: told["path"] for kind, told in experiment.features.items()}
-    threads = {"threads": settings.TRAIN_THREADS} if settings.TRAIN_THREADS else {}
-    return {
+    plan: dict[str, object] = {
         "baseline": experiment.baseline,
         "top_n": experiment.top_n,
         "train": str(data / TRAIN_FILES[experiment.top_n]),
         "val": str(judged / JUDGED_SPLITS["val"]),
         "test": str(judged / JUDGED_SPLITS["test"]) if has_test else None,
         "corpus": str(data / VIDEO_CORPUS),
-        **{"video": None, "subtitle": None, "query": None, **paths},
+        **{kind: experiment.features.get(kind, {}).get("path") for kind in ("video", "subtitle", "query")},
         "seed": training.seed,
         "device": "cuda" if settings.TRAIN_DEVICE.startswith("cuda") else settings.TRAIN_DEVICE,
-        **threads,
+        **({"threads": settings.TRAIN_THREADS} if settings.TRAIN_THREADS else {}),
         **{name: value for name, value in experiment.options.items() if name != SAME_SPLIT},
-        **_candidates(training),
     }
-
-
-def _candidates(training: Training) -> dict[str, object]:
-    experiment = training.experiment
-    if experiment.candidates is None:
-        return {}
-    groups = {"groups": GROUPS} if experiment.options.get(SAME_SPLIT) else {}
-    return {"candidates": {"source": "checkpoint", "path": str(folder_of(experiment.candidates) / "best"), **groups}}
+    if experiment.candidates is not None:
+        path = str(folder_of(experiment.candidates) / "best")
+        groups = {"groups": GROUPS} if experiment.options.get(SAME_SPLIT) else {}
+        plan["candidates"] = {"source": "checkpoint", "path": path, **groups}
+    return plan
 
 
 def _groups(project: Project) -> dict[str, dict[str, str]]:
@@ -185,12 +172,12 @@ def log_tail(training: Training) -> str:
     return ""
 
 
-def kept_files(training: Training) -> list[Kept]:
-    """What there is to take along, by the name to ask for it; without what is just being written anew."""
+def kept_files(training: Training) -> dict[str, int]:
+    """Return the bytes of what there is to take along, by name; without what is just being written anew."""
     folder = folder_of(training)
-    files = [Kept(name, _bytes([folder / name])) for name in FILES]
-    zips = [Kept(f"{name}.zip", _bytes(_files(folder / name))) for name in FOLDERS]
-    return [one for one in (*files, *zips) if one.bytes]
+    sizes = {name: _bytes([folder / name]) for name in FILES}
+    sizes |= {f"{name}.zip": _bytes(_files(folder / name)) for name in FOLDERS}
+    return {name: size for name, size in sizes.items() if size}
 
 
 def _bytes(paths: Iterable[Path]) -> int:

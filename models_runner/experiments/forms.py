@@ -1,8 +1,9 @@
 """The form of a new experiment: for pages, and what a program sends is read by it too."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django import forms
 
@@ -12,8 +13,8 @@ from judging.models import Release
 from models_runner.experiments.models import MOST_SEEDS
 from models_runner.experiments.selectors import candidate_givers, queries_by_source_split
 from models_runner.experiments.settings import PRESETS, heads_of, options_of
-from models_runner.features.selectors import KINDS, Choice, feature_choices
-from models_runner.leaderboard.forms import ReleaseField, ready_releases
+from models_runner.features.selectors import KINDS, feature_choices
+from models_runner.leaderboard.forms import ReleaseField, ready_releases, rows_offer
 from models_runner.models import Experiment, Training
 from moment_retrieval.settings import (
     EPOCHS,
@@ -26,10 +27,6 @@ from moment_retrieval.settings import (
     Settings,
 )
 
-if TYPE_CHECKING:
-    Base = forms.ModelChoiceField[Training]
-else:
-    Base = forms.ModelChoiceField
 ABOUT = ("release", "baseline", "top_n", "seeds", "name", "preset", "labels")
 CHANGES = (
     *("epochs", "evaluations_per_epoch", "patience", "batch", "lr", "hidden", "padding", "precision"),
@@ -49,13 +46,29 @@ def _for_each_baseline(value: Callable[[Settings], object]) -> str:
     return ", ".join(f"{name.label} {value(RELEASED[name])}" for name in Experiment.Baseline)
 
 
-class TrainingField(Base):
+class TrainingField(forms.ModelChoiceField):  # type: ignore[type-arg]  # which is generic for the type checker alone
     def label_from_instance(self, obj: Training) -> str:
         return obj.system
 
 
+def _whole(least: int, help_text: str, most: int = 100_000, **kwargs: Any) -> forms.IntegerField:
+    """Return the field of a whole number that stays as the preset says where it is empty."""
+    return forms.IntegerField(min_value=least, max_value=most, required=False, help_text=help_text, **kwargs)
+
+
+def _number(least: float, most: float, help_text: str, **kwargs: Any) -> forms.FloatField:
+    """Return the field of a number that stays as the preset says where it is empty."""
+    return forms.FloatField(min_value=least, max_value=most, required=False, help_text=help_text, **kwargs)
+
+
+def _as_preset(choices: Sequence[str], help_text: str) -> forms.ChoiceField:
+    """Return the field of a word that stays as the preset says where it is empty."""
+    pairs = [("", "as the preset"), *((word, word) for word in choices)]
+    return forms.ChoiceField(choices=pairs, required=False, help_text=help_text)
+
+
 class YesNo(forms.ChoiceField):
-    """Yes, no, or nothing said."""
+    """Yes, no, or as the preset says."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(choices=YES_NO, required=False, **kwargs)
@@ -125,52 +138,27 @@ class ExperimentForm(forms.Form):
         help_text="A finished XML or ReLoCLNet: CONQUER looks for moments in its best videos only.",
         error_messages={"invalid_choice": "Choose a finished XML or ReLoCLNet of this project."},
     )
-    epochs = forms.IntegerField(
-        min_value=1, max_value=100_000, required=False, help_text=f"Released: {_for_each_n(EPOCHS)}."
-    )
-    evaluations_per_epoch = forms.FloatField(
-        min_value=0.001, max_value=1000, required=False, help_text=f"Released: {_for_each_n(EVALUATIONS_PER_EPOCH)}."
-    )
-    patience = forms.IntegerField(
-        min_value=0,
-        max_value=100_000,
-        required=False,
-        help_text=f"Evaluations without improvement that end a training; 0: never. Released: {PATIENCE}.",
-    )
-    batch = forms.IntegerField(
-        min_value=1,
-        max_value=100_000,
-        required=False,
-        help_text=f"Released: {_for_each_baseline(lambda settings: settings.batch)}.",
-    )
-    lr = forms.FloatField(
-        min_value=1e-9, max_value=1, required=False, label="Learning rate", help_text=f"Released: {LEARNING_RATE:g}."
-    )
-    hidden = forms.IntegerField(
-        min_value=4,
-        max_value=8192,
-        required=False,
+    epochs = _whole(1, f"Released: {_for_each_n(EPOCHS)}.")
+    evaluations_per_epoch = _number(0.001, 1000, f"Released: {_for_each_n(EVALUATIONS_PER_EPOCH)}.")
+    patience = _whole(0, f"Evaluations without improvement that end a training; 0: never. Released: {PATIENCE}.")
+    batch = _whole(1, f"Released: {_for_each_baseline(lambda settings: settings.batch)}.")
+    lr = _number(1e-9, 1, f"Released: {LEARNING_RATE:g}.", label="Learning rate")
+    hidden = _whole(
+        4,
+        f"A multiple of the attention heads. Released: {_for_each_baseline(lambda settings: settings.config.hidden)}.",
+        most=8192,
         label="Hidden size",
-        help_text="A multiple of the attention heads. "
-        f"Released: {_for_each_baseline(lambda settings: settings.config.hidden)}.",
     )
-    warmup = forms.FloatField(
-        min_value=0,
-        max_value=0.99,
-        required=False,
+    warmup = _number(
+        0,
+        0.99,
+        f"Share of the steps until the learning rate is reached; CONQUER has none. Released: {WARM_UP:g}.",
         label="Warm-up",
-        help_text=f"Share of the steps until the learning rate is reached; CONQUER has none. Released: {WARM_UP:g}.",
     )
-    padding = forms.ChoiceField(
-        choices=[("", "as the preset"), ("official", "official"), ("compact", "compact")],
-        required=False,
-        help_text="Compact computes no padding: faster; only a video's last two clips differ.",
+    padding = _as_preset(
+        ("official", "compact"), "Compact computes no padding: faster; only a video's last two clips differ."
     )
-    precision = forms.ChoiceField(
-        choices=[("", "as the preset"), *((name, name) for name in ("float32", "bfloat16", "float16"))],
-        required=False,
-        help_text="16 bits are faster on a GPU. Released: float32.",
-    )
+    precision = _as_preset(("float32", "bfloat16", "float16"), "16 bits are faster on a GPU. Released: float32.")
     end_offset_s = Ends(
         label="Ends",
         choices=[("", "as released"), ("0", "corrected"), ("1.5", "1.5 s late")],
@@ -187,20 +175,15 @@ class ExperimentForm(forms.Form):
         label="Mask other positives",
         help_text="Other moments of the query are no negatives. The paper says so; released: no.",
     )
-    hard_from_epoch = forms.IntegerField(
-        min_value=0,
-        max_value=100_000,
-        required=False,
+    hard_from_epoch = _whole(
+        0,
+        f"XML and ReLoCLNet; beyond the last epoch: never. Released: {OBJECTIVE.hard_from_epoch}, counted from 0.",
         label="Hard negatives from epoch",
-        help_text="XML and ReLoCLNet; beyond the last epoch: never. "
-        f"Released: {OBJECTIVE.hard_from_epoch}, counted from 0.",
     )
-    hard_pool = forms.IntegerField(
-        min_value=1,
-        max_value=100_000,
-        required=False,
+    hard_pool = _whole(
+        1,
+        f"So many of the hardest videos of a batch. Released: {OBJECTIVE.hard_pool}.",
         label="Hard negatives among",
-        help_text=f"So many of the hardest videos of a batch. Released: {OBJECTIVE.hard_pool}.",
     )
     weigh_by_similarity = YesNo(help_text="A sample counts by its similarity to the query. Released: yes.")
     same_split = YesNo(
@@ -212,30 +195,25 @@ class ExperimentForm(forms.Form):
     )
 
     def __init__(
-        self, *args: Any, project: Project, files: Mapping[str, Choice] = MappingProxyType({}), **kwargs: Any
+        self, *args: Any, project: Project, files: Mapping[str, Path] = MappingProxyType({}), **kwargs: Any
     ) -> None:
         """``files`` may be chosen by kind though they are no sets of the project."""
         super().__init__(*args, **kwargs)
         self.project = project
-        self.choices: dict[str, dict[str, Choice]] = {}
-        for kind in KINDS:
-            more = [files[kind]] if kind in files else []
-            found = self.choices[kind] = {one.key: one for one in (*feature_choices(project, kind), *more)}
+        self.choices = {kind: feature_choices(project, kind) for kind in KINDS}
+        for kind, path in files.items():
+            self.choices[kind][str(path)] = {"name": path.stem, "path": str(path)}
+        for kind, choices in self.choices.items():
             field = self.fields[kind]
             assert isinstance(field, forms.ChoiceField)
             none = [] if field.required else [("", "none")]
-            field.choices = [*none, *((key, one.name) for key, one in found.items())]
-        self._of(project, "release", ready_releases(project))
-        self._of(project, "candidates", candidate_givers(project))
+            field.choices = [*none, *((key, facts["name"]) for key, facts in choices.items())]
+        rows_offer(self, "release", ready_releases(project))
+        rows_offer(self, "candidates", candidate_givers(project))
         if self.choices["subtitle"]:
             self.initial.setdefault("subtitle", next(iter(self.choices["subtitle"])))
         if newest := ready_releases(project).first():
             self.initial.setdefault("release", newest.version)
-
-    def _of(self, project: Project, name: str, rows: Any) -> None:
-        field = self.fields[name]
-        assert isinstance(field, forms.ModelChoiceField)
-        field.queryset = rows
 
     def clean(self) -> dict[str, Any]:
         said = super().clean() or {}
@@ -261,17 +239,13 @@ class ExperimentForm(forms.Form):
     def values(self) -> dict[str, Any]:
         """The arguments of ``experiment_create``."""
         said = self.cleaned_data
-        chosen = {kind: said[kind] for kind in KINDS if said[kind]}
+        changes = {name: None if said[name] == "" else said[name] for name in CHANGES}
         return {
             **{name: said[name] for name in ("release", "baseline", "top_n", "seeds", "name", "candidates", "key")},
-            "features": {kind: self.choices[kind][key].told() for kind, key in chosen.items()},
-            "options": self._options(said),
+            "features": {kind: choices[said[kind]] for kind, choices in self.choices.items() if said[kind]},
+            "options": options_of(said["baseline"], said["top_n"], said["preset"], changes),
             "labels": said["labels"] or Experiment.Labels.JUDGED,
         }
-
-    def _options(self, said: Mapping[str, Any]) -> dict[str, Any]:
-        changes = {name: None if said[name] == "" else said[name] for name in CHANGES}
-        return options_of(said["baseline"], said["top_n"], said["preset"], changes)
 
     @property
     def refusal(self) -> str:
@@ -292,11 +266,11 @@ class ExperimentForm(forms.Form):
         return [self[name] for name in CHANGES]
 
 
-def form_of(project: Project, said: Mapping[str, Any], files: Mapping[str, Choice] | None = None) -> ExperimentForm:
-    """The form, filled with what a program or a command said and with what it left to be chosen for it."""
+def form_of(project: Project, said: Mapping[str, Any], files: Mapping[str, Path] | None = None) -> ExperimentForm:
+    """Return the form, filled with what a program or a command said and with what it left to be chosen for it."""
     words = {name: SAID[value] if isinstance(value, bool) else value for name, value in said.items()}
     newest = ready_releases(project).first()
-    found = ExperimentForm(project=project).choices
-    only = {kind: next(iter(found[kind])) for kind in ("video", "query") if len(found[kind]) == 1}
+    sets = {kind: list(feature_choices(project, kind)) for kind in ("video", "query")}
+    only = {kind: keys[0] for kind, keys in sets.items() if len(keys) == 1}
     left_out = {"release": newest.version if newest else "", "top_n": 40, "seeds": 1, "preset": "released", **only}
     return ExperimentForm({**left_out, **words}, project=project, files=files or {})

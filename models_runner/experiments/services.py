@@ -18,6 +18,7 @@ from judging.models import Release
 from judging.releases.layout import TRAIN_FILES
 from judging.releases.selectors import archive_opened
 from models_runner.experiments.models import MOST_SEEDS
+from models_runner.experiments.selectors import candidate_givers
 from models_runner.experiments.trainings import TASK, training_stop
 from models_runner.features.services import features_hold
 from models_runner.leaderboard.services.runs import name_checked
@@ -52,7 +53,7 @@ def experiment_create(
     """Order a baseline trained with each of the seeds; the workers of the queue `gpu` take them one by one.
 
     Args:
-        features: name and path of a file of features, by kind: video, subtitle (may be left out), query.
+        features: facts of a file, by kind: video, subtitle (may be left out), query.
         options: what differs from the released settings, named as in plan.json.
         candidates: whose videos CONQUER looks at; for the others None.
         labels: of validation and test, people's grades or grades derived from similarity.
@@ -116,18 +117,12 @@ def experiment_check(
         raise NotPossible(f"1 to {MOST_SEEDS} seeds are trained.")
     if (candidates is not None) != (baseline == Experiment.Baseline.CONQUER):
         raise NotPossible("CONQUER, and it alone, looks at the best videos of a trained XML or ReLoCLNet; name one.")
-    if candidates is not None and not _gives_candidates(candidates, release):
+    if candidates is not None and not candidate_givers(release.project).filter(pk=candidates.pk).exists():
         raise NotPossible("The candidates come from a finished XML or ReLoCLNet of this project.")
     if not has_training_queries(release, top_n):
         raise NotPossible(NO_TRAINING.format(release.version))
     if not any(truth.split == "val" for truth in truths_make(release)):
         raise NotPossible(NO_VALIDATION.format(release.version))
-
-
-def _gives_candidates(training: Training, release: Release) -> bool:
-    of = training.experiment
-    is_other = of.baseline != Experiment.Baseline.CONQUER and of.project_id == release.project_id
-    return is_other and training.state == Training.State.DONE
 
 
 def has_training_queries(release: Release, top_n: int) -> bool:
@@ -174,8 +169,8 @@ def _name(name: str, made: Experiment) -> str:
     base += ", labels by similarity" if made.labels == Run.Labels.SIMILARITY else ""
     taken = set(made.project.experiments.filter(name__startswith=base).values_list("name", flat=True))
     taken |= _names_left(made.project)
-    number = next(n for n in range(1, len(taken) + 2) if _numbered(base, n) not in taken)
-    return _numbered(base, number)
+    numbered = (base if number == 1 else f"{base} ({number})" for number in range(1, len(taken) + 2))
+    return next(name for name in numbered if name not in taken)
 
 
 def _names_left(project: Project) -> set[str]:
@@ -183,10 +178,6 @@ def _names_left(project: Project) -> set[str]:
     runs = Run.objects.filter(project=project, source=Run.Source.BASELINE, owner=None)
     of_runs = {system.rpartition(", seed ")[0] for system in runs.values_list("system", flat=True).distinct()}
     return of_runs - set(project.experiments.values_list("name", flat=True))
-
-
-def _numbered(base: str, number: int) -> str:
-    return base if number == 1 else f"{base} ({number})"
 
 
 @transaction.atomic

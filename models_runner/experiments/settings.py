@@ -3,13 +3,13 @@ values come from ``moment_retrieval.settings``."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any, NamedTuple
+from typing import Any
 
 from moment_retrieval.settings import EPOCHS, EVALUATIONS_PER_EPOCH, LEARNING_RATE, PATIENCE, RELEASED, WARM_UP
 
 SIZES = ("hidden", "heads", "inner")
 OBJECTIVE = ("weigh_by_similarity", "mask_positives", "hard_from_epoch", "hard_pool")
-DECODING, READING = ("end_offset_s",), ("endpoints",)
+PARTS = {"sizes": SIZES, "objective": OBJECTIVE, "decoding": ("end_offset_s",), "reading": ("endpoints",)}
 SMALL = {"epochs": 30, "evaluations_per_epoch": 1.0, "batch": 64, "lr": 1e-3, "padding": "compact"}
 SMALL_SIZES = {"hidden": 64, "heads": 4}
 SMALL_INNER = 128  # CONQUER's feed-forward halves
@@ -23,31 +23,21 @@ WORDS = {
 PRESETS = {"released": "As released", "small": "Small"}
 
 
-class Told(NamedTuple):
-    """One setting as a page shows it."""
-
-    name: str
-    value: object
-
-
 def options_of(baseline: str, top_n: int, preset: str, changes: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of a plan: a preset, and what somebody changed of it, by name; None changes nothing."""
-    given = {name: value for name, value in changes.items() if value is not None}
+    """Return the options of a plan: a preset, and what somebody changed of it, by name; None changes nothing."""
+    left = {name: value for name, value in changes.items() if value is not None}
+    parts: dict[str, Any] = {
+        part: {name: left.pop(name) for name in names if name in left} for part, names in PARTS.items()
+    }
     options: dict[str, Any] = {
         **{"epochs": EPOCHS[top_n], "evaluations_per_epoch": EVALUATIONS_PER_EPOCH[top_n], "patience": PATIENCE},
         **{"batch": RELEASED[baseline].batch, "lr": LEARNING_RATE, "padding": "official", "precision": "float32"},
     }
-    sizes: dict[str, Any] = {}
     if preset == "small":
         inner = {"inner": SMALL_INNER} if baseline == "conquer" else {}
         options |= SMALL
-        sizes = {**SMALL_SIZES, **inner}
-    sizes |= {name: given.pop(name) for name in SIZES if name in given}
-    objective = {name: given.pop(name) for name in OBJECTIVE if name in given}
-    decoding = {name: given.pop(name) for name in DECODING if name in given}
-    reading = {name: given.pop(name) for name in READING if name in given}
-    parts = {"sizes": sizes, "objective": objective, "decoding": decoding, "reading": reading}
-    return {**options, **given, **parts}
+        parts["sizes"] = {**SMALL_SIZES, **inner, **parts["sizes"]}
+    return {**options, **left, **parts}
 
 
 def heads_of(baseline: str, preset: str) -> int:
@@ -55,28 +45,29 @@ def heads_of(baseline: str, preset: str) -> int:
     return SMALL_SIZES["heads"] if preset == "small" else int(RELEASED[baseline].config.heads)
 
 
-def told(options: Mapping[str, Any]) -> list[Told]:
-    """The options by name, those of sizes and objective among them."""
-    rows = []
+def settings_by_name(options: Mapping[str, Any]) -> dict[str, object]:
+    """Return the options as a page shows them, sorted by name, those of sizes and objective among them."""
+    rows: dict[str, object] = {}
     for name, value in options.items():
         if isinstance(value, Mapping):
-            rows += told(value)
+            rows |= settings_by_name(value)
         else:
             words = WORDS.get(name, name.replace("_", " "))
-            rows.append(Told(words, "yes" if value is True else "no" if value is False else value))
-    return sorted(rows, key=lambda row: row.name)
+            rows[words] = "yes" if value is True else "no" if value is False else value
+    return dict(sorted(rows.items()))
 
 
-def changed(options: Mapping[str, Any], baseline: str, top_n: int) -> list[Told]:
-    """What is not as released, but for the ends of predictions."""
+def settings_changed(options: Mapping[str, Any], baseline: str, top_n: int) -> dict[str, object]:
+    """Return what is not as released, but for the ends of predictions."""
     settings = RELEASED[baseline]
     objective = asdict(settings.objective)
-    released = {
-        **{name: objective[name] for name in OBJECTIVE},
-        **{"shuffle_links": False, "same_split": False, "warmup": WARM_UP},
-        **{"hidden": settings.config.hidden, "endpoints": settings.reading.endpoints},
-        **options_of(baseline, top_n, "released", {}),
-    }
-    held = {one.name: one.value for one in told(released)}
-    rows = [one for one in told(options) if one.name != "end offset s"]
-    return [one for one in rows if held.get(one.name) != one.value]
+    released = settings_by_name(
+        {
+            **{name: objective[name] for name in OBJECTIVE},
+            **{"shuffle_links": False, "same_split": False, "warmup": WARM_UP},
+            **{"hidden": settings.config.hidden, "endpoints": settings.reading.endpoints},
+            **options_of(baseline, top_n, "released", {}),
+        }
+    )
+    shown = settings_by_name(options)
+    return {name: value for name, value in shown.items() if name != "end offset s" and released.get(name) != value}

@@ -83,37 +83,44 @@ def training_claim(*, training_id: int, device: str) -> Training | None:
     return found.get(pk=training_id)
 
 
-def _train(training: Training) -> bool:
-    """Whether it could be trained; where the storage is away it waits for a sweep, before its begin or its end."""
+class NotTrainable(Exception):
+    """Something is wrong with the training itself; said on it, and not raised on."""
+
+
+@contextmanager
+def _not_trainable(why: str) -> Iterator[None]:
+    """Turn what is wrong with the training into NotTrainable; storage that is away is waited for."""
     try:
-        _train_and_keep(training)
+        yield
+    except StorageAway:
+        raise
+    except (MomentJudgeError, ScoringError, OSError) as error:
+        raise NotTrainable(f"{why}: {error}") from error
+
+
+def _train(training: Training) -> bool:
+    """Run the program in the training's folder, and keep what comes of it. Returns whether it could be trained; where
+    the storage is away it waits for a sweep, before its begin or its end."""
+    try:
+        with _not_trainable("The training could not be prepared"):
+            folder = files.plan_write(training)
+        with folder_held(folder) as held:
+            if held is None:
+                raise NotTrainable("Another program still works in the folder of this training.")
+            progress, status, words = _run(training, folder, held)
+        _conclude(training, folder, progress, status, words)
     except StorageAway as error:
         logger.warning("training %s waits for the storage: %s", training.pk, error.reason)
         training_stop_at_work(training, State.WAITING)
         return False
+    except NotTrainable as error:
+        training_end(training, State.FAILED, str(error))
     except (OperationalError, InterfaceError):
         raise  # nothing can be written down; a sweep finds it
     except Exception as error:
         training_end(training, State.FAILED, f"{type(error).__name__}: {error}")
         raise
     return True
-
-
-def _train_and_keep(training: Training) -> None:
-    """Run the program in the training's folder, and keep what comes of it."""
-    try:
-        folder = files.plan_write(training)
-    except StorageAway:
-        raise
-    except (MomentJudgeError, ScoringError, OSError) as error:
-        training_end(training, State.FAILED, f"The training could not be prepared: {error}")
-        return
-    with folder_held(folder) as held:
-        if held is None:
-            training_end(training, State.FAILED, "Another program still works in the folder of this training.")
-            return
-        progress, status, words = _run(training, folder, held)
-    _conclude(training, folder, progress, status, words)
 
 
 def _run(training: Training, folder: Path, held: int) -> tuple[Progress, int, str]:
@@ -165,7 +172,9 @@ def _conclude(training: Training, folder: Path, progress: Progress, status: int,
     if training.state == State.CANCELLING:
         training_stop_at_work(training, State.CANCELLED)
     elif status == DONE:
-        _finish(training, folder)
+        with _not_trainable("It was trained, but its answers could not be kept"):
+            runs = baseline_runs_make(training=training, folder=folder)
+        training_end(training, State.DONE, runs=runs)
     elif status in (BAD_PLAN, FAILED) or progress.ended == "failed":  # torchrun has a status of its own
         last = words.splitlines()[-1] if words else ""
         training_end(training, State.FAILED, progress.reason or last or f"It ended with {status_words(status)}.")
@@ -175,17 +184,6 @@ def _conclude(training: Training, folder: Path, progress: Progress, status: int,
         training_end(training, State.FAILED, FULL)
     else:
         training_crash(training, f"It ended with {status_words(status)} at step {progress.step:,}.", words)
-
-
-def _finish(training: Training, folder: Path) -> None:
-    try:
-        runs = baseline_runs_make(training=training, folder=folder)
-    except StorageAway:
-        raise
-    except (MomentJudgeError, ScoringError, OSError) as error:
-        training_end(training, State.FAILED, f"It was trained, but its answers could not be kept: {error}")
-        return
-    training_end(training, State.DONE, runs=runs)
 
 
 @transaction.atomic

@@ -19,7 +19,7 @@ from models_runner.experiments.charts import losses_chart, scores_chart, seeds_c
 from models_runner.experiments.forms import ExperimentForm
 from models_runner.experiments.selectors import ahead_of, experiments_of, needed_by, row_of, runs_of, training_granted
 from models_runner.experiments.services import experiment_create, has_training_queries
-from models_runner.experiments.settings import told
+from models_runner.experiments.settings import settings_by_name
 from models_runner.features.selectors import feature_choices
 from models_runner.models import Experiment, Training
 
@@ -33,12 +33,9 @@ def experiments(request: MemberRequest, project: Project) -> HttpResponse:
     page = Paginator(experiments_of(project), PER_PAGE).get_page(request.GET.get("page"))
     rows = [row_of(one) for one in page]
     at_work = any(training.is_awaited for row in rows for training in row.experiment.trainings.all())
-    context = {"page": page, "rows": rows, "at_work": at_work, **_lacking(project), **_rights(request.membership)}
+    may_start = request.membership.role == Membership.Role.ADMIN
+    context = {"page": page, "rows": rows, "at_work": at_work, "may_start": may_start, **_lacking(project)}
     return render(request, "models_runner/experiments/experiments.html", context)
-
-
-def _rights(membership: Membership) -> dict[str, object]:
-    return {"may_start": membership.role == Membership.Role.ADMIN}
 
 
 def _lacking(project: Project) -> dict[str, object]:
@@ -55,9 +52,9 @@ def _lacking(project: Project) -> dict[str, object]:
 @project_page(ADMIN)
 def experiment_new(request: MemberRequest, project: Project) -> HttpResponse:
     """The form of a new experiment."""
-    form = ExperimentForm(
-        request.POST if request.method == "POST" else None, project=project, initial=_initial(project)
-    )
+    is_small = project.dataset.corpus.videos.count() < FEW_VIDEOS
+    initial = {"preset": "small"} if is_small else {}  # soonest shows whether all of it works
+    form = ExperimentForm(request.POST if request.method == "POST" else None, project=project, initial=initial)
     if request.method != "POST":
         return _form_page(request, project, form, 200)
     if not form.is_valid():
@@ -68,11 +65,6 @@ def experiment_new(request: MemberRequest, project: Project) -> HttpResponse:
         form.add_error(None, str(error))
         return _form_page(request, project, form, 409)
     return redirect("models_runner:experiment", made.uuid)
-
-
-def _initial(project: Project) -> dict[str, object]:
-    """Where little is to be learned from, the small settings show soonest whether all of it works."""
-    return {"preset": "small"} if project.dataset.corpus.videos.count() < FEW_VIDEOS else {}
 
 
 def _form_page(request: MemberRequest, project: Project, form: ExperimentForm, status: int) -> HttpResponse:
@@ -93,12 +85,9 @@ def experiment(request: HttpRequest, experiment_uuid: UUID) -> HttpResponse:
     shown = _shown(trainings, request.GET.get("seed", ""))
     context = {
         **{"experiment": held, "trainings": trainings, "shown": shown, "row": row_of(held)},
-        **{"settings": told(held.options), "ahead": ahead_of(shown), "log": files.log_tail(shown)},
-        **{
-            "files": files.kept_files(shown),
-            "charts": _charts(shown) + _seeds_chart(trainings, shown),
-            **_rights(membership),
-        },
+        **{"settings": settings_by_name(held.options), "ahead": ahead_of(shown), "log": files.log_tail(shown)},
+        **{"files": files.kept_files(shown), "charts": _charts(trainings, shown)},
+        "may_start": membership.role == Membership.Role.ADMIN,
         "at_work": any(training.is_awaited for training in trainings),
     }
     return render(request, "models_runner/experiments/experiment.html", context)
@@ -110,22 +99,18 @@ def _shown(trainings: list[Training], seed: str) -> Training:
     return (asked or [training for training in trainings if training.is_at_work] or trainings)[0]
 
 
-def _charts(training: Training) -> list[str]:
-    curve: dict[str, Any] = training.curve
-    losses, scores = curve.get("losses", []), curve.get("scores", [])
+def _charts(trainings: list[Training], shown: Training) -> list[str]:
+    """Return the curves of one seed, and all seeds in one figure once there are several to see."""
+    losses, scores = shown.curve.get("losses", []), shown.curve.get("scores", [])
     drawn = []
     if len(losses) > 1:
-        drawn.append(losses_chart(losses, scores).inline())
+        drawn.append(losses_chart(losses, scores))
     if scores:
-        drawn.append(scores_chart(scores).inline())
-    return drawn
-
-
-def _seeds_chart(trainings: list[Training], shown: Training) -> list[str]:
-    """All seeds in one figure, once there are several to see."""
-    scores = {training.seed: training.curve.get("scores", []) for training in trainings}
-    begun = [seed for seed, points in scores.items() if points]
-    return [seeds_chart(scores, shown.seed).inline()] if len(begun) > 1 else []
+        drawn.append(scores_chart(scores))
+    by_seed = {training.seed: training.curve.get("scores", []) for training in trainings}
+    if sum(map(bool, by_seed.values())) > 1:
+        drawn.append(seeds_chart(by_seed, shown.seed))
+    return [chart.inline() for chart in drawn]
 
 
 @login_required
@@ -147,10 +132,9 @@ def _ask(request: HttpRequest, held: Experiment, error: NotPossible | None = Non
     trainings = list(held.trainings.order_by("seed"))
     context = {
         **{"experiment": held, "error": error, "needs": needed_by(held), "runs": runs_of(held)},
+        **{"seeds": len(trainings), "bytes": files.experiment_bytes(held.uuid)},
         "awaited": [training for training in trainings if training.is_awaited],
-        "seeds": len(trainings),
         "resumable": [training for training in trainings if training.is_stopped],
-        "bytes": files.experiment_bytes(held.uuid),
     }
     return render(request, "models_runner/experiments/delete.html", context, status=409 if error else 200)
 

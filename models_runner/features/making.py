@@ -18,7 +18,7 @@ from models_runner.features.services import ITEMS, TASK, names_wanted, throw_awa
 from models_runner.models import FeatureSet
 from moment_retrieval.errors import ScoringError
 from moment_retrieval.features import FeatureWriter, inspect
-from moment_retrieval.features.extractors import Kind, Outcome, Setup, Way, extract, extractor_of
+from moment_retrieval.features.extractors import Kind, Setup, Way, extract, extractor_of
 from moment_retrieval.jsonfiles import is_out_of_room
 
 EVERY_S = 2.0  # how often progress is written
@@ -45,13 +45,8 @@ class Progress:
         self.at_step, self.total = step, total
         self._write(0)
 
-    def extracting(self, done: int, _: int) -> None:
-        self._tell(done)
-
-    def checking(self, done: int, _: int) -> None:
-        self._tell(done)
-
-    def _tell(self, done: int) -> None:
+    def advance(self, done: int, _: int) -> None:
+        """So many items of the step are done."""
         if monotonic() - self.written_at >= self.every_s:
             self._write(min(done, self.total))
 
@@ -131,33 +126,23 @@ def _extract(held: FeatureSet, progress: Progress) -> None:
     writer = FeatureWriter(path, width=extractor.width)
     try:
         items = ITEMS[held.kind](held.project, writer.__contains__)
-        outcome = extract(items, extractor, writer, on_progress=progress.extracting)
+        outcome = extract(items, extractor, writer, on_progress=progress.advance)
         if not len(writer):
-            raise NotPossible(_nothing_made(outcome))
+            name, reason = next(iter(outcome.reasons.items()), ("", "there is nothing to make them of"))
+            first = f"No features could be made; first {name}" if name else "No features"
+            raise NotPossible(f"{first}: {reason}.")
         writer.finish()
     finally:
         writer.close()
     held.n_failed, held.reasons = outcome.failures, outcome.reasons
 
 
-def _nothing_made(outcome: Outcome) -> str:
-    name, reason = next(iter(outcome.reasons.items()), ("", "there is nothing to make them of"))
-    return f"No features could be made; first {name}: {reason}." if name else f"No features: {reason}."
-
-
 def _check(held: FeatureSet, progress: Progress) -> None:
     names = names_wanted(held.project, held.kind)
     progress.step(Step.CHECKING, len(names))
-    found = inspect(held.path, held.kind, names, on_progress=progress.checking)
-    values = {
-        "width": found.width,
-        "n_items": found.count,
-        "checksum": found.checksum,
-        "made_by": held.made_by,
-        "n_failed": held.n_failed,
-        "reasons": held.reasons,
-        "findings": found.findings,
-    }
+    found = inspect(held.path, held.kind, names, on_progress=progress.advance)
+    measured = {"width": found.width, "n_items": found.count, "checksum": found.checksum, "findings": found.findings}
+    values = {**measured, **{name: getattr(held, name) for name in ("made_by", "n_failed", "reasons")}}
     now = clock.now()
     at_work = FeatureSet.objects.filter(pk=held.pk, state=State.RUNNING)
     if not at_work.update(state=State.DONE, done=len(names), finished_at=now, moved_at=now, **values):

@@ -1,6 +1,5 @@
 """FeatureSet: the features of a project's videos, subtitles or queries in one file, from its order to its findings."""
 
-from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -135,7 +134,3 @@ class FeatureSet(models.Model):
             return "Waiting for the worker of the queue gpu"
         doing = "Making features" if self.step == self.Step.EXTRACTING else "Checking"
         return f"{doing}: {self.done:,} of {self.total:,}"
-
-    @property
-    def file_name(self) -> str:
-        return Path(self.path).name

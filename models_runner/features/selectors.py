@@ -1,11 +1,13 @@
 """Features that a baseline can be trained on."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from accounts.models import Project
 from models_runner.models import FeatureSet, Training
 
+Facts = dict[str, Any]  # name and path of a file of features; of a set also its UUID, width and checksum
 KINDS = {"video": "Video", "subtitle": "Subtitles", "query": "Queries"}
 State = Training.State
 NEEDS = {
@@ -18,48 +20,27 @@ NEEDS = {
 }
 
 
-class Choice(NamedTuple):
-    """A file of features."""
-
-    key: str
-    name: str
-    path: str
-    made_by: str = ""
-    checksum: str = ""
-    width: int = 0
-
-    @classmethod
-    def of(cls, one: FeatureSet) -> "Choice":
-        return cls(str(one.uuid), one.name, one.path, one.made_by, one.checksum, one.width)
-
-    @classmethod
-    def of_file(cls, path: Path) -> "Choice":
-        """A file that is no set of the site."""
-        return cls(str(path), path.stem, str(path))
-
-    def told(self) -> dict[str, Any]:
-        """As an experiment keeps it, whatever becomes of the set: its check measured the file."""
-        if self.key == self.path:
-            return {"name": self.name, "path": self.path}
-        told = {"name": self.name, "path": self.path, "set": self.key, "made_by": self.made_by}
-        return {**told, "checksum": self.checksum, "width": self.width}
+def facts_of(feature_set: FeatureSet) -> Facts:
+    """Return what an experiment keeps of a set, whatever becomes of it: its check has measured the file."""
+    facts = {name: getattr(feature_set, name) for name in ("name", "path", "made_by", "checksum", "width")}
+    return {**facts, "set": str(feature_set.uuid)}
 
 
-class Use(NamedTuple):
-    """A training that needs a file of features."""
-
-    system: str
-    need: str
-
-
-def feature_choices(project: Project, kind: str) -> list[Choice]:
-    """Those of a project that are made and that nothing is wrong with, the newest first."""
+def feature_choices(project: Project, kind: str) -> dict[str, Facts]:
+    """Return, by UUID, the sets that are made and that nothing is wrong with, the newest first."""
     sets = FeatureSet.objects.filter(project=project, kind=kind, state=FeatureSet.State.DONE)
-    return [Choice.of(one) for one in sets if one.is_fit]
+    return {str(feature_set.uuid): facts_of(feature_set) for feature_set in sets if feature_set.is_fit}
 
 
-def uses_of(feature_set: FeatureSet) -> list[Use]:
-    """Trainings that need the file, whoever named it: all, since one that has ended is resumed or searched with."""
-    places = {feature_set.path, str(Path(feature_set.path).resolve())}
-    trainings = Training.objects.filter(**{f"experiment__features__{feature_set.kind}__path__in": list(places)})
-    return [Use(one.system, NEEDS[Training.State(one.state)]) for one in trainings.select_related("experiment")]
+def uses_of(feature_set: FeatureSet) -> list[tuple[str, str]]:
+    """Return the trainings that need the file, and what for: all, since one that has ended is resumed or searched
+    with."""
+    paths = [feature_set.path, str(Path(feature_set.path).resolve())]
+    trainings = Training.objects.filter(**{f"experiment__features__{feature_set.kind}__path__in": paths})
+    return [(one.system, NEEDS[Training.State(one.state)]) for one in trainings.select_related("experiment")]
+
+
+def first_few(texts: Sequence[str], more: str = "more", most: int = 3) -> str:
+    """Join the first texts, and say how many there are besides."""
+    rest = [f"and {len(texts) - most:,} {more}"] if len(texts) > most else []
+    return "; ".join([*texts[:most], *rest])

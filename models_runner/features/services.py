@@ -1,7 +1,7 @@
 """Feature sets ordered, named by their file, cancelled, gone on with, removed, and what they are made of."""
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from core import clock
 from core.audit import audit_record
 from core.exceptions import NotPossible
 from core.messages import send_on_commit
-from models_runner.features.selectors import Use, uses_of
+from models_runner.features.selectors import first_few, uses_of
 from models_runner.models import FeatureSet
 from moment_retrieval.errors import ScoringError
 from moment_retrieval.features import LMDB_FILE, check_format
@@ -96,14 +96,9 @@ def feature_set_start(
 def feature_set_register(
     *, project: Project, kind: str, path: str, model: str = "", name: str = "", actor: User | None, wake: bool = True
 ) -> FeatureSet:
-    """Add an official file, by its absolute path below FEATURES_ROOTS; a task checks it.
-
-    Args:
-        model: the text model that made the features of queries, if it is known.
-
-    Raises:
-        NotPossible: no file of features may be read there, it is here already, or the model may not be named here.
-    """
+    """Add an official file, by its absolute path below FEATURES_ROOTS; a task checks it. ``model`` is the text model
+    that made the features of queries, if it is known. Raises NotPossible where no file of features may be read there,
+    it is here already, or the model may not be named here."""
     place = _allowed(path)
     try:
         check_format(place)  # the task opens it, in a child process
@@ -210,18 +205,14 @@ def feature_set_delete(*, feature_set: FeatureSet, actor: User | None) -> None:
     training needs the file that would go."""
     held = _held(feature_set)  # who orders an experiment locks the row too: see features_hold
     if held.is_ours and (uses := uses_of(held)):
-        raise NotPossible(f"The features {held.name} are needed: {_named(uses)}.")
+        needs = first_few([f"{system} {need}" for system, need in uses], "more trainings")
+        raise NotPossible(f"The features {held.name} are needed: {needs}.")
     said = {"name": held.name, "kind": held.kind, "state": held.state}
     audit_record(project=held.project, actor=actor, action="features.delete", subject=held.uuid, **said)
     path, is_ours = Path(held.path), held.is_ours
     held.delete()
     if is_ours:
         transaction.on_commit(partial(throw_away, path))
-
-
-def _named(uses: Sequence[Use], most: int = 3) -> str:
-    named = [f"{use.system} {use.need}" for use in uses[:most]]
-    return "; ".join([*named, f"and {len(uses) - most:,} more trainings"] if len(uses) > most else named)
 
 
 def features_hold(project: Project, features: Mapping[str, Mapping[str, Any]]) -> None:

@@ -55,15 +55,12 @@ class ExtractionForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         said = super().clean() or {}
-        kind, _, extractor = said.get("what", "").partition(" ")
+        kind, _, extractor = said.pop("what", "").partition(" ")
         if extractor in WITH_MODEL and not said.get("model"):
             self.add_error("model", "Name a model, or the folder of one.")
         if extractor and extractor not in WITH_MODEL and said.get("model"):
             self.add_error("model", "What is built in takes no model; leave this empty.")
         return {**said, "kind": kind, "extractor": extractor}
-
-    def values(self) -> dict[str, Any]:
-        return {name: self.cleaned_data[name] for name in ("kind", "extractor", "model", "name")}
 
 
 class FileForm(forms.Form):
@@ -75,9 +72,6 @@ class FileForm(forms.Form):
     )
     model = forms.CharField(max_length=200, required=False, label="Text model", help_text=MADE_HELP)
     name = forms.CharField(max_length=80, required=False, label="Name", help_text=NAME_HELP)
-
-    def values(self) -> dict[str, Any]:
-        return dict(self.cleaned_data)
 
 
 class ModelForm(forms.Form):
@@ -117,7 +111,7 @@ def _begun(
     if not form.is_valid():
         return _page(request, project, status=422, **{name: form})
     try:
-        begin(project=project, actor=request.user, **form.values())
+        begin(project=project, actor=request.user, **form.cleaned_data)
     except NotPossible as error:
         form.add_error(None, str(error))
         return _page(request, project, status=409, **{name: form})

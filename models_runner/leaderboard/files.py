@@ -20,7 +20,7 @@ COLUMNS = ["system", "team", "source", "release", "split", "metric", "convention
 COLUMNS += ["value", "low", "high", "unjudged", "p", "p_holm", "tested_against"]
 LATEX = str.maketrans({c: f"\\{c}" for c in "&%$#_{}"} | {"~": "\\textasciitilde{}", "^": "\\textasciicircum{}"})
 TRAIN = re.compile(r"train_top\d+\.json")
-MADE = {f"{split}_queries.json": str(split) for split in JUDGED_SPLITS}  # in place of labels
+QUERIES = {f"{split}_queries.json": str(split) for split in JUDGED_SPLITS}  # in place of labels
 
 
 def entries(asked: Asked, table: Table) -> Iterator[dict[str, Any]]:
@@ -64,7 +64,8 @@ def as_json(asked: Asked, table: Table) -> dict[str, Any]:
 
 def as_latex(asked: Asked, table: Table) -> str:
     """A table of the measures shown, for booktabs; the best of each column is bold."""
-    best = [max((c.value for c in column if c), default=0.0) for column in zip(*_cells(table), strict=True)]
+    columns = zip(*(row.cells for row in table.ranked), strict=True)
+    best = [max((score.value for score in column if score), default=0.0) for column in columns]
     heads = " & ".join(escaped(column.metric) for column in asked.columns)
     lines = [
         f"% release {asked.release.version}, {asked.split}; convention {asked.convention}, gain {asked.gain}",
@@ -85,10 +86,6 @@ def _about_intervals(table: Table) -> str:
         return f"hidden labels: scores in steps of {table.step}, {INTERVAL_STEPS} steps each way"
     unjudged = "u: share of the first K without a relevance: not judged, or dropped"
     return f"95 % bootstrap intervals over queries; {unjudged}"
-
-
-def _cells(table: Table) -> list[list[ShownScore | None]]:
-    return [row.cells for row in table.ranked]
 
 
 def _latex_cell(score: ShownScore | None, best: float) -> str:
@@ -117,36 +114,27 @@ class OpenFile(NamedTuple):
 
 
 def listed(release: Release, settings: Leaderboard) -> list[OpenFile]:
-    """The files of the release that tell no hidden label."""
+    """Return the files of the release that tell no hidden label."""
     sizes = {name: told["bytes"] for name, told in release.manifest.get("files", {}).items()}
-    return [*_judged(release, settings, sizes), *_others(sizes)]
-
-
-def _judged(release: Release, settings: Leaderboard, sizes: dict[str, int]) -> Iterator[OpenFile]:
-    there = set(Truth.objects.filter(release=release).values_list("split", flat=True))
+    judged = set(Truth.objects.filter(release=release).values_list("split", flat=True))
+    files = []
     for split, name in JUDGED_SPLITS.items():
-        if split in there and not settings.hides(split) and name in sizes:
-            yield OpenFile(name, sizes[name], f"judged moments of the {split} split")
-        elif split in there:
-            yield OpenFile(f"{split}_queries.json", None, f"queries of the {split} split; their labels are hidden")
-
-
-def _others(sizes: dict[str, int]) -> Iterator[OpenFile]:
+        if split in judged and not settings.hides(split) and name in sizes:
+            files.append(OpenFile(name, sizes[name], f"judged moments of the {split} split"))
+        elif split in judged:
+            about = f"queries of the {split} split; their labels are hidden"
+            files.append(OpenFile(f"{split}_queries.json", None, about))
     for name, size in sorted(sizes.items()):
         if TRAIN.fullmatch(name):
-            yield OpenFile(name, size, "pseudo training set: nobody judged it")
+            files.append(OpenFile(name, size, "pseudo training set: nobody judged it"))
         elif name == "video_corpus.json":
-            yield OpenFile(name, size, "videos, their lengths and indexes")
-
-
-def is_made(name: str) -> bool:
-    return name in MADE
+            files.append(OpenFile(name, size, "videos, their lengths and indexes"))
+    return files
 
 
 def queries_json(release: Release, name: str) -> io.BytesIO:
     """Number and text of the queries of a split, whether judged yet or not, and nothing else."""
-    queries = Query.objects.filter(project=release.project_id, split=MADE[name], is_placeholder=False).order_by(
-        "number"
-    )
-    rows = [{"query_id": number, "query": text} for number, text in queries.values_list("number", "text")]
+    queries = Query.objects.filter(project=release.project_id, split=QUERIES[name], is_placeholder=False)
+    texts = queries.order_by("number").values_list("number", "text")
+    rows = [{"query_id": number, "query": text} for number, text in texts]
     return io.BytesIO((json.dumps(rows, ensure_ascii=False, indent=1) + "\n").encode())

@@ -1,6 +1,6 @@
 """Forms of runs and of the leaderboard's settings."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django import forms
 from django.db.models import QuerySet
@@ -13,14 +13,10 @@ from models_runner.leaderboard.models import UPLOADS_IN_ALL, UPLOADS_PER_DAY
 from models_runner.leaderboard.rules import ALIKE_PERCENT, LEAST_QUERIES
 from models_runner.models import Leaderboard, Truth
 
-if TYPE_CHECKING:
-    Base = forms.ModelChoiceField[Release]
-else:
-    Base = forms.ModelChoiceField  # which is generic for the type checker alone
 SPLITS = [(Query.Split.TEST.value, "test"), (Query.Split.VAL.value, "validation")]
 
 
-class ReleaseField(Base):
+class ReleaseField(forms.ModelChoiceField):  # type: ignore[type-arg]  # which is generic for the type checker alone
     def label_from_instance(self, obj: Release) -> str:
         return str(obj.version)
 
@@ -60,6 +56,13 @@ class RunForm(forms.Form):
 
     def values(self) -> dict[str, Any]:
         return dict(self.cleaned_data)
+
+
+def rows_offer(form: forms.Form, name: str, rows: QuerySet[Any]) -> None:
+    """Let the field of this name choose among the rows."""
+    field = form.fields[name]
+    assert isinstance(field, forms.ModelChoiceField)
+    field.queryset = rows
 
 
 def ready_releases(project: Project) -> QuerySet[Release]:

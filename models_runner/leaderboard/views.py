@@ -2,7 +2,7 @@
 
 import mimetypes
 from collections.abc import Iterator
-from typing import IO, Any, cast
+from typing import IO, cast
 from uuid import UUID
 from zipfile import ZipFile
 
@@ -28,7 +28,7 @@ from models_runner.leaderboard import files as leaderboard_files
 from models_runner.leaderboard.charts import OVER_QUERIES, differences_chart, intervals_chart, scatter_chart
 from models_runner.leaderboard.forms import SPLITS, LeaderboardForm, RunForm, ready_releases
 from models_runner.leaderboard.selectors.comparison import MOST_RUNS, Comparison, case, comparison, comparison_in_steps
-from models_runner.leaderboard.selectors.economy import Row, rows_of, table_rows
+from models_runner.leaderboard.selectors.economy import COLUMNS, rows_of, table_rows
 from models_runner.leaderboard.selectors.leaderboard import (
     GROUPS,
     RECALL,
@@ -36,6 +36,7 @@ from models_runner.leaderboard.selectors.leaderboard import (
     Table,
     asked_by,
     asked_for,
+    known_or_first,
     leaderboard,
     leaderboard_tested,
     runs_with_concerns,
@@ -62,7 +63,7 @@ from moment_retrieval.metrics.ndcg_iou import Convention, Gain
 from moment_retrieval.statistics.economy import LEAST_RUNS
 
 MOST_DRAWN = 30
-FORMS = ("csv", "json", "tex")
+TEXTS = {"csv": ("text/csv", leaderboard_files.as_csv), "tex": ("application/x-tex", leaderboard_files.as_latex)}
 
 
 @project_page(RUNNERS)
@@ -114,19 +115,15 @@ def _chart(table: Table, asked: Asked) -> str:
 def export(request: MemberRequest, project: Project, form: str) -> HttpResponse:
     """The leaderboard asked for as CSV, JSON or LaTeX."""
     asked = asked_by(request.membership, request.GET)
-    if asked is None or form not in FORMS:
+    if asked is None or form not in ("json", *TEXTS):
         raise Http404
     table = leaderboard_tested(asked, request.membership)
     name = f"leaderboard-{asked.release.version}-{asked.split}.{form}"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     if form == "json":
         return JsonResponse(leaderboard_files.as_json(asked, table), headers=headers)
-    text, kind = (
-        (leaderboard_files.as_csv(asked, table), "text/csv")
-        if form == "csv"
-        else (leaderboard_files.as_latex(asked, table), "application/x-tex")
-    )
-    return HttpResponse(text, content_type=f"{kind}; charset=utf-8", headers=headers)
+    kind, write = TEXTS[form]
+    return HttpResponse(write(asked, table), content_type=f"{kind}; charset=utf-8", headers=headers)
 
 
 @project_page(STAFF)
@@ -243,12 +240,9 @@ def compare(request: MemberRequest, project: Project) -> HttpResponse:
         return redirect("models_runner:runs", project.uuid)
     table = leaderboard(asked, request.membership, tested=False)
     one, other = (scored_run(asked, request.membership, request.GET.get(name, "")) for name in ("one", "other"))
+    runs = [row.run for row in table.ranked]
     context: dict[str, object] = {
-        "asked": asked,
-        "runs": [row.run for row in table.ranked],
-        "one": one,
-        "other": other,
-        "refusal": table.refusal,
+        **{"asked": asked, "runs": runs, "one": one, "other": other, "refusal": table.refusal}
     }
     if one and other and one != other and asked.is_blind:
         context["in_steps"] = comparison_in_steps(asked, one, other, ScoreView(request.membership, asked.split))
@@ -261,13 +255,11 @@ def compare(request: MemberRequest, project: Project) -> HttpResponse:
 
 
 def _drawn(found: Comparison, one: Scoring, other: Scoring) -> dict[str, str]:
-    names = one.run.name, other.run.name
-    points = [(float(a), float(b)) for a, b in found.values]
-    differences = [a - b for a, b in points]
-    return {
-        "hill": differences_chart(f"Differences between {names[0]} and {names[1]}", differences).inline(),
-        "scatter": scatter_chart(f"{names[0]} against {names[1]}", *names, points).inline(),
-    }
+    first, second = one.run.name, other.run.name
+    points = found.values.tolist()
+    hill = differences_chart(f"Differences between {first} and {second}", [a - b for a, b in points])
+    scatter = scatter_chart(f"{first} against {second}", first, second, points)
+    return {"hill": hill.inline(), "scatter": scatter.inline()}
 
 
 @project_page(RUNNERS)
@@ -280,21 +272,14 @@ def case_page(request: MemberRequest, project: Project) -> HttpResponse:
         raise PermissionDenied
     table = leaderboard(asked, request.membership, tested=False)
     chosen = [scored_run(asked, request.membership, uuid) for uuid in request.GET.getlist("run")[:MOST_RUNS]]
-    scorings = list(dict.fromkeys(scoring for scoring in chosen if scoring)) or [
-        row.scoring for row in table.ranked[:MOST_RUNS]
-    ]
-    query_id = request.GET.get("query", "")
-    previews = sees_all(request.membership)
-    found = case(asked, project, query_id, scorings, previews=previews) if query_id else None
+    scorings = list(dict.fromkeys(scoring for scoring in chosen if scoring))
+    scorings = scorings or [row.scoring for row in table.ranked[:MOST_RUNS]]
+    query_id, staff = request.GET.get("query", ""), sees_all(request.membership)
+    found = case(asked, project, query_id, scorings, previews=staff) if query_id else None
     if found is None and query_id:
         raise Http404
-    context = {
-        "asked": asked,
-        "case": found,
-        "runs": [row.run for row in table.ranked],
-        "chosen": [scoring.run_id for scoring in scorings],
-        "staff": sees_all(request.membership),
-    }
+    runs, chosen_runs = [row.run for row in table.ranked], [scoring.run_id for scoring in scorings]
+    context = {"asked": asked, "case": found, "runs": runs, "chosen": chosen_runs, "staff": staff}
     return render(request, "models_runner/leaderboard/case.html", context)
 
 
@@ -302,38 +287,22 @@ def case_page(request: MemberRequest, project: Project) -> HttpResponse:
 def economy(request: MemberRequest, project: Project) -> HttpResponse:
     """How the ranking of a release's runs holds with fewer judgments."""
     asked = asked_for(project, request.GET)
-    context: dict[str, Any] = {"asked": asked}
-    if asked is not None:
-        newest = _newest(asked)
-        done = newest if newest and newest.state == EconomyStudy.State.DONE else _newest(asked, EconomyStudy.State.DONE)
-        context |= {
-            "releases": project.releases.filter(state=Release.State.READY),
-            "splits": splits_of(asked.release),
-            "runs": runs_of(asked.release, asked.split),
-            "least": LEAST_RUNS,
-            "lacking": lacking(asked.release),
-            "newest": newest,
-            "study": done,
-            "measures": done.result["measures"] if done else [],
-            **_shown(request, done),
-        }
-    return render(request, "models_runner/leaderboard/economy.html", context)
-
-
-def _newest(asked: Asked, state: str | None = None) -> EconomyStudy | None:
+    if asked is None:
+        return render(request, "models_runner/leaderboard/economy.html", {"asked": None})
     studies = EconomyStudy.objects.filter(release=asked.release, split=asked.split)
-    return (studies.filter(state=state) if state else studies).first()
-
-
-def _shown(request: MemberRequest, study: EconomyStudy | None) -> dict[str, Any]:
-    """The cuts by one measure."""
-    if study is None:
-        return {}
-    measures: list[str] = study.result["measures"]
-    measure = request.GET.get("measure", "")
-    measure = measure if measure in measures else measures[0]
-    rows: list[Row] = rows_of(study, measures.index(measure))
-    return {"measure": measure, "rows": rows, "full": [row for row in rows if row.name == "full"]}
+    done = studies.filter(state=EconomyStudy.State.DONE).first()
+    context = {
+        **{"asked": asked, "newest": studies.first(), "study": done, "least": LEAST_RUNS},
+        "releases": project.releases.filter(state=Release.State.READY),
+        "splits": splits_of(asked.release),
+        "runs": runs_of(asked.release, asked.split),
+        "lacking": lacking(asked.release),
+    }
+    if done is not None:
+        measures = tuple(done.result["measures"])
+        measure = known_or_first(request.GET.get("measure"), measures)
+        context |= {"measures": measures, "measure": measure, "rows": rows_of(done, measures.index(measure))}
+    return render(request, "models_runner/leaderboard/economy.html", context)
 
 
 @project_page(STAFF)
@@ -354,11 +323,13 @@ def economy_study(request: MemberRequest, project: Project) -> HttpResponse:
 def economy_csv(request: MemberRequest, project: Project) -> HttpResponse:
     """Every cut, measure and run."""
     asked = asked_for(project, request.GET)
-    study = _newest(asked, EconomyStudy.State.DONE) if asked else None
-    if asked is None or study is None:
+    if asked is None:
         raise Http404
-    columns, *rows = table_rows(study.result)
-    return csv_download(f"economy-{asked.release.version}-{asked.split}.csv", map(str, columns), rows)
+    done = EconomyStudy.objects.filter(release=asked.release, split=asked.split, state=EconomyStudy.State.DONE)
+    if (study := done.first()) is None:
+        raise Http404
+    name = f"economy-{asked.release.version}-{asked.split}.csv"
+    return csv_download(name, COLUMNS, table_rows(study.result))
 
 
 @project_page(RUNNERS)
@@ -374,13 +345,11 @@ def release_file(request: HttpRequest, release_uuid: UUID, name: str) -> FileRes
     """One file of a release, straight from its archive."""
     release = get_object_or_404(Release.objects.select_related("project"), uuid=release_uuid)
     grant(request, release.project, RUNNERS)
-    settings = leaderboard_of(release.project)
-    if release.state != Release.State.READY or name not in {
-        each.name for each in leaderboard_files.listed(release, settings)
-    }:
+    listed = leaderboard_files.listed(release, leaderboard_of(release.project))
+    if release.state != Release.State.READY or name not in {each.name for each in listed}:
         raise Http404
     filename = f"release-{release.version}-{name}"
-    if leaderboard_files.is_made(name):
+    if name in leaderboard_files.QUERIES:
         return FileResponse(leaderboard_files.queries_json(release, name), as_attachment=True, filename=filename)
     archive = ZipFile(archive_opened(release))
     return FileResponse(_pieces(archive, archive.open(name)), as_attachment=True, filename=filename)

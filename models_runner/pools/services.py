@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
+from types import MappingProxyType
 from uuid import UUID
 
 from django.db import transaction
@@ -57,33 +58,25 @@ def pool_prepare(*, pooling_id: int) -> None:
     """Plan the pool of stored runs; what cannot be used is said on it. A repeat finds the plan."""
     with PLANS.claim(pooling_id) as pooling:
         if pooling is not None:
-            pool_plan(pooling=pooling, returned=_stored(pooling))
+            pool_plan(pooling=pooling, returned=returned_by(pooling))
 
 
-def pool_prepare_from(
-    *, pooling: Pooling, files: Mapping[str, Path], corpus: records.VideoCorpus | None = None
-) -> None:
-    """As ``pool_prepare``, where some of the runs are files, by the name of their source.
-
-    Raises:
-        NotPossible: no query can be pooled for.
-        ScoringError: a run cannot be read.
-    """
-    pool_plan(pooling=pooling, returned=_stored(pooling, files=files, corpus=corpus))
-
-
-def _stored(
-    pooling: Pooling, *, files: Mapping[str, Path] | None = None, corpus: records.VideoCorpus | None = None
+def returned_by(
+    pooling: Pooling, *, files: Mapping[str, Path] = MappingProxyType({}), corpus: records.VideoCorpus | None = None
 ) -> Iterator[Returned]:
-    """What every source returned; runs are read one after another."""
+    """Yield the best of what every source returned for each query; runs are read one after another. Some may be files,
+    by the name of their source. Raises NotPossible, ScoringError where a run cannot be read."""
     corpus = corpus or corpus_of(pooling.project)
     for source in pooling.sources.all():
-        if files and source.name in files:
+        if source.name in files:
             table = formats.read_run(files[source.name], formats.Form.TVR_RANKING, corpus=corpus, strict=False)
             ranked = records.queries_of(table)
         else:
             ranked = list(_answers(pooling.project, source, corpus))
-        yield from returned_rows(source.name, ranked, depth=pooling.depth)
+        for query in ranked:
+            number = int(query.query_id) if INTEGER_ID.fullmatch(query.query_id) else NO_QUERY
+            for rank, moment in enumerate(query.moments[: pooling.depth], start=1):
+                yield Returned(number, moment.video, moment.start_s, moment.end_s, source.name, rank)
 
 
 def _answers(project: Project, source: PoolSource, corpus: records.VideoCorpus) -> Iterator[records.RankedQuery]:
@@ -107,11 +100,3 @@ def corpus_of(project: Project) -> records.VideoCorpus:
     if made_up := sum(not given for *_, given in videos):
         return records.VideoCorpus(durations_s, {}, MADE_UP.format(made_up, len(videos)))
     return records.VideoCorpus(durations_s, {index: name for name, _, index, _ in videos})
-
-
-def returned_rows(source: str, ranked: Iterable[records.RankedQuery], *, depth: int) -> Iterator[Returned]:
-    """The best ``depth`` of each query as plain rows."""
-    for query in ranked:
-        number = int(query.query_id) if INTEGER_ID.fullmatch(query.query_id) else NO_QUERY
-        for rank, moment in enumerate(query.moments[:depth], start=1):
-            yield Returned(number, moment.video, moment.start_s, moment.end_s, source, rank)

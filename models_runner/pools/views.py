@@ -1,8 +1,7 @@
 """Pages of pools: choosing runs, looking at what they would add, opening it, and the report, also as CSV."""
 
 from collections.abc import Iterator
-from io import StringIO
-from typing import IO, Any
+from typing import Any
 from uuid import UUID
 
 from django import forms
@@ -19,7 +18,7 @@ from annotation.models import Pooling, Query
 from annotation.pools.rules import DEPTHS, IOU_MIN, RUN_DEPTH
 from annotation.pools.services.poolings import Scope, pooling_discard
 from core.exceptions import NotPossible
-from core.spreadsheets import csv_write
+from core.spreadsheets import csv_download
 from judging.releases.selectors import finished_queries
 from judging.studies.selectors import ALL_RUNS, Counts, PoolReport, pool_report, pooled_progress
 from judging.studies.services import pool_job, pool_open_request
@@ -155,23 +154,20 @@ def pool_discard(request: HttpRequest, pooling_uuid: UUID) -> HttpResponse:
 def pool_csv(request: HttpRequest, pooling_uuid: UUID) -> HttpResponse:
     """The report by query and source."""
     pooling, _ = _granted(request, pooling_uuid)
-    target = StringIO()
-    report_write(pool_report(pooling), target)
-    return _csv(target, f"pool-{pooling.created_at:%Y%m%d-%H%M}.csv")
+    return csv_download(f"pool-{pooling.created_at:%Y%m%d-%H%M}.csv", COLUMNS, report_rows(pool_report(pooling)))
 
 
 @login_required
 def overlap_csv(request: HttpRequest, pooling_uuid: UUID) -> HttpResponse:
-    """Source against source."""
+    """A row for each two sources, similarity among them."""
     pooling, _ = _granted(request, pooling_uuid)
-    target = StringIO()
-    overlaps_write(pool_report(pooling), target)
-    return _csv(target, f"pool-overlap-{pooling.created_at:%Y%m%d-%H%M}.csv")
-
-
-def _csv(target: StringIO, name: str) -> HttpResponse:
-    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-    return HttpResponse(target.getvalue(), content_type="text/csv; charset=utf-8", headers=headers)
+    overlaps = pool_report(pooling).overlaps
+    rows = [
+        [one.name, one.moments, other.name, other.moments, both]
+        for one in overlaps
+        for other, both in zip(overlaps, one.shared, strict=True)
+    ]
+    return csv_download(f"pool-overlap-{pooling.created_at:%Y%m%d-%H%M}.csv", OVERLAP_COLUMNS, rows)
 
 
 def _granted(request: HttpRequest, pooling_uuid: UUID) -> tuple[Pooling, Membership]:
@@ -180,12 +176,8 @@ def _granted(request: HttpRequest, pooling_uuid: UUID) -> tuple[Pooling, Members
     return pooling, grant(request, pooling.project, STAFF)
 
 
-def report_write(report: PoolReport, target: IO[str]) -> None:
-    """Rows of each query, one a source and one for all runs; those without a query are the totals."""
-    csv_write(target, COLUMNS, _rows(report))
-
-
-def _rows(report: PoolReport) -> Iterator[list[object]]:
+def report_rows(report: PoolReport) -> Iterator[list[object]]:
+    """Yield rows of each query, one a source and one for all runs; those without a query are the totals."""
     for source, counts in report.totals:
         yield _row("", "", source.name, counts)
     yield _row("", "", ALL_RUNS, report.union)
@@ -197,13 +189,3 @@ def _rows(report: PoolReport) -> Iterator[list[object]]:
 
 def _row(number: object, text: str, source: str, counts: Counts) -> list[object]:
     return [number, text, source, counts.queries, *(getattr(counts, name) for name in COUNTS), counts.to_judge]
-
-
-def overlaps_write(report: PoolReport, target: IO[str]) -> None:
-    """A row for each two sources, similarity among them."""
-    rows = [
-        [one.name, one.moments, other.name, other.moments, both]
-        for one in report.overlaps
-        for other, both in zip(report.overlaps, one.shared, strict=True)
-    ]
-    csv_write(target, OVERLAP_COLUMNS, rows)

@@ -16,8 +16,6 @@ from models_runner.search.forms import DEFAULT_MOMENTS, LONGEST_QUERY, MOST_MOME
 from models_runner.search.selectors import Shown, searchable, shown_hits
 from models_runner.search.services import search_ask
 
-PARAMETERS = ("q", "training", "limit", "every")
-
 
 class WhyGiven(serializers.Serializer[Any]):
     """Scores of the video, and of each of its clips the probability that the moment starts and ends there."""
@@ -79,7 +77,7 @@ class Search(ApiView):
 
 def _said(request: Request, project: Any) -> dict[str, Any]:
     given = cast(QueryDict, request.query_params).dict()
-    if unknown := given.keys() - set(PARAMETERS):
+    if unknown := given.keys() - SearchForm.base_fields.keys():
         raise Invalid(f"There is no parameter {min(unknown)[:40]!r} here.")
     if "training" not in given and (newest := searchable(project).first()):
         given["training"] = str(newest.uuid)

@@ -6,6 +6,7 @@ from django import forms
 
 from accounts.models import Project
 from models_runner.experiments.forms import TrainingField
+from models_runner.leaderboard.forms import rows_offer
 from models_runner.models import Training
 from models_runner.search.selectors import searchable
 
@@ -48,9 +49,7 @@ class SearchForm(forms.Form):
 
     def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        field = self.fields["training"]
-        assert isinstance(field, forms.ModelChoiceField)
-        field.queryset = searchable(project)
+        rows_offer(self, "training", searchable(project))
 
     def clean_limit(self) -> int:
         limit: int | None = self.cleaned_data["limit"]

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db.models import QuerySet
@@ -48,31 +48,15 @@ def plain(moment: Span) -> Span:
     return Span(moment.video, moment.start_s, moment.end_s)
 
 
-class WordsBy(NamedTuple):
-    """What made the query features of an experiment, and its name with its version; empty where nobody knows.
-    ``is_said``: people say so of a file that was not made here."""
-
-    way: str = ""
-    model: str = ""
-    made_by: str = ""
-    is_said: bool = False
-
-
 class Shown(NamedTuple):
-    """A hit as a page shows it.
-
-    Attributes:
-        file: the video, by its name for the outside; None where there is no file.
-        duration_s: of the video; None where the project does not have it any more.
-        seen: a moment of ours that overlaps it.
-    """
+    """A hit as a page shows it."""
 
     rank: int
     hit: Hit
     why: Why
-    file: UUID | None
-    duration_s: float | None
-    seen: Seen | None
+    file: UUID | None  # the video, by its name for the outside; None where there is no file
+    duration_s: float | None  # of the video; None where the project does not have it any more
+    seen: Seen | None  # a moment of ours that overlaps it
 
     @property
     def end_s(self) -> float:
@@ -86,29 +70,29 @@ def searchable(project: Project) -> QuerySet[Training]:
     return done.select_related("experiment").order_by("-experiment_id", "seed")
 
 
-def words_by(experiment: Experiment) -> WordsBy:
-    """By the set of features whose file the experiment names."""
+def words_by(experiment: Experiment) -> dict[str, Any]:
+    """Return what made the query features of an experiment, as the set of the file says that it names: extractor (way),
+    model, and its name with its version; nothing where nobody knows. ``is_said``: people say so of a file that was not
+    made here."""
     path = experiment.features["query"]["path"]
-    places = {path, str(Path(path).resolve())}
-    sets = FeatureSet.objects.filter(project=experiment.project_id, kind=FeatureSet.Kind.QUERY, path__in=places)
-    held = sets.first()
-    if held is None or (held.may_name_model and not held.model):
-        return WordsBy()
-    if held.may_name_model:
-        return WordsBy(FeatureSet.Extractor.TEXTS, held.model, is_said=True)
-    return WordsBy(held.extractor, held.model, held.made_by)
+    sets = FeatureSet.objects.filter(project=experiment.project_id, kind=FeatureSet.Kind.QUERY)
+    feature_set = sets.filter(path__in={path, str(Path(path).resolve())}).first()
+    if feature_set is None or (feature_set.may_name_model and not feature_set.model):
+        return {}
+    if feature_set.may_name_model:
+        return {"way": FeatureSet.Extractor.TEXTS, "model": feature_set.model, "is_said": True}
+    return {"way": feature_set.extractor, "model": feature_set.model, "made_by": feature_set.made_by}
 
 
 def shown_hits(project: Project, answer: Answer) -> list[Shown]:
     """The hits with what there is to be seen of them, by two statements."""
-    spans: Sequence[Span] = [hit.span for hit in answer.hits]
-    held = Video.objects.filter(corpus=project.dataset.corpus_id, name__in=answer.videos)
-    videos = {video.name: video for video in held.only("uuid", "name", "duration_s", "file")}
-    seen = previews_of(project, spans)
-    return [_shown(rank, hit, answer, videos, seen) for rank, hit in enumerate(answer.hits, start=1)]
-
-
-def _shown(rank: int, hit: Hit, answer: Answer, videos: dict[str, Video], seen: dict[Span, Seen]) -> Shown:
-    video = videos.get(hit.video)
-    file, duration_s = (video.uuid if video.file else None, video.duration_s) if video else (None, None)
-    return Shown(rank, hit, answer.videos[hit.video], file, duration_s, seen.get(hit.span))
+    rows = Video.objects.filter(corpus=project.dataset.corpus_id, name__in=answer.videos)
+    videos = {video.name: video for video in rows.only("uuid", "name", "duration_s", "file")}
+    seen = previews_of(project, [hit.span for hit in answer.hits])
+    shown = []
+    for rank, hit in enumerate(answer.hits, start=1):
+        video = videos.get(hit.video)
+        file = video.uuid if video and video.file else None
+        duration_s = video.duration_s if video else None
+        shown.append(Shown(rank, hit, answer.videos[hit.video], file, duration_s, seen.get(hit.span)))
+    return shown

@@ -11,7 +11,6 @@ from redis.exceptions import RedisError
 
 from annotation.similarity.registry import ModelRefused, model_check
 from core.exceptions import MomentJudgeError
-from core.jobs import durable
 from core.sql import only_one
 from models_runner import tasks
 from models_runner.experiments import files
@@ -109,7 +108,6 @@ def worker_is_busy() -> bool:
         return not free
 
 
-@durable("models_runner.tasks.search_work", autoretry_for=(), ignore_result=False, acks_late=False)
 def search_work(*, training_id: int, text: str, moments: int, every: bool) -> dict[str, Any]:
     """The answer as JSON can carry it, or why there is none; runs in the worker, which keeps what it loads."""
     try:
@@ -128,7 +126,7 @@ def search_work(*, training_id: int, text: str, moments: int, every: bool) -> di
 def _source(training: Training) -> Source:
     experiment: Experiment = training.experiment
     first = experiment.candidates
-    folder, by = files.folder_of(training), words_by(experiment)
-    if by.model:
-        model_check(by.model)
-    return Source(folder, *by, first=_source(first) if first else None)
+    by = words_by(experiment)
+    if by.get("model"):
+        model_check(by["model"])
+    return Source(files.folder_of(training), first=_source(first) if first else None, **by)

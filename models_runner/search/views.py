@@ -17,7 +17,7 @@ from core.charts.canvas import Axis, Canvas, number
 from core.files import file_answer
 from models_runner.models import Training
 from models_runner.search.forms import SearchForm
-from models_runner.search.selectors import Shown, searchable, shown_hits
+from models_runner.search.selectors import searchable, shown_hits
 from models_runner.search.services import SearchLate, SearchRefused, search_ask
 
 PAGE = "models_runner/search/search.html"
@@ -36,12 +36,9 @@ def why_chart(
     end_offset_s: float,
     duration_s: float | None,
 ) -> Canvas:
-    """A line for each boundary, and the moment between them.
+    """Draw a line for each boundary, by the probabilities of each clip, and the moment between them (``span``).
 
     Args:
-        start, end: probabilities of each clip.
-        span: start and end of the moment, in seconds.
-        clip_s: seconds of a clip.
         end_offset_s: from the beginning of the end's clip to where a moment ends that ends there.
         duration_s: of the video; None: as long as its clips.
     """
@@ -104,8 +101,12 @@ def _answered(request: MemberRequest, project: Project, form: SearchForm, contex
     except SearchLate as error:
         return _late(request, error, context)
     _remember(request, project, said)
-    hits = shown_hits(project, found.answer)
-    rows = [{"shown": shown, "chart": _chart(shown, found.answer)} for shown in hits]
+    clips = {"clip_s": found.answer.clip_s, "end_offset_s": found.answer.end_offset_s}
+    rows = []
+    for shown in shown_hits(project, found.answer):
+        span = (shown.hit.start_s, shown.end_s)
+        chart = why_chart(shown.why.start, shown.why.end, span, **clips, duration_s=shown.duration_s)
+        rows.append({"shown": shown, "chart": chart.inline()})
     context |= {"rows": rows, "found": found, "training": training, "recent": _recent(request, project)}
     return render(request, PAGE, context)
 
@@ -121,18 +122,14 @@ def _late(request: MemberRequest, error: SearchLate, context: dict[str, Any]) ->
     return render(request, PAGE, {**context, "late": error}, status=200 if request.htmx else error.status)
 
 
-def _chart(shown: Shown, answer: Any) -> str:
-    how = {"clip_s": answer.clip_s, "end_offset_s": answer.end_offset_s, "duration_s": shown.duration_s}
-    return why_chart(shown.why.start, shown.why.end, (shown.hit.start_s, shown.end_s), **how).inline()
-
-
 def _remember(request: MemberRequest, project: Project, said: dict[str, Any]) -> None:
     """The last queries of a project, newest first, as addresses."""
     entry = [said["q"], urlencode({"q": said["q"], "training": said["training"].uuid})]
-    held = request.session.get(RECENT, {})
-    others = [one for one in held.get(str(project.uuid), []) if one != entry]
-    if held.get(str(project.uuid), [None])[0] != entry:
-        request.session[RECENT] = {**held, str(project.uuid): [entry, *others][:LAST]}
+    by_project, key = request.session.get(RECENT, {}), str(project.uuid)
+    before = by_project.get(key, [])
+    if before[:1] != [entry]:
+        others = [one for one in before if one != entry]
+        request.session[RECENT] = {**by_project, key: [entry, *others][:LAST]}
 
 
 def _recent(request: MemberRequest, project: Project) -> list[tuple[str, str]]:

@@ -23,28 +23,21 @@ TEXT_MODELS = 2  # at once, with the trainings that read words by them: CONQUER 
 
 @dataclass(frozen=True)
 class Source:
-    """A training to search with.
-
-    Attributes:
-        folder: where it lies.
-        way, model: what made its query features; made_by: its name with its version.
-        is_said: people say that it made them.
-        first: CONQUER's: whose best videos it looks into.
-    """
+    """A training to search with."""
 
     folder: Path
-    way: str
-    model: str
-    made_by: str
-    is_said: bool = False
-    first: Source | None = None
+    way: str = ""  # way and model: what made its query features; made_by: its name with its version
+    model: str = ""
+    made_by: str = ""
+    is_said: bool = False  # people say that it made them
+    first: Source | None = None  # of CONQUER: whose best videos it looks into
 
 
 def searcher_of(source: Source) -> Searcher:
     """The training, loaded now or kept from an earlier query. Raises ScoringError."""
     _words(source)  # so that it counts as asked for
     first = None if source.first is None else searcher_of(source.first)
-    needs = (_text(source), _key(source.first)) if source.first else (_text(source),)
+    needs = (_text(source), *([_key(source.first)] if source.first else []))
     searcher: Searcher = _held().get(_key(source), lambda: _opened(source, first), needs=needs)
     return searcher
 
@@ -117,13 +110,8 @@ class Held(Generic[Value]):
         self._needs: dict[Hashable, tuple[Hashable, ...]] = {}
 
     def get(self, key: Hashable, make: Callable[[], Value], *, needs: tuple[Hashable, ...] = ()) -> Value:
-        """The value of a key, made if it is not held.
-
-        Args:
-            key: whose value.
-            make: called for it.
-            needs: keys of what the value holds on to; they stay as long as it does, and it goes when one of them goes.
-        """
+        """Return the value of a key, made if it is not held. ``needs`` are keys of what it holds on to: they stay as
+        long as it does, and it goes when one of them goes."""
         if key not in self._values:
             self._values[key] = make()
         self._needs[key] = needs

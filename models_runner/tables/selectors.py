@@ -5,12 +5,13 @@ import statistics
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
 from typing import NamedTuple
 from urllib.parse import urlencode
 
 from accounts.models import Project
 from judging.models import Release
-from models_runner.experiments.settings import changed
+from models_runner.experiments.settings import settings_changed
 from models_runner.leaderboard.selectors.leaderboard import known_or_first, release_asked
 from models_runner.models import Experiment, Run, Score, Scoring, Training
 from models_runner.tables import published_values as published
@@ -41,22 +42,10 @@ SETTINGS = tuple((baseline, n) for baseline in published.BASELINES for n in publ
 
 
 class Standing(NamedTuple):
-    """How a release stands to the published values.
+    """How a release stands to the published values."""
 
-    Attributes:
-        differs: what is other for certain.
-        words: the same in a sentence.
-        trained_on: of which texts training sets are made, in a sentence.
-    """
-
-    differs: tuple[str, ...]
-    words: str
-    trained_on: str
-
-    @property
-    def verdict(self) -> str:
-        """For a cell."""
-        return "not comparable" if self.differs else "not checked"
+    words: str  # what is other for certain, in a sentence
+    trained_on: str  # of which texts training sets are made, in a sentence
 
 
 def standing_of(release: Release, experiments: Iterable[Experiment]) -> Standing:
@@ -72,7 +61,7 @@ def standing_of(release: Release, experiments: Iterable[Experiment]) -> Standing
     if any(_features(one)[0] for one in experiments):
         differs.append("other features")
     words = f"Not comparable with the published values: {'; '.join(differs)}." if differs else SAME_COUNTS
-    return Standing(tuple(differs), words, trained_on(release))
+    return Standing(words, trained_on(release))
 
 
 def trained_on(release: Release) -> str:
@@ -93,8 +82,8 @@ def notes_of(experiment: Experiment, release: Release) -> tuple[str, ...]:
     if experiment.candidates is not None:
         videos = experiment.options.get("decoding", {}).get("videos", RELEASED["conquer"].decoding.videos)
         notes.append(f"(candidates: {experiment.candidates.system}, top {videos}); {HERO}")
-    if settings := changed(experiment.options, experiment.baseline, experiment.top_n):
-        notes.append("settings: " + ", ".join(f"{name} {value}" for name, value in settings))
+    if settings := settings_changed(experiment.options, experiment.baseline, experiment.top_n):
+        notes.append("settings: " + ", ".join(f"{name} {value}" for name, value in settings.items()))
     if experiment.release_id != release.pk:
         notes += [f"trained on release {experiment.release.version}", trained_on(experiment.release)]
     if experiment.labels == Run.Labels.SIMILARITY:
@@ -132,6 +121,7 @@ def _short(checksum: str) -> str:
 
 Place = tuple[str, int, float]  # split, K, mu
 Values = Mapping[Place, float]
+ByRun = dict[int | None, dict[Place, float]]  # a seed has no run on a split without judged queries
 
 
 @dataclass(frozen=True)
@@ -183,16 +173,11 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True)
 class Line:
-    """An experiment in a table.
-
-    Attributes:
-        seeds: the values of each finished seed; the best on validation comes first.
-        notes: what sets it apart from the published setting, in words.
-    """
+    """An experiment in a table."""
 
     experiment: Experiment
-    seeds: dict[int, Values]
-    notes: tuple[str, ...]
+    seeds: dict[int, Values]  # of each finished one; the best on validation comes first
+    notes: tuple[str, ...]  # what sets it apart from the published setting
 
     @property
     def best_seed(self) -> int:
@@ -231,20 +216,23 @@ class Setting:
         return published.score_of(self.baseline, self.top_n, k, mu, split)
 
 
+class Row(NamedTuple):
+    """One line of a table at one K."""
+
+    setting: Setting | None
+    line: Line | None
+    span: int  # so many lines share the setting, which the first of them names
+    cells: list[tuple[Cell, float | None]]  # ours and the published value at each mu
+
+
 @dataclass(frozen=True)
 class Tables:
-    """All of them.
-
-    Attributes:
-        settings: those of the papers, in their order, with the experiments measured by judgments.
-        by_similarity: experiments whose validation and test have labels by similarity.
-        similarity: the site's own run, which ranks by similarity, measured by judgments.
-    """
+    """All of them."""
 
     asked: TablesAsked
-    settings: list[Setting]
-    by_similarity: list[Line]
-    similarity: Values
+    settings: list[Setting]  # those of the papers, in their order, with the experiments measured by judgments
+    by_similarity: list[Line]  # experiments whose validation and test have labels by similarity
+    similarity: Values  # of the site's own run, which ranks by similarity, measured by judgments
     standing: Standing
 
     @cached_property
@@ -256,23 +244,45 @@ class Tables:
     def lines(self) -> list[Line]:
         return [line for setting in self.settings for line in setting.lines]
 
+    def rows(self, k: int) -> list[Row]:
+        """Return the lines of the main table: every setting, with its experiments or alone."""
+        rows = []
+        for setting in self.settings:
+            for place, line in enumerate(setting.shown):
+                rows.append(self._row(setting, line, 0 if place else len(setting.shown), k))
+        return rows
+
+    def rows_by_similarity(self, k: int) -> list[Row]:
+        return [self._row(None, line, 1, k) for line in self.by_similarity]
+
+    def _row(self, setting: Setting | None, line: Line | None, span: int, k: int) -> Row:
+        places = [(self.asked.split, k, mu) for mu in published.MUS]
+        ours = [line.cell(*place) if line else Cell() for place in places]
+        theirs = [setting.published(*place) if setting else None for place in places]
+        return Row(setting, line, span, list(zip(ours, theirs, strict=True)))
+
+    def bounds(self, k: int) -> list[tuple[float | None, float]]:
+        """Return, at each mu, the score of the site's own run by similarity and the published one."""
+        ours = [self.similarity.get((self.asked.split, k, mu)) for mu in published.MUS]
+        return list(zip(ours, published.SIMILARITY[k], strict=True))
+
 
 def tables(asked: TablesAsked) -> Tables:
     trainings = _trainings(asked.release)
     values = _values(asked, trainings)
-    lines = [_line(asked, own, values) for own in _by_experiment(trainings)]
-    judged = [line for line in lines if line.experiment.labels == Run.Labels.JUDGED]
+    grouped = groupby(trainings, key=lambda training: training.experiment)
+    lines = [_line(asked, experiment, own, values) for experiment, own in grouped]
+    by_setting: dict[tuple[str, int], list[Line]] = {setting: [] for setting in SETTINGS}
+    for line in lines:
+        if line.experiment.labels == Run.Labels.JUDGED:
+            by_setting[line.experiment.baseline, line.experiment.top_n].append(line)
     return Tables(
         asked=asked,
-        settings=[Setting(*one, [line for line in judged if _setting(line) == one]) for one in SETTINGS],
+        settings=[Setting(*setting, own) for setting, own in by_setting.items()],
         by_similarity=[line for line in lines if line.experiment.labels == Run.Labels.SIMILARITY],
-        similarity=_similarity(asked),
+        similarity={place: value for _, place, value in _scores(asked, run__source=Run.Source.SIMILARITY)},
         standing=standing_of(asked.release, [line.experiment for line in lines]),
     )
-
-
-def _setting(line: Line) -> tuple[str, int]:
-    return line.experiment.baseline, line.experiment.top_n
 
 
 def _trainings(release: Release) -> list[Training]:
@@ -283,33 +293,21 @@ def _trainings(release: Release) -> list[Training]:
     return sorted(found, key=lambda one: (one.experiment_id, -(one.best or 0.0), one.seed))
 
 
-def _by_experiment(trainings: Iterable[Training]) -> list[list[Training]]:
-    held: dict[int, list[Training]] = {}
-    for training in trainings:
-        held.setdefault(training.experiment_id, []).append(training)
-    return list(held.values())
+def _line(asked: TablesAsked, experiment: Experiment, trainings: Iterable[Training], values: ByRun) -> Line:
+    seeds: dict[int, Values] = {
+        training.seed: {**values.get(training.val_run_id, {}), **values.get(training.test_run_id, {})}
+        for training in trainings
+    }
+    return Line(experiment, seeds, notes_of(experiment, asked.release))
 
 
-def _line(asked: TablesAsked, trainings: list[Training], values: Mapping[int, dict[Place, float]]) -> Line:
-    of = trainings[0].experiment
-    seeds: dict[int, Values] = {}
-    for training in trainings:
-        runs = [pk for pk in (training.val_run_id, training.test_run_id) if pk is not None]
-        seeds[training.seed] = {place: value for pk in runs for place, value in values.get(pk, {}).items()}
-    return Line(of, seeds, notes_of(of, asked.release))
-
-
-def _values(asked: TablesAsked, trainings: Iterable[Training]) -> dict[int, dict[Place, float]]:
-    """The scores of each run on the release."""
-    runs = [pk for one in trainings for pk in (one.val_run_id, one.test_run_id) if pk is not None]
-    held: dict[int, dict[Place, float]] = {}
+def _values(asked: TablesAsked, trainings: Iterable[Training]) -> ByRun:
+    """Return the scores of each run on the release."""
+    runs = [pk for one in trainings for pk in (one.val_run_id, one.test_run_id)]
+    values: ByRun = {}
     for run, place, value in _scores(asked, run__in=runs):
-        held.setdefault(run, {})[place] = value
-    return held
-
-
-def _similarity(asked: TablesAsked) -> dict[Place, float]:
-    return {place: value for _, place, value in _scores(asked, run__source=Run.Source.SIMILARITY)}
+        values.setdefault(run, {})[place] = value
+    return values
 
 
 def _scores(asked: TablesAsked, **which: object) -> list[tuple[int, Place, float]]:

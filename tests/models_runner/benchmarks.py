@@ -13,7 +13,7 @@ from accounts.models import Project
 from judging.models import Release
 from models_runner.experiments.services import experiment_create
 from models_runner.experiments.trainings import training_work
-from models_runner.features.selectors import Choice
+from models_runner.features.selectors import facts_of
 from models_runner.leaderboard.services.releases import release_receive
 from models_runner.models import Experiment, FeatureSet, Training
 from tests.factories import NOW, QueryFactory, VideoFactory
@@ -86,7 +86,7 @@ def features_of(project: Project, folder: Path) -> dict[str, dict[str, Any]]:
         measured = {"width": 2, "n_items": 1, "checksum": "0", "state": "done", "finished_at": NOW}
         about = {"kind": kind, "extractor": extractor, "path": str(path), **measured}
         made, _ = FeatureSet.objects.get_or_create(project=project, name=f"own {kind}", defaults=about)
-        told[kind] = Choice.of(made).told()
+        told[kind] = facts_of(made)
     return told
 
 

@@ -42,25 +42,17 @@ class Difference:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two runs by one measure.
-
-    Attributes:
-        scores: of both.
-        mean, difference: over the queries that both have a part in.
-        test: of the randomisation test; None where nobody has ordered it yet.
-        values: [queries that both have a part in, 2].
-        differences: the queries where they differ, the largest gain of the first run first.
-    """
+    """Two runs by one measure, over the queries that both have a part in."""
 
     scores: tuple[Score, Score]
     mean: tuple[float, float]
     difference: float
-    test: ScoreTest | None
+    test: ScoreTest | None  # of the randomisation; None where nobody has ordered it yet
     wins: int
     ties: int
     losses: int
-    values: Floats
-    differences: list[Difference]
+    values: Floats  # [queries, 2]
+    differences: list[Difference]  # where they differ, the largest gain of the first run first
 
     @property
     def is_testing(self) -> bool:
@@ -175,11 +167,8 @@ class Case:
 
 
 def case(asked: Asked, project: Project, query_id: str, scorings: Sequence[Scoring], *, previews: bool) -> Case | None:
-    """The query as up to three runs answered it, by the measure asked for; None where it is not judged.
-
-    Args:
-        previews: whether the viewer may watch them.
-    """
+    """The query as up to three runs answered it, by the measure asked for; None where it is not judged. ``previews``:
+    whether the viewer may watch them."""
     judged = truth_table(release=asked.release, split=asked.split)
     number = judged.place.get(query_id)
     if number is None:
@@ -190,20 +179,15 @@ def case(asked: Asked, project: Project, query_id: str, scorings: Sequence[Scori
     spans = [judged.moment(row) for row in rows]
     shown = [moment for _, found in answered for moment, _, _ in found]
     seen = previews_of(project, [*spans, *shown]) if previews else {}
-    return Case(
-        query_id,
-        judged.texts[number] if judged.texts else "",
-        [
-            Judged(
-                judged.moment(row), _preview(judged.moment(row), seen), [_rank_of(row, found) for _, found in answered]
-            )
-            for row in order
-        ],
-        [
-            Answer(scoring, value, list(_predicted(found, judged, spans, seen, asked)))
-            for scoring, (value, found) in zip(scorings, answered, strict=False)
-        ],
-    )
+    rows_shown = []
+    for row in order:
+        ranks = [_rank_of(row, found) for _, found in answered]
+        rows_shown.append(Judged(judged.moment(row), _preview(judged.moment(row), seen), ranks))
+    answers = [
+        Answer(scoring, value, list(_predicted(found, judged, spans, seen, asked)))
+        for scoring, (value, found) in zip(scorings, answered, strict=False)
+    ]
+    return Case(query_id, judged.texts[number] if judged.texts else "", rows_shown, answers)
 
 
 Found = list[tuple[ScoredMoment, float, int]]  # a prediction, the largest IoU with a judged moment, the row it claimed

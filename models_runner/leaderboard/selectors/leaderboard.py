@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from urllib.parse import urlencode
-from uuid import UUID
 
 from django.db.models import Q
 
 from accounts.models import Membership, Project
+from core.texts import uuid_or_none
 from judging.models import Release
 from models_runner.leaderboard import rules
 from models_runner.leaderboard.selectors.shown_scores import (
@@ -38,11 +38,7 @@ FIRST = f"k{KS[0]}"
 
 @dataclass(frozen=True)
 class Asked:
-    """A leaderboard: what is not known falls back to the newest release, test, K = 10, paper, exponential.
-
-    Attributes:
-        is_blind: whether the viewer must not learn the labels, and sees the measures of ``BLIND_COLUMNS`` alone.
-    """
+    """A leaderboard: what is not known falls back to the newest release, test, K = 10, paper, exponential."""
 
     release: Release
     split: str
@@ -51,7 +47,7 @@ class Asked:
     gain: str
     sort: str
     base: str
-    is_blind: bool = False
+    is_blind: bool = False  # the viewer must not learn the labels, and sees the measures of ``BLIND_COLUMNS`` alone
 
     @property
     def is_recall(self) -> bool:
@@ -60,7 +56,9 @@ class Asked:
     @property
     def columns(self) -> list[Column]:
         """The measures shown."""
-        return [column for column in self.all_columns if self._is_shown(column)]
+        if self.is_recall:
+            return [column for column in self.all_columns if not column.convention]
+        return [column for column in self.all_columns if column.convention and self.group == f"k{column.k}"]
 
     @property
     def all_columns(self) -> list[Column]:
@@ -68,11 +66,6 @@ class Asked:
         if self.is_blind:
             return list(BLIND_COLUMNS)
         return [c for c in COLUMNS if c.convention in ("", self.convention) and c.gain in ("", self.gain)]
-
-    def _is_shown(self, column: Column) -> bool:
-        if self.is_recall:
-            return not column.convention
-        return bool(column.convention) and self.group == f"k{column.k}"
 
     @property
     def sorted_by(self) -> Column:
@@ -170,23 +163,16 @@ class Row:
 
 @dataclass
 class Table:
-    """A leaderboard as it is now.
-
-    Attributes:
-        untested: the keys of the scores whose test against the base nobody has ordered yet.
-        is_testing: whether tests are missing that will come.
-        step: of the scores shown, where labels are hidden from the viewer; empty otherwise.
-        refusal: why no scores are shown; empty where they are.
-    """
+    """A leaderboard as it is now."""
 
     rows: list[Row] = field(default_factory=list)
     base: Row | None = None
-    untested: list[int] = field(default_factory=list)
-    is_testing: bool = False
+    untested: list[int] = field(default_factory=list)  # scores whose test against the base nobody has ordered yet
+    is_testing: bool = False  # tests are missing that will come
     waiting: int = 0
     failed: list[Scoring] = field(default_factory=list)
-    step: str = ""
-    refusal: str = ""
+    step: str = ""  # of the scores shown, where labels are hidden from the viewer
+    refusal: str = ""  # why no scores are shown
     has_ladder: bool = False
     hidden: set[int] = field(default_factory=set)  # runs that were scored and are not shown
 
@@ -212,8 +198,8 @@ def leaderboard(asked: Asked, membership: Membership, *, tested: bool = True) ->
     rows.sort(key=lambda row: (-_value(row, asked), row.run.name if view.is_blind else ""))
     table = Table(rows, waiting=len(waiting), hidden={one.run_id for one in every} - {one.run_id for one in visible})
     _rank(table, asked, view)
-    mine = Q(run__owner=membership.user_id)
-    table.failed = list((here if sees_all(membership) else here.filter(mine)).filter(state=State.FAILED))
+    failed = here.filter(state=State.FAILED)
+    table.failed = list(failed if sees_all(membership) else failed.filter(run__owner=membership.user_id))
     if table.ranked and not view.is_blind:
         table.base = next((row for row in table.ranked if str(row.run.uuid) == asked.base), table.ranked[0])
         table.base.is_base = True
@@ -269,7 +255,7 @@ def _rank(table: Table, asked: Asked, view: ScoreView) -> None:
     rows = table.ranked
     values = [_value(row, asked) for row in rows]
     if view.is_blind:
-        n_queries = truth_size(asked)
+        n_queries, _ = truth_sizes(asked)
         table.refusal = view.refusal_for(n_queries)
         step = rules.score_step(max(1, n_queries))
         table.step = str(step)
@@ -281,11 +267,6 @@ def _rank(table: Table, asked: Asked, view: ScoreView) -> None:
         before = rows[place - 1] if place else None
         is_tie = before is not None and values[place - 1] - values[place] <= EQUAL
         row.rank = before.rank if before and is_tie else place + 1
-
-
-def truth_size(asked: Asked) -> int:
-    """How many judged queries the release has of the split; 0 while it is being read."""
-    return truth_sizes(asked)[0]
 
 
 def truth_sizes(asked: Asked) -> tuple[int, int]:
@@ -312,12 +293,7 @@ def _test(table: Table, asked: Asked) -> None:
 
 def scored_run(asked: Asked, membership: Membership, uuid: str) -> Scoring | None:
     """The scoring of the run of this UUID on the leaderboard asked for, if this person is told its scores."""
-    try:
-        name = UUID(uuid)
-    except ValueError:
-        return None
-    held = Scoring.objects.filter(release=asked.release, run__split=asked.split, run__uuid=name, state=State.SCORED)
-    scoring = (
-        held.filter(run__state=Run.State.SCORED, run__labels=Run.Labels.JUDGED).select_related("run", "release").first()
-    )
+    scored = Scoring.objects.filter(release=asked.release, state=State.SCORED, run__uuid=uuid_or_none(uuid))
+    judged = scored.filter(run__split=asked.split, run__state=Run.State.SCORED, run__labels=Run.Labels.JUDGED)
+    scoring = judged.select_related("run", "release").first()
     return None if scoring is None or ScoreView(membership, asked.split).refusal(scoring) else scoring

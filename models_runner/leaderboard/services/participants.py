@@ -28,22 +28,9 @@ def leaderboard_of(project: Project) -> Leaderboard:
 
 
 @transaction.atomic
-def leaderboard_change(
-    *,
-    project: Project,
-    actor: User | None,
-    hides_val: bool,
-    hides_test: bool,
-    uploads_per_day: int,
-    **others: int | str,
-) -> Leaderboard:
-    """Set what participants may see and do, from now on.
-
-    Args:
-        others: ``uploads_in_all``, ``least_queries``, ``ladder``, ``alike_percent``; what is left out stays as it is.
-    """
+def leaderboard_change(*, project: Project, actor: User | None, **values: bool | int | str) -> Leaderboard:
+    """Set what participants may see and do, from now on: fields of Leaderboard; what is left out stays as it is."""
     Project.objects.select_for_update().get(pk=project.pk)
-    values = {"hides_val": hides_val, "hides_test": hides_test, "uploads_per_day": uploads_per_day, **others}
     held = leaderboard_of(project)
     changed = {name: value for name, value in values.items() if getattr(held, name) != value}
     if changed or held.pk is None:

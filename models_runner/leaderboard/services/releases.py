@@ -45,25 +45,15 @@ def release_receive(*, release_id: int) -> None:
 @swept
 def runs_sweep(now: datetime) -> None:
     """Send again whatever a lost message or a killed worker left undone."""
+    runs = Run.objects.filter(source=Run.Source.SIMILARITY)
+    own = runs.filter(release=OuterRef("release"), split=OuterRef("split"))
+    is_unread = ~Q(Exists(ReadRelease.objects.filter(release=OuterRef("pk"))))  # also one without a judged query
+    is_missing_a_run = Q(Exists(Truth.objects.filter(~Exists(own), release=OuterRef("pk"))))
+    at_work = runs.filter(state=Run.State.RUNNING, release=OuterRef("pk"))
+    has_stopped = Q(Exists(at_work), created_at__gte=now - RECENT)
     ready = Release.objects.filter(state=Release.State.READY, created_at__lte=now - LATE)
-    for pk in ready.filter(_unread() | _unmade() | _stopped(now)).values_list("pk", flat=True):
+    for pk in ready.filter(is_unread | is_missing_a_run | has_stopped).values_list("pk", flat=True):
         send_on_commit(RUNS_TASK, pk)
-
-
-def _unread() -> Q:
-    """One without a judged query is read once, too, and has no run to make."""
-    return ~Q(Exists(ReadRelease.objects.filter(release=OuterRef("pk"))))
-
-
-def _unmade() -> Q:
-    """Of a split with judged queries the run by similarity is missing."""
-    made = Run.objects.filter(source=Run.Source.SIMILARITY, release=OuterRef("release"), split=OuterRef("split"))
-    return Q(Exists(Truth.objects.filter(~Exists(made), release=OuterRef("pk"))))
-
-
-def _stopped(now: datetime) -> Q:
-    at_work = Run.objects.filter(source=Run.Source.SIMILARITY, state=Run.State.RUNNING, release=OuterRef("pk"))
-    return Q(Exists(at_work), created_at__gte=now - RECENT)
 
 
 @transaction.atomic

@@ -291,19 +291,14 @@ def _work(run: Run) -> None:
     concerns = concerns_about(run, table)
     scoring, _ = Scoring.objects.get_or_create(run=run, release=run.release)
     run.table.save("table", ContentFile(serialization.run_bytes(serialization.cut(table, depth=DEPTH))), save=False)
+    values = {"table": run.table.name, "form": run.form, "n_queries": len(table), "error": "", "concerns": concerns}
     with transaction.atomic():
-        taken = Run.objects.filter(pk=run.pk, state=Run.State.RUNNING).update(
-            state=Run.State.SCORED,
-            table=run.table.name,
-            form=run.form,
-            n_queries=len(table),
-            error="",
-            concerns=concerns,
-        )
-        if taken:
+        running = Run.objects.filter(pk=run.pk, state=Run.State.RUNNING)
+        is_ours = running.update(state=Run.State.SCORED, **values)
+        if is_ours:
             scoring_write(scoring, result)
             run_order(run=run)
-    if not taken:
+    if not is_ours:
         files_delete(str(run.table.name))
 
 
@@ -393,18 +388,11 @@ def _run_make(training: Training, split: str, path: Path) -> Run:
     if not path.is_file():
         raise NotPossible(f"{path.name} is missing.")
     experiment = training.experiment
-    run = Run(
-        project=experiment.project,
-        release=experiment.release,
-        split=split,
-        system=training.system,
-        source=Run.Source.BASELINE,
-    )
-    run.labels = experiment.labels
-    earlier = Run.objects.filter(release=experiment.release, system=run.system, split=split, owner=None).first()
-    if earlier is not None:
+    named = {"release": experiment.release, "system": training.system, "split": split, "owner": None}
+    if earlier := Run.objects.filter(**named).first():
         return earlier
-    run.file_name, run.bytes, run.owner = path.name, path.stat().st_size, None
+    run = Run(project=experiment.project, source=Run.Source.BASELINE, labels=experiment.labels, **named)
+    run.file_name, run.bytes = path.name, path.stat().st_size
     with path.open("rb") as source:
         run.sha256 = checksum(File(source))
         run.file.save(path.name, File(source), save=False)

@@ -54,11 +54,11 @@ def _work(score_id: int) -> None:
     scorings = list(dict.fromkeys(score.scoring_id for test in tests for score in (test.one, test.other)))
     values = columns_of(scorings, place_of(tests[0].one))
     column = {scoring: number for number, scoring in enumerate(scorings)}
-    ones, others = ([column[score.scoring_id] for score in side] for side in zip(*map(_sides, tests), strict=True))
+    ones = [column[test.one.scoring_id] for test in tests]
+    others = [column[test.other.scoring_id] for test in tests]
     differences = values[:, ones] - values[:, others]
     p_values = randomisation_test(differences, seed=seed_of_signs())
-    found = zip(tests, p_values, intervals(differences), strict=True)
-    for test, p, bounds in found:
+    for test, p, bounds in zip(tests, p_values, intervals(differences), strict=True):
         test.p = float(p)
         test.low, test.high = (None, None) if np.isnan(bounds).any() else map(float, bounds)
     ScoreTest.objects.bulk_update(tests, ["p", "low", "high"], batch_size=500)
@@ -68,10 +68,6 @@ def _work(score_id: int) -> None:
 def seed_of_signs() -> int:
     """Return the seed of the random signs: the site's secret, since known signs tell from p which query differs."""
     return int.from_bytes(salted_hmac("models_runner.score_tests", "signs", algorithm="sha256").digest()[:8], "big")
-
-
-def _sides(test: ScoreTest) -> tuple[Score, Score]:
-    return test.one, test.other
 
 
 def place_of(score: Score) -> int:

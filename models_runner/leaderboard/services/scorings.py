@@ -15,7 +15,7 @@ import numpy as np
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.db import IntegrityError, OperationalError, transaction
-from django.db.models import Exists, F, OuterRef
+from django.db.models import Exists, F, OuterRef, QuerySet
 from django.utils import timezone
 
 from annotation.models import Video
@@ -186,17 +186,12 @@ def scoring_write(scoring: Scoring, result: Scored) -> None:
 
 def _scores(scoring: Scoring, result: Scored) -> list[Score]:
     rows = zip(COLUMNS, result.board.means.values(), result.bounds, result.board.unjudged, strict=True)
-    return [
-        Score(
-            scoring=scoring,
-            **column._asdict(),
-            value=value,
-            low=low,
-            high=high,
-            unjudged=None if np.isnan(rate) else float(rate),
-        )
-        for column, value, (low, high), rate in rows
-    ]
+    scores = []
+    for column, value, (low, high), rate in rows:
+        unjudged = None if np.isnan(rate) else float(rate)
+        score = Score(scoring=scoring, **column._asdict(), value=value, low=low, high=high, unjudged=unjudged)
+        scores.append(score)
+    return scores
 
 
 def scoring_fail(scoring: Scoring, error: str) -> None:
@@ -214,32 +209,32 @@ def scoring_record_failure(scoring: Scoring) -> None:
 
 
 @transaction.atomic
-def scorings_order(*, release: Release) -> int:
-    """Have every run of the project's other releases scored on this one too; returns how many wait. Runs by similarity
-    are made anew for each release."""
+def scorings_order(*, release: Release) -> None:
+    """Have every run of the project's other releases scored on this one too. Runs by similarity are made anew for each
+    release."""
     splits = list(release.truths.values_list("split", flat=True))
     older = Run.objects.filter(project=release.project_id, release__version__lte=release.version)
     runs = older.filter(state=Run.State.SCORED, split__in=splits)
     missing = runs.exclude(source=Run.Source.SIMILARITY).exclude(scorings__release=release)
     Scoring.objects.bulk_create([Scoring(run=run, release=release) for run in missing], ignore_conflicts=True)
-    return scorings_send(list(release.scorings.filter(state=State.WAITING).values_list("pk", flat=True)))
+    scorings_send(release.scorings.all())
 
 
 @transaction.atomic
-def run_order(*, run: Run) -> int:
+def run_order(*, run: Run) -> None:
     """Have a run scored on the releases that came after its own, too."""
     later = Release.objects.filter(
         project=run.project_id, state=Release.State.READY, version__gt=run.release.version, truths__split=run.split
     )
     new = [Scoring(run=run, release=release) for release in later.exclude(scorings__run=run)]
     Scoring.objects.bulk_create(new, ignore_conflicts=True)
-    return scorings_send(list(run.scorings.filter(state=State.WAITING).values_list("pk", flat=True)))
+    scorings_send(run.scorings.all())
 
 
-def scorings_send(waiting: list[int]) -> int:
-    for pk in waiting:
+def scorings_send(scorings: QuerySet[Scoring]) -> None:
+    """Wake the task for each of them that waits."""
+    for pk in scorings.filter(state=State.WAITING).values_list("pk", flat=True):
         send_on_commit(SCORE_TASK, pk)
-    return len(waiting)
 
 
 def scorings_complete() -> None:
@@ -254,16 +249,15 @@ def scorings_complete() -> None:
     missing = due.exclude(Exists(Scoring.objects.filter(run=OuterRef("pk"), release=OuterRef("on"))))
     new = [Scoring(run_id=run, release_id=release) for run, release in missing.values_list("pk", "on")]
     Scoring.objects.bulk_create(new, ignore_conflicts=True)
-    waiting = Scoring.objects.filter(state=State.WAITING, run__in={one.run_id for one in new})
-    scorings_send(list(waiting.filter(release__in={one.release_id for one in new}).values_list("pk", flat=True)))
+    runs, releases = {one.run_id for one in new}, {one.release_id for one in new}
+    scorings_send(Scoring.objects.filter(run__in=runs, release__in=releases))
 
 
 @swept
 def scorings_sweep(now: datetime) -> None:
     """Order what is missing; send again what still waits: its message may have been lost."""
     scorings_complete()
-    late = Scoring.objects.filter(state=State.WAITING, created_at__lte=now - LATE, run__state=Run.State.SCORED)
-    scorings_send(list(late.values_list("pk", flat=True)))
+    scorings_send(Scoring.objects.filter(created_at__lte=now - LATE, run__state=Run.State.SCORED))
 
 
 def durations_of(run: Run) -> dict[str, float]:

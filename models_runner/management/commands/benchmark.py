@@ -1,7 +1,6 @@
 """manage.py benchmark PROJECT: order a baseline, and wait for it where that is asked for."""
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from time import sleep
 from typing import Any
@@ -14,7 +13,7 @@ from models_runner.experiments.forms import CHANGES, form_of
 from models_runner.experiments.selectors import row_of
 from models_runner.experiments.services import experiment_create
 from models_runner.experiments.settings import PRESETS
-from models_runner.features.selectors import KINDS, Choice, feature_choices
+from models_runner.features.selectors import KINDS, feature_choices
 from models_runner.models import Experiment, Training
 
 LOOK_S = 2.0
@@ -49,9 +48,8 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         project = self._project(options["project"])
         said = {name: options[name] for name in SAID if options[name] is not None}
-        chosen = self._features(project, options)
-        said |= {"baseline": options["model"], **{kind: one.key for kind, one in chosen.items()}}
-        form = form_of(project, said, chosen)
+        chosen, files = self._features(project, options)
+        form = form_of(project, {**said, "baseline": options["model"], **chosen}, files)
         if not form.is_valid():
             raise CommandError(form.refusal)
         try:
@@ -59,7 +57,8 @@ class Command(BaseCommand):
         except MomentJudgeError as error:
             raise CommandError(str(error)) from error
         self.stdout.write(f"{made.name}: {options['seeds']} to train, {made.uuid}")
-        self.stdout.write(f"Features: {_in_words(chosen)}.")
+        names = [f"{kind} {made.features.get(kind, {}).get('name', 'none')}" for kind in KINDS]
+        self.stdout.write(f"Features: {', '.join(names)}.")
         if options["wait"]:
             self._wait(made)
 
@@ -69,19 +68,21 @@ class Command(BaseCommand):
             raise CommandError("Name the project." if projects else "There is no such project.")
         return projects[0]
 
-    def _features(self, project: Project, options: dict[str, Any]) -> dict[str, Choice]:
-        """By path, by name, or the only ones of the project."""
-        found = {}
+    def _features(self, project: Project, options: dict[str, Any]) -> tuple[dict[str, str], dict[str, Path]]:
+        """Return what to choose of each kind: by path, by name, or the only ones of the project; and the paths."""
+        chosen: dict[str, str] = {}
+        files: dict[str, Path] = {}
         for kind in KINDS:
             choices, said = feature_choices(project, kind), options[kind]
-            named = [one for one in choices if said is None or said in (one.key, one.name)]
+            named = [key for key, facts in choices.items() if said is None or said in (key, facts["name"])]
             if said is not None and not named:
-                found[kind] = Choice.of_file(Path(said).resolve())
+                files[kind] = Path(said).resolve()
+                chosen[kind] = str(files[kind])
             elif len(named) == 1 and (said is not None or kind != "subtitle"):
-                found[kind] = named[0]
+                chosen[kind] = named[0]
             elif named and kind != "subtitle":
-                raise CommandError(f"Choose with --{kind}: {', '.join(one.name for one in named)}.")
-        return found
+                raise CommandError(f"Choose with --{kind}: {', '.join(choices[key]['name'] for key in named)}.")
+        return chosen, files
 
     def _wait(self, made: Experiment) -> None:
         """Say what changes; the last line of output is JSON."""
@@ -107,8 +108,3 @@ class Command(BaseCommand):
 def _line(training: Training) -> str:
     best = f", best {training.best:.4f}" if training.best is not None else ""
     return f"seed {training.seed}: {training.state}, step {training.step:,} of {training.steps:,}{best}"
-
-
-def _in_words(chosen: Mapping[str, Choice]) -> str:
-    """What is trained on, and what is left out."""
-    return ", ".join(f"{kind} {chosen[kind].name if kind in chosen else 'none'}" for kind in KINDS)

@@ -8,14 +8,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from accounts.models import Project
 from core.exceptions import MomentJudgeError
+from models_runner.features import services
 from models_runner.features.making import feature_set_work
-from models_runner.features.services import (
-    feature_set_model,
-    feature_set_register,
-    feature_set_resume,
-    feature_set_start,
-    names_wanted,
-)
 from models_runner.models import FeatureSet
 from moment_retrieval.features import check
 
@@ -67,20 +61,20 @@ class Command(BaseCommand):
             builtin = "builtin-pixels" if options["kind"] == FeatureSet.Kind.VIDEO else "builtin-text"
             values = {name: options[name] for name in ("kind", "model", "name")}
             extractor = options["extractor"] or builtin
-            held = feature_set_start(project=project, extractor=extractor, actor=None, wake=False, **values)
+            held = services.feature_set_start(project=project, extractor=extractor, actor=None, wake=False, **values)
         elif held.may_go_on:
-            held = feature_set_resume(feature_set=held, actor=None, wake=False)
+            held = services.feature_set_resume(feature_set=held, actor=None, wake=False)
         self._work(held)
 
     def _add(self, project: Project, options: dict[str, Any]) -> None:
         values = {name: options[name] for name in ("kind", "path", "model", "name")}
-        self._work(feature_set_register(project=project, actor=None, wake=False, **values))
+        self._work(services.feature_set_register(project=project, actor=None, wake=False, **values))
 
     def _model(self, project: Project, options: dict[str, Any]) -> None:
         held = FeatureSet.objects.filter(project=project, name=options["set"]).first()
         if held is None:
             raise CommandError(f"There are no features named {options['set']!r}.")
-        held = feature_set_model(feature_set=held, model=options["text_model"], actor=None)
+        held = services.feature_set_model(feature_set=held, model=options["text_model"], actor=None)
         self.stdout.write(json.dumps(_told(held)))
 
     def _work(self, held: FeatureSet) -> None:
@@ -105,7 +99,7 @@ class Command(BaseCommand):
             raise CommandError(f"Say what to check: {', '.join(f'--{kind}' for kind in KINDS)}.")
         sets = dict(FeatureSet.objects.filter(project=project).values_list("name", "path"))
         paths = {kind: Path(sets.get(name, name)) for kind, name in given.items()}
-        findings = check(paths, {kind: names_wanted(project, kind) for kind in paths})
+        findings = check(paths, {kind: services.names_wanted(project, kind) for kind in paths})
         for finding in findings:
             self.stdout.write(str(finding))
         self.stdout.write(json.dumps([finding.as_dict() for finding in findings]))

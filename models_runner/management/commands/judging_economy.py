@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from accounts.models import Project
 from core.exceptions import MomentJudgeError
 from core.spreadsheets import csv_write
-from models_runner.leaderboard.selectors.economy import rows_of, table_rows
+from models_runner.leaderboard.selectors.economy import COLUMNS, NUMBERS, rows_of, table_rows
 from models_runner.leaderboard.selectors.leaderboard import SPLITS, asked_for
 from models_runner.leaderboard.services.economy import lacking, study_create, study_work
 from models_runner.models import EconomyStudy
@@ -53,12 +53,10 @@ class Command(BaseCommand):
             raise CommandError(f"There is no measure {measure!r}; there are: {', '.join(measures)}.")
         self.stdout.write(f"{measure}, {len(made.result['runs'])} runs\n{HEAD}")
         for row in rows_of(made, measures.index(measure)):
-            numbers = (row.tau, row.low, row.high, row.change)
-            cells = "".join(f"{'' if value is None else f'{value:.3f}':>8}" for value in numbers)
-            self.stdout.write(f"{row.words:<62}{row.judgments or '':>10}{row.pairs:>8}{cells}")
+            cells = "".join(f"{'' if row[name] is None else f'{row[name]:.3f}':>8}" for name in NUMBERS)
+            self.stdout.write(f"{row['words']:<62}{row['judgments'] or '':>10}{row['pairs']:>8}{cells}")
         if options["csv"]:
             with options["csv"].open("w", newline="", encoding="utf-8") as target:
-                columns, *rows = table_rows(made.result)
-                csv_write(target, map(str, columns), rows)
+                csv_write(target, COLUMNS, table_rows(made.result))
         told = {cut["name"]: dict(zip(measures, cut["tau"], strict=True)) for cut in made.result["cuts"]}
         self.stdout.write(json.dumps({"measures": measures, "tau": told}))

@@ -12,11 +12,12 @@ from annotation.models import Pooling
 from annotation.pools.rules import IOU_MIN, RUN_DEPTH
 from annotation.pools.services.poolings import Scope, pooling_create, pooling_discard
 from core.exceptions import NotPossible
+from core.spreadsheets import csv_write
 from judging.studies.selectors import ALL_RUNS, PoolReport, pool_report
-from judging.studies.services import pool_open, pool_open_request
+from judging.studies.services import pool_open, pool_open_request, pool_plan
 from models_runner.models import Run
-from models_runner.pools.services import pool_prepare_from, sources_of
-from models_runner.pools.views import report_write
+from models_runner.pools.services import returned_by, sources_of
+from models_runner.pools.views import COLUMNS, report_rows
 from moment_retrieval.errors import ScoringError
 from moment_retrieval.records import VideoCorpus, read_corpus
 
@@ -52,22 +53,21 @@ class Command(BaseCommand):
         sources: dict[str, list[UUID]] = {**{name: [] for name in files}, **sources_of(stored)}
         pooling = pooling_create(project=project, sources=sources, scope=self._scope(project, options))
         try:
-            pool_prepare_from(pooling=pooling, files=files, corpus=corpus)
+            pool_plan(pooling=pooling, returned=returned_by(pooling, files=files, corpus=corpus))
             report = pool_report(pooling)
             self._tell(report)
             if options["report"]:
                 with options["report"].open("w", newline="", encoding="utf-8") as target:
-                    report_write(report, target)
-            opened = 0 if options["dry_run"] else self._open(pooling)
+                    csv_write(target, COLUMNS, report_rows(report))
+            opened = 0
+            if not options["dry_run"]:
+                pool_open_request(pooling=pooling, actor=None, wake=False)
+                opened = pool_open(pooling_id=pooling.pk)
         finally:
             if not Pooling.objects.get(pk=pooling.pk).is_opened:
                 pooling_discard(pooling=pooling)
         told = {"queries": len(report.growing), "pairs": report.union.to_judge, "new": report.union.new}
         self.stdout.write(json.dumps({**told, "unmatched": report.union.unmatched, "batches": opened}))
-
-    def _open(self, pooling: Pooling) -> int:
-        pool_open_request(pooling=pooling, actor=None, wake=False)
-        return pool_open(pooling_id=pooling.pk)
 
     def _project(self, name: str) -> Project:
         project = Project.objects.filter(name=name).select_related("dataset__corpus").first()

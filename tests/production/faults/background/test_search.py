@@ -12,7 +12,7 @@ from django.urls import reverse
 from accounts.models import Project
 from annotation.models import Video
 from models_runner.experiments.services import experiment_create
-from models_runner.features.selectors import Choice
+from models_runner.features.selectors import facts_of
 from models_runner.features.services import feature_set_start
 from models_runner.models import FeatureSet, Training
 from tests.models_runner.benchmarks import trainable
@@ -36,7 +36,7 @@ def trained(site: Site, clip: bytes) -> Iterator[Trained]:
     for video in Video.objects.filter(corpus=world.project.dataset.corpus):
         video.file.save("clip.mp4", ContentFile(clip))
     with override_settings(FEATURES_ROOT=site.shared / "features"):
-        features = {kind: Choice.of(made(world.project, kind, way)).told() for kind, way in WAYS.items()}
+        features = {kind: facts_of(made(world.project, kind, way)) for kind, way in WAYS.items()}
         options = {**OPTIONS, "epochs": 5}
         ordered = experiment_create(
             release=release, baseline="xml", top_n=1, seeds=1, features=features, options=options, actor=None
