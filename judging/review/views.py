@@ -3,12 +3,12 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 from django import forms
 from django.contrib import messages
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
@@ -145,9 +145,9 @@ def _render(request: MemberRequest, template: str, context: dict[str, Any], *, s
     return render(request, template, {**shared(request), **context}, status=status)
 
 
-def shared(request: MemberRequest) -> dict[str, Any]:
+def shared(request: HttpRequest) -> dict[str, Any]:
     """What every part of these pages shows."""
-    return {"tail": TAIL, "grid": grid(), "may_decide": request.membership.role in LEAD}
+    return {"tail": TAIL, "grid": grid(), "may_decide": cast(MemberRequest, request).membership.role in LEAD}
 
 
 @row_page(BATCHES, LEAD, back="judging:batch")

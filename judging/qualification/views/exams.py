@@ -1,6 +1,6 @@
 """Pages of leads about exams and their figures. Admins may look; people are numbers here."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -18,7 +18,7 @@ from judging.exceptions import NotPossibleNow, TooFewPairs, Unfinished
 from judging.models import Exam, KnownPair, Sitting
 from judging.pages import row_page
 from judging.projects.policies import pass_rule_of, policy_in_force
-from judging.qualification.forms import AnchorForm, CloseForm, ExamForm, ExplanationForm, MissedForm, RetireForm
+from judging.qualification.forms import AnchorForm, CloseForm, ExamForm, ExplanationForm, MissedForm
 from judging.qualification.rules.passing import LEAST_PAIRS, LEAST_PERCENT, OUGHT_TO_FAIL, Grader
 from judging.qualification.selectors import exams as selectors
 from judging.qualification.selectors.exams import ExamRow
@@ -26,6 +26,7 @@ from judging.qualification.services import exams as services
 from judging.qualification.services import sittings
 from judging.qualification.services.exams import DEPTH, FEWEST, QUERIES
 from judging.quality.rules.agreement import Weights
+from judging.work.forms import ReasonForm
 from judging.work.rules import GRADES
 
 EXAMS = Exam.objects.select_related("project")
@@ -50,16 +51,6 @@ GRADERS = {
     Grader.SHIFTED: "Grades one too high always",
     Grader.HONEST: "Grades as the paper's annotators did",
 }
-
-
-class PowerRow(NamedTuple):
-    """How likely one grader passes, in words."""
-
-    name: str
-    once: str
-    within: str
-    ought_to_fail: bool
-    too_easy: bool
 
 
 def share_words(share: float | None) -> str:
@@ -127,7 +118,7 @@ def _exams(
         "power": power,
         "graders": power
         and [
-            PowerRow(name, *map(chance_words, power.chances[grader]), grader in OUGHT_TO_FAIL, grader in power.too_easy)
+            (name, *map(chance_words, power.chances[grader]), grader in OUGHT_TO_FAIL, grader in power.too_easy)
             for grader, name in GRADERS.items()
         ],
         "may_decide": request.membership.role in LEAD,
@@ -264,7 +255,7 @@ def known_pair_anchor(request: MemberRequest, known: KnownPair) -> HttpResponse:
 
 @row_page(KNOWN_PAIRS, LEAD, back="judging:known-exam")
 def known_pair_retire(request: MemberRequest, known: KnownPair) -> HttpResponse:
-    form = RetireForm(request.POST)
+    form = ReasonForm(request.POST)
     if _is_valid(request, form):
         reason = form.cleaned_data["reason"]
         services.known_pair_retire(known=known, actor=request.user, reason=reason, now=timezone.now())

@@ -1,7 +1,7 @@
 """The steps of an annotator as their desk shows them, and the screening test: annotators take it, leads write it."""
 
 from dataclasses import dataclass
-from random import SystemRandom
+from secrets import randbelow
 from typing import Any
 
 from django.contrib import messages
@@ -23,7 +23,7 @@ from judging.qualification.selectors.exams import sittings_of
 from judging.qualification.selectors.sittings import way_facts
 from judging.qualification.services import onboarding as services
 from judging.qualification.services.onboarding import way_advance
-from judging.qualification.services.sittings import stored_pairs
+from judging.qualification.services.sittings import SEEDS, stored_pairs
 
 NAMES = {
     Step.GATE: "Test",
@@ -100,7 +100,7 @@ def _pairs_are_left(exam: Exam, annotator: User) -> bool:
     if exam.kind == Exam.Kind.COHORT:
         return True
     try:
-        return bool(stored_pairs(exam, annotator.pk, SystemRandom().randrange(2**31)).known_ids)
+        return bool(stored_pairs(exam, annotator.pk, randbelow(SEEDS)).known_ids)
     except TooFewPairs:
         return False
 

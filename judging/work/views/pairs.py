@@ -17,7 +17,7 @@ from core.spreadsheets import csv_download
 from judging.exceptions import NotPossibleNow
 from judging.models import Flag, Pair
 from judging.pages import row_page
-from judging.work.forms import BoundsForm, PairFilterForm, WithdrawForm, WordForm
+from judging.work.forms import BoundsForm, PairFilterForm, ReasonForm, WordForm
 from judging.work.selectors.flags import DROPPED, FLAGGED, WITHDRAWN, Listed, PairFilter, listed, pairs_listed
 from judging.work.services import pairs
 
@@ -114,7 +114,7 @@ def _flag_in_words(number: int | None, flag: Flag) -> str:
 
 @pair_page(LEAD, back="judging:pair-batch")
 def pair_withdraw(request: MemberRequest, pair: Pair) -> HttpResponse:
-    form = WithdrawForm(request.POST)
+    form = ReasonForm(request.POST)
     if form.is_valid():
         pairs.pair_withdraw(pair=pair, lead=request.user, reason=form.cleaned_data["reason"])
         messages.success(request, "Withdrawn. Nobody is asked for this pair any more.")
