@@ -154,23 +154,31 @@ class Guideline(models.Model):
         return f"guideline {self.version}"
 
 
-class GuidelineExample(models.Model):
+class Example(models.Model):
     """A moment that shows what a grade means for a query."""
 
-    guideline = models.ForeignKey(Guideline, models.CASCADE, related_name="examples")
     grade = models.PositiveSmallIntegerField()
     query_text = models.TextField()
     moment = models.ForeignKey(Moment, models.PROTECT, related_name="+")
 
     class Meta:
+        abstract = True
         ordering = ["-grade"]
+
+    def __str__(self) -> str:
+        return f"example of grade {self.grade}"
+
+
+class GuidelineExample(Example):
+    """An example of a published version."""
+
+    guideline = models.ForeignKey(Guideline, models.CASCADE, related_name="examples")
+
+    class Meta(Example.Meta):
         constraints = [
             models.UniqueConstraint(fields=["guideline", "grade"], name="guideline_example_once_per_grade"),
             models.CheckConstraint(condition=Q(grade__range=(0, 4)), name="guideline_example_grade_from_0_to_4"),
         ]
-
-    def __str__(self) -> str:
-        return f"example of grade {self.grade}"
 
 
 class GuidelineDraft(models.Model):
@@ -188,23 +196,16 @@ class GuidelineDraft(models.Model):
         return f"draft after {self.base}"
 
 
-class GuidelineDraftExample(models.Model):
+class GuidelineDraftExample(Example):
     """An example of the version that is prepared."""
 
     draft = models.ForeignKey(GuidelineDraft, models.CASCADE, related_name="examples")
-    grade = models.PositiveSmallIntegerField()
-    query_text = models.TextField()
-    moment = models.ForeignKey(Moment, models.PROTECT, related_name="+")
 
-    class Meta:
-        ordering = ["-grade"]
+    class Meta(Example.Meta):
         constraints = [
             models.UniqueConstraint(fields=["draft", "grade"], name="guideline_draft_example_once_per_grade"),
             models.CheckConstraint(condition=Q(grade__range=(0, 4)), name="guideline_draft_example_grade_from_0_to_4"),
         ]
-
-    def __str__(self) -> str:
-        return f"example of grade {self.grade}"
 
 
 class GuidelineConfirmation(models.Model):

@@ -15,7 +15,7 @@ from judging.models import Guideline, GuidelineConfirmation, GuidelineDraft, Gui
 from judging.projects.policies import Example, guideline_in_force, guideline_publish
 from judging.qualification.rules.onboarding import may_confirm
 from judging.qualification.selectors.sittings import way_facts
-from judging.qualification.services.onboarding import way_advance
+from judging.qualification.services.onboarding import preview_or_refused, way_advance
 
 logger = logging.getLogger(__name__)
 
@@ -60,8 +60,7 @@ def draft_example_set(
 ) -> GuidelineDraft:
     """Show this moment for the grade, in the version being prepared, instead of the one there was. Raises
     NotPossibleNow: nobody could watch the moment."""
-    if moment.preview_state != Moment.Preview.READY or moment.video.corpus_id != project.dataset.corpus_id:
-        raise NotPossibleNow("This moment has no preview in the project.")
+    preview_or_refused(project, moment)
     draft = draft_open(project=project, actor=actor)
     GuidelineDraftExample.objects.update_or_create(
         draft=draft, grade=grade, defaults={"query_text": query_text, "moment": moment}

@@ -2,15 +2,13 @@
 
 from functools import partial
 from typing import Any
-from uuid import UUID
 
 from django import forms
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
-from accounts.access import ANNOTATOR, EVERYONE, LEAD, MemberRequest, grant, post_only, project_page
+from accounts.access import ANNOTATOR, EVERYONE, LEAD, MemberRequest, post_only, project_page
 from accounts.models import Membership, Project
 from accounts.rules import OUT
 from core.exceptions import NotPossible
@@ -19,6 +17,7 @@ from judging.guidelines import services
 from judging.guidelines.selectors import annotators_to_confirm, changes_said, guideline_changes, guideline_confirmed
 from judging.guidelines.texts import markdown_html
 from judging.models import Guideline, GuidelineDraft
+from judging.pages import row_page
 from judging.projects.policies import guideline_in_force
 from judging.projects.selectors import clips_matching, moments_of
 from judging.qualification.rules.onboarding import may_confirm
@@ -135,11 +134,9 @@ def versions(request: MemberRequest, project: Project) -> HttpResponse:
     return render(request, "judging/guidelines/versions.html", context)
 
 
-@login_required
-def version(request: HttpRequest, guideline_uuid: UUID) -> HttpResponse:
+@row_page(Guideline.objects.select_related("project"), EVERYONE)
+def version(request: MemberRequest, shown: Guideline) -> HttpResponse:
     """One version as it was read, and what it changed."""
-    shown = get_object_or_404(Guideline.objects.select_related("project"), uuid=guideline_uuid)
-    grant(request, shown.project, EVERYONE)
     before = shown.project.guidelines.filter(version__lt=shown.version).order_by("-version").first()
     context = {
         "guideline": shown,

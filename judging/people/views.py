@@ -12,12 +12,12 @@ from django.contrib.auth.decorators import login_required
 from django.contrib.auth.password_validation import validate_password
 from django.contrib.auth.validators import UnicodeUsernameValidator
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
-from accounts.access import ANNOTATOR, LEAD, MemberRequest, grant, post_only, project_page
+from accounts.access import ANNOTATOR, LEAD, MemberRequest, post_only, project_page
 from accounts.models import Membership, Project, User
 from accounts.rules import OUT, WAY
 from accounts.services.credentials import totp_device
@@ -27,6 +27,7 @@ from core.exceptions import MomentJudgeError, NotPossible
 from core.forms import SubmitForm
 from judging.exceptions import InvitationGone, InvitationUnknown
 from judging.models import Invitation
+from judging.pages import row_page
 from judging.people import services
 from judging.people.person_data import person_data
 from judging.people.selectors import Person, actor_names, invitations_unused, people_of, staff_of, standing_counts
@@ -170,6 +171,7 @@ def leave_project(request: MemberRequest, project: Project) -> HttpResponse:
     return render(request, "judging/people/leave.html")
 
 
+INVITATIONS = Invitation.objects.select_related("project")
 MISTYPED = "Type {number}, the number of this annotator. Nothing was erased."
 SAID = {
     "suspend": "Suspended. No batch is handed to them until you reinstate them.",
@@ -233,36 +235,27 @@ def registration_switch(request: MemberRequest, project: Project) -> HttpRespons
     return redirect("judging:people", project.uuid)
 
 
-def _invitation(request: HttpRequest, uuid: UUID) -> tuple[Invitation, Membership]:
-    found = get_object_or_404(Invitation.objects.select_related("project"), uuid=uuid)
-    return found, grant(request, found.project, LEAD)
+@row_page(INVITATIONS, LEAD)
+def invitation_place(request: MemberRequest, invitation: Invitation) -> HttpResponse:
+    """Redirect to the invitation's row among the others."""
+    return redirect("judging:people", invitation.project.uuid)
 
 
-@login_required
-def invitation_place(request: HttpRequest, invitation_uuid: UUID) -> HttpResponse:
-    """Where somebody who follows an invitation's address ends: its row among the others."""
-    found, _ = _invitation(request, invitation_uuid)
-    return redirect("judging:people", found.project.uuid)
-
-
-@login_required
-@post_only("judging:invitation-place")
-def invitation_renew(request: HttpRequest, invitation_uuid: UUID) -> HttpResponse:
-    found, membership = _invitation(request, invitation_uuid)
-    link = services.invitation_renew(invitation=found, actor=membership.user, mail=request.POST.get("way") == "mail")
+@row_page(INVITATIONS, LEAD, back="judging:invitation-place")
+def invitation_renew(request: MemberRequest, invitation: Invitation) -> HttpResponse:
+    mail = request.POST.get("way") == "mail"
+    link = services.invitation_renew(invitation=invitation, actor=request.user, mail=mail)
     if link:
-        return _people(request, membership.project, InviteForm(), link=link)
+        return _people(request, invitation.project, InviteForm(), link=link)
     messages.success(request, "The invitation is being sent again; the link before it opens nothing any more.")
-    return redirect("judging:people", found.project.uuid)
+    return redirect("judging:people", invitation.project.uuid)
 
 
-@login_required
-@post_only("judging:invitation-place")
-def invitation_revoke(request: HttpRequest, invitation_uuid: UUID) -> HttpResponse:
-    found, membership = _invitation(request, invitation_uuid)
-    services.invitation_revoke(invitation=found, actor=membership.user)
+@row_page(INVITATIONS, LEAD, back="judging:invitation-place")
+def invitation_revoke(request: MemberRequest, invitation: Invitation) -> HttpResponse:
+    services.invitation_revoke(invitation=invitation, actor=request.user)
     messages.success(request, "Revoked. The link opens nothing any more.")
-    return redirect("judging:people", found.project.uuid)
+    return redirect("judging:people", invitation.project.uuid)
 
 
 @project_page(LEAD)

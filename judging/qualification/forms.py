@@ -63,10 +63,6 @@ class AnchorForm(SubmitForm):
     grade = grade_field(required=False, empty_value=None)
 
 
-class RetireForm(SubmitForm):
-    reason = forms.CharField(max_length=1000, error_messages={"required": "Say why: the reason is kept with the pair."})
-
-
 class ExplanationForm(SubmitForm):
     explanation = forms.CharField(
         max_length=4000, required=False, error_messages={"max_length": "An explanation has 4,000 characters at most."}

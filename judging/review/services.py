@@ -35,10 +35,6 @@ class Accepted:
     decided_before: list[str] = field(default_factory=list)  # who did, in words
     otherwise: int = 0  # the rule says something else by now
 
-    @property
-    def decided(self) -> int:
-        return self.extended + self.closed
-
 
 @transaction.atomic
 def review_undo(*, batch: Batch, lead: User) -> ReviewUndone:

@@ -8,18 +8,18 @@ from uuid import UUID
 
 from django import forms
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.urls import reverse
 
-from accounts.access import LEAD, STAFF, MemberRequest, grant, post_only, project_page
-from accounts.models import Project, User
+from accounts.access import LEAD, STAFF, MemberRequest, post_only, project_page
+from accounts.models import Project
 from annotation.models import Moment
 from core.forms import SubmitForm
 from core.refusals import refusal_log
 from judging.exceptions import JudgingError
 from judging.models import Batch, BatchReview, Pair
+from judging.pages import row_page
 from judging.projects.charts import Bar, bars_of, grid
 from judging.projects.policies import policy_in_force
 from judging.review import selectors, services
@@ -27,6 +27,7 @@ from judging.review.selectors import Outlook, accept_preview, last_reviews, queu
 from judging.work.rules import TAIL
 from judging.work.services import batches
 
+BATCHES = Batch.objects.select_related("project", "query")
 CASES = 4  # on a page, and as many more as soon as it is there; every decision brings the next one
 LAST_SHOWN = 3  # of the lead's own decisions
 STATES = [Pair.State.SETTLED, Pair.State.DROPPED, Pair.State.WITHDRAWN, Pair.State.ESCALATED, Pair.State.OPEN]
@@ -140,7 +141,7 @@ def _behind(project: Project, last: UUID | None, count: int) -> list[Batch]:
     return list(queue_behind(project, batch).select_related("query", "project")[:count])
 
 
-def _render(request: HttpRequest, template: str, context: dict[str, Any], *, status: int = 200) -> HttpResponse:
+def _render(request: MemberRequest, template: str, context: dict[str, Any], *, status: int = 200) -> HttpResponse:
     return render(request, template, {**shared(request), **context}, status=status)
 
 
@@ -149,42 +150,35 @@ def shared(request: HttpRequest) -> dict[str, Any]:
     return {"tail": TAIL, "grid": grid(), "may_decide": cast(MemberRequest, request).membership.role in LEAD}
 
 
-@login_required
-@post_only("judging:batch")
-def batch_review(request: HttpRequest, batch_uuid: UUID) -> HttpResponse:
+@row_page(BATCHES, LEAD, back="judging:batch")
+def batch_review(request: MemberRequest, batch: Batch) -> HttpResponse:
     """Extend or close; a page that stays gets the line that says so, and the next case for its end."""
-    batch, lead = _granted(request, batch_uuid)
     form = ReviewForm(request.POST)
     if not form.is_valid():
         return _refused_form(request, batch)
     extend, reason = form.cleaned_data["decision"] == "extend", form.cleaned_data["reason"]
     try:
-        review = batches.batch_review(batch=batch, extend=extend, lead=lead, reason=reason)
+        review = batches.batch_review(batch=batch, extend=extend, lead=request.user, reason=reason)
     except JudgingError as error:
-        if not is_htmx(request):
+        if not request.htmx:
             raise
         return _refused(request, batch, form, error)
-    if is_htmx(request):
+    if request.htmx:
         return _render(request, ANSWER, {"review": review, "batch": batch, **_following(batch, form)})
     messages.success(request, "A second batch is being opened." if extend else "The query is closed.")
     return redirect("judging:review-queue", batch.project.uuid)
 
 
-def _granted(request: HttpRequest, batch_uuid: UUID) -> tuple[Batch, User]:
-    batch = get_object_or_404(Batch.objects.select_related("project", "query"), uuid=batch_uuid)
-    return batch, grant(request, batch.project, LEAD).user
-
-
-def _refused_form(request: HttpRequest, batch: Batch) -> HttpResponse:
+def _refused_form(request: MemberRequest, batch: Batch) -> HttpResponse:
     note = "Choose to extend or to close the query; a reason has at most 1000 characters."
-    if is_htmx(request):
+    if request.htmx:
         [case] = cases_of(batch.project, [batch])
         return refusal_log(request, _render(request, CASE, {"case": case, "note": note}, status=422), note)
     messages.error(request, note)
     return redirect("judging:batch", batch.uuid)
 
 
-def _refused(request: HttpRequest, batch: Batch, form: ReviewForm, error: JudgingError) -> HttpResponse:
+def _refused(request: MemberRequest, batch: Batch, form: ReviewForm, error: JudgingError) -> HttpResponse:
     """Why it was not decided; what waits still is shown again, what others decided makes room for the next."""
     batch.refresh_from_db(fields=["awaits_review"])
     if batch.awaits_review:
@@ -203,30 +197,24 @@ def _following(batch: Batch, form: ReviewForm) -> dict[str, Any]:
     return {"waiting": waiting, "more": cases, "last": cases[-1].batch if cases else None}
 
 
-@login_required
-@post_only("judging:batch")
-def review_undo(request: HttpRequest, batch_uuid: UUID) -> HttpResponse:
+@row_page(BATCHES, LEAD, back="judging:batch")
+def review_undo(request: MemberRequest, batch: Batch) -> HttpResponse:
     """Take a decision back; a page that stays shows the case again."""
-    batch, lead = _granted(request, batch_uuid)
     try:
-        services.review_undo(batch=batch, lead=lead)
+        services.review_undo(batch=batch, lead=request.user)
     except JudgingError as error:
-        if not is_htmx(request):
+        if not request.htmx:
             raise
         review = BatchReview.objects.filter(batch=batch).first()
         waiting = selectors.review_queue(batch.project).count()
         context = {"batch": batch, "review": review, "told": str(error), "waiting": waiting}
         return refusal_log(request, _render(request, ANSWER, context, status=error.status), error.code)
-    if not is_htmx(request):
+    if not request.htmx:
         messages.success(request, "Taken back: the query waits for a decision again.")
         return redirect("judging:batch", batch.uuid)
     [case] = cases_of(batch.project, [batch])
     waiting = selectors.review_queue(batch.project).count()
     return _render(request, ANSWER, {"case": case, "waiting": waiting, "is_back": True})
-
-
-def is_htmx(request: HttpRequest) -> bool:
-    return bool(cast(MemberRequest, request).htmx)
 
 
 @project_page(LEAD)

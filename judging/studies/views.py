@@ -2,23 +2,23 @@
 
 import re
 import secrets
+from functools import partial
 from typing import Any
-from uuid import UUID
 
 from django import forms
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 
-from accounts.access import STAFF, MemberRequest, grant, post_only, project_page
-from accounts.models import Membership, Project
+from accounts.access import STAFF, MemberRequest, post_only, project_page
+from accounts.models import Project
 from annotation.models import NamedQuerySet, Pooling, Query
 from annotation.pools.rules import DEPTH, DEPTHS, OTHERS, QUERIES, TOP
 from annotation.pools.services.poolings import Draw, pooling_discard
 from core.exceptions import NotPossible
 from judging.figures.charts import study_figure
 from judging.figures.views import drawing_answer, file_answer
+from judging.pages import row_page
 from judging.studies.selectors import (
     coverage_found,
     coverage_studies,
@@ -29,6 +29,7 @@ from judging.studies.selectors import (
 )
 from judging.studies.services import coverage_request, pool_job, pool_open_request, queries_chosen, queries_to_study
 
+study_page = partial(row_page, Pooling.objects.filter(seed__isnull=False).select_related("project"), STAFF)
 ALL, SPLIT, SET = "all", "split:", "set:"
 LARGEST_SEED, LARGEST_NUMBER = 2**31 - 1, 2**53
 
@@ -144,61 +145,49 @@ def study_create(request: MemberRequest, project: Project) -> HttpResponse:
     return redirect("judging:coverage-study", study.uuid)
 
 
-@login_required
-def study(request: HttpRequest, study_uuid: UUID) -> HttpResponse:
+@study_page()
+def study(request: MemberRequest, study: Pooling) -> HttpResponse:
     """One study: how far it is, what is to be judged for it, what was found."""
-    row, _ = _granted(request, study_uuid)
-    context: dict[str, object] = {"study": row, "queries": queries_studied(row)}
-    context["shortfall"] = plan_shortfall(row)
-    if row.is_at_work:
-        context["job"] = row.project.jobs.filter(kind=pool_job(row)).order_by("-pk").first()
-    elif row.state == Pooling.State.READY:
-        context["report"] = report = pool_report(row)
+    context: dict[str, object] = {"study": study, "queries": queries_studied(study)}
+    context["shortfall"] = plan_shortfall(study)
+    if study.is_at_work:
+        context["job"] = study.project.jobs.filter(kind=pool_job(study)).order_by("-pk").first()
+    elif study.state == Pooling.State.READY:
+        context["report"] = report = pool_report(study)
         context["judgments"] = 2 * report.union.to_judge
-        context["finished"] = queries_to_study(row.project).count()
-    elif row.state == Pooling.State.DONE:
-        context |= {"sheet": study_figure(row), "progress": pooled_progress(row)}
-        context["coverage"] = found = coverage_found(row)
-        context["beyond"] = [(one, one.per_query(len(found.by_query)), found.within[one.rank]) for one in found.beyond]
+        context["finished"] = queries_to_study(study.project).count()
+    elif study.state == Pooling.State.DONE:
+        context |= {"sheet": study_figure(study), "progress": pooled_progress(study)}
+        context["coverage"] = coverage = coverage_found(study)
+        queries = len(coverage.by_query)
+        context["beyond"] = [(one, one.per_query(queries), coverage.within[one.rank]) for one in coverage.beyond]
     return render(request, "judging/studies/study.html", context)
 
 
-@login_required
-@post_only("judging:coverage-study")
-def study_open(request: HttpRequest, study_uuid: UUID) -> HttpResponse:
-    row, membership = _granted(request, study_uuid)
-    pool_open_request(pooling=row, actor=membership.user)
-    return redirect("judging:coverage-study", row.uuid)
+@study_page(back="judging:coverage-study")
+def study_open(request: MemberRequest, study: Pooling) -> HttpResponse:
+    pool_open_request(pooling=study, actor=request.user)
+    return redirect("judging:coverage-study", study.uuid)
 
 
-@login_required
-@post_only("judging:coverage-study")
-def study_discard(request: HttpRequest, study_uuid: UUID) -> HttpResponse:
-    row, _ = _granted(request, study_uuid)
+@study_page(back="judging:coverage-study")
+def study_discard(request: MemberRequest, study: Pooling) -> HttpResponse:
     try:
-        pooling_discard(pooling=row)
+        pooling_discard(pooling=study)
     except NotPossible:
         messages.error(request, "This study is opened: its pairs are judged.")
-        return redirect("judging:coverage-study", row.uuid)
+        return redirect("judging:coverage-study", study.uuid)
     messages.success(request, "The plan was thrown away; nothing was opened.")
-    return redirect("judging:coverage", row.project.uuid)
+    return redirect("judging:coverage", study.project.uuid)
 
 
-@login_required
-def study_svg(request: HttpRequest, study_uuid: UUID) -> HttpResponse:
-    row, _ = _granted(request, study_uuid)
-    drawn = study_figure(row).svg(f"Coverage study: {row.project}", empty="Nothing is judged yet.")
-    return drawing_answer(drawn, "coverage")
+@study_page()
+def study_svg(request: MemberRequest, study: Pooling) -> HttpResponse:
+    drawing = study_figure(study).svg(f"Coverage study: {study.project}", empty="Nothing is judged yet.")
+    return drawing_answer(drawing, "coverage")
 
 
-@login_required
-def study_csv(request: HttpRequest, study_uuid: UUID) -> HttpResponse:
+@study_page()
+def study_csv(request: MemberRequest, study: Pooling) -> HttpResponse:
     """A row for each query and band."""
-    row, _ = _granted(request, study_uuid)
-    return file_answer(study_figure(row).csv(), "text/csv; charset=utf-8", "coverage.csv")
-
-
-def _granted(request: HttpRequest, study_uuid: UUID) -> tuple[Pooling, Membership]:
-    row = Pooling.objects.filter(seed__isnull=False).select_related("project")
-    found = get_object_or_404(row, uuid=study_uuid)
-    return found, grant(request, found.project, STAFF)
+    return file_answer(study_figure(study).csv(), "text/csv; charset=utf-8", "coverage.csv")

@@ -55,7 +55,9 @@ class FlagForm(SubmitForm):
     key = forms.UUIDField(required=False, error_messages={"invalid": UNREADABLE_KEY})
 
 
-class WithdrawForm(SubmitForm):
+class ReasonForm(SubmitForm):
+    """Why a pair is taken out."""
+
     reason = forms.CharField(max_length=1000, error_messages={"required": "Say why: the reason is kept with the pair."})
 
 

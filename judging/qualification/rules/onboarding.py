@@ -22,7 +22,6 @@ class Facts(NamedTuple):
     counting: bool = False  # all is given; the result is being computed
     attempts_left: int = 1
     exam_is_open: bool = False
-    pairs_are_left: bool = True  # enough that the person has never seen
 
 
 class Step(StrEnum):
@@ -33,7 +32,7 @@ class Step(StrEnum):
     TUTORIAL = "tutorial"
     EXAM = "exam"
     NO_EXAM = "no exam"  # none is open
-    NO_PAIRS = "no pairs"  # too few that they have never seen
+    NO_PAIRS = "no pairs"  # too few that they have never seen; said by whoever draws them
     NO_ATTEMPT = "no attempt"
     WAITING = "waiting"
     FEEDBACK = "feedback"
@@ -81,6 +80,5 @@ def _exam_step(facts: Facts) -> Step:
         (facts.counting, Step.COUNTING),
         (facts.attempts_left < 1, Step.NO_ATTEMPT),
         (not facts.exam_is_open, Step.NO_EXAM),
-        (not facts.pairs_are_left, Step.NO_PAIRS),
     )
     return next((step for holds, step in cases if holds), Step.EXAM)

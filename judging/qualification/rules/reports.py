@@ -25,7 +25,6 @@ from typing import Any, TypeVar
 
 from judging.qualification.rules.truth import (
     agreed_truth,
-    agreed_truth_without,
     is_aligned,
     levels_told_apart,
     rounded_up,
@@ -95,9 +94,8 @@ def compared_with(
     by_pair: Mapping[Pair, Mapping[Annotator, int]], annotator: Annotator, pairs: Iterable[Pair], *, agreeing: bool
 ) -> dict[Pair, Decimal]:
     """The truth that the others' grades make for one annotator of a first cohort, of those pairs that have one."""
-    rule = agreed_truth_without if agreeing else truth_without
-    found = {pair: rule(by_pair.get(pair, {}), annotator) for pair in pairs}
-    return {pair: truth for pair, truth in found.items() if truth is not None}
+    truths = {pair: truth_without(by_pair.get(pair, {}), annotator, agreeing=agreeing) for pair in pairs}
+    return {pair: truth for pair, truth in truths.items() if truth is not None}
 
 
 def described(grades: Mapping[Pair, int], truth: Mapping[Pair, Decimal]) -> Report:

@@ -55,21 +55,16 @@ def agreed_truth(grades: Iterable[int]) -> Decimal | None:
     return truth_of(grade for grade in order if levels[0] <= grade <= levels[-1] + 1)
 
 
-def truth_without(grades: Mapping[Annotator, int], annotator: Annotator) -> Decimal | None:
-    """The median of what the others gave a pair; None where nobody else did."""
-    others = _of_others(grades, annotator)
+def truth_without(grades: Mapping[Annotator, int], annotator: Annotator, *, agreeing: bool = False) -> Decimal | None:
+    """Return the median of the others' grades of a pair, or with ``agreeing`` of their majority; None where there is none.
+
+    One's own grade neither moves this truth nor decides whether a pair is compared. If it counted towards the three, two
+    people with the same grades would be compared on the very pairs where a third happens to agree with them.
+    """
+    others = [grade for other, grade in grades.items() if other != annotator]
+    if agreeing:
+        return agreed_truth(others)
     return truth_of(others) if others else None
-
-
-def agreed_truth_without(grades: Mapping[Annotator, int], annotator: Annotator) -> Decimal | None:
-    """The truth on which a majority of the others agrees, at least three of them; None where there is none. One's own
-    grade neither moves this truth nor decides whether a pair is compared. If it counted towards the three, two people
-    with the same grades would be compared on the very pairs where a third happens to agree with them."""
-    return agreed_truth(_of_others(grades, annotator))
-
-
-def _of_others(grades: Mapping[Annotator, int], annotator: Annotator) -> list[int]:
-    return [grade for other, grade in grades.items() if other != annotator]
 
 
 def is_aligned(grade: int, truth: Decimal | int) -> bool:
@@ -269,7 +264,8 @@ def draw_even(
     counts_of = [shelf.any_counts(per_query, chance=chance) for shelf in drawn]
     for _ in range(ROUNDS):
         for position in range(queries):
-            if is_even(total(counts_of)):
+            levels = total(counts_of)
+            if max(levels) - min(levels) <= 1:
                 break
             beside = total(counts_of[:position] + counts_of[position + 1 :])
             spare = chance.sample(range(len(idle)), min(TRIES, len(idle))) if drawn[position].cost == dearest else []
@@ -307,10 +303,6 @@ def draw_levels(pairs: Sequence[tuple[Pair, Truth]], *, seed: int) -> list[Pair]
 def unevenness(counts: Iterable[int]) -> int:
     """Sum of squares: for a given number of pairs, least where they spread evenly."""
     return sum(count * count for count in counts)
-
-
-def is_even(counts: Sequence[int]) -> bool:
-    return max(counts) - min(counts) <= 1
 
 
 def total(counts: Iterable[Sequence[int]]) -> list[int]:

@@ -262,11 +262,10 @@ def _drawn(
     stock: tuple[Known, ...], shown: Collection[int], queries: int, depth: int
 ) -> tuple[tuple[Truths, ...], int] | None:
     """What some attempts ask, and how many of their pairs were shown before, on average."""
-    pairs = [(known.id, known.query_id, known.truth) for known in stock]
     truth_of = {known.id: known.truth for known in stock}
     asked, before = [], 0
     for seed in range(SEED, SEED + DRAWS):
-        drawn = draw_even(pairs, queries=queries, per_query=depth, seed=seed, shown=shown)
+        drawn = draw_even(stock, queries=queries, per_query=depth, seed=seed, shown=shown)
         if isinstance(drawn, TooFew):
             return None
         asked.append(passing.truths_of(truth_of[known_id] for known_id in drawn))

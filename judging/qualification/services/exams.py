@@ -7,7 +7,7 @@ import logging
 import random
 from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
-from random import SystemRandom
+from secrets import randbelow
 from typing import Any
 
 from django.conf import settings
@@ -66,9 +66,12 @@ def exam_create(
     Project.objects.select_for_update().get(pk=project.pk)
     if project.exams.filter(state__in=[Exam.State.PREPARING, Exam.State.OPEN]).exists():
         raise NotPossibleNow("Close the exam that is open first.")
-    seed = SystemRandom().randrange(2**31) if seed is None else seed
+    seed = randbelow(2**31) if seed is None else seed
     if kind == Exam.Kind.STORED:
-        _enough_or_refused(project, queries=queries, depth=depth, seed=seed)
+        drawn = draw_even(known_pairs_in_stock(project_id=project.pk), queries=queries, per_query=depth, seed=seed)
+        if isinstance(drawn, TooFew):
+            shortage = str(drawn).replace(" not seen before", "")
+            raise TooFewPairs(f"{shortage} Exams draw on closed exams of first cohorts alone.")
     last = project.exams.order_by("-number").first()
     exam = Exam.objects.create(
         project=project,
@@ -85,16 +88,6 @@ def exam_create(
     if kind == Exam.Kind.COHORT:
         EXAMS.send(exam.pk)
     return exam
-
-
-def _enough_or_refused(project: Project, *, queries: int, depth: int, seed: int) -> None:
-    stock = known_pairs_in_stock(project_id=project.pk)
-    pairs = [(known.id, known.query_id, known.truth) for known in stock]
-    drawn = draw_even(pairs, queries=queries, per_query=depth, seed=seed)
-    if isinstance(drawn, TooFew):
-        raise TooFewPairs(
-            f"{str(drawn).replace(' not seen before', '')} Exams draw on closed exams of first cohorts alone."
-        )
 
 
 @durable(EXAMS.task)
@@ -211,7 +204,9 @@ def exam_close(
         counts |= {"truths": truths if rule == Exam.TruthRule.AGREEING else None, "left_out": sorted(out.values())}
     row.state, row.closed_by, row.closed_at = Exam.State.CLOSED, actor, now or timezone.now()
     row.save(update_fields=["state", "closed_by", "closed_at", "truth_rule"])
-    _sittings_end(sittings, row.closed_at)
+    for sat in sittings:
+        current = sitting_by_id(sitting_id=sat.sitting_id)  # with the truth and the exam closed
+        sitting_move(current, State.MISSED if current.left else handed_in(current), now=row.closed_at)
     Sitting.objects.filter(pk__in=out).update(left_out=True)
     audit_record(project=row.project, actor=actor, action="exam.close", subject=row.uuid, **counts)
     if row.kind == Exam.Kind.COHORT:
@@ -256,12 +251,6 @@ def _truth_set(exam: Exam, sittings: Sequence[int]) -> int:
         pair.truth = make(grades[pair.pk])
     KnownPair.objects.bulk_update(known, ["truth"])
     return sum(pair.truth is not None for pair in known)
-
-
-def _sittings_end(sittings: Sequence[Sat], now: datetime) -> None:
-    for sat in sittings:
-        current = sitting_by_id(sitting_id=sat.sitting_id)  # with the truth and the exam closed
-        sitting_move(current, State.MISSED if current.left else handed_in(current), now=now)
 
 
 RECENT = timedelta(days=2)  # what the sweep looks back at; where nothing was entered yet, at everything

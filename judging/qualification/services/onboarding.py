@@ -2,7 +2,8 @@
 
 import logging
 from collections.abc import Sequence
-from random import Random, SystemRandom
+from random import Random
+from secrets import randbelow
 from typing import Any
 from uuid import UUID
 
@@ -56,7 +57,7 @@ def gate_question_create(
     *, project: Project, actor: User, moment: Moment, description: str, options: Sequence[str], correct: int
 ) -> GateQuestion:
     """A new question. Raises NotPossibleNow: nobody could watch the moment."""
-    _watchable(project, moment)
+    preview_or_refused(project, moment)
     question = GateQuestion.objects.create(
         project=project, moment=moment, description=description, options=list(options), correct=correct
     )
@@ -70,7 +71,7 @@ def gate_question_change(
 ) -> GateQuestion:
     """Ask it otherwise from now on; attempts keep what they were asked."""
     row = GateQuestion.objects.select_for_update(of=("self",)).select_related("project").get(pk=question.pk)
-    _watchable(row.project, moment)
+    preview_or_refused(row.project, moment)
     row.moment, row.description, row.options, row.correct = moment, description, list(options), correct
     row.save()
     audit_record(project=row.project, actor=actor, action="gate.question.change", subject=row.uuid)
@@ -110,11 +111,10 @@ def gate_attempt_start(*, project: Project, annotator: User) -> GateAttempt:
         raise GateClosed("You have passed the test already.")
     if len(attempts) >= policy.gate_attempts:
         raise GateClosed("You have no attempt left. Ask your lead.")
-    seed = SystemRandom().randrange(2**31)
     return GateAttempt.objects.create(
         project=project,
         annotator=annotator,
-        asked=_asked(project, attempts, count=policy.gate_questions, seed=seed),
+        asked=_asked(project, attempts, count=policy.gate_questions, seed=randbelow(2**31)),
         passing=policy.gate_passing,
     )
 
@@ -123,30 +123,31 @@ def gate_attempt_start(*, project: Project, annotator: User) -> GateAttempt:
 def gate_attempt_answer(*, attempt: UUID, annotator: User, answers: Sequence[int | None]) -> GateAttempt:
     """Score the answers, given as places of the options shown. What was answered before stays as it was. Raises
     AnswersIncomplete: a question has no answer, or none of those offered."""
-    held = GateAttempt.objects.select_for_update(of=("self",)).select_related("project")
-    given = held.get(uuid=attempt, annotator=annotator)
-    if given.answered_at is not None:
-        return given
-    if len(answers) != len(given.asked):
+    attempts = GateAttempt.objects.select_for_update(of=("self",)).select_related("project")
+    row = attempts.get(uuid=attempt, annotator=annotator)
+    if row.answered_at is not None:
+        return row
+    if len(answers) != len(row.asked):
         raise AnswersIncomplete("Answer every question.")
-    for number, (question, answer) in enumerate(zip(given.asked, answers, strict=True), start=1):
+    for number, (question, answer) in enumerate(zip(row.asked, answers, strict=True), start=1):
         if answer is None:
             raise AnswersIncomplete(f"Question {number} has no answer yet.")
         if answer not in range(len(question["options"])):
             raise AnswersIncomplete(f"The answer to question {number} is none of those offered.")
-    given.answers = list(answers)
-    given.score = sum(question["correct"] == answer for question, answer in zip(given.asked, answers, strict=True))
-    given.answered_at = timezone.now()
-    given.save()
-    result = {"score": given.score, "passing": given.passing, "passed": given.passed}
-    audit_record(project=given.project, actor=annotator, action="gate.answer", subject=given.uuid, **result)
-    logger.info("gate attempt %s: %s of %s", given.pk, given.score, len(given.asked))
-    if given.passed:
-        way_advance(project=given.project, annotator=annotator)
-    return given
+    row.answers = list(answers)
+    row.score = sum(question["correct"] == answer for question, answer in zip(row.asked, answers, strict=True))
+    row.answered_at = timezone.now()
+    row.save()
+    result = {"score": row.score, "passing": row.passing, "passed": row.passed}
+    audit_record(project=row.project, actor=annotator, action="gate.answer", subject=row.uuid, **result)
+    logger.info("gate attempt %s: %s of %s", row.pk, row.score, len(row.asked))
+    if row.passed:
+        way_advance(project=row.project, annotator=annotator)
+    return row
 
 
-def _watchable(project: Project, moment: Moment) -> None:
+def preview_or_refused(project: Project, moment: Moment) -> None:
+    """Raise NotPossibleNow where nobody of the project could watch the moment."""
     if moment.preview_state != Moment.Preview.READY or moment.video.corpus_id != project.dataset.corpus_id:
         raise NotPossibleNow("This moment has no preview in the project.")
 

@@ -1,12 +1,11 @@
 """Sittings: started, graded, handed in, ended; the sitting stays locked until commit, so closing its exam waits."""
 
 import logging
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from random import SystemRandom
-from typing import NamedTuple
+from secrets import randbelow
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db import transaction
@@ -43,6 +42,7 @@ from judging.work.rules import GRADES, shuffled_within
 
 Purpose = Sitting.Purpose
 State = Sitting.State
+SEEDS = 2**31
 RUNNING = (State.OPEN, State.WAITING, State.FEEDBACK)
 NOT_NOW = {
     Step.GATE: "First comes the multiple-choice test.",
@@ -69,37 +69,29 @@ def sitting_start(*, project: Project, annotator: User, purpose: str) -> Sitting
     """
     exams = Exam.objects.select_for_update().filter(project=project, state=Exam.State.OPEN)
     exam = exams.first() if purpose == Purpose.EXAM else None  # locked before the person, as closing it does
-    member = _member_locked(project, annotator)
-    running = _sittings(member, purpose).filter(state__in=RUNNING).first()
-    if running:
-        return running
-    start: dict[str, Callable[[Membership, Exam | None], Sitting]] = {
-        Purpose.TUTORIAL: _tutorial,
-        Purpose.EXAM: _exam,
-        Purpose.WARM_UP: _warm_up,
-    }
-    way_advance(project=project, annotator=annotator)
-    return start[purpose](member, exam)
-
-
-def _member_locked(project: Project, annotator: User) -> Membership:
     members = Membership.objects.select_for_update(of=("self",), no_key=True).select_related("project")
     member = members.filter(project=project, user=annotator, role=Membership.Role.ANNOTATOR).first()
     if member is None:
         raise NotAnnotator("You are no annotator of this project.")
-    return member
+    running = _sittings(member, purpose).filter(state__in=RUNNING).first()
+    if running:
+        return running
+    way_advance(project=project, annotator=annotator)
+    if purpose == Purpose.TUTORIAL:
+        return _tutorial(member)
+    return _exam(member, exam) if purpose == Purpose.EXAM else _warm_up(member)
 
 
 def _sittings(member: Membership, purpose: str) -> QuerySet[Sitting]:
     return Sitting.objects.filter(project=member.project_id, annotator=member.user_id, purpose=purpose)
 
 
-def _tutorial(member: Membership, exam: Exam | None) -> Sitting:
+def _tutorial(member: Membership) -> Sitting:
     done = _sittings(member, Purpose.TUTORIAL).filter(state=State.DONE).last()
     if done:
         return done
     _due_or_refused(member, Step.TUTORIAL)
-    return _create(member, Purpose.TUTORIAL, list(selectors.tutorial_pairs(member.project_id)), seed=_seed())
+    return _create(member, Purpose.TUTORIAL, list(selectors.tutorial_pairs(member.project_id)), seed=randbelow(SEEDS))
 
 
 def _exam(member: Membership, exam: Exam | None) -> Sitting:
@@ -108,16 +100,13 @@ def _exam(member: Membership, exam: Exam | None) -> Sitting:
         return sat  # of the first cohort, each person sits once
     _due_or_refused(member, Step.EXAM)
     assert exam is not None  # the step says so
-    seed = _seed()
+    seed = randbelow(SEEDS)
     if exam.kind == Exam.Kind.COHORT:
-        return _create(member, Purpose.EXAM, _cohort_pairs(exam, seed), seed=seed, exam=exam)
+        pairs = exam.known_pairs.filter(is_retired=False, moment__preview_state=Moment.Preview.READY).order_by("pk")
+        known_ids = shuffled_within(pairs.values_list("pk", "query"), seed=seed)
+        return _create(member, Purpose.EXAM, known_ids, seed=seed, exam=exam)
     drawn = stored_pairs(exam, member.user_id, seed)
     return _create(member, Purpose.EXAM, drawn.known_ids, seed=seed, exam=exam, shown_before=drawn.shown_before)
-
-
-def _cohort_pairs(exam: Exam, seed: int) -> list[int]:
-    pairs = exam.known_pairs.filter(is_retired=False, moment__preview_state=Moment.Preview.READY).order_by("pk")
-    return shuffled_within(pairs.values_list("pk", "query"), seed=seed)
 
 
 class Drawn(NamedTuple):
@@ -132,9 +121,8 @@ def stored_pairs(exam: Exam, annotator_id: int, seed: int) -> Drawn:
     who failed may come back under another name and knows the truths they were told. So no more pairs are drawn whose
     truth anybody was told than it takes. Raises TooFewPairs: there are not enough."""
     unseen = known_pairs_unseen(project_id=exam.project_id, annotator_id=annotator_id, splits=EXAM_SPLITS)
-    pairs = [(known.id, known.query_id, known.truth) for known in unseen]
     shown = known_pairs_shown(project_id=exam.project_id)
-    drawn = draw_even(pairs, queries=exam.queries, per_query=exam.depth, seed=seed, shown=shown)
+    drawn = draw_even(unseen, queries=exam.queries, per_query=exam.depth, seed=seed, shown=shown)
     if isinstance(drawn, TooFew):
         raise TooFewPairs(f"{drawn} Ask your lead for a new exam.")
     return Drawn(drawn, len(shown.intersection(drawn)))
@@ -147,12 +135,12 @@ def session_begins(*, project_id: int, annotator_id: int, policy: Policy, now: d
     return policy.warm_up and not lately.graded
 
 
-def _warm_up(member: Membership, exam: Exam | None) -> Sitting:
+def _warm_up(member: Membership) -> Sitting:
     _due_or_refused(member, Step.JUDGE)
     policy = policy_in_force(member.project_id)
     if not session_begins(project_id=member.project_id, annotator_id=member.user_id, policy=policy, now=clock.now()):
         raise NotPossible("No warm-up is due: it begins a session, where the project asks for one.")
-    seed = _seed()
+    seed = randbelow(SEEDS)
     return _create(member, Purpose.WARM_UP, warm_up_pairs(member.project_id, member.user_id, seed=seed), seed=seed)
 
 
@@ -174,30 +162,12 @@ def _due_or_refused(member: Membership, wanted: Step) -> None:
     raise NotPossible(NOT_NOW.get(step, "This is not what comes next for you; your desk says what does."))
 
 
-def _create(
-    member: Membership,
-    purpose: Sitting.Purpose,
-    known_ids: list[int],
-    *,
-    seed: int,
-    exam: Exam | None = None,
-    shown_before: int | None = None,
-) -> Sitting:
+def _create(member: Membership, purpose: Sitting.Purpose, known_ids: list[int], **values: Any) -> Sitting:
     if not known_ids:
         raise TooFewPairs("There is no pair to be shown.")
     return Sitting.objects.create(
-        project_id=member.project_id,
-        annotator_id=member.user_id,
-        purpose=purpose,
-        exam=exam,
-        seed=seed,
-        known_ids=known_ids,
-        shown_before=shown_before,
+        project_id=member.project_id, annotator_id=member.user_id, purpose=purpose, known_ids=known_ids, **values
     )
-
-
-def _seed() -> int:
-    return SystemRandom().randrange(2**31)
 
 
 class WarmUp(StrEnum):
@@ -215,7 +185,7 @@ def warm_up_due(*, project: Project, annotator: User, policy: Policy, now: datet
     if not session_begins(project_id=project.pk, annotator_id=annotator.pk, policy=policy, now=now):
         return WarmUp.NO
     try:
-        warm_up_pairs(project.pk, annotator.pk, seed=_seed())
+        warm_up_pairs(project.pk, annotator.pk, seed=randbelow(SEEDS))
     except TooFewPairs:
         return WarmUp.TOO_FEW
     return WarmUp.DUE

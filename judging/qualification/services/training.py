@@ -4,6 +4,7 @@ import logging
 from datetime import datetime, timedelta
 from decimal import Decimal
 from random import Random
+from secrets import randbelow
 
 from django.conf import settings
 from django.db import OperationalError, transaction
@@ -30,9 +31,10 @@ LATE = timedelta(minutes=5)
 
 
 @transaction.atomic
-def training_request(*, project: Project, actor: User, queries: int, seed: int) -> None:
+def training_request(*, project: Project, actor: User, queries: int, seed: int | None) -> None:
     """Wake the task that draws pairs; its job shows how far it is. Raises NotPossibleNow: pairs are being drawn
     already, or the project has no moments to draw."""
+    seed = randbelow(2**31) if seed is None else seed
     Project.objects.select_for_update().get(pk=project.pk)
     if project.dataset.corpus.is_placeholder:
         raise NotPossibleNow("Historic judgments have no moments to show.")

@@ -1,35 +1,37 @@
 """Pages of leads about exams and their figures. Admins may look; people are numbers here."""
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
-from uuid import UUID
+from typing import Any
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 
-from accounts.access import LEAD, STAFF, MemberRequest, grant, post_only, project_page
-from accounts.models import Membership, Project, User
+from accounts.access import LEAD, STAFF, MemberRequest, post_only, project_page
+from accounts.models import Membership, Project
 from core.exceptions import NotPossible
 from core.forms import SubmitForm
 from core.refusals import refusal_log
 from core.spreadsheets import csv_download
 from judging.exceptions import NotPossibleNow, TooFewPairs, Unfinished
 from judging.models import Exam, KnownPair, Sitting
+from judging.pages import row_page
 from judging.projects.policies import pass_rule_of, policy_in_force
-from judging.qualification.forms import AnchorForm, CloseForm, ExamForm, ExplanationForm, MissedForm, RetireForm
+from judging.qualification.forms import AnchorForm, CloseForm, ExamForm, ExplanationForm, MissedForm
 from judging.qualification.rules.passing import LEAST_PAIRS, LEAST_PERCENT, OUGHT_TO_FAIL, Grader
 from judging.qualification.selectors import exams as selectors
-from judging.qualification.selectors.exams import ExamPower, ExamRow
+from judging.qualification.selectors.exams import ExamRow
 from judging.qualification.services import exams as services
 from judging.qualification.services import sittings
 from judging.qualification.services.exams import DEPTH, FEWEST, QUERIES
 from judging.quality.rules.agreement import Weights
+from judging.work.forms import ReasonForm
 from judging.work.rules import GRADES
 
+EXAMS = Exam.objects.select_related("project")
+KNOWN_PAIRS = KnownPair.objects.select_related("project", "exam")
+EXAM_SITTINGS = Sitting.objects.filter(purpose=Sitting.Purpose.EXAM).select_related("project", "exam")
 WEIGHTS = ("quadratic", "linear", "unweighted")
 SIZES = ((10, 10), (5, 10), (4, 5))  # to look at, where there is no script
 RUNNING = (Exam.State.PREPARING, Exam.State.OPEN)
@@ -51,35 +53,6 @@ GRADERS = {
 }
 
 
-class PowerRow(NamedTuple):
-    """How likely one grader passes, in words."""
-
-    name: str
-    once: str
-    within: str
-    ought_to_fail: bool
-    too_easy: bool
-
-
-class PowerTable(NamedTuple):
-    """Who passes the exam that a lead is about to open."""
-
-    rows: list[PowerRow]
-    truth: str
-    pairs: int
-    shown: int
-    warns: bool
-
-
-class Figure(NamedTuple):
-    """One person of an exam with their report, so far as there is one."""
-
-    row: ExamRow
-    report: Mapping[str, Any]
-    misaligned: str
-    pairwise: Mapping[str, Any] | None
-
-
 def share_words(share: float | None) -> str:
     return UNDEFINED if share is None else f"{100 * share:.2f} %"
 
@@ -89,20 +62,6 @@ def chance_words(chance: float) -> str:
     if chance < 0.001:
         return "below 0.1 %"
     return "above 99.9 %" if chance > 0.999 else f"{100 * chance:.1f} %"
-
-
-def power_table(power: ExamPower) -> PowerTable:
-    rows = [
-        PowerRow(name, once, within, grader in OUGHT_TO_FAIL, grader in power.too_easy)
-        for grader, name in GRADERS.items()
-        for once, within in [map(chance_words, power.chances[grader])]
-    ]
-    return PowerTable(rows, power.truth, power.pairs, power.shown, bool(power.too_easy))
-
-
-def figure_of(row: ExamRow) -> Figure:
-    report = row.sitting.report
-    return Figure(row, report, share_words(report.get("misaligned")), (report.get("pairwise") or {}).get("quadratic"))
 
 
 def _line(row: ExamRow) -> dict[str, object]:
@@ -156,7 +115,12 @@ def _exams(
         "rule": rule,
         "chosen": chosen,
         "sizes": SIZES,
-        "power": power and power_table(power),
+        "power": power,
+        "graders": power
+        and [
+            (name, *map(chance_words, power.chances[grader]), grader in OUGHT_TO_FAIL, grader in power.too_easy)
+            for grader, name in GRADERS.items()
+        ],
         "may_decide": request.membership.role in LEAD,
     }
     response = render(request, f"judging/qualification/exams.html{part}", context, status=status)
@@ -187,18 +151,15 @@ def exam_create(request: MemberRequest, project: Project) -> HttpResponse:
     return redirect("judging:exam", new_exam.uuid)
 
 
-@login_required
-def exam(request: HttpRequest, exam_uuid: UUID) -> HttpResponse:
+@row_page(EXAMS, STAFF)
+def exam(request: MemberRequest, exam: Exam) -> HttpResponse:
     """How far people are; once it is closed, the report and every pair."""
-    row, membership = _granted(request, exam_uuid, STAFF)
-    part = "#progress" if getattr(request, "htmx", False) else ""
-    return _exam(request, row, membership, part=part)
+    return _exam(request, exam, part="#progress" if request.htmx else "")
 
 
 def _exam(
-    request: HttpRequest,
+    request: MemberRequest,
     exam: Exam,
-    membership: Membership,
     *,
     asking: Unfinished | None = None,
     chosen: dict[str, Any] | None = None,
@@ -209,13 +170,13 @@ def _exam(
     closed = exam.state == Exam.State.CLOSED
     context: dict[str, Any] = {
         "exam": exam,
-        "figures": list(map(figure_of, rows)),
+        "figures": [(row, share_words(row.sitting.report.get("misaligned"))) for row in rows],
         "unfinished": selectors.exam_unfinished(exam) if exam.state == Exam.State.OPEN else [],
         "asking": asking,
         "chosen": chosen or {},
         "fewest": FEWEST,
         "complete": sum(row.graded == row.asked for row in rows),
-        "may_decide": membership.role in LEAD,
+        "may_decide": request.membership.role in LEAD,
         "pairs": [] if part else selectors.exam_pairs(exam),
         "closed": closed,
         "anchors_open": selectors.exam_anchors_open(exam),
@@ -233,26 +194,24 @@ def _exam(
     return render(request, f"judging/qualification/exam.html{part}", context, status=status)
 
 
-@login_required
-@post_only("judging:exam")
-def exam_close(request: HttpRequest, exam_uuid: UUID) -> HttpResponse:
+@row_page(EXAMS, LEAD, back="judging:exam")
+def exam_close(request: MemberRequest, exam: Exam) -> HttpResponse:
     """Close it; while people are unfinished, ask first and name them."""
-    row, membership = _granted(request, exam_uuid, LEAD)
     form = CloseForm(request.POST)
     if not _is_valid(request, form):
-        return redirect("judging:exam", row.uuid)
+        return redirect("judging:exam", exam.uuid)
     chosen = {**form.cleaned_data, "left_out": _numbers(request.POST.getlist("left_out"))}
     confirmed = _numbers(request.POST.getlist("confirmed"))
     try:
-        services.exam_close(exam=row, actor=membership.user, confirmed=confirmed, **chosen)
+        services.exam_close(exam=exam, actor=request.user, confirmed=confirmed, **chosen)
     except Unfinished as error:
-        response = _exam(request, row, membership, asking=error, chosen=chosen, status=error.status)
+        response = _exam(request, exam, asking=error, chosen=chosen, status=error.status)
         return refusal_log(request, response, str(error))
     except NotPossible as error:
         messages.error(request, str(error))
-        return redirect("judging:exam", row.uuid)
-    messages.success(request, "The exam is closed.")
-    return redirect("judging:exam", row.uuid)
+    else:
+        messages.success(request, "The exam is closed.")
+    return redirect("judging:exam", exam.uuid)
 
 
 def _numbers(values: list[str]) -> list[int]:
@@ -260,79 +219,74 @@ def _numbers(values: list[str]) -> list[int]:
     return [int(number) for number in values if number.isascii() and number.isdecimal() and len(number) < 10]
 
 
-@login_required
-def exam_csv(request: HttpRequest, exam_uuid: UUID) -> HttpResponse:
+@row_page(EXAMS, STAFF)
+def exam_csv(request: MemberRequest, exam: Exam) -> HttpResponse:
     """The report, a line for each person."""
-    row, _ = _granted(request, exam_uuid, STAFF)
-    rows = ([line.get(name) for name in COLUMNS] for line in map(_line, selectors.exam_rows(row)))
-    return csv_download(f"momentjudge-exam-{row.number}.csv", COLUMNS, rows)
+    rows = ([line.get(name) for name in COLUMNS] for line in map(_line, selectors.exam_rows(exam)))
+    return csv_download(f"momentjudge-exam-{exam.number}.csv", COLUMNS, rows)
 
 
-@login_required
-def known_pair(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
+@row_page(KNOWN_PAIRS, STAFF)
+def known_pair(request: MemberRequest, known: KnownPair) -> HttpResponse:
     """The exam that holds the pair, or the list of exams."""
-    known, _ = _known(request, pair_uuid, STAFF)
     return redirect(_page_of(known))
 
 
-@login_required
-@post_only("judging:known-exam")
-def known_pair_explain(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
-    known, lead = _known(request, pair_uuid)
+@row_page(KNOWN_PAIRS, LEAD, back="judging:known-exam")
+def known_pair_explain(request: MemberRequest, known: KnownPair) -> HttpResponse:
     form = ExplanationForm(request.POST)
     if _is_valid(request, form):
-        services.known_pair_explain(known=known, actor=lead, explanation=form.cleaned_data["explanation"])
+        services.known_pair_explain(known=known, actor=request.user, explanation=form.cleaned_data["explanation"])
         messages.success(request, "The explanation is kept.")
     return redirect(_page_of(known))
 
 
-@login_required
-@post_only("judging:known-exam")
-def known_pair_anchor(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
+@row_page(KNOWN_PAIRS, LEAD, back="judging:known-exam")
+def known_pair_anchor(request: MemberRequest, known: KnownPair) -> HttpResponse:
     """A lead's own grade, given before anybody hands in; an empty one takes it back."""
-    known, lead = _known(request, pair_uuid)
     form = AnchorForm(request.POST)
     if _is_valid(request, form):
         try:
-            services.known_pair_anchor(known=known, actor=lead, grade=form.cleaned_data["grade"])
+            services.known_pair_anchor(known=known, actor=request.user, grade=form.cleaned_data["grade"])
         except NotPossibleNow as error:
             messages.error(request, str(error))
     return redirect(_page_of(known))
 
 
-@login_required
-@post_only("judging:known-exam")
-def known_pair_retire(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
-    known, lead = _known(request, pair_uuid)
-    form = RetireForm(request.POST)
+@row_page(KNOWN_PAIRS, LEAD, back="judging:known-exam")
+def known_pair_retire(request: MemberRequest, known: KnownPair) -> HttpResponse:
+    form = ReasonForm(request.POST)
     if _is_valid(request, form):
-        services.known_pair_retire(known=known, actor=lead, reason=form.cleaned_data["reason"], now=timezone.now())
+        reason = form.cleaned_data["reason"]
+        services.known_pair_retire(known=known, actor=request.user, reason=reason, now=timezone.now())
         messages.success(request, "Taken out. Nobody is asked this pair any more.")
     return redirect(_page_of(known))
 
 
-@login_required
-def missed_exam(request: HttpRequest, sitting_uuid: UUID) -> HttpResponse:
+@row_page(EXAM_SITTINGS, STAFF)
+def missed_exam(request: MemberRequest, sitting: Sitting) -> HttpResponse:
     """The page of the exam that the sitting is of."""
-    _, exam, _ = _missed(request, sitting_uuid, STAFF)
-    return redirect("judging:exam", exam.uuid)
+    return _exam_of(sitting)
 
 
-@login_required
-@post_only("judging:missed-exam")
-def missed_exam_count(request: HttpRequest, sitting_uuid: UUID) -> HttpResponse:
+def _exam_of(sitting: Sitting) -> HttpResponse:
+    assert sitting.exam is not None  # as its purpose says
+    return redirect("judging:exam", sitting.exam.uuid)
+
+
+@row_page(EXAM_SITTINGS, LEAD, back="judging:missed-exam")
+def missed_exam_count(request: MemberRequest, sitting: Sitting) -> HttpResponse:
     """Let a missed exam count as an attempt, or not any more."""
-    sitting, exam, lead = _missed(request, sitting_uuid, LEAD)
     form = MissedForm(request.POST)
     if _is_valid(request, form):
         try:
-            sittings.missed_exam_count(sitting=sitting, actor=lead, **form.cleaned_data)
+            sittings.missed_exam_count(sitting=sitting, actor=request.user, **form.cleaned_data)
         except (NotPossible, NotPossibleNow) as error:
             messages.error(request, str(error))
         else:
             outcome = "counts as an attempt now" if form.cleaned_data["counts"] else "does not count as an attempt"
             messages.success(request, f"The missed exam {outcome}.")
-    return redirect("judging:exam", exam.uuid)
+    return _exam_of(sitting)
 
 
 def _is_valid(request: HttpRequest, form: SubmitForm) -> bool:
@@ -340,23 +294,6 @@ def _is_valid(request: HttpRequest, form: SubmitForm) -> bool:
     if not form.is_valid():
         messages.error(request, form.first_error())
     return form.is_valid()
-
-
-def _missed(request: HttpRequest, sitting_uuid: UUID, roles: frozenset[Membership.Role]) -> tuple[Sitting, Exam, User]:
-    of_exams = Sitting.objects.filter(purpose=Sitting.Purpose.EXAM).select_related("project", "exam")
-    sitting = get_object_or_404(of_exams, uuid=sitting_uuid)
-    assert sitting.exam is not None  # as its purpose says
-    return sitting, sitting.exam, grant(request, sitting.project, roles).user
-
-
-def _granted(request: HttpRequest, exam_uuid: UUID, roles: frozenset[Membership.Role]) -> tuple[Exam, Membership]:
-    row = get_object_or_404(Exam.objects.select_related("project"), uuid=exam_uuid)
-    return row, grant(request, row.project, roles)
-
-
-def _known(request: HttpRequest, pair_uuid: UUID, roles: frozenset[Membership.Role] = LEAD) -> tuple[KnownPair, User]:
-    known = get_object_or_404(KnownPair.objects.select_related("project", "exam"), uuid=pair_uuid)
-    return known, grant(request, known.project, roles).user
 
 
 def _page_of(known: KnownPair) -> str:

@@ -1,21 +1,20 @@
 """The steps of an annotator as their desk shows them, and the screening test: annotators take it, leads write it."""
 
 from dataclasses import dataclass
-from random import SystemRandom
-from typing import Any, cast
-from uuid import UUID
+from secrets import randbelow
+from typing import Any
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
-from accounts.access import ANNOTATOR, LEAD, STAFF, MemberRequest, grant, post_only, project_page
+from accounts.access import ANNOTATOR, LEAD, STAFF, MemberRequest, post_only, project_page
 from accounts.models import Membership, Project, User
 from core.forms import refused, refused_form
 from core.texts import uuid_or_none
 from judging.exceptions import AnswersIncomplete, GateClosed, TooFewPairs
 from judging.models import Exam, GateAttempt, GateQuestion, Sitting
+from judging.pages import row_page
 from judging.projects.policies import policy_in_force
 from judging.projects.selectors import clips_matching, gate_clips, gate_figures, gate_takers, moments_of
 from judging.qualification.forms import MOST_OPTIONS, GateQuestionForm, gate_answers
@@ -24,7 +23,7 @@ from judging.qualification.selectors.exams import sittings_of
 from judging.qualification.selectors.sittings import way_facts
 from judging.qualification.services import onboarding as services
 from judging.qualification.services.onboarding import way_advance
-from judging.qualification.services.sittings import stored_pairs
+from judging.qualification.services.sittings import SEEDS, stored_pairs
 
 NAMES = {
     Step.GATE: "Test",
@@ -101,7 +100,7 @@ def _pairs_are_left(exam: Exam, annotator: User) -> bool:
     if exam.kind == Exam.Kind.COHORT:
         return True
     try:
-        return bool(stored_pairs(exam, annotator.pk, SystemRandom().randrange(2**31)).known_ids)
+        return bool(stored_pairs(exam, annotator.pk, randbelow(SEEDS)).known_ids)
     except TooFewPairs:
         return False
 
@@ -117,6 +116,7 @@ def _listed_steps(facts: Facts, step: Step) -> list[ListedStep]:
     return [ListedStep(NAMES[stop], state) for stop, state in zip(order, states, strict=True)]
 
 
+QUESTIONS = GateQuestion.objects.select_related("project__dataset__corpus", "moment")
 PAGE, FORM = "judging/qualification/gate.html", "judging/qualification/gate_question.html"
 
 
@@ -241,44 +241,36 @@ def question_create(request: MemberRequest, project: Project) -> HttpResponse:
     return redirect("judging:gate-questions", project.uuid)
 
 
-@login_required
-def question(request: HttpRequest, question_uuid: UUID) -> HttpResponse:
-    row = _granted(request, question_uuid)
-    initial = {"moment": row.moment.uuid, "description": row.description, "correct": row.correct}
-    options = {f"option_{place}": text for place, text in enumerate(row.options)}
-    form = GateQuestionForm(initial=initial | options)
-    return _form_page(cast(MemberRequest, request), row.project, form, row)
+@row_page(QUESTIONS, LEAD)
+def question(request: MemberRequest, question: GateQuestion) -> HttpResponse:
+    initial = {"moment": question.moment.uuid, "description": question.description, "correct": question.correct}
+    options = {f"option_{position}": text for position, text in enumerate(question.options)}
+    return _form_page(request, question.project, GateQuestionForm(initial=initial | options), question)
 
 
-@login_required
-@post_only("judging:gate-question")
-def question_change(request: HttpRequest, question_uuid: UUID) -> HttpResponse:
-    row = _granted(request, question_uuid)
-    member, form = cast(MemberRequest, request), GateQuestionForm(request.POST)
+@row_page(QUESTIONS, LEAD, back="judging:gate-question")
+def question_change(request: MemberRequest, question: GateQuestion) -> HttpResponse:
+    form = GateQuestionForm(request.POST)
     if not form.is_valid():
-        return refused_form(request, FORM, _form_context(member, row.project, form, row), form)
-    moment = get_object_or_404(moments_of(row.project), uuid=form.cleaned_data["moment"])
-    services.gate_question_change(question=row, actor=member.user, moment=moment, **form.question_values())
+        return refused_form(request, FORM, _form_context(request, question.project, form, question), form)
+    moment = get_object_or_404(moments_of(question.project), uuid=form.cleaned_data["moment"])
+    services.gate_question_change(question=question, actor=request.user, moment=moment, **form.question_values())
     messages.success(request, "The question is changed; who was asked it before keeps what they saw.")
-    return redirect("judging:gate-questions", row.project.uuid)
+    return redirect("judging:gate-questions", question.project.uuid)
 
 
-@login_required
-@post_only("judging:gate-question")
-def question_retire(request: HttpRequest, question_uuid: UUID) -> HttpResponse:
+@row_page(QUESTIONS, LEAD, back="judging:gate-question")
+def question_retire(request: MemberRequest, question: GateQuestion) -> HttpResponse:
     """Ask it no more, or with ``again`` once more."""
-    row = _granted(request, question_uuid)
-    services.gate_question_retire(
-        question=row, actor=cast(MemberRequest, request).user, is_retired="again" not in request.POST
-    )
-    return redirect("judging:gate-questions", row.project.uuid)
+    services.gate_question_retire(question=question, actor=request.user, is_retired="again" not in request.POST)
+    return redirect("judging:gate-questions", question.project.uuid)
 
 
 def _form_page(
-    request: MemberRequest, project: Project, form: GateQuestionForm, held: GateQuestion | None = None
+    request: MemberRequest, project: Project, form: GateQuestionForm, question: GateQuestion | None = None
 ) -> HttpResponse:
     part = "#clips" if request.htmx else ""
-    return render(request, f"{FORM}{part}", _form_context(request, project, form, held))
+    return render(request, f"{FORM}{part}", _form_context(request, project, form, question))
 
 
 def _form_context(
@@ -294,11 +286,3 @@ def _form_context(
         "clips": clips_matching(project, words=words, first=uuid_or_none(str(chosen))),
         "places": range(MOST_OPTIONS),
     }
-
-
-def _granted(request: HttpRequest, question_uuid: UUID) -> GateQuestion:
-    row = get_object_or_404(
-        GateQuestion.objects.select_related("project__dataset__corpus", "moment"), uuid=question_uuid
-    )
-    grant(request, row.project, LEAD)
-    return row

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 from uuid import UUID
 
 from django.contrib import messages
@@ -188,18 +188,13 @@ def _part(request: HttpRequest, sat: Sat, index: int | None, *, note: str = "", 
     return replace_url(response, reverse("judging:known-pair", args=[sat.cards[index].uuid]))
 
 
-class Level(NamedTuple):
-    grade: int
-    line: str
-
-
 @dataclass(frozen=True, slots=True)
 class Told:
     """What an annotator learns of a pair they have graded."""
 
     given: list[int]  # own grades, the first one first
     truth: str
-    levels: list[Level]  # of the guideline, those that the truth stands for
+    levels: list[tuple[int, str]]  # grade and line of the guideline, those that the truth stands for
     explanation: str
     aligned: bool
     exact: bool
@@ -213,7 +208,7 @@ def told_of(sat: Sat, card: Asked) -> Told | None:
     return Told(
         given=[given.grade for given in card.given],
         truth=truth_words(card.truth),
-        levels=[Level(grade, sat.levels[grade]) for grade in grades],
+        levels=[(grade, sat.levels[grade]) for grade in grades],
         explanation=card.explanation,
         aligned=not card.is_misaligned,
         exact=card.grade in grades,

@@ -2,7 +2,7 @@
 
 import logging
 from datetime import datetime
-from random import SystemRandom
+from secrets import randbelow
 
 from django.db import IntegrityError, transaction
 from django.db.models import F, QuerySet
@@ -23,6 +23,7 @@ from judging.work.selectors.assignments import Held, batch_to_be_taken
 from judging.work.services.batches import ADVANCE_TASK, flagged_withdraw, seats_count
 
 logger = logging.getLogger(__name__)
+SEEDS = 2**31
 TAKES = 50  # how often to look again when somebody else was faster, or a batch had claimed a seat it has not
 HURRIED = 4  # of these pass over what others are just taking; the rest wait their turn
 LOCKED = "WHERE id = %s FOR UPDATE"
@@ -116,7 +117,7 @@ def _seat_take(batch_id: int, annotator: User, policy: Policy, now: datetime) ->
         seats_count(batch, asked)
         return None
     seat, pair_ids = found
-    gold = gold_for(batch, annotator, others=len(pair_ids), policy=policy, seed=_seed())
+    gold = gold_for(batch, annotator, others=len(pair_ids), policy=policy, seed=randbelow(SEEDS))
     taken = _assign(batch, annotator, round=batch.round, seat=seat, others=pair_ids, gold=gold, policy=policy, now=now)
     batch.begun = True
     batch.free_seats = len(free_seats(asked, held=[*held, seat]))
@@ -135,7 +136,7 @@ def _assign(
     policy: Policy,
     now: datetime,
 ) -> Assignment:
-    seed = _seed()
+    seed = randbelow(SEEDS)
     return Assignment.objects.create(
         project_id=batch.project_id,
         batch=batch,
@@ -147,10 +148,6 @@ def _assign(
         gold_ids=gold,
         expires_at=lease_until(now, minutes=policy.lease_minutes),
     )
-
-
-def _seed() -> int:
-    return SystemRandom().randrange(2**31)
 
 
 def assignment_renew(*, project: Project, annotator: User, now: datetime) -> datetime:

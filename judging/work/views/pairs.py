@@ -1,27 +1,27 @@
 """Lists of pairs that were flagged, dropped or withdrawn, and what a lead says to them. Admins may look."""
 
 from collections.abc import Iterator
-from typing import cast
+from functools import partial
 from urllib.parse import urlencode
-from uuid import UUID
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
-from django.http import HttpRequest, HttpResponse, QueryDict
-from django.shortcuts import get_object_or_404, redirect, render
+from django.http import HttpResponse, QueryDict
+from django.shortcuts import redirect, render
 from django.urls import reverse
 
-from accounts.access import LEAD, STAFF, MemberRequest, grant, post_only, project_page
-from accounts.models import Membership, Project, User
+from accounts.access import LEAD, STAFF, MemberRequest, project_page
+from accounts.models import Project
 from core.refusals import refusal_log
 from core.spreadsheets import csv_download
 from judging.exceptions import NotPossibleNow
 from judging.models import Flag, Pair
-from judging.work.forms import BoundsForm, PairFilterForm, WithdrawForm, WordForm
+from judging.pages import row_page
+from judging.work.forms import BoundsForm, PairFilterForm, ReasonForm, WordForm
 from judging.work.selectors.flags import DROPPED, FLAGGED, WITHDRAWN, Listed, PairFilter, listed, pairs_listed
 from judging.work.services import pairs
 
+pair_page = partial(row_page, Pair.objects.select_related("batch__project"), project="batch.project")
 PER_PAGE = 20
 CHUNK = 500
 LISTS = {FLAGGED: "judging:flags", DROPPED: "judging:dropped", WITHDRAWN: "judging:withdrawn"}
@@ -43,7 +43,7 @@ def pairs_out(request: MemberRequest, project: Project, which: str) -> HttpRespo
 
 
 def _page(
-    request: HttpRequest, project: Project, which: str, *, note: str = "", of: Pair | None = None, status: int = 200
+    request: MemberRequest, project: Project, which: str, *, note: str = "", of: Pair | None = None, status: int = 200
 ) -> HttpResponse:
     """The list; with a ``note`` beside the pair ``of`` which it speaks."""
     asked, pair_filter = _filter(request, which)
@@ -51,7 +51,7 @@ def _page(
     keep = urlencode({name: value for name, value in request.GET.items() if name != "page"})
     context = {
         "page": page,
-        "rows": listed(project, list(page), to=_role(request)),
+        "rows": listed(project, list(page), to=request.membership.role),
         "which": which,
         "filter": pair_filter,
         "asked": asked,
@@ -60,17 +60,12 @@ def _page(
         "words": dict(OUT),
         "note": note,
         "noted": of,
-        "may_decide": _role(request) in LEAD,
+        "may_decide": request.membership.role in LEAD,
     }
     return render(request, "judging/work/pairs_out.html", context, status=status)
 
 
-def _role(request: HttpRequest) -> str:
-    """The viewer's, which ``grant`` has found."""
-    return cast(MemberRequest, request).membership.role
-
-
-def _filter(request: HttpRequest, which: str) -> tuple[PairFilterForm, PairFilter]:
+def _filter(request: MemberRequest, which: str) -> tuple[PairFilterForm, PairFilter]:
     """What was asked for; a value that makes no sense asks for nothing."""
     form = PairFilterForm(request.GET, reasons=REASONS[which])
     form.is_valid()
@@ -117,82 +112,68 @@ def _flag_in_words(number: int | None, flag: Flag) -> str:
     return words
 
 
-@login_required
-@post_only("judging:pair-batch")
-def pair_withdraw(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
-    pair, lead = _granted(request, pair_uuid)
-    form = WithdrawForm(request.POST)
+@pair_page(LEAD, back="judging:pair-batch")
+def pair_withdraw(request: MemberRequest, pair: Pair) -> HttpResponse:
+    form = ReasonForm(request.POST)
     if form.is_valid():
-        pairs.pair_withdraw(pair=pair, lead=lead, reason=form.cleaned_data["reason"])
+        pairs.pair_withdraw(pair=pair, lead=request.user, reason=form.cleaned_data["reason"])
         messages.success(request, "Withdrawn. Nobody is asked for this pair any more.")
     else:
         messages.error(request, form.first_error())
     return _back(request, pair)
 
 
-@login_required
-@post_only("judging:pair-batch")
-def pair_restore(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
-    pair, lead = _granted(request, pair_uuid)
-    pairs.pair_restore(pair=pair, lead=lead, reason=request.POST.get("reason", ""))
+@pair_page(LEAD, back="judging:pair-batch")
+def pair_restore(request: MemberRequest, pair: Pair) -> HttpResponse:
+    pairs.pair_restore(pair=pair, lead=request.user, reason=request.POST.get("reason", ""))
     messages.success(request, "Put back: the pair is what its grades say.")
     return _back(request, pair)
 
 
-@login_required
-@post_only("judging:pair-batch")
-def flag_dismiss(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
+@pair_page(LEAD, back="judging:pair-batch")
+def flag_dismiss(request: MemberRequest, pair: Pair) -> HttpResponse:
     """The pair can be judged as it is; the lead's word stays with the flag."""
-    pair, lead = _granted(request, pair_uuid)
     form = WordForm(request.POST)
     if not form.is_valid():
         return _refused(request, pair, form.first_error())
     try:
-        pairs.flags_dismiss(pair=pair, lead=lead, words=form.cleaned_data["words"])
+        pairs.flags_dismiss(pair=pair, lead=request.user, words=form.cleaned_data["words"])
     except NotPossibleNow as error:
         return _refused(request, pair, str(error), status=error.status)
     messages.success(request, "Dismissed. The pair is judged as it is.")
     return _back(request, pair)
 
 
-@login_required
-@post_only("judging:pair-batch")
-def pair_recut(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
+@pair_page(LEAD, back="judging:pair-batch")
+def pair_recut(request: MemberRequest, pair: Pair) -> HttpResponse:
     """Cut the clip anew."""
-    return _recut(request, *_granted(request, pair_uuid), None)
+    return _recut(request, pair, None)
 
 
-@login_required
-@post_only("judging:pair-batch")
-def pair_bounds(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
+@pair_page(LEAD, back="judging:pair-batch")
+def pair_bounds(request: MemberRequest, pair: Pair) -> HttpResponse:
     """Cut the clip anew between other bounds, as long as nobody has judged the moment."""
-    pair, lead = _granted(request, pair_uuid)
     form = BoundsForm(request.POST)
     if not form.is_valid():
         return _refused(request, pair, form.first_error())
-    return _recut(request, pair, lead, (form.cleaned_data["start_s"], form.cleaned_data["end_s"]))
+    return _recut(request, pair, (form.cleaned_data["start_s"], form.cleaned_data["end_s"]))
 
 
-def _recut(request: HttpRequest, pair: Pair, lead: User, bounds: tuple[float, float] | None) -> HttpResponse:
+def _recut(request: MemberRequest, pair: Pair, bounds: tuple[float, float] | None) -> HttpResponse:
     try:
-        pairs.recut_request(pair=pair, lead=lead, bounds=bounds)
+        pairs.recut_request(pair=pair, lead=request.user, bounds=bounds)
     except NotPossibleNow as error:
         return _refused(request, pair, str(error), status=error.status)
     messages.success(request, "The clip is being cut anew. The old one is shown until it is there.")
     return _back(request, pair)
 
 
-def _refused(request: HttpRequest, pair: Pair, note: str, *, status: int = 422) -> HttpResponse:
+def _refused(request: MemberRequest, pair: Pair, note: str, *, status: int = 422) -> HttpResponse:
     """The flagged pairs again, with why nothing was done beside this one."""
     return refusal_log(request, _page(request, pair.batch.project, FLAGGED, note=note, of=pair, status=status), note)
 
 
-def _granted(request: HttpRequest, pair_uuid: UUID, roles: frozenset[Membership.Role] = LEAD) -> tuple[Pair, User]:
-    pair = get_object_or_404(Pair.objects.select_related("batch__project"), uuid=pair_uuid)
-    return pair, grant(request, pair.batch.project, roles).user
-
-
-def _back(request: HttpRequest, pair: Pair) -> HttpResponse:
+def _back(request: MemberRequest, pair: Pair) -> HttpResponse:
     """To the list the form was on, as it was asked for; else to the pair's batch."""
     page = LISTS.get(request.POST.get("list", ""))
     if page is None:
@@ -201,8 +182,7 @@ def _back(request: HttpRequest, pair: Pair) -> HttpResponse:
     return redirect(reverse(page, args=[pair.batch.project.uuid]) + (f"?{asked}" if asked else ""))
 
 
-@login_required
-def pair_batch(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
+@pair_page(STAFF)
+def pair_batch(request: MemberRequest, pair: Pair) -> HttpResponse:
     """The batch that holds the pair."""
-    pair, _ = _granted(request, pair_uuid, STAFF)
     return redirect("judging:batch", pair.batch.uuid)

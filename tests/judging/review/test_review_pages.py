@@ -235,7 +235,7 @@ class TestDecision:
     ) -> None:
         held = [waiting(project, pairs=3) for _ in range(waiters)]
         browser.get(url("review-queue", project))
-        with django_assert_num_queries(24):
+        with django_assert_num_queries(23):
             decide(browser, held[0], "close", after=held[0].uuid)
 
 
