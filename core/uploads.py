@@ -2,10 +2,12 @@
 
 import csv
 import io
+import logging
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import partial
 from itertools import islice
+from tempfile import TemporaryFile
 from time import monotonic
 from typing import IO, Any, NamedTuple, TypeVar
 from uuid import uuid4
@@ -27,6 +29,7 @@ from core.spreadsheets import CONTENT_TYPE, csv_line, plain
 from core.stored_files import files_delete
 from core.texts import checked_name, storable
 
+logger = logging.getLogger(__name__)
 KEPT = timedelta(days=7)  # a checked file waits so long for a yes
 BEING_READ = "A file of yours is still being read; wait until that is done."
 NOT_WAITING = "This file does not wait to be imported any more."
@@ -194,6 +197,21 @@ class UploadKind(JobKind[Row]):
             raise NotPossible(BEING_READ) from error
         audit_record(project=None, actor=actor, action=self.confirmed, subject=row.uuid, skip_bad=skip_bad)
         self.send(row.pk)
+
+    def step(self, key: int, *, check: Callable[[Row, IO[str]], None], store: Callable[[Row, IO[str]], None]) -> None:
+        """Take the next step of a file: check it, or store what it holds in one transaction that also marks it done.
+
+        Either is given the row and where its remarks go. A repeat finds the step done.
+        """
+        with self.claim(key) as row, TemporaryFile("w+", encoding="utf-8", newline="") as remarks:
+            if row is None:
+                return
+            if row.state == Upload.State.CHECKING:
+                check(row, remarks)
+                return
+            with transaction.atomic():
+                store(row, remarks)
+            logger.info("%s %s done: %s", self.lock, row.pk, row.counts)
 
     @transaction.atomic
     def discard(self, row: Row, *, actor: AbstractBaseUser | None) -> None:

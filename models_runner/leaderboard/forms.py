@@ -58,9 +58,6 @@ class RunForm(forms.Form):
             self.add_error("split", f"Release {release.version} has no judged query of this split.")
         return said
 
-    def values(self) -> dict[str, Any]:
-        return dict(self.cleaned_data)
-
 
 def ready_releases(project: Project) -> QuerySet[Release]:
     return project.releases.filter(state=Release.State.READY).order_by("-version")
