@@ -195,7 +195,8 @@ def _store(pairs: Sequence[HistoricPair], project_name: str, texts: Mapping[int,
     corpus = Corpus.objects.create(name=project_name, is_placeholder=True)
     project = project_over(corpus=corpus, name=project_name)
     Policy.objects.create(project=project, version=1)
-    annotators = _annotators(project, {worker for pair in pairs for worker in pair.workers})
+    workers = {worker for pair in pairs for worker in pair.workers}
+    annotators = placeholder_annotators(project, workers, prefix="historic")
     queries = _queries(project, sorted({pair.pair_id // BATCH_SIZE for pair in pairs}), texts)
     candidates = _candidates(corpus, queries, pairs)
     rows = _pairs(_batches(project, queries), candidates, pairs)
@@ -203,11 +204,14 @@ def _store(pairs: Sequence[HistoricPair], project_name: str, texts: Mapping[int,
     return project
 
 
-def _annotators(project: Project, workers: set[int]) -> dict[int, int]:
-    """A placeholder account nobody can log in as, for each worker number."""
-    users = {
-        worker: User.objects.create_user(f"historic-{project.uuid.hex[:8]}-{worker}") for worker in sorted(workers)
-    }
+def placeholder_user(project: Project, name: object, *, prefix: str) -> User:
+    """Create an account that nobody can log in as."""
+    return User.objects.create_user(f"{prefix}-{project.uuid.hex[:8]}-{name}")
+
+
+def placeholder_annotators(project: Project, workers: Iterable[int], *, prefix: str) -> dict[int, int]:
+    """Make a placeholder account a member for each worker number; the key of each account by the number."""
+    users = {worker: placeholder_user(project, worker, prefix=prefix) for worker in sorted(workers)}
     common: dict[str, Any] = {
         "project": project,
         "role": Membership.Role.ANNOTATOR,
