@@ -1,5 +1,6 @@
 """The files of a training set, written block by block: the published JSON, and the same rows as Parquet."""
 
+import json
 import os
 from collections.abc import Mapping
 from json.encoder import encode_basestring as quoted
@@ -18,16 +19,10 @@ if TYPE_CHECKING:
 COMPRESSION = "zstd"
 
 
-class JsonTrainFile:
-    """The published form: as ``json.dumps(queries, ensure_ascii=False, indent=1)`` would write it.
+class JsonArrayFile:
+    """An array, entry by entry, as ``json.dumps(entries, ensure_ascii=False, indent=1)`` would write it."""
 
-    Args:
-        depth: moments of a query, the best; blocks may hold more.
-        first: the number (``pair_id``) of the first row; every rank of a block takes one.
-    """
-
-    def __init__(self, path: Path, moments: TrainMoments, *, depth: int, first: int = 1) -> None:
-        self.fragments, self.depth, self.next = moments.fragments, depth, first
+    def __init__(self, path: Path) -> None:
         self.file = path.open("w", encoding="utf-8", newline="\n")
         self.before = "[\n"
 
@@ -40,6 +35,23 @@ class JsonTrainFile:
                 self.file.write("[]\n" if self.before == "[\n" else "\n]\n")
                 self.file.flush()
                 os.fsync(self.file.fileno())
+
+    def add_entry(self, entry: object) -> None:
+        self.file.write(self.before + json.dumps([entry], ensure_ascii=False, indent=1)[2:-2])
+        self.before = ",\n"
+
+
+class JsonTrainFile(JsonArrayFile):
+    """The published form: as ``json.dumps(queries, ensure_ascii=False, indent=1)`` would write it.
+
+    Args:
+        depth: moments of a query, the best; blocks may hold more.
+        first: the number (``pair_id``) of the first row; every rank of a block takes one.
+    """
+
+    def __init__(self, path: Path, moments: TrainMoments, *, depth: int, first: int = 1) -> None:
+        super().__init__(path)
+        self.fragments, self.depth, self.next = moments.fragments, depth, first
 
     def add(self, block: Block) -> None:
         moments = block.ranks.moments[:, : self.depth].tolist()

@@ -6,13 +6,13 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from django.core.paginator import Page, Paginator
-from django.db import connection
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.http import QueryDict
 
 from accounts.models import Project
 from annotation.models import Moment, NamedQuerySet, Query
 from annotation.statistics.selectors import span_figures
+from core.sql import sql_rows
 from core.texts import uuid_or_none
 from judging.figures.rules import Relevances, relevances_by
 from judging.models import Batch, BatchReview, Pair
@@ -51,9 +51,7 @@ class Scope:
 
     def rows(self, statement: str, *, before: str = CHOSEN, **parameters: Any) -> list[Any]:
         """Return the rows of a statement over ``chosen``; or over ``PAIRS`` in another way, with nothing ``before``."""
-        with connection.cursor() as cursor:
-            cursor.execute(before + statement, vars(self) | parameters)
-            return list(cursor.fetchall())
+        return sql_rows(before + statement, vars(self) | parameters)
 
 
 @dataclass(frozen=True)

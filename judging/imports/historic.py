@@ -120,9 +120,7 @@ def summary(pairs: Sequence[HistoricPair]) -> dict[str, object]:
     }
 
 
-def judgments_import(
-    *, path: Path, project_name: str, leads: Sequence[User] = (), actor: User | None = None
-) -> dict[str, object]:
+def judgments_import(*, path: Path, project_name: str, leads: Sequence[User] = ()) -> dict[str, object]:
     """Store the file's judgments in a project of their own; the same file twice is stored once.
 
     Returns:
@@ -134,7 +132,7 @@ def judgments_import(
     """
     pairs = read_judgments(path)
     digest = sha256(path.read_bytes()).hexdigest()
-    project = judgments_store(pairs=pairs, digest=digest, project_name=project_name, leads=leads, actor=actor)
+    project = judgments_store(pairs=pairs, digest=digest, project_name=project_name, leads=leads)
     return summary(stored_pairs(project))
 
 
@@ -198,7 +196,8 @@ def _store(pairs: Sequence[HistoricPair], project_name: str, texts: Mapping[int,
     workers = {worker for pair in pairs for worker in pair.workers}
     annotators = placeholder_annotators(project, workers, prefix="historic")
     queries = _queries(project, sorted({pair.pair_id // BATCH_SIZE for pair in pairs}), texts)
-    candidates = _candidates(corpus, queries, pairs)
+    ranks = [(queries[pair.pair_id // BATCH_SIZE], pair.pair_id % BATCH_SIZE + 1) for pair in pairs]
+    candidates = placeholders_create(corpus=corpus, ranks=ranks)
     rows = _pairs(_batches(project, queries), candidates, pairs)
     Judgment.objects.bulk_create(_judgments(pairs, rows, annotators), batch_size=CHUNK)
     return project
@@ -230,11 +229,6 @@ def _queries(project: Project, blocks: Sequence[int], texts: Mapping[int, str]) 
     common: dict[str, Any] = {"project": project, "split": Query.Split.TEST, "is_placeholder": True}
     rows = [Query(number=block, text=text_of(block), **common) for block in blocks]
     return dict(zip(blocks, Query.objects.bulk_create(rows, batch_size=CHUNK), strict=True))
-
-
-def _candidates(corpus: Corpus, queries: Mapping[int, Query], pairs: Sequence[HistoricPair]) -> list[Candidate]:
-    ranks = [(queries[pair.pair_id // BATCH_SIZE], pair.pair_id % BATCH_SIZE + 1) for pair in pairs]
-    return placeholders_create(corpus=corpus, ranks=ranks)
 
 
 def placeholders_create(*, corpus: Corpus, ranks: Sequence[tuple[Query, int]]) -> list[Candidate]:

@@ -64,7 +64,8 @@ def as_json(asked: Asked, table: Table) -> dict[str, Any]:
 
 def as_latex(asked: Asked, table: Table) -> str:
     """A table of the measures shown, for booktabs; the best of each column is bold."""
-    best = [max((c.value for c in column if c), default=0.0) for column in zip(*_cells(table), strict=True)]
+    columns = zip(*(row.cells for row in table.ranked), strict=True)
+    best = [max((c.value for c in column if c), default=0.0) for column in columns]
     heads = " & ".join(escaped(column.metric) for column in asked.columns)
     lines = [
         f"% release {asked.release.version}, {asked.split}; convention {asked.convention}, gain {asked.gain}",
@@ -85,10 +86,6 @@ def _about_intervals(table: Table) -> str:
         return f"hidden labels: scores in steps of {table.step}, {INTERVAL_STEPS} steps each way"
     unjudged = "u: share of the first K without a relevance: not judged, or dropped"
     return f"95 % bootstrap intervals over queries; {unjudged}"
-
-
-def _cells(table: Table) -> list[list[ShownScore | None]]:
-    return [row.cells for row in table.ranked]
 
 
 def _latex_cell(score: ShownScore | None, best: float) -> str:
@@ -137,10 +134,6 @@ def _others(sizes: dict[str, int]) -> Iterator[OpenFile]:
             yield OpenFile(name, size, "pseudo training set: nobody judged it")
         elif name == "video_corpus.json":
             yield OpenFile(name, size, "videos, their lengths and indexes")
-
-
-def is_made(name: str) -> bool:
-    return name in MADE
 
 
 def queries_json(release: Release, name: str) -> io.BytesIO:

@@ -369,7 +369,7 @@ def release_file(request: HttpRequest, release_uuid: UUID, name: str) -> FileRes
     }:
         raise Http404
     filename = f"release-{release.version}-{name}"
-    if leaderboard_files.is_made(name):
+    if name in leaderboard_files.MADE:
         return FileResponse(leaderboard_files.queries_json(release, name), as_attachment=True, filename=filename)
     archive = ZipFile(archive_opened(release))
     return FileResponse(_pieces(archive, archive.open(name)), as_attachment=True, filename=filename)

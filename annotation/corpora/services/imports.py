@@ -106,14 +106,10 @@ def _hopeless(row: CorpusImport, report: ImportReport) -> str:
     bad = report.bad_lines
     said = f"All {bad:,} lines are bad." if bad > 1 else "Its only line is bad." if bad else "It holds nothing."
     first = f" The first: {report.bad[0]}." if report.bad else ""
-    return f"Nothing in this file can be imported as {FORMATS[row.format].label}. {said}{first}{_looks_like(row)}"
-
-
-def _looks_like(row: CorpusImport) -> str:
-    """Another form that the file seems to have."""
     with row.file.open("rb") as source:
         seems = form_of(source, row.file_name)
-    return f" It looks like {FORMATS[seems].label}." if seems and seems != row.format else ""
+    other = f" It looks like {FORMATS[seems].label}." if seems and seems != row.format else ""
+    return f"Nothing in this file can be imported as {FORMATS[row.format].label}. {said}{first}{other}"
 
 
 def _import(row: CorpusImport, remarks: IO[str]) -> None:
