@@ -2,13 +2,12 @@
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec, cast
+from typing import Any, cast
 from uuid import UUID
 
 from django import forms
 from django.conf import settings
 from django.contrib import messages
-from django.db import models
 from django.http import FileResponse, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect
@@ -22,37 +21,37 @@ from core.files import receive_on_disk
 from core.uploads import Row, UploadKind, report_download
 
 IMPORTS_SHOWN = 20
-P = ParamSpec("P")
-View = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
-FormPage = Callable[[forms.Form, int], HttpResponse]  # renders a form, with this status
+View = Callable[..., HttpResponseBase]
 
 
 def receives_file(
-    *, limit: str, instead: str, refuse: Callable[Concatenate[Any, P], HttpResponse | None] | None = None
-) -> Callable[[View[P]], View[P]]:
+    *, limit: str, instead: str, refuse: Callable[..., HttpResponse | None] | None = None
+) -> Callable[[View], View]:
     """Have a page take a file into a temporary one, of at most the megabytes of the setting ``limit``.
 
     The form's token stands in the body, so it is looked at only when it is settled where the body goes. ``refuse`` may
     answer somebody who may not upload now: nothing of the body is read then, so its token is not asked for.
     """
 
-    def decorate(view: View[P]) -> View[P]:
+    def decorate(view: View) -> View:
         protected = csrf_protect(view)
 
         @csrf_exempt
         @wraps(view)
-        def page(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+        def page(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
             receive_on_disk(request, most_mb=getattr(settings, limit), instead=instead)
             if refuse and request.method == "POST" and (refusal := refuse(request, *args, **kwargs)):
                 return refusal
-            return cast(HttpResponseBase, protected(request, *args, **kwargs))
+            return protected(request, *args, **kwargs)
 
-        return page  # type: ignore[return-value]
+        return page
 
     return decorate
 
 
-def save_form(form: forms.Form, save: Callable[..., models.Model], shown: FormPage, page: str) -> HttpResponse:
+def save_form(
+    form: forms.Form, save: Callable[..., Any], shown: Callable[[forms.Form, int], HttpResponse], page: str
+) -> HttpResponse:
     """Save what a form with a file holds and go to the ``page`` of the row; or show the form with what is wrong."""
     if not form.is_valid():
         return shown(form, 422)
@@ -61,7 +60,7 @@ def save_form(form: forms.Form, save: Callable[..., models.Model], shown: FormPa
     except (NotPossible, StorageAway) as error:
         form.add_error(None, str(error))
         return shown(form, error.status)
-    return redirect(page, row.uuid)  # type: ignore[attr-defined]
+    return redirect(page, row.uuid)
 
 
 def upload_urls(

@@ -203,14 +203,14 @@ class UploadKind(JobKind[Row]):
 
         Either is given the row and where its remarks go. A repeat finds the step done.
         """
-        with self.claim(key) as row, TemporaryFile("w+", encoding="utf-8", newline="") as remarks:
+        with self.claim(key) as row, TemporaryFile("w+", encoding="utf-8", newline="") as warnings:
             if row is None:
                 return
             if row.state == Upload.State.CHECKING:
-                check(row, remarks)
+                check(row, warnings)
                 return
             with transaction.atomic():
-                store(row, remarks)
+                store(row, warnings)
             logger.info("%s %s done: %s", self.lock, row.pk, row.counts)
 
     @transaction.atomic
@@ -228,11 +228,11 @@ class UploadKind(JobKind[Row]):
             self.discard(row, actor=None)
 
 
-def upload_finish(row: Upload, remarks: IO[str], **values: Any) -> None:
+def upload_finish(row: Upload, warnings: IO[str], **values: Any) -> None:
     """Write down the outcome of a step with its report; the files go after the last step."""
     old = row.report.name
-    remarks.flush()
-    row.report.save("report", File(remarks.buffer), save=False)  # type: ignore[attr-defined]
+    warnings.flush()
+    row.report.save("report", File(warnings.buffer), save=False)  # type: ignore[attr-defined]
     is_last = values["state"] not in Upload.WITH_FILE
     gone = dict.fromkeys(row.FILES, "") if is_last else {}
     with transaction.atomic():

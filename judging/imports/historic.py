@@ -38,13 +38,6 @@ class HistoricPair:
     workers: tuple[int, ...]
     grades: tuple[int, ...]
 
-    def occurrences(self) -> Iterator[int]:
-        """For each grade, how often its worker appeared on the pair before."""
-        seen: Counter[int] = Counter()
-        for worker in self.workers:
-            yield seen[worker]
-            seen[worker] += 1
-
     def outcome(self) -> tuple[rules.Outcome, str]:
         """What the rule says, and the reason when the pair is dropped; no further round will come."""
         outcome = rules.settle(self.grades)
@@ -266,12 +259,11 @@ def _judgments(
     pairs: Sequence[HistoricPair], rows: Sequence[Pair], annotators: Mapping[int, int]
 ) -> Iterator[Judgment]:
     for pair, row in zip(pairs, rows, strict=True):
-        grades = zip(pair.workers, pair.grades, pair.occurrences(), strict=True)
-        for index, (worker, grade, occurrence) in enumerate(grades):
+        for index, (worker, grade) in enumerate(zip(pair.workers, pair.grades, strict=True)):
             yield Judgment(
                 pair=row,
                 annotator_id=annotators[worker],
-                occurrence=occurrence,
+                occurrence=pair.workers[:index].count(worker),
                 round=index // len(SEATS) + 1,
                 seat=index % len(SEATS) + 1,
                 grade=grade,

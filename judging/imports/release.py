@@ -19,7 +19,7 @@ from annotation.models import Candidate, Corpus, PoolAnswer, PoolEntry, Query
 from core.audit import audit_record
 from core.exceptions import ImportRefused, NotPossible
 from judging.imports.historic import placeholder_annotators, placeholder_user, placeholders_create
-from judging.imports.release_project import Ranked, ReleaseRows, corpus_store, name_told, rules_store
+from judging.imports.release_project import Ranked, ReleaseIntake, corpus_store, name_told, rules_store
 from judging.models import SEATS, Batch, BatchReview, Judgment, Pair
 from judging.releases import layout, reading
 from judging.releases.metadata import IMPORT
@@ -96,88 +96,88 @@ def _project_create(settings: dict[str, Any], project_name: str | None, corpus_n
 
 
 def _store(project: Project, folder: Path, settings: dict[str, Any]) -> None:
-    stored = ReleaseRows(project, folder)
-    corpus_store(stored)
-    rules_store(stored, settings)
-    reviews = pairs_store(stored)
-    grades_store(stored)
-    _reviews_store(stored, reviews)
+    intake = ReleaseIntake(project, folder)
+    corpus_store(intake)
+    rules_store(intake, settings)
+    reviews = pairs_store(intake)
+    grades_store(intake)
+    _reviews_store(intake, reviews)
 
 
-def pairs_store(stored: ReleaseRows) -> list[tuple[Ranked, dict[str, str]]]:
+def pairs_store(intake: ReleaseIntake) -> list[tuple[Ranked, dict[str, str]]]:
     """Store queries, candidates, batches, answers of pools and pairs; the decisions about batches are returned."""
-    _queries_store(stored)
-    candidates = stored.read(layout.CANDIDATES, partial(_candidate, stored))
-    _candidates_store(stored, [row for row in candidates if row.source == Candidate.Source.SIMILARITY])
-    lines = stored.read(layout.PAIRS, partial(_pair, stored))
-    _placeholders_store(stored, lines)
-    reviews = _batches_store(stored)
-    _candidates_store(stored, [row for row in candidates if row.source == Candidate.Source.POOLED])
-    _answers_store(stored)
-    _pairs_store(stored, lines)
+    _queries_store(intake)
+    candidates = intake.read(layout.CANDIDATES, partial(_candidate, intake))
+    _candidates_store(intake, [row for row in candidates if row.source == Candidate.Source.SIMILARITY])
+    lines = intake.read(layout.PAIRS, partial(_pair, intake))
+    _placeholders_store(intake, lines)
+    reviews = _batches_store(intake)
+    _candidates_store(intake, [row for row in candidates if row.source == Candidate.Source.POOLED])
+    _answers_store(intake)
+    _pairs_store(intake, lines)
     return reviews
 
 
-def _queries_store(stored: ReleaseRows) -> None:
+def _queries_store(intake: ReleaseIntake) -> None:
     """First those that are judged for themselves, then their twins."""
 
     def read(cells: Cells) -> tuple[Query, int | None]:
         name = cells.text("query_set")
-        query_set = cells.known("query_set", stored.query_sets, name) if name else None
+        query_set = cells.known("query_set", intake.query_sets, name) if name else None
         query = Query(
-            project=stored.project,
+            project=intake.project,
             number=cells.number("query_id"),
             text=cells.text("query"),
             split=cells.one_of("split", *Query.Split.values),
-            caption_id=cells.maybe_known("caption", stored.captions),
+            caption_id=cells.maybe_known("caption", intake.captions),
             query_set=query_set,
             is_placeholder=cells.yes("placeholder"),
             was_pilot=cells.yes("pilot") and not (query_set and query_set.is_pilot),
         )
         return query, cells.maybe("judged_as")
 
-    lines = stored.read(layout.QUERIES, read)
+    lines = intake.read(layout.QUERIES, read)
     own = Query.objects.bulk_create([query for query, twin_of in lines if twin_of is None], batch_size=CHUNK)
-    stored.queries |= {query.number: query for query in own}
+    intake.queries |= {query.number: query for query in own}
     twins = []
     for line, (query, twin_of) in enumerate(lines, start=2):
         if twin_of is None:
             continue
-        if twin_of not in stored.queries:
-            stored.bad.add(layout.QUERIES, line, f"judged_as {twin_of} is no query that is judged for itself")
+        if twin_of not in intake.queries:
+            intake.bad.add(layout.QUERIES, line, f"judged_as {twin_of} is no query that is judged for itself")
             continue
-        query.judged_as = stored.queries[twin_of]
+        query.judged_as = intake.queries[twin_of]
         twins.append(query)
-    stored.bad.refuse()
+    intake.bad.refuse()
     Query.objects.bulk_create(twins, batch_size=CHUNK)
 
 
-def _query(stored: ReleaseRows, cells: Cells) -> Query:
-    return cells.known("query_id", stored.queries, cells.number("query_id"))
+def _query(intake: ReleaseIntake, cells: Cells) -> Query:
+    return cells.known("query_id", intake.queries, cells.number("query_id"))
 
 
-def _candidate(stored: ReleaseRows, cells: Cells) -> Candidate:
+def _candidate(intake: ReleaseIntake, cells: Cells) -> Candidate:
     source = cells.one_of("source", *Candidate.Source.values)
-    moment = cells.known("moment", stored.moments, stored.span(cells))
+    moment = cells.known("moment", intake.moments, intake.span(cells))
     return Candidate(
-        query=_query(stored, cells),
+        query=_query(intake, cells),
         moment_id=moment,
         rank=cells.number("rank", 1, LARGEST_RANK),
         similarity=cells.real("similarity") if cells.text("similarity") else None,
-        measure_id=cells.maybe_known("measure", stored.measures),
+        measure_id=cells.maybe_known("measure", intake.measures),
         source=source,
-        pooling_id=cells.maybe_known("pool", stored.pools),
-        wordings=stored.wordings.get(moment, {}) if source == Candidate.Source.SIMILARITY else {},
+        pooling_id=cells.maybe_known("pool", intake.pools),
+        wordings=intake.wordings.get(moment, {}) if source == Candidate.Source.SIMILARITY else {},
     )
 
 
-def _candidates_store(stored: ReleaseRows, candidates: Iterable[Candidate]) -> None:
+def _candidates_store(intake: ReleaseIntake, candidates: Iterable[Candidate]) -> None:
     rows = Candidate.objects.bulk_create(candidates, batch_size=CHUNK)
-    stored.candidates |= {(row.query.number, row.rank): row.pk for row in rows}
+    intake.candidates |= {(row.query.number, row.rank): row.pk for row in rows}
 
 
-def _pair(stored: ReleaseRows, cells: Cells) -> tuple[Ranked, Ranked, Pair]:
-    number = _query(stored, cells).number
+def _pair(intake: ReleaseIntake, cells: Cells) -> tuple[Ranked, Ranked, Pair]:
+    number = _query(intake, cells).number
     state = cells.one_of("state", *(s for s in Pair.State.values if s not in ("open", "escalated")))
     relevance = cells.maybe("relevance", most=4)
     if (state == Pair.State.SETTLED) != (relevance is not None):
@@ -189,22 +189,22 @@ def _pair(stored: ReleaseRows, cells: Cells) -> tuple[Ranked, Ranked, Pair]:
     return (number, cells.number("rank", 1, LARGEST_RANK)), (number, cells.number("batch", 1, LARGEST_RANK)), pair
 
 
-def _placeholders_store(stored: ReleaseRows, lines: list[tuple[Ranked, Ranked, Pair]]) -> None:
+def _placeholders_store(intake: ReleaseIntake, lines: list[tuple[Ranked, Ranked, Pair]]) -> None:
     """Store a moment that nobody has for each pair of a query that nobody knows."""
-    ranks = [(stored.queries[number], rank) for (number, rank), _, _ in lines]
+    ranks = [(intake.queries[number], rank) for (number, rank), _, _ in lines]
     ranks = [(query, rank) for query, rank in ranks if query.is_placeholder]
     if ranks:
-        rows = placeholders_create(corpus=stored.project.dataset.corpus, ranks=ranks)
-        stored.candidates |= {(row.query.number, row.rank): row.pk for row in rows}
+        rows = placeholders_create(corpus=intake.project.dataset.corpus, ranks=ranks)
+        intake.candidates |= {(row.query.number, row.rank): row.pk for row in rows}
 
 
-def _batches_store(stored: ReleaseRows) -> list[tuple[Ranked, dict[str, str]]]:
+def _batches_store(intake: ReleaseIntake) -> list[tuple[Ranked, dict[str, str]]]:
     """Store the batches; the decisions about them are returned."""
     now = timezone.now()
     reviews = []
 
     def read(cells: Cells) -> Batch:
-        query = _query(stored, cells)
+        query = _query(intake, cells)
         number = cells.number("batch", 1, LARGEST_RANK)
         review = {name: cells.text(name) for name in ("decision", "suggestion", "decided_by")}
         if review["decision"]:
@@ -213,10 +213,10 @@ def _batches_store(stored: ReleaseRows) -> list[tuple[Ranked, dict[str, str]]]:
             cells.one_of("decided_by", "lead", "rule")
             reviews.append(((query.number, number), review))
         return Batch(
-            project=stored.project,
+            project=intake.project,
             query=query,
             number=number,
-            pooling_id=cells.maybe_known("pool", stored.pools),
+            pooling_id=cells.maybe_known("pool", intake.pools),
             round=cells.number("rounds", 1, 2),
             state=Batch.State.DONE,
             priority=query.query_set.priority if query.query_set else 0,
@@ -225,64 +225,64 @@ def _batches_store(stored: ReleaseRows) -> list[tuple[Ranked, dict[str, str]]]:
             done_at=now,
         )
 
-    batches = Batch.objects.bulk_create(stored.read(layout.BATCHES, read), batch_size=CHUNK)
-    stored.batches |= {(batch.query.number, batch.number): batch for batch in batches}
+    batches = Batch.objects.bulk_create(intake.read(layout.BATCHES, read), batch_size=CHUNK)
+    intake.batches |= {(batch.query.number, batch.number): batch for batch in batches}
     return reviews
 
 
-def _answers_store(stored: ReleaseRows) -> None:
+def _answers_store(intake: ReleaseIntake) -> None:
     def named(cells: Cells) -> dict[str, Any]:
         source = (cells.number("pool"), cells.text("source"))
-        query = _query(stored, cells)
-        return {"source_id": cells.known("source", stored.sources, source), "query": query}
+        query = _query(intake, cells)
+        return {"source_id": cells.known("source", intake.sources, source), "query": query}
 
     def answer(cells: Cells) -> PoolAnswer:
         counts = {name: cells.number(name, most=2**31 - 1) for name in ("spans", "unmatched", "without_preview")}
         return PoolAnswer(**named(cells), **counts, drawn_from=cells.maybe("drawn_from", most=2**31 - 1))
 
-    rows_of = partial(rows, stored.folder, bad=stored.bad)
+    rows_of = partial(rows, intake.folder, bad=intake.bad)
     made = PoolAnswer.objects.bulk_create(rows_of(layout.POOL_ANSWERS, answer), batch_size=CHUNK)
     answers = {(row.source_id, row.query_id): row for row in made}
 
     def entry(cells: Cells) -> PoolEntry:
         of = named(cells)
-        span = stored.span(cells)
+        span = intake.span(cells)
         return PoolEntry(
             answer=cells.known("answer", answers, (of["source_id"], of["query"].pk)),
-            moment_id=cells.known("moment", stored.moments, span),
+            moment_id=cells.known("moment", intake.moments, span),
             rank=cells.number("rank", 1, LARGEST_RANK),
         )
 
     PoolEntry.objects.bulk_create(rows_of(layout.POOL_ENTRIES, entry), batch_size=CHUNK)
-    stored.bad.refuse()
+    intake.bad.refuse()
 
 
-def _pairs_store(stored: ReleaseRows, lines: list[tuple[Ranked, Ranked, Pair]]) -> None:
+def _pairs_store(intake: ReleaseIntake, lines: list[tuple[Ranked, Ranked, Pair]]) -> None:
     for line, (position, batch, pair) in enumerate(lines, start=2):
-        if position not in stored.candidates:
-            stored.bad.add(layout.PAIRS, line, f"query {position[0]} has no candidate of rank {position[1]}")
-        elif batch not in stored.batches:
-            stored.bad.add(layout.PAIRS, line, f"query {batch[0]} has no batch {batch[1]}")
-        elif pair.source_id in stored.pairs:
-            stored.bad.add(layout.PAIRS, line, f"pair {pair.source_id} is there twice")
+        if position not in intake.candidates:
+            intake.bad.add(layout.PAIRS, line, f"query {position[0]} has no candidate of rank {position[1]}")
+        elif batch not in intake.batches:
+            intake.bad.add(layout.PAIRS, line, f"query {batch[0]} has no batch {batch[1]}")
+        elif pair.source_id in intake.pairs:
+            intake.bad.add(layout.PAIRS, line, f"pair {pair.source_id} is there twice")
         else:
-            pair.candidate_id, pair.batch = stored.candidates[position], stored.batches[batch]
-            stored.pairs[pair.source_id or 0] = pair
-    stored.bad.refuse()
-    Pair.objects.bulk_create(stored.pairs.values(), batch_size=CHUNK)
-    last = max(stored.pairs, default=0)
+            pair.candidate_id, pair.batch = intake.candidates[position], intake.batches[batch]
+            intake.pairs[pair.source_id or 0] = pair
+    intake.bad.refuse()
+    Pair.objects.bulk_create(intake.pairs.values(), batch_size=CHUNK)
+    last = max(intake.pairs, default=0)
     with connection.cursor() as cursor:
         cursor.execute(NEXT_PAIR, [max(last, 1), last])  # a new pair gets a number that no pair of the release has
 
 
-def grades_store(stored: ReleaseRows) -> None:
+def grades_store(intake: ReleaseIntake) -> None:
     annotators: dict[int, int] = {}
     seen: Counter[tuple[int, int]] = Counter()
     given: dict[int, list[int]] = defaultdict(list)
 
     def read(cells: Cells) -> Judgment:
         number, worker = cells.number("pair_id"), cells.number("worker", most=LARGEST_WORKER)
-        pair = cells.known("pair_id", stored.pairs, number)
+        pair = cells.known("pair_id", intake.pairs, number)
         source = cells.one_of("source", *Judgment.Source.values)
         row = Judgment(
             pair=pair,
@@ -293,48 +293,48 @@ def grades_store(stored: ReleaseRows) -> None:
             position=cells.maybe("position", 1, 2**15 - 1),
             source=Judgment.Source.IMPORTED,
             origin=source if source in TOLD else "",
-            guideline_id=cells.maybe_known("guideline", stored.guidelines),
-            policy_id=cells.maybe_known("policy", stored.policies),
+            guideline_id=cells.maybe_known("guideline", intake.guidelines),
+            policy_id=cells.maybe_known("policy", intake.policies),
         )
         if worker not in annotators:
-            annotators.update(placeholder_annotators(stored.project, [worker], prefix="released"))
+            annotators.update(placeholder_annotators(intake.project, [worker], prefix="released"))
         row.annotator_id = annotators[worker]
         seen[number, worker] += 1
         given[number].append(row.grade)
         return row
 
-    judgments = rows(stored.folder, layout.JUDGMENTS, read, stored.bad)
+    judgments = rows(intake.folder, layout.JUDGMENTS, read, intake.bad)
     while chunk := list(islice(judgments, CHUNK)):
         Judgment.objects.bulk_create(chunk)
-    _check_states(stored, given)
+    _check_states(intake, given)
 
 
-def _check_states(stored: ReleaseRows, given: dict[int, list[int]]) -> None:
+def _check_states(intake: ReleaseIntake, given: dict[int, list[int]]) -> None:
     """A settled pair is what the rule makes of its grades, a dropped one is none that they settle."""
-    for line, (number, pair) in enumerate(stored.pairs.items(), start=2):
+    for line, (number, pair) in enumerate(intake.pairs.items(), start=2):
         if pair.state == Pair.State.WITHDRAWN:
             continue
         if len(given[number]) > 4:
             reason = f"pair {number} has {len(given[number])} grades, at most four make a pair"
-            stored.bad.add(layout.PAIRS, line, reason)
+            intake.bad.add(layout.PAIRS, line, reason)
             continue
         outcome = rules.settle(given[number])
         settled = outcome.state == rules.State.SETTLED
         if settled != (pair.state == Pair.State.SETTLED) or (settled and outcome.relevance != pair.relevance):
             state = f"{pair.state} {'' if pair.relevance is None else pair.relevance}".strip()
             reason = f"pair {number} is {state}, which its grades {given[number]} do not give"
-            stored.bad.add(layout.PAIRS, line, reason)
-    stored.bad.refuse()
+            intake.bad.add(layout.PAIRS, line, reason)
+    intake.bad.refuse()
 
 
-def _reviews_store(stored: ReleaseRows, reviews: list[tuple[Ranked, dict[str, str]]]) -> None:
+def _reviews_store(intake: ReleaseIntake, reviews: list[tuple[Ranked, dict[str, str]]]) -> None:
     """Who decided is not told: a placeholder stands for the leads, nobody for the rule."""
     if not reviews:
         return
-    people = {"lead": placeholder_user(stored.project, "lead", prefix="released")}
+    people = {"lead": placeholder_user(intake.project, "lead", prefix="released")}
     BatchReview.objects.bulk_create(
         [
-            BatchReview(batch=stored.batches[position], **{**review, "decided_by": people.get(review["decided_by"])})
+            BatchReview(batch=intake.batches[position], **{**review, "decided_by": people.get(review["decided_by"])})
             for position, review in reviews
         ],
         batch_size=CHUNK,

@@ -43,7 +43,7 @@ MomentLine = tuple[Span, bool, list[dict[str, Any]]]  # whether it could not be 
 
 
 @dataclass
-class ReleaseRows:
+class ReleaseIntake:
     """A release on its way in: its files, their bad lines, and what was stored of it, by what the files call it."""
 
     project: Project
@@ -74,8 +74,8 @@ class ReleaseRows:
         return cells.text("video_name"), cells.real("start"), cells.real("end")
 
 
-def corpus_store(stored: ReleaseRows) -> None:
-    corpus = stored.project.dataset.corpus
+def corpus_store(intake: ReleaseIntake) -> None:
+    corpus = intake.project.dataset.corpus
 
     def video(cells: Cells) -> Video:
         index, duration_s = cells.number("index", most=2**31 - 1), cells.real("duration")
@@ -83,11 +83,11 @@ def corpus_store(stored: ReleaseRows) -> None:
         row.source_split = cells.text("source_split")
         return row
 
-    for videos in _some(rows(stored.folder, VIDEOS, video, stored.bad)):
-        stored.videos |= {row.name: row.pk for row in Video.objects.bulk_create(videos)}
-    for lines in _some(objects(stored.folder, MOMENTS, partial(_moment, stored), stored.bad)):
-        _moments_store(corpus, lines, stored)
-    stored.bad.refuse()
+    for videos in _some(rows(intake.folder, VIDEOS, video, intake.bad)):
+        intake.videos |= {row.name: row.pk for row in Video.objects.bulk_create(videos)}
+    for lines in _some(objects(intake.folder, MOMENTS, partial(_moment, intake), intake.bad)):
+        _moments_store(corpus, lines, intake)
+    intake.bad.refuse()
 
 
 def _some(source: Iterator[Any]) -> Iterator[list[Any]]:
@@ -95,9 +95,9 @@ def _some(source: Iterator[Any]) -> Iterator[list[Any]]:
         yield some
 
 
-def _moment(stored: ReleaseRows, line: dict[str, Any]) -> MomentLine:
+def _moment(intake: ReleaseIntake, line: dict[str, Any]) -> MomentLine:
     span = (str(line["video_name"]), float(line["start"]), float(line["end"]))
-    if span[0] not in stored.videos:
+    if span[0] not in intake.videos:
         raise ValueError(f"video {span[0][:60]!r} is not known")
     if not 0 <= span[1] < span[2] < math.inf:
         raise ValueError("a moment starts before it ends")
@@ -109,10 +109,10 @@ def _moment(stored: ReleaseRows, line: dict[str, Any]) -> MomentLine:
     return span, bool(line.get("not_cut")), line["captions"]
 
 
-def _moments_store(corpus: Corpus, lines: list[MomentLine], stored: ReleaseRows) -> None:
+def _moments_store(corpus: Corpus, lines: list[MomentLine], intake: ReleaseIntake) -> None:
     made = Moment.objects.bulk_create(
         Moment(
-            video_id=stored.videos[video],
+            video_id=intake.videos[video],
             start_s=start_s,
             end_s=end_s,
             preview_state=Moment.Preview.FAILED if not_cut else Moment.Preview.MISSING,
@@ -120,7 +120,7 @@ def _moments_store(corpus: Corpus, lines: list[MomentLine], stored: ReleaseRows)
         )
         for (video, start_s, end_s), not_cut, _ in lines
     )
-    stored.moments |= {span: moment.pk for (span, *_), moment in zip(lines, made, strict=True)}
+    intake.moments |= {span: moment.pk for (span, *_), moment in zip(lines, made, strict=True)}
     told = [(moment, caption) for (*_, own), moment in zip(lines, made, strict=True) for caption in own]
     descriptions = Description.objects.bulk_create(
         Description(corpus=corpus, moment=moment, source_id=caption["id"], text=caption["text"], kind=caption["kind"])
@@ -137,28 +137,28 @@ def _moments_store(corpus: Corpus, lines: list[MomentLine], stored: ReleaseRows)
         for (moment, caption), description in zip(told, descriptions, strict=True)
     )
     for (moment, caption), row in zip(told, captions, strict=True):
-        stored.captions[caption["id"]] = row.pk
-        stored.wordings.setdefault(moment.pk, {})[row.pk] = row.text
+        intake.captions[caption["id"]] = row.pk
+        intake.wordings.setdefault(moment.pk, {})[row.pk] = row.text
 
 
 ASKED_NOTHING = {"exam_kappa_low": ANY_LOW, "exam_bias": ANY_BIAS, "exam_levels": ANY_LEVELS}
 
 
-def rules_store(stored: ReleaseRows, settings: dict[str, Any]) -> None:
-    project = stored.project
+def rules_store(intake: ReleaseIntake, settings: dict[str, Any]) -> None:
+    project = intake.project
     for told in settings["policies"]:
-        stored.policies[told["version"]] = _policy(project, told).pk
+        intake.policies[told["version"]] = _policy(project, told).pk
     for told in settings["guidelines"]:
-        stored.guidelines[told["version"]] = _guideline(stored, told).pk
+        intake.guidelines[told["version"]] = _guideline(intake, told).pk
     for told in settings["query_sets"]:
         values = {name: told[name] for name in ("priority", "is_paused", "is_pilot")}
         name = name_told("query set", told["name"])
-        stored.query_sets[told["name"]] = NamedQuerySet.objects.create(project=project, name=name, **values)
+        intake.query_sets[told["name"]] = NamedQuerySet.objects.create(project=project, name=name, **values)
     for told in settings["similarities"]:
         named = {name: told[name] for name in ("name", "model", "version", "normalisation")}
-        stored.measures[told["number"]] = Measure.objects.get_or_create(**named)[0].pk
+        intake.measures[told["number"]] = Measure.objects.get_or_create(**named)[0].pk
     for told in settings["pools"]:
-        _pool(stored, told)
+        _pool(intake, told)
     words = {name: str(settings["words"].get(name, "")) for name in WORDS}
     if any(words.values()):
         row = ReleaseWords(project=project, **words)
@@ -190,8 +190,8 @@ def _policy(project: Project, told: dict[str, Any]) -> Policy:
     return row
 
 
-def _guideline(stored: ReleaseRows, told: dict[str, Any]) -> Guideline:
-    path = stored.folder / guideline_file(int(told["version"]))
+def _guideline(intake: ReleaseIntake, told: dict[str, Any]) -> Guideline:
+    path = intake.folder / guideline_file(int(told["version"]))
     if not path.is_file():
         raise ImportRefused(f"{path.name} is not in it.")
     levels = told["levels"]
@@ -200,28 +200,28 @@ def _guideline(stored: ReleaseRows, told: dict[str, Any]) -> Guideline:
     with path.open(newline="", encoding="utf-8") as file:
         body = file.read()
     values = {name: told[name] for name in ("version", "levels", "changes")}
-    row = Guideline.objects.create(project=stored.project, body=body, **values)
+    row = Guideline.objects.create(project=intake.project, body=body, **values)
     GuidelineExample.objects.bulk_create(
         GuidelineExample(
             guideline=row,
             grade=example["grade"],
             query_text=example["query"],
-            moment_id=stored.moments[example["video_name"], example["start"], example["end"]],
+            moment_id=intake.moments[example["video_name"], example["start"], example["end"]],
         )
         for example in told["examples"]
     )
     return row
 
 
-def _pool(stored: ReleaseRows, told: dict[str, Any]) -> None:
+def _pool(intake: ReleaseIntake, told: dict[str, Any]) -> None:
     row = Pooling.objects.create(
-        project=stored.project,
-        query_set=stored.query_sets[told["query_set"]] if told["query_set"] else None,
+        project=intake.project,
+        query_set=intake.query_sets[told["query_set"]] if told["query_set"] else None,
         state=Pooling.State.DONE,
         opened_at=timezone.now(),
         **{name: told[name] for name in ("depth", "iou_min", "split", "seed", "others")},
     )
-    stored.pools[told["number"]] = row.pk
+    intake.pools[told["number"]] = row.pk
     for source in told["sources"]:
         made = PoolSource.objects.create(pooling=row, name=source["name"], other_queries=source["other_queries"])
-        stored.sources[told["number"], made.name] = made.pk
+        intake.sources[told["number"], made.name] = made.pk

@@ -44,10 +44,6 @@ class Checked:
     digest: str
     counts: dict[str, Any]
 
-    @property
-    def refused(self) -> int:
-        return int(self.counts["refused"])
-
 
 def export_read(
     *,
@@ -113,24 +109,24 @@ def judgment_import_work(*, import_id: int) -> None:
     IMPORTS.step(import_id, check=_check, store=_import)
 
 
-def _check(row: JudgmentImport, remarks: IO[str]) -> None:
-    checked = _read(row, remarks)
+def _check(row: JudgmentImport, warnings: IO[str]) -> None:
+    checked = _read(row, warnings)
     project_holding(name=row.project_name, digest=checked.digest)  # says so now where the name is taken
-    upload_finish(row, remarks, state=State.CHECKED, counts=checked.counts)
+    upload_finish(row, warnings, state=State.CHECKED, counts=checked.counts)
 
 
-def _import(row: JudgmentImport, remarks: IO[str]) -> None:
-    checked = _read(row, remarks)
+def _import(row: JudgmentImport, warnings: IO[str]) -> None:
+    checked = _read(row, warnings)
     project = export_store(checked=checked, project_name=row.project_name, leads=[row.owner], actor=row.owner)
-    upload_finish(row, remarks, state=State.DONE, counts=checked.counts, project=project)
+    upload_finish(row, warnings, state=State.DONE, counts=checked.counts, project=project)
 
 
-def _read(row: JudgmentImport, remarks: IO[str]) -> Checked:
+def _read(row: JudgmentImport, warnings: IO[str]) -> Checked:
     with row.file.open("rb") as source, Progress(row) as progress:
         return export_read(
             source=source,
             mapped=Mapped(**row.mapping),
             budget=Budget(upload_limits()),
             on_bytes=progress.add,
-            on_remark=remarks_writer(remarks),
+            on_remark=remarks_writer(warnings),
         )

@@ -91,14 +91,14 @@ def corpus_import_work(*, import_id: int) -> None:
     IMPORTS.step(import_id, check=_check, store=_import)
 
 
-def _check(row: CorpusImport, remarks: IO[str]) -> None:
+def _check(row: CorpusImport, warnings: IO[str]) -> None:
     preview: list[dict[str, Any]] = []
-    report = _run(row, preview, remarks, dry_run=True)
+    report = _run(row, preview, warnings, dry_run=True)
     if report.moments or report.subtitles:
-        upload_finish(row, remarks, state=State.CHECKED, counts=report.counts(), preview=preview)
+        upload_finish(row, warnings, state=State.CHECKED, counts=report.counts(), preview=preview)
         return
     error = _hopeless(row, report)
-    upload_finish(row, remarks, state=State.FAILED, counts=report.counts(), error=error)
+    upload_finish(row, warnings, state=State.FAILED, counts=report.counts(), error=error)
 
 
 def _hopeless(row: CorpusImport, report: ImportReport) -> str:
@@ -112,14 +112,14 @@ def _hopeless(row: CorpusImport, report: ImportReport) -> str:
     return f"Nothing in this file can be imported as {FORMATS[row.format].label}. {said}{first}{other}"
 
 
-def _import(row: CorpusImport, remarks: IO[str]) -> None:
-    report = _run(row, [], remarks, dry_run=False)
+def _import(row: CorpusImport, warnings: IO[str]) -> None:
+    report = _run(row, [], warnings, dry_run=False)
     if report.bad_lines and not row.skip_bad:
         raise NotPossible("The corpus has changed since this file was checked, and lines of it are bad now.")
-    upload_finish(row, remarks, state=State.DONE, counts=report.counts())
+    upload_finish(row, warnings, state=State.DONE, counts=report.counts())
 
 
-def _run(row: CorpusImport, preview: list[dict[str, Any]], remarks: IO[str], *, dry_run: bool) -> ImportReport:
+def _run(row: CorpusImport, preview: list[dict[str, Any]], warnings: IO[str], *, dry_run: bool) -> ImportReport:
     if not may_import_into(actor=row.owner, corpus_name=row.corpus_name):
         raise NotPossible("The corpus of this name is not yours any more.")
     form = FORMATS[row.format]
@@ -136,7 +136,7 @@ def _run(row: CorpusImport, preview: list[dict[str, Any]], remarks: IO[str], *, 
             skip_bad=row.skip_bad or dry_run,
             dry_run=dry_run,
             actor=row.owner,
-            on_remark=remarks_writer(remarks),
+            on_remark=remarks_writer(warnings),
         )
 
 
