@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 from datetime import datetime, time, timedelta
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urlencode
 
 from django import forms
@@ -132,16 +132,6 @@ JUDGED_COLUMNS = (
 )
 
 
-class Line(NamedTuple):
-    """One event as it is read."""
-
-    event: AuditEvent
-    who: str
-    words: str
-    link: tuple[str, str] | None
-    details: list[tuple[str, str]]
-
-
 @project_page(STAFF)
 def audit(request: MemberRequest, project: Project) -> HttpResponse:
     """Who decided what, the newest first; to admins leads are numbers."""
@@ -165,9 +155,11 @@ def audit(request: MemberRequest, project: Project) -> HttpResponse:
     return render(request, "judging/audit/audit.html", context)
 
 
-def _line(event: AuditEvent, project: Project, names: dict[int, str], role: str) -> Line:
+def _line(event: AuditEvent, project: Project, names: dict[int, str], role: str) -> dict[str, Any]:
+    """One event as it is read."""
     details = [(name.replace("_", " "), told(value)) for name, value in event.data.items()]
-    return Line(event, _who(event, names), in_words(event.action, event.data), link_of(event, project, role), details)
+    words, link = in_words(event.action, event.data), link_of(event, project, role)
+    return {"event": event, "who": _who(event, names), "words": words, "link": link, "details": details}
 
 
 def _who(event: AuditEvent, names: dict[int, str]) -> str:
