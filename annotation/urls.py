@@ -10,10 +10,7 @@ app_name = "annotation"
 urlpatterns = [
     path("", corpora_views.corpora, name="corpora"),
     path("import/", corpora_views.import_new, name="import-new"),
-    path("imports/<uuid:import_uuid>/", corpora_views.import_page, name="import"),
-    path("imports/<uuid:import_uuid>/confirm/", corpora_views.import_confirm, name="import-confirm"),
-    path("imports/<uuid:import_uuid>/discard/", corpora_views.import_discard, name="import-discard"),
-    path("imports/<uuid:import_uuid>/report.csv", corpora_views.import_report, name="import-report"),
+    *corpora_views.import_urls,
     path("<uuid:project_uuid>/", corpora_views.corpus, name="corpus"),
     path("<uuid:project_uuid>/captions/", views.captions, name="captions"),
     path("<uuid:project_uuid>/captions/rewrite/", views.start, name="captions-rewrite"),

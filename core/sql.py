@@ -4,10 +4,10 @@ Django's ORM words each look-up anew, which costs more than PostgreSQL takes to 
 request or every judgment reads; everything else asks the ORM.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 from uuid import UUID
 from zlib import crc32
 
@@ -42,6 +42,13 @@ def row_first(model: type[Row], condition: str, *params: int | UUID, related: st
     if worded.other is not None:
         setattr(instance, related, worded.other.from_db(connection.alias, worded.other_columns, row[own:]))
     return instance
+
+
+def sql_rows(statement: str, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+    """Return all rows of a statement of our own; what it is asked with are ``parameters``, never part of its text."""
+    with connection.cursor() as cursor:
+        cursor.execute(statement, parameters)
+        return list(cursor.fetchall())
 
 
 class _Worded(NamedTuple):

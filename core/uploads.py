@@ -2,10 +2,12 @@
 
 import csv
 import io
+import logging
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import partial
 from itertools import islice
+from tempfile import TemporaryFile
 from time import monotonic
 from typing import IO, Any, NamedTuple, TypeVar
 from uuid import uuid4
@@ -27,6 +29,7 @@ from core.spreadsheets import CONTENT_TYPE, csv_line, plain
 from core.stored_files import files_delete
 from core.texts import checked_name, storable
 
+logger = logging.getLogger(__name__)
 KEPT = timedelta(days=7)  # a checked file waits so long for a yes
 BEING_READ = "A file of yours is still being read; wait until that is done."
 NOT_WAITING = "This file does not wait to be imported any more."
@@ -195,6 +198,21 @@ class UploadKind(JobKind[Row]):
         audit_record(project=None, actor=actor, action=self.confirmed, subject=row.uuid, skip_bad=skip_bad)
         self.send(row.pk)
 
+    def step(self, key: int, *, check: Callable[[Row, IO[str]], None], store: Callable[[Row, IO[str]], None]) -> None:
+        """Take the next step of a file: check it, or store what it holds in one transaction that also marks it done.
+
+        Either is given the row and where its remarks go. A repeat finds the step done.
+        """
+        with self.claim(key) as row, TemporaryFile("w+", encoding="utf-8", newline="") as warnings:
+            if row is None:
+                return
+            if row.state == Upload.State.CHECKING:
+                check(row, warnings)
+                return
+            with transaction.atomic():
+                store(row, warnings)
+            logger.info("%s %s done: %s", self.lock, row.pk, row.counts)
+
     @transaction.atomic
     def discard(self, row: Row, *, actor: AbstractBaseUser | None) -> None:
         """Throw a checked file away. Raises NotPossible where it is not waiting any more."""
@@ -210,11 +228,11 @@ class UploadKind(JobKind[Row]):
             self.discard(row, actor=None)
 
 
-def upload_finish(row: Upload, remarks: IO[str], **values: Any) -> None:
+def upload_finish(row: Upload, warnings: IO[str], **values: Any) -> None:
     """Write down the outcome of a step with its report; the files go after the last step."""
     old = row.report.name
-    remarks.flush()
-    row.report.save("report", File(remarks.buffer), save=False)  # type: ignore[attr-defined]
+    warnings.flush()
+    row.report.save("report", File(warnings.buffer), save=False)  # type: ignore[attr-defined]
     is_last = values["state"] not in Upload.WITH_FILE
     gone = dict.fromkeys(row.FILES, "") if is_last else {}
     with transaction.atomic():

@@ -1,31 +1,27 @@
 """Pages of a project's corpus, and of imports: the corpora within reach, uploading a file, its check, its report."""
 
+from functools import partial
 from typing import Any, cast
-from uuid import UUID
 
 from django import forms
 from django.conf import settings
-from django.contrib import messages
 from django.core.files.uploadedfile import UploadedFile
 from django.core.paginator import Paginator
-from django.db.models import Count, Q, QuerySet
-from django.http import FileResponse, HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.csrf import csrf_exempt, csrf_protect
+from django.db.models import Count, Q
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
 
-from accounts.access import STAFF, MemberRequest, post_only, project_page, staff_page
+from accounts.access import STAFF, MemberRequest, project_page, staff_page
 from accounts.models import Project, User
+from accounts.uploads import IMPORTS_SHOWN, receives_file, save_form, upload_urls
 from annotation.corpora.importers import FORMATS, form_of
 from annotation.corpora.selectors import corpora_of, corpora_within_reach, next_step, projects_run_by
 from annotation.corpora.services import imports
 from annotation.models import CorpusImport, Moment
-from core.exceptions import NotPossible, StorageAway
-from core.files import receive_on_disk
-from core.uploads import NameField, UploadField, remarks_shown, report_download
+from core.uploads import NameField, UploadField, remarks_shown
 
 MOST_DURATIONS_MB = 20
 PER_PAGE = 50
-IMPORTS_SHOWN = 20
 
 
 class ImportForm(forms.Form):
@@ -54,10 +50,6 @@ class ImportForm(forms.Form):
         if table and (table.size or 0) > MOST_DURATIONS_MB * 2**20:
             raise forms.ValidationError(f"The table of video lengths is larger than {MOST_DURATIONS_MB} MB.")
         return table
-
-    def values(self) -> dict[str, Any]:
-        """What ``corpus_import_create`` takes."""
-        return dict(self.cleaned_data)
 
 
 @project_page(STAFF)
@@ -96,74 +88,36 @@ def corpora(request: HttpRequest) -> HttpResponse:
     return render(request, "annotation/corpora/corpora.html", context)
 
 
-@csrf_exempt  # its token stands in the body, which is read only after the file's way is laid; see below
 @staff_page
+@receives_file(limit="IMPORT_MAX_MB", instead="import it with manage.py import_corpus")
 def import_new(request: HttpRequest) -> HttpResponse:
     """The form for a file; only this page takes one, into a temporary file of limited size."""
-    receive_on_disk(request, most_mb=settings.IMPORT_MAX_MB, instead="import it with manage.py import_corpus")
-    return _import_form(request)
 
+    def shown(form: forms.Form, status: int = 200) -> HttpResponse:
+        context = {"formats": FORMATS.values(), "most_mb": settings.IMPORT_MAX_MB, "form": form}
+        return render(request, "annotation/corpora/import_new.html", context, status=status)
 
-@csrf_protect
-def _import_form(request: HttpRequest) -> HttpResponse:
-    page = "annotation/corpora/import_new.html"
-    context = {"formats": FORMATS.values(), "most_mb": settings.IMPORT_MAX_MB}
     if request.method != "POST":
-        asked = {"corpus_name": request.GET.get("to", ""), "format": request.GET.get("form", "")}
-        return render(request, page, {**context, "form": ImportForm(initial=asked)})
-    form = ImportForm(request.POST, request.FILES)
-    if not form.is_valid():
-        return render(request, page, {**context, "form": form}, status=422)
-    try:
-        row = imports.corpus_import_create(actor=cast(User, request.user), **form.values())
-    except (NotPossible, StorageAway) as error:
-        form.add_error(None, str(error))
-        return render(request, page, {**context, "form": form}, status=error.status)
-    return redirect("annotation:import", row.uuid)
+        initial = {"corpus_name": request.GET.get("to", ""), "format": request.GET.get("form", "")}
+        return shown(ImportForm(initial=initial))
+    create = partial(imports.corpus_import_create, actor=cast(User, request.user))
+    return save_form(ImportForm(request.POST, request.FILES), create, shown, "annotation:import")
 
 
-@staff_page
-def import_page(request: HttpRequest, import_uuid: UUID) -> HttpResponse:
-    """One file: how far it is, what was found in it, and the question whether to import it."""
-    row = _own(request, import_uuid)
+def import_page(request: HttpRequest, row: CorpusImport) -> HttpResponse:
+    """Show one file: how far it is, what was found in it, and the question whether to import it."""
+    user = cast(User, request.user)
+    projects = projects_run_by(user).filter(dataset__corpus__name=row.corpus_name)
     context = {
         "row": row,
         "form": FORMATS.get(row.format),
         "remarks": remarks_shown(row),
-        "corpus": corpora_within_reach(cast(User, request.user)).filter(name=row.corpus_name).first(),
-        "projects": [(project, next_step(project)) for project in _projects(request, row)],
+        "corpus": corpora_within_reach(user).filter(name=row.corpus_name).first(),
+        "projects": [(project, next_step(project)) for project in projects],
     }
     return render(request, "annotation/corpora/import.html", context)
 
 
-@staff_page
-@post_only("annotation:import")
-def import_confirm(request: HttpRequest, import_uuid: UUID) -> HttpResponse:
-    row = _own(request, import_uuid)
-    skip_bad = request.POST.get("skip_bad") == "yes"
-    imports.IMPORTS.confirm(row=row, actor=cast(User, request.user), skip_bad=skip_bad)
-    return redirect("annotation:import", row.uuid)
-
-
-@staff_page
-@post_only("annotation:import")
-def import_discard(request: HttpRequest, import_uuid: UUID) -> HttpResponse:
-    row = _own(request, import_uuid)
-    imports.IMPORTS.discard(row=row, actor=cast(User, request.user))
-    messages.success(request, "The file was thrown away; nothing was imported.")
-    return redirect("annotation:corpora")
-
-
-@staff_page
-def import_report(request: HttpRequest, import_uuid: UUID) -> FileResponse:
-    """Every bad, clipped and flagged line as CSV."""
-    return report_download(_own(request, import_uuid))
-
-
-def _projects(request: HttpRequest, row: CorpusImport) -> QuerySet[Project]:
-    return projects_run_by(cast(User, request.user)).filter(dataset__corpus__name=row.corpus_name)
-
-
-def _own(request: HttpRequest, import_uuid: UUID) -> CorpusImport:
-    """The viewer's import; 404 for everybody else's."""
-    return get_object_or_404(CorpusImport, uuid=import_uuid, owner=request.user)
+import_urls = upload_urls(
+    imports.IMPORTS, "imports/", page="annotation:import", back="annotation:corpora", show=import_page
+)

@@ -1,12 +1,13 @@
 """The files of a training set, written block by block: the published JSON, and the same rows as Parquet."""
 
+import json
 import os
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from json.encoder import encode_basestring as quoted
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -19,7 +20,29 @@ if TYPE_CHECKING:
 COMPRESSION = "zstd"
 
 
-class JsonTrainFile(AbstractContextManager["JsonTrainFile"]):
+class JsonArrayFile:
+    """An array, entry by entry, as ``json.dumps(entries, ensure_ascii=False, indent=1)`` would write it."""
+
+    def __init__(self, path: Path) -> None:
+        self.file = path.open("w", encoding="utf-8", newline="\n")
+        self.before = "[\n"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        with self.file:
+            if error is None:
+                self.file.write("[]\n" if self.before == "[\n" else "\n]\n")
+                self.file.flush()
+                os.fsync(self.file.fileno())
+
+    def add_entry(self, entry: object) -> None:
+        self.file.write(self.before + json.dumps([entry], ensure_ascii=False, indent=1)[2:-2])
+        self.before = ",\n"
+
+
+class JsonTrainFile(JsonArrayFile):
     """The published form: as ``json.dumps(queries, ensure_ascii=False, indent=1)`` would write it.
 
     Args:
@@ -28,16 +51,8 @@ class JsonTrainFile(AbstractContextManager["JsonTrainFile"]):
     """
 
     def __init__(self, path: Path, moments: TrainMoments, *, depth: int, first: int = 1) -> None:
+        super().__init__(path)
         self.fragments, self.depth, self.next = moments.fragments, depth, first
-        self.file = path.open("w", encoding="utf-8", newline="\n")
-        self.before = "[\n"
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        with self.file:
-            if error is None:
-                self.file.write("[]\n" if self.before == "[\n" else "\n]\n")
-                self.file.flush()
-                os.fsync(self.file.fileno())
 
     def add(self, block: Block) -> None:
         moments = block.ranks.moments[:, : self.depth].tolist()

@@ -10,12 +10,12 @@ from typing import NamedTuple
 from uuid import UUID
 
 from django.contrib.postgres.search import SearchQuery
-from django.db import connection
 from django.db.models import F, Q, QuerySet, Value
 
 from accounts.models import Project
 from annotation.models import CorpusImport
 from core.models import AuditEvent, AuditWords
+from core.sql import sql_rows
 from judging.audit.rules import actions_saying
 from judging.models import Judgment, JudgmentImport
 
@@ -31,7 +31,7 @@ FROM (
     JOIN judging_batch b ON b.id = pair.batch_id
     LEFT JOIN judging_guideline g ON g.id = j.guideline_id
     LEFT JOIN judging_policy p ON p.id = j.policy_id
-    WHERE b.project_id = %s
+    WHERE b.project_id = %(project)s
     GROUP BY g.version, p.version, j.pair_id
 ) of_pairs
 GROUP BY guideline_version, policy_version
@@ -184,9 +184,7 @@ def _holding(word: str) -> Q:
 
 def judged_under(project: Project) -> list[Versions]:
     """Judgments and pairs by guideline and policy version; a pair counts under each that it was judged by."""
-    with connection.cursor() as cursor:
-        cursor.execute(VERSIONS, [project.pk])
-        return [Versions(*row) for row in cursor.fetchall()]
+    return [Versions(*row) for row in sql_rows(VERSIONS, {"project": project.pk})]
 
 
 def judgments_under(project: Project, *, guideline: int | None, policy: int | None) -> QuerySet[Judgment]:

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 from datetime import datetime, time, timedelta
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urlencode
 
 from django import forms
@@ -132,16 +132,6 @@ JUDGED_COLUMNS = (
 )
 
 
-class Line(NamedTuple):
-    """One event as it is read."""
-
-    event: AuditEvent
-    who: str
-    words: str
-    link: tuple[str, str] | None
-    details: list[tuple[str, str]]
-
-
 @project_page(STAFF)
 def audit(request: MemberRequest, project: Project) -> HttpResponse:
     """Who decided what, the newest first; to admins leads are numbers."""
@@ -150,6 +140,8 @@ def audit(request: MemberRequest, project: Project) -> HttpResponse:
     page = audit_page(project, form.filters(), size=PER_PAGE, after=after, before=before)
     names = actor_names(project, to=request.membership.role)
     asked = {name: value for name, value in request.GET.items() if value and name in form.fields}
+    members = project.memberships.select_related("user").order_by("-role", "number", "pk")
+    staff_first = sorted(members, key=lambda member: member.role == Membership.Role.ANNOTATOR)
     context = {
         "page": page,
         "lines": [_line(event, project, names, request.membership.role) for event in page.events],
@@ -157,26 +149,21 @@ def audit(request: MemberRequest, project: Project) -> HttpResponse:
         "asked": asked,
         "keep": urlencode(asked),
         "kinds": [(label, [(action, kind_words(action)) for action in actions]) for label, actions in KINDS.items()],
-        "people": _people(project, names),
+        "people": [(str(member.user.uuid), names[member.user_id]) for member in staff_first],
         "system": SYSTEM,
     }
     return render(request, "judging/audit/audit.html", context)
 
 
-def _line(event: AuditEvent, project: Project, names: dict[int, str], role: str) -> Line:
+def _line(event: AuditEvent, project: Project, names: dict[int, str], role: str) -> dict[str, Any]:
+    """One event as it is read."""
     details = [(name.replace("_", " "), told(value)) for name, value in event.data.items()]
-    return Line(event, _who(event, names), in_words(event.action, event.data), link_of(event, project, role), details)
+    words, link = in_words(event.action, event.data), link_of(event, project, role)
+    return {"event": event, "who": _who(event, names), "words": words, "link": link, "details": details}
 
 
 def _who(event: AuditEvent, names: dict[int, str]) -> str:
     return names.get(event.actor_id, OUTSIDE) if event.actor_id else "the system"
-
-
-def _people(project: Project, names: dict[int, str]) -> list[tuple[str, str]]:
-    """Who may have decided something, by account: staff, then annotators."""
-    members = project.memberships.select_related("user").order_by("-role", "number", "pk")
-    staff_first = sorted(members, key=lambda member: member.role == Membership.Role.ANNOTATOR)
-    return [(str(member.user.uuid), names[member.user_id]) for member in staff_first]
 
 
 @project_page(STAFF)
@@ -222,14 +209,14 @@ def versions_csv(request: MemberRequest, project: Project) -> StreamingHttpRespo
     """The counts; with ``guideline`` and ``policy``, every judgment given under these two."""
     under = judged_under(project)
     if "guideline" not in request.GET:
-        return csv_stream("judged-under.csv", VERSION_COLUMNS, (_times(row) for row in under))
+        rows = (
+            [row.guideline or "", row.policy or "", row.judgments, row.pairs]
+            + [at.isoformat() for at in (row.first_at, row.last_at)]
+            for row in under
+        )
+        return csv_stream("judged-under.csv", VERSION_COLUMNS, rows)
     shown = _asked_versions(request, under)
     return csv_stream("judgments-under.csv", JUDGED_COLUMNS, _judged_rows(project, shown))
-
-
-def _times(row: Versions) -> list[object]:
-    *counts, first, last = row
-    return [*("" if count is None else count for count in counts), first.isoformat(), last.isoformat()]
 
 
 def _judged_rows(project: Project, shown: Versions) -> Iterator[list[object]]:

@@ -94,12 +94,6 @@ def scripted_moments(seed: int, videos: int) -> dict[Span, ScriptedMoment]:
     }
 
 
-def truth_of(query: Span, moment: Span, *, seed: int, videos: int) -> int:
-    """True relevance 0 to 4 of a moment for the query made from another moment's caption."""
-    known = scripted_moments(seed, videos)
-    return true_relevance(known[query], known[moment])
-
-
 def graders(project: Project) -> list[tuple[User, Grader]]:
     """The simulated annotators in the order in which they are asked; the contrary one is not among them."""
     users = {user.username: user for user in _simulated(project)}
@@ -119,11 +113,9 @@ def truth_for(query: Query, moment: Moment) -> int:
     project = query.project
     if query.caption is None or project.demo_seed is None or project.demo_videos is None:
         raise ValueError("only the demo knows the truth of its pairs")
-    return truth_of(span_of(query.caption.moment), span_of(moment), seed=project.demo_seed, videos=project.demo_videos)
-
-
-def span_of(moment: Moment) -> Span:
-    return moment.video.name, moment.start_s, moment.end_s
+    known = scripted_moments(project.demo_seed, project.demo_videos)
+    own, other = ((of.video.name, of.start_s, of.end_s) for of in (query.caption.moment, moment))
+    return true_relevance(known[own], known[other])
 
 
 def grade_round(project: Project, batch: Batch, user: User, grader: Grader) -> bool:
@@ -218,20 +210,25 @@ def visitors_answer(project: Project) -> None:
 def examples_add(project: Project) -> None:
     """Show a clip for each grade in the guideline, of a training query: none that anybody will judge."""
     guideline = guideline_in_force(project.pk)
-    if guideline.examples.exists() or project.demo_seed is None or project.demo_videos is None:
+    if guideline.examples.exists() or project.demo_seed is None:
         return
-    moments = _ready(project)
-    best: dict[int, Moment] = {}
-    text = ""
-    captions = Caption.objects.filter(queries__project=project, queries__split="train").order_by("pk")
-    for caption in captions.select_related("moment__video"):
-        example: dict[int, Moment] = {}
-        own, script = span_of(caption.moment), {"seed": project.demo_seed, "videos": project.demo_videos}
+    queries = project.queries.filter(split=Query.Split.TRAIN, caption__isnull=False).order_by("caption")
+    levels = _most_levels(project, queries)
+    examples = [Example(grade, query.text, moment.pk) for grade, (query, moment) in levels.items()]
+    _version_with(project, guideline, examples)
+
+
+def _most_levels(project: Project, queries: QuerySet[Query]) -> dict[int, tuple[Query, Moment]]:
+    """Of the first query whose moments have the most levels of relevance: the query with a moment of each level."""
+    ready = Moment.objects.filter(video__corpus=project.dataset.corpus_id, preview_state=Moment.Preview.READY)
+    moments = list(ready.select_related("video").order_by("pk"))
+    best: dict[int, tuple[Query, Moment]] = {}
+    for query in queries.select_related("project", "caption__moment__video"):
+        levels: dict[int, tuple[Query, Moment]] = {}
         for moment in moments:
-            example.setdefault(truth_of(own, span_of(moment), **script), moment)
-        if len(example) > len(best):
-            best, text = example, caption.text
-    _version_with(project, guideline, [Example(grade, text, moment.pk) for grade, moment in best.items()])
+            levels.setdefault(truth_for(query, moment), (query, moment))
+        best = max(best, levels, key=len)
+    return best
 
 
 @transaction.atomic
@@ -276,24 +273,13 @@ def training_play(project: Project) -> None:
     _later_exam_open(project, chief)
 
 
-def _ready(project: Project) -> list[Moment]:
-    moments = Moment.objects.filter(video__corpus=project.dataset.corpus_id, preview_state=Moment.Preview.READY)
-    return list(moments.select_related("video").order_by("pk"))
-
-
 def _tutorial_make(project: Project, chief: User) -> None:
     """One pair of each level, of the query that has the most levels and is not the guideline's own."""
     if project.known_pairs.filter(tutorial_position__isnull=False).exists():
         return
     shown = GuidelineExample.objects.filter(guideline__project=project).values("query_text")
     queries = project.queries.filter(split=Query.Split.TRAIN).exclude(text__in=shown)
-    moments = _ready(project)
-    best: dict[int, tuple[Query, Moment]] = {}
-    for query in queries.select_related("project", "caption__moment__video").order_by("pk"):
-        found: dict[int, tuple[Query, Moment]] = {}
-        for moment in moments:
-            found.setdefault(truth_for(query, moment), (query, moment))
-        best = max(best, found, key=len)
+    best = _most_levels(project, queries.order_by("pk"))
     levels = sorted(best)
     Random(SEED).shuffle(levels)
     for level in levels:

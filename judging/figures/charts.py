@@ -3,7 +3,6 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -241,7 +240,8 @@ def over_time(filters: FigureFilters) -> DrawnFigure:
     ]
     if not periods:
         return DrawnFigure([], columns, [])
-    bands = [_day_words(period.start, unit) for period in periods]
+    starts = [period.start for period in periods]
+    bands = [f"{day:%b %Y}" if unit is Unit.MONTH else f"{day.day} {day:%b}" for day in starts]
     lowest = min((period.alpha for period in periods if period.alpha is not None), default=0.0)
     lines = [
         Series("at most one apart", [period.consensus for period in periods]),
@@ -260,10 +260,6 @@ def over_time(filters: FigureFilters) -> DrawnFigure:
     return DrawnFigure(charts, columns, numbers, facts=facts)
 
 
-def _day_words(day: date, unit: Unit) -> str:
-    return f"{day:%b %Y}" if unit is Unit.MONTH else f"{day.day} {day:%b}"
-
-
 def partners(filters: FigureFilters) -> DrawnFigure:
     numbers = {user: number for number, user in filters.annotators.items()}
     tables = tables_of(grades_shared(filters.scope), numbers)
@@ -275,18 +271,15 @@ def partners(filters: FigureFilters) -> DrawnFigure:
     ]
     if not tables:
         return DrawnFigure([], columns, [])
-    kappas = {both: _kappa(table, filters) for both, table in tables.items()}
+    kappas: dict[tuple[int, int], float | None] = {
+        both: next(iter(kappas_of(table[None], filters.weights).tolist()), None) for both, table in tables.items()
+    }
     rows = [[*both, int(tables[both].sum()), kappas[both]] for both in sorted(tables)]
     defined = [value for value in kappas.values() if value is not None]
     mean = f"mean κ {sum(defined) / len(defined):.2f}" if defined else "κ is undefined for all of them"
     facts = f"{len({one for both in tables for one in both})} annotators, {len(tables)} pairs of them; {mean}."
     chart = Chart(f"Cohen’s κ, {filters.weights}", _matrix(tables, kappas))
     return DrawnFigure([chart], columns, rows, facts=facts)
-
-
-def _kappa(table: Counts, filters: FigureFilters) -> float | None:
-    kappas = kappas_of(table[None], filters.weights)
-    return float(kappas[0]) if len(kappas) else None
 
 
 def _matrix(tables: Mapping[tuple[int, int], Counts], kappas: Mapping[tuple[int, int], float | None]) -> Canvas:

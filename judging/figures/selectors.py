@@ -6,13 +6,13 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from django.core.paginator import Page, Paginator
-from django.db import connection
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.http import QueryDict
 
 from accounts.models import Project
 from annotation.models import Moment, NamedQuerySet, Query
 from annotation.statistics.selectors import span_figures
+from core.sql import sql_rows
 from core.texts import uuid_or_none
 from judging.figures.rules import Relevances, relevances_by
 from judging.models import Batch, BatchReview, Pair
@@ -51,22 +51,19 @@ class Scope:
 
     def rows(self, statement: str, *, before: str = CHOSEN, **parameters: Any) -> list[Any]:
         """Return the rows of a statement over ``chosen``; or over ``PAIRS`` in another way, with nothing ``before``."""
-        with connection.cursor() as cursor:
-            cursor.execute(before + statement, vars(self) | parameters)
-            return list(cursor.fetchall())
+        return sql_rows(before + statement, vars(self) | parameters)
 
 
-@dataclass(frozen=True)
 class FigureFilters:
     """The filters of a figure's address, in a project; one that makes no sense is as if it were not there."""
 
-    project: Project
-    parameters: QueryDict
-
-    @property
-    def split(self) -> str:
-        split = self.parameters.get("split", "")
-        return split if split in Query.Split.values else ""
+    def __init__(self, project: Project, parameters: QueryDict) -> None:
+        self.project, self.parameters = project, parameters
+        split, weights = parameters.get("split", ""), parameters.get("weights", "")
+        self.split = split if split in Query.Split.values else ""
+        self.weights = Weights(weights) if weights in list(Weights) else Weights.QUADRATIC
+        self.words = parameters.get("q", "").replace("\0", "").strip()
+        self.pilot, self.pooled = "pilot" in parameters, "pooled" in parameters
 
     @cached_property
     def query_sets(self) -> list[NamedQuerySet]:
@@ -89,17 +86,9 @@ class FigureFilters:
     def simulated(self) -> bool:
         return "simulated" in self.parameters or not self.may_leave_out_simulated
 
-    @property
-    def pilot(self) -> bool:
-        return "pilot" in self.parameters
-
     @cached_property
     def has_pilots(self) -> bool:
         return self.project.batches.filter(is_pilot=True).exists()
-
-    @property
-    def pooled(self) -> bool:
-        return "pooled" in self.parameters
 
     @cached_property
     def has_pooled(self) -> bool:
@@ -108,15 +97,6 @@ class FigureFilters:
     @cached_property
     def has_imported(self) -> bool:
         return self.project.queries.filter(is_placeholder=True).exists()
-
-    @property
-    def words(self) -> str:
-        return self.parameters.get("q", "").replace("\0", "").strip()
-
-    @property
-    def weights(self) -> Weights:
-        weights = self.parameters.get("weights", "")
-        return Weights(weights) if weights in list(Weights) else Weights.QUADRATIC
 
     @cached_property
     def annotators(self) -> dict[int, int]:

@@ -38,13 +38,6 @@ class HistoricPair:
     workers: tuple[int, ...]
     grades: tuple[int, ...]
 
-    def occurrences(self) -> Iterator[int]:
-        """For each grade, how often its worker appeared on the pair before."""
-        seen: Counter[int] = Counter()
-        for worker in self.workers:
-            yield seen[worker]
-            seen[worker] += 1
-
     def outcome(self) -> tuple[rules.Outcome, str]:
         """What the rule says, and the reason when the pair is dropped; no further round will come."""
         outcome = rules.settle(self.grades)
@@ -120,9 +113,7 @@ def summary(pairs: Sequence[HistoricPair]) -> dict[str, object]:
     }
 
 
-def judgments_import(
-    *, path: Path, project_name: str, leads: Sequence[User] = (), actor: User | None = None
-) -> dict[str, object]:
+def judgments_import(*, path: Path, project_name: str, leads: Sequence[User] = ()) -> dict[str, object]:
     """Store the file's judgments in a project of their own; the same file twice is stored once.
 
     Returns:
@@ -134,7 +125,7 @@ def judgments_import(
     """
     pairs = read_judgments(path)
     digest = sha256(path.read_bytes()).hexdigest()
-    project = judgments_store(pairs=pairs, digest=digest, project_name=project_name, leads=leads, actor=actor)
+    project = judgments_store(pairs=pairs, digest=digest, project_name=project_name, leads=leads)
     return summary(stored_pairs(project))
 
 
@@ -195,19 +186,24 @@ def _store(pairs: Sequence[HistoricPair], project_name: str, texts: Mapping[int,
     corpus = Corpus.objects.create(name=project_name, is_placeholder=True)
     project = project_over(corpus=corpus, name=project_name)
     Policy.objects.create(project=project, version=1)
-    annotators = _annotators(project, {worker for pair in pairs for worker in pair.workers})
+    workers = {worker for pair in pairs for worker in pair.workers}
+    annotators = placeholder_annotators(project, workers, prefix="historic")
     queries = _queries(project, sorted({pair.pair_id // BATCH_SIZE for pair in pairs}), texts)
-    candidates = _candidates(corpus, queries, pairs)
+    ranks = [(queries[pair.pair_id // BATCH_SIZE], pair.pair_id % BATCH_SIZE + 1) for pair in pairs]
+    candidates = placeholders_create(corpus=corpus, ranks=ranks)
     rows = _pairs(_batches(project, queries), candidates, pairs)
     Judgment.objects.bulk_create(_judgments(pairs, rows, annotators), batch_size=CHUNK)
     return project
 
 
-def _annotators(project: Project, workers: set[int]) -> dict[int, int]:
-    """A placeholder account nobody can log in as, for each worker number."""
-    users = {
-        worker: User.objects.create_user(f"historic-{project.uuid.hex[:8]}-{worker}") for worker in sorted(workers)
-    }
+def placeholder_user(project: Project, name: object, *, prefix: str) -> User:
+    """Create an account that nobody can log in as."""
+    return User.objects.create_user(f"{prefix}-{project.uuid.hex[:8]}-{name}")
+
+
+def placeholder_annotators(project: Project, workers: Iterable[int], *, prefix: str) -> dict[int, int]:
+    """Make a placeholder account a member for each worker number; the key of each account by the number."""
+    users = {worker: placeholder_user(project, worker, prefix=prefix) for worker in sorted(workers)}
     common: dict[str, Any] = {
         "project": project,
         "role": Membership.Role.ANNOTATOR,
@@ -226,11 +222,6 @@ def _queries(project: Project, blocks: Sequence[int], texts: Mapping[int, str]) 
     common: dict[str, Any] = {"project": project, "split": Query.Split.TEST, "is_placeholder": True}
     rows = [Query(number=block, text=text_of(block), **common) for block in blocks]
     return dict(zip(blocks, Query.objects.bulk_create(rows, batch_size=CHUNK), strict=True))
-
-
-def _candidates(corpus: Corpus, queries: Mapping[int, Query], pairs: Sequence[HistoricPair]) -> list[Candidate]:
-    ranks = [(queries[pair.pair_id // BATCH_SIZE], pair.pair_id % BATCH_SIZE + 1) for pair in pairs]
-    return placeholders_create(corpus=corpus, ranks=ranks)
 
 
 def placeholders_create(*, corpus: Corpus, ranks: Sequence[tuple[Query, int]]) -> list[Candidate]:
@@ -268,12 +259,11 @@ def _judgments(
     pairs: Sequence[HistoricPair], rows: Sequence[Pair], annotators: Mapping[int, int]
 ) -> Iterator[Judgment]:
     for pair, row in zip(pairs, rows, strict=True):
-        grades = zip(pair.workers, pair.grades, pair.occurrences(), strict=True)
-        for index, (worker, grade, occurrence) in enumerate(grades):
+        for index, (worker, grade) in enumerate(zip(pair.workers, pair.grades, strict=True)):
             yield Judgment(
                 pair=row,
                 annotator_id=annotators[worker],
-                occurrence=occurrence,
+                occurrence=pair.workers[:index].count(worker),
                 round=index // len(SEATS) + 1,
                 seat=index % len(SEATS) + 1,
                 grade=grade,

@@ -287,63 +287,43 @@ GRADES_KEPT = 4  # of a pair
 OnUngraded = Callable[[Ungraded], None]
 
 
-@dataclass
 class Export:
-    """What an export comes to: grades by pair, as (pair number, people, grades), and counts of what gave none."""
+    """What an export comes to: grades by pair, as (pair number, people, grades), and counts of what gave none.
 
-    pairs: list[tuple[int, tuple[int, ...], tuple[int, ...]]] = field(default_factory=list)
-    texts: dict[int, str] = field(default_factory=dict)  # of the query of a block of pairs, where fields name them
-    tasks: int = 0
-    refused: int = 0
-    left_out: int = 0
-    predictions: int = 0
-    control: str = ""
+    Args:
+        on_ungraded: is told of each annotation that gives no judgment.
+    """
+
+    def __init__(self, on_ungraded: OnUngraded) -> None:
+        self.pairs: list[tuple[int, tuple[int, ...], tuple[int, ...]]] = []
+        self.texts: dict[int, str] = {}  # of the query of a block of pairs, where fields name them
+        self.tasks = self.refused = self.left_out = self.predictions = 0
+        self.control = ""
+        self.on_ungraded = on_ungraded
+        self.grades: dict[Key, list[Graded]] = {}
+        self.seen: set[object] = set()
 
     def counts(self) -> dict[str, int]:
         return {name: getattr(self, name) for name in ("tasks", "refused", "left_out", "predictions")}
 
-
-def read_export(parts: Iterable[str], mapped: Mapped, on_ungraded: OnUngraded | None = None) -> Export:
-    """Read a whole export; no more than one task of it is held at a time, beside the grades. Raises ImportFileError
-    where it is no list of tasks, or which control holds the grade cannot be told."""
-    collector = _Collector(Export(), on_ungraded or (lambda annotation: None))
-    reader = Elements(mapped)
-    try:
-        for line, element in elements(parts):
-            collector.export.tasks += 1
-            for item in reader.read(line, element):
-                collector.report(item) if isinstance(item, Ungraded) else collector.take(item)
-    except BrokenJson as error:
-        raise ImportFileError(f"Line {error.line}: {error}. An export is a JSON list of tasks.") from error
-    collector.export.predictions, collector.export.control = reader.predictions, reader.control
-    return collector.done()
-
-
-class _Collector:
-    def __init__(self, export: Export, on_ungraded: OnUngraded) -> None:
-        self.export, self.on_ungraded = export, on_ungraded
-        self.grades: dict[Key, list[Graded]] = {}
-        self.seen: set[object] = set()
-
     def report(self, annotation: Ungraded) -> None:
         if annotation.outcome == Outcome.REFUSED:
-            self.export.refused += 1
+            self.refused += 1
         else:
-            self.export.left_out += 1
+            self.left_out += 1
         self.on_ungraded(annotation)
 
     def take(self, graded: Graded) -> None:
         if isinstance(graded.annotation, int | str):
             if graded.annotation in self.seen:
-                self.report(
-                    Ungraded(graded.line, graded.item, Outcome.REFUSED, "this annotation stands in the file before")
-                )
+                reason = "this annotation stands in the file before"
+                self.report(Ungraded(graded.line, graded.item, Outcome.REFUSED, reason))
                 return
             self.seen.add(graded.annotation)
         self.grades.setdefault(graded.key, []).append(graded)
 
-    def done(self) -> Export:
-        """Pairs by number; each with its first four grades; the others are refused."""
+    def finish(self) -> None:
+        """Number the pairs; each has its first four grades, the others are refused."""
         numbers = dict(zip(self.grades, self._numbers(), strict=True))
         people = _people(grade.person for grades in self.grades.values() for grade in grades)
         for key, grades in sorted(self.grades.items(), key=lambda entry: numbers[entry[0]]):
@@ -353,8 +333,7 @@ class _Collector:
                 reason = f"pair {numbers[key]} has four earlier grades, and more make no pair"
                 self.report(Ungraded(grade.line, grade.item, Outcome.REFUSED, reason))
             pair = (numbers[key], tuple(people[one.person] for one in first), tuple(one.grade for one in first))
-            self.export.pairs.append(pair)
-        return self.export
+            self.pairs.append(pair)
 
     def _numbers(self) -> Iterator[int]:
         """The pair number of each key; those that fields name fill blocks of 20, each of one query, as they come."""
@@ -370,9 +349,26 @@ class _Collector:
                 parts = (f"{key[0]} ({part})" for part in count(2))
                 text = next(text for text in chain([key[0]], parts) if text not in taken)
                 taken.add(text)
-                self.export.texts[block] = text
+                self.texts[block] = text
             blocks[key[0]] = (block, filled + 1)
             yield block * BATCH_SIZE + filled
+
+
+def read_export(parts: Iterable[str], mapped: Mapped, on_ungraded: OnUngraded | None = None) -> Export:
+    """Read a whole export; no more than one task of it is held at a time, beside the grades. Raises ImportFileError
+    where it is no list of tasks, or which control holds the grade cannot be told."""
+    export = Export(on_ungraded or (lambda annotation: None))
+    reader = Elements(mapped)
+    try:
+        for line, element in elements(parts):
+            export.tasks += 1
+            for item in reader.read(line, element):
+                export.report(item) if isinstance(item, Ungraded) else export.take(item)
+    except BrokenJson as error:
+        raise ImportFileError(f"Line {error.line}: {error}. An export is a JSON list of tasks.") from error
+    export.predictions, export.control = reader.predictions, reader.control
+    export.finish()
+    return export
 
 
 def _people(named: Iterable[int | str]) -> dict[int | str, int]:

@@ -3,7 +3,6 @@
 import logging
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -19,19 +18,18 @@ from annotation.corpora.services.corpora import project_over
 from annotation.models import Candidate, Corpus, PoolAnswer, PoolEntry, Query
 from core.audit import audit_record
 from core.exceptions import ImportRefused, NotPossible
-from judging.imports.historic import placeholders_create
-from judging.imports.release_project import CorpusKeys, ProjectKeys, corpus_store, name_told, rules_store
+from judging.imports.historic import placeholder_annotators, placeholder_user, placeholders_create
+from judging.imports.release_project import Ranked, ReleaseIntake, corpus_store, name_told, rules_store
 from judging.models import SEATS, Batch, BatchReview, Judgment, Pair
 from judging.releases import layout, reading
 from judging.releases.metadata import IMPORT
-from judging.releases.reading import BadLines, Cells, document, rows
+from judging.releases.reading import Cells, document, rows
 from judging.work import rules
 
 logger = logging.getLogger(__name__)
 CHUNK = 5000
 LARGEST_PAIR = 2**40  # new pairs are numbered behind it
 LARGEST_RANK = 2**15 - 1
-Ranked = tuple[int, int]  # a query's number, a rank or the number of a batch
 NEXT_PAIR = """
 SELECT setval(pg_get_serial_sequence('judging_pair', 'id'), %s)
 WHERE %s > (SELECT coalesce(pg_sequence_last_value(pg_get_serial_sequence('judging_pair', 'id')::regclass), 0))"""
@@ -98,109 +96,88 @@ def _project_create(settings: dict[str, Any], project_name: str | None, corpus_n
 
 
 def _store(project: Project, folder: Path, settings: dict[str, Any]) -> None:
-    bad = BadLines()
-    corpus_keys = corpus_store(project.dataset.corpus, folder, bad)
-    bad.refuse()
-    keys = rules_store(project, folder, settings, corpus_keys)
-    judged = pairs_store(project, folder, corpus_keys, keys, bad)
-    grades_store(project, folder, judged, keys, bad)
-    bad.refuse()
+    intake = ReleaseIntake(project, folder)
+    corpus_store(intake)
+    rules_store(intake, settings)
+    reviews = pairs_store(intake)
+    grades_store(intake)
+    _reviews_store(intake, reviews)
 
 
-@dataclass
-class Judged:
-    """Keys of what was stored, by the numbers of files; pairs as they were told."""
-
-    queries: dict[int, Query] = field(default_factory=dict)
-    candidates: dict[Ranked, int] = field(default_factory=dict)
-    batches: dict[Ranked, Batch] = field(default_factory=dict)
-    reviews: list[tuple[Ranked, dict[str, str]]] = field(default_factory=list)
-    pairs: dict[int, Pair] = field(default_factory=dict)
-
-
-def pairs_store(project: Project, folder: Path, corpus_keys: CorpusKeys, keys: ProjectKeys, bad: BadLines) -> Judged:
-    judged = Judged()
-    queries = _queries_read(project, folder, corpus_keys, keys, bad)
-    bad.refuse()
-    _queries_store(queries, judged, bad)
-    told = list(rows(folder, layout.CANDIDATES, partial(_candidate, judged, corpus_keys, keys), bad))
-    bad.refuse()
-    _candidates_store(judged, [row for row in told if row.source == Candidate.Source.SIMILARITY])
-    lines = list(rows(folder, layout.PAIRS, partial(_pair, judged), bad))
-    bad.refuse()
-    _placeholders_store(project, judged, lines)
-    _batches_store(project, folder, keys, judged, bad)
-    _candidates_store(judged, [row for row in told if row.source == Candidate.Source.POOLED])
-    _answers_store(folder, corpus_keys, keys, judged, bad)
-    _pairs_store(judged, lines, bad)
-    return judged
+def pairs_store(intake: ReleaseIntake) -> list[tuple[Ranked, dict[str, str]]]:
+    """Store queries, candidates, batches, answers of pools and pairs; the decisions about batches are returned."""
+    _queries_store(intake)
+    candidates = intake.read(layout.CANDIDATES, partial(_candidate, intake))
+    _candidates_store(intake, [row for row in candidates if row.source == Candidate.Source.SIMILARITY])
+    lines = intake.read(layout.PAIRS, partial(_pair, intake))
+    _placeholders_store(intake, lines)
+    reviews = _batches_store(intake)
+    _candidates_store(intake, [row for row in candidates if row.source == Candidate.Source.POOLED])
+    _answers_store(intake)
+    _pairs_store(intake, lines)
+    return reviews
 
 
-def _queries_read(
-    project: Project, folder: Path, corpus_keys: CorpusKeys, keys: ProjectKeys, bad: BadLines
-) -> list[tuple[Query, int | None]]:
-    """Each query, with the number of the one it is judged as."""
+def _queries_store(intake: ReleaseIntake) -> None:
+    """First those that are judged for themselves, then their twins."""
 
     def read(cells: Cells) -> tuple[Query, int | None]:
-        said, name = cells.maybe("caption"), cells.text("query_set")
-        query_set = cells.known("query_set", keys.query_sets, name) if name else None
+        name = cells.text("query_set")
+        query_set = cells.known("query_set", intake.query_sets, name) if name else None
         query = Query(
-            project=project,
+            project=intake.project,
             number=cells.number("query_id"),
             text=cells.text("query"),
             split=cells.one_of("split", *Query.Split.values),
-            caption_id=None if said is None else cells.known("caption", corpus_keys.captions, said),
+            caption_id=cells.maybe_known("caption", intake.captions),
             query_set=query_set,
             is_placeholder=cells.yes("placeholder"),
             was_pilot=cells.yes("pilot") and not (query_set and query_set.is_pilot),
         )
         return query, cells.maybe("judged_as")
 
-    return list(rows(folder, layout.QUERIES, read, bad))
-
-
-def _queries_store(told: list[tuple[Query, int | None]], judged: Judged, bad: BadLines) -> None:
-    """First those that are judged for themselves, then their twins."""
-    own = Query.objects.bulk_create([query for query, twin_of in told if twin_of is None], batch_size=CHUNK)
-    judged.queries |= {query.number: query for query in own}
+    lines = intake.read(layout.QUERIES, read)
+    own = Query.objects.bulk_create([query for query, twin_of in lines if twin_of is None], batch_size=CHUNK)
+    intake.queries |= {query.number: query for query in own}
     twins = []
-    for line, (query, twin_of) in enumerate(told, start=2):
+    for line, (query, twin_of) in enumerate(lines, start=2):
         if twin_of is None:
             continue
-        if twin_of not in judged.queries:
-            bad.add(layout.QUERIES, line, f"judged_as {twin_of} is no query that is judged for itself")
+        if twin_of not in intake.queries:
+            intake.bad.add(layout.QUERIES, line, f"judged_as {twin_of} is no query that is judged for itself")
             continue
-        query.judged_as = judged.queries[twin_of]
+        query.judged_as = intake.queries[twin_of]
         twins.append(query)
-    bad.refuse()
+    intake.bad.refuse()
     Query.objects.bulk_create(twins, batch_size=CHUNK)
 
 
-def _candidate(judged: Judged, corpus_keys: CorpusKeys, keys: ProjectKeys, cells: Cells) -> Candidate:
+def _query(intake: ReleaseIntake, cells: Cells) -> Query:
+    return cells.known("query_id", intake.queries, cells.number("query_id"))
+
+
+def _candidate(intake: ReleaseIntake, cells: Cells) -> Candidate:
     source = cells.one_of("source", *Candidate.Source.values)
-    span = (cells.text("video_name"), cells.real("start"), cells.real("end"))
-    measure, pool = cells.maybe("measure"), cells.maybe("pool")
-    moment = cells.known("moment", corpus_keys.moments, span)
+    moment = cells.known("moment", intake.moments, intake.span(cells))
     return Candidate(
-        query=cells.known("query_id", judged.queries, cells.number("query_id")),
+        query=_query(intake, cells),
         moment_id=moment,
         rank=cells.number("rank", 1, LARGEST_RANK),
         similarity=cells.real("similarity") if cells.text("similarity") else None,
-        measure_id=None if measure is None else cells.known("measure", keys.measures, measure),
+        measure_id=cells.maybe_known("measure", intake.measures),
         source=source,
-        pooling_id=None if pool is None else cells.known("pool", keys.pools, pool),
-        wordings=corpus_keys.wordings.get(moment, {}) if source == Candidate.Source.SIMILARITY else {},
+        pooling_id=cells.maybe_known("pool", intake.pools),
+        wordings=intake.wordings.get(moment, {}) if source == Candidate.Source.SIMILARITY else {},
     )
 
 
-def _candidates_store(judged: Judged, told: Iterable[Candidate]) -> None:
-    made = Candidate.objects.bulk_create(told, batch_size=CHUNK)
-    judged.candidates |= {(row.query.number, row.rank): row.pk for row in made}
+def _candidates_store(intake: ReleaseIntake, candidates: Iterable[Candidate]) -> None:
+    rows = Candidate.objects.bulk_create(candidates, batch_size=CHUNK)
+    intake.candidates |= {(row.query.number, row.rank): row.pk for row in rows}
 
 
-def _pair(judged: Judged, cells: Cells) -> tuple[Ranked, Ranked, Pair]:
-    number = cells.number("query_id")
-    cells.known("query_id", judged.queries, number)
+def _pair(intake: ReleaseIntake, cells: Cells) -> tuple[Ranked, Ranked, Pair]:
+    number = _query(intake, cells).number
     state = cells.one_of("state", *(s for s in Pair.State.values if s not in ("open", "escalated")))
     relevance = cells.maybe("relevance", most=4)
     if (state == Pair.State.SETTLED) != (relevance is not None):
@@ -212,33 +189,34 @@ def _pair(judged: Judged, cells: Cells) -> tuple[Ranked, Ranked, Pair]:
     return (number, cells.number("rank", 1, LARGEST_RANK)), (number, cells.number("batch", 1, LARGEST_RANK)), pair
 
 
-def _placeholders_store(project: Project, judged: Judged, lines: list[tuple[Ranked, Ranked, Pair]]) -> None:
+def _placeholders_store(intake: ReleaseIntake, lines: list[tuple[Ranked, Ranked, Pair]]) -> None:
     """Store a moment that nobody has for each pair of a query that nobody knows."""
-    ranks = [position for position, _, _ in lines if judged.queries[position[0]].is_placeholder]
+    ranks = [(intake.queries[number], rank) for (number, rank), _, _ in lines]
+    ranks = [(query, rank) for query, rank in ranks if query.is_placeholder]
     if ranks:
-        corpus = project.dataset.corpus
-        made = placeholders_create(corpus=corpus, ranks=[(judged.queries[number], rank) for number, rank in ranks])
-        judged.candidates |= {(row.query.number, row.rank): row.pk for row in made}
+        rows = placeholders_create(corpus=intake.project.dataset.corpus, ranks=ranks)
+        intake.candidates |= {(row.query.number, row.rank): row.pk for row in rows}
 
 
-def _batches_store(project: Project, folder: Path, keys: ProjectKeys, judged: Judged, bad: BadLines) -> None:
+def _batches_store(intake: ReleaseIntake) -> list[tuple[Ranked, dict[str, str]]]:
+    """Store the batches; the decisions about them are returned."""
     now = timezone.now()
+    reviews = []
 
     def read(cells: Cells) -> Batch:
-        number, pool = cells.number("query_id"), cells.maybe("pool")
-        query = cells.known("query_id", judged.queries, number)
-        place = (number, cells.number("batch", 1, LARGEST_RANK))
+        query = _query(intake, cells)
+        number = cells.number("batch", 1, LARGEST_RANK)
         review = {name: cells.text(name) for name in ("decision", "suggestion", "decided_by")}
         if review["decision"]:
             cells.one_of("decision", "extend", "close")
             cells.one_of("suggestion", "extend", "close")
             cells.one_of("decided_by", "lead", "rule")
-            judged.reviews.append((place, review))
+            reviews.append(((query.number, number), review))
         return Batch(
-            project=project,
+            project=intake.project,
             query=query,
-            number=place[1],
-            pooling_id=None if pool is None else cells.known("pool", keys.pools, pool),
+            number=number,
+            pooling_id=cells.maybe_known("pool", intake.pools),
             round=cells.number("rounds", 1, 2),
             state=Batch.State.DONE,
             priority=query.query_set.priority if query.query_set else 0,
@@ -247,65 +225,64 @@ def _batches_store(project: Project, folder: Path, keys: ProjectKeys, judged: Ju
             done_at=now,
         )
 
-    told = list(rows(folder, layout.BATCHES, read, bad))
-    bad.refuse()
-    made = Batch.objects.bulk_create(told, batch_size=CHUNK)
-    judged.batches |= {(batch.query.number, batch.number): batch for batch in made}
+    batches = Batch.objects.bulk_create(intake.read(layout.BATCHES, read), batch_size=CHUNK)
+    intake.batches |= {(batch.query.number, batch.number): batch for batch in batches}
+    return reviews
 
 
-def _answers_store(folder: Path, corpus_keys: CorpusKeys, keys: ProjectKeys, judged: Judged, bad: BadLines) -> None:
+def _answers_store(intake: ReleaseIntake) -> None:
     def named(cells: Cells) -> dict[str, Any]:
         source = (cells.number("pool"), cells.text("source"))
-        query = cells.known("query_id", judged.queries, cells.number("query_id"))
-        return {"source_id": cells.known("source", keys.sources, source), "query": query}
+        query = _query(intake, cells)
+        return {"source_id": cells.known("source", intake.sources, source), "query": query}
 
     def answer(cells: Cells) -> PoolAnswer:
         counts = {name: cells.number(name, most=2**31 - 1) for name in ("spans", "unmatched", "without_preview")}
         return PoolAnswer(**named(cells), **counts, drawn_from=cells.maybe("drawn_from", most=2**31 - 1))
 
-    made = PoolAnswer.objects.bulk_create(rows(folder, layout.POOL_ANSWERS, answer, bad), batch_size=CHUNK)
+    rows_of = partial(rows, intake.folder, bad=intake.bad)
+    made = PoolAnswer.objects.bulk_create(rows_of(layout.POOL_ANSWERS, answer), batch_size=CHUNK)
     answers = {(row.source_id, row.query_id): row for row in made}
 
     def entry(cells: Cells) -> PoolEntry:
         of = named(cells)
-        span = (cells.text("video_name"), cells.real("start"), cells.real("end"))
+        span = intake.span(cells)
         return PoolEntry(
             answer=cells.known("answer", answers, (of["source_id"], of["query"].pk)),
-            moment_id=cells.known("moment", corpus_keys.moments, span),
+            moment_id=cells.known("moment", intake.moments, span),
             rank=cells.number("rank", 1, LARGEST_RANK),
         )
 
-    PoolEntry.objects.bulk_create(rows(folder, layout.POOL_ENTRIES, entry, bad), batch_size=CHUNK)
-    bad.refuse()
+    PoolEntry.objects.bulk_create(rows_of(layout.POOL_ENTRIES, entry), batch_size=CHUNK)
+    intake.bad.refuse()
 
 
-def _pairs_store(judged: Judged, lines: list[tuple[Ranked, Ranked, Pair]], bad: BadLines) -> None:
-    for line, (place, batch, pair) in enumerate(lines, start=2):
-        if place not in judged.candidates:
-            bad.add(layout.PAIRS, line, f"query {place[0]} has no candidate of rank {place[1]}")
-        elif batch not in judged.batches:
-            bad.add(layout.PAIRS, line, f"query {batch[0]} has no batch {batch[1]}")
-        elif pair.source_id in judged.pairs:
-            bad.add(layout.PAIRS, line, f"pair {pair.source_id} is there twice")
+def _pairs_store(intake: ReleaseIntake, lines: list[tuple[Ranked, Ranked, Pair]]) -> None:
+    for line, (position, batch, pair) in enumerate(lines, start=2):
+        if position not in intake.candidates:
+            intake.bad.add(layout.PAIRS, line, f"query {position[0]} has no candidate of rank {position[1]}")
+        elif batch not in intake.batches:
+            intake.bad.add(layout.PAIRS, line, f"query {batch[0]} has no batch {batch[1]}")
+        elif pair.source_id in intake.pairs:
+            intake.bad.add(layout.PAIRS, line, f"pair {pair.source_id} is there twice")
         else:
-            pair.candidate_id, pair.batch = judged.candidates[place], judged.batches[batch]
-            judged.pairs[pair.source_id or 0] = pair
-    bad.refuse()
-    Pair.objects.bulk_create(judged.pairs.values(), batch_size=CHUNK)
-    last = max(judged.pairs, default=0)
+            pair.candidate_id, pair.batch = intake.candidates[position], intake.batches[batch]
+            intake.pairs[pair.source_id or 0] = pair
+    intake.bad.refuse()
+    Pair.objects.bulk_create(intake.pairs.values(), batch_size=CHUNK)
+    last = max(intake.pairs, default=0)
     with connection.cursor() as cursor:
         cursor.execute(NEXT_PAIR, [max(last, 1), last])  # a new pair gets a number that no pair of the release has
 
 
-def grades_store(project: Project, folder: Path, judged: Judged, keys: ProjectKeys, bad: BadLines) -> None:
-    people = _People(project)
+def grades_store(intake: ReleaseIntake) -> None:
+    annotators: dict[int, int] = {}
     seen: Counter[tuple[int, int]] = Counter()
     given: dict[int, list[int]] = defaultdict(list)
 
     def read(cells: Cells) -> Judgment:
         number, worker = cells.number("pair_id"), cells.number("worker", most=LARGEST_WORKER)
-        pair = cells.known("pair_id", judged.pairs, number)
-        guideline, policy = cells.maybe("guideline"), cells.maybe("policy")
+        pair = cells.known("pair_id", intake.pairs, number)
         source = cells.one_of("source", *Judgment.Source.values)
         row = Judgment(
             pair=pair,
@@ -316,76 +293,49 @@ def grades_store(project: Project, folder: Path, judged: Judged, keys: ProjectKe
             position=cells.maybe("position", 1, 2**15 - 1),
             source=Judgment.Source.IMPORTED,
             origin=source if source in TOLD else "",
-            guideline_id=None if guideline is None else cells.known("guideline", keys.guidelines, guideline),
-            policy_id=None if policy is None else cells.known("policy", keys.policies, policy),
-            annotator_id=people.key_of(worker),
+            guideline_id=cells.maybe_known("guideline", intake.guidelines),
+            policy_id=cells.maybe_known("policy", intake.policies),
         )
+        if worker not in annotators:
+            annotators.update(placeholder_annotators(intake.project, [worker], prefix="released"))
+        row.annotator_id = annotators[worker]
         seen[number, worker] += 1
         given[number].append(row.grade)
         return row
 
-    told = rows(folder, layout.JUDGMENTS, read, bad)
-    while some := list(islice(told, CHUNK)):
-        Judgment.objects.bulk_create(some)
-    _check_states(judged, given, bad)
-    bad.refuse()
-    _reviews_store(project, judged)
+    judgments = rows(intake.folder, layout.JUDGMENTS, read, intake.bad)
+    while chunk := list(islice(judgments, CHUNK)):
+        Judgment.objects.bulk_create(chunk)
+    _check_states(intake, given)
 
 
-class _People:
-    """A placeholder account nobody can log in as, for each annotator number."""
-
-    def __init__(self, project: Project) -> None:
-        self.project = project
-        self.keys: dict[int, int] = {}
-
-    def key_of(self, worker: int) -> int:
-        if worker not in self.keys:
-            user = _placeholder(self.project, str(worker))
-            Membership.objects.create(
-                project=self.project,
-                user=user,
-                role=Membership.Role.ANNOTATOR,
-                number=worker,
-                standing=Membership.Standing.LEFT,
-            )
-            self.keys[worker] = user.pk
-        return self.keys[worker]
-
-
-def _placeholder(project: Project, who: str) -> User:
-    return User.objects.create_user(f"released-{project.uuid.hex[:8]}-{who}")
-
-
-def _check_states(judged: Judged, given: dict[int, list[int]], bad: BadLines) -> None:
+def _check_states(intake: ReleaseIntake, given: dict[int, list[int]]) -> None:
     """A settled pair is what the rule makes of its grades, a dropped one is none that they settle."""
-    for line, (number, pair) in enumerate(judged.pairs.items(), start=2):
+    for line, (number, pair) in enumerate(intake.pairs.items(), start=2):
         if pair.state == Pair.State.WITHDRAWN:
             continue
         if len(given[number]) > 4:
-            bad.add(layout.PAIRS, line, f"pair {number} has {len(given[number])} grades, at most four make a pair")
+            reason = f"pair {number} has {len(given[number])} grades, at most four make a pair"
+            intake.bad.add(layout.PAIRS, line, reason)
             continue
         outcome = rules.settle(given[number])
         settled = outcome.state == rules.State.SETTLED
         if settled != (pair.state == Pair.State.SETTLED) or (settled and outcome.relevance != pair.relevance):
-            said = f"{pair.state} {'' if pair.relevance is None else pair.relevance}".strip()
-            bad.add(layout.PAIRS, line, f"pair {number} is {said}, which its grades {given[number]} do not give")
+            state = f"{pair.state} {'' if pair.relevance is None else pair.relevance}".strip()
+            reason = f"pair {number} is {state}, which its grades {given[number]} do not give"
+            intake.bad.add(layout.PAIRS, line, reason)
+    intake.bad.refuse()
 
 
-def _reviews_store(project: Project, judged: Judged) -> None:
+def _reviews_store(intake: ReleaseIntake, reviews: list[tuple[Ranked, dict[str, str]]]) -> None:
     """Who decided is not told: a placeholder stands for the leads, nobody for the rule."""
-    if not judged.reviews:
+    if not reviews:
         return
-    lead = _placeholder(project, "lead")
+    people = {"lead": placeholder_user(intake.project, "lead", prefix="released")}
     BatchReview.objects.bulk_create(
         [
-            BatchReview(
-                batch=judged.batches[place],
-                decision=review["decision"],
-                suggestion=review["suggestion"],
-                decided_by=lead if review["decided_by"] == "lead" else None,
-            )
-            for place, review in judged.reviews
+            BatchReview(batch=intake.batches[position], **{**review, "decided_by": people.get(review["decided_by"])})
+            for position, review in reviews
         ],
         batch_size=CHUNK,
     )

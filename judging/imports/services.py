@@ -5,15 +5,12 @@ a file is imported in one transaction that also marks it done, as corpora are (a
 """
 
 import json
-import logging
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from hashlib import sha256
-from tempfile import TemporaryFile
 from typing import IO, Any
 
 from django.core.files.uploadedfile import UploadedFile
-from django.db import transaction
 
 from accounts.models import Project, User
 from annotation.corpora.importers.files import Budget, OnBytes, pieces_of
@@ -26,7 +23,6 @@ from judging.imports.historic import HistoricPair, judgments_store, project_hold
 from judging.imports.label_studio import Mapped, Ungraded, read_export
 from judging.models import JudgmentImport
 
-logger = logging.getLogger(__name__)
 PIECE = 1 << 20
 State = JudgmentImport.State
 IMPORTS = UploadKind(
@@ -47,10 +43,6 @@ class Checked:
     texts: dict[int, str]
     digest: str
     counts: dict[str, Any]
-
-    @property
-    def refused(self) -> int:
-        return int(self.counts["refused"])
 
 
 def export_read(
@@ -114,32 +106,27 @@ def judgment_import_create(
 @durable(IMPORTS.task)
 def judgment_import_work(*, import_id: int) -> None:
     """Take the next step of a file that is checked or imported; a repeat finds it done."""
-    with IMPORTS.claim(import_id) as row:
-        if row is not None:
-            _check(row) if row.state == State.CHECKING else _import(row)
+    IMPORTS.step(import_id, check=_check, store=_import)
 
 
-def _check(row: JudgmentImport) -> None:
-    with TemporaryFile("w+", encoding="utf-8", newline="") as remarks:
-        checked = _read(row, remarks)
-        project_holding(name=row.project_name, digest=checked.digest)  # says so now where the name is taken
-        upload_finish(row, remarks, state=State.CHECKED, counts=checked.counts)
+def _check(row: JudgmentImport, warnings: IO[str]) -> None:
+    checked = _read(row, warnings)
+    project_holding(name=row.project_name, digest=checked.digest)  # says so now where the name is taken
+    upload_finish(row, warnings, state=State.CHECKED, counts=checked.counts)
 
 
-def _import(row: JudgmentImport) -> None:
-    with transaction.atomic(), TemporaryFile("w+", encoding="utf-8", newline="") as remarks:
-        checked = _read(row, remarks)
-        project = export_store(checked=checked, project_name=row.project_name, leads=[row.owner], actor=row.owner)
-        upload_finish(row, remarks, state=State.DONE, counts=checked.counts, project=project)
-    logger.info("import %s of judgments done: %s", row.pk, row.counts)
+def _import(row: JudgmentImport, warnings: IO[str]) -> None:
+    checked = _read(row, warnings)
+    project = export_store(checked=checked, project_name=row.project_name, leads=[row.owner], actor=row.owner)
+    upload_finish(row, warnings, state=State.DONE, counts=checked.counts, project=project)
 
 
-def _read(row: JudgmentImport, remarks: IO[str]) -> Checked:
+def _read(row: JudgmentImport, warnings: IO[str]) -> Checked:
     with row.file.open("rb") as source, Progress(row) as progress:
         return export_read(
             source=source,
             mapped=Mapped(**row.mapping),
             budget=Budget(upload_limits()),
             on_bytes=progress.add,
-            on_remark=remarks_writer(remarks),
+            on_remark=remarks_writer(warnings),
         )

@@ -43,15 +43,6 @@ HUNDREDTH = Decimal("0.01")
 DAY_S = 25 * 60 * 60  # the longest there is: the one on which summer time ends
 
 
-class Hours(NamedTuple):
-    """``Time`` as it is shown; each is rounded for itself."""
-
-    judging: Decimal
-    training: Decimal
-    correction: Decimal
-    total: Decimal
-
-
 class Time(NamedTuple):
     """Milliseconds by what they were spent on."""
 
@@ -64,8 +55,9 @@ class Time(NamedTuple):
         return sum(self)
 
     @property
-    def hours(self) -> "Hours":
-        return Hours(hours_of(self.judging), hours_of(self.training), hours_of(self.correction), hours_of(self.total))
+    def hours(self) -> dict[str, Decimal]:
+        """By what they were spent on, as they are shown: each is rounded for itself."""
+        return {name: hours_of(ms) for name, ms in (*self._asdict().items(), ("total", self.total))}
 
     def plus(self, other: "Time") -> "Time":
         return Time(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))

@@ -5,12 +5,11 @@ from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from functools import cached_property
-from typing import Any, NamedTuple
-
-from django.db import connection
+from typing import NamedTuple
 
 from accounts.models import Membership, Project
 from annotation.queries.selectors import queries_to_judge
+from core.sql import sql_rows
 from judging.models import HoursCorrection, Policy
 from judging.pay.rules import Day, Line, Rate, Time, amounts_of, day_time, lines_of, month_of, rate_on, total_time
 
@@ -190,10 +189,8 @@ class Statement:
 def pay_rates(*, project_id: int, zone: str, annotator_id: int | None = None) -> Rates:
     own: dict[int, list[Rate]] = {}
     default: list[Rate] = []
-    with connection.cursor() as cursor:
-        cursor.execute(RATES, {"project": project_id, "annotator": annotator_id, "zone": zone})
-        for annotator, *rate in cursor.fetchall():
-            (default if annotator is None else own.setdefault(annotator, [])).append(Rate(*rate))
+    for annotator, *rate in sql_rows(RATES, {"project": project_id, "annotator": annotator_id, "zone": zone}):
+        (default if annotator is None else own.setdefault(annotator, [])).append(Rate(*rate))
     return Rates(own, default)
 
 
@@ -205,10 +202,8 @@ def pay_statement(
     Time spent on pilot batches counts unless ``pilot`` is False. What an annotator reads must never leave it out:
     a batch that adds grades but no hours would be known as a pilot.
     """
-    period: dict[str, Any] = {"zone": zone, "first": first_day, "last": last_day}
-    with connection.cursor() as cursor:
-        cursor.execute(HOURS, {"project": project_id, "annotator": annotator_id, **period})
-        rows = [DayRow(*row) for row in cursor.fetchall()]
+    period = {"zone": zone, "first": first_day, "last": last_day}
+    rows = [DayRow(*row) for row in sql_rows(HOURS, {"project": project_id, "annotator": annotator_id, **period})]
     rates = pay_rates(project_id=project_id, zone=zone, annotator_id=annotator_id)
     days: dict[int, list[Day]] = {}
     for row in rows:
@@ -244,9 +239,7 @@ SELECT (SELECT count(*)::float FROM judging_pair pair JOIN batch ON batch.id = p
 
 def forecast_measured(project: Project, policy: Policy) -> dict[str, float | None]:
     """Values for a forecast's assumptions, by name; None where nothing tells yet."""
-    with connection.cursor() as cursor:
-        cursor.execute(MEASURED, {"project": project.pk})
-        pairs, second, escalated, seconds, exam_pairs = cursor.fetchone()
+    [(pairs, second, escalated, seconds, exam_pairs)] = sql_rows(MEASURED, {"project": project.pk})
     qualified = project.memberships.filter(standing=Membership.Standing.QUALIFIED).count()
     return {
         "queries": queries_to_judge(project.pk).count() or None,

@@ -298,7 +298,7 @@ def days_csv(statement: Statement, account: Account, number: int) -> HttpRespons
 
 
 def _time(time: Time) -> list[Decimal]:
-    return [*(Decimal(ms).scaleb(-3) for ms in (*time, time.total)), time.hours.total]
+    return [*(Decimal(ms).scaleb(-3) for ms in (*time, time.total)), time.hours["total"]]
 
 
 def _period(statement: Statement) -> str:

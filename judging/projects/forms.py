@@ -113,9 +113,6 @@ class PolicyForm(PolicyModelForm):
             raise forms.ValidationError("ISO 4217 has no currency of these letters. One is SGD.")
         return letters
 
-    def policy_values(self) -> dict[str, Any]:
-        return {name: self.cleaned_data[name] for name in POLICY_VALUES}
-
 
 class SelectAvailable(forms.Select):
     """A choice some of whose options cannot be chosen, because of what they lack."""

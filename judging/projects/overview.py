@@ -8,12 +8,12 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
-from django.db import connection
 from django.db.models import Count, Exists, OuterRef, Q, Sum
 
 from accounts.models import Project
 from annotation.pools.rules import BATCHES
 from core.models import Job
+from core.sql import sql_rows
 from judging.models import Assignment, Batch, JudgmentDay, Pair, Policy, Tally
 from judging.pay.rules import TVR_RANKING
 from judging.projects.rules import PACE_DAYS, Finish, Left, finish, pace
@@ -112,12 +112,12 @@ def tallies(project: Project) -> dict[str, int]:
 
 def overview(project: Project, policy: Policy, *, now: datetime) -> Overview:
     today = now.astimezone(ZoneInfo(policy.time_zone)).date()
-    counts, by_day = tallies(project), judgments_by_day(project)
+    counts, days = tallies(project), JudgmentDay.objects.filter(project=project).order_by("day").values_list("day")
+    by_day = {day: dict(zip(COLUMNS, sums, strict=True)) for day, *sums in days.annotate(*map(Sum, COLUMNS))}
     batches, pairs = _coverage_apart(project, _batch_rows(counts)), _pairs(counts)
     sums = {name: sum(day[name] for day in by_day.values()) for name in COLUMNS}
-    with connection.cursor() as cursor:
-        cursor.execute(SMALL, {"project": project.pk, "since": today - timedelta(days=PACE_DAYS - 1)})
-        small = Small(*cursor.fetchone())
+    [row] = sql_rows(SMALL, {"project": project.pk, "since": today - timedelta(days=PACE_DAYS - 1)})
+    small = Small(*row)
     done_since = Job.objects.filter(project=project, kind=OuterRef("kind"), pk__gt=OuterRef("pk"))
     failed = project.jobs.filter(~Exists(done_since), state=Job.State.FAILED).order_by("-pk")
     worked = {day: row["judgments"] - row["imported"] for day, row in by_day.items()}
@@ -151,12 +151,6 @@ def overview_counts(project: Project) -> dict[str, Any]:
         "flagged": flags_waiting(project).values("pair").distinct().count(),
         "second_rounds": sum(row.second_round for row in batches),
     }
-
-
-def judgments_by_day(project: Project) -> dict[date, dict[str, int]]:
-    rows = JudgmentDay.objects.filter(project=project).order_by("day").values_list("day")
-    summed = rows.annotate(*map(Sum, COLUMNS))
-    return {day: dict(zip(COLUMNS, sums, strict=True)) for day, *sums in summed}
 
 
 def _pairs(counts: Mapping[str, int]) -> dict[str, int]:

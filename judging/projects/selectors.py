@@ -5,19 +5,19 @@ as they read now. Differences are reported, never applied.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
-from itertools import pairwise
+from itertools import zip_longest
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from django.db import connection
 from django.db.models import Count, Exists, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
 from accounts.models import Project
 from annotation.models import Caption, Moment, NamedQuerySet, Query
 from annotation.queries.selectors import queries_to_judge
+from core.sql import sql_rows
 from judging.guidelines.models import POLICY_VALUES
 from judging.models import Batch, GateAttempt, GateQuestion, KnownPair, Policy
 from judging.review.selectors import annotator_numbers
@@ -32,10 +32,6 @@ def query_sets_with_counts(project: Project) -> QuerySet[NamedQuerySet]:
         for state in Batch.State.values
     }
     return project.query_sets.annotate(size=Count("queries"), **counted).order_by("-priority", "name")
-
-
-def queries_outside_sets(project: Project) -> QuerySet[Query]:
-    return queries_to_judge(project.pk).filter(query_set__isnull=True)
 
 
 def queries_matching(project: Project, *, split: str, words: str) -> QuerySet[Query]:
@@ -105,24 +101,19 @@ class EditCounts(NamedTuple):
 
 def caption_edits(project: Project) -> list[Edit]:
     """Candidates first, frozen ones before others, the latest edit first; then queries."""
-    with connection.cursor() as cursor:
-        cursor.execute(EDITS, {"project": project.pk})
-        return [Edit(*row) for row in cursor.fetchall()]
+    return [Edit(*row) for row in sql_rows(EDITS, {"project": project.pk})]
 
 
 def edit_counts(project: Project) -> EditCounts:
-    with connection.cursor() as cursor:
-        cursor.execute(COUNTS, {"project": project.pk})
-        return EditCounts(*cursor.fetchone())
+    [counts] = sql_rows(COUNTS, {"project": project.pk})
+    return EditCounts(*counts)
 
 
 def released_edits(project: Project, queries: Sequence[int]) -> tuple[int, int]:
     """Of these judged queries, by key: captions edited since their candidates were ranked; queries, or twins of
     theirs, whose own caption was."""
-    with connection.cursor() as cursor:
-        cursor.execute(RELEASED, {"project": project.pk, "queries": list(queries)})
-        candidates, own = cursor.fetchone()
-        return int(candidates), int(own)
+    [(candidates, own)] = sql_rows(RELEASED, {"project": project.pk, "queries": list(queries)})
+    return candidates, own
 
 
 CLIPS = 24
@@ -217,18 +208,9 @@ def gate_clips(asked: list[dict[str, Any]]) -> dict[str, Moment]:
     return {str(moment.uuid): moment for moment in moments}
 
 
-class PolicyStep(NamedTuple):
-    """A version and what it changed: the value's name, before, after."""
-
-    policy: Policy
-    changed: list[tuple[str, object, object]]
-
-
-def policy_history(project: Project) -> list[PolicyStep]:
-    """All versions, the newest first."""
-    versions = list(project.policies.order_by("version"))
-    steps = [PolicyStep(versions[0], [])] if versions else []
-    for before, after in pairwise(versions):
-        pairs = [(name, getattr(before, name), getattr(after, name)) for name in POLICY_VALUES]
-        steps.append(PolicyStep(after, [(name, old, new) for name, old, new in pairs if old != new]))
-    return steps[::-1]
+def policy_history(project: Project) -> Iterator[tuple[Policy, list[tuple[str, object, object]]]]:
+    """All versions, the newest first, and what each changed: the value's name, before, after."""
+    versions = list(project.policies.order_by("-version"))
+    for after, before in zip_longest(versions, versions[1:]):
+        pairs = [(name, getattr(before or after, name), getattr(after, name)) for name in POLICY_VALUES]
+        yield after, [(name, old, new) for name, old, new in pairs if old != new]

@@ -143,16 +143,15 @@ def _check(project: Project, kind: str, similarity: str | None, actor: User) -> 
 def batches_prepare(*, project_id: int) -> int:
     """Rank the pool for every judged query without candidates and open their first batches; say how many. A repeat, and
     a message that comes late, find no job that waits for them."""
+    opened = 0
     with PREPARATIONS.claim(project_id) as job:
-        if job is None:
-            return 0
-        job_set(job=job, done=0, title="Embedding captions and ranking candidates")
-        candidates_rank(project_id=job.project_id, on_progress=partial(_embedding, job))
-        job_set(job=job, done=1, title="Opening first batches")
-        opened = batches_open(project_id=job.project_id)
-        job_finish(job=job, title=f"{opened} batches opened")
-        return opened
-    return 0
+        if job is not None:
+            job_set(job=job, done=0, title="Embedding captions and ranking candidates")
+            candidates_rank(project_id=project_id, on_progress=partial(_embedding, job))
+            job_set(job=job, done=1, title="Opening first batches")
+            opened = batches_open(project_id=project_id)
+            job_finish(job=job, title=f"{opened} batches opened")
+    return opened
 
 
 @durable(RANKINGS.task)

@@ -17,7 +17,7 @@ from accounts.access import LEAD, STAFF, MemberRequest, grant, post_only, projec
 from accounts.models import Project, User
 from annotation.corpora.selectors import corpora_within_reach, corpus_is_seen, projects_run_by
 from annotation.models import Candidate, Corpus, NamedQuerySet
-from annotation.queries.selectors import measures_of
+from annotation.queries.selectors import measures_of, queries_to_judge
 from annotation.similarity.base import SimilarityMissing
 from core.exceptions import NotPossible
 from core.forms import refused
@@ -214,10 +214,10 @@ def policy(request: MemberRequest, project: Project) -> HttpResponse:
 def _context(request: MemberRequest, project: Project, form: PolicyForm) -> dict[str, Any]:
     names = actor_names(project, to=request.membership.role)
     history = []
-    for step in selectors.policy_history(project):
-        actor = step.policy.created_by_id
+    for version, changed in selectors.policy_history(project):
+        actor = version.created_by_id
         who = names.get(actor, "somebody who has left") if actor else "the system"
-        history.append((step.policy, who, [(LABELS[name][0], *values) for name, *values in step.changed]))
+        history.append((version, who, [(LABELS[name][0], *values) for name, *values in changed]))
     return {
         "form": form,
         "policy": policies.policy_in_force(project.pk),
@@ -235,9 +235,9 @@ def policy_publish(request: MemberRequest, project: Project) -> HttpResponse:
     if not form.is_valid():
         note = "Nothing was saved yet; look at the values."
         return refused(request, POLICY_PAGE, _context(request, project, form), note)
-    seen = form.cleaned_data["version"]
+    seen = form.cleaned_data.pop("version")
     try:
-        made = policies.policy_publish(project=project, actor=request.user, seen=seen, **form.policy_values())
+        made = policies.policy_publish(project=project, actor=request.user, seen=seen, **form.cleaned_data)
     except (PolicyStale, GateTooShort) as error:
         return refused(request, POLICY_PAGE, _context(request, project, form), str(error), status=error.status)
     if made.version == before.version:
@@ -252,7 +252,7 @@ def query_sets(request: MemberRequest, project: Project) -> HttpResponse:
     context = {
         "sets": selectors.query_sets_with_counts(project),
         "priorities": NamedQuerySet.Priority.choices,
-        "outside": selectors.queries_outside_sets(project).count(),
+        "outside": queries_to_judge(project.pk).filter(query_set__isnull=True).count(),
         "form": QuerySetForm(),
         "may_decide": request.membership.role in LEAD,
     }

@@ -5,12 +5,12 @@ not asked it again; pilots are left out, as their guideline was a try-out.
 """
 
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
-from django.db import connection
 from django.db.models import Count, F, Q, QuerySet
 
 from accounts.models import Project
+from core.sql import sql_rows
 from judging.models import Assignment, Batch, GoldGrade, Judgment, QualityAlert, QualityReport
 
 FINAL = """
@@ -27,9 +27,7 @@ ORDER BY given.id"""
 
 def final_columns(*, project_id: int, zone: str) -> list[tuple[int, ...]]:
     """Rows for ``rules.quality.Judgments``: all final judgments but those of pilots, in the order given."""
-    with connection.cursor() as cursor:
-        cursor.execute(FINAL, {"project": project_id, "zone": zone})
-        return list(cursor.fetchall())
+    return sql_rows(FINAL, {"project": project_id, "zone": zone})
 
 
 def newest_judgment(project_id: int) -> int:
@@ -109,31 +107,19 @@ WHERE batch.project_id = %(project)s AND batch.state = 'done' AND NOT batch.is_p
 ORDER BY batch.done_at DESC LIMIT 1"""  # noqa: S608  # nosec B608 - constants
 
 
-class Share(NamedTuple):
+def gold_share(*, project_id: int, annotator_id: int) -> tuple[int, int]:
     """Pairs asked of an annotator in a project, and how many of them were gold."""
-
-    shown: int
-    gold: int
-
-
-def gold_share(*, project_id: int, annotator_id: int) -> Share:
-    with connection.cursor() as cursor:
-        cursor.execute(SHARE, {"project": project_id, "annotator": annotator_id})
-        return Share(*map(int, cursor.fetchone()))
+    [(shown, gold)] = sql_rows(SHARE, {"project": project_id, "annotator": annotator_id})
+    return int(shown), int(gold)
 
 
 def gold_in(*, batch_id: int, annotator_id: int, known: bool = True) -> list[int]:
     """Pairs of the batch that the annotator has never seen and whose truth is known; or all that are decided."""
-    with connection.cursor() as cursor:
-        statement = f"{IN_BATCH}{IS_KNOWN if known else ''} ORDER BY pair.id"
-        cursor.execute(statement, {"batch": batch_id, "annotator": annotator_id})
-        return [pair_id for (pair_id,) in cursor.fetchall()]
+    statement = f"{IN_BATCH}{IS_KNOWN if known else ''} ORDER BY pair.id"
+    return [pair_id for (pair_id,) in sql_rows(statement, {"batch": batch_id, "annotator": annotator_id})]
 
 
 def gold_batch(*, project_id: int, annotator_id: int, least: int) -> int | None:
     """The latest finished batch with at least so many known pairs that the annotator has never seen."""
-    values = {"project": project_id, "annotator": annotator_id, "least": least}
-    with connection.cursor() as cursor:
-        cursor.execute(BATCH_OF_GOLD, values)
-        row = cursor.fetchone()
-    return int(row[0]) if row else None
+    rows = sql_rows(BATCH_OF_GOLD, {"project": project_id, "annotator": annotator_id, "least": least})
+    return rows[0][0] if rows else None

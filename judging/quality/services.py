@@ -74,8 +74,8 @@ def gold_seat(batch: Batch) -> int:
 
 
 def _due(project_id: int, annotator: User, policy: Policy, *, more: int) -> int:
-    share = selectors.gold_share(project_id=project_id, annotator_id=annotator.pk)
-    return gold_due(shown=share.shown + more, gold=share.gold, percent=policy.gold_percent)
+    shown, gold = selectors.gold_share(project_id=project_id, annotator_id=annotator.pk)
+    return gold_due(shown=shown + more, gold=gold, percent=policy.gold_percent)
 
 
 def gold_change(held: Held, card: Card, *, grade: int, comment: str, active_ms: int, now: datetime) -> None:
@@ -146,14 +146,8 @@ def _store(project: Project, policy: Policy, figures: dict[str, Any], newest: in
     QualityReport.objects.update_or_create(
         project=project, defaults={"data": figures, "last_judgment": newest, "computed_at": now}
     )
-    limits = rules.Limits(
-        judgments=policy.alert_from,
-        kappa=policy.alert_kappa,
-        bias=policy.alert_bias,
-        gold=policy.alert_gold,
-        fast_streak=policy.alert_fast_streak,
-        run=policy.alert_run,
-    )
+    values = {name: getattr(policy, f"alert_{name}") for name in ("kappa", "bias", "gold", "fast_streak", "run")}
+    limits = rules.Limits(judgments=policy.alert_from, **values)
     people = {number: user for user, number in annotator_numbers(project).items()}
     for number, found in figures["annotators"].items():
         for past in rules.alerts(found, limits):

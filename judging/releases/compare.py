@@ -8,7 +8,6 @@ import io
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
 from typing import IO, NamedTuple, TextIO
 from zipfile import ZipFile
 
@@ -63,46 +62,35 @@ class Change(NamedTuple):
     after: str
 
 
-@dataclass
-class Comparison:
-    """Counts of all changes, and queries that only one of them holds."""
-
-    same: int = 0
-    counts: Counter[str] = field(default_factory=Counter)
-    queries_added: set[int] = field(default_factory=set)
-    queries_removed: set[int] = field(default_factory=set)
-
-    def facts(self) -> dict[str, int]:
-        return {
-            "same": self.same,
-            **{kind: self.counts[kind] for kind in KINDS},
-            "queries_added": len(self.queries_added),
-            "queries_removed": len(self.queries_removed),
-        }
-
-
 class Compared:
     """The pairs of two archives, side by side."""
 
     def __init__(self, before: IO[bytes], after: IO[bytes]) -> None:
         self.sources = (before, after)
-        self.counted = Comparison()
+        self.kinds: Counter[str | None] = Counter()  # None: the same in both
+        self.queries: tuple[set[int], set[int]] = (set(), set())
+
+    def facts(self) -> dict[str, int]:
+        """Return the counts of all changes, and of queries that only one of them holds."""
+        before, after = self.queries
+        changed = {kind: self.kinds[kind] for kind in KINDS}
+        queries = {"queries_added": len(after - before), "queries_removed": len(before - after)}
+        return {"same": self.kinds[None], **changed, **queries}
 
     def changes(self) -> Iterator[Change]:
-        """Yield every change, by query and rank; ``counted`` is complete when they have been gone through."""
-        queries: tuple[set[int], set[int]] = (set(), set())
+        """Yield every change, by query and rank; ``facts`` are complete when they have been gone through."""
         with ExitStack() as stack:
             for pair in merged(*(pair_lines(stack.enter_context(_archive(source))) for source in self.sources)):
-                for numbers, line in zip(queries, pair, strict=True):
+                for numbers, line in zip(self.queries, pair, strict=True):
                     if line:
                         numbers.add(line.query_id)
                 kind = kind_of(*pair)
-                if kind is None:
-                    self.counted.same += 1
-                    continue
-                self.counted.counts[kind] += 1
-                yield _change(kind, *pair)
-        self.counted.queries_added, self.counted.queries_removed = queries[1] - queries[0], queries[0] - queries[1]
+                self.kinds[kind] += 1
+                if kind is not None:
+                    line = pair[1] or pair[0]
+                    assert line is not None  # one of them is there
+                    outcomes = (one.outcome if one else "" for one in pair)
+                    yield Change(kind, line.query_id, line.query, line.pair_id, line.moment, line.rank, *outcomes)
 
 
 @contextmanager
@@ -180,10 +168,3 @@ def kind_of(before: PairLine | None, after: PairLine | None) -> str | None:
     if before.state == SETTLED:
         return "dropped"
     return "settled" if after.state == SETTLED else "changed"
-
-
-def _change(kind: str, before: PairLine | None, after: PairLine | None) -> Change:
-    line = after or before
-    assert line is not None  # one of them is there
-    outcomes = (before.outcome if before else "", after.outcome if after else "")
-    return Change(kind, line.query_id, line.query, line.pair_id, line.moment, line.rank, *outcomes)

@@ -89,17 +89,12 @@ def _pool(row: Pooling, pairs: dict[int, int]) -> dict[str, Any]:
 Facts = Mapping[str, Any]
 NOT_SAID = "*Not said yet.*"
 SPECIAL = re.compile(r"([\\`*_\[\]<>|&])")
-TAG = re.compile(r"<(?=[A-Za-z/!?])")
+TAG = re.compile(r"<(?=[A-Za-z/!?])")  # shown as text in what people wrote
 
 
 def plain_line(text: str) -> str:
     """Return the text as one line of plain text, for a heading or a cell."""
     return SPECIAL.sub(r"\\\1", " ".join(text.split()))
-
-
-def prose(text: str) -> str:
-    """Return the paragraphs as their author formatted them, with HTML tags shown as text."""
-    return TAG.sub("&lt;", text)
 
 
 ABOUT = {
@@ -167,7 +162,7 @@ def datasheet(settings: Facts, counts: Facts) -> str:
     is_paid = counts["judgments"] and any(row["policy"] for row in settings["judged_under"])
     context = {
         "title": plain_line(settings["words"]["title"] or settings["project"]),
-        "words": {name: prose(text) or NOT_SAID for name, text in team.items()},
+        "words": {name: TAG.sub("&lt;", text) or NOT_SAID for name, text in team.items()},
         "settings": settings,
         "consensus": settings["consensus"],
         "batch": settings["pooling"]["batch"],

@@ -20,12 +20,12 @@ from annotation.models import Candidate, Moment, PoolAnswer, PoolEntry, Query
 from annotation.pools.services.candidates import measure_of
 from annotation.queries.selectors import queries_to_train_on
 from annotation.similarity import registry
-from annotation.train_sets.files import JsonTrainFile
+from annotation.train_sets.files import JsonArrayFile, JsonTrainFile
 from annotation.train_sets.services import train_pool_of
 from judging.models import Batch, BatchReview, Pair, Release
 from judging.releases import layout
 from judging.releases.documents import counts_of, datasheet, manifest_facts, readme
-from judging.releases.layout import CsvFile, JsonArrayFile, json_line, write_json, write_lines, yes
+from judging.releases.layout import CsvFile, write_json, yes
 from judging.releases.metadata import croissant, write_settings
 from judging.releases.selectors import IS_PILOT, Listed, Scope, measures_used, pools_used, write_judgments
 from judging.studies.selectors import contributions
@@ -68,9 +68,13 @@ def write_content(scope: Scope, folder: Path, tell: Tell = untold) -> tuple[Fact
     tell(Step.JUDGED, 0, len(scope.listed))
     last = write_judged(scope, folder, pools, lambda done, total: tell(Step.JUDGED, done, total))
     write_queries(scope, folder)
-    write_pools(scope, folder, pools)
-    with CsvFile(folder, layout.MISSING) as file:
-        file.add_all(scope.missing)
+    for name, rows in (
+        (layout.POOL_ANSWERS, _answers(scope, pools)),
+        (layout.POOL_ENTRIES, _pool_entries(scope, pools)),
+        (layout.MISSING, scope.missing),
+    ):
+        with CsvFile(folder, name) as file:
+            file.add_all(rows)
     write_corpus(scope, folder, lambda done, total: tell(Step.CORPUS, done, total))
     tell(Step.TRAINING, 0, 0)
     write_train(scope.project, folder, first=last + 1, on_progress=lambda done, total: tell(Step.TRAINING, done, total))
@@ -181,7 +185,7 @@ def write_judged(scope: Scope, folder: Path, pools: PoolNumbers, on_progress: On
             pairs = _pairs({query.judged for query in chunk})
             for split, array in arrays.items():
                 for entry in _entries(scope, [query for query in chunk if query.split == split], pairs):
-                    array.add(entry)
+                    array.add_entry(entry)
             own = [query for query in chunk if query.is_own]
             pairs_csv.add_all(_pair_rows(own, pairs))
             qrels.writelines(_qrels(own, pairs))
@@ -270,13 +274,6 @@ def _batch_rows(queries: Sequence[Listed], pools: PoolNumbers) -> Iterator[Seque
         yield (numbers[query], number, rounds, pools.poolings.get(pool), yes(pilot), *decided)
 
 
-def write_pools(scope: Scope, folder: Path, pools: PoolNumbers) -> None:
-    with CsvFile(folder, layout.POOL_ANSWERS) as file:
-        file.add_all(_answers(scope, pools))
-    with CsvFile(folder, layout.POOL_ENTRIES) as file:
-        file.add_all(_pool_entries(scope, pools))
-
-
 def _answers(scope: Scope, pools: PoolNumbers) -> Iterator[Sequence[Any]]:
     rows = PoolAnswer.objects.filter(source__pooling__in=pools.poolings, query__in=scope.among)
     columns = ("source__name", "query__number", "spans", "unmatched", "without_preview", "drawn_from")
@@ -304,7 +301,8 @@ def write_corpus(scope: Scope, folder: Path, on_progress: OnProgress) -> None:
     with CsvFile(folder, layout.VIDEOS) as file:
         file.add_all(videos)
     write_json(folder / layout.VIDEO_CORPUS, {name: [seconds, index] for name, index, seconds, _ in sorted(videos)})
-    write_lines(folder / layout.MOMENTS, _moments(scope, on_progress))
+    with (folder / layout.MOMENTS).open("w", encoding="utf-8", newline="\n") as lines:
+        lines.writelines(_moments(scope, on_progress))
 
 
 def _moments(scope: Scope, on_progress: OnProgress) -> Iterator[str]:
@@ -320,7 +318,7 @@ def _moments(scope: Scope, on_progress: OnProgress) -> Iterator[str]:
             moment: dict[str, Any] = {"video_name": video, "start": start_s, "end": end_s}
             if preview == Moment.Preview.FAILED:
                 moment["not_cut"] = True
-            yield json_line({**moment, "captions": captions.get(pk, [])})
+            yield json.dumps({**moment, "captions": captions.get(pk, [])}, ensure_ascii=False) + "\n"
         done += len(chunk)
         on_progress(done, total)
 

@@ -2,10 +2,9 @@
 
 import csv
 import json
-from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Self
+from typing import IO, Self
 
 MANIFEST, SUMS, CROISSANT = "manifest.json", "SHA256SUMS", "croissant.json"
 ABOUT_THE_RELEASE = (MANIFEST, SUMS, CROISSANT)  # they tell of the others, which are content
@@ -70,34 +69,5 @@ class CsvFile:
         self.file.close()
 
 
-class JsonArrayFile:
-    """An array, entry by entry, as ``json.dumps(entries, ensure_ascii=False, indent=1)`` would write it."""
-
-    def __init__(self, path: Path) -> None:
-        self.file = path.open("w", encoding="utf-8", newline="\n")
-        self.before = "[\n"
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        with self.file:
-            if error is None:
-                self.file.write("[]\n" if self.before == "[\n" else "\n]\n")
-
-    def add(self, entry: object) -> None:
-        self.file.write(self.before + json.dumps([entry], ensure_ascii=False, indent=1)[2:-2])
-        self.before = ",\n"
-
-
 def write_json(path: Path, value: object) -> None:
     path.write_text(json.dumps(value, ensure_ascii=False, indent=1) + "\n", encoding="utf-8", newline="\n")
-
-
-def write_lines(path: Path, lines: Iterable[str]) -> None:
-    with path.open("w", encoding="utf-8", newline="\n") as file:
-        file.writelines(lines)
-
-
-def json_line(value: dict[str, Any]) -> str:
-    return json.dumps(value, ensure_ascii=False) + "\n"

@@ -150,6 +150,7 @@ def write_settings(scope: Scope, folder: Path) -> dict[str, Any]:
 def settings_of(scope: Scope) -> dict[str, Any]:
     project = scope.project
     versions = versions_of(scope.keys)
+    splits = Counter(Query.objects.filter(project=project, is_placeholder=False).values_list("split", flat=True))
     return {
         "project": project.name,
         "corpus": {"name": project.dataset.corpus.name, "placeholder": project.dataset.corpus.is_placeholder},
@@ -172,7 +173,7 @@ def settings_of(scope: Scope) -> dict[str, Any]:
         ],
         "pools": [_pool(number, row, pairs_of_pools(scope)) for number, row in enumerate(pools_used(scope), start=1)],
         "query_sets": list(project.query_sets.order_by("pk").values("name", "priority", "is_paused", "is_pilot")),
-        "splits": _splits(project),
+        "splits": {split: splits[split] for split in Query.Split.values},
         "draw": draw_of(project),
         "guidelines": _guidelines(project, versions),
         "policies": _policies(project, versions),
@@ -207,11 +208,6 @@ def _pool(number: int, row: Pooling, pairs: dict[int, int]) -> dict[str, Any]:
         "others": row.others,
         "pairs": pairs.get(row.pk, 0),
     }
-
-
-def _splits(project: Project) -> dict[str, int]:
-    counts = Counter(Query.objects.filter(project=project, is_placeholder=False).values_list("split", flat=True))
-    return {split: counts[split] for split in Query.Split.values}
 
 
 def _guidelines(project: Project, versions: list[tuple[int | None, int | None, int]]) -> list[dict[str, Any]]:

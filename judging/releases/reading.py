@@ -206,6 +206,11 @@ class Cells:
             raise ValueError(f"{name} {key} is not known")
         return held[key]
 
+    def maybe_known(self, name: str, held: Mapping[Any, T]) -> T | None:
+        """What ``held`` has under the number of this cell; None where the cell is empty."""
+        key = self.maybe(name)
+        return None if key is None else self.known(name, held, key)
+
 
 def rows(folder: Path, name: str, read: Callable[[Cells], T], bad: BadLines) -> Iterator[T]:
     """Each line of a CSV file as ``read`` makes of it; a line it refuses (ValueError) is bad and left out."""

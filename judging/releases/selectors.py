@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from hashlib import sha256
+from hashlib import file_digest, sha256
 from pathlib import Path
 from random import SystemRandom
 from typing import IO, Any, NamedTuple
@@ -30,13 +30,13 @@ from annotation.models import Candidate, Caption, Measure, Moment, PoolAnswer, P
 from annotation.pools.rules import BATCH_SIZE, BATCHES
 from annotation.queries.selectors import queries_to_judge, queries_to_train_on
 from core.exceptions import NotPossible
+from core.sql import sql_rows
 from judging.exceptions import NotPossibleNow
 from judging.models import Batch, BatchReview, Pair, Release
 from judging.releases.layout import COLUMNS, DATASHEET, JUDGMENTS, RAW
 
 MISSING = "The archive is not in the storage."
 ALTERED = "The archive in the storage is not the one that was released."
-ARCHIVE_PIECE = 1 << 20
 # what reading an archive raises that is no archive, or not the one its directory says
 DAMAGED = (BadZipFile, KeyError, EOFError, NotImplementedError, RuntimeError, zlib.error, lzma.LZMAError)
 IS_PILOT = Q(batches__is_pilot=True) | (Q(batches__isnull=True) & (Q(query_set__is_pilot=True) | Q(was_pilot=True)))
@@ -200,7 +200,10 @@ def archive_opened(release: Release) -> IO[bytes]:
     """
     try:
         source: IO[bytes] = release.archive.open("rb")
-        good = _is_as_told(release, source) if release.archive_sha256 else _is_whole(source)
+        if release.archive_sha256:
+            good = file_digest(source, "sha256").hexdigest() == release.archive_sha256  # type: ignore[arg-type]
+        else:
+            good = _is_whole(source)
         source.seek(0)
     except (OSError, ValueError) as error:  # ValueError: the row names none
         raise NotPossibleNow(MISSING) from error
@@ -208,13 +211,6 @@ def archive_opened(release: Release) -> IO[bytes]:
         source.close()
         raise NotPossibleNow(ALTERED)
     return source
-
-
-def _is_as_told(release: Release, source: IO[bytes]) -> bool:
-    digest = sha256()
-    while piece := source.read(ARCHIVE_PIECE):
-        digest.update(piece)
-    return digest.hexdigest() == release.archive_sha256
 
 
 def _is_whole(source: IO[bytes]) -> bool:
@@ -366,9 +362,8 @@ def write_judgments(queries: Sequence[int], folder: Path, *, anonymised: bool = 
 
 def drawn_numbers(queries: Sequence[int]) -> dict[int, int]:
     """A number from 1 on for each account that judged these queries, in an order that nobody can draw again."""
-    with connection.cursor() as cursor:
-        cursor.execute(f"SELECT DISTINCT given.annotator_id {OF_QUERIES}", {"queries": list(queries)})  # nosec B608 - constants
-        people = [account for (account,) in cursor.fetchall()]
+    rows = sql_rows(f"SELECT DISTINCT given.annotator_id {OF_QUERIES}", {"queries": list(queries)})  # nosec B608 - constants
+    people = [account for (account,) in rows]
     SystemRandom().shuffle(people)
     return {account: number for number, account in enumerate(people, start=1)}
 
@@ -392,15 +387,12 @@ def facts_of(queries: Sequence[int]) -> dict[str, Any]:
 
 def versions_of(queries: Sequence[int]) -> list[tuple[int | None, int | None, int]]:
     """Version of the guideline, version of the policy, judgments given under both."""
-    with connection.cursor() as cursor:
-        cursor.execute(VERSIONS, {"queries": list(queries)})
-        return list(cursor.fetchall())
+    return sql_rows(VERSIONS, {"queries": list(queries)})
 
 
 def _facts(queries: Sequence[int]) -> tuple[Any, ...]:
-    with connection.cursor() as cursor:
-        cursor.execute(FACTS, {"queries": list(queries)})
-        return tuple(cursor.fetchone())
+    [facts] = sql_rows(FACTS, {"queries": list(queries)})
+    return facts
 
 
 def _copied(

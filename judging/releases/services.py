@@ -3,7 +3,7 @@
 import logging
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
@@ -93,12 +93,15 @@ def release_build(*, release_id: int, folder: Path | None = None) -> Release | N
     Safe to repeat and to kill: nothing is kept before the archive is whole, and one that is ready, or failed and that
     nobody asked for again, stays as it is.
     """
-    with RELEASES.claim(release_id) as release, _folder(folder) as target:
+    place: AbstractContextManager[Path | str] = (
+        nullcontext(folder) if folder else TemporaryDirectory(prefix="momentjudge-release-")
+    )
+    with RELEASES.claim(release_id) as release, place as target:
         if release is None:
             return Release.objects.filter(pk=release_id).first()
         try:
             with _Progress(release) as progress:
-                _write(release, target, progress)
+                _write(release, Path(target), progress)
         except StorageAway as error:  # it is tried again, and the team can see why it waits
             Release.objects.filter(pk=release.pk, state=Release.State.PREPARING).update(error=str(error))
             raise
@@ -144,15 +147,6 @@ def _snapshot() -> Iterator[None]:
         if outermost:
             cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
         yield
-
-
-@contextmanager
-def _folder(folder: Path | None) -> Iterator[Path]:
-    if folder:
-        yield folder
-    else:
-        with TemporaryDirectory(prefix="momentjudge-release-") as made:
-            yield Path(made)
 
 
 def _archive_save(
@@ -203,10 +197,18 @@ UPDATE judging_release SET step = %s, done = %s, total = %s, moved_at = %s WHERE
 CHUNK = 5000
 UNREADABLE = "The archive of one of them is not in the storage, or cannot be read."
 State = ReleaseComparison.State
+
+
+def _comparison_set(row: ReleaseComparison, **values: Any) -> None:
+    ReleaseComparison.objects.filter(pk=row.pk).update(**values, moved_at=clock.now())
+
+
 COMPARISONS = JobKind(
     "judging.tasks.release_compare",
     lambda: ReleaseComparison.objects.filter(state=State.WORKING).select_related("before", "after"),
     lock="release comparison",
+    expected=(NotPossibleNow, ImportRefused, OSError, ValueError, *DAMAGED),
+    fail=lambda row, error: _comparison_set(row, counts={}, state=State.FAILED, error=UNREADABLE),
 )
 
 
@@ -225,31 +227,18 @@ def release_comparison_of(*, before: Release, after: Release, now: datetime) -> 
 def release_compare(*, comparison_id: int) -> None:
     """Read both archives and keep what differs; a repeat finds it done."""
     with COMPARISONS.claim(comparison_id) as row:
-        if row is None:
-            return
-        try:
+        if row is not None:
             with transaction.atomic():
-                row.counts = _changes_store(row)
-                row.state = State.READY
-                _save(row)
-        except (NotPossibleNow, ImportRefused, OSError, ValueError, *DAMAGED) as error:
-            logger.warning("comparison %s: %s", row.pk, error)
-            row.counts, row.state, row.error = {}, State.FAILED, UNREADABLE
-            _save(row)
-
-
-def _save(row: ReleaseComparison) -> None:
-    row.moved_at = clock.now()
-    row.save(update_fields=["counts", "state", "error", "moved_at"])
+                _comparison_set(row, counts=_changes_store(row), state=State.READY)
 
 
 def _changes_store(row: ReleaseComparison) -> dict[str, int]:
     with archive_opened(row.before) as before, archive_opened(row.after) as after:
         compared = Compared(before, after)
         rows = _rows(row, compared)
-        while some := list(islice(rows, CHUNK)):
-            ReleaseChange.objects.bulk_create(some)
-        return compared.counted.facts()
+        while chunk := list(islice(rows, CHUNK)):
+            ReleaseChange.objects.bulk_create(chunk)
+        return compared.facts()
 
 
 def _rows(row: ReleaseComparison, compared: Compared) -> Iterator[ReleaseChange]:

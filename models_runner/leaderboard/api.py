@@ -168,7 +168,7 @@ class Runs(ApiView):
         if not form.is_valid():
             field, reasons = next(iter(form.errors.items()))
             raise Invalid(f"{field}: {reasons[0]}")
-        run = run_upload(membership=membership, **form.values())
+        run = run_upload(membership=membership, **form.cleaned_data)
         return Response(RunGiven(run).data, status=201)
 
     def _said(self, request: Request, membership: Membership) -> dict[str, Any]:

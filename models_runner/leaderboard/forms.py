@@ -54,9 +54,6 @@ class RunForm(forms.Form):
             self.add_error("split", f"Release {release.version} has no judged query of this split.")
         return said
 
-    def values(self) -> dict[str, Any]:
-        return dict(self.cleaned_data)
-
 
 def rows_offer(form: forms.Form, name: str, rows: QuerySet[Any]) -> None:
     """Let the field of this name choose among the rows."""

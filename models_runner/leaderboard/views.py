@@ -2,10 +2,12 @@
 
 import mimetypes
 from collections.abc import Iterator
+from functools import partial
 from typing import IO, cast
 from uuid import UUID
 from zipfile import ZipFile
 
+from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -15,12 +17,12 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.csrf import csrf_exempt, csrf_protect
 
 from accounts.access import LEAD, RUNNERS, STAFF, MemberRequest, grant, post_only, project_page
 from accounts.models import Membership, Project, User
-from core.exceptions import NotPossible, StorageAway
-from core.files import file_answer, receive_on_disk
+from accounts.uploads import receives_file, save_form
+from core.exceptions import NotPossible
+from core.files import file_answer
 from core.spreadsheets import csv_download
 from judging.models import Release
 from judging.releases.selectors import archive_opened
@@ -141,19 +143,8 @@ def similarity_run_create(request: MemberRequest, project: Project) -> HttpRespo
     return redirect("models_runner:runs", project.uuid)
 
 
-@csrf_exempt  # its token stands in the body, which is read only after the file's way is laid; see below
-@project_page(RUNNERS)
-def run_new(request: MemberRequest, project: Project) -> HttpResponse:
-    """The form for a run; the file goes into a temporary one, piece by piece."""
-    receive_on_disk(request, most_mb=settings.RUN_MAX_MB, instead="pack it with gzip")
-    if request.method == "POST" and (refused := _refused_unread(request, project)):
-        return refused
-    answer: HttpResponse = _run_form(request, project)
-    return answer
-
-
 def _refused_unread(request: MemberRequest, project: Project) -> HttpResponse | None:
-    """The answer to somebody who may not upload now: nothing of the body is read, so its token is not asked for."""
+    """Answer somebody who may not upload now."""
     try:
         upload_check(request.membership, timezone.now())
     except NotPossible as error:
@@ -161,22 +152,20 @@ def _refused_unread(request: MemberRequest, project: Project) -> HttpResponse | 
     return None
 
 
-@csrf_protect
-def _run_form(request: MemberRequest, project: Project) -> HttpResponse:
+@project_page(RUNNERS)
+@receives_file(limit="RUN_MAX_MB", instead="pack it with gzip", refuse=_refused_unread)
+def run_new(request: MemberRequest, project: Project) -> HttpResponse:
+    """The form for a run; the file goes into a temporary one, piece by piece."""
+    shown = partial(_form_page, request, project)
     if request.method != "POST":
-        return _form_page(request, project, RunForm(project=project), 200)
-    form = RunForm(request.POST, request.FILES, project=project)
-    if not form.is_valid():
-        return _form_page(request, project, form, 422)
-    try:
-        run = run_upload(membership=request.membership, **form.values())
-    except (NotPossible, StorageAway) as error:
-        form.add_error(None, str(error))
-        return _form_page(request, project, form, error.status)
-    return redirect("models_runner:run", run.uuid)
+        return shown(RunForm(project=project))
+    create = partial(run_upload, membership=request.membership)
+    return save_form(RunForm(request.POST, request.FILES, project=project), create, shown, "models_runner:run")
 
 
-def _form_page(request: MemberRequest, project: Project, form: RunForm, status: int, refusal: str = "") -> HttpResponse:
+def _form_page(
+    request: MemberRequest, project: Project, form: forms.Form, status: int = 200, refusal: str = ""
+) -> HttpResponse:
     now, membership, settings_of_project = timezone.now(), request.membership, leaderboard_of(project)
     context = {
         "form": form,

@@ -4,14 +4,11 @@ A file is imported in one transaction that also marks it done: a worker that die
 the import again.
 """
 
-import logging
 from collections.abc import Iterator
-from tempfile import TemporaryFile
 from typing import IO, Any
 
 from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
-from django.db import transaction
 
 from accounts.models import Membership, User
 from annotation.corpora.importers import FORMATS, form_of
@@ -24,7 +21,6 @@ from core.exceptions import NotPossible
 from core.jobs import durable
 from core.uploads import Progress, UploadKind, remarks_writer, upload_finish
 
-logger = logging.getLogger(__name__)
 PREVIEWED = 10
 STAFF = (Membership.Role.LEAD, Membership.Role.ADMIN)
 State = CorpusImport.State
@@ -85,20 +81,17 @@ def corpus_import_create(
 @durable(IMPORTS.task)
 def corpus_import_work(*, import_id: int) -> None:
     """Take the next step of a file that is checked or imported; a repeat finds it done."""
-    with IMPORTS.claim(import_id) as row:
-        if row is not None:
-            _check(row) if row.state == State.CHECKING else _import(row)
+    IMPORTS.step(import_id, check=_check, store=_import)
 
 
-def _check(row: CorpusImport) -> None:
+def _check(row: CorpusImport, warnings: IO[str]) -> None:
     preview: list[dict[str, Any]] = []
-    with TemporaryFile("w+", encoding="utf-8", newline="") as remarks:
-        report = _run(row, preview, remarks, dry_run=True)
-        if report.moments or report.subtitles:
-            upload_finish(row, remarks, state=State.CHECKED, counts=report.counts(), preview=preview)
-            return
-        error = _hopeless(row, report)
-        upload_finish(row, remarks, state=State.FAILED, counts=report.counts(), error=error)
+    report = _run(row, preview, warnings, dry_run=True)
+    if report.moments or report.subtitles:
+        upload_finish(row, warnings, state=State.CHECKED, counts=report.counts(), preview=preview)
+        return
+    error = _hopeless(row, report)
+    upload_finish(row, warnings, state=State.FAILED, counts=report.counts(), error=error)
 
 
 def _hopeless(row: CorpusImport, report: ImportReport) -> str:
@@ -106,26 +99,20 @@ def _hopeless(row: CorpusImport, report: ImportReport) -> str:
     bad = report.bad_lines
     said = f"All {bad:,} lines are bad." if bad > 1 else "Its only line is bad." if bad else "It holds nothing."
     first = f" The first: {report.bad[0]}." if report.bad else ""
-    return f"Nothing in this file can be imported as {FORMATS[row.format].label}. {said}{first}{_looks_like(row)}"
-
-
-def _looks_like(row: CorpusImport) -> str:
-    """Another form that the file seems to have."""
     with row.file.open("rb") as source:
         seems = form_of(source, row.file_name)
-    return f" It looks like {FORMATS[seems].label}." if seems and seems != row.format else ""
+    other = f" It looks like {FORMATS[seems].label}." if seems and seems != row.format else ""
+    return f"Nothing in this file can be imported as {FORMATS[row.format].label}. {said}{first}{other}"
 
 
-def _import(row: CorpusImport) -> None:
-    with transaction.atomic(), TemporaryFile("w+", encoding="utf-8", newline="") as remarks:
-        report = _run(row, [], remarks, dry_run=False)
-        if report.bad_lines and not row.skip_bad:
-            raise NotPossible("The corpus has changed since this file was checked, and lines of it are bad now.")
-        upload_finish(row, remarks, state=State.DONE, counts=report.counts())
-    logger.info("import %s done: %s", row.pk, row.counts)
+def _import(row: CorpusImport, warnings: IO[str]) -> None:
+    report = _run(row, [], warnings, dry_run=False)
+    if report.bad_lines and not row.skip_bad:
+        raise NotPossible("The corpus has changed since this file was checked, and lines of it are bad now.")
+    upload_finish(row, warnings, state=State.DONE, counts=report.counts())
 
 
-def _run(row: CorpusImport, preview: list[dict[str, Any]], remarks: IO[str], *, dry_run: bool) -> ImportReport:
+def _run(row: CorpusImport, preview: list[dict[str, Any]], warnings: IO[str], *, dry_run: bool) -> ImportReport:
     if not may_import_into(actor=row.owner, corpus_name=row.corpus_name):
         raise NotPossible("The corpus of this name is not yours any more.")
     form = FORMATS[row.format]
@@ -142,7 +129,7 @@ def _run(row: CorpusImport, preview: list[dict[str, Any]], remarks: IO[str], *, 
             skip_bad=row.skip_bad or dry_run,
             dry_run=dry_run,
             actor=row.owner,
-            on_remark=remarks_writer(remarks),
+            on_remark=remarks_writer(warnings),
         )
 
 

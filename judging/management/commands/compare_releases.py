@@ -26,7 +26,7 @@ class Command(BaseCommand):
             with options["before"].open("rb") as before, options["after"].open("rb") as after:
                 compared = Compared(before, after)
                 self._write(compared, options["csv"])
-                self.stdout.write(json.dumps(compared.counted.facts()))
+                self.stdout.write(json.dumps(compared.facts()))
         except (OSError, ImportRefused) as error:
             raise CommandError(f"The releases could not be compared: {error}") from error
 

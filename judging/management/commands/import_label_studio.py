@@ -67,8 +67,8 @@ class Command(BaseCommand):
         if options["dry_run"]:
             self.stdout.write("Nothing was stored.")
             return checked.counts
-        if checked.refused and not options["skip_bad"]:
-            raise CommandError(f"{checked.refused} annotations are refused; nothing was imported. See --skip-bad.")
+        if (refused := checked.counts["refused"]) and not options["skip_bad"]:
+            raise CommandError(f"{refused} annotations are refused; nothing was imported. See --skip-bad.")
         leads = leads_named(options["lead"])
         export_store(checked=checked, project_name=options["project"], leads=leads, actor=None)
         names = ", ".join(lead.username for lead in leads) or "nobody yet; see `manage.py add_member`"

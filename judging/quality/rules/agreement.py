@@ -162,13 +162,6 @@ def percentiles(tables: Counts, weights: Weights) -> Interval | None:
     return Interval(float(low), float(high), len(tables) - len(values))
 
 
-class PartnerKappa(NamedTuple):
-    """Cohen's kappa of two annotators over the ``n`` items that both graded, 1 or more; None where undefined."""
-
-    value: float | None
-    n: int
-
-
 class MeanKappa(NamedTuple):
     """A mean over the kappas that are defined, how many those are, and how many are undefined."""
 
@@ -187,14 +180,15 @@ class Pairwise(Generic[Annotator]):
 
 def partner_kappas(
     grades: Mapping[Annotator, Mapping[Item, int]], weights: Weights
-) -> dict[tuple[Annotator, Annotator], PartnerKappa]:
-    """Cohen's kappa of every two annotators who share an item, each two once, in the order of ``grades``."""
+) -> dict[tuple[Annotator, Annotator], float | None]:
+    """Cohen's kappa of every two annotators who share an item, each two once, in the order of ``grades``; None where it
+    is undefined."""
     by_pair = {}
     for one, other in combinations(grades, 2):
         shared = [item for item in grades[one] if item in grades[other]]
         if shared:
             both = [[grades[person][item] for item in shared] for person in (one, other)]
-            by_pair[one, other] = PartnerKappa(kappa(both[0], both[1], weights), len(shared))
+            by_pair[one, other] = kappa(both[0], both[1], weights)
     return by_pair
 
 
@@ -203,8 +197,8 @@ def mean_pairwise_kappa(grades: Mapping[Annotator, Mapping[Item, int]], weights:
     Partners without a shared item are none; pairs without a kappa are left out and counted."""
     by_pair = partner_kappas(grades, weights)
     return Pairwise(
-        {one: mean_kappa(found.value for pair, found in by_pair.items() if one in pair) for one in grades},
-        mean_kappa(found.value for found in by_pair.values()),
+        {one: mean_kappa(value for pair, value in by_pair.items() if one in pair) for one in grades},
+        mean_kappa(by_pair.values()),
     )
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judging.quality.rules import agreement
-from judging.quality.rules.agreement import LEVELS, Kappas, Weights
+from judging.quality.rules.agreement import LEVELS, Weights
 from judging.work.rules import GRADES, MAX_SPREAD
 
 EPOCH = date(1970, 1, 1)
@@ -84,10 +84,12 @@ def annotator_figures(mine: Judgments, *, agreed: NDArray[np.bool_], fast_s: flo
         seed: of the intervals.
     """
     settled = mine.where(mine.settled)
+    kappas = agreement.kappas(settled.grade.tolist(), settled.relevance.tolist(), seed=seed)
+    known = agreed[agreed != UNKNOWN] == AGREED
     return {
         "judgments": len(mine),
-        "consensus": share(agreed[agreed != UNKNOWN] == AGREED),
-        "against_relevance": against(settled, seed=seed).to_dict(),
+        "consensus": float(known.mean()) if len(known) else None,
+        "against_relevance": kappas.to_dict(),
         "bias": bias(settled),
         "distribution": np.bincount(mine.grade, minlength=LEVELS).tolist(),
         "seconds": seconds(mine),
@@ -95,11 +97,6 @@ def annotator_figures(mine: Judgments, *, agreed: NDArray[np.bool_], fast_s: flo
         "longest_run": longest_run(mine.grade),
         "fast_streak": longest_streak((mine.active_ms != NOT_KNOWN) & (mine.active_ms < fast_s * 1000)),
     }
-
-
-def against(settled: Judgments, *, seed: int) -> Kappas:
-    """Cohen's kappa of the grades against the relevance that their pairs were settled with."""
-    return agreement.kappas(settled.grade.tolist(), settled.relevance.tolist(), seed=seed)
 
 
 def bias(settled: Judgments) -> float | None:
@@ -206,10 +203,6 @@ def _partner(number: int, table: NDArray[np.int64]) -> Figures:
 
 def mean_with_partners(found: list[Figures]) -> dict[str, float | None]:
     return {str(weights): agreement.mean_kappa(partner[str(weights)] for partner in found).value for weights in Weights}
-
-
-def share(marked: NDArray[np.bool_]) -> float | None:
-    return float(marked.mean()) if len(marked) else None
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,11 @@
 
 import logging
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -112,16 +113,27 @@ def run_upload(
     upload_check_in_all(membership, split)
     if _has(run):
         raise NotPossible(_taken(run))
-    run.sha256 = checksum(file)
-    run.file.save(run.file_name, file, save=False)  # before the lock, which nobody should hold for so long
     try:
-        _upload_keep(run, membership, now)
-    except BaseException as error:
-        files_delete(str(run.file.name))
-        if isinstance(error, IntegrityError):
-            raise NotPossible(_taken(run)) from error
-        raise
+        _run_store(run, file, check=partial(_upload_check_locked, run, membership, now))
+    except IntegrityError as error:
+        raise NotPossible(_taken(run)) from error
     return run
+
+
+def _run_store(run: Run, file: "File[Any]", *, check: Callable[[], None] | None = None) -> None:
+    """Store a run with its file and wake the task that reads it; the file goes again where the row is refused."""
+    run.sha256 = checksum(file)
+    run.file.save(run.file_name, file, save=False)  # before any lock, which nobody should hold for so long
+    try:
+        with transaction.atomic():
+            if check:
+                check()
+            run.save()
+            Scoring.objects.create(run=run, release=run.release)
+            UPLOADS.send(run.pk)
+    except BaseException:
+        files_delete(str(run.file.name))
+        raise
 
 
 def upload_check(membership: Membership, now: datetime) -> None:
@@ -159,17 +171,13 @@ def uploads_in_all(membership: Membership, split: str) -> int:
     return runs.exclude(state=Run.State.FAILED, form="").count()
 
 
-@transaction.atomic
-def _upload_keep(run: Run, membership: Membership, now: datetime) -> None:
-    """The row and its message; the person's membership is locked, so that two uploads count each other."""
+def _upload_check_locked(run: Run, membership: Membership, now: datetime) -> None:
+    """The person's membership is locked, so that two uploads count each other."""
     Membership.objects.select_for_update().get(pk=membership.pk)
     upload_check(membership, now)
     upload_check_in_all(membership, run.split)
-    run.save()
-    Scoring.objects.create(run=run, release=run.release)
-    said = {"system": run.system, "split": run.split, "version": run.release.version, "sha256": run.sha256}
-    audit_record(project=run.project, actor=run.owner, action="run.upload", subject=run.uuid, **said)
-    UPLOADS.send(run.pk)
+    facts = {"system": run.system, "split": run.split, "version": run.release.version, "sha256": run.sha256}
+    audit_record(project=run.project, actor=run.owner, action="run.upload", subject=run.uuid, **facts)
 
 
 def upload_possible_at(membership: Membership, now: datetime) -> datetime:
@@ -388,20 +396,11 @@ def _run_make(training: Training, split: str, path: Path) -> Run:
     if not path.is_file():
         raise NotPossible(f"{path.name} is missing.")
     experiment = training.experiment
-    named = {"release": experiment.release, "system": training.system, "split": split, "owner": None}
+    named: dict[str, Any] = {"release": experiment.release, "split": split, "system": training.system, "owner": None}
     if earlier := Run.objects.filter(**named).first():
         return earlier
     run = Run(project=experiment.project, source=Run.Source.BASELINE, labels=experiment.labels, **named)
     run.file_name, run.bytes = path.name, path.stat().st_size
     with path.open("rb") as source:
-        run.sha256 = checksum(File(source))
-        run.file.save(path.name, File(source), save=False)
-    try:
-        with transaction.atomic():
-            run.save()
-            Scoring.objects.create(run=run, release=experiment.release)
-            UPLOADS.send(run.pk)
-    except Exception:
-        files_delete(str(run.file.name))
-        raise
+        _run_store(run, File(source))
     return run

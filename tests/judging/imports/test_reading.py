@@ -154,7 +154,9 @@ class TestWhatGivesNoJudgment:
             read_export([whole], BY_PAIR)
 
     def test_an_empty_list(self) -> None:
-        assert read() == (Export(), [])
+        export, ungraded = read()
+        assert (export.pairs, export.texts, ungraded) == ([], {}, [])
+        assert set(export.counts().values()) == {0}
 
 
 class TestPeople:

@@ -12,7 +12,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from core.exceptions import ImportRefused
-from judging.releases.compare import Change, Compared, Comparison
+from judging.releases.compare import Change, Compared
 from judging.releases.layout import COLUMNS, PAIRS
 from tests.mutations import mutated
 
@@ -54,9 +54,9 @@ AFTER = (
 )
 
 
-def compared(before: BytesIO, after: BytesIO) -> tuple[Comparison, list[Change]]:
+def compared(before: BytesIO, after: BytesIO) -> tuple[Compared, list[Change]]:
     found = Compared(before, after)
-    return found.counted, list(found.changes())
+    return found, list(found.changes())
 
 
 def test_every_kind_of_change() -> None:
@@ -139,7 +139,7 @@ def test_a_change_names_its_pair() -> None:
 @pytest.mark.parametrize(("before", "after", "kind"), [((), BEFORE, "added"), (BEFORE, (), "removed")])
 def test_one_of_them_is_empty(before: tuple[Row, ...], after: tuple[Row, ...], kind: str) -> None:
     found, _ = compared(archive(*before), archive(*after))
-    assert dict(found.counts) == {kind: 6}
+    assert dict(found.kinds) == {kind: 6}
 
 
 def test_the_same_has_no_change() -> None:
