@@ -7,6 +7,8 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-print-directory
+# Without bytecode every process of a site, and there are dozens, compiles all of it anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 TORCH := torch==2.13.0
 VENV := .venv
@@ -50,7 +52,7 @@ test-production: setup-dev ## the API fuzzed; the site on real servers of Debian
 	[ -z "$$missing" ] || { echo "Missing:$$missing. On Debian and Ubuntu: sudo apt-get install$$missing" >&2; exit 1; }
 	@compgen -G '/usr/lib/*/faketime/libfaketimeMT.so.1' > /dev/null || \
 	  echo 'Missing: faketime (optional; with CI=1 needed). Tests of clocks that jump need it.' >&2
-	@$(BIN)/python -m pytest tests/fuzz -m fuzz -p no:randomly $(ARGS) || [ $$? = 5 ]  # 5: ARGS choose none of it
+	@$(BIN)/python -m pytest tests/fuzz -m fuzz -p no:randomly -n $(JOBS) --dist worksteal $(ARGS) || [ $$? = 5 ]  # 5: ARGS choose none of it
 	@exec $(BIN)/python -m pytest tests/production -m production -p no:randomly -n $(JOBS) --dist worksteal $(ARGS)
 
 lint: setup-dev ## style (ruff), names (tools/words.py), known ways to be insecure (bandit)

@@ -50,7 +50,7 @@ CORES = 2
 COMING_PER_S = 10  # people who log in: argon2 takes a processor as long as it is meant to
 WARM_UP_S = 15.0
 LOOK_S = 5.0
-PATIENCE_S = 120.0
+PATIENCE_S = 600.0  # ends what hangs
 SHOWN_ERRORS = 10
 PERCENTS = (50, 95, 99, 100)
 RATIOS = {
@@ -173,24 +173,35 @@ def beyond(result: Mapping[str, Any]) -> list[str]:
 
 
 def load_run(
-    site: "Site", people: "LoadPeople", folder: Path, *, seconds: float, warm_s: float = WARM_UP_S
+    site: "Site",
+    people: "LoadPeople",
+    folder: Path,
+    *,
+    seconds: float,
+    judgments: int = 0,
+    hurry: float = 1.0,
+    warm_s: float = WARM_UP_S,
 ) -> Measured:
-    """People come, then work for so long; memory is looked at every few seconds, processor time from end to end."""
+    """People come, then work for so long, and on until there are so many judgments, ``hurry`` times as fast as people
+    do; memory is looked at every few seconds, processor time from end to end."""
     (folder / "world.json").write_text(json.dumps(people.config))
-    for name in ("steady", "result.json"):
+    for name in ("steady", "over", "result.json"):
         (folder / name).unlink(missing_ok=True)
     count = len(people.config["annotators"]) + len(people.config["leads"]) + bool(people.config["upload"])
     coming_s = count / COMING_PER_S + warm_s
-    client = locust(site.url, folder, people=count, warm_s=coming_s, seconds=seconds)
+    client = locust(site.url, folder, people=count, warm_s=coming_s, hurry=hurry)
     try:
         await_file(folder / "steady", client, coming_s + PATIENCE_S)
         began, used, own = time.monotonic(), cpu_of(site.servers), cpu_s_of([client.pid])
         memory = []
-        while (left := began + seconds - time.monotonic()) > 0:
+        while (left := began + seconds - time.monotonic()) > 0 or people.recorded() < judgments:
             memory.append(memory_of(site.servers))
-            time.sleep(min(left, LOOK_S))
+            time.sleep(min(left, LOOK_S) if left > 0 else LOOK_S)
+            if client.poll() is not None:
+                break
         memory.append(memory_of(site.servers))
         took, after, own = time.monotonic() - began, cpu_of(site.servers), cpu_s_of([client.pid]) - own
+        (folder / "over").touch()
         output, _ = client.communicate(timeout=PATIENCE_S)
     finally:
         if client.poll() is None:
@@ -208,11 +219,10 @@ def load_run(
     return Measured(took, requests, result["errors"] + idle, result["judgments"], cpu, own, memory)
 
 
-def locust(url: str, folder: Path, *, people: int, warm_s: float, seconds: float) -> "subprocess.Popen[str]":
+def locust(url: str, folder: Path, *, people: int, warm_s: float, hurry: float) -> "subprocess.Popen[str]":
     words = ["--headless", "--host", url, "--users", str(people), "--spawn-rate", str(COMING_PER_S)]
-    words += ["--run-time", f"{int(warm_s + seconds + 5)}s", "--stop-timeout", "20", "--only-summary"]
-    words += ["--exit-code-on-error", "0", "--loglevel", "WARNING"]
-    environment = os.environ | {"LOAD_FOLDER": str(folder), "LOAD_WARM_S": str(warm_s)}
+    words += ["--stop-timeout", "120", "--only-summary", "--exit-code-on-error", "0", "--loglevel", "WARNING"]
+    environment = os.environ | {"LOAD_FOLDER": str(folder), "LOAD_WARM_S": str(warm_s), "LOAD_HURRY": str(hurry)}
     command = [sys.executable, "-m", "locust", "-f", str(LOCUSTFILE), *words]
     return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=PIPE, stderr=STDOUT, text=True)
 

@@ -13,16 +13,15 @@ from tests.browser.conftest import Browse
 MEASURE = """
 window.swaps = [];
 document.addEventListener("htmx:beforeSwap", () => {
-  const swap = { at: performance.now(), over: false };
+  const swap = { over: false };
   window.swaps.push(swap);
   setTimeout(() => (swap.over = true));
 });
 document.addEventListener("clip:shown", () => {
   const swap = window.swaps.at(-1);
-  if (swap) Object.assign(swap, { took: performance.now() - swap.at, atOnce: !swap.over });
+  if (swap) swap.atOnce = !swap.over;
 });
 """
-SHOWN_MS = 100
 
 
 @pytest.mark.parametrize("kind", ["gif", "mp4"])
@@ -49,7 +48,6 @@ def test_the_next_three_clips_are_loaded_ahead_and_shown_without_asking(
     assert sum("/previews/" in line for line in asked) <= (6 if kind == "gif" else 12)  # an MP4 may come in parts
     swaps = page.evaluate("window.swaps")
     assert [swap["atOnce"] for swap in swaps] == [True] * 5  # in the very task that shows the pair
-    assert min(swap["took"] for swap in swaps) < SHOWN_MS
 
 
 def previews(asked: list[str]) -> set[str]:

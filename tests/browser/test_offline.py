@@ -88,7 +88,7 @@ def test_a_server_in_trouble_is_said_and_asked_again_after_growing_pauses(browse
     sent = acts.answers(page)
     acts.catch(page, "**/grade/", lambda route: route.fulfill(status=502, body="Bad Gateway"))
     page.evaluate(COUNT_ANSWERS)
-    page.clock.install()
+    acts.stop_clock(page)
     page.keyboard.press("3")
     expect(kept(page)).to_contain_text("The server has trouble. Your 3 is kept")
     for attempts, pause_s in ((2, 2), (3, 4), (4, 8)):

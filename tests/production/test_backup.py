@@ -1,10 +1,12 @@
 """A backup of the site while people judge on it, and all of it in another database and another folder."""
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -13,7 +15,7 @@ import pytest
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 
-from annotation.models import Moment, Video
+from annotation.models import Video
 from benchmarks.annotator import GRADE
 from core.embedded.services import BASE_DIR
 from core.models import LeftFile
@@ -21,6 +23,7 @@ from core.stored_files import files_delete, left_files_sweep
 from judging.models import Judgment
 from tests.factories import VideoFactory
 from tests.production.topology import Site
+from tests.production.topology.site import eventually
 from tests.production.topology.stores import BUCKET, NAME, PASSWORD
 from tests.production.topology.world import World, finish, give, take
 
@@ -85,8 +88,7 @@ def test_what_is_restored_is_what_the_snapshot_held_while_people_judged(
     kept.file.save("kept.mp4", ContentFile(b"k" * 100_000))
     with ThreadPoolExecutor(4) as threads:
         judging = [threads.submit(crowd.judge, number) for number in range(4)]
-        while crowd.answered < 8:
-            assert not any(one.done() for one in judging)
+        eventually(lambda: crowd.answered >= 8)
         before = set(Judgment.objects.values_list("uuid", flat=True))
         made = told(manage(site, "backup", str(tmp_path / "backups")))
         crowd.stop.set()
@@ -154,13 +156,42 @@ def test_rows_that_differ_are_named(site: Site, elsewhere: dict[str, str], tmp_p
     assert "annotation_video: " in refused.stderr and "annotation_moment" not in refused.stderr
 
 
+def videos_stored(number: int) -> list[Video]:
+    videos = [VideoFactory() for _ in range(number)]
+    for video in videos:
+        video.file.save("a.mp4", ContentFile(b"a" * 1000))
+    return videos
+
+
+@contextmanager
+def reading_held_up(video: Video) -> Iterator[None]:
+    """Whoever opens the file waits inside the block: a pipe that nobody writes to lies in its place."""
+    path = Path(default_storage.path(str(video.file.name)))
+    content = path.read_bytes()
+    path.unlink()
+    os.mkfifo(path)
+    try:
+        yield
+    finally:
+        with os.fdopen(os.open(path, os.O_RDWR), "wb") as pipe:
+            pipe.write(content)
+        path.unlink(missing_ok=True)
+        path.write_bytes(content)
+
+
+@contextmanager
+def backup_among_files(site: Site, folder: Path) -> Iterator["subprocess.Popen[str]"]:
+    """A backup that has copied some files, so that its snapshot is taken."""
+    command = [sys.executable, str(BASE_DIR / "manage.py"), "backup", str(folder)]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "text": True}
+    with subprocess.Popen(command, env=site.web[0].environment(), **pipes) as process:
+        eventually(lambda: len(list((folder / "media").rglob("*.mp4"))) >= 5)
+        yield process
+
+
 def test_a_killed_backup_goes_on_and_leaves_no_half_one(site: Site, tmp_path: Path) -> None:
-    for _ in range(40):
-        VideoFactory().file.save("a.mp4", ContentFile(b"a" * 2_000_000))
-    command = [sys.executable, str(BASE_DIR / "manage.py"), "backup", str(tmp_path)]
-    with subprocess.Popen(command, env=site.web[0].environment(), stderr=subprocess.DEVNULL) as process:
-        while process.poll() is None and len(list((tmp_path / "media").rglob("*.mp4"))) < 5:
-            pass
+    *_, last = videos_stored(12)
+    with reading_held_up(last), backup_among_files(site, tmp_path) as process:
         process.kill()
     assert refused_as_none(site, tmp_path)
     told(manage(site, "backup", str(tmp_path)))
@@ -208,19 +239,14 @@ def versions_restored(site: Site, elsewhere: dict[str, str], backups: Path) -> N
 
 
 def test_files_removed_meanwhile_stay_until_the_backup_has_them(site: Site, tmp_path: Path) -> None:
-    videos = []
-    for _ in range(60):
-        videos.append(VideoFactory())
-        videos[-1].file.save("a.mp4", ContentFile(b"a" * 3_000_000))
+    *_, last = videos = videos_stored(12)
     names = [str(video.file.name) for video in videos]
-    command = [sys.executable, str(BASE_DIR / "manage.py"), "backup", str(tmp_path)]
-    with subprocess.Popen(command, env=site.web[0].environment(), stdout=subprocess.PIPE, text=True) as process:
-        while process.poll() is None and not list((tmp_path / "media").rglob("*.mp4*")):
-            pass  # its snapshot is taken, and names all of them
-        Moment.objects.filter(video__in=videos).delete()
-        Video.objects.filter(pk__in=[video.pk for video in videos]).delete()
-        files_delete(*names)
-        assert LeftFile.objects.filter(name__in=names).count() in (0, 60)
+    with ExitStack() as stack:
+        with reading_held_up(last):
+            process = stack.enter_context(backup_among_files(site, tmp_path))
+            Video.objects.filter(pk__in=[video.pk for video in videos]).delete()
+            files_delete(*names)
+            assert LeftFile.objects.filter(name__in=names).count() == len(names)
         out, _ = process.communicate(timeout=600)
     manifest = Path(json.loads(out.splitlines()[-1])["folder"]) / "media.jsonl"
     copied = {entry["name"] for entry in map(json.loads, manifest.open()) if "missing" not in entry}

@@ -114,7 +114,7 @@ def signer(site: Site) -> S3Media:
 class TestKill:
     """kill -9 in the middle of an import of many videos; the commands are the real ones."""
 
-    MANY, KILLED_AT = 2000, 500
+    MANY, KILLED_AT = 400, 100
 
     def test_an_import_that_is_killed_goes_on_and_stores_nothing_twice(self, site: Site, tmp_path: Path) -> None:
         words = self.import_of(tmp_path)

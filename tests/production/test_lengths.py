@@ -24,7 +24,7 @@ def front(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nginx]:
     folder, port = tmp_path_factory.mktemp("front"), free_port()
     (folder / "log").mkdir()
     with serving(of_production(port), port, folder):
-        web: Any = SimpleNamespace(name="web", address=HOST, port=port)
+        web: Any = SimpleNamespace(name="web", address=HOST, port=port, process=None)
         nginx = Nginx("nginx", HOST, folder, web=[web], media=folder)
         nginx.start()
         try:

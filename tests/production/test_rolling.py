@@ -81,6 +81,5 @@ def test_a_worker_that_is_asked_to_end_finishes_its_task_or_hands_it_back(site: 
     for worker in site.workers:
         assert worker.ended_within(60)
         assert worker.process is not None and worker.process.returncode == 0
-    for worker in site.workers:
-        worker.start()
+    site.bring_back("worker")
     eventually(lambda: Release.objects.get(project=world.project).state == Release.State.READY)

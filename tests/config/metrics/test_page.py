@@ -154,6 +154,15 @@ def test_a_worker_that_was_not_heard_of_is_not_up(broker: Broker) -> None:
     assert b"gone@two" not in broker.hashes[tasks.SEEN]
 
 
+def test_a_worker_that_ends_is_forgotten_though_the_broker_was_away_a_moment_ago(
+    broker: Broker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tasks.worker_note("ending@one", ["celery"])
+    monkeypatch.setattr(tasks, "_away_until", time.monotonic() + tasks.AWAY_S)
+    tasks.worker_forget("ending@one")
+    assert broker.hashes[tasks.SEEN] == {}
+
+
 def test_trainings_tell_what_they_hold() -> None:
     at_work = [("gpu-1 cuda:0", 2048.0, 0.25, 3.0)]
     told = {family.name: family.samples for family in metrics.trained([(Training.State.RUNNING, 1, 0)], at_work)}

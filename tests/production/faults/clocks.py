@@ -9,6 +9,7 @@ import pytest
 from django.db import connections
 
 from tests.production.topology.hosts import Host
+from tests.production.topology.site import start_missing, stop
 from tests.production.topology.stores import Postgres
 
 HOUR_S = 3600
@@ -67,10 +68,7 @@ def clock_of(*hosts: Host | Postgres) -> Iterator[Clock]:
 
 
 def _again(hosts: tuple[Host | Postgres, ...]) -> None:
-    for host in reversed(hosts):
-        host.stop()
+    stop([host for host in hosts if isinstance(host, Host)])
+    stop([host for host in hosts if isinstance(host, Postgres)])
     connections.close_all()  # PostgreSQL may be among them
-    for host in hosts:
-        host.start(wait=False)
-    for host in hosts:
-        host.await_ready()
+    start_missing(hosts)

@@ -16,7 +16,6 @@ from django.utils import timezone
 from judging.models import Batch, Release
 from judging.work.services.batches import batch_review
 from tests.production.faults.crowd import swept_until
-from tests.production.faults.kills import kill, start
 from tests.production.topology import Person, Site
 from tests.production.topology.site import eventually
 from tests.production.topology.world import World, always, judge_all
@@ -109,8 +108,8 @@ def test_it_gets_ready_once_and_whole(site: Site, names: tuple[str, ...]) -> Non
         asked.ask()
         eventually(waits)
         asked.assert_not_offered()
-        kill(site, *names)
-    start(site, *names)
+        site.kill(*names)
+    site.bring_back(*names)
     asked.await_ready()
     asked.assert_whole(asked.lead)
     assert len(archives() - before) == 1

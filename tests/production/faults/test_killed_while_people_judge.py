@@ -10,7 +10,6 @@ from accounts.services.credentials import token_create
 from benchmarks.annotator import GRADE, KEY
 from judging.models import Assignment, Batch, Judgment, Pair
 from tests.production.faults.crowd import Crowd, swept_until
-from tests.production.faults.kills import kill, start
 from tests.production.topology import Site
 from tests.production.topology.site import eventually
 from tests.production.topology.world import World, always, judge_all, take
@@ -29,12 +28,12 @@ WITHOUT = {  # what is killed -> whether people judge on meanwhile
 def test_every_grade_that_was_answered_is_kept_once(site: Site, names: tuple[str, ...]) -> None:
     with Crowd(site) as crowd:
         crowd.await_grades(10)
-        kill(site, *names)
+        site.kill(*names)
         if WITHOUT[names]:
             crowd.await_grades(15)
         else:
             crowd.await_trouble()
-        start(site, *names)
+        site.bring_back(*names)
         crowd.await_done()
     crowd.check()
 
@@ -79,11 +78,11 @@ class TestEscalation:
         judge_all(first, world, always(0))
         site.judging.pause()
         judge_all(second, world, always(4))
-        kill(site, "judging", "redis")
+        site.kill("judging", "redis")
         batch.refresh_from_db()
         assert (batch.round, set(batch.pairs.values_list("state", flat=True))) == (1, {Pair.State.OPEN})
 
-        start(site, "redis", "judging")
+        site.bring_back("redis", "judging")
         swept_until(lambda: Batch.objects.get(pk=batch.pk).round == 2)
         for person in (third, fourth):
             judge_all(person, world, always(3))
@@ -97,11 +96,11 @@ class TestEscalation:
         site.judging.pause()
         for user in world.annotators:
             judge_all(world.person(site, user), world, always(2))
-        kill(site, "judging", "beat")
+        site.kill("judging", "beat")
         site.redis.kill()
         site.redis.start()
         site.redis.client().flushall()
-        start(site, "judging", "beat")
+        site.bring_back("judging", "beat")
         eventually(lambda: Batch.objects.get(pk=batch.pk).state == Batch.State.DONE)
 
 
@@ -119,7 +118,7 @@ class TestWords:
         assert form is not None and key is not None
         said = {"grade": "3", "key": key[1]}
         secret = token_create(user=world.lead, name="a program")
-        kill(site, "postgres")
+        site.kill("postgres")
 
         overview = reverse("judging:overview", args=[world.project.uuid])
         for answer in (person.get(world.path("desk")), person.post(form[1], said), lead.get(overview)):
@@ -144,14 +143,14 @@ class TestWords:
     def test_without_a_web_host_nginx_says_so(self, site: Site) -> None:
         world = World.make(annotators=1)
         person = world.person(site, world.annotators[0])
-        kill(site, "web-1", "web-2")
+        site.kill("web-1", "web-2")
         page = person.get(world.path("desk"))
         assert (page.status_code, page.headers["Retry-After"]) == (503, "10")
         assert "MomentJudge does not answer just now" in page.text and "nginx" not in page.text
         assert page.headers["Content-Type"].startswith("text/html")
         told = person.get("/api/v1/projects/")
         assert (told.status_code, told.json()["code"]) == (503, "site_away")
-        start(site, "web-1", "web-2")
+        site.bring_back("web-1", "web-2")
         eventually(lambda: person.get(world.path("desk")).status_code == 200)
 
     def test_a_grade_whose_answer_was_lost_is_one_judgment_however_often_it_is_sent(self, site: Site) -> None:
@@ -166,7 +165,7 @@ class TestWords:
         with suppress(requests.RequestException):
             person.post(form[1], said, timeout=(60, 0.001))  # it is sent wholly before its answer is waited for
         eventually(given.exists)
-        kill(site, "web-1", "web-2")
-        start(site, "web-1", "web-2")
+        site.kill("web-1", "web-2")
+        site.bring_back("web-1", "web-2")
         eventually(lambda: person.post(form[1], said).status_code == 200)
         assert [one.grade for one in given] == [2]

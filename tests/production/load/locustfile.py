@@ -5,7 +5,8 @@ benchmarks/load.py and tests/production/test_soak.py start it; by hand, on a sit
     LOAD_FOLDER=/tmp/load .venv/bin/python -m locust -f tests/production/load/locustfile.py --host https://...
 
 LOAD_FOLDER holds world.json: who there is (benchmarks/load.py writes it). When the warm-up is over, a file
-`steady` appears there; at the end `result.json`, with every request that began after it.
+`steady` appears there; at the end `result.json`, with every request that began after it. A file `over` ends it.
+LOAD_HURRY=4 has everybody do everything four times as often.
 """
 
 import html
@@ -30,11 +31,13 @@ from benchmarks.annotator import FINISH, GO_ON, GRADE, KEY, PREVIEW, TAKE, TOKEN
 FOLDER = Path(os.environ["LOAD_FOLDER"])
 WORLD: dict[str, Any] = json.loads((FOLDER / "world.json").read_text())
 WARM_S = float(os.environ.get("LOAD_WARM_S", "20"))
-PACE_S = (4.0, 8.0)  # six seconds for a judgment, in the mean
-HEARTBEAT_S = 60.0  # as static/js/heartbeat.js
-POLL_S = 5.0  # as the overview asks anew
+HURRY = float(os.environ.get("LOAD_HURRY", "1"))
+PACE_S = (4.0 / HURRY, 8.0 / HURRY)  # six seconds for a judgment, in the mean
+HEARTBEAT_S = 60.0 / HURRY  # as static/js/heartbeat.js
+POLL_S = 5.0 / HURRY  # as the overview asks anew
 DECIDES = 0.25  # of a lead's looks
-UPLOAD_S = 30.0
+UPLOAD_S = 30.0 / HURRY
+ANSWER_S = 120.0  # ends what hangs
 STEPS = 8  # from a finished batch to the first pair of the next one
 SEEN = re.compile(r"\?seen=(\w+)")
 CASE = re.compile(r'<article class="case" id="case-([^"]+)"')
@@ -88,13 +91,19 @@ def note_error(user_instance: Any, exception: BaseException, **more: Any) -> Non
 
 
 @events.test_start.add_listener
-def begin(**more: Any) -> None:
+def begin(environment: Any, **more: Any) -> None:
     def steady() -> None:
         gevent.sleep(WARM_S)
         NOTES.steady_at = time.time()
         (FOLDER / "steady").touch()
 
+    def quit_when_over() -> None:
+        while not (FOLDER / "over").exists():
+            gevent.sleep(0.2)
+        environment.runner.quit()
+
     gevent.spawn(steady)
+    gevent.spawn(quit_when_over)
 
 
 @events.quitting.add_listener
@@ -107,7 +116,7 @@ class Member(FastHttpUser):
 
     abstract = True
     insecure = True  # the certificate is one that the site made for itself
-    connection_timeout = network_timeout = 30.0
+    connection_timeout = network_timeout = ANSWER_S
     kind = ""
     accounts: ClassVar[list[str]] = []
 
@@ -262,7 +271,7 @@ class Uploader(FastHttpUser):
     """A program that brings a run now and then, once the one before is scored."""
 
     insecure = True
-    connection_timeout = network_timeout = 60.0
+    connection_timeout = network_timeout = ANSWER_S
     fixed_count = 1 if WORLD.get("upload") else 0
     wait_time = constant(UPLOAD_S)
     run_uuid = ""  # of the upload before

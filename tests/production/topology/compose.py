@@ -8,7 +8,7 @@ import time
 
 from core.embedded.services import BASE_DIR
 from tests.production.topology.hosts import Web
-from tests.production.topology.site import Site, eventually
+from tests.production.topology.site import Site, eventually, restart
 
 DOUBLE = """\
 #!/usr/bin/env bash
@@ -69,8 +69,7 @@ class Roll:
             case ["up", "--detach", "--no-deps", "--wait", "--wait-timeout", _, name]:
                 self._replace(name)
             case ["up", "--detach", "--no-deps", *names]:
-                for name in names:
-                    self._replace(name)
+                self._replace(*names)
             case ["ps", "--quiet", *_]:
                 pass
             case _:
@@ -82,12 +81,12 @@ class Roll:
         done = subprocess.run([str(BASE_DIR / "docker" / "migrate")], env=said, capture_output=True, check=False)
         assert done.returncode == 0, done.stderr.decode()[-3000:]
 
-    def _replace(self, name: str) -> None:
-        for server in self.site.hosts:
-            if server.name == name or server.name.startswith(f"{name}-"):
-                server.restart()
-                if isinstance(server, Web):
-                    eventually(lambda web=server: web.status("/readyz") == 200)
+    def _replace(self, *names: str) -> None:
+        servers = self.site.named(*names)
+        restart(servers)
+        for server in servers:
+            if isinstance(server, Web):
+                eventually(lambda web=server: web.status("/readyz") == 200)
 
     def _addressed(self, text: str) -> str:
         """Containers have names; hosts here have addresses."""

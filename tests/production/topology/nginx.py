@@ -71,6 +71,7 @@ class Nginx(Server):
         self.also = f"listen [::1]:{self.port} ssl http2;" if has_ipv6() else ""
         self.storage = ""  # host and port of an object storage that browsers reach through here
         self.without: set[str] = set()  # web hosts that get no new request
+        self.known: list[int] = []  # the web hosts' processes at its last start or reload
 
     @property
     def url(self) -> str:
@@ -87,6 +88,7 @@ class Nginx(Server):
         self.configure()
 
     def configure(self) -> None:
+        self.known = [web.pid for web in self.web if web.process]
         user = "user root;" if os.geteuid() == 0 else ""
         (self.folder / "nginx.conf").write_text(MAIN.format(folder=self.folder, user=user))
         (self.folder / "site.conf").write_text(rendered(self.values()))
@@ -143,6 +145,12 @@ class Nginx(Server):
     def take_back(self, web: Web) -> None:
         self.without.discard(web.name)
         self.reload()
+
+    def mend(self) -> None:
+        """Ask every web host again: nginx passes over one that did not answer for a while."""
+        if self.without or self.known != [web.pid for web in self.web]:
+            self.without.clear()
+            self.reload()
 
     def reload(self) -> None:
         """Connections that begin after this last; those to the old processes are closed between two requests."""

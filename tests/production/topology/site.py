@@ -11,13 +11,15 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from django.db import connections
+
 from core.embedded.folder import FileLock
 from core.embedded.services import BASE_DIR, static_fingerprint, static_is_collected, static_note_collected
 from tests.production.topology import schema
 from tests.production.topology.hosts import Beat, Host, Web, Worker, clean_environment
 from tests.production.topology.nginx import Nginx
 from tests.production.topology.person import Person
-from tests.production.topology.server import Server, program
+from tests.production.topology.server import POLITE_S, Server, program
 from tests.production.topology.stores import BUCKET, Postgres, Redis, Storage, postgres_folder
 
 
@@ -73,8 +75,9 @@ class Site:
         """In the order of their start."""
         return [self.postgres, self.redis, self.storage, *self.hosts, self.nginx]
 
-    def __getitem__(self, name: str) -> Server:
-        return next(server for server in self.servers if server.name == name)
+    def named(self, *names: str) -> list[Server]:
+        """The servers of these names; "worker" names both worker hosts, as one alone would leave work to the other."""
+        return [server for server in self.servers if {server.name, server.name.rpartition("-")[0]} & set(names)]
 
     def environment(self) -> dict[str, str]:
         """What every host is told: the settings of production."""
@@ -136,34 +139,36 @@ class Site:
 
     def stop(self) -> None:
         """All at once: nothing may be left behind."""
-        self.beat.tell(self.beat.polite)
-        for host in [self.nginx, *self.hosts]:
-            host.tell(host.polite)
-        for server in reversed(self.servers):
-            server.stop(seconds=15)
+        stop([self.nginx, *self.hosts], seconds=15)
+        stop([self.storage, self.redis, self.postgres], seconds=15)
 
     def remove(self) -> None:
         shutil.rmtree(self.folder, ignore_errors=True)
+
+    def kill(self, *names: str) -> None:
+        """kill -9 of these servers; this process's own connections do not outlive PostgreSQL."""
+        for server in self.named(*names):
+            server.kill()
+        if "postgres" in names:
+            connections.close_all()
+
+    def bring_back(self, *names: str) -> None:
+        """These servers run again, and answer."""
+        start_missing(self.named(*names))
 
     def mend(self) -> None:
         """Every server runs and is ready again, whatever a test did to it."""
         self.start_stores()
         self.start_hosts()
         start_missing([self.nginx])
-        self.nginx.without.clear()
-        self.nginx.reload()
+        self.nginx.mend()
 
     def keep_files(self, *, in_bucket: bool) -> None:
         """In object storage or in the shared folder; where that changes, those who keep them start again."""
         if self.in_bucket == in_bucket:
             return
         self.in_bucket = in_bucket
-        hosts = [*self.web, *self.workers]
-        for host in hosts:
-            host.tell(host.polite)
-        for host in hosts:
-            host.stop()
-        self.start_hosts()
+        restart([*self.web, *self.workers])
 
     # Talking to it
 
@@ -222,6 +227,20 @@ def start_missing(servers: Sequence[Server]) -> None:
         server.start(wait=False)
     for server in fresh:
         server.await_ready()
+
+
+def stop(servers: Sequence[Server], *, seconds: float = POLITE_S) -> None:
+    """Ask all of them to end, then wait for each."""
+    for server in servers:
+        server.tell(server.polite)
+    for server in servers:
+        server.stop(seconds)
+
+
+def restart(servers: Sequence[Server]) -> None:
+    """All at once: most of a start is waiting for others."""
+    stop(servers)
+    start_missing(servers)
 
 
 PATIENCE_S = 900  # nothing is asked to be quick: whatever comes at all may come on a machine that does much else

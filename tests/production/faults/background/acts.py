@@ -7,14 +7,13 @@ from typing import Any
 import requests
 from celery import current_app
 from django.core.files.storage import default_storage
-from django.db import connections
 from django.urls import reverse
 from PIL import Image
 
 from accounts.models import Project
 from tests.factories import admin
 from tests.production.faults.latch import Latch
-from tests.production.topology import Person, Server, Site
+from tests.production.topology import Person, Site
 from tests.production.topology.site import eventually
 from tests.production.topology.world import PASSWORD, World
 
@@ -26,33 +25,12 @@ def when(there: Callable[[], object]) -> None:
     eventually(there, every=0.005)
 
 
-def servers_of(site: Site, name: str) -> list[Server]:
-    """Both worker hosts, as one alone would leave the work to the other; or the store of this name."""
-    return [*site.workers] if name == "worker" else [site[name]]
-
-
-def kill(site: Site, name: str) -> None:
-    """kill -9, all at once."""
-    for server in servers_of(site, name):
-        server.kill()
-    if name == "postgres":
-        connections.close_all()  # of this process: they are broken
-
-
 def kill_at(closed: Latch, site: Site, name: str) -> None:
     """kill -9 while work stands at the latch; it stays closed, unless PostgreSQL itself was killed."""
     closed.await_somebody()
-    kill(site, name)
+    site.kill(name)
     if name in ("worker", "gpu"):
         closed.drop_waiting()
-
-
-def start(site: Site, name: str) -> None:
-    """They come back, and answer."""
-    for server in servers_of(site, name):
-        server.start(wait=False)
-    for server in servers_of(site, name):
-        server.await_ready()
 
 
 def sweep(*tasks: str) -> None:

@@ -13,7 +13,7 @@ from models_runner.features.services import feature_set_resume, feature_set_star
 from models_runner.models import FeatureSet
 from moment_retrieval.features import open_features
 from tests.factories import VideoFactory
-from tests.production.faults.background.acts import admin_of, kill_at, page_of, start, sweep
+from tests.production.faults.background.acts import admin_of, kill_at, page_of, sweep
 from tests.production.faults.disks import small_disk
 from tests.production.faults.latch import latch
 from tests.production.topology import Site
@@ -72,7 +72,7 @@ def test_features_go_on_where_they_were_after_a_kill(killed: str, shared: Site, 
             assert told(made).done == HALF - 1
             assert f"of {VIDEOS}" in page_of(shared, person, "models_runner:features", project.uuid)
         closed.open()
-        start(shared, killed)
+        shared.bring_back(killed)
     FeatureSet.objects.filter(pk=made.pk, state="running").update(moved_at=F("moved_at") - FEATURE_SETS.late)
     sweep(SWEEP)
     eventually(lambda: told(made).state != "running")

@@ -15,7 +15,7 @@ from judging.imports import services
 from judging.imports.label_studio import Mapped
 from judging.models import Judgment, JudgmentImport
 from tests.judging.imports.exports import annotation, rated, task, text
-from tests.production.faults.background.acts import KILLED, kill_at, lead_of, page_of, start, sweep
+from tests.production.faults.background.acts import KILLED, kill_at, lead_of, page_of, sweep
 from tests.production.faults.latch import latch
 from tests.production.topology import Site
 from tests.production.topology.site import eventually
@@ -53,7 +53,7 @@ def test_a_corpus_is_imported_whole_and_once_after_a_kill(killed: str, site: Sit
             assert not Description.objects.filter(corpus__name=name).exists()
             assert "<b>Importing</b>" in page_of(site, lead, "annotation:import", row.uuid)
         closed.open()
-        start(site, killed)
+        site.bring_back(killed)
     late(row)
     sweep("core.tasks.sweep")
     eventually(lambda: told(row).state == "done")
@@ -79,7 +79,7 @@ def test_judgments_are_imported_whole_and_once_after_a_kill(site: Site) -> None:
         kill_at(closed, site, "worker")
         assert told(row).project is None
         closed.open()
-        start(site, "worker")
+        site.bring_back("worker")
     late(row)
     sweep("core.tasks.sweep")
     eventually(lambda: told(row).state == "done")

@@ -16,7 +16,6 @@ from tests.production.faults.background.acts import (
     kill_at,
     lead_of,
     page_of,
-    start,
     stored,
     sweep,
 )
@@ -90,7 +89,7 @@ def test_all_gifs_are_cut_once_after_a_kill(killed: str, site: Site, clip: bytes
             shown = counts_shown(page_of(site, lead, "annotation:corpus", world.project.uuid))
             assert shown == {"ready": PART, "missing": ALL - PART}
         closed.open()
-        start(site, killed)
+        site.bring_back(killed)
     sweep(SWEEP)
     eventually(lambda: len(ready(corpus)) == ALL)
     check_all_cut(site, world, lead, tmp_path)
@@ -113,7 +112,7 @@ def test_all_gifs_are_cut_after_the_storage_was_away(bucket: Site, clip: bytes, 
         assert len(half) == PART
     eventually(lambda: any("does not answer just now" in worker.said() for worker in bucket.workers))
     assert counts_shown(page_of(bucket, lead, "annotation:corpus", world.project.uuid)).get("failed", 0) == 0
-    start(bucket, "storage")
+    bucket.bring_back("storage")
     check_whole(half, tmp_path)
     sweep(SWEEP)
     eventually(lambda: len(ready(corpus)) == ALL)

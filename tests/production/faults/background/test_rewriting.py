@@ -8,7 +8,7 @@ from annotation.captions.services.rewriting import rewriting_start
 from annotation.models import Caption, Description, Moment, Rewriting
 from core.models import AuditEvent, Job
 from tests.factories import VideoFactory
-from tests.production.faults.background.acts import KILLED, kill_at, lead_of, page_of, start, sweep
+from tests.production.faults.background.acts import KILLED, kill_at, lead_of, page_of, sweep
 from tests.production.faults.latch import latch
 from tests.production.topology import Site
 from tests.production.topology.site import eventually
@@ -59,7 +59,7 @@ def test_every_caption_is_made_and_checked_once_after_a_kill(killed: str, site: 
             assert captions(project)["proposed"]
             assert "Rewriting descriptions" in page_of(site, lead, "annotation:captions", project.uuid)
         closed.open()
-        start(site, killed)
+        site.bring_back(killed)
     sweep(SWEEP)
     eventually(lambda: Rewriting.objects.get(pk=row.pk).finished_at)
     counts = captions(project)

@@ -14,7 +14,7 @@ from moment_retrieval.metrics.board import COLUMNS
 from tests.factories import MembershipFactory
 from tests.models_runner.acts import run_json, uploaded
 from tests.models_runner.benchmarks import trainable
-from tests.production.faults.background.acts import KILLED, kill_at, lead_of, page_of, start, sweep
+from tests.production.faults.background.acts import KILLED, kill_at, lead_of, page_of, sweep
 from tests.production.faults.latch import latch
 from tests.production.topology import Site
 from tests.production.topology.site import eventually
@@ -51,7 +51,7 @@ def test_a_run_is_scored_once_after_a_kill(killed: str, site: Site) -> None:
             assert (told(run).state, Scoring.objects.get(run=run).state) == ("running", "waiting")
             assert f"<b>{told(run).get_step_display()}</b>" in page_of(site, lead, "models_runner:run", run.uuid)
         closed.open()
-        start(site, killed)
+        site.bring_back(killed)
     Run.objects.filter(pk=run.pk, state="running").update(updated_at=F("updated_at") - timedelta(minutes=3))
     sweep(SWEEP)
     eventually(lambda: told(run).state == "scored")

@@ -16,7 +16,6 @@ from models_runner.features.selectors import facts_of
 from models_runner.features.services import feature_set_start
 from models_runner.models import FeatureSet, Training
 from tests.models_runner.benchmarks import trainable
-from tests.production.faults.background.acts import kill, start
 from tests.production.faults.background.test_training import OPTIONS, told
 from tests.production.topology import Person, Site
 from tests.production.topology.site import eventually
@@ -71,8 +70,8 @@ def test_it_is_said_in_words_and_the_next_query_is_answered(trained: Trained) ->
     eventually(lambda: finds(asked(person, training)))
     assert all(finds(asked(person, training)) for _ in range(HEARD))
     for killed, (times, words) in SAID.items():
-        kill(site, killed)
+        site.kill(killed)
         for answer in [asked(person, training) for _ in range(times)]:
             assert (answer.status_code, words in answer.text) == (503, True), answer.text
-        start(site, killed)
+        site.bring_back(killed)
         eventually(lambda: finds(asked(person, training)))

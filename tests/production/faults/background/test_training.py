@@ -16,7 +16,7 @@ from models_runner.experiments.progress import EventsFile
 from models_runner.experiments.services import experiment_create
 from models_runner.models import Run, Training
 from tests.models_runner.benchmarks import features_drawn, features_of, trainable
-from tests.production.faults.background.acts import admin_of, kill, start, sweep, when
+from tests.production.faults.background.acts import admin_of, sweep, when
 from tests.production.faults.disks import SmallDisk, small_disk
 from tests.production.topology import Person, Site
 from tests.production.topology.server import descendants
@@ -184,31 +184,31 @@ def test_a_killed_program_is_begun_again(site: Site, training: Training) -> None
 
 def test_a_killed_host_is_missed_and_its_training_goes_on(site: Site, training: Training) -> None:
     """Worker and program die together."""
-    kill(site, "gpu")
+    site.kill("gpu")
     assert programs(site, training) == []
-    start(site, "gpu")
+    site.bring_back("gpu")
     silent(training)
     sweep(SWEEP)
     check_trained_once(site, training, attempts=2, crashes=1)
 
 
 def test_a_database_that_is_killed_stops_it_at_a_checkpoint(site: Site, training: Training) -> None:
-    kill(site, "postgres")
+    site.kill("postgres")
     go_on(site, training)
     eventually(lambda: not programs(site, training))
-    start(site, "postgres")
+    site.bring_back("postgres")
     silent(training)
     sweep(SWEEP)
     check_trained_once(site, training, attempts=2, crashes=0)
 
 
 def test_a_broker_that_is_killed_does_not_disturb_it(site: Site, training: Training) -> None:
-    kill(site, "redis")
+    site.kill("redis")
     assert len(programs(site, training)) == 1
     step = told(training).step
     go_on(site, training)
     eventually(lambda: told(training).step > step)
-    start(site, "redis")
+    site.bring_back("redis")
     sweep(SWEEP)
     eventually(lambda: told(training).state == "done")
     assert told(training).attempts == 1
