@@ -44,6 +44,7 @@ def test_the_best_stretch_of_clips(start_s: float, end_s: float, best: float) ->
     assert demo_experiment.best_iou(start_s, end_s) == pytest.approx(best)
 
 
+@pytest.mark.deployment
 def test_chance_finds_a_moment_as_often_as_counting_says() -> None:
     """One video of three clips: a span is clips 1-2, 2-3 or all, and a moment of all clips is met by each."""
     corpus = VideoCorpus({"a": 4.5}, {0: "a"})
