@@ -27,10 +27,11 @@ ML := $(VENV)/.ml-$(call hash,requirements/ml.lock)
 DEV := $(VENV)/.dev-$(call hash,requirements/dev.lock)
 # Tests that `make test` leaves to `make test-all`.
 LONG := (slow or browser_all or deployment)
-# Tests that need neither servers of Debian's nor a database of their own.
+# Tests that need neither servers of Debian's nor a database of their own; folders without any are not even imported.
 SERVERLESS := not fuzz and not production and not mutations
+ELSEWHERE := --ignore=tests/fuzz --ignore=tests/production
 
-.PHONY: help run test test-all test-production lint audit types imports migrations pytest mutations backup restore lock setup setup-dev
+.PHONY: help run test test-all test-production lint audit types imports pytest mutations backup restore lock setup setup-dev
 
 help: ## list these commands
 	@printf 'MomentJudge\n\n'
@@ -40,10 +41,16 @@ help: ## list these commands
 run: setup ## install what is missing, then run the whole site until Ctrl-C
 	@exec $(BIN)/python -m core.embedded
 
-test: lint types imports migrations pytest ## every check: style, types, imports, migrations, tests (not the slow ones)
+test: setup-dev ## every check: style, types, imports, tests (not the slow ones)
+	@# The checks run in what the tests leave idle; they are shown behind the tests, and each failure counts.
+	@checks=$$(mktemp); trap 'kill $$! 2> /dev/null || true; rm -f "$$checks"' EXIT; \
+	$(MAKE) --keep-going lint types imports > "$$checks" 2>&1 & \
+	status=0; $(MAKE) pytest || status=$$?; \
+	wait $$! || status=$$?; \
+	cat "$$checks"; exit $$status
 
 test-all: setup-dev ## the tests that `make test` leaves out: slow ones, every page in a browser, a site's start and upgrade
-	@exec $(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "$(LONG) and $(SERVERLESS)" $(ARGS)
+	@exec $(BIN)/python -m pytest $(ELSEWHERE) -n $(JOBS) --dist worksteal -m "$(LONG) and $(SERVERLESS)" $(ARGS)
 
 test-production: setup-dev ## the API fuzzed; the site on real servers of Debian's: nginx, redis-server, PostgreSQL
 	@missing=; for program in nginx redis-server openssl; do \
@@ -71,11 +78,8 @@ types: setup-dev ## types (mypy)
 imports: setup-dev ## which package may import which (import-linter)
 	@$(BIN)/lint-imports
 
-migrations: setup-dev ## models and migrations agree
-	@DJANGO_SETTINGS_MODULE=config.settings.test $(BIN)/python manage.py makemigrations --check --dry-run
-
 pytest: setup-dev ## the tests, without the slow ones
-	@$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not $(LONG) and $(SERVERLESS)" $(ARGS)
+	@$(BIN)/python -m pytest $(ELSEWHERE) -n $(JOBS) --dist worksteal -m "not $(LONG) and $(SERVERLESS)" $(ARGS)
 
 mutations: setup-dev ## code changed 120 times, constraints and triggers dropped: tests must notice
 	@$(BIN)/python -m pytest tests/judging/test_constraints_dropped.py -m mutations -p no:randomly

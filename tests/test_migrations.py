@@ -6,6 +6,7 @@ from graphlib import TopologicalSorter
 from typing import Any
 
 import pytest
+from django.core.management import call_command
 from django.db import connection, transaction
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.loader import MigrationLoader
@@ -26,6 +27,11 @@ RELEASED = [  # the last migrations of 0.1.0
     ("judging", "0002_triggers"),
     ("models_runner", "0002_triggers"),
 ]
+
+
+@pytest.mark.django_db
+def test_models_and_migrations_agree() -> None:
+    call_command("makemigrations", check=True, dry_run=True, verbosity=0)  # ends the process where one is missing
 
 
 def test_each_app_has_one_initial_migration_and_no_two_need_each_other() -> None:

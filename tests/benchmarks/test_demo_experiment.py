@@ -33,6 +33,7 @@ def test_a_query_is_judged_on_every_moment_that_concerns_it(demo: demo_experimen
     assert query.text in {row["caption"] for row in rows}
 
 
+@pytest.mark.deployment
 def test_chance_finds_a_moment_as_often_as_counting_says() -> None:
     """One video of three clips: a span is clips 1-2, 2-3 or all, and a moment of all clips is met by each."""
     corpus = VideoCorpus({"a": 4.5}, {0: "a"})

@@ -39,6 +39,7 @@ def test_too_few_annotators() -> None:
 
 
 @pytest.mark.django_db
+@pytest.mark.deployment
 def test_rows_obey_the_rules() -> None:
     seeded, rows = fill(pairs=6_200, judgments=600, annotators=120)
     assert rows["judging_pair"] == Pair.objects.count() == 6_200
@@ -56,6 +57,7 @@ def test_rows_obey_the_rules() -> None:
 
 
 @pytest.mark.django_db
+@pytest.mark.deployment
 def test_free_seats_are_what_the_rows_say() -> None:
     fill(pairs=6_200, judgments=600, annotators=120)
     for batch in Batch.objects.filter(state="open"):

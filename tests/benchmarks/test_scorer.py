@@ -6,6 +6,7 @@ import pytest
 
 from benchmarks.scorer import ABSENT, QUERIES, Shape, comparable, compared, growth, published_scorer, synthetic
 
+pytestmark = pytest.mark.deployment
 SMALL = Shape(predictions=8, judged=40, wanted=1)
 
 

@@ -26,8 +26,7 @@ FLAGS = [
     "--disable-quic",
 ]
 PATIENCE_MS = 180_000  # of a machine that does much else; what is there at once costs nothing
-WALKS = {  # a whole walk of each role; `make test-all` runs the others
-    "test_benchmark.py",  # an admin
+WALKS = {  # a whole walk of whoever judges, leads or takes part; `make test-all` runs the others
     "test_exams.py",  # somebody new
     "test_leaderboard.py",  # a participant
     "test_walk.py",  # annotators and a lead
@@ -38,8 +37,9 @@ Browse = Callable[..., Page]
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Everything in this folder is a browser test."""
+    folder = f"{Path(__file__).parent}/"
     for item in items:
-        if Path(__file__).parent in item.path.parents:
+        if str(item.path).startswith(folder):
             item.add_marker(pytest.mark.browser)
             if item.path.name not in WALKS:
                 item.add_marker(pytest.mark.browser_all)

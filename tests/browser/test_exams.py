@@ -109,6 +109,7 @@ def test_from_the_guideline_to_judging(browse: Browse) -> None:
     assert visit(page, path("sitting", sitting), acts.desk(project)) == []
 
 
+@pytest.mark.browser_all
 @pytest.mark.parametrize("state", ["open", "closed"])
 def test_the_leads_pages_are_clean(browse: Browse, state: str) -> None:
     project = acts.project()

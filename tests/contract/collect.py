@@ -9,6 +9,7 @@ import ast
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -81,9 +82,14 @@ def _arguments(parser: argparse.ArgumentParser) -> dict[str, Any]:
     }
 
 
+@cache
+def _trees() -> list[ast.Module]:
+    return [ast.parse(path.read_text()) for path in PYTHON]
+
+
 def environment() -> list[str]:
     """Return the names of environment variables that the programs and the files beside them read."""
-    names = {name for path in PYTHON for name in _environment_of(ast.parse(path.read_text()))}
+    names = {name for tree in _trees() for name in _environment_of(tree)}
     for path in sorted((ROOT / "docker").rglob("*")):
         if path.is_file():
             names |= set(re.findall(r"\$\{([A-Z][A-Z0-9_]+)", path.read_text()))
@@ -119,7 +125,8 @@ def _reads_environment(function: ast.expr) -> bool:
 
 def metrics() -> dict[str, list[str]]:
     """Return the metrics' names in the code, and those that dashboards and alert rules ask for."""
-    code = {name for path in PYTHON for text in _texts(path) for name in METRIC.findall(text)}
+    texts = (node.value for tree in _trees() for node in ast.walk(tree) if isinstance(node, ast.Constant))
+    code = {name for text in texts if isinstance(text, str) for name in METRIC.findall(text)}
     files = [ROOT / "docker" / "momentjudge.rules.yml", *(ROOT / "docker" / "grafana").glob("*.json")]
     shown = {name for path in files for name in METRIC.findall(path.read_text())}
     return {"code": sorted(code), "dashboards": sorted(shown)}
@@ -129,8 +136,8 @@ def audit_actions() -> list[str]:
     """Return every action an audit event is written with, and every one that has a sentence."""
     written = {
         name.value
-        for path in PYTHON
-        for node in ast.walk(ast.parse(path.read_text()))
+        for tree in _trees()
+        for node in ast.walk(tree)
         if isinstance(node, ast.Call)
         for keyword in node.keywords
         if keyword.arg in ("action", "actions")
@@ -144,12 +151,6 @@ def browser_storage() -> list[str]:
     """Return the names under which the browser keeps grades not yet sent, drafts and choices."""
     text = "\n".join(path.read_text() for path in sorted((ROOT / "static" / "js").glob("*.js")))
     return sorted(set(re.findall(r"[\"'`](momentjudge[-\w:]*)", text)))
-
-
-def _texts(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            yield node.value
 
 
 def layout(value: Any) -> Any:

@@ -3,35 +3,40 @@
 import re
 from pathlib import Path
 
-import pytest
 from django.apps import apps
 from django.core.management import get_commands
 
 from tests.docs.pages import ROOT, anchors, blocks, links, pages, tables
 
+MANAGE_COMMAND = re.compile(r"manage\.py ([a-z]\w+)")
+TARGET = re.compile(r"^([a-z][a-z-]*):", re.MULTILINE)
+QUOTED_TARGET = re.compile(r"`make ([a-z-]+)")
+TYPED_TARGET = re.compile(r"^ *(?:\w+=\S+ )?make ([a-z-]+)", re.MULTILINE)
 PICTURES = ROOT / "docs" / "pictures"
 PACKAGES = ("config", "core", "accounts", "annotation", "judging", "models_runner", "moment_retrieval")
 SOURCES = (*PACKAGES, "benchmarks", "tests", "tools")
 FILE = re.compile(rf"`((?:{'|'.join(SOURCES)}|docs|requirements|templates|static|\.ci)/[\w./-]+)`")
-NAMES = [page.relative_to(ROOT).as_posix() for page in pages()]
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_every_link_leads_somewhere(name: str) -> None:
-    page = ROOT / name
-    for target in links(page):
-        place, _, anchor = target.partition("#")
-        file = (page.parent / place).resolve() if place else page
-        if file.parent == PICTURES and not any(PICTURES.glob("*.png")):
-            continue  # none has been taken yet
-        assert file.exists(), f"{name} leads to {target}"
-        assert not anchor or anchor in anchors(file), f"{name} leads to {target}: there is no such heading"
+def named_in_pages(pattern: re.Pattern[str]) -> list[tuple[str, str]]:
+    """Page and name, for every name that the pattern finds in a page."""
+    return [(page.relative_to(ROOT).as_posix(), name) for page in pages() for name in pattern.findall(page.read_text())]
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_every_file_named_exists(name: str) -> None:
-    missing = [path for path in FILE.findall((ROOT / name).read_text()) if not (ROOT / path).exists()]
-    assert not missing
+def test_every_link_leads_somewhere() -> None:
+    pictures_exist = any(PICTURES.glob("*.png"))
+    for page in pages():
+        for target in links(page):
+            path, _, anchor = target.partition("#")
+            file = (page.parent / path).resolve() if path else page
+            if file.parent == PICTURES and not pictures_exist:
+                continue
+            assert file.exists(), f"{page} leads to {target}"
+            assert not anchor or anchor in anchors(file), f"{page} leads to {target}: there is no such heading"
+
+
+def test_every_file_named_exists() -> None:
+    assert [(page, path) for page, path in named_in_pages(FILE) if not (ROOT / path).exists()] == []
 
 
 def test_the_readme_tree_names_files_that_exist() -> None:
@@ -41,13 +46,11 @@ def test_the_readme_tree_names_files_that_exist() -> None:
     assert [path for path in named if not (ROOT / path).exists()] == []
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_every_command_named_exists(name: str) -> None:
-    text = (ROOT / name).read_text()
-    assert set(re.findall(r"manage\.py ([a-z]\w+)", text)) <= set(get_commands())
-    targets = set(re.findall(r"^([a-z][a-z-]*):", (ROOT / "Makefile").read_text(), re.MULTILINE))
-    called = re.findall(r"`make ([a-z-]+)|^ *(?:\w+=\S+ )?make ([a-z-]+)", text, re.MULTILINE)
-    assert {one or other for one, other in called} <= targets
+def test_every_command_named_exists() -> None:
+    commands, targets = get_commands(), TARGET.findall((ROOT / "Makefile").read_text())
+    assert [(page, name) for page, name in named_in_pages(MANAGE_COMMAND) if name not in commands] == []
+    named = named_in_pages(QUOTED_TARGET) + named_in_pages(TYPED_TARGET)
+    assert [(page, name) for page, name in named if name not in targets] == []
 
 
 def test_every_setting_named_is_read_somewhere() -> None:

@@ -20,8 +20,9 @@ TIMEOUT_S = 1800
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Everything in this folder needs the real servers."""
     missing = missing_programs()
+    folder = f"{Path(__file__).parent}/"
     for item in items:
-        if Path(__file__).parent in item.path.parents:
+        if str(item.path).startswith(folder):
             item.add_marker(pytest.mark.production)
             item.add_marker(pytest.mark.timeout(TIMEOUT_S))
             if missing:

@@ -3,19 +3,19 @@
 import json
 import logging
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from copy import deepcopy
 from typing import Any
 from uuid import uuid4
 
 import pytest
-from django.db import close_old_connections, connection
 from django.http import HttpResponse
 from django.test import Client
 
-from judging.models import Assignment, Judgment
+from judging.models import Assignment
 from tests.factories import BatchFactory
 from tests.judging.api.acts import Program, bearer, hold, key, refusal, rows, shown, url
 
+pytestmark = pytest.mark.django_db
 JSON = "application/json"
 NO_WORDS = "comment: Not a valid string."
 WHOLE = "grade: A grade is a whole number from 0 to 4."
@@ -23,9 +23,14 @@ MALFORMED = "The body is not JSON that can be read."
 LARGE = "A request has at most 64 KB; nothing was read or stored."
 
 
-@pytest.fixture
-def held() -> Assignment:
+@pytest.fixture(scope="module")
+def held_once(kept_for_module: None) -> Assignment:
     return hold(BatchFactory(pairs=3))
+
+
+@pytest.fixture
+def held(db: None, held_once: Assignment) -> Assignment:
+    return deepcopy(held_once)
 
 
 @pytest.fixture
@@ -57,7 +62,6 @@ def refused(caplog: pytest.LogCaptureFixture) -> Refusal:
     return Refusal(caplog)
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize(
     "grade",
     ["3", "", "two", 3.0, 2.5, -0.0, True, False, -1, 5, 17, 10**30, [3], [], {"grade": 3}, "3\0"],
@@ -115,7 +119,6 @@ FIELDS: dict[str, tuple[str, dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize(("name", "body", "message"), FIELDS.values(), ids=FIELDS)
 def test_fields(
     program: Program, held: Assignment, refused: Refusal, name: str, body: dict[str, Any], message: str
@@ -149,12 +152,15 @@ BODIES: dict[str, tuple[bytes, str, int, str, str]] = {
 }
 
 
-@pytest.mark.django_db
-@pytest.mark.parametrize("door", ["token", "session", "nobody"])
-@pytest.mark.parametrize(("body", "kind", "status", "code", "message"), BODIES.values(), ids=BODIES)
-def test_bodies(
-    held: Assignment, refused: Refusal, body: bytes, kind: str, status: int, code: str, message: str, door: str
-) -> None:
+@pytest.mark.parametrize(
+    ("door", "case"),
+    [
+        *(("token", case) for case in BODIES),
+        *((door, case) for door in ("session", "nobody") for case in ("cut off", "a form", "10 MB")),
+    ],
+)
+def test_bodies(held: Assignment, refused: Refusal, case: str, door: str) -> None:
+    body, kind, status, code, message = BODIES[case]
     client = Client(headers=bearer(held.annotator)) if door == "token" else Client()
     if door == "session":
         client.force_login(held.annotator)
@@ -165,7 +171,6 @@ def test_bodies(
     refused(lambda: client.post(url("judgment", shown(held)[0]), body, content_type=kind), status, code, message)
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize("charset", ["rot13", "hex", "utf-16", "nonsense", "idna"])
 def test_the_charset_named_does_not_matter(program: Program, held: Assignment, charset: str) -> None:
     body = json.dumps({"grade": 3, "key": str(key(held, shown(held)[0]))})
@@ -174,14 +179,12 @@ def test_the_charset_named_does_not_matter(program: Program, held: Assignment, c
     assert answer.status_code == 200 or refusal(answer)[0] == 400
 
 
-@pytest.mark.django_db
 def test_64_kb_are_taken(program: Program, held: Assignment) -> None:
     body = json.dumps({"grade": 3, "key": str(key(held, shown(held)[0]))})
     sent = body.ljust(64 * 1024)
     assert program.client.post(url("judgment", shown(held)[0]), sent, content_type=JSON).status_code == 200
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize("made_for", ["another pair", "another assignment", "the time after a grade"])
 def test_a_key_of_something_else(program: Program, held: Assignment, refused: Refusal, made_for: str) -> None:
     first, second, _ = shown(held)
@@ -193,37 +196,3 @@ def test_a_key_of_something_else(program: Program, held: Assignment, refused: Re
     }[made_for]
     message = "This form does not belong to the pair as it stands. Load the page again; nothing was stored."
     refused(lambda: program.grade(held, first, 3, key=str(wrong)), 409, "form_stale", message)
-
-
-@pytest.mark.django_db(transaction=True)
-def test_the_same_grade_from_many_connections_at_once(held: Assignment) -> None:
-    """One is stored; every one is answered alike."""
-    headers, pair = bearer(held.annotator), shown(held)[0]
-    body = {"grade": 3, "key": str(key(held, pair))}
-    answers = at_once(headers, pair, [body] * 6)
-    assert {answer.status_code for answer in answers} == {200}
-    assert len({answer.content for answer in answers}) == 1
-    assert Judgment.objects.count() == 1
-
-
-@pytest.mark.django_db(transaction=True)
-def test_different_grades_at_once(held: Assignment) -> None:
-    """The first one counts, the others are told."""
-    headers, pair = bearer(held.annotator), shown(held)[0]
-    bodies = [{"grade": grade, "key": str(key(held, pair))} for grade in range(5)]
-    answers = at_once(headers, pair, bodies)
-    assert sorted(answer.status_code for answer in answers) == [200, 409, 409, 409, 409]
-    stored = next(body["grade"] for body, answer in zip(bodies, answers, strict=True) if answer.status_code == 200)
-    assert Judgment.objects.get().grade == stored
-
-
-def at_once(headers: dict[str, str], pair: Any, bodies: list[dict[str, Any]]) -> list[HttpResponse]:
-    def send(body: dict[str, Any]) -> HttpResponse:
-        try:
-            return Client(headers=headers).post(url("judgment", pair), body, content_type=JSON)
-        finally:
-            close_old_connections()
-            connection.close()
-
-    with ThreadPoolExecutor(len(bodies)) as threads:
-        return list(threads.map(send, bodies))

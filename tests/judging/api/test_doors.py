@@ -154,7 +154,7 @@ def test_a_session_writes_only_with_its_csrf_token(door: Door, world: World) -> 
     assert world.request(door, browser).status_code in (200, 201, 204)
 
 
-@pytest.mark.parametrize("door", DOORS + HELD, ids=names)
+@pytest.mark.parametrize("door", [DOORS[0], DOORS[-1], HELD[-1]], ids=names)
 def test_a_token_that_is_wrong_revoked_or_of_somebody_gone(door: Door, world: World) -> None:
     person = world.people["annotator" if "annotator" in door[3] else "lead"]
     client = program(person)

@@ -43,6 +43,13 @@ def order(release: Release, tmp_path: Path) -> Order:
 def done(order: Order, messages: Messages) -> Experiment:
     """Trained, and its runs are scored."""
     with messages():
+        return order(name="ours")
+
+
+@pytest.fixture
+def done_twice(order: Order, messages: Messages) -> Experiment:
+    """Trained with two seeds, and its runs are scored."""
+    with messages():
         return order(name="ours", seeds=2)
 
 
@@ -57,18 +64,18 @@ def folder(experiment: Experiment) -> Path:
 @pytest.mark.django_db
 class TestDeleting:
     def test_takes_the_files_and_leaves_the_runs_with_their_scores(
-        self, release: Release, done: Experiment, messages: Messages
+        self, release: Release, done_twice: Experiment, messages: Messages
     ) -> None:
-        place, runs = folder(done), list(Run.objects.filter(source="baseline").values_list("uuid", "state"))
+        place, runs = folder(done_twice), list(Run.objects.filter(source="baseline").values_list("uuid", "state"))
         scores = list(Score.objects.order_by("pk").values_list("pk", "value"))
         assert len(runs) == 4 and scores and place.is_dir()
         with messages():
-            deleted(done)
+            deleted(done_twice)
         assert not place.exists() and not Experiment.objects.exists() and not Training.objects.exists()
         assert list(Run.objects.filter(source="baseline").values_list("uuid", "state")) == runs
         assert list(Score.objects.order_by("pk").values_list("pk", "value")) == scores
         said = AuditEvent.objects.get(action="experiment.delete")
-        assert (said.subject, said.data["name"], said.data["seeds"]) == (done.uuid, "ours", 2)
+        assert (said.subject, said.data["name"], said.data["seeds"]) == (done_twice.uuid, "ours", 2)
         assert in_words(said.action, said.data) == "deleted the benchmark run ours: ReLoCLNet, seeds: 2, 0 MB of files"
 
     @pytest.mark.parametrize("state", ["waiting", "running", "cancelling"])
@@ -132,10 +139,10 @@ class TestFiles:
         assert (place.exists(), folder(other).exists(), unknown.exists()) == (False, True, True)
         assert deletion.deleted_files_sweep() == 0
 
-    def test_stay_while_a_program_writes_there(self, done: Experiment, messages: Messages) -> None:
-        place = folder(done)
+    def test_stay_while_a_program_writes_there(self, done_twice: Experiment, messages: Messages) -> None:
+        place = folder(done_twice)
         with folder_held(place / "seed-2"), messages():
-            deleted(done)
+            deleted(done_twice)
         assert place.is_dir()
         deletion.deleted_files_sweep()
         assert not place.exists()
@@ -159,7 +166,7 @@ class TestDoors:
         client.force_login(admin(release.project))
         assert address in client.get(reverse("models_runner:experiment", args=[done.uuid])).content.decode()
         page = client.get(address).content.decode()
-        assert "files of 2 seeds:" in page and "4 runs with their scores, on the leaderboard" in page
+        assert "files of 1 seed:" in page and "2 runs with their scores, on the leaderboard" in page
         answer = client.post(address, follow=True)
         assert "The benchmark run ours is gone. Its runs stay." in answer.content.decode()
         assert client.get(address).status_code == 404

@@ -5,8 +5,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-import transformers
-from transformers import BertConfig, BertModel, BertTokenizerFast
 
 from moment_retrieval.errors import InvalidRecord, MissingModel
 from moment_retrieval.features.extractors import Film, Kind, Line, Sentence, Speech, Way, extractor_of
@@ -18,6 +16,8 @@ WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "man", "opens", "the
 
 @pytest.fixture(scope="module")
 def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from transformers import BertConfig, BertModel, BertTokenizerFast  # not at the collection of every test
+
     folder = tmp_path_factory.mktemp("bert")
     (folder / "vocab.txt").write_text("\n".join(WORDS))
     BertTokenizerFast(str(folder / "vocab.txt")).save_pretrained(folder)
@@ -28,6 +28,8 @@ def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_query_has_a_row_for_every_token_and_both_ends(bert: Path) -> None:
+    from transformers import BertModel
+
     words = extractor_of(Way.TEXTS, Kind.QUERY, model=str(bert))
     first, second = words.rows([Sentence("1", "a man opens the door"), Sentence("2", "man")])
     assert (words.width, first.shape, second.shape) == (16, (7, 16), (3, 16))
@@ -64,6 +66,8 @@ def test_a_line_at_no_time_is_refused() -> None:
 
 def tiny(kind: str, folder: Path) -> Path:
     """A random image model with its processor."""
+    import transformers
+
     torch.manual_seed(0)
     sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
     vision = {**sizes, "image_size": 32, "patch_size": 16}

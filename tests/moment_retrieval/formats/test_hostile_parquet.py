@@ -29,40 +29,40 @@ def parquet_of(compression: str = "none", **columns: object) -> bytes:
     return out.getvalue()
 
 
-def varint(number: int, length: int = 0) -> bytes:
-    """As Thrift writes a number, in at least so many bytes."""
+def varint(number: int) -> bytes:
+    """As Thrift writes a number."""
     rest, written = number << 1, bytearray()
-    while rest > 127 or len(written) + 1 < length:
+    while rest > 127:
         written.append(rest & 127 | 128)
         rest >>= 7
     return bytes([*written, rest])
 
 
-def with_small_claims(content: bytes) -> bytes:
-    """The sizes that the end of a file says of its row group and of its largest column become 1,000."""
+def with_claims(content: bytes, claimed: int) -> bytes:
+    """The sizes that the end of a file says of its row group and of its largest column become this one."""
     group = files.ParquetFile(io.BytesIO(content)).metadata.row_group(0)
     end = content.rindex(b"PAR1")
     start = end - 4 - int.from_bytes(content[end - 4 : end], "little")
-    foot = content[start:]
+    foot = content[start : end - 4]
     largest = max(group.column(number).total_uncompressed_size for number in range(group.num_columns))
     for size in {group.total_byte_size, largest}:
         assert foot.count(varint(size)) == 1
-        foot = foot.replace(varint(size), varint(1000, len(varint(size))))
-    return content[:start] + foot
+        foot = foot.replace(varint(size), varint(claimed))
+    return content[:start] + foot + len(foot).to_bytes(4, "little") + b"PAR1"
 
 
 def test_a_text_that_unpacks_to_more_than_the_file_says_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """33 kB took four gigabytes of the worker."""
     monkeypatch.setattr(parquet, "LIMITS", Limits(memory_mb=256, cpu_s=60))
     long = "a" * (200 * 2**20)
-    content = with_small_claims(parquet_of("zstd", query=["", "", long]))
+    content = with_claims(parquet_of("zstd", query=["", "", long]), 1000)
     assert len(content) < 2**16
     with pytest.raises(UnreadableFile, match="^reading it takes more than 256 MB of memory, and was stopped$"):
         parse_run(content, Form.PARQUET)
 
 
-def test_what_the_file_says_itself_is_believed_where_it_is_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
-    content = parquet_of("zstd", query=["", "", "a" * (257 * 2**20)])
+def test_what_the_file_says_itself_is_believed_where_it_is_too_much() -> None:
+    content = with_claims(parquet_of("zstd", query=["", "", "a" * 2**16]), 257 * 2**20)
     with pytest.raises(UnreadableFile, match="^larger than 256 MiB$"):
         parse_run(content, Form.PARQUET)
 

@@ -4,6 +4,7 @@ import fcntl
 import json
 import os
 import re
+import shutil
 import signal
 from collections.abc import Callable
 from dataclasses import replace
@@ -46,6 +47,24 @@ def at_step(monkeypatch: pytest.MonkeyPatch) -> Callable[[int, Callable[[], None
         monkeypatch.setattr(Stepper, "step", watched)
 
     return arrange
+
+
+@pytest.fixture(scope="module")
+def trained_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Trained for an epoch, beside its files."""
+    folder = experiment(tmp_path_factory.mktemp("trained"), epochs=1)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    assert train(folder) == moment_retrieval_train.DONE
+    torch.set_num_threads(threads)
+    return folder
+
+
+@pytest.fixture
+def trained(trained_once: Path, tmp_path: Path) -> Path:
+    """A copy, whose files may be changed."""
+    shutil.copytree(trained_once.parent, tmp_path / "own")
+    return tmp_path / "own" / trained_once.name
 
 
 def ask_to_stop() -> None:
@@ -185,12 +204,10 @@ def test_a_checkpoint_of_another_plan_is_not_gone_on_from(tmp_path: Path, capsys
     assert last(folder, "failed")["reason"] == words
 
 
-def test_a_checkpoint_of_other_files_is_not_gone_on_from(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = experiment(tmp_path, epochs=1)
-    assert train(folder) == moment_retrieval_train.DONE
-    path = tmp_path / "train.json"
+def test_a_checkpoint_of_other_files_is_not_gone_on_from(trained: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = trained.parent / "train.json"
     path.write_text(path.read_text() + " ")
-    assert main(["train", str(folder)]) == moment_retrieval_train.BAD_PLAN
+    assert main(["train", str(trained)]) == moment_retrieval_train.BAD_PLAN
     assert "train: another file" in capsys.readouterr().err
 
 
@@ -205,15 +222,12 @@ def test_other_candidates_are_not_gone_on_with(tmp_path: Path, capsys: pytest.Ca
 
 @pytest.mark.parametrize("replaced", ["best/weights.safetensors", "video.h5"])
 def test_candidates_of_another_model_or_features_are_not_gone_on_with(
-    replaced: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    replaced: str, trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "own").mkdir()
-    source = experiment(tmp_path / "own", epochs=1)
-    assert train(source) == moment_retrieval_train.DONE
-    candidates = {"source": "checkpoint", "path": str(source)}
+    candidates = {"source": "checkpoint", "path": str(trained)}
     folder = experiment(tmp_path, "conquer", candidates=candidates, epochs=1, test=None)
     assert train(folder) == moment_retrieval_train.DONE
-    path = next(path for path in (source / replaced, tmp_path / "own" / replaced) if path.exists())
+    path = next(path for path in (trained / replaced, trained.parent / replaced) if path.exists())
     content = path.read_bytes()
     path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
     assert main(["train", str(folder)]) == moment_retrieval_train.BAD_PLAN
@@ -222,14 +236,12 @@ def test_candidates_of_another_model_or_features_are_not_gone_on_with(
 
 @pytest.mark.parametrize("damage", [{"plan": None}, {"step": "many"}, {"metrics": 4}])
 def test_a_damaged_checkpoint_fails_in_words(
-    damage: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    damage: dict[str, Any], trained: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = experiment(tmp_path, epochs=1)
-    assert train(folder) == moment_retrieval_train.DONE
-    meta = folder / "last" / "meta.json"
+    meta = trained / "last" / "meta.json"
     told = json.loads(meta.read_text())
     meta.write_text(json.dumps({**told, "progress": {**told["progress"], **damage}}))
-    assert train(folder) == moment_retrieval_train.FAILED
+    assert train(trained) == moment_retrieval_train.FAILED
     assert f"last: meta.json tells no {min(damage)}" in capsys.readouterr().err
 
 
