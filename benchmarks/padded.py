@@ -219,60 +219,15 @@ def logits_of(values: Tensor, mask: Tensor) -> Tensor:
     return values * mask + (1 - mask) * NOTHING
 
 
-@dataclass
-class PlainAdam:
-    """CONQUER's AdamW, parameter by parameter."""
+def plain_adam(groups: list[dict[str, Any]], *, clips_each: bool) -> torch.optim.AdamW:
+    """Return an AdamW that goes from parameter to parameter, as the released ones do; BertAdam clips each gradient."""
+    optimiser = torch.optim.AdamW(groups, lr=1e-4, eps=1e-6, foreach=False)
 
-    groups: list[dict[str, Any]]
-    lr: float
+    def clip_each(*_: object) -> None:
+        for group in groups:
+            for parameter in group["params"]:
+                nn.utils.clip_grad_norm_(parameter, 1.0)
 
-    def __post_init__(self) -> None:
-        self.moments: dict[Tensor, tuple[Tensor, Tensor]] = {}
-        self.steps = 0
-
-    def step(self) -> None:
-        rate = self.rate()
-        with torch.no_grad():
-            for group in self.groups:
-                for parameter in group["params"]:
-                    if parameter.grad is not None:
-                        self.change(parameter, group["weight_decay"], rate)
-        self.steps += 1
-
-    def rate(self) -> float:
-        number = self.steps + 1
-        return self.lr * math.sqrt(1 - 0.999**number) / (1 - 0.9**number)
-
-    def moments_of(self, parameter: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the running means of the gradient and of its square, this gradient included."""
-        assert parameter.grad is not None
-        zeros = (torch.zeros_like(parameter), torch.zeros_like(parameter))
-        first, second = self.moments.setdefault(parameter, zeros)
-        first.mul_(0.9).add_(parameter.grad, alpha=0.1)
-        second.mul_(0.999).addcmul_(parameter.grad, parameter.grad, value=0.001)
-        return first, second
-
-    def change(self, parameter: Tensor, decay: float, rate: float) -> None:
-        first, second = self.moments_of(parameter)
-        parameter.addcdiv_(first, second.sqrt().add_(1e-6), value=-rate)
-        if decay:
-            parameter.add_(parameter, alpha=-self.lr * decay)
-
-
-@dataclass
-class PlainBertAdam(PlainAdam):
-    """BertAdam, parameter by parameter."""
-
-    total: int
-
-    def rate(self) -> float:
-        done = self.steps / self.total
-        return self.lr * (done / 0.01 if done < 0.01 else max((done - 1.0) / (0.01 - 1.0), 0.0))
-
-    def change(self, parameter: Tensor, decay: float, rate: float) -> None:
-        nn.utils.clip_grad_norm_(parameter, 1.0)
-        first, second = self.moments_of(parameter)
-        update = first / (second.sqrt() + 1e-6)
-        if decay:
-            update += decay * parameter
-        parameter.add_(-(rate * update))
+    if clips_each:
+        optimiser.register_step_pre_hook(clip_each)
+    return optimiser

@@ -159,10 +159,9 @@ def step_of(name: str, way: str, device: str) -> Callable[[], None]:
             whole = padded.PaddedBatch.of(batch, clips=model.config.clips, words=30 if name == "conquer" else None)
         if name == "conquer":
             loss = lambda: padded.conquer_step_loss(model, whole, objective)  # noqa: E731
-            optimiser = padded.PlainAdam(groups, 1e-4)
         else:
             loss = lambda: padded.two_stream_loss(model, whole, objective, draw)  # noqa: E731
-            optimiser = padded.PlainBertAdam(groups, 1e-4, 1000)
+        optimiser = padded.plain_adam(groups, clips_each=name != "conquer")
         del batch
     else:
         batch = batch.to(device)
