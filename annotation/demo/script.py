@@ -190,12 +190,12 @@ class _Writer:
 
     def _act(self, plan: _Plan) -> Beat:
         actor, partner, *others = self.rng.sample(range(len(self.show.cast)), 4)
-        spec, around = SPECS[plan.action], ()
+        spec = SPECS[plan.action]
         camera = Camera(spec.focus, spec.zoom, self.mirrored)
         if plan.framing == "side":
             away = 300.0 if spec.focus < 530 else -300.0
-            camera, around = Camera(spec.focus + away, SIDE_ZOOM, self.mirrored), tuple(others)
-        end = _on_frame(self.now + plan.length_s)
+            camera = Camera(spec.focus + away, SIDE_ZOOM, self.mirrored)
+        around, end = tuple(others) if plan.framing == "side" else (), _on_frame(self.now + plan.length_s)
         beat = Beat(self.now, end, plan.action, actor, partner, plan.item, camera, around)
         if plan.kind != "video":
             start = beat.start_s + 0.25 * plan.length_s * (plan.kind == "both" and plan.completeness != "cut")

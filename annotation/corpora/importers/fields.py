@@ -35,10 +35,7 @@ def notes_of(text: str) -> tuple[str, ...]:
         ("holds no word", not any(character.isalpha() for character in text)),
         ("is mostly not in Latin letters", foreign_share(text) > FOREIGN),
         ("holds HTML", ("<" in text or "&" in text) and HTML.search(text) is not None),
-        (
-            "holds emoji or other symbols",
-            not text.isascii() and any(_category(character) == "So" for character in text),
-        ),
+        ("holds emoji or other symbols", not text.isascii() and "So" in map(_category, text)),
         ("holds control characters", CONTROLS.search(text) is not None),
     ]
     return tuple(note for note, holds in found if holds)
