@@ -280,7 +280,7 @@ def economy(request: MemberRequest, project: Project) -> HttpResponse:
         return render(request, "models_runner/leaderboard/economy.html", {"asked": None})
     studies = EconomyStudy.objects.filter(release=asked.release, split=asked.split)
     done = studies.filter(state=EconomyStudy.State.DONE).first()
-    context = {
+    context: dict[str, object] = {
         **{"asked": asked, "newest": studies.first(), "study": done, "least": LEAST_RUNS},
         "releases": project.releases.filter(state=Release.State.READY),
         "splits": splits_of(asked.release),

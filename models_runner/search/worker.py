@@ -37,7 +37,7 @@ def searcher_of(source: Source) -> Searcher:
     """The training, loaded now or kept from an earlier query. Raises ScoringError."""
     _words(source)  # so that it counts as asked for
     first = None if source.first is None else searcher_of(source.first)
-    needs = (_text(source), *([_key(source.first)] if source.first else []))
+    needs = (_text(source), _key(source.first)) if source.first else (_text(source),)
     searcher: Searcher = _held().get(_key(source), lambda: _opened(source, first), needs=needs)
     return searcher
 

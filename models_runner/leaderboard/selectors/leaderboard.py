@@ -293,7 +293,9 @@ def _test(table: Table, asked: Asked) -> None:
 
 def scored_run(asked: Asked, membership: Membership, uuid: str) -> Scoring | None:
     """The scoring of the run of this UUID on the leaderboard asked for, if this person is told its scores."""
-    scored = Scoring.objects.filter(release=asked.release, state=State.SCORED, run__uuid=uuid_or_none(uuid))
+    if (run_uuid := uuid_or_none(uuid)) is None:
+        return None
+    scored = Scoring.objects.filter(release=asked.release, state=State.SCORED, run__uuid=run_uuid)
     judged = scored.filter(run__split=asked.split, run__state=Run.State.SCORED, run__labels=Run.Labels.JUDGED)
     scoring = judged.select_related("run", "release").first()
     return None if scoring is None or ScoreView(membership, asked.split).refusal(scoring) else scoring
