@@ -1,9 +1,9 @@
-"""Pages of one row of a project, as an exam or a pair: who may see it is decided before the view runs."""
+"""Pages of a project and of its rows, as an exam or a pair: who may see them is decided before the view runs."""
 
 from collections.abc import Callable
 from functools import wraps
 from operator import attrgetter
-from typing import TypeVar, cast
+from typing import Concatenate, TypeVar, cast
 from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
@@ -12,11 +12,19 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect
 
-from accounts.access import MemberRequest, grant
-from accounts.models import Membership
+from accounts.access import MemberRequest, grant, post_only, project_page
+from accounts.models import Membership, Project
 
 Row = TypeVar("Row", bound=Model)
 RowView = Callable[[MemberRequest, Row], HttpResponseBase]
+ProjectView = Callable[Concatenate[MemberRequest, Project, ...], HttpResponseBase]
+
+
+def project_action(
+    roles: frozenset[Membership.Role], *, back: str
+) -> Callable[[ProjectView], Callable[..., HttpResponseBase]]:
+    """Make a view that changes something of a project, for people of these roles; a GET goes to the page ``back``."""
+    return lambda view: project_page(roles)(post_only(back)(view))
 
 
 def row_page(

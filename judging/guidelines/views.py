@@ -8,7 +8,7 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
-from accounts.access import ANNOTATOR, EVERYONE, LEAD, MemberRequest, post_only, project_page
+from accounts.access import ANNOTATOR, EVERYONE, LEAD, MemberRequest, project_page
 from accounts.models import Membership, Project
 from accounts.rules import OUT
 from core.exceptions import NotPossible
@@ -17,7 +17,7 @@ from judging.guidelines import services
 from judging.guidelines.selectors import annotators_to_confirm, changes_said, guideline_changes, guideline_confirmed
 from judging.guidelines.texts import markdown_html
 from judging.models import Guideline, GuidelineDraft
-from judging.pages import row_page
+from judging.pages import project_action, row_page
 from judging.projects.policies import guideline_in_force
 from judging.projects.selectors import clips_matching, moments_of
 from judging.qualification.rules.onboarding import may_confirm
@@ -61,19 +61,14 @@ class GuidelineForm(SubmitForm):
         levels = [cleaned[f"level_{grade}"] for grade in GRADES]
         return {"body": cleaned["body"].replace("\r\n", "\n"), "levels": levels, "changes": cleaned["changes"]}
 
-    @staticmethod
-    def initial_of(body: str, levels: list[str], changes: str) -> dict[str, str]:
-        return {"body": body, "changes": changes} | {f"level_{grade}": line for grade, line in enumerate(levels)}
-
-
-class ExampleForm(SubmitForm):
-    grade = grade_field()
-    query_text = forms.CharField(max_length=1000, error_messages={"required": "Say for which query it is an example."})
-    moment = forms.UUIDField(error_messages={"required": "Choose a clip.", "invalid": "Choose one of the clips."})
-
 
 class GradeChoiceForm(SubmitForm):
     grade = grade_field()
+
+
+class ExampleForm(GradeChoiceForm):
+    query_text = forms.CharField(max_length=1000, error_messages={"required": "Say for which query it is an example."})
+    moment = forms.UUIDField(error_messages={"required": "Choose a clip.", "invalid": "Choose one of the clips."})
 
 
 EDIT, EXAMPLES = "judging/guidelines/edit.html", "judging/guidelines/examples.html"
@@ -106,8 +101,7 @@ def _to_confirm(request: MemberRequest, project: Project) -> dict[str, Any]:
     }
 
 
-@project_page(ANNOTATOR)
-@post_only("judging:guideline")
+@project_action(ANNOTATOR, back="judging:guideline")
 def guideline_confirm(request: MemberRequest, project: Project) -> HttpResponse:
     """The annotator says that they have read the version of the form, and goes back to their desk."""
     value = request.POST.get("version", "")
@@ -160,8 +154,8 @@ def _edit_context(project: Project, form: GuidelineForm | None) -> dict[str, Any
     in_force = guideline_in_force(project.pk)
     if form is None:
         text: Guideline | GuidelineDraft = draft or in_force
-        changes = draft.changes if draft else ""
-        form = GuidelineForm(initial=GuidelineForm.initial_of(text.body, text.levels, changes))
+        levels = {f"level_{grade}": line for grade, line in enumerate(text.levels)}
+        form = GuidelineForm(initial={"body": text.body, "changes": draft.changes if draft else "", **levels})
     return {"form": form, "draft": draft, "in_force": in_force, "next_version": in_force.version + 1}
 
 
@@ -170,8 +164,7 @@ def _draft(project: Project) -> GuidelineDraft | None:
     return drafts.filter(project=project).first()
 
 
-@project_page(LEAD)
-@post_only("judging:guideline-edit")
+@project_action(LEAD, back="judging:guideline-edit")
 def draft_save(request: MemberRequest, project: Project) -> HttpResponse:
     """Keep what was written; nobody judges by it before it is published."""
     form = GuidelineForm(request.POST)
@@ -185,8 +178,7 @@ def draft_save(request: MemberRequest, project: Project) -> HttpResponse:
     return redirect(following_page or "judging:guideline-edit", project.uuid)
 
 
-@project_page(LEAD)
-@post_only("judging:guideline-edit")
+@project_action(LEAD, back="judging:guideline-edit")
 def preview(request: MemberRequest, project: Project) -> HttpResponse:
     """How the text will look; for htmx the part beside the editor, else the whole page. Nothing is kept."""
     form = GuidelineForm(request.POST)
@@ -215,8 +207,7 @@ def review(request: MemberRequest, project: Project) -> HttpResponse:
     return render(request, "judging/guidelines/review.html", context)
 
 
-@project_page(LEAD)
-@post_only("judging:guideline-review")
+@project_action(LEAD, back="judging:guideline-review")
 def draft_publish(request: MemberRequest, project: Project) -> HttpResponse:
     published = services.draft_publish(project=project, actor=request.user)
     messages.success(
@@ -225,8 +216,7 @@ def draft_publish(request: MemberRequest, project: Project) -> HttpResponse:
     return redirect("judging:guideline", project.uuid)
 
 
-@project_page(LEAD)
-@post_only("judging:guideline-edit")
+@project_action(LEAD, back="judging:guideline-edit")
 def draft_discard(request: MemberRequest, project: Project) -> HttpResponse:
     if services.draft_discard(project=project):
         messages.success(request, "The draft is gone; the version in force stays as it is.")
@@ -252,8 +242,7 @@ def _examples_context(request: MemberRequest, project: Project, form: ExampleFor
     }
 
 
-@project_page(LEAD)
-@post_only("judging:guideline-examples")
+@project_action(LEAD, back="judging:guideline-examples")
 def example_set(request: MemberRequest, project: Project) -> HttpResponse:
     form = ExampleForm(request.POST)
     if not form.is_valid():
@@ -267,8 +256,7 @@ def example_set(request: MemberRequest, project: Project) -> HttpResponse:
     return redirect("judging:guideline-examples", project.uuid)
 
 
-@project_page(LEAD)
-@post_only("judging:guideline-examples")
+@project_action(LEAD, back="judging:guideline-examples")
 def example_remove(request: MemberRequest, project: Project) -> HttpResponse:
     form = GradeChoiceForm(request.POST)
     if not form.is_valid():

@@ -17,7 +17,7 @@ from django.urls import reverse
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
-from accounts.access import ANNOTATOR, LEAD, MemberRequest, post_only, project_page
+from accounts.access import ANNOTATOR, LEAD, MemberRequest, project_page
 from accounts.models import Membership, Project, User
 from accounts.rules import OUT, WAY
 from accounts.services.credentials import totp_device
@@ -27,7 +27,7 @@ from core.exceptions import MomentJudgeError, NotPossible
 from core.forms import SubmitForm
 from judging.exceptions import InvitationGone, InvitationUnknown
 from judging.models import Invitation
-from judging.pages import row_page
+from judging.pages import project_action, row_page
 from judging.people import services
 from judging.people.person_data import person_data
 from judging.people.selectors import Person, actor_names, invitations_unused, people_of, staff_of, standing_counts
@@ -208,8 +208,7 @@ def _people(
     return render(request, "judging/people/people.html", context, status=status)
 
 
-@project_page(LEAD)
-@post_only("judging:people")
+@project_action(LEAD, back="judging:people")
 def invitation_create(request: MemberRequest, project: Project) -> HttpResponse:
     """Answers with the link itself: it is shown this once, so no redirect may carry it."""
     form = InviteForm(request.POST)
@@ -225,8 +224,7 @@ def invitation_create(request: MemberRequest, project: Project) -> HttpResponse:
     return redirect("judging:people", project.uuid)
 
 
-@project_page(LEAD)
-@post_only("judging:people")
+@project_action(LEAD, back="judging:people")
 def registration_switch(request: MemberRequest, project: Project) -> HttpResponse:
     is_open = request.POST.get("open") == "yes"
     services.registration_switch(project=project, actor=request.user, is_open=is_open)
@@ -298,8 +296,7 @@ def _not_ours(request: MemberRequest, known: Person) -> str:
     return ""
 
 
-@project_page(LEAD)
-@post_only("judging:person")
+@project_action(LEAD, back="judging:person")
 def standing(request: MemberRequest, project: Project, number: int) -> HttpResponse:
     known = _known(project, number)
     form = StandingForm(request.POST)
@@ -314,8 +311,7 @@ def standing(request: MemberRequest, project: Project, number: int) -> HttpRespo
     return redirect("judging:person", project.uuid, number)
 
 
-@project_page(LEAD)
-@post_only("judging:person")
+@project_action(LEAD, back="judging:person")
 def password_link(request: MemberRequest, project: Project, number: int) -> HttpResponse:
     """Answers with the link itself, this once."""
     known = _known(project, number)

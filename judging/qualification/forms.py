@@ -151,7 +151,7 @@ class GateQuestionForm(SubmitForm):
         return {name: self.cleaned_data[name] for name in ("description", "options", "correct")}
 
 
-def gate_answers(data: QueryDict, count: int) -> list[int | None]:
+def chosen_answers(data: QueryDict, count: int) -> list[int | None]:
     """The chosen place for each of ``count`` questions; None where there is none, -1 for what is no place."""
 
     def chosen(value: str | None) -> int | None:

@@ -126,7 +126,7 @@ class QuerySetGiven(serializers.ModelSerializer[NamedQuerySet]):
     paused = serializers.BooleanField(source="is_paused")
     pilot = serializers.BooleanField(source="is_pilot")
     queries = serializers.IntegerField(source="size")
-    batches = serializers.SerializerMethodField()
+    batches = BatchCounts(source="*", read_only=True)
 
     class Meta:
         model = NamedQuerySet
@@ -135,10 +135,6 @@ class QuerySetGiven(serializers.ModelSerializer[NamedQuerySet]):
     @extend_schema_field(serializers.ChoiceField(choices=[name.lower() for name in NamedQuerySet.Priority.names]))
     def get_priority(self, query_set: NamedQuerySet) -> str:
         return NamedQuerySet.Priority(query_set.priority).name.lower()
-
-    @extend_schema_field(BatchCounts)
-    def get_batches(self, query_set: Any) -> dict[str, int]:
-        return {"open": query_set.open, "done": query_set.done}
 
 
 class Withdrawal(serializers.Serializer[Any]):

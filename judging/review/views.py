@@ -12,14 +12,14 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
-from accounts.access import LEAD, STAFF, MemberRequest, post_only, project_page
+from accounts.access import LEAD, STAFF, MemberRequest, project_page
 from accounts.models import Project
 from annotation.models import Moment
 from core.forms import SubmitForm
 from core.refusals import refusal_log
 from judging.exceptions import JudgingError
 from judging.models import Batch, BatchReview, Pair
-from judging.pages import row_page
+from judging.pages import project_action, row_page
 from judging.projects.charts import Bar, bars_of, grid
 from judging.projects.policies import policy_in_force
 from judging.review import selectors, services
@@ -164,7 +164,7 @@ def batch_review(request: MemberRequest, batch: Batch) -> HttpResponse:
             raise
         return _refused(request, batch, form, error)
     if request.htmx:
-        return _render(request, ANSWER, {"review": review, "batch": batch, **_following(batch, form)})
+        return _answer(request, batch, review=review, **_following(batch, form))
     messages.success(request, "A second batch is being opened." if extend else "The query is closed.")
     return redirect("judging:review-queue", batch.project.uuid)
 
@@ -185,16 +185,20 @@ def _refused(request: MemberRequest, batch: Batch, form: ReviewForm, error: Judg
         [case] = cases_of(batch.project, [batch])
         answer = _render(request, CASE, {"case": case, "note": str(error)}, status=error.status)
     else:
-        context = {"batch": batch, "told": str(error), **_following(batch, form)}
-        answer = _render(request, ANSWER, context, status=error.status)
+        answer = _answer(request, batch, status=error.status, told=str(error), **_following(batch, form))
     return refusal_log(request, answer, error.code)
 
 
 def _following(batch: Batch, form: ReviewForm) -> dict[str, Any]:
-    """How many wait, and the case behind the last one on the page."""
+    """The case behind the last one on the page."""
     cases = cases_of(batch.project, _behind(batch.project, form.cleaned_data.get("after"), 1))
+    return {"more": cases, "last": cases[-1].batch if cases else None}
+
+
+def _answer(request: MemberRequest, batch: Batch, *, status: int = 200, **context: Any) -> HttpResponse:
+    """What became of the batch's case, and how many wait."""
     waiting = selectors.review_queue(batch.project).count()
-    return {"waiting": waiting, "more": cases, "last": cases[-1].batch if cases else None}
+    return _render(request, ANSWER, {"batch": batch, "waiting": waiting, **context}, status=status)
 
 
 @row_page(BATCHES, LEAD, back="judging:batch")
@@ -206,15 +210,13 @@ def review_undo(request: MemberRequest, batch: Batch) -> HttpResponse:
         if not request.htmx:
             raise
         review = BatchReview.objects.filter(batch=batch).first()
-        waiting = selectors.review_queue(batch.project).count()
-        context = {"batch": batch, "review": review, "told": str(error), "waiting": waiting}
-        return refusal_log(request, _render(request, ANSWER, context, status=error.status), error.code)
+        answer = _answer(request, batch, status=error.status, review=review, told=str(error))
+        return refusal_log(request, answer, error.code)
     if not request.htmx:
         messages.success(request, "Taken back: the query waits for a decision again.")
         return redirect("judging:batch", batch.uuid)
     [case] = cases_of(batch.project, [batch])
-    waiting = selectors.review_queue(batch.project).count()
-    return _render(request, ANSWER, {"case": case, "waiting": waiting, "is_back": True})
+    return _answer(request, batch, case=case, is_back=True)
 
 
 @project_page(LEAD)
@@ -230,8 +232,7 @@ def reviews_preview(request: MemberRequest, project: Project) -> HttpResponse:
     return render(request, "judging/review/accept.html", context, status=200 if form.is_valid() else 422)
 
 
-@project_page(LEAD)
-@post_only("judging:reviews-preview")
+@project_action(LEAD, back="judging:reviews-preview")
 def reviews_accept(request: MemberRequest, project: Project) -> HttpResponse:
     """Decide what was ticked in the preview, as it said."""
     chosen = _chosen(request.POST.getlist("case"))

@@ -32,7 +32,7 @@ from judging.qualification.rules.truth import (
     truth_without,
 )
 from judging.quality.rules import agreement
-from judging.quality.rules.agreement import Kappas, MeanKappa, Pairwise, Weights
+from judging.quality.rules.agreement import Kappas, Pairwise, Weights
 from judging.work.rules import GRADES
 
 Annotator = TypeVar("Annotator", bound=Hashable)
@@ -165,10 +165,11 @@ def cohort(
 def mean_kappas(reports: Iterable[Report]) -> dict[str, Report]:
     """Mean over annotators under each weighting; empty without annotators."""
     parts = list(reports)
-    means: dict[str, MeanKappa] = {
-        str(weights): agreement.mean_kappa(report[weights]["value"] for report in parts) for weights in Weights if parts
+    return {
+        str(weights): agreement.mean_kappa(report[weights]["value"] for report in parts)._asdict()
+        for weights in Weights
+        if parts
     }
-    return {weights: found._asdict() for weights, found in means.items()}
 
 
 def mean(values: Iterable[float | None]) -> float | None:

@@ -56,10 +56,10 @@ def agreed_truth(grades: Iterable[int]) -> Decimal | None:
 
 
 def truth_without(grades: Mapping[Annotator, int], annotator: Annotator, *, agreeing: bool = False) -> Decimal | None:
-    """Return the median of the others' grades of a pair, or with ``agreeing`` of their majority; None where there is none.
+    """Return the median of the others' grades of a pair, or with ``agreeing`` of their majority; None without one.
 
-    One's own grade neither moves this truth nor decides whether a pair is compared. If it counted towards the three, two
-    people with the same grades would be compared on the very pairs where a third happens to agree with them.
+    One's own grade neither moves this truth nor decides whether a pair is compared. If it counted towards the three,
+    two people with the same grades would be compared on the very pairs where a third happens to agree with them.
     """
     others = [grade for other, grade in grades.items() if other != annotator]
     if agreeing:

@@ -249,7 +249,9 @@ def exam_power(
             return None
         asked, shown = drawn
         return ExamPower(passing.power(asked, rule, attempts=attempts), "drawn", pairs, shown)
-    shares = _settled(project)
+    settled = Pair.objects.filter(batch__project=project, state=Pair.State.SETTLED).order_by()
+    counts = dict(settled.values_list("relevance").annotate(n=Count("pk")))
+    shares = [counts.get(level, 0) for level in range(5)]
     truth = "settled" if sum(shares) >= FEWEST_SETTLED else "published"
     asked = passing.truths_drawn(
         shares if truth == "settled" else passing.PUBLISHED, pairs=pairs, draws=IMAGINED, seed=SEED
@@ -271,10 +273,3 @@ def _drawn(
         asked.append(passing.truths_of(truth_of[known_id] for known_id in drawn))
         before += sum(known_id in shown for known_id in drawn)
     return tuple(asked), round(before / DRAWS)
-
-
-def _settled(project: Project) -> tuple[int, ...]:
-    """How many pairs of the project are settled on each relevance."""
-    rows = Pair.objects.filter(batch__project=project, state=Pair.State.SETTLED).order_by()
-    counts = dict(rows.values_list("relevance").annotate(n=Count("pk")))
-    return tuple(counts.get(level, 0) for level in range(5))

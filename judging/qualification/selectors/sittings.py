@@ -4,7 +4,7 @@ As with assignments, two statements read a sitting whatever it holds: one finds 
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
@@ -200,9 +200,8 @@ class Sat:
         """The next pair that needs a grade, from the start again at the end; None when none does."""
         return next((index for index in self._following(after) if self.asks(self.cards[index])), None)
 
-    def _following(self, after: int) -> Iterator[int]:
-        yield from range(after + 1, len(self.cards))
-        yield from range(after + 1)
+    def _following(self, after: int) -> list[int]:
+        return [*range(after + 1, len(self.cards)), *range(after + 1)]
 
     def ahead_of(self, index: int) -> list[Asked]:
         """The pairs that will be shown next, nearest first."""

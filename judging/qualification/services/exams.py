@@ -140,13 +140,6 @@ def _open(exam: Exam, drawn: list[KnownPair]) -> None:
     logger.info("exam %s open: %s pairs", exam.pk, len(drawn))
 
 
-@EXAMS.failure
-def _fail(exam: Exam, error: str) -> None:
-    failed = Exam.objects.filter(pk=exam.pk, state=Exam.State.PREPARING)
-    failed.update(state=Exam.State.FAILED, error=error[:2000])
-    logger.warning("exam %s failed: %s", exam.pk, error)
-
-
 FEWEST = 3  # people whose grades make a truth
 State = Sitting.State
 

@@ -8,16 +8,16 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
-from accounts.access import ANNOTATOR, LEAD, STAFF, MemberRequest, post_only, project_page
+from accounts.access import ANNOTATOR, LEAD, STAFF, MemberRequest, project_page
 from accounts.models import Membership, Project, User
 from core.forms import refused, refused_form
 from core.texts import uuid_or_none
 from judging.exceptions import AnswersIncomplete, GateClosed, TooFewPairs
 from judging.models import Exam, GateAttempt, GateQuestion, Sitting
-from judging.pages import row_page
+from judging.pages import project_action, row_page
 from judging.projects.policies import policy_in_force
 from judging.projects.selectors import clips_matching, gate_clips, gate_figures, gate_takers, moments_of
-from judging.qualification.forms import MOST_OPTIONS, GateQuestionForm, gate_answers
+from judging.qualification.forms import MOST_OPTIONS, GateQuestionForm, chosen_answers
 from judging.qualification.rules.onboarding import Facts, Step, next_step, standing_due
 from judging.qualification.selectors.exams import sittings_of
 from judging.qualification.selectors.sittings import way_facts
@@ -159,8 +159,7 @@ def shown(asked: list[dict[str, Any]], answers: list[int | None] | None = None) 
     ]
 
 
-@project_page(ANNOTATOR)
-@post_only("judging:gate")
+@project_action(ANNOTATOR, back="judging:gate")
 def attempt_start(request: MemberRequest, project: Project) -> HttpResponse:
     try:
         services.gate_attempt_start(project=project, annotator=request.user)
@@ -169,13 +168,12 @@ def attempt_start(request: MemberRequest, project: Project) -> HttpResponse:
     return redirect("judging:gate", project.uuid)
 
 
-@project_page(ANNOTATOR)
-@post_only("judging:gate")
+@project_action(ANNOTATOR, back="judging:gate")
 def attempt_answer(request: MemberRequest, project: Project) -> HttpResponse:
     """Take all answers at once; sent again, they find the attempt answered and change nothing."""
     uuid = uuid_or_none(request.POST.get("attempt", ""))
     attempt = get_object_or_404(GateAttempt, project=project, annotator=request.user, uuid=uuid)
-    answers = gate_answers(request.POST, len(attempt.asked))
+    answers = chosen_answers(request.POST, len(attempt.asked))
     try:
         services.gate_attempt_answer(attempt=attempt.uuid, annotator=request.user, answers=answers)
     except AnswersIncomplete as error:
@@ -211,8 +209,7 @@ def preview(request: MemberRequest, project: Project) -> HttpResponse:
     )
 
 
-@project_page(LEAD)
-@post_only("judging:gate-questions")
+@project_action(LEAD, back="judging:gate-questions")
 def gate_set(request: MemberRequest, project: Project) -> HttpResponse:
     """Open or close the gate: a new version of the policy."""
     is_open = request.POST.get("open") == "yes"
@@ -229,8 +226,7 @@ def question_new(request: MemberRequest, project: Project) -> HttpResponse:
     return _form_page(request, project, GateQuestionForm(initial={"correct": 0}))
 
 
-@project_page(LEAD)
-@post_only("judging:gate-question-new")
+@project_action(LEAD, back="judging:gate-question-new")
 def question_create(request: MemberRequest, project: Project) -> HttpResponse:
     form = GateQuestionForm(request.POST)
     if not form.is_valid():

@@ -13,13 +13,14 @@ from django.urls import reverse
 from django.utils.safestring import SafeString
 from django_htmx.http import HttpResponseClientRedirect, replace_url
 
-from accounts.access import ANNOTATOR, MemberRequest, grant_by, post_only, project_page
+from accounts.access import ANNOTATOR, MemberRequest, grant_by, post_only
 from accounts.models import Project, User
 from core import clock
 from core.refusals import refusal_log
 from judging.exceptions import FormStale, NotAssigned, PairWithdrawn, SittingOver
 from judging.guidelines.views import guideline_context
 from judging.models import Sitting
+from judging.pages import project_action
 from judging.projects.policies import policy_in_force
 from judging.qualification.forms import PurposeForm
 from judging.qualification.selectors.sittings import Asked, Sat, sitting_asking, sitting_of
@@ -34,8 +35,7 @@ PAIR, LOOK = "judging/qualification/pair.html", "judging/qualification/last_look
 NOT_YOURS = "This sitting is not yours."
 
 
-@project_page(ANNOTATOR)
-@post_only("judging:desk")
+@project_action(ANNOTATOR, back="judging:desk")
 def sitting_start(request: MemberRequest, project: Project) -> HttpResponse:
     form = PurposeForm(request.POST)
     if not form.is_valid():
@@ -147,7 +147,7 @@ def _result(request: HttpRequest, sat: Sat, *, status: int = 200) -> HttpRespons
         "report": row.report,
         "misaligned": share_words(row.report.get("misaligned")),
         "aligned": sum(not card.was_misaligned for card in sat.cards),
-        "told": [(card, told_of(sat, card)) for card in sat.cards],
+        "told": [(card, shown_truth(sat, card)) for card in sat.cards],
     }
     part = "#result" if is_htmx(request) else ""
     return render(request, f"judging/qualification/result.html{part}", context, status=status)
@@ -189,7 +189,7 @@ def _part(request: HttpRequest, sat: Sat, index: int | None, *, note: str = "", 
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ShownTruth:
     """What an annotator learns of a pair they have graded."""
 
     given: list[int]  # own grades, the first one first
@@ -200,25 +200,19 @@ class Told:
     exact: bool
 
 
-def told_of(sat: Sat, card: Asked) -> Told | None:
+def shown_truth(sat: Sat, card: Asked) -> ShownTruth | None:
     """Nothing where the truth is not theirs to know."""
     if card.truth is None or card.grade is None or not sat.told(card):
         return None
-    grades = sorted({int(card.truth), int(card.truth + Decimal("0.5"))})
-    return Told(
+    grades = sorted({int(card.truth), int(card.truth + Decimal("0.5"))})  # of 2.5: 2 and 3
+    return ShownTruth(
         given=[given.grade for given in card.given],
-        truth=truth_words(card.truth),
+        truth=f"between {grades[0]} and {grades[1]}" if len(grades) == 2 else str(grades[0]),
         levels=[(grade, sat.levels[grade]) for grade in grades],
         explanation=card.explanation,
         aligned=not card.is_misaligned,
         exact=card.grade in grades,
     )
-
-
-def truth_words(truth: Decimal) -> str:
-    """A median as it is said: "2", or "between 2 and 3" for 2.5."""
-    low = int(truth)
-    return str(low) if truth == low else f"between {low} and {low + 1}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,34 +232,35 @@ class SittingScreen:
         return self.sat.key_of(self.card)
 
     @property
-    def places(self) -> list[int]:
-        """The pairs of this round: all, or those that came back."""
-        round_of = self.sat.misaligned if self.sat.in_feedback else [c for c in self.sat.cards if not c.is_retired]
-        held = {card.known_id for card in [*round_of, self.card]}
-        return [index for index, card in enumerate(self.sat.cards) if card.known_id in held]
+    def pairs(self) -> list[Asked]:
+        """The pairs of this round: all, or those that came back; this one in any case."""
+        feedback = self.sat.in_feedback
+        return [
+            pair
+            for pair in self.sat.cards
+            if pair == self.card or (not pair.is_retired and (pair.was_misaligned or not feedback))
+        ]
 
     @property
     def position(self) -> int:
-        return self.places.index(self.index) + 1
+        return self.pairs.index(self.card) + 1
 
     @property
     def total(self) -> int:
-        return len(self.places)
+        return len(self.pairs)
 
     @property
     def done(self) -> int:
-        return sum(not self.sat.asks(self.sat.cards[place]) for place in self.places)
+        return sum(not self.sat.asks(pair) for pair in self.pairs)
 
     @property
     def previous(self) -> Asked | None:
-        before = [place for place in self.places if place < self.index]
-        return self.sat.cards[before[-1]] if before else None
+        return self.pairs[self.position - 2] if self.position > 1 else None
 
     @property
     def following(self) -> Asked | None:
         """The next pair in order; where the truth is told at once, only after this one is graded."""
-        after = [place for place in self.places if place > self.index]
-        return self.sat.cards[after[0]] if after else None
+        return self.pairs[self.position] if self.position < self.total else None
 
     @property
     def ahead(self) -> list[Asked]:
@@ -274,13 +269,11 @@ class SittingScreen:
     @property
     def takes_grade(self) -> bool:
         """Whether the buttons can be pressed."""
-        if self.card.is_retired:
-            return False
-        return self.sat.asks(self.card) or self.sat.may_change
+        return not self.card.is_retired and (self.sat.asks(self.card) or self.sat.may_change)
 
     @property
-    def told(self) -> Told | None:
-        return told_of(self.sat, self.card)
+    def told(self) -> ShownTruth | None:
+        return shown_truth(self.sat, self.card)
 
     @property
     def grade_buttons(self) -> SafeString:

@@ -9,11 +9,11 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
-from accounts.access import LEAD, STAFF, MemberRequest, post_only, project_page
+from accounts.access import LEAD, STAFF, MemberRequest, project_page
 from accounts.models import Project
 from core.forms import refused_form
 from judging.models import KnownPair
-from judging.pages import row_page
+from judging.pages import project_action, row_page
 from judging.projects.selectors import training_pairs, training_queries, tutorial_levels, tutorial_shown
 from judging.qualification.forms import DrawForm, MoveForm, TrainingPairForm
 from judging.qualification.services import training as services
@@ -57,8 +57,7 @@ def _tutorial(project: Project) -> dict[str, Any]:
     return {"tutorial": pairs, "levels": levels, "missing": missing, "most": max(count for _, count in levels) or 1}
 
 
-@project_page(LEAD)
-@post_only("judging:training")
+@project_action(LEAD, back="judging:training")
 def training_draw(request: MemberRequest, project: Project) -> HttpResponse:
     form = DrawForm(request.POST)
     if not form.is_valid():

@@ -9,7 +9,6 @@ told of every two; then the oldest. Paused query sets are left out.
 """
 
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import islice
@@ -181,9 +180,8 @@ class Held:
         needs = attrgetter("needs_answer") if at is None else methodcaller("needed_answer_at", at)
         return next((index for index in self._following(after) if needs(self.cards[index])), None)
 
-    def _following(self, after: int) -> Iterator[int]:
-        yield from range(after + 1, len(self.cards))
-        yield from range(after + 1)
+    def _following(self, after: int) -> list[int]:
+        return [*range(after + 1, len(self.cards)), *range(after + 1)]
 
     def ahead_of(self, index: int) -> list[Card]:
         """The cards that will be shown next, nearest first."""

@@ -43,7 +43,9 @@ def assignment_take(*, project: Project, annotator: User, now: datetime | None =
     now = now or clock.now()
     _ready_or_refused(project, annotator)
     policy = policy_in_force(project.pk)
-    _warm_or_refused(project, annotator, policy, now)
+    begins = policy.warm_up and selectors.open_assignment(project=project, annotator=annotator) is None
+    if begins and warm_up_due(project=project, annotator=annotator, policy=policy, now=now) == WarmUp.DUE:
+        raise WarmUpDue("Your session begins with a warm-up of five pairs. Your desk leads you to it.")
     assignments_sweep(now=now, project=project)
     for attempt in range(TAKES):
         assignment = selectors.open_assignment(project=project, annotator=annotator)
@@ -67,13 +69,6 @@ def _ready_or_refused(project: Project, annotator: User) -> None:
         raise NotQualified("Only qualified annotators are handed batches; your desk says what comes next for you.")
     if not ready.confirmed:
         raise GuidelineUnconfirmed("The guideline has a version you have not confirmed. Read it, then go on.")
-
-
-def _warm_or_refused(project: Project, annotator: User, policy: Policy, now: datetime) -> None:
-    if not policy.warm_up or selectors.open_assignment(project=project, annotator=annotator):
-        return
-    if warm_up_due(project=project, annotator=annotator, policy=policy, now=now) == WarmUp.DUE:
-        raise WarmUpDue("Your session begins with a warm-up of five pairs. Your desk leads you to it.")
 
 
 @transaction.atomic

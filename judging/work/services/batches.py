@@ -96,11 +96,9 @@ def batch_advance(*, batch_id: int) -> None:
     flagged_withdraw(batch)
     _pairs_decide(batch)
     states = set(batch.pairs.values_list("state", flat=True))
-    if Pair.State.OPEN in states:
-        seats_count(batch)
-    elif Pair.State.ESCALATED not in states:
+    if not states & {Pair.State.OPEN, Pair.State.ESCALATED}:
         _batch_close(batch, now=clock.now())
-    elif batch.round == 1:
+    elif batch.round == 1 and Pair.State.OPEN not in states:
         batch.round, batch.free_seats, batch.begun = 2, len(SEATS), False
         batch.save(update_fields=["round", "free_seats", "begun"])
         logger.info("batch %s: second round", batch.pk)

@@ -192,19 +192,15 @@ def _replace(recut: Recut) -> None:
     cut = preview_cut(video=moment.video, **bounds)
     with transaction.atomic():
         if recut.sets_bounds:
-            _hold_still(moment)
+            # until commit nobody is handed a batch that asks for this moment
+            batches = Batch.objects.select_for_update().filter(pairs__candidate__moment=moment)
+            list(batches.order_by("pk").values_list("pk", flat=True))
             if why := why_bounds_stay(moment):
                 raise NotPossible(why)
         kind = FlagAnswer.Kind.BOUNDS if recut.sets_bounds else FlagAnswer.Kind.RECUT
         flags_answer(pair=recut.pair, kind=kind, lead=recut.asked_by, of_clip=True)
         _end(recut, state=Recut.State.DONE)
         preview_replace(moment=moment, cut=cut, **bounds)
-
-
-def _hold_still(moment: Moment) -> None:
-    """Until commit nobody is handed a batch that asks for this moment."""
-    batches = Batch.objects.select_for_update().filter(pairs__candidate__moment=moment)
-    list(batches.order_by("pk").values_list("pk", flat=True))
 
 
 def _end(recut: Recut, *, state: str, error: str = "") -> None:

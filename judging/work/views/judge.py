@@ -28,6 +28,7 @@ from core.refusals import refusal_log
 from judging.exceptions import FormStale, GuidelineUnconfirmed, NotAssigned, PairWithdrawn, WarmUpDue
 from judging.guidelines.views import guideline_context
 from judging.models import Assignment, Flag, Sitting
+from judging.pages import project_action
 from judging.qualification.services.sittings import sitting_start, warm_up_is_missing
 from judging.qualification.views.onboarding import onboarding_of
 from judging.review.selectors import job_running
@@ -44,8 +45,7 @@ NO_WARM_UP = "Too few pairs of known truth are left that you have not seen: toda
 NOTHING = "Nothing is waiting for you right now. New batches appear here as they open."
 
 
-@project_page(ANNOTATOR)
-@post_only("judging:desk")
+@project_action(ANNOTATOR, back="judging:desk")
 def assignment_take(request: MemberRequest, project: Project) -> HttpResponse:
     assignment = selectors.open_assignment(project=project, annotator=request.user)
     unwarmed = assignment is None and warm_up_is_missing(project=project, annotator=request.user, now=clock.now())
@@ -164,8 +164,7 @@ def last_look(request: MemberRequest, project: Project) -> HttpResponse:
     return _page(request, held, None)
 
 
-@project_page(ANNOTATOR)
-@post_only("judging:desk")
+@project_action(ANNOTATOR, back="judging:desk")
 def assignment_finish(request: MemberRequest, project: Project) -> HttpResponse:
     """Make the grades final; with ``more`` the next batch follows at once, for htmx in the same answer."""
     finished = assignments.assignment_finish(project=project, annotator=request.user)
@@ -184,8 +183,7 @@ def assignment_finish(request: MemberRequest, project: Project) -> HttpResponse:
     return go_to(request, reverse("judging:desk", args=[project.uuid]))
 
 
-@project_page(ANNOTATOR)
-@post_only("judging:desk")
+@project_action(ANNOTATOR, back="judging:desk")
 def assignment_return(request: MemberRequest, project: Project) -> HttpResponse:
     """Stop here: the grades given are final, the rest of the batch goes to somebody else."""
     if assignments.assignment_return(project=project, annotator=request.user):
@@ -193,16 +191,14 @@ def assignment_return(request: MemberRequest, project: Project) -> HttpResponse:
     return redirect("judging:desk", project.uuid)
 
 
-@project_page(ANNOTATOR)
-@post_only("judging:desk")
+@project_action(ANNOTATOR, back="judging:desk")
 def heartbeat(request: MemberRequest, project: Project) -> HttpResponse:
     """The page is open and its annotator is at it."""
     assignments.assignment_renew(project=project, annotator=request.user, now=clock.now())
     return HttpResponse(status=204)
 
 
-@project_page(ANNOTATOR)
-@post_only("judging:desk")
+@project_action(ANNOTATOR, back="judging:desk")
 def leave(request: MemberRequest, project: Project) -> HttpResponse:
     """The page was closed."""
     assignments.assignment_leave(project=project, annotator=request.user, now=clock.now())

@@ -36,17 +36,12 @@ COLUMNS = ("query_number", "query", "split", "batch", "rank", "similarity", "vid
 MORE_COLUMNS = ("reason", "withdrawn_because", "withdrawn_by", "withdrawn_at", "grades", "second_grades", "flags")
 
 
-@project_page(STAFF)
-def pairs_out(request: MemberRequest, project: Project, which: str) -> HttpResponse:
-    """Flagged, dropped or withdrawn pairs; flagged ones that wait for a word unless others are asked for."""
-    return _page(request, project, which)
-
-
 def _page(
     request: MemberRequest, project: Project, which: str, *, note: str = "", of: Pair | None = None, status: int = 200
 ) -> HttpResponse:
-    """The list; with a ``note`` beside the pair ``of`` which it speaks."""
-    asked, pair_filter = _filter(request, which)
+    """Show flagged, dropped or withdrawn pairs, flagged ones that wait for a word unless others are asked for; with a
+    ``note`` beside the pair ``of`` which it speaks."""
+    pair_filter = _filter(request, which)
     page = Paginator(pairs_listed(project, which, pair_filter), PER_PAGE).get_page(request.GET.get("page"))
     keep = urlencode({name: value for name, value in request.GET.items() if name != "page"})
     context = {
@@ -54,7 +49,6 @@ def _page(
         "rows": listed(project, list(page), to=request.membership.role),
         "which": which,
         "filter": pair_filter,
-        "asked": asked,
         "reasons": REASONS[which],
         "keep": f"&{keep}" if keep else "",
         "words": dict(OUT),
@@ -65,21 +59,23 @@ def _page(
     return render(request, "judging/work/pairs_out.html", context, status=status)
 
 
-def _filter(request: MemberRequest, which: str) -> tuple[PairFilterForm, PairFilter]:
-    """What was asked for; a value that makes no sense asks for nothing."""
+pairs_out = project_page(STAFF)(_page)
+
+
+def _filter(request: MemberRequest, which: str) -> PairFilter:
+    """Return what the query parameters ask for; a value that makes no sense asks for nothing."""
     form = PairFilterForm(request.GET, reasons=REASONS[which])
     form.is_valid()
     cleaned = form.cleaned_data
     status = cleaned.get("status") or "waiting"
     words, split, reason = (cleaned.get(name, "") for name in ("q", "split", "reason"))
-    return form, PairFilter(words, split, reason, "" if status == "all" else status, cleaned.get("annotator"))
+    return PairFilter(words, split, reason, "" if status == "all" else status, cleaned.get("annotator"))
 
 
 @project_page(STAFF)
 def pairs_out_csv(request: MemberRequest, project: Project, which: str) -> HttpResponse:
     """The whole list as asked for, not only what fits a page; annotators by number."""
-    _, pair_filter = _filter(request, which)
-    rows = _csv_rows(project, which, pair_filter, to=request.membership.role)
+    rows = _csv_rows(project, which, _filter(request, which), to=request.membership.role)
     return csv_download(f"{which}-pairs.csv", [*COLUMNS, *MORE_COLUMNS], rows)
 
 
