@@ -31,9 +31,9 @@ def template(var: Path) -> str:
     name = PREFIX + fingerprint()
     with FileLock(var / "template").exclusive(), connection._nodb_cursor() as cursor:  # type: ignore[attr-defined]
         cursor.execute("SELECT datname FROM pg_database WHERE starts_with(datname, %s)", [PREFIX])
-        kept = {row[0] for row in cursor.fetchall()}
-        if name not in kept:
-            for old in kept:
+        templates = {row[0] for row in cursor.fetchall()}
+        if name not in templates:
+            for old in templates:
                 cursor.execute(f'DROP DATABASE "{old}"')
             draft = f"{PREFIX}draft"
             cursor.execute(f'CREATE DATABASE "{draft}"')

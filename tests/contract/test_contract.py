@@ -116,8 +116,8 @@ def test_checkpoints_and_features_keep_their_keys(tmp_path: Path) -> None:
     with h5py.File(tmp_path / "features.h5") as opened:
         dataset = opened["a"]
         features = {"attributes": sorted(opened.attrs), "a": [str(dataset.dtype), dataset.ndim, sorted(dataset.attrs)]}
-    kept = {"files": sorted(folder), "meta": collect.layout(meta), "groups": sorted(meta["groups"][0])}
-    check("checkpoint", {"checkpoint": kept, "features": features})
+    layout = {"files": sorted(folder), "meta": collect.layout(meta), "groups": sorted(meta["groups"][0])}
+    check("checkpoint", {"checkpoint": layout, "features": features})
 
 
 @pytest.mark.parametrize(

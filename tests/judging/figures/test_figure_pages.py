@@ -2,6 +2,7 @@
 
 import csv
 import io
+from copy import deepcopy
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -25,8 +26,8 @@ def url(page: str, project: Project, name: str) -> str:
     return reverse(f"judging:{page}", args=[project.uuid, name])
 
 
-@pytest.fixture
-def project() -> Project:
+@pytest.fixture(scope="module")
+def project_once(kept_for_module: None) -> Project:
     """A val query with relevance 4, 2 and a dropped pair; a test query with relevance 1."""
     made: Project = factories.ProjectFactory()
     batch = factories.BatchFactory(query__project=made, query__text="A man sings & <b>dances</b>", pairs=3)
@@ -34,6 +35,11 @@ def project() -> Project:
     judge_round(batch, [0], [4])
     judge_round(factories.BatchFactory(query__project=made, query__split="test", pairs=1), [1], [1])
     return made
+
+
+@pytest.fixture
+def project(db: None, project_once: Project) -> Project:
+    return deepcopy(project_once)
 
 
 @pytest.fixture

@@ -5,10 +5,12 @@ import json
 import re
 import zipfile
 from collections.abc import Iterator
+from copy import deepcopy
+from functools import partial
 from xml.etree import ElementTree as ET
 
 import pytest
-from django.test import Client
+from django.test import Client, TestCase
 from django.urls import reverse
 from markdown_it import MarkdownIt
 
@@ -22,7 +24,7 @@ from judging.work.services.batches import batch_review
 from models_runner.leaderboard.files import escaped
 from models_runner.models import Run
 from tests import factories
-from tests.conftest import Messages
+from tests.conftest import hash_with
 from tests.hostile import INJECTED, spoil
 from tests.judging.play import judge_round
 
@@ -32,11 +34,23 @@ FIRST = {"release": 1}  # its runs are scored
 COMMANDS = re.compile(r"\\(?:input|write18)|\^\^|(?<!\\)[#&$_]")  # where they are not the site's own
 
 
+@pytest.fixture(scope="module")
+def project_once(kept_for_module: None) -> Project:
+    with pytest.MonkeyPatch.context() as patch:
+        hash_with(patch)
+        return spoilt_project()
+
+
 @pytest.fixture
-def project(messages: Messages) -> Project:
+def project(db: None, project_once: Project) -> Project:
+    return deepcopy(project_once)
+
+
+def spoilt_project() -> Project:
     """Two queries that are judged, a release with the site's own runs, and another of what was spoilt."""
-    project = factories.ProjectFactory()
+    project: Project = factories.ProjectFactory()
     person = factories.lead(project)
+    messages = partial(TestCase.captureOnCommitCallbacks, execute=True)
     for split in ("val", "test"):
         query = factories.QueryFactory(project=project, split=split)
         batch: Batch = factories.BatchFactory(query=query, pairs=3)

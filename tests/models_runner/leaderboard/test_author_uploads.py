@@ -1,7 +1,7 @@
 """Runs of the paper's authors, brought like any other, score what the published scorer says of them."""
 
 import zipfile
-from pathlib import Path
+from copy import deepcopy
 
 import pytest
 from django.core.files.base import ContentFile
@@ -27,22 +27,27 @@ from tests.moment_retrieval.shared_data import CORPUS, RUNS, judged, needs_share
 pytestmark = [pytest.mark.django_db, needs_shared]
 
 
-@pytest.fixture
-def member(tmp_path: Path) -> Membership:
+@pytest.fixture(scope="module")
+def member_once(kept_for_module: None, tmp_path_factory: pytest.TempPathFactory) -> Membership:
     """Of a project with the authors' videos and a release with the judgments that their runs were scored on."""
-    made = participant(ProjectFactory())
+    made, folder = participant(ProjectFactory()), tmp_path_factory.mktemp("release")
     corpus = read_corpus(CORPUS)
     Video.objects.bulk_create(
         Video(corpus=made.project.dataset.corpus, name=name, index=index, duration_s=corpus.durations_s[name])
         for index, name in corpus.names.items()
     )
-    formats.write_ground_truth(tmp_path / "val.json", truth())
-    with zipfile.ZipFile(tmp_path / "1.zip", "w") as archive:
-        archive.write(tmp_path / "val.json", "val.json")
-    stored = default_storage.save("releases/1.zip", ContentFile((tmp_path / "1.zip").read_bytes()))
+    formats.write_ground_truth(folder / "val.json", truth())
+    with zipfile.ZipFile(folder / "1.zip", "w") as archive:
+        archive.write(folder / "val.json", "val.json")
+    stored = default_storage.save("releases/1.zip", ContentFile((folder / "1.zip").read_bytes()))
     release = Release.objects.create(project=made.project, version=1, state="ready", archive=stored)
     truths_make(release)
     return made
+
+
+@pytest.fixture
+def member(db: None, member_once: Membership) -> Membership:
+    return deepcopy(member_once)
 
 
 def truth() -> JudgedTable:
