@@ -20,17 +20,11 @@ from moment_retrieval.training.plan import BadPlan
 
 @dataclass(frozen=True)
 class Baseline:
-    """One of the three.
+    """One of the three."""
 
-    Attributes:
-        released: how it was trained for the published tables.
-        model: class that takes its sizes.
-        loss: of (output, batch, objective, how negatives are drawn).
-    """
-
-    released: Settings
-    model: Callable[[Any], Any]
-    loss: Callable[..., Loss]
+    released: Settings  # how it was trained for the published tables
+    model: Callable[[Any], Any]  # class that takes its sizes
+    loss: Callable[..., Loss]  # of (output, batch, objective, how negatives are drawn)
 
     def build(self, **changes: Any) -> Any:
         """A fresh model; ``changes`` to the released sizes by name."""

@@ -17,24 +17,15 @@ Rows = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Sample:
-    """One query with one of its moments, features as ``preprocessing`` gives them.
+    """One query with one of its moments, features as ``preprocessing`` gives them."""
 
-    Attributes:
-        query: rows of its words.
-        video: rows of the video's clips.
-        subtitle: rows of what is said in them; may have another length, or none.
-        start, end: the clips the moment starts and ends at.
-        similarity: of query and moment, 0 to 1.
-        query_id, video_id: who they are, for telling positives from negatives.
-    """
-
-    query: Rows
-    video: Rows
-    subtitle: Rows
-    start: int
-    end: int
-    similarity: float = 1.0
-    query_id: str = ""
+    query: Rows  # rows of its words
+    video: Rows  # rows of the video's clips
+    subtitle: Rows  # rows of what is said in them; may have another length, or none
+    start: int  # the clip the moment starts at
+    end: int  # the clip it ends at
+    similarity: float = 1.0  # of query and moment, 0 to 1
+    query_id: str = ""  # for telling positives from negatives, as is the next
     video_id: str = ""
 
 

@@ -50,27 +50,18 @@ class BrokenCheckpoint(ScoringError):
 
 @dataclass(frozen=True, kw_only=True)
 class About:
-    """What meta.json says of a checkpoint.
+    """What meta.json says of a checkpoint."""
 
-    Attributes:
-        baseline: xml, reloclnet or conquer.
-        config: sizes and objective, as given.
-        code: version of this library that trained it.
-        data: checksums of what it was trained on, by name.
-        seeds: by name.
-        step, epoch: how far training has come.
-        metrics: by name, of the validation before.
-        progress: what else a training needs to go on, see ``training.progress``.
-    """
-
-    baseline: str
-    config: Mapping[str, Any]
-    code: str = ""
-    data: Mapping[str, str] = field(default_factory=dict)
-    seeds: Mapping[str, int] = field(default_factory=dict)
+    baseline: str  # xml, reloclnet or conquer
+    config: Mapping[str, Any]  # sizes and objective, as given
+    code: str = ""  # version of this library that trained it
+    data: Mapping[str, str] = field(default_factory=dict)  # checksums of what it was trained on, by name
+    seeds: Mapping[str, int] = field(default_factory=dict)  # by name
+    # step, epoch: how far training has come
     step: int = 0
     epoch: int = 0
-    metrics: Mapping[str, float] = field(default_factory=dict)
+    metrics: Mapping[str, float] = field(default_factory=dict)  # by name, of the validation before
+    # what else a training needs to go on, see ``training.progress``
     progress: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -132,11 +123,11 @@ def save(
     about: About,
     model: nn.Module,
     optimiser: Optimizer | None = None,
-    generators: Mapping[str, torch.Generator] | None = None,
+    generators: Mapping[str, torch.Generator | Tensor] | None = None,
 ) -> None:
     """Write a checkpoint; one that is there is replaced.
 
-    With an optimiser and all random generators, training can go on from it bit for bit on a CPU.
+    With an optimiser and all random generators, or their states, training can go on from it bit for bit on a CPU.
     """
     beside = folder.with_name(f".{folder.name}.new")
     shutil.rmtree(beside, ignore_errors=True)
@@ -153,18 +144,14 @@ def save(
         }
         save_file(_plain(tensors), beside / OPTIMISER)
         groups = [{key: group[key] for key in group if key != "params"} for group in state["param_groups"]]
-    states = {name: _text(generator.get_state()) for name, generator in (generators or {}).items()}
+    states = {name: _text(generator) for name, generator in (generators or {}).items()}
     meta = {"form": FORM, **asdict(about), "groups": groups, "generators": states}
     (beside / META).write_text(json.dumps(meta, indent=1))
     _replace(folder, beside)
 
 
 def load(folder: Path) -> Checkpoint:
-    """Read a checkpoint.
-
-    Raises:
-        BrokenCheckpoint: it is not there, not whole, or of a later form.
-    """
+    """Read a checkpoint. Raises BrokenCheckpoint: it is not there, not whole, or of a later form."""
     with at(str(folder)):
         folder = folder if folder.exists() else _old(folder)  # a crash while it was replaced
         try:
@@ -202,7 +189,8 @@ def _plain(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     return {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
 
 
-def _text(state: Tensor) -> str:
+def _text(generator: torch.Generator | Tensor) -> str:
+    state = generator if isinstance(generator, Tensor) else generator.get_state()
     return base64.b64encode(state.numpy().tobytes()).decode()
 
 

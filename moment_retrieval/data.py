@@ -32,14 +32,10 @@ Opener = Callable[[Path], Store]
 
 @dataclass(frozen=True, eq=False)
 class Clips:
-    """What is seen and heard in V videos, those of the corpus first.
+    """What is seen and heard in V videos, those of the corpus first."""
 
-    Attributes:
-        names: [V]. searched: how many of the first are the corpus.
-    """
-
-    names: tuple[str, ...]
-    searched: int
+    names: tuple[str, ...]  # [V]
+    searched: int  # how many of the first are the corpus
     seen: FeatureRows
     heard: FeatureRows
 
@@ -51,24 +47,17 @@ class Clips:
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """Query-moment pairs ready to be batched.
-
-    Attributes:
-        queries, clips: their features.
-        query, video: [S] numbers into them. start, end: [S] clips. similarity: [S].
-        skipped: how many pairs could not be used, by reason.
-        positives: for the mask: query * V + video of every pair, sorted; None: it is off.
-    """
+    """Query-moment pairs ready to be batched."""
 
     queries: FeatureRows
     clips: Clips
-    query: Tensor
-    video: Tensor
-    start: Tensor
+    query: Tensor  # [S] numbers of queries
+    video: Tensor  # [S] numbers of clips' videos
+    start: Tensor  # [S] clips
     end: Tensor
-    similarity: Tensor
-    skipped: dict[str, int] = field(default_factory=dict)
-    positives: Tensor | None = None
+    similarity: Tensor  # [S]
+    skipped: dict[str, int] = field(default_factory=dict)  # how many pairs could not be used, by reason
+    positives: Tensor | None = None  # for the mask: query * V + video of every pair, sorted; None: it is off
 
     def __len__(self) -> int:
         return len(self.query)
@@ -97,16 +86,12 @@ class Samples:
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Judged queries with their features, to be answered.
-
-    Attributes:
-        samples: each query with its most relevant moment, for a loss.
-    """
+    """Judged queries with their features, to be answered."""
 
     name: str
     judged: JudgedTable
     queries: FeatureRows
-    samples: Samples
+    samples: Samples  # each query with its most relevant moment, for a loss
 
     @property
     def answered(self) -> Tensor:
@@ -221,8 +206,8 @@ def most_relevant(judged: JudgedTable) -> TrainRows:
     known = [judged.notes[row].similarity if judged.notes else None for row in rows]
     similarity = np.array([1.0 if value is None else value for value in known], np.float64)
     video, names, start_s, end_s = judged.spans
-    columns = (column[rows] for column in (judged.query, video, start_s, end_s))
-    return TrainRows(judged.query_ids, names, *columns, similarity)
+    query = judged.query[rows]
+    return TrainRows(judged.query_ids, names, query, video[rows], start_s[rows], end_s[rows], similarity)
 
 
 def make_samples(rows: TrainRows, queries: FeatureRows, clips: Clips, boundary: Boundary) -> Samples:

@@ -27,19 +27,12 @@ MAX_VALUE = 16 * 1024 * 1024  # characters of a query with its moments; one of 1
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One value of a file: an element of its array, or a line.
+    """One value of a file: an element of its array, or a line."""
 
-    Attributes:
-        place: where it stands, for people: its line, and its number in an array.
-        line: from 1.
-        value: the JSON value.
-        start: where its text begins.
-    """
-
-    place: str
-    line: int
-    value: object
-    start: int
+    place: str  # where it stands, for people: its line, and its number in an array
+    line: int  # from 1
+    value: object  # the JSON value
+    start: int  # where its text begins
 
 
 def entries(text: str, name: str) -> Iterator[Entry]:

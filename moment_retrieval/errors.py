@@ -64,6 +64,11 @@ class InvalidCutoff(ScoringError, ValueError):
     """A cutoff ``k`` or an IoU threshold ``mu`` is out of range."""
 
 
+def first_line(error: Exception) -> str:
+    """Return the first line of what a library says, or the name of the error where it says nothing."""
+    return str(error).strip().partition("\n")[0] or type(error).__name__
+
+
 class at:
     """Context manager: errors that pass through learn that they happened at ``place``, ``steps`` into a JSON value."""
 

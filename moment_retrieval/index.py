@@ -5,7 +5,6 @@ Notation: N queries, V videos, R rows kept of all videos end to end, H hidden fe
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -22,21 +21,16 @@ from moment_retrieval.ragged import NOTHING, Layout
 
 ROWS_ON_CPU, ROWS_ON_GPU = 2**13, 2**21  # of a block: there its products stay in the cache, here launches stay few
 STREAMS = ("seen", "heard")
+Block = tuple[Pair, Pair, tuple[Layout, Layout]]  # rows [r, H], one by their lengths [r, 1], where they lie
 
 
 @dataclass(frozen=True)
 class Index:
-    """Encoded videos, ready to be scored and looked into.
+    """Encoded videos, ready to be scored and looked into."""
 
-    Attributes:
-        videos: the levels a search needs, [R, H] each, in the precision they are kept in.
-        reciprocals: one by the length of every row that videos are scored by, of both streams [R].
-        score_level: which level that is.
-    """
-
-    videos: EncodedVideos
-    reciprocals: Pair
-    score_level: int
+    videos: EncodedVideos  # the levels a search needs, [R, H] each, in the precision they are kept in
+    reciprocals: Pair  # one by the length of every row that videos are scored by, of both streams [R]
+    score_level: int  # which level that is
 
     @classmethod
     def of(cls, videos: EncodedVideos, *, score_level: int, dtype: torch.dtype = torch.float32) -> Index:
@@ -62,8 +56,10 @@ class Index:
         with torch.inference_mode():
             near = [functional.normalize(part, dim=1, eps=LENGTH_EPSILON).to(self.dtype) for part in queries]
             found = torch.empty(len(near[0]), len(self), device=near[0].device)
-            for block, part in zip(self._blocks, found.split([len(block) for block in self._blocks], 1), strict=True):
-                part.copy_(block.scores(near))
+            columns = found.split([len(layouts[0].lengths) for *_, layouts in self._blocks], dim=1)
+            for (rows, reciprocals, layouts), part in zip(self._blocks, columns, strict=True):
+                seen, heard = map(_best, near, rows, reciprocals, layouts)
+                part.copy_(((seen + heard) / 2).T)
         return found
 
     def exact_scores(self, queries: Pair, videos: Tensor) -> Tensor:
@@ -115,7 +111,11 @@ class Index:
 
     def save(self, path: Path) -> None:
         """One safetensors file; ``load`` maps it into memory."""
-        tensors = {f"{level}.{name}": rows for level, name, rows in self._rows()}
+        tensors = {
+            f"{level}.{name}": rows
+            for level, pair in self.videos.levels.items()
+            for name, rows in zip(STREAMS, pair, strict=True)
+        }
         tensors |= {f"reciprocals.{name}": one for name, one in zip(STREAMS, self.reciprocals, strict=True)}
         for name, layout in zip(STREAMS, self.videos.layouts, strict=True):
             tensors |= {f"lengths.{name}": layout.lengths, "kept": layout.kept}
@@ -124,11 +124,7 @@ class Index:
 
     @classmethod
     def load(cls, path: Path, device: str | torch.device = "cpu") -> Index:
-        """Read an index.
-
-        Raises:
-            BrokenCheckpoint: it cannot be read.
-        """
+        """Read an index. Raises BrokenCheckpoint: it cannot be read."""
         try:
             with safe_open(path, framework="pt") as file:
                 score_level = int(file.metadata()["score_level"])
@@ -147,7 +143,7 @@ class Index:
         return cls(EncodedVideos(levels, (seen, heard)), reciprocals, score_level)
 
     @cached_property
-    def _blocks(self) -> list[_Block]:
+    def _blocks(self) -> list[Block]:
         """Stretches of the corpus, views of its rows; their layouts are made once."""
         kept = self.videos.layouts[0].kept
         ends = kept.cumsum(0)
@@ -161,48 +157,20 @@ class Index:
             first, row = last, end
         return blocks
 
-    def _block(self, videos: slice, rows: slice) -> _Block:
-        layouts = tuple(
+    def _block(self, videos: slice, rows: slice) -> Block:
+        seen, heard = (
             Layout(layout.lengths[videos], layout.kept[videos], max(1, int(layout.kept[videos].max())), layout.device)
             for layout in self.videos.layouts
         )
         level = self.videos.levels[self.score_level]
-        return _Block(
-            (level[0][rows], level[1][rows]),
-            (self.reciprocals[0][rows, None], self.reciprocals[1][rows, None]),
-            (layouts[0], layouts[1]),
-        )
-
-    def _rows(self) -> Iterator[tuple[int, str, Tensor]]:
-        for level, pair in self.videos.levels.items():
-            for name, rows in zip(STREAMS, pair, strict=True):
-                yield level, name, rows
+        reciprocals = self.reciprocals[0][rows, None], self.reciprocals[1][rows, None]
+        return (level[0][rows], level[1][rows]), reciprocals, (seen, heard)
 
 
-@dataclass(frozen=True)
-class _Block:
-    """Some videos: rows [r, H], one by their lengths [r, 1], and where they lie."""
-
-    rows: Pair
-    reciprocals: Pair
-    layouts: tuple[Layout, Layout]
-
-    def __len__(self) -> int:
-        return len(self.layouts[0].lengths)
-
-    def scores(self, queries: list[Tensor]) -> Tensor:
-        """Unit queries [N, H] -> [N, v]."""
-        seen, heard = (
-            self._best(rows @ near.T * reciprocals, layout)
-            for near, rows, reciprocals, layout in zip(queries, self.rows, self.reciprocals, self.layouts, strict=True)
-        )
-        return ((seen + heard) / 2).T
-
-    @staticmethod
-    def _best(products: Tensor, layout: Layout) -> Tensor:
-        """Products with every row [r, N] -> those with each video's best clip [v, N]."""
-        cells = layout.spread(products)
-        if not layout.whole:
-            nothing = max(NOTHING, torch.finfo(cells.dtype).min)
-            cells = cells.masked_fill(~layout.real[..., None], nothing)
-        return cells.amax(1)
+def _best(near: Tensor, rows: Tensor, reciprocals: Tensor, layout: Layout) -> Tensor:
+    """Cosines of unit queries [N, H] with each video's best clip [v, N], of rows [r, H] and one by their lengths."""
+    cells = layout.spread(rows @ near.T * reciprocals)  # [v, W, N]
+    if not layout.whole:
+        nothing = max(NOTHING, torch.finfo(cells.dtype).min)
+        cells = cells.masked_fill(~layout.real[..., None], nothing)
+    return cells.amax(1)

@@ -130,11 +130,7 @@ def check_size(data: bytes) -> bytes:
 
 
 def parse_json(text: str) -> object:
-    """The value of a JSON text.
-
-    Raises:
-        MalformedFile: not JSON; the message holds line and column.
-    """
+    """The value of a JSON text. Raises MalformedFile: not JSON; the message holds line and column."""
     try:
         value: object = json.loads(text)
     except json.JSONDecodeError as error:

@@ -97,15 +97,12 @@ def boundary_loss(start: Tensor, end: Tensor, first: Tensor, last: Tensor) -> tu
 
 
 def frame_contrast(scores: Tensor, inside: Tensor, outside: Tensor) -> Tensor:
-    """Frame-level contrast: clips of the moment against the others of its video, by Jensen-Shannon bounds.
+    """Frame-level contrast: clips of the moment against the others of its video, by Jensen-Shannon bounds, [B].
 
     Args:
         scores: of each clip with the query [B, L], not normalised.
         inside: True for clips of the moment [B, L].
         outside: True for the other real clips [B, L].
-
-    Returns:
-        per sample [B].
 
     Source: ReLoCLNet (Zhang et al. 2021, arXiv:2105.06247), section 3.4.
     """

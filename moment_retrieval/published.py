@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from moment_retrieval.baselines import BASELINES
-from moment_retrieval.errors import ScoringError, at
+from moment_retrieval.errors import ScoringError, at, first_line
 
 MOST_MB = 16  # of pickles; those of the released checkpoints have less than one
 ZIP = b"PK\x03\x04"
@@ -287,7 +287,7 @@ class Published:
         except ScoringError:
             raise
         except Exception as error:
-            raise UnfitWeights(f"no {self.baseline} has these weights: {_first_line(error)}") from error
+            raise UnfitWeights(f"no {self.baseline} has these weights: {first_line(error)}") from error
         return model.eval()
 
     def _check(self, given: Mapping[str, Any]) -> None:
@@ -356,10 +356,6 @@ def _published(content: Any, file_size: int) -> Published:
         dict(vars(options)) if isinstance(options, Namespace) else dict(options or {}),
         epoch if isinstance(epoch, int) else None,
     )
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().partition("\n")[0] or type(error).__name__
 
 
 def _baseline(names: Mapping[str, Any]) -> str:

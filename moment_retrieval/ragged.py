@@ -51,25 +51,17 @@ class Sequences:
 
 @dataclass(frozen=True)
 class Layout:
-    """Which cells of a rectangle [B, W] hold rows.
+    """Which cells of a rectangle [B, W] hold rows."""
 
-    Attributes:
-        lengths: rows of each sequence that are real [B].
-        kept: rows of each sequence that are computed [B], no fewer than real.
-        width: W, no less than any of ``kept``.
-        device: where the rows are.
-    """
-
-    lengths: Tensor
-    kept: Tensor
-    width: int
-    device: torch.device
+    lengths: Tensor  # rows of each sequence that are real [B]
+    kept: Tensor  # rows of each sequence that are computed [B], no fewer than real
+    width: int  # W, no less than any of ``kept``
+    device: torch.device  # where the rows are
 
     @classmethod
-    def of(cls, lengths: Tensor, device: torch.device, *, width: int | None = None, beyond: int = 0) -> Layout:
-        """Keep the real rows and up to ``beyond`` after them, in a rectangle no wider than need be, or of ``width``."""
-        kept = lengths + beyond if width is None else (lengths + beyond).clamp(max=width)
-        return cls(lengths, kept, width or max(1, int(kept.max())), device)
+    def of(cls, lengths: Tensor, device: torch.device) -> Layout:
+        """Keep the real rows, in a rectangle no wider than need be."""
+        return cls(lengths, lengths, max(1, int(lengths.max())), device)
 
     @classmethod
     def joined(cls, layouts: Sequence[Layout]) -> Layout:

@@ -19,17 +19,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class VideoCorpus:
-    """The videos of a collection.
+    """The videos of a collection."""
 
-    Attributes:
-        durations_s: by name, in seconds.
-        names: by index, where there are indexes.
-        without_names: why there are none.
-    """
-
-    durations_s: Mapping[str, float]
-    names: Mapping[int, str]
-    without_names: str = "this corpus has durations, but no indexes"
+    durations_s: Mapping[str, float]  # by name, in seconds
+    names: Mapping[int, str]  # by index, where there are indexes
+    without_names: str = "this corpus has durations, but no indexes"  # why there are none
 
     def name_of(self, index: int) -> str:
         """The name of the video with ``index``.

@@ -11,8 +11,8 @@ Notation: N queries, V videos of the corpus or of each query, W clips, H hidden 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -50,11 +50,9 @@ def by_probability(start: Tensor, end: Tensor, weights: Tensor, decoding: Decodi
     Args:
         start, end: probabilities [N, V, W], 0 where no clip is.
         weights: of the videos [N, V].
-        decoding: lengths and number.
     """
     found = _best(start * weights[..., None], end, torch.mul, 0.0, decoding)
-    nothing = found.score <= 0
-    return Found(found.video, found.start, found.end, found.score.masked_fill(nothing, -torch.inf))
+    return replace(found, score=found.score.masked_fill(found.score <= 0, -torch.inf))
 
 
 def by_logit(start: Tensor, end: Tensor, real: Tensor, decoding: Decoding) -> Found:
@@ -95,19 +93,6 @@ def largest(values: Tensor, count: int) -> Tensor:
 CANDIDATES = RELEASED["conquer"].decoding.videos
 
 
-class CandidateSource(Protocol):
-    """Names videos for queries."""
-
-    name: str
-
-    def candidates(self, query_ids: Sequence[str], allowed: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """Indexes into the corpus [N, k], -1 where there is none, and their scores.
-
-        ``allowed`` [N, V] restricts them, for the published setting to the split of the query's own video.
-        """
-        ...
-
-
 class ScoredCandidates:
     """The videos a trained model scores highest."""
 
@@ -119,6 +104,7 @@ class ScoredCandidates:
         self.model, self.corpus, self.queries, self.count = model, corpus, queries, count
 
     def candidates(self, query_ids: Sequence[str], allowed: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """Indexes into the corpus [N, k], -1 where there is none, and their scores; of ``allowed`` videos [N, V]."""
         with torch.inference_mode():
             parts = [self.queries[query_id] for query_id in query_ids]
             together = Sequences(torch.cat([part.rows for part in parts]), torch.cat([part.lengths for part in parts]))
@@ -134,6 +120,7 @@ class ListedCandidates:
         self.listed, self.count = listed, count
 
     def candidates(self, query_ids: Sequence[str], allowed: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """As of ``ScoredCandidates``; a score is one by the rank."""
         found = torch.full((len(query_ids), self.count), -1)
         for row, query_id in enumerate(query_ids):
             listed = [video for video in self.listed.get(query_id, ()) if allowed is None or allowed[row, video]]
@@ -201,7 +188,6 @@ def search_candidates(
     """The best moments among candidate videos.
 
     Args:
-        model, queries, decoding: what is asked.
         clips: the corpus, or those of its videos that are candidates.
         candidates: of each query [N, V], indexes into ``clips``; -1 is none.
         scores: of the candidates [N, V]; moments then count by them and by probability ("general"). Without scores the
@@ -256,7 +242,7 @@ def _parts(queries: Pair, size: int) -> Iterator[Pair]:
 
 def _in_corpus(found: Found, videos: Tensor) -> Found:
     """The same with videos by their index in the corpus instead of their place in ``videos`` [n, v]."""
-    return Found(videos.gather(1, found.video), found.start, found.end, found.score)
+    return replace(found, video=videos.gather(1, found.video))
 
 
 def _joined(parts: Iterable[Found]) -> Found:

@@ -37,7 +37,7 @@ def truth_of(data: bytes) -> JudgedTable:
 
 def cut(run: RunTable, *, depth: int) -> RunTable:
     """The best ``depth`` of each query."""
-    return _rows(run, range(len(run)), run.order < depth)
+    return run.taken(run.order < depth)
 
 
 def answers_to(run: RunTable, query_ids: Iterable[str]) -> RunTable:
@@ -48,18 +48,12 @@ def answers_to(run: RunTable, query_ids: Iterable[str]) -> RunTable:
         return run
     held = np.zeros(len(run), np.bool_)
     held[queries] = True
-    return _rows(run, queries, held[run.query])
-
-
-def _rows(run: RunTable, queries: Sequence[int], rows: Any) -> RunTable:
-    """These queries with those of their rows for which ``rows`` is true."""
-    sizes = np.bincount(run.query[rows], minlength=len(run))[list(queries)]
-    spans = Spans(run.spans.video[rows], run.spans.names, run.spans.start_s[rows], run.spans.end_s[rows])
+    rows = run.taken(held[run.query])
     return RunTable(
         tuple(run.query_ids[number] for number in queries),
-        np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
-        spans,
-        run.weights[rows],
+        np.cumsum([0, *np.diff(rows.offsets)[queries]]),
+        rows.spans,
+        rows.weights,
         tuple(run.texts[number] for number in queries) if run.texts else (),
         tuple(run.lines[number] for number in queries) if run.lines else (),
     )

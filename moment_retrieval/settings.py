@@ -38,27 +38,17 @@ class Padding(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Config:
-    """Sizes of a model.
+    """Sizes of a model."""
 
-    Attributes:
-        video_size, subtitle_size, query_size: features of a clip, of what is said in it, of a word.
-        hidden: hidden features.
-        heads: heads of every attention.
-        clips, words: the longest video and query.
-        dropout: everywhere.
-        kernel_size: clips a boundary is judged from.
-        padding: see ``Padding``.
-    """
-
-    video_size: int
-    subtitle_size: int
-    query_size: int = 768
+    video_size: int  # features of a clip
+    subtitle_size: int  # of what is said in it
+    query_size: int = 768  # of a word
     hidden: int
-    heads: int
-    clips: int = 128
-    words: int = MAX_WORDS
-    dropout: float = 0.1
-    kernel_size: int = 5
+    heads: int  # of every attention
+    clips: int = 128  # of the longest video
+    words: int = MAX_WORDS  # of the longest query
+    dropout: float = 0.1  # everywhere
+    kernel_size: int = 5  # clips a boundary is judged from
     padding: Padding = Padding.OFFICIAL
 
     def changed(self, changes: Mapping[str, Any]) -> Self:
@@ -91,12 +81,6 @@ class ConquerConfig(Config):
     """ResNet with SlowFast, RoBERTa and BERT features.
 
     Padding is behind the last clip only; queries are always padded, as the centres pool all words.
-
-    Attributes:
-        inner: features within the feed-forward half of every attention.
-        centres: that words are assigned to, to weigh what is seen against what is heard.
-        narrow: features a clip is scored from.
-        score_videos: the model scores whole videos too ("exclusive").
     """
 
     video_size: int = 4352
@@ -104,34 +88,28 @@ class ConquerConfig(Config):
     hidden: int = 768
     heads: int = 12
     clips: int = 100
-    inner: int = 3072
-    centres: int = 32
-    narrow: int = 128
-    score_videos: bool = False
+    inner: int = 3072  # features within the feed-forward half of every attention
+    centres: int = 32  # that words are assigned to, to weigh what is seen against what is heard
+    narrow: int = 128  # features a clip is scored from
+    score_videos: bool = False  # the model scores whole videos too ("exclusive")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Objective:
-    """What training minimises, with the choices papers and released code differ in.
+    """What training minimises, with the choices papers and released code differ in."""
 
-    Attributes:
-        weigh_by_similarity: losses of single samples count by how similar query and moment are (RVMR); the rankings do
-            not, as released.
-        mask_positives: videos that hold another pseudo-positive of a query are no negatives of it. The papers say so,
-            the released code does not.
-        margin: by how much the own video must lead.
-        span_weight, frame_weight, video_weight: of start and end, of frame and video contrast.
-        own_video_weight: of the own video among sampled ones (CONQUER that scores videos).
-        hard_from_epoch: from here on, counted from 0, negatives are drawn from the ``hard_pool`` hardest; None: never.
-    """
-
+    # losses of single samples count by how similar query and moment are (RVMR); the rankings do not, as released
     weigh_by_similarity: bool = True
+    # videos that hold another pseudo-positive of a query are no negatives of it. The papers say so, the released code
+    # does not.
     mask_positives: bool = False
-    margin: float = 0.1
+    margin: float = 0.1  # by how much the own video must lead
+    # span_weight, frame_weight, video_weight: of start and end, of frame and video contrast
     span_weight: float = 0.01
     frame_weight: float = 0.03
     video_weight: float = 0.03
-    own_video_weight: float = 0.05
+    own_video_weight: float = 0.05  # of the own video among sampled ones (CONQUER that scores videos)
+    # from here on, counted from 0, negatives are drawn from the ``hard_pool`` hardest; None: never
     hard_from_epoch: int | None = 20
     hard_pool: int = 20
 
@@ -146,22 +124,15 @@ class Objective:
 
 @dataclass(frozen=True, kw_only=True)
 class Decoding:
-    """What becomes a moment, and how it is timed.
+    """What becomes a moment, and how it is timed."""
 
-    Attributes:
-        alpha: how steeply a video's score counts: its moments are weighed by exp(alpha * score).
-        shortest, longest: j - i of the start's clip i and the end's clip j; ``longest`` itself is not allowed.
-        videos: how many of each query's best videos are searched.
-        moments: how many are returned, at most.
-        end_offset_s: seconds from the beginning of the end's clip to the end of the moment.
-    """
-
-    alpha: float
+    alpha: float  # how steeply a video's score counts: its moments are weighed by exp(alpha * score)
+    # shortest, longest: j - i of the start's clip i and the end's clip j; ``longest`` itself is not allowed
     shortest: int = 2
     longest: int = 16
-    videos: int = 100
-    moments: int = 40
-    end_offset_s: float = 0.0
+    videos: int = 100  # how many of each query's best videos are searched
+    moments: int = 40  # how many are returned, at most
+    end_offset_s: float = 0.0  # seconds from the beginning of the end's clip to the end of the moment
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -176,19 +147,14 @@ class Reading:
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """How a model is built, trained and searched with.
-
-    Attributes:
-        batch: samples of a step.
-        whole_batches: what is left over at the end of an epoch is not trained on.
-    """
+    """How a model is built, trained and searched with."""
 
     config: Any
     objective: Objective = field(default_factory=Objective)
     reading: Reading
     decoding: Decoding
-    batch: int
-    whole_batches: bool = False
+    batch: int  # samples of a step
+    whole_batches: bool = False  # what is left over at the end of an epoch is not trained on
 
 
 RELEASED: Mapping[str, Settings] = {

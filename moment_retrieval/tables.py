@@ -56,26 +56,18 @@ class Note(NamedTuple):
 class MomentTable(Mapping[str, tuple[MomentT, ...]], Generic[MomentT]):
     """The moments of Q queries, R rows in all, one query after the other.
 
-    Attributes:
-        query_ids: [Q], each once.
-        offsets: [Q + 1]; query ``i`` has the rows from ``offsets[i]`` up to ``offsets[i + 1]``.
-        spans: columns [R].
-        weights: [R], the score of a retrieved moment, the relevance of a judged one.
-        texts: [Q], what the queries say; empty where nobody told.
-        lines: [Q], where each query begins in its file; empty where there was none.
-
     Raises:
         DuplicateQuery: a query id appears twice.
         InvalidRecord: a time or relevance is out of range (the message names query and place), or the columns
             differ in length.
     """
 
-    query_ids: tuple[str, ...]
-    offsets: Ints
-    spans: Spans
-    weights: Floats
-    texts: tuple[str, ...] = ()
-    lines: tuple[int, ...] = ()
+    query_ids: tuple[str, ...]  # [Q], each once
+    offsets: Ints  # [Q + 1]; query ``i`` has the rows from ``offsets[i]`` up to ``offsets[i + 1]``
+    spans: Spans  # columns [R]
+    weights: Floats  # [R], the score of a retrieved moment, the relevance of a judged one
+    texts: tuple[str, ...] = ()  # [Q], what the queries say; empty where nobody told
+    lines: tuple[int, ...] = ()  # [Q], where each query begins in its file; empty where there was none
 
     row_name = "moment"
     weight_name = "relevance"
@@ -133,6 +125,13 @@ class MomentTable(Mapping[str, tuple[MomentT, ...]], Generic[MomentT]):
     def moment(self, row: int) -> MomentT:
         """One row as a record."""
 
+    def taken(self, rows: Ints | Flags) -> Self:
+        """The same queries with some of their rows: their numbers, sorted by query, or a flag for each row."""
+        sizes = np.bincount(self.query[rows], minlength=len(self))
+        spans = Spans(self.spans.video[rows], self.spans.names, self.spans.start_s[rows], self.spans.end_s[rows])
+        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        return replace(self, offsets=offsets, spans=spans, weights=self.weights[rows])
+
     def span(self, row: int) -> tuple[str, float, float]:
         """(video, start, end) of one row."""
         spans = self.spans
@@ -178,8 +177,10 @@ class MomentTable(Mapping[str, tuple[MomentT, ...]], Generic[MomentT]):
         if any(isinstance(rows, np.ndarray) for rows in queries.values()):
             return cls(tuple(queries), offsets, *columns_of_arrays(queries))
         moments = list(chain.from_iterable(queries.values()))
-        video, names = coded_names([moment.video for moment in moments])
-        spans = Spans(video, names, column(moments, "start_s"), column(moments, "end_s"))
+        names = list(dict.fromkeys(moment.video for moment in moments))
+        codes = {name: code for code, name in enumerate(names)}
+        video = np.fromiter((codes[moment.video] for moment in moments), np.int64, len(moments))
+        spans = Spans(video, tuple(names), column(moments, "start_s"), column(moments, "end_s"))
         weighed = not moments or hasattr(moments[0], cls.weight_name)  # plain spans have no score
         weights = column(moments, cls.weight_name) if weighed else np.zeros(len(moments))
         return cls(tuple(queries), offsets, spans, weights)
@@ -204,20 +205,19 @@ class RunTable(MomentTable[ScoredMoment]):
 
 @dataclass(frozen=True, eq=False)
 class JudgedTable(MomentTable[JudgedMoment]):
-    """Judged moments; ``weights`` are the relevance.
+    """Judged moments; ``weights`` are the relevance."""
 
-    Attributes:
-        kinds: [Q], the type of each query (TVR: v, t, vt); empty where they have none.
-        notes: [R], what else a file says of each moment; empty where it says nothing.
-    """
-
-    kinds: tuple[str, ...] = ()
-    notes: tuple[Note, ...] = ()
+    kinds: tuple[str, ...] = ()  # [Q], the type of each query (TVR: v, t, vt); empty where they have none
+    notes: tuple[Note, ...] = ()  # [R], what else a file says of each moment; empty where it says nothing
 
     def __post_init__(self) -> None:
         super().__post_init__()
         good = (self.weights >= 0) & (self.weights <= MAX_RELEVANCE)
         self.check(good, f"relevance must be from 0 to {MAX_RELEVANCE}", self.weights)
+
+    def taken(self, rows: Ints | Flags) -> Self:
+        numbers = np.arange(len(self.weights))[rows].tolist()
+        return replace(super().taken(rows), notes=tuple(self.notes[row] for row in numbers) if self.notes else ())
 
     def moment(self, row: int) -> JudgedMoment:
         relevance = float(self.weights[row])
@@ -248,12 +248,6 @@ def coded(numbers: NDArray[Any], names: Names | None) -> tuple[Ints, tuple[str, 
         return codes, tuple(names[number] for number in unique.tolist())
     except (IndexError, KeyError) as error:
         raise InvalidRecord(f"no name for the video with the number {error.args[0]}") from error
-
-
-def coded_names(names: Sequence[str]) -> tuple[Ints, tuple[str, ...]]:
-    """Video names as codes from 0, and how each code is called."""
-    codes = {name: code for code, name in enumerate(dict.fromkeys(names))}
-    return np.fromiter(map(codes.__getitem__, names), np.int64, len(names)), tuple(codes)
 
 
 def columns_of_arrays(queries: Mapping[str, Any]) -> tuple[Spans, Floats]:

@@ -27,7 +27,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from moment_retrieval import formats
+from moment_retrieval import checkpoints, formats
 from moment_retrieval.baselines import BASELINES, model_of, optimiser_of
 from moment_retrieval.batches import Batch
 from moment_retrieval.data import Material, Samples, Split, read_material, resident
@@ -53,7 +53,6 @@ from moment_retrieval.jsonfiles import is_out_of_room
 from moment_retrieval.losses import DrawNegatives, Loss, RandomNegatives
 from moment_retrieval.optim import warmed_up
 from moment_retrieval.settings import Objective, Settings
-from moment_retrieval.tables import RunTable
 from moment_retrieval.training import feature_rows
 from moment_retrieval.training.evaluation import (
     SELECTED,
@@ -69,7 +68,7 @@ from moment_retrieval.training.evaluation import (
 from moment_retrieval.training.events import LOG, Board, Events
 from moment_retrieval.training.feature_rows import Shelf
 from moment_retrieval.training.plan import PLAN, BadPlan, Plan, settings_of
-from moment_retrieval.training.progress import CheckpointManager, Progress, progress_of, weights_are_finite
+from moment_retrieval.training.progress import BEST, LAST, CheckpointManager, Progress, progress_of, weights_are_finite
 
 HALVES = 2
 
@@ -80,24 +79,17 @@ class NotFinite(ScoringError):
 
 @dataclass
 class Stepper:
-    """Makes steps.
+    """Makes steps."""
 
-    Attributes:
-        trained: the model, wrapped for several processes.
-        loss: of the baseline.
-        parts: into how many parts a batch is cut; their gradients are added up.
-        notice: is told what people should know.
-    """
-
-    trained: nn.Module
+    trained: nn.Module  # the model, wrapped for several processes
     optimiser: Optimizer
-    loss: Callable[..., Loss]
+    loss: Callable[..., Loss]  # of the baseline
     objective: Objective
     loader: Loader
     precision: Precision
     team: Team
-    notice: Callable[[str], None]
-    parts: int = 1
+    notice: Callable[[str], None]  # is told what people should know
+    parts: int = 1  # into how many parts a batch is cut; their gradients are added up
 
     def step(self, load: Load, draw: DrawNegatives, number: int) -> dict[str, float]:
         """Change the weights once; the loss as ``loss`` and its terms by name.
@@ -170,20 +162,14 @@ AHEAD = 2  # batches that wait
 
 @dataclass(frozen=True)
 class Schedule:
-    """Which samples each step sees; nothing but the numbers of this is needed to go on from any step.
-
-    Attributes:
-        samples, batch, epochs: how many. seed: of the order.
-        whole_batches: what is left over at the end of an epoch is left out, unless it is all there is.
-        evaluations_per_epoch: may be less than 1.
-    """
+    """Which samples each step sees; nothing but the numbers of this is needed to go on from any step."""
 
     samples: int
     batch: int
     epochs: int
     seed: int
-    whole_batches: bool = False
-    evaluations_per_epoch: float = 1.0
+    whole_batches: bool = False  # what is left over at the end of an epoch is left out, unless it is all there is
+    evaluations_per_epoch: float = 1.0  # may be less than 1
 
     @property
     def per_epoch(self) -> int:
@@ -223,14 +209,10 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Load:
-    """What a step computes: its samples, and its batches, one unless memory asks for more.
-
-    Attributes:
-        batches: what this process encodes, with the labels of all that the loss is computed of.
-    """
+    """What a step computes: its samples, and its batches, one unless memory asks for more."""
 
     rows: Tensor
-    batches: list[Batch]
+    batches: list[Batch]  # what this process encodes, with the labels of all that the loss is computed of
 
 
 @dataclass(frozen=True, eq=False)
@@ -495,7 +477,7 @@ class Trainer:
             self._tell_evaluation(metrics, loss, best, time.monotonic() - began)
             if best:
                 self._check_weights()
-                self.checkpoints.save_best(self.progress, self._epoch(), self.model)
+                self.checkpoints.save(BEST, self.progress, self._epoch(), self.model)
                 self.tell("checkpoint", step=step, which="best")
         self._save_last()
         self.evaluation_s = time.monotonic() - began
@@ -547,7 +529,7 @@ class Trainer:
         states, self.saved = self._states(), self.progress
         if self.team.first and self.progress.step:
             self._check_weights()
-            self.checkpoints.save_last(self.progress, self._epoch(), self.model, self.optimiser, states)
+            self.checkpoints.save(LAST, self.progress, self._epoch(), self.model, self.optimiser, states)
             self.tell("checkpoint", step=self.progress.step, which="last")
 
     def _check_weights(self) -> None:
@@ -571,20 +553,16 @@ class Trainer:
         """Score the best weights; the first process alone, nobody waits."""
         if not self.team.first:
             return {}
-        self.checkpoints.best().restore(self.model)
+        checkpoints.load(self.means.folder / BEST).restore(self.model)
         self.model.eval()
         splits = list(self.material.splits.values())
         tables = self.means.retriever(self.model, splits, self.means.stop.look)
         metrics = {split.name: metrics_of(tables[split.name], split) for split in splits}
-        if self.plan.keep_predictions:
-            self._write(tables)
+        for name, table in tables.items() if self.plan.keep_predictions else ():
+            formats.write_run(self.means.folder / f"predictions.{name}.json", table)
         step, best = self.progress.step, self.progress.best_step
         self.tell("done", step=step, best_step=best, metrics=metrics, **self.means.facts)
         return metrics
-
-    def _write(self, tables: Mapping[str, RunTable]) -> None:
-        for name, table in tables.items():
-            formats.write_run(self.means.folder / f"predictions.{name}.json", table)
 
 
 class Pace:
@@ -735,13 +713,9 @@ def _trainer(folder: Path, plan: Plan, team: Team, stop: StopRequest, events: Ev
 
 def _material(plan: Plan, shelf: Shelf, team: Team) -> Material:
     """The first process prepares the features, the others read what it wrote."""
-    if team.first:
-        material = read_material(plan, shelf, open_features)
-        team.told_by_first(lambda: None)
-    else:
-        team.told_by_first(lambda: None)
-        material = read_material(plan, shelf, open_features)
-    return material
+    material = read_material(plan, shelf, open_features) if team.first else None
+    team.told_by_first(lambda: None)
+    return material or read_material(plan, shelf, open_features)
 
 
 def _failed(folder: Path, team: Team, events: Events | None, reason: str, trainer: list[Trainer]) -> int:

@@ -48,8 +48,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def output(options: argparse.Namespace) -> tuple[str, list[str]]:
     """What the command prints for its parsed arguments, and what is wrong. Raises ScoringError."""
-    text, errors = options.features(options)
-    return str(text), list(errors)
+    found: tuple[str, list[str]] = options.features(options)
+    return found
 
 
 def check_output(options: argparse.Namespace) -> tuple[str, list[str]]:

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from moment_retrieval.cli import score
-from moment_retrieval.cli.output import OUTPUTS
 from moment_retrieval.features.extractors import EXTRACTORS, Kind, Way
 from moment_retrieval.searching.queries import Answer
 
@@ -103,9 +102,6 @@ def add_checkpoint_arguments(parser: argparse.ArgumentParser) -> None:
         "--work", metavar="FOLDER", type=Path, help="keeps prepared features for the next time (default: nowhere)"
     )
     score.add_metric_arguments(parser)
-    parser.add_argument("--output", choices=OUTPUTS, default="table", help="(default: table)")
-    parser.add_argument("--json", dest="output", action="store_const", const="json", help="as --output json")
-    parser.add_argument("--per-query", action="store_true", help="print the values of every query")
 
 
 def score_checkpoint(options: argparse.Namespace) -> tuple[str, list[str]]:
@@ -116,11 +112,6 @@ def score_checkpoint(options: argparse.Namespace) -> tuple[str, list[str]]:
     found = retrieve(options.checkpoint, Wanted(**{name: getattr(options, name) for name in names}), to=options.to)
     for notice in found.notices:
         print(notice, file=sys.stderr)
-    return score.output(_scoring(options, found.ground_truth))
-
-
-def _scoring(options: argparse.Namespace, ground_truth: Path) -> argparse.Namespace:
-    """The arguments of ``score`` for what was written."""
-    more: dict[str, Any] = dict.fromkeys(("format", "ground_truth_format", "corpus"))
-    more |= {"runs": [options.to], "ground_truth": ground_truth, "metric": score.NDCG, "lenient": True}
-    return argparse.Namespace(**{**vars(options), **more})
+    scoring: dict[str, Any] = dict.fromkeys(("format", "ground_truth_format", "corpus"))
+    scoring |= {"runs": [options.to], "ground_truth": found.ground_truth, "metric": score.NDCG, "lenient": True}
+    return score.output(argparse.Namespace(**{**vars(options), **scoring}))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any, TypeVar
 
 from moment_retrieval import formats
 from moment_retrieval.cli.output import MEANING, OUTPUTS, Scored
@@ -21,6 +22,7 @@ from moment_retrieval.metrics.scores import Scores
 from moment_retrieval.records import read_corpus
 from moment_retrieval.tables import JudgedTable, RunTable
 
+Number = TypeVar("Number", int, float)
 HELP = "Score runs against judged moments."
 NDCG, RECALL, RANK, HIGHLIGHTS, PLAIN, MATRIX = "ndcg-iou", "recall", "pool-rank", "highlights", "plain", "matrix"
 METRICS = {
@@ -54,13 +56,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--metric", choices=METRICS, default=NDCG, help="; ".join(f"{name}: {what}" for name, what in METRICS.items())
     )
     add_metric_arguments(parser)
-    parser.add_argument("--output", choices=OUTPUTS, default="table", help="(default: table)")
-    parser.add_argument("--json", dest="output", action="store_const", const="json", help="as --output json")
-    parser.add_argument("--per-query", action="store_true", help="print the values of every query")
 
 
 def add_metric_arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments that say how a metric is computed."""
+    """The arguments that say how a metric is computed and printed."""
     parser.add_argument(
         "--convention",
         choices=[convention.value for convention in Convention],
@@ -81,30 +80,31 @@ def add_metric_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--nms", type=overlap, metavar="IOU", help="suppress moments that overlap a better one more")
     parser.add_argument("--by-video", action="store_true", help="of plain: a video is what is found, not a moment")
     parser.add_argument("--measures", default=",".join(MEASURES), help="of plain (default: %(default)s)")
+    parser.add_argument("--output", choices=OUTPUTS, default="table", help="(default: table)")
+    parser.add_argument("--json", dest="output", action="store_const", const="json", help="as --output json")
+    parser.add_argument("--per-query", action="store_true", help="print the values of every query")
 
 
 def cutoffs(text: str) -> tuple[int, ...]:
     """``10,20`` as cutoffs, for argparse."""
-    try:
-        ks = tuple(int(part) for part in text.split(","))
-        check_measures(Measure(k, 1.0) for k in ks)
-    except InvalidCutoff as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(f"expected whole numbers with commas between, got {text!r}") from error
-    return ks
+    return numbers(text, int, "whole numbers", lambda k: Measure(k, 1.0))
 
 
 def thresholds(text: str) -> tuple[float, ...]:
     """``0.3,0.5`` as IoU thresholds, for argparse."""
+    return numbers(text, float, "numbers", lambda mu: Measure(1, mu))
+
+
+def numbers(text: str, kind: Callable[[str], Number], expected: str, measure: Callable[[Number], Measure]) -> Any:
+    """Return the numbers between commas; ArgumentTypeError for what is none, and for numbers that no measure has."""
     try:
-        mus = tuple(float(part) for part in text.split(","))
-        check_measures(Measure(1, mu) for mu in mus)
+        found = tuple(map(kind, text.split(",")))
+        check_measures(map(measure, found))
     except InvalidCutoff as error:
         raise argparse.ArgumentTypeError(str(error)) from error
     except ValueError as error:
-        raise argparse.ArgumentTypeError(f"expected numbers with commas between, got {text!r}") from error
-    return mus
+        raise argparse.ArgumentTypeError(f"expected {expected} with commas between, got {text!r}") from error
+    return found
 
 
 def overlap(text: str) -> float:
@@ -174,7 +174,7 @@ def scorer(options: argparse.Namespace) -> Callable[[Path], Scored]:
             path, form_of(options.format), corpus=corpus, strict=not options.lenient, task=options.task
         )
         with at(str(path)):
-            scores = COMPUTE[options.metric](options, run, judged)
+            scores = computed(options, run, judged)
             depth = max(options.k or report.KS) if options.metric == NDCG else None
             told = remarks(run, judged, depth=depth, durations_s=durations_s)
             return Scored(str(path), str(truth_path), options.metric, scores, told)
@@ -186,31 +186,19 @@ def form_of(name: str | None) -> Form | None:
     return None if name is None else Form(name)
 
 
-def ndcg_of(options: argparse.Namespace, run: RunTable, judged: JudgedTable) -> Scores:
-    convention, gain = Convention(options.convention), Gain(options.gain)
-    ks, mus = options.k or report.KS, options.mu or report.MUS
-    return evaluate(run, judged, ks=ks, mus=mus, convention=convention, gain=gain)
-
-
-def recall_of(options: argparse.Namespace, run: RunTable, judged: JudgedTable) -> Scores:
-    task, ks, mus = recall.Task(options.task), options.k or recall.KS, options.mu or recall.MUS
-    return recall.recall(run, judged, task=task, ks=ks, mus=mus, nms=options.nms)
-
-
-def rank_of(options: argparse.Namespace, run: RunTable, judged: JudgedTable) -> Scores:
-    ns, ms = options.k or pool_rank.NS, options.mu or pool_rank.MS
-    return pool_rank.rank_in_pool(run, judged, ns=ns, ms=ms, nms=options.nms or pool_rank.NMS)
-
-
-def plain_of(options: argparse.Namespace, run: RunTable, judged: JudgedTable) -> Scores:
-    names = [name.strip() for name in options.measures.split(",")]
-    return plain(run, judged, measures=names, gain=Gain(options.gain), by_video=options.by_video)
-
-
-COMPUTE: dict[str, Callable[[argparse.Namespace, RunTable, JudgedTable], Scores]] = {
-    NDCG: ndcg_of,
-    RECALL: recall_of,
-    RANK: rank_of,
-    HIGHLIGHTS: lambda options, run, judged: highlights(run, judged),
-    PLAIN: plain_of,
-}
+def computed(options: argparse.Namespace, run: RunTable, judged: JudgedTable) -> Scores:
+    """Score a run by the metric asked for; its own cutoffs and thresholds where none are given."""
+    gain, ks, mus = Gain(options.gain), options.k, options.mu
+    if options.metric == RECALL:
+        task = recall.Task(options.task)
+        return recall.recall(run, judged, task=task, ks=ks or recall.KS, mus=mus or recall.MUS, nms=options.nms)
+    if options.metric == RANK:
+        ns, ms, nms = ks or pool_rank.NS, mus or pool_rank.MS, options.nms or pool_rank.NMS
+        return pool_rank.rank_in_pool(run, judged, ns=ns, ms=ms, nms=nms)
+    if options.metric == HIGHLIGHTS:
+        return highlights(run, judged)
+    if options.metric == PLAIN:
+        names = [name.strip() for name in options.measures.split(",")]
+        return plain(run, judged, measures=names, gain=gain, by_video=options.by_video)
+    convention = Convention(options.convention)
+    return evaluate(run, judged, ks=ks or report.KS, mus=mus or report.MUS, convention=convention, gain=gain)

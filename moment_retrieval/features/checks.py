@@ -50,21 +50,13 @@ REMARKS = (Trouble.ZERO, Trouble.LENGTH)  # training goes on in spite of them
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that is wrong with a file.
+    """One thing that is wrong with a file."""
 
-    Attributes:
-        kind: of the file: video, subtitle, query.
-        trouble: what is wrong.
-        count: how many names have it.
-        names: the first of them.
-        detail: of the first.
-    """
-
-    kind: str
+    kind: str  # of the file: video, subtitle, query
     trouble: Trouble
-    count: int
-    names: tuple[str, ...] = ()
-    detail: str = ""
+    count: int  # how many names have it
+    names: tuple[str, ...] = ()  # the first of them
+    detail: str = ""  # of the first
 
     @property
     def is_fatal(self) -> bool:
@@ -117,20 +109,18 @@ def check(
 
 
 class _Notes:
-    """Findings as they come up."""
+    """Findings as they come up: names with the detail of each."""
 
     def __init__(self) -> None:
-        self.names: dict[tuple[str, Trouble], list[str]] = {}
-        self.details: dict[tuple[str, Trouble], str] = {}
+        self.held: dict[tuple[str, Trouble], list[tuple[str, str]]] = {}
 
     def add(self, kind: str, trouble: Trouble, name: str = "", detail: str = "") -> None:
-        self.names.setdefault((kind, trouble), []).append(name)
-        self.details.setdefault((kind, trouble), detail)
+        self.held.setdefault((kind, trouble), []).append((name, detail))
 
     def findings(self) -> list[Finding]:
         return [
-            Finding(kind, trouble, len(names), tuple(filter(None, names[:SHOWN])), self.details[kind, trouble])
-            for (kind, trouble), names in self.names.items()
+            Finding(kind, trouble, len(notes), tuple(name for name, _ in notes[:SHOWN] if name), notes[0][1])
+            for (kind, trouble), notes in self.held.items()
         ]
 
 
@@ -176,28 +166,16 @@ LEAST_CPU_S, BYTES_A_SECOND = 600, 10 * 2**20
 
 @dataclass(frozen=True)
 class Inspection:
-    """What a file holds.
+    """What a file holds."""
 
-    Attributes:
-        width: numbers in a row.
-        count: names that have rows.
-        checksum: tells it from others.
-        findings: what is wrong with it, as ``Finding.as_dict`` gives it.
-    """
-
-    width: int
-    count: int
-    checksum: str
-    findings: list[dict[str, Any]]
+    width: int  # numbers in a row
+    count: int  # names that have rows
+    checksum: str  # tells it from others
+    findings: list[dict[str, Any]]  # what is wrong with it, as ``Finding.as_dict`` gives it
 
 
 def inspect(path: str | Path, kind: str, names: Sequence[str], *, on_progress: OnProgress | None = None) -> Inspection:
-    """What a file of features holds, and what is wrong with it.
-
-    Args:
-        kind: of the file: video, subtitle, query.
-        names: whose features there are to be.
-        on_progress: called with names looked through, and all.
+    """What a file of features of a kind (video, subtitle, query) holds of ``names``, and what is wrong with it.
 
     Raises:
         BrokenFeatures: it cannot be read, ends its reader, or takes more memory or time than any file needs.

@@ -14,7 +14,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from moment_retrieval.errors import BrokenFeatures, NotWritable, UnreadableFile, at
+from moment_retrieval.errors import BrokenFeatures, NotWritable, UnreadableFile, at, first_line
 from moment_retrieval.features.stores import (
     FeatureStore,
     Rows,
@@ -45,7 +45,10 @@ class Hdf5Store(FeatureStore):
     @property
     def names(self) -> list[str]:
         with at(self.path.name), reading("its names cannot be read"):
-            return without_masks(_names(self._file))
+            names = list(islice(_datasets(self._file, "", set()), MOST_NAMES + 1))
+            if len(names) > MOST_NAMES:
+                raise BrokenFeatures(f"it holds more than {MOST_NAMES:,} names")
+            return without_masks(names)
 
     @property
     def content(self) -> Path:
@@ -99,20 +102,15 @@ def _opened(path: Path) -> Any:
         return h5py.File(path, "r", locking="best-effort", rdcc_nbytes=0)  # every dataset is read whole, and once
     except Exception as error:
         cut = "truncated" in str(error)
-        problem = "the file is cut short" if cut else f"not a readable HDF5 file: {_first_line(error)}"
+        problem = "the file is cut short" if cut else f"not a readable HDF5 file: {first_line(error)}"
         raise BrokenFeatures(f"{path.name}: {problem}") from error
 
 
-def _names(file: Any) -> list[str]:
-    """Names of all datasets; one with slashes lies in groups."""
-    names = list(islice(_datasets(file, "", set()), MOST_NAMES + 1))
-    if len(names) > MOST_NAMES:
-        raise BrokenFeatures(f"it holds more than {MOST_NAMES:,} names")
-    return names
-
-
 def _datasets(group: Any, path: str, visited: set[int]) -> Iterator[str]:
-    """Those below a group; no group is looked into twice, since a small file may lead to it in endless ways."""
+    """Names of datasets below a group, with slashes.
+
+    No group is looked into twice, since a small file may lead to it in endless ways.
+    """
     import h5py
 
     place = h5py.h5o.get_info(group.id).addr
@@ -137,10 +135,6 @@ def _leads_elsewhere(group: Any, name: str) -> bool:
     import h5py
 
     return isinstance(group.get(name, getlink=True), h5py.ExternalLink)
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().partition("\n")[0]
 
 
 RECORD = struct.Struct("<4sIIII")  # mark, bytes of the name, rows, numbers in a row, checksum of name and rows

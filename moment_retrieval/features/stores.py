@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from moment_retrieval.errors import BrokenFeatures, MissingFeatures, ScoringError, at
+from moment_retrieval.errors import BrokenFeatures, MissingFeatures, ScoringError, at, first_line
 from moment_retrieval.jsonfiles import checksum
 
 Rows = NDArray[np.float32]
@@ -115,21 +115,13 @@ class FeatureStore(ABC):
 
 
 def as_rows(array: NDArray[Any]) -> Rows:
-    """The array as rows of float32.
-
-    Raises:
-        BrokenFeatures: it is not a table of numbers.
-    """
+    """The array as rows of float32. Raises BrokenFeatures: it is not a table of numbers."""
     check_declared(array.shape, array.dtype)
     return array.astype(np.float32, copy=False)
 
 
 def check_declared(shape: Sequence[int], kind: np.dtype[Any]) -> None:
-    """Refuse what says of itself that it is no table of numbers, or too large a one, before memory is taken for it.
-
-    Raises:
-        BrokenFeatures: it is.
-    """
+    """Raise BrokenFeatures for what says of itself that it is no table of numbers, or too large a one for memory."""
     if kind.kind not in "fiu":
         raise BrokenFeatures(f"numbers are expected, not {kind}")
     if len(shape) != 2 or shape[1] == 0:
@@ -154,8 +146,7 @@ def reading(problem: str) -> Iterator[None]:
     except ScoringError:
         raise
     except Exception as error:
-        said = str(error).strip().partition("\n")[0] or type(error).__name__
-        raise BrokenFeatures(f"{problem}: {said}") from error
+        raise BrokenFeatures(f"{problem}: {first_line(error)}") from error
 
 
 def without_masks(names: list[str]) -> list[str]:

@@ -49,16 +49,15 @@ class Form(enum.Enum):
 
 @dataclass(frozen=True)
 class Codec:
-    """How one form is read and written."""
+    """How one form is read, and runs are written in it."""
 
     read_run: Callable[[Source], RunTable]
     read_ground_truth: Callable[[Source], JudgedTable]
     write_run: Callable[[RunTable], str | bytes]
-    write_ground_truth: Callable[[JudgedTable], str | bytes]
 
 
 CODECS = {
-    form: Codec(module.read_run, module.read_ground_truth, module.write_run, module.write_ground_truth)
+    form: Codec(module.read_run, module.read_ground_truth, module.write_run)
     for form, module in {
         Form.TVR_RANKING: tvr_ranking,
         Form.TVR: tvr,
@@ -67,7 +66,7 @@ CODECS = {
         Form.TREC: trec,
     }.items()
 } | {
-    form: Codec(partial(delimited.read_run, kind=kind), partial(delimited.read_ground_truth, kind=kind), write, write)
+    form: Codec(partial(delimited.read_run, kind=kind), partial(delimited.read_ground_truth, kind=kind), write)
     for form, kind, write in (
         (Form.CSV, "line", delimited.write_csv),
         (Form.PARQUET, "row", delimited.write_parquet),
@@ -137,9 +136,9 @@ def write_run(path: Path, run: RunTable, form: Form = Form.TVR_RANKING) -> None:
     write_atomically(path, CODECS[form].write_run(run))
 
 
-def write_ground_truth(path: Path, judged: JudgedTable, form: Form = Form.TVR_RANKING) -> None:
-    """Write judged moments; as ``write_run``."""
-    write_atomically(path, CODECS[form].write_ground_truth(judged))
+def write_ground_truth(path: Path, judged: JudgedTable) -> None:
+    """Write judged moments in the form of TVR-Ranking; as ``write_run``."""
+    write_atomically(path, tvr_ranking.write_ground_truth(judged))
 
 
 PARQUET_MAGIC = b"PAR1"

@@ -26,24 +26,15 @@ def unwatched() -> None:
 
 @dataclass(frozen=True)
 class Source:
-    """A file's bytes, and what is needed to make sense of them.
-
-    Attributes:
-        corpus: translates video indexes to names, and knows which videos there are.
-        strict: refuse a retrieved moment that ends before it starts; otherwise it overlaps nothing.
-        task: which of a TVR submission's lists.
-        most: how many moments a query may have.
-        watch: called for every query and row; what it raises ends the reading.
-        read: reads what a packed file holds, within limits of its own.
-    """
+    """A file's bytes, and what is needed to make sense of them."""
 
     data: bytes
-    corpus: VideoCorpus | None = None
-    strict: bool = True
-    task: str = "VCMR"
-    most: int = MAX_MOMENTS
-    watch: Callable[[], None] = unwatched
-    read: Callable[[IO[bytes]], bytes] = read_whole
+    corpus: VideoCorpus | None = None  # translates video indexes to names, and knows which videos there are
+    strict: bool = True  # refuse a retrieved moment that ends before it starts; otherwise it overlaps nothing
+    task: str = "VCMR"  # which of a TVR submission's lists
+    most: int = MAX_MOMENTS  # how many moments a query may have
+    watch: Callable[[], None] = unwatched  # called for every query and row; what it raises ends the reading
+    read: Callable[[IO[bytes]], bytes] = read_whole  # reads what a packed file holds, within limits of its own
 
     @cached_property
     def text(self) -> str:
@@ -72,15 +63,11 @@ Place: TypeAlias = Callable[[int], at]  # of the row with this number
 
 @dataclass
 class Builder:
-    """The moments of query after query, as columns.
-
-    Attributes:
-        judged: whether the weights are relevance; then moments may not end before they start.
-        translate: a file's own names of its videos, in place of the source's corpus.
-    """
+    """The moments of query after query, as columns."""
 
     source: Source
-    judged: bool = False
+    judged: bool = False  # whether the weights are relevance; then moments may not end before they start
+    # a file's own names of its videos, in place of the source's corpus
     translate: Callable[[object], str] | None = None
     numbers: dict[str, int] = field(default_factory=dict)
     texts: list[str] = field(default_factory=list)
@@ -183,26 +170,20 @@ def numbers_of(rows: Rows, *, judged: bool, strict: bool) -> Floats | None:
 
 @dataclass
 class Groups:
-    """The moments of a file with one a row, whose rows need not be neighbours: columns, sorted by query at the end.
+    """The moments of a file with one a row, whose rows need not be neighbours: columns, sorted by query at the end."""
 
-    Attributes:
-        kind: what a row is called: line, or row.
-        numbers: query id to its number; ``texts`` and ``first`` (rows) are by that.
-        videos: each name once, however often it is said.
-        keys: what the moments of a query are sorted by, first the first; equals stay as they stand.
-        watch: called for every row, as that of the source.
-    """
-
-    kind: str = "line"
-    watch: Callable[[], None] = unwatched
+    kind: str = "line"  # what a row is called: line, or row
+    watch: Callable[[], None] = unwatched  # called for every row, as that of the source
+    # query id to its number; ``texts`` and ``first`` (rows) are by that
     numbers: dict[str, int] = field(default_factory=dict)
     texts: list[str] = field(default_factory=list)
     first: list[int] = field(default_factory=list)
     query: array[int] = field(default_factory=lambda: array("q"))
     row: array[int] = field(default_factory=lambda: array("q"))
     video: list[object] = field(default_factory=list)
-    videos: dict[str, str] = field(default_factory=dict)
+    videos: dict[str, str] = field(default_factory=dict)  # each name once, however often it is said
     numeric: tuple[array[float], ...] = field(default_factory=lambda: (array("d"), array("d"), array("d")))
+    # what the moments of a query are sorted by, first the first; equals stay as they stand
     keys: tuple[array[float], ...] = field(default_factory=lambda: (array("d"), array("d")))
     notes: list[Note] = field(default_factory=list)
 
@@ -220,7 +201,10 @@ class Groups:
         check_count(len(self.row), MAX_MOMENTS, "moments")
         number = self.numbers.get(query_id)
         if number is None:
-            number = self.begun(query_id, text, row)
+            check_count(len(self.numbers), MAX_QUERIES, "queries")
+            number = self.numbers[query_id] = len(self.numbers)
+            self.texts.append(text)
+            self.first.append(row)
         if self.texts[number] != text:
             raise InvalidRecord(f"query {query_id} had another text before, in {self.kind} {self.first[number]}")
         video, *values = moment
@@ -230,12 +214,6 @@ class Groups:
         for column, value in zip((*self.numeric, *self.keys), (*values, *key), strict=True):
             column.append(value)
         self.notes.extend(notes)
-
-    def begun(self, query_id: str, text: str, row: int) -> int:
-        check_count(len(self.numbers), MAX_QUERIES, "queries")
-        self.texts.append(text)
-        self.first.append(row)
-        return self.numbers.setdefault(query_id, len(self.numbers))
 
     def filled(self, builder: Builder) -> Builder:
         """The builder with every query's moments."""

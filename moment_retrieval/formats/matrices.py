@@ -7,7 +7,6 @@ come with ``owners`` [captions], the number of each caption's video.
 from __future__ import annotations
 
 import io
-import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from tokenize import TokenError
@@ -17,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moment_retrieval.errors import InvalidRecord, MalformedFile, ScoringError, UnreadableFile, at
-from moment_retrieval.jsonfiles import BROKEN_ZIP, MAX_BYTES, ZIP_MAGIC, check_size, read_bytes, zip_of
+from moment_retrieval.jsonfiles import BROKEN_ZIP, MAX_BYTES, ZIP_MAGIC, read_bytes, read_whole, zip_of
 from moment_retrieval.tables import Floats, Ints
 
 
@@ -64,16 +63,12 @@ def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
             with zip_of(data) as archive:
                 if sum(member.file_size for member in archive.infolist()) > MAX_BYTES:
                     raise UnreadableFile(f"larger than {MAX_BYTES // 1024**2} MiB")
-                return {name.removesuffix(".npy"): array_of(unpacked(archive, name)) for name in archive.namelist()}
+                names = archive.namelist()
+                return {name.removesuffix(".npy"): array_of(read_whole(archive.open(name))) for name in names}
         except ScoringError:
             raise
         except (*BROKEN_ZIP, MemoryError, TokenError, SyntaxError) as error:  # the last two: of an array's header
             raise MalformedFile(f"not a file of numpy: {error}") from error
-
-
-def unpacked(archive: zipfile.ZipFile, name: str) -> bytes:
-    with archive.open(name) as stream:
-        return check_size(stream.read(MAX_BYTES + 1))
 
 
 def array_of(data: bytes) -> NDArray[Any]:

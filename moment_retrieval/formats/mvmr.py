@@ -14,7 +14,6 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from operator import itemgetter
-from typing import Any
 
 from moment_retrieval.entries import Entry, Window, located, object_places
 from moment_retrieval.errors import InvalidRecord, NotWritable, UnknownVideo, at
@@ -28,15 +27,10 @@ RELEVANT = 1
 
 @dataclass(frozen=True, eq=False)
 class PoolTruth(JudgedTable):
-    """The golden moment of each query first, then its other positives.
+    """The golden moment of each query first, then its other positives."""
 
-    Attributes:
-        pools: [Q] the videos to search, the golden one first.
-        durations_s: how long each video is.
-    """
-
-    pools: tuple[tuple[str, ...], ...] = ()
-    durations_s: Mapping[str, float] = field(default_factory=dict)
+    pools: tuple[tuple[str, ...], ...] = ()  # [Q] the videos to search, the golden one first
+    durations_s: Mapping[str, float] = field(default_factory=dict)  # how long each video is
 
 
 def query_name(video: str, number: int) -> str:
@@ -142,27 +136,6 @@ def write_run(run: RunTable) -> str:
         if place != len(rankings):
             raise NotWritable(f"query {run.query_ids[number]} comes where {query_name(video, len(rankings))} belongs")
         rankings.append(ranking(run, number))
-    return json.dumps(held, ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def write_ground_truth(judged: JudgedTable) -> str:
-    """Ground truth with times in seconds. Raises NotWritable for a table without pools, and as ``write_run``."""
-    if not isinstance(judged, PoolTruth):
-        raise NotWritable("the form of MVMR needs the pool of each query")
-    keys = ("timestamps", "sentences", "pos_moments", "retrieval_pool")
-    held: dict[str, dict[str, Any]] = {
-        video: {"duration": duration, **{key: [] for key in keys}} for video, duration in judged.durations_s.items()
-    }
-    for number, (video, _) in enumerate(named(judged)):
-        golden, *others = judged[judged.query_ids[number]]
-        rows = (
-            [golden.start_s, golden.end_s],
-            judged.texts[number],
-            [[other.video, other.caption, [other.start_s, other.end_s]] for other in others],
-            list(judged.pools[number]),
-        )
-        for key, row in zip(keys, rows, strict=True):
-            held[video][key].append(row)
     return json.dumps(held, ensure_ascii=False, allow_nan=False) + "\n"
 
 

@@ -123,21 +123,6 @@ def write_run(run: RunTable) -> str:
     return json_lines(rows)
 
 
-def write_ground_truth(judged: JudgedTable) -> str:
-    """Relevant windows (relevance above 0), and saliency where the table has it. Raises NotWritable as above."""
-    rows = []
-    for number, query_id in enumerate(judged.query_ids):
-        relevant = [moment for moment in judged[query_id] if moment.relevance > 0]
-        windows = [[moment.start_s, moment.end_s] for moment in relevant]
-        row = line(judged, number, [moment.video for moment in relevant]) | {"relevant_windows": windows}
-        if isinstance(judged, HighlightTruth) and len(saliency := judged.saliency[number]):
-            clips = np.flatnonzero((saliency > 0).any(axis=1))
-            row |= {"duration": len(saliency) * CLIP_S, "relevant_clip_ids": clips.tolist()}
-            row["saliency_scores"] = saliency[clips].astype(int).tolist()
-        rows.append(row)
-    return json_lines(rows)
-
-
 def line(table: RunTable | JudgedTable, number: int, videos: list[str]) -> dict[str, object]:
     """The keys of both forms."""
     query_id = table.query_ids[number]

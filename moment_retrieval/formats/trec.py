@@ -79,15 +79,6 @@ def write_run(run: RunTable) -> str:
     return "".join(rows)
 
 
-def write_ground_truth(judged: JudgedTable) -> str:
-    """Qrels; a query without moments has no line."""
-    return "".join(
-        f"{word(query_id)} 0 {written(moment.video, moment.start_s, moment.end_s)} {moment.relevance}\n"
-        for query_id in judged.query_ids
-        for moment in judged[query_id]
-    )
-
-
 def written(video: str, start: float, end: float) -> str:
     return f"{word(NO_WORD.sub(lambda found: quote(found[0]), video))}:{start}-{end}"
 

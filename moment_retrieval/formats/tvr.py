@@ -12,9 +12,9 @@ from __future__ import annotations
 import json
 
 from moment_retrieval.entries import array_entries, decoded, line_entries, located, object_places
-from moment_retrieval.errors import InvalidRecord, NotWritable, UnknownVideo, WrongFormat, at
+from moment_retrieval.errors import InvalidRecord, UnknownVideo, WrongFormat, at
 from moment_retrieval.formats.builder import Builder, Rows, Source
-from moment_retrieval.formats.tvr_ranking import add_ranking, as_query_id, json_lines, query_text, written_id
+from moment_retrieval.formats.tvr_ranking import add_ranking, as_query_id, query_text, written_id
 from moment_retrieval.jsonfiles import as_array, as_object, as_text, member, shown
 from moment_retrieval.tables import JudgedTable, RunTable
 
@@ -97,23 +97,3 @@ def write_run(run: RunTable, task: str = "VCMR") -> str:
         for number, query_id in enumerate(run.query_ids)
     ]
     return json.dumps({"video2idx": numbers, task: entries}, ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def write_ground_truth(judged: JudgedTable) -> str:
-    """One line for each query. Raises NotWritable for a query with another number of moments than one."""
-    rows = []
-    for number, query_id in enumerate(judged.query_ids):
-        if len(judged[query_id]) != 1:
-            raise NotWritable(f"query {query_id} has {len(judged[query_id])} moments; the form of TVR holds one")
-        (moment,) = judged[query_id]
-        rows.append(
-            {
-                "vid_name": moment.video,
-                **({} if moment.duration_s is None else {"duration": moment.duration_s}),
-                "ts": [moment.start_s, moment.end_s],
-                "desc": judged.texts[number] if judged.texts else "",
-                "type": judged.kinds[number] if judged.kinds else "v",
-                "desc_id": written_id(query_id),
-            }
-        )
-    return json_lines(rows)

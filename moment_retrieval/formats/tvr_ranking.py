@@ -97,7 +97,10 @@ def judged_lines(source: Source) -> JudgedTable:
         with located(source.text, entry):
             record = as_object(entry.value, "a line")
             query_id = as_query_id(member(record, "query_id", "desc_id"))
-            groups.add(query_id, query_text(record), entry.line, judged_numbers(record), note(record))
+            video, start, end, relevance = judged_row(record)
+            times = as_number(start, "start"), as_number(end, "end")
+            moment = (video, *times, as_number(relevance, "relevance"))
+            groups.add(query_id, query_text(record), entry.line, moment, note(record))
     return groups.filled(Builder(source, judged=True)).truth()
 
 
@@ -107,12 +110,6 @@ def judged_row(record: dict[str, object]) -> tuple[object, object, object, objec
     if len(timestamp) != 2:
         raise InvalidRecord(f"timestamp must be [start, end], got {shown(timestamp)}")
     return member(record, "video_name"), timestamp[0], timestamp[1], member(record, "relevance")
-
-
-def judged_numbers(record: dict[str, object]) -> tuple[object, float, float, float]:
-    """As ``judged_row``, with times and relevance that are numbers."""
-    video, start, end, relevance = judged_row(record)
-    return video, as_number(start, "start"), as_number(end, "end"), as_number(relevance, "relevance")
 
 
 def note(record: dict[str, object]) -> Note:

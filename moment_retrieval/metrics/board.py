@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import NamedTuple
@@ -31,39 +31,27 @@ class Column(NamedTuple):
 
 @dataclass(frozen=True)
 class Board:
-    """The scores of one run.
+    """The scores of one run."""
 
-    Attributes:
-        columns: [C] the measures, in the order of ``COLUMNS``.
-        query_ids: [Q] the queries of the ground truth.
-        values: [Q, C]; NaN where a query has no part in a measure.
-        unjudged: [C] the share of the first K without a relevance; NaN where it cannot be told.
-        missing: queries of the ground truth that the run does not answer.
-    """
-
-    columns: tuple[Column, ...]
-    query_ids: tuple[str, ...]
-    values: Floats
-    unjudged: Floats
-    missing: tuple[str, ...]
+    columns: tuple[Column, ...]  # [C] the measures, in the order of ``COLUMNS``
+    query_ids: tuple[str, ...]  # [Q] the queries of the ground truth
+    values: Floats  # [Q, C]; NaN where a query has no part in a measure
+    unjudged: Floats  # [C] the share of the first K without a relevance; NaN where it cannot be told
+    missing: tuple[str, ...]  # queries of the ground truth that the run does not answer
 
     @property
     def means(self) -> dict[Column, float]:
         return means(self.columns, self.values)
 
 
-def ndcg_columns(convention: Convention, gain: Gain) -> Iterator[Column]:
-    for measure in (Measure(k, mu) for k in report.KS for mu in report.MUS):
-        yield Column(str(measure), measure.k, measure.mu, convention.value, gain.value)
-
-
-def recall_columns() -> Iterator[Column]:
-    for mu, k in product(RECALL_MUS, recall.KS):
-        yield Column(str(recall.RecallMeasure(k, mu)), k, mu)
-
-
 WAYS = tuple(product(Convention, Gain))
-COLUMNS = (*(column for way in WAYS for column in ndcg_columns(*way)), *recall_columns())
+COLUMNS = (
+    *(
+        Column(str(Measure(k, mu)), k, mu, convention.value, gain.value)
+        for (convention, gain), k, mu in product(WAYS, report.KS, report.MUS)
+    ),
+    *(Column(str(recall.RecallMeasure(k, mu)), k, mu) for mu, k in product(RECALL_MUS, recall.KS)),
+)
 
 
 def board(run: RunTable, judged: JudgedTable) -> Board:

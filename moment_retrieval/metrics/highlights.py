@@ -12,10 +12,10 @@ import numpy as np
 
 from moment_retrieval.errors import EmptyFile
 from moment_retrieval.formats.qvhighlights import HighlightRun, HighlightTruth
-from moment_retrieval.metrics.iou import ious, rows_taken
+from moment_retrieval.metrics.iou import ious
 from moment_retrieval.metrics.matching import NOTHING, lengths, matches, padded
 from moment_retrieval.metrics.scores import Scores, check_queries, missing_queries, numbers_of
-from moment_retrieval.tables import Flags, Floats, Ints, JudgedTable, RunTable, Spans, recoded
+from moment_retrieval.tables import Flags, Floats, Ints, JudgedTable, RunTable, recoded
 
 MUS = tuple(round(0.5 + 0.05 * step, 2) for step in range(10))
 MAX_WINDOWS = 10
@@ -55,11 +55,7 @@ def in_range(truth: JudgedTable, bounds: tuple[int, int] | None) -> JudgedTable:
     kept = truth.weights > 0
     if bounds is not None:
         kept &= (bounds[0] < length) & (length <= bounds[1])
-    rows = np.flatnonzero(kept)
-    query = truth.query[rows]
-    offsets = np.concatenate([[0], np.cumsum(np.bincount(query, minlength=len(truth)))])
-    spans = Spans(truth.spans.video[rows], truth.spans.names, truth.spans.start_s[rows], truth.spans.end_s[rows])
-    return JudgedTable(truth.query_ids, offsets, spans, truth.weights[rows])
+    return truth.taken(kept)
 
 
 def of_windows(run: RunTable, truth: JudgedTable) -> dict[str, Floats]:
@@ -92,7 +88,7 @@ def average_precisions(run: RunTable, truth: JudgedTable, count: Ints) -> Floats
 def by_score(run: RunTable) -> RunTable:
     """The first windows of each query, best score first."""
     rows = np.flatnonzero(run.order < MAX_WINDOWS)
-    return rows_taken(run, rows[np.lexsort((-run.weights[rows], run.query[rows]))])
+    return run.taken(rows[np.lexsort((-run.weights[rows], run.query[rows]))])
 
 
 def best_of_first(run: RunTable, truth: JudgedTable) -> Floats:

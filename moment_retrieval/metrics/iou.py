@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from moment_retrieval.records import Span
-from moment_retrieval.tables import Flags, Ints, RunTable, Spans
+from moment_retrieval.tables import Flags, Ints, RunTable
 
 Times: TypeAlias = NDArray[Any]  # float32 or float64
 
@@ -74,8 +74,8 @@ def suppressed(
         run = in_first_video(run)
     entering = np.flatnonzero(run.order < (len(run.order) if before is None else before))
     order = entering[np.lexsort((-run.weights[entering], run.query[entering]))]  # stable: equals as they stand
-    left = rows_taken(run, order[kept_of(run, order, threshold)])
-    return left if after is None else rows_taken(left, np.flatnonzero(left.order < after))
+    left = run.taken(order[kept_of(run, order, threshold)])
+    return left if after is None else left.taken(left.order < after)
 
 
 def in_first_video(run: RunTable) -> RunTable:
@@ -84,13 +84,6 @@ def in_first_video(run: RunTable) -> RunTable:
     first = run.offsets[:-1][sizes > 0]
     video = np.repeat(run.spans.video[first], sizes[sizes > 0])
     return replace(run, spans=run.spans._replace(video=video))
-
-
-def rows_taken(run: RunTable, rows: Ints) -> RunTable:
-    """A run of some rows, which are sorted by query."""
-    spans = Spans(run.spans.video[rows], run.spans.names, run.spans.start_s[rows], run.spans.end_s[rows])
-    offsets = np.concatenate([[0], np.cumsum(np.bincount(run.query[rows], minlength=len(run)))])
-    return RunTable(run.query_ids, offsets, spans, run.weights[rows], run.texts, run.lines)
 
 
 def kept_of(run: RunTable, order: Ints, threshold: float, dtype: DTypeLike = np.float64) -> Flags:

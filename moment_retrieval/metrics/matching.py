@@ -29,16 +29,11 @@ class Matches:
     """What the ranks of some queries claim.
 
     Shapes: B queries, N ranks of the longest list, G judged moments of the query that has most, T thresholds.
-
-    Attributes:
-        queries: [B] which of the queries asked for.
-        judged: [B, G] their rows of the judged table, the most relevant first, then NOTHING.
-        claimed: [T, B, N] rows of the judged table, or NOTHING.
     """
 
-    queries: Ints
-    judged: Ints
-    claimed: Ints
+    queries: Ints  # [B] which of the queries asked for
+    judged: Ints  # [B, G] their rows of the judged table, the most relevant first, then NOTHING
+    claimed: Ints  # [T, B, N] rows of the judged table, or NOTHING
 
 
 class Grid(NamedTuple):

@@ -23,7 +23,7 @@ from moment_retrieval.tables import Floats, Ints
 
 KS = (1, 5, 10, 50)
 GEOMETRIC = (1, 5, 10)
-COMPARED = 4_000_000  # cells compared at once
+CELLS = 4_000_000  # compared or sorted at once
 
 
 def rank_means(ranks: Floats, direction: str) -> dict[str, float]:
@@ -65,7 +65,7 @@ def instance_ranks(
 def tied_ranks(rows: Floats, own: Ints) -> Floats:
     """[rows] the rank from 0 of the item ``own`` in each row; ties share the mean of their places."""
     ranks = np.empty(len(rows))
-    height = max(1, COMPARED // max(1, rows.shape[1]))
+    height = max(1, CELLS // max(1, rows.shape[1]))
     for low in range(0, len(rows), height):
         some = rows[low : low + height]
         score = np.take_along_axis(some, own[low : low + height, None], axis=1)
@@ -82,9 +82,6 @@ def check_owners(owner: Ints, shape: tuple[int, ...]) -> None:
     without = np.flatnonzero(np.bincount(owner[owner >= 0], minlength=shape[0]) == 0)
     if len(without):
         raise InvalidRecord(f"video {without[0]} has no caption")
-
-
-SORTED = 4_000_000  # cells sorted at once
 
 
 def semantic_ndcg(similarity: Floats, relevance: Floats, *, gain: Gain = Gain.EXPONENTIAL) -> tuple[Floats, Floats]:
@@ -122,7 +119,7 @@ def check_matrices(similarity: Floats, relevance: Floats) -> None:
 def by_row(similarity: Floats, relevance: Floats, gain: Gain) -> Floats:
     """[rows] nDCG of each row; NaN where nothing is relevant."""
     values = np.full(len(similarity), np.nan)
-    height = max(1, SORTED // max(1, similarity.shape[1]))
+    height = max(1, CELLS // max(1, similarity.shape[1]))
     discount = discounts(similarity.shape[1])
     for low in range(0, len(similarity), height):
         some = slice(low, low + height)

@@ -94,7 +94,6 @@ def ndcg_iou(
         k: cutoff, 1 or more.
         mu: IoU threshold, in (0, 1].
         convention: PAPER asks IoU >= mu (within IOU_TOLERANCE), RELEASED IoU > mu.
-        gain: what a relevance is worth.
 
     Returns:
         A value in [0, 1]; 0.0 when the query has no relevant moment.

@@ -15,7 +15,7 @@ import numpy as np
 
 from moment_retrieval.errors import EmptyFile, InvalidRecord
 from moment_retrieval.formats.mvmr import PoolTruth
-from moment_retrieval.metrics.iou import kept_of, rows_taken
+from moment_retrieval.metrics.iou import kept_of
 from moment_retrieval.metrics.ndcg_iou import Measure, check_measures
 from moment_retrieval.metrics.recall import first_hits, shown
 from moment_retrieval.metrics.scores import Scores, check_queries, missing_queries, numbers_of
@@ -43,7 +43,6 @@ def rank_in_pool(
     ns: Sequence[int] = NS,
     ms: Sequence[float] = MS,
     nms: float | None = NMS,
-    pool_size: int | None = None,
 ) -> Scores:
     """Rank n@m of a run: 1 where one of the first n candidates overlaps a positive moment by m or more, else 0.
 
@@ -52,7 +51,6 @@ def rank_in_pool(
     Args:
         run: scored candidates of the pool's videos; others are not looked at. Sorted by score here.
         nms: suppress candidates of which the overlap with a better one of the same video is larger.
-        pool_size: how many videos a pool must have; the longest pool's if not given.
 
     Raises:
         UnknownQuery, EmptyFile, InvalidCutoff; InvalidRecord where the ground truth has no pools.
@@ -62,8 +60,7 @@ def rank_in_pool(
     check_measures(Measure(n, m) for n in ns for m in ms)
     check_queries(run, truth)
     sizes = np.array([len(pool) for pool in truth.pools])
-    pool_size = int(sizes.max(initial=0)) if pool_size is None else pool_size
-    scored = np.flatnonzero(sizes >= pool_size)
+    scored = np.flatnonzero(sizes == sizes.max(initial=0))
     if not len(scored):
         raise EmptyFile("no queries to score")
     left = candidates(run, truth, nms)
@@ -76,7 +73,7 @@ def rank_in_pool(
         missing=missing_queries(run, truth),
         facts={
             "nms": shown(nms),
-            "pool size": str(pool_size),
+            "pool size": str(sizes.max()),
             "left out": f"{len(truth) - len(scored)} (shorter pool)",
         },
     )
@@ -88,7 +85,7 @@ def candidates(run: RunTable, truth: PoolTruth, nms: float | None) -> RunTable:
     order = pooled[np.lexsort((-run.weights[pooled], run.query[pooled]))]
     if nms is not None:
         order = order[kept_of(run, order, nms, np.float32)]
-    return rows_taken(run, order)
+    return run.taken(order)
 
 
 def in_pool(run: RunTable, truth: PoolTruth) -> Flags:

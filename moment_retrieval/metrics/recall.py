@@ -37,7 +37,6 @@ def first_hits(
     or more; at ``mu`` 0 the video is enough. Computed in float32, as the published scorers of TVR and MVMR do.
 
     Args:
-        depth: how many predictions to look at.
         in_right_video: rank among the predictions of a right video only.
         agreeing: how many judged moments must be overlapped.
     """
@@ -113,7 +112,6 @@ def recall(
     ks: Sequence[int] = KS,
     mus: Sequence[float] = MUS,
     nms: float | None = None,
-    before_nms: int = BEFORE_NMS,
     agreeing: int = 1,
 ) -> Scores:
     """R@K of a run: 1 where a query's moment (VR: video) is among the first K, else 0, as for unanswered queries.
@@ -121,8 +119,7 @@ def recall(
     Args:
         run: predictions of the task, best first.
         judged: what is right: moments of relevance above 0.
-        nms: suppress moments of which the overlap with a better one is larger (VCMR and SVMR).
-        before_nms: how many predictions enter suppression; the best 100 leave it.
+        nms: suppress moments of which the overlap with a better one is larger (VCMR and SVMR); BEFORE_NMS enter it.
         agreeing: how many judged moments a prediction must overlap (DiDeMo: 2 of 4 or more).
 
     Raises:
@@ -133,7 +130,7 @@ def recall(
     if not judged.query_ids:
         raise EmptyFile("no queries to score")
     if nms is not None and task is not Task.VR:
-        run = suppressed(run, nms, before=before_nms, after=DEPTH, one_video=task is Task.SVMR)
+        run = suppressed(run, nms, before=BEFORE_NMS, after=DEPTH, one_video=task is Task.SVMR)
     wanted: tuple[float | None, ...] = (None,) if task is Task.VR else tuple(mus)
     first = first_hits(
         run,

@@ -28,9 +28,7 @@ class Report(Scores):
     The means are over ``query_ids``: those of the ground truth with PAPER (missing ones have 0), those of the run with
     RELEASED. A query answered with an empty list is not missing; it scores 0 either way.
 
-    Attributes:
-        convention, gain: how they were computed.
-        measures: the cutoffs and thresholds, k by k.
+    ``measures`` are the cutoffs and thresholds, k by k.
     """
 
     convention: Convention
@@ -52,12 +50,10 @@ def evaluate(
     first, or to arrays: [N, 3] of video number, start and end for a run, [N, 4] with the relevance for judged moments.
 
     Args:
-        runs: what was retrieved.
         judged: judged moments; a query without any counts 0.
         ks: cutoffs, each 1 or more.
         mus: IoU thresholds, each in (0, 1].
         convention: also says over which queries the mean is taken.
-        gain: what a relevance is worth.
 
     Raises:
         UnknownQuery: the run answers a query that is not judged (a run of another split would otherwise score 0).

@@ -16,23 +16,15 @@ from moment_retrieval.tables import Floats, Ints, MomentTable
 
 @dataclass(frozen=True, kw_only=True)
 class Scores:
-    """The scores of one run.
+    """The scores of one run."""
 
-    Attributes:
-        measures: what was measured; ``str`` of one is its name.
-        query_ids: the queries that enter the means.
-        values: [queries, measures]; NaN where a query has no part in a measure.
-        missing: queries of the ground truth that the run does not answer.
-        kinds: [queries] the type of each query (TVR: v, t, vt); empty where they have none.
-        facts: how the scores were computed, for people.
-    """
-
-    measures: tuple[Any, ...]
-    query_ids: tuple[str, ...]
-    values: Floats
-    missing: tuple[str, ...] = ()
+    measures: tuple[Any, ...]  # what was measured; ``str`` of one is its name
+    query_ids: tuple[str, ...]  # the queries that enter the means
+    values: Floats  # [queries, measures]; NaN where a query has no part in a measure
+    missing: tuple[str, ...] = ()  # queries of the ground truth that the run does not answer
+    # [queries] the type of each query (TVR: v, t, vt); empty where they have none
     kinds: tuple[str, ...] = field(default=(), repr=False)
-    facts: Mapping[str, str] = field(default_factory=dict)
+    facts: Mapping[str, str] = field(default_factory=dict)  # how the scores were computed, for people
 
     @cached_property
     def per_query(self) -> dict[str, dict[Any, float]]:

@@ -25,22 +25,15 @@ from moment_retrieval.settings import Objective, ReloclnetConfig
 
 @dataclass(frozen=True)
 class ReloclnetOutput:
-    """What the losses of a batch are made of.
+    """What the losses of a batch are made of."""
 
-    Attributes:
-        scores: of every query with every video [B, B].
-        start, end: logits in the own video [B, W].
-        frames: products of each query part with the clips of its own video, by stream [B, W].
-        videos: products of every query with the best clip of every video, streams averaged [B, B].
-        layouts: which clips are real, by stream.
-    """
-
-    scores: Tensor
+    scores: Tensor  # of every query with every video [B, B]
+    # start, end: logits in the own video [B, W]
     start: Tensor
     end: Tensor
-    frames: tuple[Tensor, Tensor]
-    videos: Tensor
-    layouts: tuple[Layout, Layout]
+    frames: tuple[Tensor, Tensor]  # products of each query part with the clips of its own video, by stream [B, W]
+    videos: Tensor  # products of every query with the best clip of every video, streams averaged [B, B]
+    layouts: tuple[Layout, Layout]  # which clips are real, by stream
 
 
 class Reloclnet(TwoStream):

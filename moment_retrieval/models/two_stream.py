@@ -52,15 +52,10 @@ LENGTH_EPSILON = 1e-12
 
 @dataclass(frozen=True)
 class EncodedVideos:
-    """Videos after each of the encoders, ready to be asked.
+    """Videos after each of the encoders, ready to be asked."""
 
-    Attributes:
-        levels: rows [R, H] of both streams after the first encoder (0), the second (1), ...
-        layouts: where these rows lie.
-    """
-
-    levels: dict[int, Pair]
-    layouts: tuple[Layout, Layout]
+    levels: dict[int, Pair]  # rows [R, H] of both streams after the first encoder (0), the second (1), ...
+    layouts: tuple[Layout, Layout]  # where these rows lie
 
     def __len__(self) -> int:
         return len(self.layouts[0].lengths)
@@ -75,12 +70,12 @@ class EncodedVideos:
     @classmethod
     def joined(cls, parts: Sequence[EncodedVideos]) -> EncodedVideos:
         """The videos of all parts, one after the other."""
-        levels = {
-            level: (_end_to_end(parts, level, 0), _end_to_end(parts, level, 1))  # seen, heard
-            for level in parts[0].levels
-        }
-        seen, heard = (Layout.joined([part.layouts[stream] for part in parts]) for stream in (0, 1))
-        return cls(levels, (seen, heard))
+        levels = {}
+        for level in parts[0].levels:
+            seen, heard = zip(*(part.levels[level] for part in parts), strict=True)
+            levels[level] = torch.cat(seen), torch.cat(heard)
+        video, subtitle = zip(*(part.layouts for part in parts), strict=True)
+        return cls(levels, (Layout.joined(video), Layout.joined(subtitle)))
 
     def only(self, *levels: int) -> EncodedVideos:
         """Without the other levels."""
@@ -91,7 +86,6 @@ class TwoStream(nn.Module):
     """Queries and videos to vectors and clips that can be compared.
 
     Args:
-        config: sizes.
         encoders: encoders of each stream; the streams meet after the first.
         query_encoders: encoders of the query.
         score_level, span_level: after which encoder, from 0, a video is scored and its spans are found.
@@ -134,9 +128,11 @@ class TwoStream(nn.Module):
 
     def encode_videos(self, video: Sequences, subtitle: Sequences) -> EncodedVideos:
         """Both streams of each video after every encoder."""
-        lengths = (video.lengths, subtitle.lengths)
-        narrow = self._layouts(lengths, video.rows.device)
-        wide = narrow if self.config.padding is Padding.COMPACT else self._whole(lengths, video.rows.device)
+        lengths, device = (video.lengths, subtitle.lengths), video.rows.device
+        is_compact = self.config.padding is Padding.COMPACT
+        around = 0 if is_compact else self.config.kernel_size // 2  # clips that the convolution sees after the last
+        narrow = _layouts(lengths, (torch.maximum(*lengths) + around).clamp(max=self.config.clips), device)
+        wide = narrow if is_compact else _layouts(lengths, torch.full_like(lengths[0], self.config.clips), device)
         seen = self.video.first(video.rows, wide[0], self.clip_position)
         heard = self.subtitle.first(subtitle.rows, wide[1], self.clip_position)
         pair = wide[0].narrowed(seen, narrow[0]), wide[1].narrowed(heard, narrow[1])
@@ -169,20 +165,6 @@ class TwoStream(nn.Module):
         """[B, W]: of a query part [B, H] with the clips of the video beside it."""
         similarity = clip_scores(stream.span_query(query), rows, layout)
         return similarity if self.config.padding is Padding.OFFICIAL else similarity * layout.real
-
-    def _layouts(self, lengths: Pair, device: torch.device) -> tuple[Layout, Layout]:
-        """Kept are the clips of the longer stream and, for official padding, those the convolution sees after them."""
-        around = self.config.kernel_size // 2 if self.config.padding is Padding.OFFICIAL else 0
-        longer = torch.maximum(*lengths)
-        kept = (longer + around).clamp(max=self.config.clips)
-        width = max(1, int(kept.max()))
-        return Layout(lengths[0], kept, width, device), Layout(lengths[1], kept, width, device)
-
-    def _whole(self, lengths: Pair, device: torch.device) -> tuple[Layout, Layout]:
-        """All cells of a rectangle as wide as the longest video there may be."""
-        width = self.config.clips
-        kept = torch.full_like(lengths[0], width)
-        return Layout(lengths[0], kept, width, device), Layout(lengths[1], kept, width, device)
 
 
 class Stream(nn.Module):
@@ -226,13 +208,15 @@ class Meeting(nn.Module):
         return self.norm(self.attention(rows, layout, hidden, seen) + rows)
 
 
+def _layouts(lengths: Pair, kept: Tensor, device: torch.device) -> tuple[Layout, Layout]:
+    """Of both streams, which keep as many rows of a video."""
+    width = max(1, int(kept.max()))
+    return Layout(lengths[0], kept, width, device), Layout(lengths[1], kept, width, device)
+
+
 def alone(queries: Pair) -> Pair:
     """The queries of one's own batch: nobody else trains."""
     return queries
-
-
-def _end_to_end(parts: Sequence[EncodedVideos], level: int, stream: int) -> Tensor:
-    return torch.cat([part.levels[level][stream] for part in parts])
 
 
 def mean_of(pair: Iterable[Tensor]) -> Tensor:

@@ -84,11 +84,7 @@ class Sense:
 
 
 def wordnet_installed(data: Path) -> Path:
-    """Where WordNet's files are in the nltk data folder ``data``.
-
-    Raises:
-        WordNetMissing: they are not there.
-    """
+    """Where WordNet's files are in the nltk data folder ``data``. Raises WordNetMissing: they are not there."""
     folder = data / PLACE
     if lacking(folder) or not (folder / LEXNAMES.name).is_file():
         raise WordNetMissing(

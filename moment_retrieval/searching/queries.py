@@ -35,14 +35,7 @@ class Words:
         if not can_read(by.way):
             raise UnknownWords(f"it is not known what made the query features of this training. {ADVICE}")
         self._extractor: Any = extractor_of(Way(by.way), Kind.QUERY, model=by.model, setup=setup or Setup(device="cpu"))
-
-    @property
-    def name(self) -> str:
-        return str(self._extractor.name)
-
-    @property
-    def width(self) -> int:
-        return int(self._extractor.width)
+        self.name, self.width = str(self._extractor.name), int(self._extractor.width)
 
     def rows(self, text: str) -> Rows:
         """One row for each token [n, width]."""
@@ -60,21 +53,16 @@ ALIKE = 0.5  # intersection over union of two moments of which the better one st
 
 @dataclass(frozen=True)
 class Hit:
-    """A moment that was found.
-
-    Attributes:
-        score: what it is ranked by.
-        first, last: the clips that start and end were read from.
-        folded: how many worse moments it stands for.
-    """
+    """A moment that was found."""
 
     video: str
     start_s: float
     end_s: float
-    score: float
+    score: float  # what it is ranked by
+    # first, last: the clips that start and end were read from
     first: int
     last: int
-    folded: int = 0
+    folded: int = 0  # how many worse moments it stands for
 
     @property
     def span(self) -> Span:
@@ -83,39 +71,27 @@ class Hit:
 
 @dataclass(frozen=True)
 class Why:
-    """What a model made of a video.
+    """What a model made of a video."""
 
-    Attributes:
-        score: of the whole video; ``seen`` and ``heard`` are its halves.
-        start, end: probabilities of each clip.
-    """
-
-    score: float
+    score: float  # of the whole video; ``seen`` and ``heard`` are its halves
     seen: float
     heard: float
+    # start, end: probabilities of each clip
     start: list[float]
     end: list[float]
 
 
 @dataclass(frozen=True)
 class Answer:
-    """Hits, best first, and why.
-
-    Attributes:
-        videos: of those that hold a hit, by name.
-        searched: how many videos there are in the index.
-        alpha: a moment counts exp(alpha * score of its video) times; 0: the score of the video chooses it alone.
-        clip_s: seconds of a clip. end_offset_s: from the beginning of the end's clip to the end of a moment.
-        words_ms, search_ms: to read the query, and to search.
-    """
+    """Hits, best first, and why."""
 
     hits: list[Hit]
-    videos: dict[str, Why]
-    searched: int
-    alpha: float
-    clip_s: float
-    end_offset_s: float
-    words_ms: float = 0.0
+    videos: dict[str, Why]  # of those that hold a hit, by name
+    searched: int  # how many videos there are in the index
+    alpha: float  # a moment counts exp(alpha * score of its video) times; 0: the score of the video chooses it alone
+    clip_s: float  # seconds of a clip
+    end_offset_s: float  # from the beginning of the end's clip to the end of a moment
+    words_ms: float = 0.0  # to read the query
     search_ms: float = 0.0
     notices: list[str] = field(default_factory=list)
 

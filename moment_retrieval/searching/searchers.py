@@ -128,17 +128,12 @@ DEPTH = 100  # moments that are looked at before those that overlap are folded
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """A trained model and what reads words for it.
-
-    Attributes:
-        made_by: what its query features were made by, if known.
-        is_said: nobody saw that ``words`` made them: a query of theirs is read again and compared.
-    """
+    """A trained model and what reads words for it."""
 
     trained: Trained
     words: Words
-    made_by: str = ""
-    is_said: bool = False
+    made_by: str = ""  # what its query features were made by, if known
+    is_said: bool = False  # nobody saw that ``words`` made them: a query of theirs is read again and compared
 
     def __post_init__(self) -> None:
         made, read = self.words.width, self.trained.model.config.query_size

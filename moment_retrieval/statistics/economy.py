@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,8 +17,8 @@ from moment_retrieval.metrics import report
 from moment_retrieval.metrics.report import evaluate
 from moment_retrieval.records import JudgedMoment
 from moment_retrieval.serialization import answers_to
-from moment_retrieval.statistics.significance import LEVEL, SEED, draws, kendall
-from moment_retrieval.tables import Flags, Floats, JudgedTable, RunTable, Spans
+from moment_retrieval.statistics.significance import SEED, bounds, draws, kendall
+from moment_retrieval.tables import Floats, JudgedTable, RunTable
 
 HALVES = 10  # random halves of which the mean is told
 SAMPLES = 1_000  # bootstrap samples over queries, shared among the halves
@@ -52,49 +52,21 @@ class Cut:
 
 @dataclass(frozen=True)
 class Effect:
-    """What a cut does to the scores and the ranking of the runs, for each measure [M].
+    """What a cut does to the scores and the ranking of the runs, for each measure [M]."""
 
-    Attributes:
-        tau: Kendall's tau-b between the ranking and the full one, mean of the draws; NaN where all runs tie.
-        low, high: its 95 % interval over queries and draws.
-        change: the mean absolute change of a run's score.
-        scores: [runs, M] mean scores under the cut.
-    """
-
-    tau: Floats
-    low: Floats
+    tau: Floats  # Kendall's tau-b between the ranking and the full one, mean of the draws; NaN where all runs tie
+    low: Floats  # its 95 % interval over queries and draws
     high: Floats
-    change: Floats
-    scores: Floats
+    change: Floats  # the mean absolute change of a run's score
+    scores: Floats  # [runs, M] mean scores under the cut
 
 
-def kept_rows(judged: JudgedTable, rows: Flags) -> JudgedTable:
-    """The judged moments for which ``rows`` is true; every query stays, perhaps without any."""
-    sizes = np.bincount(judged.query[rows], minlength=len(judged))
-    spans = judged.spans
-    return replace(
-        judged,
-        offsets=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
-        spans=Spans(spans.video[rows], spans.names, spans.start_s[rows], spans.end_s[rows]),
-        weights=judged.weights[rows],
-        notes=tuple(note for note, stays in zip(judged.notes, rows, strict=True) if stays) if judged.notes else (),
-    )
-
-
-def random_half(judged: JudgedTable, random: np.random.Generator) -> JudgedTable:
-    """Of each query a random half of its judged moments, rounded up."""
-    order = np.lexsort((random.random(len(judged.weights)), judged.query))
-    place = np.empty(len(order), np.int64)
-    place[order] = judged.order
-    return kept_rows(judged, place < (np.diff(judged.offsets)[judged.query] + 1) // 2)
-
-
-def best_half(judged: JudgedTable, rank: Floats) -> JudgedTable:
-    """Of each query the half that similarity ranks first, rounded up: judging half as deep."""
+def first_half(judged: JudgedTable, rank: Floats) -> JudgedTable:
+    """Return of each query the half of its judged moments whose rank [R] is smaller, rounded up."""
     order = np.lexsort((judged.order, rank, judged.query))
     place = np.empty(len(order), np.int64)
     place[order] = judged.order
-    return kept_rows(judged, place < (np.diff(judged.offsets)[judged.query] + 1) // 2)
+    return judged.taken(place < (np.diff(judged.offsets)[judged.query] + 1) // 2)
 
 
 def ranks_of(judged: JudgedTable) -> Floats | None:
@@ -132,19 +104,20 @@ def twins(judged: JudgedTable, pairs: Mapping[object, Pair]) -> dict[str, str]:
 def cuts(judged: JudgedTable, pairs: Sequence[Pair] = (), *, halves: int = HALVES, seed: int = SEED) -> Iterator[Cut]:
     """The ways to judge less that can be told from the files; without ``pairs`` those that need nothing more."""
     random = np.random.default_rng(seed)
-    thinned = [random_half(judged, random) for _ in range(halves)]
+    thinned = [first_half(judged, random.random(len(judged.weights))) for _ in range(halves)]
     by_id: dict[object, Pair] = {pair.pair_id: pair for pair in pairs}
     held = [by_id.get(note.pair_id) for note in judged.notes] or [None] * len(judged.weights)
     spent = spent_at_random(judged, thinned, pairs)
     yield Cut("half", "a random half of each query's pairs", thinned, spent, len(thinned[0].weights))
-    rank = _ranks(held) if pairs else ranks_of(judged)
+    depths = [math.inf if pair is None else _depth(pair) for pair in held]
+    rank = np.array(depths) if pairs else ranks_of(judged)
     if rank is not None:
-        shallow = best_half(judged, rank)
+        shallow = first_half(judged, rank)
         spent = spent_to_depth(judged, shallow, pairs)
         yield Cut("depth", "half as deep: the better half by similarity", [shallow], spent, len(shallow.weights))
     if any(pair is not None and (pair.batch or 1) > 1 for pair in held):
         first = np.array([pair is None or (pair.batch or 1) == 1 for pair in held])
-        left = kept_rows(judged, first)
+        left = judged.taken(first)
         spent = _judgments(pair for pair in pairs if (pair.batch or 1) == 1)
         yield Cut("first-batch", "without second batches", [left], spent, len(left.weights))
     if any(len(pair.grades) > 2 for pair in pairs):
@@ -154,10 +127,6 @@ def cuts(judged: JudgedTable, pairs: Sequence[Pair] = (), *, halves: int = HALVE
         words = "the first two annotators alone"
         yield Cut("two-averaged", f"{words}, their mean where they lie apart", [averaged], spent, len(averaged.weights))
         yield Cut("two-agreed", f"{words}, pairs where they lie apart left out", [agreed], spent, len(agreed.weights))
-
-
-def _ranks(held: Sequence[Pair | None]) -> Floats:
-    return np.array([math.inf if pair is None else _depth(pair) for pair in held], np.float64)
 
 
 def spent_at_random(judged: JudgedTable, halves: Sequence[JudgedTable], pairs: Sequence[Pair]) -> int | None:
@@ -213,8 +182,7 @@ def effect(full: Floats, cut: Sequence[Floats], *, samples: int = SAMPLES, seed:
     taus = np.array([kendall(whole.T, part.T) for part in parts])
     each = max(1, samples // len(cut))
     drawn = np.concatenate([_sampled(full, values, each, seed + number) for number, values in enumerate(cut)])
-    shares = [50 * (1 - LEVEL), 50 * (1 + LEVEL)]
-    low, high = (_percentile(drawn, share) for share in shares)
+    low, high = bounds(drawn).T
     return Effect(
         tau=_mean(taus),
         low=low,
@@ -240,11 +208,6 @@ def _mean(taus: Floats) -> Floats:
     with np.errstate(invalid="ignore"):
         mean: Floats = np.where(known, taus, 0).sum(axis=0) / known.sum(axis=0)
     return mean
-
-
-def _percentile(drawn: Floats, share: float) -> Floats:
-    columns = [column[~np.isnan(column)] for column in drawn.T]
-    return np.array([np.percentile(column, share) if len(column) else np.nan for column in columns])
 
 
 MEASURES = tuple(f"NDCG@{k},IoU>={mu}" for k in report.KS for mu in report.MUS)

@@ -52,21 +52,16 @@ class FirstStage:
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """For whom candidates are wanted.
+    """For whom candidates are wanted."""
 
-    Attributes:
-        count: candidates of each query.
-        clips, splits: what is searched, and for whom.
-        shelf, opener: for the features of a source that is a model.
-        device: where that model computes.
-    """
-
-    count: int
+    count: int  # candidates of each query
+    # clips, splits: what is searched, and for whom
     clips: Clips
     splits: list[Split]
+    # shelf, opener: for the features of a source that is a model
     shelf: Shelf
     opener: Opener
-    device: torch.device
+    device: torch.device  # where that model computes
 
 
 def first_stage(plan: Plan, asked: Asked) -> FirstStage:

@@ -107,17 +107,11 @@ class Reader:
 
 @dataclass(frozen=True, eq=False)
 class FeatureRows:
-    """Rows of V names, in their order; a name without features has none.
+    """Rows of V names, in their order; a name without features has none."""
 
-    Attributes:
-        lengths: [V] on the CPU.
-        rows: [R, D], mapped from a file, or on a GPU.
-        absent: how many names had no features.
-    """
-
-    lengths: Tensor
-    rows: Tensor
-    absent: int = 0
+    lengths: Tensor  # [V] on the CPU
+    rows: Tensor  # [R, D], mapped from a file, or on a GPU
+    absent: int = 0  # how many names had no features
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -138,27 +132,17 @@ class FeatureRows:
 
 @dataclass(frozen=True)
 class Shelf:
-    """Where prepared rows lie.
+    """Where prepared rows lie."""
 
-    Attributes:
-        folder: of the training.
-        on_item: called before each name is read; it may raise, to stop.
-    """
-
-    folder: Path
-    on_item: Callable[[], None] = lambda: None
+    folder: Path  # of the training
+    on_item: Callable[[], None] = lambda: None  # called before each name is read; it may raise, to stop
 
     def prepared(
         self, kind: str, names: Sequence[str], store: Store, reader: Reader, *, otherwise: Tensor | None = None
     ) -> FeatureRows:
         """Rows of ``names`` in their order, from the file of an earlier time if it was made of the same.
 
-        Args:
-            kind: begins the file's name.
-            names: whose features are wanted.
-            store: where they are.
-            reader: what becomes of them.
-            otherwise: [V] how many rows of zeros a name without features has; none without it.
+        ``kind`` begins the file's name. ``otherwise`` [V] says how many rows of zeros a name without features has.
 
         Raises:
             UnusableFeatures: a feature is not a finite number.
@@ -181,7 +165,11 @@ class Shelf:
                     self.on_item()
                     known = name in store
                     absent += not known
-                    rows = _read(name, store, reader) if known else _zeros(store, reader, otherwise, number)
+                    if known:
+                        rows = _read(name, store, reader)
+                    else:
+                        count = 0 if otherwise is None else int(otherwise[number])
+                        rows = reader(np.zeros((count, store.width), np.float32))
                     lengths[number] = len(rows)
                     file.write(np.ascontiguousarray(rows, np.float32).tobytes())
             _put(part, path.with_suffix(".rows"))
@@ -205,11 +193,6 @@ def _read(name: str, store: Store, reader: Reader) -> Rows:
         if not np.isfinite(rows).all():
             raise UnusableFeatures("a feature is not a finite number")
         return reader(rows)
-
-
-def _zeros(store: Store, reader: Reader, lengths: Tensor | None, number: int) -> Rows:
-    count = 0 if lengths is None else int(lengths[number])
-    return reader(np.zeros((count, store.width), np.float32))
 
 
 def _opened(path: Path) -> FeatureRows:

@@ -27,60 +27,42 @@ class BadPlan(ScoringError):
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """One training; a relative path is relative to the folder of the plan.
+    """One training; a relative path is relative to the folder of the plan."""
 
-    Attributes:
-        baseline: xml, reloclnet or conquer.
-        top_n: moments of each query to learn from, the most similar first: 1, 20 or 40.
-        train: pseudo-positives, ``train_topN.json`` of this N or a larger one.
-        val, test, corpus: judged moments of both splits (``test`` may be absent), and the videos that are searched.
-        video, subtitle, query: features; without ``subtitle``, nothing is said in any video.
-        sizes, objective, decoding, reading: changes to the released settings, by name.
-        padding: official, or compact.
-        candidates: CONQUER's: ``{"source": "checkpoint", "path": folder of a trained XML or ReLoCLNet}``, or
-            ``{"source": "listed", "path": JSON of query id to names of videos}``; with ``groups``, the path of
-            ``{"videos": {name: group}, "queries": {query id: group}}``, only videos of the query's group.
-        epochs: as planned; the learning rate falls to 0 by their end.
-        evaluations_per_epoch: may be less than 1.
-        patience: evaluations without improvement after which training stops; 0: never.
-        batch: samples of a step, on all devices together; None: as released.
-        lr: learning rate at its highest; warm_up: share of the steps until then.
-        seed: of weights, order, dropout and negatives.
-        precision: float32; bfloat16 and float16 are mixed with it.
-        device: auto takes a GPU where there is one. threads: of the CPU; None: torch's choice.
-        checkpoint_every_s: seconds between checkpoints to go on from.
-        shuffle_links: every query learns from the moments of another one: the control of an experiment.
-        keep_predictions: write what the best weights retrieve.
-    """
-
-    baseline: str
-    train: str
+    baseline: str  # xml, reloclnet or conquer
+    train: str  # pseudo-positives, ``train_topN.json`` of this N or a larger one
+    # val, test, corpus: judged moments of both splits (``test`` may be absent), and the videos that are searched
     val: str
     corpus: str
+    # video, subtitle, query: features; without ``subtitle``, nothing is said in any video
     video: str
     query: str
-    top_n: int = 20
+    top_n: int = 20  # moments of each query to learn from, the most similar first: 1, 20 or 40
     test: str | None = None
     subtitle: str | None = None
+    # sizes, objective, decoding, reading: changes to the released settings, by name
     sizes: Mapping[str, Any] = field(default_factory=dict)
     objective: Mapping[str, Any] = field(default_factory=dict)
     decoding: Mapping[str, Any] = field(default_factory=dict)
     reading: Mapping[str, Any] = field(default_factory=dict)
-    padding: str = Padding.OFFICIAL.value
+    padding: str = Padding.OFFICIAL.value  # official, or compact
+    # CONQUER's: ``{"source": "checkpoint", "path": folder of a trained XML or ReLoCLNet}``, or ``{"source": "listed",
+    # "path": JSON of query id to names of videos}``; with ``groups``, the path of ``{"videos": {name: group},
+    # "queries": {query id: group}}``, only videos of the query's group
     candidates: Mapping[str, str] | None = None
-    epochs: int = 100
-    evaluations_per_epoch: float = 1.0
-    patience: int = PATIENCE
-    batch: int | None = None
-    lr: float = LEARNING_RATE
-    warmup: float = WARM_UP
-    seed: int = 2024
-    precision: str = "float32"
-    device: str = "auto"
-    threads: int | None = None
-    checkpoint_every_s: float = 300.0
-    shuffle_links: bool = False
-    keep_predictions: bool = True
+    epochs: int = 100  # as planned; the learning rate falls to 0 by their end
+    evaluations_per_epoch: float = 1.0  # may be less than 1
+    patience: int = PATIENCE  # evaluations without improvement after which training stops; 0: never
+    batch: int | None = None  # samples of a step, on all devices together; None: as released
+    lr: float = LEARNING_RATE  # learning rate at its highest
+    warmup: float = WARM_UP  # share of the steps until then
+    seed: int = 2024  # of weights, order, dropout and negatives
+    precision: str = "float32"  # float32; bfloat16 and float16 are mixed with it
+    device: str = "auto"  # auto takes a GPU where there is one
+    threads: int | None = None  # of the CPU; None: torch's choice
+    checkpoint_every_s: float = 300.0  # seconds between checkpoints to go on from
+    shuffle_links: bool = False  # every query learns from the moments of another one: the control of an experiment
+    keep_predictions: bool = True  # write what the best weights retrieve
 
     def __post_init__(self) -> None:
         for name, (good, rule) in RULES.items():

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor, nn
-from torch.optim import Optimizer
+from torch import nn
 
 from moment_retrieval import __version__, checkpoints
 from moment_retrieval.baselines import model_of
@@ -22,26 +21,17 @@ LAST, BEST = "last", "best"
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a training stands after a step.
+    """Where a training stands after a step."""
 
-    Attributes:
-        step: steps made.
-        evaluated: the step of the last evaluation.
-        best, best_step: the best value so far of what is selected by, and when it was reached.
-        metrics: all metrics of the best.
-        without: evaluations since then.
-        parts: into how many parts a batch is cut, for memory.
-        scaler: state of the scaling of losses, in float16.
-    """
-
-    step: int = 0
-    evaluated: int = 0
+    step: int = 0  # steps made
+    evaluated: int = 0  # the step of the last evaluation
+    # best, best_step: the best value so far of what is selected by, and when it was reached
     best: float = -1.0
     best_step: int = 0
-    metrics: Mapping[str, float] = field(default_factory=dict)
-    without: int = 0
-    parts: int = 1
-    scaler: Mapping[str, Any] = field(default_factory=dict)
+    metrics: Mapping[str, float] = field(default_factory=dict)  # all metrics of the best
+    without: int = 0  # evaluations since then
+    parts: int = 1  # into how many parts a batch is cut, for memory
+    scaler: Mapping[str, Any] = field(default_factory=dict)  # state of the scaling of losses, in float16
 
     def after(self, metrics: Mapping[str, float], value: float) -> Progress:
         """After an evaluation at this step; only a greater value is better."""
@@ -76,16 +66,9 @@ class CheckpointManager:
             progress={**asdict(progress), "plan": {**told, "sizes": self.plan.sizes, "objective": self.plan.objective}},
         )
 
-    def save_last(
-        self, progress: Progress, epoch: int, model: nn.Module, optimiser: Optimizer, states: Mapping[str, Tensor]
-    ) -> None:
-        """To go on from; ``states`` of random generators."""
-        generators: Any = {name: State(state) for name, state in states.items()}
-        checkpoints.save(self.folder / LAST, self.about(progress, epoch), model, optimiser, generators)
-
-    def save_best(self, progress: Progress, epoch: int, model: nn.Module) -> None:
-        """To score with."""
-        checkpoints.save(self.folder / BEST, self.about(progress, epoch), model)
+    def save(self, which: str, progress: Progress, epoch: int, model: nn.Module, *more: Any) -> None:
+        """Write the best weights, to score with, or the last, to go on from: with optimiser and generators' states."""
+        checkpoints.save(self.folder / which, self.about(progress, epoch), model, *more)
 
     def last(self) -> Checkpoint | None:
         """What there is to go on from.
@@ -103,20 +86,6 @@ class CheckpointManager:
         if others:
             raise BadPlan(f"{LAST}/ was trained by another plan ({'; '.join(others)}): start in a new folder")
         return found
-
-    def best(self) -> Checkpoint:
-        """The weights to score with. Raises BrokenCheckpoint."""
-        return checkpoints.load(self.folder / BEST)
-
-
-@dataclass(frozen=True)
-class State:
-    """A state where a generator is asked for."""
-
-    state: Tensor
-
-    def get_state(self) -> Tensor:
-        return self.state
 
 
 def progress_of(checkpoint: Checkpoint) -> Progress:
@@ -149,16 +118,7 @@ class Trained:
 
 
 def open_trained(folder: Path, *, which: str = BEST, device: str | torch.device = "cpu") -> Trained:
-    """The model of an experiment.
-
-    Args:
-        folder: the experiment's.
-        which: best, or last.
-        device: where the model is to be.
-
-    Raises:
-        ScoringError: there is no such checkpoint, or it cannot be read.
-    """
+    """The model of an experiment's folder on a device, best or last. Raises ScoringError: it cannot be read."""
     plan = Plan.read(folder).located(folder)
     checkpoint = checkpoints.load(folder / which)
     decoding = settings_of(plan).decoding

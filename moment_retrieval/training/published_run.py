@@ -27,26 +27,18 @@ TEMPORAL = 2  # numbers that a clip's place in time adds to its features
 
 @dataclass(frozen=True, kw_only=True)
 class Wanted:
-    """What to retrieve from.
+    """What to retrieve from."""
 
-    Attributes:
-        plan: folder of a plan, which names what is not named here; split: of it.
-        ground_truth, corpus, video, subtitle, query: files.
-        candidates: CONQUER's: folder of a training, or a file of lists.
-        device: auto, cpu or cuda.
-        work: keeps prepared features; None: they are thrown away.
-    """
-
-    plan: Path | None = None
-    split: str = "val"
+    plan: Path | None = None  # folder of a plan, which names what is not named here
+    split: str = "val"  # of the plan
     ground_truth: Path | None = None
     corpus: Path | None = None
     video: Path | None = None
     subtitle: Path | None = None
     query: Path | None = None
-    candidates: Path | None = None
-    device: str = "auto"
-    work: Path | None = None
+    candidates: Path | None = None  # CONQUER's: folder of a training, or a file of lists
+    device: str = "auto"  # auto, cpu or cuda
+    work: Path | None = None  # keeps prepared features; None: they are discarded
 
 
 @dataclass(frozen=True)

@@ -36,21 +36,15 @@ class NoTrainingQueries(EmptyFile):
 
 @dataclass(frozen=True, eq=False)
 class TrainRows:
-    """R pairs of a query and one of its moments, a query's best first.
+    """R pairs of a query and one of its moments, a query's best first."""
 
-    Attributes:
-        query_ids, video_names: how the numbers in ``query`` and ``video`` are called.
-        query, video: [R] numbers.
-        start_s, end_s: [R] seconds. similarity: [R], 0 to 1.
-    """
-
-    query_ids: tuple[str, ...]
-    video_names: tuple[str, ...]
-    query: Ints
-    video: Ints
-    start_s: Floats
-    end_s: Floats
-    similarity: Floats
+    query_ids: tuple[str, ...]  # how the numbers in ``query`` are called
+    video_names: tuple[str, ...]  # how those in ``video`` are called
+    query: Ints  # [R]
+    video: Ints  # [R]
+    start_s: Floats  # [R] seconds
+    end_s: Floats  # [R] seconds
+    similarity: Floats  # [R], 0 to 1
 
     def __len__(self) -> int:
         return len(self.query)

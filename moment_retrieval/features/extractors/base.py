@@ -14,7 +14,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
 
-from moment_retrieval.errors import MissingModel, ScoringError
+from moment_retrieval.errors import MissingModel, ScoringError, first_line
 from moment_retrieval.features.hdf5 import FeatureWriter
 from moment_retrieval.features.stores import Rows
 
@@ -81,20 +81,13 @@ class Extractor(Protocol):
 
 @dataclass
 class Outcome:
-    """What became of an extraction.
+    """What became of an extraction."""
 
-    Attributes:
-        made: items whose features were made now.
-        kept: items whose features were there.
-        failures: items without features; the first of them with their reasons in ``reasons``.
-        stopped: whether it was asked to stop before the end.
-    """
-
-    made: int = 0
-    kept: int = 0
-    failures: int = 0
+    made: int = 0  # items whose features were made now
+    kept: int = 0  # items whose features were there
+    failures: int = 0  # items without features; the first of them with their reasons in ``reasons``
     reasons: dict[str, str] = field(default_factory=dict)
-    stopped: bool = False
+    stopped: bool = False  # whether it was asked to stop before the end
 
     def fail(self, name: str, reason: str) -> None:
         self.failures += 1
@@ -115,9 +108,7 @@ def extract(
 
     Args:
         items: films, speeches or sentences, as the extractor takes them; their names differ.
-        extractor: makes the rows.
         writer: is left open: ``finish`` makes the file.
-        total: of items, for progress.
         on_progress: called with items dealt with, and all.
         should_stop: asked between items; where it says so, what is done is kept and the rest is left.
     """
@@ -161,11 +152,7 @@ class Setup:
     threads: int = 1
 
     def place(self) -> str:
-        """Torch's name of the device; sets the threads.
-
-        Raises:
-            MissingModel: a GPU is asked for where there is none.
-        """
+        """Torch's name of the device; sets the threads. Raises MissingModel: a GPU is asked for where there is none."""
         import torch
 
         torch.set_num_threads(self.threads)
@@ -225,12 +212,7 @@ def loading(model: str) -> Iterator[None]:
     try:
         yield
     except (OSError, ValueError, KeyError, ImportError, RuntimeError, TypeError, AttributeError) as error:
-        why = str(error).strip().partition("\n")[0] or type(error).__name__
-        off = " Access to the hub is off (HF_HUB_OFFLINE)." if _hub_is_off() else ""
-        raise MissingModel(f"the model {model!r} cannot be loaded: {why}{off} {ADVICE}") from error
+        from huggingface_hub import constants
 
-
-def _hub_is_off() -> bool:
-    from huggingface_hub import constants
-
-    return bool(constants.is_offline_mode())
+        off = " Access to the hub is off (HF_HUB_OFFLINE)." if constants.is_offline_mode() else ""
+        raise MissingModel(f"the model {model!r} cannot be loaded: {first_line(error)}{off} {ADVICE}") from error

@@ -39,10 +39,7 @@ SLACK_S = 0.02  # a frame that ends so little after a clip begins no other
 def clips(path: Path, *, rate: float, size: tuple[int, int] | None = None) -> Iterator[Frames]:
     """The frames of each clip of 1.5 s [f, height, width, 3], ``rate`` a second; f may differ, and is never 0.
 
-    Args:
-        path: the video.
-        rate: frames a second.
-        size: width and height that the frames are brought to; their own unless given.
+    ``size``: width and height that the frames are brought to; their own unless given.
 
     Raises:
         UnreadableFile: there is no such file, or it shows no picture.

@@ -76,7 +76,7 @@ def test_queries_become_the_published_vectors() -> None:
 
 def test_words_are_projected_placed_and_pooled_as_published() -> None:
     model, queries = model_of(), batch_of(0).queries
-    layout = Layout.of(queries.lengths, queries.rows.device, width=12, beyond=12)
+    layout = Layout(queries.lengths, torch.full_like(queries.lengths, 12), 12, queries.rows.device)
     projected = model.query_input.laid(queries.rows, layout)
     assert worst(layout.spread(projected), forward("neg0/encoder.queryEncoder.linear")) < FORWARD
     with outputs_of(model, "query_position", "fusion.dropout") as given:
@@ -92,7 +92,7 @@ def test_clips_are_projected_as_published() -> None:
         (batch.video, model.visual_input, "img_linear"),
         (batch.subtitle, model.subtitle_input, "text_linear"),
     ):
-        layout = Layout.of(given.lengths, given.rows.device, width=20, beyond=20)
+        layout = Layout(given.lengths, torch.full_like(given.lengths, 20), 20, given.rows.device)
         ours = layout.spread(layer.laid(given.rows, layout))
         assert worst(ours, forward(f"neg0/encoder.videoEncoder.{name}")) < FORWARD, name
 

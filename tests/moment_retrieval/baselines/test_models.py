@@ -157,7 +157,7 @@ def test_subtitles_may_be_longer_than_the_video(baseline: str) -> None:
 
 
 def test_rows_come_back_from_the_rectangle_with_their_gradients() -> None:
-    layout = Layout.of(torch.tensor([2, 0, 3]), torch.device("cpu"), beyond=1)
+    layout = Layout(torch.tensor([2, 0, 3]), torch.tensor([3, 1, 4]), 4, torch.device("cpu"))
     rows = torch.randn(8, 4, dtype=torch.float64, requires_grad=True)
     assert layout.spread(rows).shape == (3, 4, 4)
     assert torch.equal(layout.collect(layout.spread(rows)), rows)

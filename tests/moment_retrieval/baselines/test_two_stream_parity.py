@@ -85,7 +85,7 @@ def test_queries_become_the_published_vectors(baseline: str) -> None:
 def test_words_are_weighed_and_encoded_as_published(baseline: str) -> None:
     """One encoder after another; the hooked values are of the first two queries."""
     model, queries = model_of(baseline), batch_of(baseline).queries
-    layout = Layout.of(queries.lengths, queries.rows.device, width=12)
+    layout = Layout(queries.lengths, queries.lengths, 12, queries.rows.device)
     hooks = {"query_input": "input_proj", "query_position": "pos_embed", **QUERY_ENCODERS[baseline]}
     with outputs_of(model, *hooks, "query_split") as given:
         model.encode_queries(queries)
@@ -102,7 +102,7 @@ def test_words_are_weighed_and_encoded_as_published(baseline: str) -> None:
 def test_clips_are_projected_as_published_padding_too(baseline: str, stream: str) -> None:
     model, batch = model_of(baseline), batch_of(baseline)
     given = batch.video if stream == "video" else batch.subtitle
-    layout = Layout.of(given.lengths, given.rows.device, width=20, beyond=20)
+    layout = Layout(given.lengths, torch.full_like(given.lengths, 20), 20, given.rows.device)
     ours = model.get_submodule(STREAMS[stream]).input.laid(given.rows, layout)
     assert worst(layout.spread(ours), of(baseline, "forward", f"hook_{stream}_input_proj")) < FORWARD
 

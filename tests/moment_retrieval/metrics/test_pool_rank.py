@@ -55,7 +55,7 @@ def test_what_has_no_pools_is_refused() -> None:
     with pytest.raises(InvalidRecord, match="needs ground truth with the pool of each query"):
         rank_in_pool(RunTable.from_moments({}), JudgedTable.from_moments({"1": []}))  # type: ignore[arg-type]
     with pytest.raises(EmptyFile):
-        rank_in_pool(RunTable.from_moments({}), truth_of(["a"]), pool_size=50)
+        rank_in_pool(RunTable.from_moments({}), PoolTruth.from_moments({}))
 
 
 def cosine(one: Any, other: Any) -> Any:

@@ -5,7 +5,7 @@ import pytest
 
 from moment_retrieval import formats
 from moment_retrieval.records import JudgedMoment, ScoredMoment, read_corpus
-from moment_retrieval.statistics.economy import Pair, cuts, effect, kept_rows, study
+from moment_retrieval.statistics.economy import Pair, cuts, effect, study
 from moment_retrieval.tables import JudgedTable, Note, RunTable
 from tests.moment_retrieval.shared_data import CORPUS, RUNS, needs_shared, oracle
 
@@ -139,7 +139,7 @@ def test_the_nine_author_runs_keep_their_ranking_with_half_the_judgments() -> No
 
 def test_judgments_are_those_behind_what_is_kept(judged: JudgedTable, pairs: list[Pair]) -> None:
     """Of four settled pairs two stay; pair 4, which was dropped, lies deeper than both of the best."""
-    table = kept_rows(judged, judged.query == 0)
+    table = judged.taken(judged.query == 0)
     found = {cut.name: cut for cut in cuts(table, pairs)}
     assert found["depth"].judgments == 2 + 2  # pairs 1 and 2
     spent = [sum(len(GRADES[note.pair_id]) for note in half.notes) + 4 / 2 for half in found["half"].truths]
@@ -150,7 +150,7 @@ def test_judgments_are_those_behind_what_is_kept(judged: JudgedTable, pairs: lis
 def test_dropped_pairs_of_the_depth_kept_were_judged_too(judged: JudgedTable) -> None:
     ranks = {1: 1, 4: 2, 2: 3, 3: 4, 5: 5}  # the dropped pair lies between the two that stay
     pairs = [Pair(n, "7", *moment(n), rank=rank, batch=1, grades=GRADES[n]) for n, rank in ranks.items()]
-    found = {cut.name: cut for cut in cuts(kept_rows(judged, judged.query == 0), pairs)}
+    found = {cut.name: cut for cut in cuts(judged.taken(judged.query == 0), pairs)}
     assert found["depth"].judgments == 2 + 4 + 2
 
 
