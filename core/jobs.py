@@ -27,6 +27,7 @@ logger = logging.getLogger(__name__)
 Row = TypeVar("Row", bound=Model)
 Result = TypeVar("Result")
 P = ParamSpec("P")
+Failure = TypeVar("Failure", bound=Callable[..., object])
 Sweep = Callable[[datetime], object]
 RETRIED: dict[str, Any] = {"autoretry_for": (OperationalError,), "retry_backoff": True, "max_retries": 5}
 LONGEST_ERROR = 2000
@@ -105,13 +106,13 @@ class JobKind(Generic[Row]):
         key: str = "pk",
         expected: tuple[type[Exception], ...] = (MomentJudgeError, OSError),
         unexpected: str = "",
-        fail: Callable[[Row, str], None] | None = None,
+        fail: Callable[[Row, str], object] | None = None,
     ) -> None:
         self.task, self.rows, self.moved, self.late, self.key = task, rows, moved, late, key
         self.lock, self.expected, self.unexpected, self._fail = lock or task, expected, unexpected, fail
         swept(self.sweep)
 
-    def failure(self, fail: Callable[[Row, str], None]) -> Callable[[Row, str], None]:
+    def failure(self, fail: Failure) -> Failure:
         """Have ``fail`` write down failures, as a decorator."""
         self._fail = fail
         return fail

@@ -120,9 +120,9 @@ class _Body:
         """Lay bands over the torso, from share to share of the way from hip (0) to neck (1), from side to side."""
         if self.who.wear == "stripes":
             dark = shade(self.who.top, 0.62)
-            bands = [(low, low + 0.13, -1, 1, dark) for low in (0.12, 0.4, 0.68)]
+            bands = [(low, low + 0.13, -1.0, 1.0, dark) for low in (0.12, 0.4, 0.68)]
         else:
-            bands = [(*band, colour or self.who.bottom) for *band, colour in BANDS.get(self.who.wear, ())]
+            bands = [(*band[:4], band[4] or self.who.bottom) for band in BANDS.get(self.who.wear, ())]
         for low, high, left, right, colour in bands:
             corners = []
             for share, side in ((low, left), (low, right), (high, right), (high, left)):

@@ -57,7 +57,7 @@ def texts_of(project: Project) -> Iterator[Row]:
     for kind, text, caption, similarity, video, split, query_set, words in rows.values_list(*fields, *query).iterator(
         chunk_size=CHUNK
     ):
-        groups = (f"split {split}",) if split is not None else ()
+        groups: tuple[str, ...] = (f"split {split}",) if split is not None else ()
         if groups and sets.get(query_set) not in (None, split):
             groups = (*groups, f"set {sets[query_set]}")
         if words is not None and words != caption:

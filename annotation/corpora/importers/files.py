@@ -296,7 +296,7 @@ def _opened(source: IO[bytes], budget: Budget, on_bytes: OnBytes | None) -> Iter
             on_bytes(len(data))
 
     counted = CountedReader(source, count)
-    stream = gzip.GzipFile(fileobj=counted) if is_packed else counted
+    stream = cast(IO[bytes], gzip.GzipFile(fileobj=counted)) if is_packed else counted
     try:
         buffered = io.BufferedReader(CountedReader(stream, budget.add), PIECE)
         yield io.TextIOWrapper(buffered, encoding="utf-8-sig", errors="surrogateescape", newline="")

@@ -59,8 +59,8 @@ def check_whole(moments: list[Moment], folder: Path) -> None:
             assert is_whole_gif(content), name
         else:
             (folder / "twin.mp4").write_bytes(content)
-            with av.open(str(folder / "twin.mp4")) as twin:
-                assert twin.streams.video[0].codec_context.name == "h264"
+            with av.open(str(folder / "twin.mp4")) as clip:
+                assert clip.streams.video[0].codec_context.name == "h264"
 
 
 def counts_shown(page: str) -> dict[str, int]:
