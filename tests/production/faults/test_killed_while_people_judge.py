@@ -10,6 +10,8 @@ from accounts.services.credentials import token_create
 from benchmarks.annotator import GRADE, KEY
 from judging.models import Assignment, Batch, Judgment, Pair
 from tests.production.faults.crowd import Crowd, swept_until
+from tests.production.header_lines import lacking
+from tests.production.test_nginx_logs import SECRET
 from tests.production.topology import Site
 from tests.production.topology.site import eventually
 from tests.production.topology.world import World, always, judge_all, take
@@ -19,7 +21,6 @@ WITHOUT = {  # what is killed -> whether people judge on meanwhile
     ("web-1", "web-2"): False,
     ("judging", "worker-1", "worker-2"): True,
     ("postgres",): False,
-    ("redis",): True,
     ("nginx",): False,
 }
 
@@ -144,12 +145,18 @@ class TestWords:
         world = World.make(annotators=1)
         person = world.person(site, world.annotators[0])
         site.kill("web-1", "web-2")
-        page = person.get(world.path("desk"))
-        assert (page.status_code, page.headers["Retry-After"]) == (503, "10")
+        page, data = person.get(world.path("desk")), person.get("/api/v1/projects/")
+        for answer in (page, data):
+            assert (answer.status_code, lacking(answer)) == (503, [])
+            assert answer.raw.headers.getlist("Retry-After") == ["10"]
+            assert answer.raw.headers.getlist("Cache-Control") == ["no-store"]
         assert "MomentJudge does not answer just now" in page.text and "nginx" not in page.text
         assert page.headers["Content-Type"].startswith("text/html")
-        told = person.get("/api/v1/projects/")
-        assert (told.status_code, told.json()["code"]) == (503, "site_away")
+        assert data.json()["code"] == "site_away"
+        assert person.get(f"/password/choose/{SECRET}/").status_code == 503
+        eventually(lambda: "/password/choose/" in site.nginx.access_log.read_text())
+        logs = site.nginx.log.read_text() + "".join(path.read_text() for path in site.nginx.logs.iterdir())
+        assert SECRET.partition("/")[2] not in logs
         site.bring_back("web-1", "web-2")
         eventually(lambda: person.get(world.path("desk")).status_code == 200)
 
