@@ -119,7 +119,7 @@ class Browser:
 class Crowd:
     """Five people and their batches; inside the block they judge, each in a thread."""
 
-    def __init__(self, site: Site, *, people: int = 5, batches: int = 4, pairs: int = 8, pace_s: float = 0.15) -> None:
+    def __init__(self, site: Site, *, people: int = 5, batches: int = 4, pairs: int = 6, pace_s: float = 0.15) -> None:
         self.world = World.make(annotators=people)
         for _ in range(batches):
             self.world.batch(pairs=pairs)
