@@ -127,7 +127,7 @@ def test_rows_that_differ_are_named(site: Site, elsewhere: dict[str, str], tmp_p
     assert "annotation_video: " in refused.stderr and "annotation_moment" not in refused.stderr
 
 
-def videos_stored(number: int) -> list[Video]:
+def videos_with_files(number: int) -> list[Video]:
     videos = [VideoFactory() for _ in range(number)]
     for video in videos:
         video.file.save("a.mp4", ContentFile(b"a" * 1000))
@@ -161,7 +161,7 @@ def backup_among_files(site: Site, folder: Path) -> Iterator["subprocess.Popen[s
 
 
 def test_a_killed_backup_goes_on_and_leaves_no_half_one(site: Site, tmp_path: Path) -> None:
-    *_, last = videos_stored(12)
+    *_, last = videos_with_files(12)
     with reading_held_up(last), backup_among_files(site, tmp_path) as process:
         process.kill()
     assert refused_as_none(site, tmp_path)
@@ -210,7 +210,7 @@ def versions_restored(site: Site, elsewhere: dict[str, str], backups: Path) -> N
 
 
 def test_files_removed_meanwhile_stay_until_the_backup_has_them(site: Site, tmp_path: Path) -> None:
-    *_, last = videos = videos_stored(12)
+    *_, last = videos = videos_with_files(12)
     names = [str(video.file.name) for video in videos]
     with ExitStack() as stack:
         with reading_held_up(last):
