@@ -158,7 +158,7 @@ def test_a_worker_that_ends_is_forgotten_though_the_broker_did_not_answer_a_mome
     broker: Broker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tasks.worker_note("ending@one", ["celery"])
-    monkeypatch.setattr(tasks, "_away_until", time.monotonic() + tasks.AWAY_S)
+    monkeypatch.setattr(tasks, "_away_until", time.monotonic() + 60)
     tasks.worker_forget("ending@one")
     assert broker.hashes[tasks.SEEN] == {}
 
