@@ -48,15 +48,13 @@ def worker_note(host: str, queues: list[str]) -> None:
 
 def worker_forget(host: str) -> None:
     """This worker ends as it should: tried although the broker was away a moment ago, as nothing is said later."""
-    global _away_until  # noqa: PLW0603
-    _away_until = 0.0
-    _tell([("hdel", SEEN, host)])
+    _tell([("hdel", SEEN, host)], always=True)
 
 
-def _tell(commands: list[Command]) -> None:
+def _tell(commands: list[Command], *, always: bool = False) -> None:
     """In one round trip, as well as can be: what fails is said once, then not tried for a while."""
     global _away_until  # noqa: PLW0603
-    if time.monotonic() < _away_until:
+    if not always and time.monotonic() < _away_until:
         return
     try:
         with broker().pipeline(transaction=False) as pipe:

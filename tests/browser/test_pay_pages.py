@@ -8,7 +8,6 @@ from django.urls import reverse
 from accounts.models import Project, User
 from judging.pay.services import hours_correct, pay_rate_set
 from tests.browser.conftest import Browse
-from tests.browser.test_access import barriers_at
 from tests.browser.test_every_page import visit
 from tests.factories import MembershipFactory, lead
 from tests.judging.money import judged, local, project_in
@@ -39,7 +38,6 @@ def test_pages_of_the_lead(browse: Browse) -> None:
         reverse("judging:forecast", args=[project.uuid]),
     ]
     assert visit(page, *addresses) == []
-    assert barriers_at(page, *addresses) == []
 
 
 def test_own_hours(browse: Browse) -> None:
@@ -47,4 +45,3 @@ def test_own_hours(browse: Browse) -> None:
     page = browse(person)
     address = reverse("judging:hours", args=[project.uuid]) + MARCH
     assert visit(page, address) == []
-    assert barriers_at(page, address) == []

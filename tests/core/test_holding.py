@@ -19,6 +19,7 @@ from core.embedded.processes import wait_gone
 
 pytestmark = pytest.mark.deployment
 
+PATIENCE_S = 180  # ends what hangs
 COMMAND = """
 import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the tests run in the background of a shell
@@ -30,12 +31,27 @@ with database_for_command(["manage.py", *sys.argv[1:]]):
 
 
 @pytest.fixture
-def var(tmp_path: Path) -> Iterator[Path]:
-    """A data folder; whatever server a test leaves on it is stopped."""
+def empty_var(tmp_path: Path) -> Iterator[Path]:
+    """A data folder that is not there yet; whatever server a test leaves on it is stopped."""
     folder = tmp_path / "var"
     yield folder
     if folder.is_dir():
         Postgres(folder).stop()
+
+
+@pytest.fixture(scope="module")
+def made_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder whose cluster is made and does not run."""
+    folder = tmp_path_factory.mktemp("cluster") / "var"
+    with hold_database(folder):
+        return folder
+
+
+@pytest.fixture
+def var(empty_var: Path, made_once: Path) -> Path:
+    """A data folder with a cluster of its own: a copy, as making one takes most of a test."""
+    subprocess.run(["cp", "--archive", made_once, empty_var], check=True)
+    return empty_var
 
 
 @contextmanager
@@ -64,7 +80,7 @@ def leave(process: subprocess.Popen[str]) -> None:
     if process.poll() is None and process.stdin is not None:
         process.stdin.write("\n")
         process.stdin.flush()
-        process.wait(30)
+        process.wait(PATIENCE_S)
 
 
 def rows(url: str) -> int:
@@ -169,7 +185,7 @@ def test_committed_rows_survive_a_killed_server(var: Path) -> None:
         server = postgres.server()
         assert server is not None
         os.kill(server.pid, signal.SIGKILL)
-        wait_gone([server], 60)
+        wait_gone([server], PATIENCE_S)
         with hold_database(var) as recovered:
             assert rows(recovered.url) == 1000
     assert postgres.server() is None
@@ -188,18 +204,18 @@ def test_stale_locks_that_name_a_foreign_process_are_cleared(var: Path) -> None:
         foreign.kill()
 
 
-def test_half_made_cluster_is_not_used(var: Path) -> None:
-    (var / "pg.new.killed").mkdir(parents=True)
-    (var / "pg.new.killed" / "PG_VERSION").write_text("18\n")
-    with hold_database(var) as postgres:
+def test_half_made_cluster_is_not_used(empty_var: Path) -> None:
+    (empty_var / "pg.new.killed").mkdir(parents=True)
+    (empty_var / "pg.new.killed" / "PG_VERSION").write_text("18\n")
+    with hold_database(empty_var) as postgres:
         assert postgres.server() is not None
-    assert [path.name for path in var.glob("pg*") if path.is_dir()] == ["pg"]
+    assert [path.name for path in empty_var.glob("pg*") if path.is_dir()] == ["pg"]
 
 
-def test_data_of_another_version_is_refused(var: Path) -> None:
-    (var / "pg").mkdir(parents=True)
-    (var / "pg" / "PG_VERSION").write_text("16\n")
-    with pytest.raises(EmbeddedError, match="made by PostgreSQL 16"), hold_database(var):
+def test_data_of_another_version_is_refused(empty_var: Path) -> None:
+    (empty_var / "pg").mkdir(parents=True)
+    (empty_var / "pg" / "PG_VERSION").write_text("16\n")
+    with pytest.raises(EmbeddedError, match="made by PostgreSQL 16"), hold_database(empty_var):
         pass
 
 
@@ -250,7 +266,7 @@ def test_a_server_that_waits_for_its_clients_to_go_is_ended(var: Path) -> None:
         assert not postgres.finish_stopping()
         os.kill(server.pid, signal.SIGTERM)
         wait_until(postgres.finish_stopping)
-        assert wait_gone([server], 60) == []
+        assert wait_gone([server], PATIENCE_S) == []
         postgres.ensure_running()
         assert rows_of_nothing(postgres.url) == 0
 
@@ -260,8 +276,8 @@ def rows_of_nothing(url: str) -> int:
         return len(connection.execute("SELECT 1 WHERE false").fetchall())
 
 
-def wait_until(holds: Callable[[], bool], *, within_s: float = 60) -> None:
-    deadline = time.monotonic() + within_s
+def wait_until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE_S
     while not holds():
         assert time.monotonic() < deadline, "it did not come true"
         time.sleep(0.02)

@@ -5,10 +5,8 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from threading import Event
 from typing import Any
 
 import pytest
@@ -16,16 +14,15 @@ from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 
 from annotation.models import Video
-from benchmarks.annotator import GRADE
 from core.embedded.services import BASE_DIR
 from core.models import LeftFile
 from core.stored_files import files_delete, left_files_sweep
 from judging.models import Judgment
 from tests.factories import VideoFactory
+from tests.production.faults.crowd import Crowd
 from tests.production.topology import Site
 from tests.production.topology.site import eventually
 from tests.production.topology.stores import BUCKET, NAME, PASSWORD
-from tests.production.topology.world import World, finish, give, take
 
 ELSEWHERE = "restored"
 
@@ -58,42 +55,16 @@ def elsewhere(site: Site, tmp_path: Path) -> Iterator[dict[str, str]]:
         link.execute(f"DROP DATABASE {ELSEWHERE} WITH (FORCE)")
 
 
-class Crowd:
-    """People who judge through nginx until they are told to stop; ``answered`` holds what they were told is kept."""
-
-    def __init__(self, site: Site, people: int, pairs: int) -> None:
-        self.world, self.stop, self.answered = World.make(annotators=people), Event(), 0
-        for _ in range(people):
-            self.world.batch(pairs=pairs)
-        self.people = [self.world.person(site, user) for user in self.world.annotators]
-
-    def judge(self, number: int) -> int:
-        person, given = self.people[number], 0
-        page = take(person, self.world)
-        while not self.stop.is_set():
-            answer = give(person, page, number % 5)
-            given, page = given + 1, answer.text
-            self.answered += 1
-            if not GRADE.search(page):
-                finish(person, page)
-                break
-        return given
-
-
 def test_what_is_restored_is_what_the_snapshot_held_while_people_judged(
     site: Site, elsewhere: dict[str, str], tmp_path: Path
 ) -> None:
-    crowd = Crowd(site, people=4, pairs=20)
     kept = VideoFactory(name="kept")
     kept.file.save("kept.mp4", ContentFile(b"k" * 100_000))
-    with ThreadPoolExecutor(4) as threads:
-        judging = [threads.submit(crowd.judge, number) for number in range(4)]
-        eventually(lambda: crowd.answered >= 8)
+    with Crowd(site, pairs=20) as crowd:
+        crowd.await_grades(8)
         before = set(Judgment.objects.values_list("uuid", flat=True))
         made = told(manage(site, "backup", str(tmp_path / "backups")))
-        crowd.stop.set()
-        given = sum(one.result() for one in judging)
-    assert given == Judgment.objects.filter(assignment__project=crowd.world.project).count()
+    assert crowd.accepted == Judgment.objects.filter(assignment__project=crowd.world.project).count()
 
     restored = told(manage(site, "restore", str(tmp_path / "backups"), **elsewhere))
     assert (restored["tables"], restored["rows"]) == (made["tables"], made["rows"])
@@ -156,7 +127,7 @@ def test_rows_that_differ_are_named(site: Site, elsewhere: dict[str, str], tmp_p
     assert "annotation_video: " in refused.stderr and "annotation_moment" not in refused.stderr
 
 
-def videos_stored(number: int) -> list[Video]:
+def videos_with_files(number: int) -> list[Video]:
     videos = [VideoFactory() for _ in range(number)]
     for video in videos:
         video.file.save("a.mp4", ContentFile(b"a" * 1000))
@@ -190,7 +161,7 @@ def backup_among_files(site: Site, folder: Path) -> Iterator["subprocess.Popen[s
 
 
 def test_a_killed_backup_goes_on_and_leaves_no_half_one(site: Site, tmp_path: Path) -> None:
-    *_, last = videos_stored(12)
+    *_, last = videos_with_files(12)
     with reading_held_up(last), backup_among_files(site, tmp_path) as process:
         process.kill()
     assert refused_as_none(site, tmp_path)
@@ -239,7 +210,7 @@ def versions_restored(site: Site, elsewhere: dict[str, str], backups: Path) -> N
 
 
 def test_files_removed_meanwhile_stay_until_the_backup_has_them(site: Site, tmp_path: Path) -> None:
-    *_, last = videos = videos_stored(12)
+    *_, last = videos = videos_with_files(12)
     names = [str(video.file.name) for video in videos]
     with ExitStack() as stack:
         with reading_held_up(last):

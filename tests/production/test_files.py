@@ -39,6 +39,19 @@ def cut(moment: Moment) -> Moment:
     return moment
 
 
+def import_of(folder: Path, corpus: str, rows: list[list[object]], video: bytes) -> list[str]:
+    """Write a table of moments and the file of each of its videos; return the words for manage.py."""
+    table, videos = folder / "moments.csv", folder / "videos"
+    videos.mkdir()
+    with table.open("w", newline="") as file:
+        lines = csv.writer(file)
+        lines.writerow(["video", "start", "end", "description", "duration"])
+        lines.writerows(rows)
+    for name in {row[0] for row in rows}:
+        (videos / f"{name}.mp4").write_bytes(video)
+    return ["import_corpus", "csv", str(table), "--corpus", corpus, "--videos", str(videos)]
+
+
 class TestNginx:
     """A folder: Django looks at who asks, nginx sends."""
 
@@ -117,7 +130,8 @@ class TestKill:
     MANY, KILLED_AT = 400, 100
 
     def test_an_import_that_is_killed_goes_on_and_stores_nothing_twice(self, site: Site, tmp_path: Path) -> None:
-        words = self.import_of(tmp_path)
+        rows = [[f"v{n:04}", 1, 2, f"Somebody walks {n}.", 60] for n in range(self.MANY)]
+        words = import_of(tmp_path, "many", rows, b"no video")
         stored = site.shared / "media" / "videos"
         before = set(stored.glob("*"))
         command = [sys.executable, str(BASE_DIR / "manage.py"), *words]
@@ -141,25 +155,6 @@ class TestKill:
         finally:
             Moment.objects.filter(video__corpus__name="many").update(preview_state="failed", preview_error="a test")
 
-    def import_of(self, folder: Path) -> list[str]:
-        """Words for manage.py; each video has one moment, and a file of some bytes."""
-        (folder / "videos").mkdir()
-        with (folder / "moments.csv").open("w", newline="") as file:
-            lines = csv.writer(file)
-            lines.writerow(["video", "start", "end", "description", "duration"])
-            lines.writerows([f"v{n:04}", 1, 2, f"Somebody walks {n}.", 60] for n in range(self.MANY))
-        for n in range(self.MANY):
-            (folder / "videos" / f"v{n:04}.mp4").write_bytes(b"no video")
-        return [
-            "import_corpus",
-            "csv",
-            str(folder / "moments.csv"),
-            "--corpus",
-            "many",
-            "--videos",
-            str(folder / "videos"),
-        ]
-
 
 class TestBucket:
     """The whole way of a corpus with its files in object storage."""
@@ -178,15 +173,9 @@ class TestBucket:
         self.released(bucket, world, batch)
 
     def imported(self, site: Site, world: World, folder: Path, clip: bytes) -> Corpus:
-        (folder / "videos").mkdir()
-        (folder / "videos" / "walk.mp4").write_bytes(clip)
-        with (folder / "moments.csv").open("w", newline="") as file:
-            lines = csv.writer(file)
-            lines.writerow(["video", "start", "end", "description", "duration"])
-            lines.writerows(["walk", n / 2, n / 2 + 1, f"Somebody walks {n}.", 4.0] for n in range(MOMENTS))
         name = world.project.dataset.corpus.name
-        words = ["csv", str(folder / "moments.csv"), "--corpus", name, "--videos", str(folder / "videos")]
-        assert '"videos_with_file": 1' in site.manage("import_corpus", *words)
+        rows = [["walk", n / 2, n / 2 + 1, f"Somebody walks {n}.", 4.0] for n in range(MOMENTS)]
+        assert '"videos_with_file": 1' in site.manage(*import_of(folder, name, rows, clip))
         return Corpus.objects.get(name=name)
 
     def opened(self, world: World, corpus: Corpus) -> Batch:

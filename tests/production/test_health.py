@@ -42,10 +42,3 @@ def test_a_database_before_its_migration_is_named(site: Site) -> None:
         eventually(lambda: said(site)[1]["database"] == "not migrated")
         connection.execute("INSERT INTO django_migrations (app, name, applied) VALUES (%s, %s, %s)", taken)
     eventually(lambda: said(site)[0] == 200)
-
-
-def test_nothing_secret_is_told(site: Site) -> None:
-    site.redis.stop()
-    text = site.visitor().get("/readyz").text
-    assert site.redis.address not in text
-    assert "only-for-tests" not in text

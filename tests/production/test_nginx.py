@@ -93,16 +93,6 @@ def test_what_django_says_is_said_once(site: Site) -> None:
     assert "no-store" in kept
 
 
-def test_without_a_web_host_the_words_come_with_them_too(site: Site) -> None:
-    for web in site.web:
-        web.kill()
-    for path in ("/login/", "/api/v1/projects/"):
-        answer = site.visitor().get(path)
-        assert (answer.status_code, lacking(answer)) == (503, [])
-        assert answer.raw.headers.getlist("Retry-After") == ["10"]
-        assert answer.raw.headers.getlist("Cache-Control") == ["no-store"]
-
-
 def test_ipv6_is_answered_where_the_machine_has_it(site: Site) -> None:
     if not site.nginx.also:
         pytest.skip("this machine has no IPv6")

@@ -1,7 +1,6 @@
 """People who judge through nginx whatever becomes of the servers: their browsers keep what was not answered and send
 it again with the same key, as static/js/outbox.js does."""
 
-import html
 import threading
 from collections import Counter
 from collections.abc import Callable
@@ -13,11 +12,11 @@ from celery import current_app
 from django.db.models import Count
 from kombu.exceptions import OperationalError
 
-from benchmarks.annotator import FINISH, GO_ON, GRADE, KEY, TAKE
+from benchmarks.annotator import FINISH, GO_ON, GRADE, TAKE
 from judging.models import Assignment, Batch, Judgment, JudgmentChange, Pair
 from tests.production.topology import Person, Site
 from tests.production.topology.site import PATIENCE_S, eventually
-from tests.production.topology.world import World
+from tests.production.topology.world import World, grade_form
 
 TIMEOUT_S = 60  # longer than a page waits (htmx.config.timeout): a slow machine is no trouble
 AGAIN_S = 0.3  # until what was not answered is sent again
@@ -70,7 +69,7 @@ class Browser:
 
     def _step(self, page: str) -> str:
         if found := GRADE.search(page):
-            return self._judge(page, found[1], UUID(found[2]))
+            return self._judge(page, UUID(found[2]))
         if found := FINISH.search(page):
             return self._ask("POST", found[1])
         if found := GO_ON.search(page):
@@ -82,20 +81,18 @@ class Browser:
         self.over.wait(AGAIN_S)  # nothing waits just now
         return ""
 
-    def _judge(self, page: str, path: str, pair: UUID) -> str:
+    def _judge(self, page: str, pair: UUID) -> str:
         """The same form with the same key until the site has said something to it."""
         self.over.wait(self.pace_s)
-        key = KEY.search(page)
-        assert key is not None, page[:500]
-        said = {"grade": str(self.minds.grade(pair, self.number)), "key": html.unescape(key[1])}
+        grade = self.minds.grade(pair, self.number)
         while True:
             try:
-                answer = self._ask("POST", path, said)
+                answer = self._ask("POST", *grade_form(page, grade))
             except Trouble:
                 if self.over.wait(AGAIN_S):
                     raise
             else:
-                self.accepted[pair] = int(said["grade"])
+                self.accepted[pair] = grade
                 return answer
 
     def _ask(self, method: str, path: str, data: dict[str, str] | None = None) -> str:
@@ -119,7 +116,7 @@ class Browser:
 class Crowd:
     """Five people and their batches; inside the block they judge, each in a thread."""
 
-    def __init__(self, site: Site, *, people: int = 5, batches: int = 4, pairs: int = 8, pace_s: float = 0.15) -> None:
+    def __init__(self, site: Site, *, people: int = 5, batches: int = 4, pairs: int = 6, pace_s: float = 0.15) -> None:
         self.world = World.make(annotators=people)
         for _ in range(batches):
             self.world.batch(pairs=pairs)

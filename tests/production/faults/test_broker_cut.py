@@ -9,7 +9,7 @@ from tests.production.topology.site import eventually
 
 
 def test_people_judge_on_and_everything_settles_afterwards(site: Site) -> None:
-    with Crowd(site, batches=12) as crowd:
+    with Crowd(site, batches=16) as crowd:
         crowd.await_grades(10)
         site.redis.pause()
         try:

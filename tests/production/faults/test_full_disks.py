@@ -8,7 +8,6 @@ import redis
 from django.urls import reverse
 
 from annotation.models import CorpusImport
-from benchmarks.annotator import GRADE, KEY
 from core.embedded.postgres import share_with
 from judging.models import Judgment
 from tests.production.faults.background.acts import page_of, sweep
@@ -30,7 +29,7 @@ from tests.production.faults.latch import latch
 from tests.production.faults.test_killed_while_a_release_is_built import Asked, archives
 from tests.production.topology import Site
 from tests.production.topology.site import eventually
-from tests.production.topology.world import World, take
+from tests.production.topology.world import World, grade_form, take
 
 FULL = "is full."
 LINES = 20_000
@@ -130,20 +129,17 @@ class TestDatabase:
             move(site, "judging_judgment", str(disk.folder))
             try:
                 disk.fill()
-                form, said, answer = None, {}, None
                 for _ in range(12):  # what is left of the last page of the table takes a few
-                    form, key = GRADE.search(page), KEY.search(page)
-                    assert form is not None and key is not None
-                    said = {"grade": "1", "key": key[1], "comment": secrets.token_hex(900)}
-                    answer = person.post(form[1], said)
+                    form, said = grade_form(page, 1)
+                    said["comment"] = secrets.token_hex(900)
+                    answer = person.post(form, said)
                     if answer.status_code != 200:
                         break
                     page = answer.text
-                assert answer is not None and form is not None
                 assert (answer.status_code, FULL in answer.text) == (507, True)
                 before = Judgment.objects.filter(pair__batch=batch).count()
                 disk.make_room()
-                assert person.post(form[1], said).status_code == 200
+                assert person.post(form, said).status_code == 200
                 assert Judgment.objects.filter(pair__batch=batch).count() == before + 1
             finally:
                 move_back(site, "judging_judgment")

@@ -7,19 +7,19 @@ import requests
 from django.urls import reverse
 
 from accounts.services.credentials import token_create
-from benchmarks.annotator import GRADE, KEY
 from judging.models import Assignment, Batch, Judgment, Pair
 from tests.production.faults.crowd import Crowd, swept_until
+from tests.production.header_lines import lacking
+from tests.production.test_nginx_logs import SECRET
 from tests.production.topology import Site
 from tests.production.topology.site import eventually
-from tests.production.topology.world import World, always, judge_all, take
+from tests.production.topology.world import World, always, grade_form, judge_all, take
 
 WITHOUT = {  # what is killed -> whether people judge on meanwhile
     ("web-1",): True,
     ("web-1", "web-2"): False,
     ("judging", "worker-1", "worker-2"): True,
     ("postgres",): False,
-    ("redis",): True,
     ("nginx",): False,
 }
 
@@ -113,18 +113,15 @@ class TestWords:
         world = World.make(annotators=1)
         batch = world.batch(pairs=2)
         person, lead = world.person(site, world.annotators[0]), world.person(site, world.lead)
-        page = take(person, world)
-        form, key = GRADE.search(page), KEY.search(page)
-        assert form is not None and key is not None
-        said = {"grade": "3", "key": key[1]}
+        form, said = grade_form(take(person, world), 3)
         secret = token_create(user=world.lead, name="a program")
         site.kill("postgres")
 
         overview = reverse("judging:overview", args=[world.project.uuid])
-        for answer in (person.get(world.path("desk")), person.post(form[1], said), lead.get(overview)):
+        for answer in (person.get(world.path("desk")), person.post(form, said), lead.get(overview)):
             self.assert_says_so(answer)
             assert answer.text.startswith("<!doctype html>")
-        part = person.post(form[1], said, headers={"HX-Request": "true"})
+        part = person.post(form, said, headers={"HX-Request": "true"})
         self.assert_says_so(part)
         assert "<!doctype" not in part.text and part.headers["HX-Retarget"] == "main"
         told = site.visitor().get("/api/v1/projects/", headers={"Authorization": f"Bearer {secret}"})
@@ -132,7 +129,7 @@ class TestWords:
         assert told.json()["code"] == "database_away"
 
         site.postgres.start()
-        eventually(lambda: person.post(form[1], said).status_code == 200)
+        eventually(lambda: person.post(form, said).status_code == 200)
         assert [given.grade for given in Judgment.objects.filter(pair__batch=batch)] == [3]
 
     def assert_says_so(self, answer: requests.Response) -> None:
@@ -144,12 +141,18 @@ class TestWords:
         world = World.make(annotators=1)
         person = world.person(site, world.annotators[0])
         site.kill("web-1", "web-2")
-        page = person.get(world.path("desk"))
-        assert (page.status_code, page.headers["Retry-After"]) == (503, "10")
+        page, data = person.get(world.path("desk")), person.get("/api/v1/projects/")
+        for answer in (page, data):
+            assert (answer.status_code, lacking(answer)) == (503, [])
+            assert answer.raw.headers.getlist("Retry-After") == ["10"]
+            assert answer.raw.headers.getlist("Cache-Control") == ["no-store"]
         assert "MomentJudge does not answer just now" in page.text and "nginx" not in page.text
         assert page.headers["Content-Type"].startswith("text/html")
-        told = person.get("/api/v1/projects/")
-        assert (told.status_code, told.json()["code"]) == (503, "site_away")
+        assert data.json()["code"] == "site_away"
+        assert person.get(f"/password/choose/{SECRET}/").status_code == 503
+        eventually(lambda: "/password/choose/" in site.nginx.access_log.read_text())
+        logs = site.nginx.log.read_text() + "".join(path.read_text() for path in site.nginx.logs.iterdir())
+        assert SECRET.partition("/")[2] not in logs
         site.bring_back("web-1", "web-2")
         eventually(lambda: person.get(world.path("desk")).status_code == 200)
 
@@ -157,15 +160,12 @@ class TestWords:
         world = World.make(annotators=1)
         batch = world.batch(pairs=2)
         person = world.person(site, world.annotators[0])
-        page = take(person, world)
-        form, key = GRADE.search(page), KEY.search(page)
-        assert form is not None and key is not None
-        said = {"grade": "2", "key": key[1]}
+        form, said = grade_form(take(person, world), 2)
         given = Judgment.objects.filter(pair__batch=batch)
         with suppress(requests.RequestException):
-            person.post(form[1], said, timeout=(60, 0.001))  # it is sent wholly before its answer is waited for
+            person.post(form, said, timeout=(60, 0.001))  # it is sent wholly before its answer is waited for
         eventually(given.exists)
         site.kill("web-1", "web-2")
         site.bring_back("web-1", "web-2")
-        eventually(lambda: person.post(form[1], said).status_code == 200)
+        eventually(lambda: person.post(form, said).status_code == 200)
         assert [one.grade for one in given] == [2]

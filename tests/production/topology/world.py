@@ -83,9 +83,14 @@ def take(person: Person, world: World) -> str:
 
 def give(person: Person, page: str, grade: int) -> requests.Response:
     """Press a grade on the page of a pair; the answer holds what comes next."""
+    return _fine(person.post(*grade_form(page, grade)))
+
+
+def grade_form(page: str, grade: int) -> tuple[str, dict[str, str]]:
+    """Return where the grade of the pair on the page is sent, and the fields of the form."""
     form, key = GRADE.search(page), KEY.search(page)
     assert form is not None and key is not None, page[:500]
-    return _fine(person.post(form[1], {"grade": str(grade), "key": html.unescape(key[1])}))
+    return form[1], {"grade": str(grade), "key": html.unescape(key[1])}
 
 
 def finish(person: Person, page: str) -> requests.Response:

@@ -33,6 +33,11 @@ def kill_at(closed: Latch, site: Site, name: str) -> None:
         closed.drop_waiting()
 
 
+def fresh(row: Any) -> Any:
+    """The row as it is in the database now."""
+    return type(row).objects.get(pk=row.pk)
+
+
 def sweep(*tasks: str) -> None:
     """Send what beat sends every half minute or minute, now."""
     for task in tasks:

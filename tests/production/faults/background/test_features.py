@@ -13,7 +13,7 @@ from models_runner.features.services import feature_set_resume, feature_set_star
 from models_runner.models import FeatureSet
 from moment_retrieval.features import open_features
 from tests.factories import VideoFactory
-from tests.production.faults.background.acts import admin_of, kill_at, page_of, sweep
+from tests.production.faults.background.acts import admin_of, fresh, kill_at, page_of, sweep
 from tests.production.faults.disks import small_disk
 from tests.production.faults.latch import latch
 from tests.production.topology import Site
@@ -49,12 +49,8 @@ def started(site: Site, project: Project) -> FeatureSet:
     return made
 
 
-def told(made: FeatureSet) -> FeatureSet:
-    return FeatureSet.objects.get(pk=made.pk)
-
-
 def check_whole(made: FeatureSet) -> None:
-    done = told(made)
+    done = fresh(made)
     assert (done.state, done.n_items, done.n_failed, done.findings) == ("done", VIDEOS, 0, [])
     with open_features(done.path) as store:
         assert (len(store), store.checksum()) == (VIDEOS, done.checksum)
@@ -69,13 +65,13 @@ def test_features_go_on_where_they_were_after_a_kill(killed: str, shared: Site, 
         made = started(shared, project)
         kill_at(closed, shared, killed)
         if killed == "gpu":
-            assert told(made).done == HALF - 1
+            assert fresh(made).done == HALF - 1
             assert f"of {VIDEOS}" in page_of(shared, person, "models_runner:features", project.uuid)
         closed.open()
         shared.bring_back(killed)
     FeatureSet.objects.filter(pk=made.pk, state="running").update(moved_at=F("moved_at") - FEATURE_SETS.late)
     sweep(SWEEP)
-    eventually(lambda: told(made).state != "running")
+    eventually(lambda: fresh(made).state != "running")
     check_whole(made)
 
 
@@ -90,10 +86,10 @@ def test_a_full_disk_is_said_and_with_room_they_go_on(shared: Site, clip: bytes)
             made = started(shared, project)
             closed.await_somebody()
             disk.fill()
-        eventually(lambda: told(made).state == "failed")
-        assert told(made).error == FULL
+        eventually(lambda: fresh(made).state == "failed")
+        assert fresh(made).error == FULL
         assert FULL in page_of(shared, person, "models_runner:features", project.uuid)
         disk.make_room()
         feature_set_resume(feature_set=made, actor=None)
-        eventually(lambda: told(made).state != "running")
+        eventually(lambda: fresh(made).state != "running")
         check_whole(made)

@@ -15,7 +15,7 @@ from judging.imports import services
 from judging.imports.label_studio import Mapped
 from judging.models import Judgment, JudgmentImport
 from tests.judging.imports.exports import annotation, rated, task, text
-from tests.production.faults.background.acts import KILLED, kill_at, lead_of, page_of, sweep
+from tests.production.faults.background.acts import KILLED, fresh, kill_at, lead_of, page_of, sweep
 from tests.production.faults.latch import latch
 from tests.production.topology import Site
 from tests.production.topology.site import eventually
@@ -30,10 +30,6 @@ def late(row: Any) -> None:
     at_work.update(updated_at=F("updated_at") - timedelta(minutes=3))
 
 
-def told(row: Any) -> Any:
-    return type(row).objects.get(pk=row.pk)
-
-
 def table() -> SimpleUploadedFile:
     lines = [f"v{n // 100:04},{n % 100},{n % 100}.5,Somebody opens door {n}.,200" for n in range(LINES)]
     return SimpleUploadedFile("many.csv", "\n".join(["video,start,end,description,duration", *lines]).encode())
@@ -44,23 +40,23 @@ def test_a_corpus_is_imported_whole_and_once_after_a_kill(killed: str, site: Sit
     world = World.make(annotators=0)
     name, lead = world.project.dataset.corpus.name, lead_of(site, world)
     row = corpus_import_create(actor=world.lead, corpus_name=name, format="csv", file=table())
-    eventually(lambda: told(row).state == "checked")
+    eventually(lambda: fresh(row).state == "checked")
     with latch(site, "annotation_description", event="INSERT", passing=LINES // 2) as closed:
         imports.IMPORTS.confirm(row=row, actor=world.lead, skip_bad=False)
         kill_at(closed, site, killed)
         if killed == "worker":
-            assert told(row).state == "importing"
+            assert fresh(row).state == "importing"
             assert not Description.objects.filter(corpus__name=name).exists()
             assert "<b>Importing</b>" in page_of(site, lead, "annotation:import", row.uuid)
         closed.open()
         site.bring_back(killed)
     late(row)
     sweep("core.tasks.sweep")
-    eventually(lambda: told(row).state == "done")
+    eventually(lambda: fresh(row).state == "done")
     assert Description.objects.filter(corpus__name=name).count() == LINES
     assert Moment.objects.filter(video__corpus__name=name).count() == LINES
     assert AuditEvent.objects.filter(actor=world.lead, action="corpus.confirm").count() == 1
-    assert (CorpusImport.objects.get(pk=row.pk).file.name, told(row).error) == ("", "")
+    assert (CorpusImport.objects.get(pk=row.pk).file.name, fresh(row).error) == ("", "")
 
 
 def test_judgments_are_imported_whole_and_once_after_a_kill(site: Site) -> None:
@@ -73,15 +69,15 @@ def test_judgments_are_imported_whole_and_once_after_a_kill(site: Site) -> None:
         mapped=Mapped(pair="pair_id"),
         file=SimpleUploadedFile("export.json", text(export).encode()),
     )
-    eventually(lambda: told(row).state == "checked")
+    eventually(lambda: fresh(row).state == "checked")
     with latch(site, "judging_judgment", event="INSERT", passing=PAIRS) as closed:
         services.IMPORTS.confirm(row=row, actor=world.lead, skip_bad=False)
         kill_at(closed, site, "worker")
-        assert told(row).project is None
+        assert fresh(row).project is None
         closed.open()
         site.bring_back("worker")
     late(row)
     sweep("core.tasks.sweep")
-    eventually(lambda: told(row).state == "done")
+    eventually(lambda: fresh(row).state == "done")
     project = JudgmentImport.objects.get(pk=row.pk).project
     assert Judgment.objects.filter(pair__batch__project=project).count() == 2 * PAIRS

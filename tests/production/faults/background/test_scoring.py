@@ -14,7 +14,7 @@ from moment_retrieval.metrics.board import COLUMNS
 from tests.factories import MembershipFactory
 from tests.models_runner.acts import run_json, uploaded
 from tests.models_runner.benchmarks import trainable
-from tests.production.faults.background.acts import KILLED, kill_at, lead_of, page_of, sweep
+from tests.production.faults.background.acts import KILLED, fresh, kill_at, lead_of, page_of, sweep
 from tests.production.faults.latch import latch
 from tests.production.topology import Site
 from tests.production.topology.site import eventually
@@ -22,10 +22,6 @@ from tests.production.topology.world import World
 
 SWEEP = "core.tasks.sweep"
 ROWS = [["alpha" if n % 2 else "beta", n / 200, n / 200 + 1.0, 1000.0 - n] for n in range(900)]
-
-
-def told(run: Run) -> Run:
-    return Run.objects.get(pk=run.pk)
 
 
 def uploaded_run(project: Project, release: Release) -> Run:
@@ -48,13 +44,13 @@ def test_a_run_is_scored_once_after_a_kill(killed: str, site: Site) -> None:
         run = uploaded_run(project, release)
         kill_at(closed, site, killed)
         if killed == "worker":
-            assert (told(run).state, Scoring.objects.get(run=run).state) == ("running", "waiting")
-            assert f"<b>{told(run).get_step_display()}</b>" in page_of(site, lead, "models_runner:run", run.uuid)
+            assert (fresh(run).state, Scoring.objects.get(run=run).state) == ("running", "waiting")
+            assert f"<b>{fresh(run).get_step_display()}</b>" in page_of(site, lead, "models_runner:run", run.uuid)
         closed.open()
         site.bring_back(killed)
     Run.objects.filter(pk=run.pk, state="running").update(updated_at=F("updated_at") - timedelta(minutes=3))
     sweep(SWEEP)
-    eventually(lambda: told(run).state == "scored")
+    eventually(lambda: fresh(run).state == "scored")
     scoring = Scoring.objects.get(run=run, state="scored")
     assert Score.objects.filter(scoring=scoring).count() == len(COLUMNS)
     assert PerQuery.objects.filter(scoring=scoring).count() == 1
