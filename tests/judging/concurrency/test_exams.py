@@ -17,7 +17,7 @@ from tests.judging.exams import EVERYBODY, asked, cohort_exam, examinee, give, h
 pytestmark = pytest.mark.django_db(transaction=True)
 STARTING: Place = (sittings, "_create")
 GRADING: Place = (sittings, "_add")  # allowed, not written yet
-CLOSING: Place = (exams, "_sittings_end")  # the truth is set, nothing is committed
+CLOSING: Place = (exams, "audit_record")  # the truth is set, nothing is committed
 
 
 @pytest.fixture

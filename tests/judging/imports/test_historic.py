@@ -12,7 +12,7 @@ from accounts.models import Membership, Project, User
 from annotation.models import Moment, Query
 from core.exceptions import ImportRefused, NotPossible
 from core.models import AuditEvent
-from judging.imports.historic import judgments_import, read_judgments
+from judging.imports.historic import judgments_import, judgments_store, read_judgments
 from judging.models import Batch, Judgment, Pair
 from tests.factories import ProjectFactory, UserFactory
 
@@ -119,7 +119,7 @@ class TestByHand:
 
     def test_who_and_what_is_written_down(self, file: Path) -> None:
         person = UserFactory()
-        judgments_import(path=file, project_name="old", actor=person)
+        judgments_store(pairs=read_judgments(file), digest="", project_name="old", actor=person)
         event = AuditEvent.objects.get(action="judgments.import")
         assert (event.actor, event.project, event.data["pairs"]) == (person, Project.objects.get(), 7)
 
