@@ -10,6 +10,7 @@ import pytest
 from django.http import HttpResponse
 from django.test import Client
 from django.urls import get_resolver
+from rest_framework.views import APIView
 
 from accounts.models import Membership, Project, User
 from annotation.models import NamedQuerySet
@@ -183,6 +184,16 @@ def test_every_route_is_tried() -> None:
     found = {name for name in get_resolver().namespace_dict["api"][1].reverse_dict if isinstance(name, str)}
     tried_as_owned = {name.removeprefix("api:") for name in TRIED if name.startswith("api:")}
     assert found == {door[1] for door in DOORS + HELD} | tried_as_owned | ELSEWHERE
+
+
+def test_every_endpoint_asks_who_somebody_is_as_all_do() -> None:
+    """A wrong token is tried on some endpoints only: none may have an answer of its own to it."""
+    patterns = get_resolver().namespace_dict["api"][1].url_patterns
+    views = {pattern.name: pattern.callback.cls for pattern in patterns}
+    assert len(views) > 20
+    for name, view in views.items():
+        assert view.authentication_classes == APIView.authentication_classes, name
+        assert set(APIView.permission_classes) <= set(view.permission_classes), name
 
 
 @pytest.mark.parametrize(
