@@ -93,13 +93,8 @@ def _owes_code(request: HttpRequest) -> bool:
 def code_ask(request: HttpRequest, user: User, then: str) -> HttpResponse:
     """The password was right; nobody is logged in before the code is, too."""
     request.session.cycle_key()
-    waiting_login = {
-        "user": user.pk,
-        "proof": user.get_session_auth_hash(),
-        "until": time.time() + WAITS_S,
-        "then": then,
-    }
-    request.session[WAITING] = waiting_login
+    known = {"user": user.pk, "proof": user.get_session_auth_hash(), "until": time.time() + WAITS_S, "then": then}
+    request.session[WAITING] = known
     return redirect("login-code")
 
 
@@ -127,11 +122,11 @@ def login_code(request: HttpRequest) -> HttpResponse:
 
 
 def _waiting(request: HttpRequest) -> User | None:
-    waiting_login = request.session.get(WAITING)
-    if not waiting_login or waiting_login["until"] < time.time():
+    held = request.session.get(WAITING)
+    if not held or held["until"] < time.time():
         return None
-    user = User.objects.filter(pk=waiting_login["user"], is_active=True).first()
-    return user if user and user.get_session_auth_hash() == waiting_login["proof"] else None
+    user = User.objects.filter(pk=held["user"], is_active=True).first()
+    return user if user and user.get_session_auth_hash() == held["proof"] else None
 
 
 @login_required
@@ -162,7 +157,7 @@ def second_step(request: HttpRequest) -> HttpResponse:
 @require_POST
 def begin(request: HttpRequest) -> HttpResponse:
     """A new secret, for whoever knows the password; the browser that asked for it alone is shown it."""
-    form = check_password_form(request)
+    form = password_asked(request)
     if form.errors:
         return _show(request, begin_form=form, status=422)
     request.session[BEGUN] = credentials.totp_begin(user=cast(User, request.user)).pk
@@ -179,7 +174,7 @@ def _begun(request: HttpRequest) -> TOTPDevice | None:
 @require_POST
 def codes_renew(request: HttpRequest) -> HttpResponse:
     """Ten new recovery codes, shown this once."""
-    form = check_password_form(request)
+    form = password_asked(request)
     if form.errors:
         return _show(request, codes_form=form, status=422)
     return _show(request, codes=credentials.totp_renew_codes(user=cast(User, request.user)))
@@ -189,7 +184,7 @@ def codes_renew(request: HttpRequest) -> HttpResponse:
 @sensitive_post_parameters("password")
 @require_POST
 def turn_off(request: HttpRequest) -> HttpResponse:
-    form = check_password_form(request)
+    form = password_asked(request)
     if form.errors:
         return _show(request, off_form=form, status=422)
     credentials.totp_off(user=cast(User, request.user), session=request.session.session_key)
@@ -198,7 +193,7 @@ def turn_off(request: HttpRequest) -> HttpResponse:
     return redirect("account")
 
 
-def check_password_form(request: HttpRequest) -> PasswordForm:
+def password_asked(request: HttpRequest) -> PasswordForm:
     """The form, with an error unless the password is the person's; wrong ones are counted."""
     form = PasswordForm(request.POST)
     if form.is_valid() and not password_is_right(request, form.cleaned_data["password"]):

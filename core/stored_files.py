@@ -10,9 +10,9 @@ from collections.abc import Iterable
 from django.core.files.storage import default_storage
 from django.db import DatabaseError
 
-from core.exceptions import StorageUnavailable
+from core.exceptions import StorageAway
 from core.models import LeftFile
-from core.sql import is_locked
+from core.sql import is_held
 
 logger = logging.getLogger(__name__)
 BACKUP = "backup"  # the lock of a backup, from before its snapshot until its last file is copied
@@ -21,28 +21,28 @@ AT_ONCE = 1000
 
 def files_delete(*names: str) -> None:
     """Remove these files, now or when a backup has ended or the storage answers again; never raises."""
-    file_names = [name for name in names if name]
-    if not file_names:
+    wanted = [name for name in names if name]
+    if not wanted:
         return
     try:
-        if is_locked(BACKUP):
-            _leave(file_names)
+        if is_held(BACKUP):
+            _leave(wanted)
             return
     except DatabaseError:  # it is why they are not needed; whether a backup runs cannot be asked
-        logger.warning("%s files stay in the storage, named by no row", len(file_names))
+        logger.warning("%s files stay in the storage, named by no row", len(wanted))
         return
-    for index, name in enumerate(file_names):
+    for place, name in enumerate(wanted):
         try:
             default_storage.delete(name)
-        except StorageUnavailable as error:
+        except StorageAway as error:
             logger.warning("files are removed later: %s", error.reason)
-            _leave(file_names[index:])
+            _leave(wanted[place:])
             return
 
 
 def left_files_sweep() -> int:
     """Remove what was left, unless a backup runs; returns how many files went."""
-    if is_locked(BACKUP):
+    if is_held(BACKUP):
         return 0
     rows = list(LeftFile.objects.order_by("pk")[:AT_ONCE])
     for row in rows:

@@ -1,4 +1,4 @@
-"""Files in storage, whatever other tests left there."""
+"""What lies in the storage, whatever other tests left there."""
 
 from django.core.files.storage import default_storage
 

@@ -48,7 +48,7 @@ class DrawForm(forms.Form):
 
 
 class ConfirmForm(DrawForm):
-    """Confirmation of the counts shown."""
+    """What was shown, said yes to."""
 
     again = forms.BooleanField(required=False)
     seen_val = forms.IntegerField()
@@ -76,17 +76,17 @@ def draw(request: MemberRequest, project: Project) -> HttpResponse:
     """Draw what was shown."""
     form = ConfirmForm(request.POST)
     if not form.is_valid():  # nothing was shown yet, or it cannot be read
-        query_string = urlencode({name: request.POST.get(name, "") for name in ("val", "test", "seed")})
-        return redirect(f"{reverse(PAGE, args=[project.uuid])}?{query_string}")
+        asked = urlencode({name: request.POST.get(name, "") for name in ("val", "test", "seed")})
+        return redirect(f"{reverse(PAGE, args=[project.uuid])}?{asked}")
     try:
         seed, again = form.cleaned_data["seed"], form.cleaned_data["again"]
         counts = queries_draw(
-            project=project, sizes=form.sizes(), seed=seed, actor=request.user, again=again, expected_counts=form.seen()
+            project=project, sizes=form.sizes(), seed=seed, actor=request.user, again=again, expected=form.seen()
         )
     except NotPossible as error:
         return _page(request, project, DrawForm(request.POST), fault=str(error), status=409)
-    n_queries = sum(counts[split] for split in Query.Split.values)
-    messages.success(request, f"{n_queries:,} queries are drawn.")
+    drawn = sum(counts[split] for split in Query.Split.values)
+    messages.success(request, f"{drawn:,} queries are drawn.")
     return redirect(PAGE, project.uuid)
 
 
@@ -126,11 +126,11 @@ def _draft(project: Project, form: DrawForm) -> dict[str, int] | None:
 
 def _queries(request: MemberRequest, project: Project) -> dict[str, object]:
     """The queries that the page lists, and what they were narrowed to."""
-    queries = selectors.queries_of(project)
+    found = selectors.queries_of(project)
     if words := request.GET.get("q", "").replace("\0", "").strip():
-        queries = queries.filter(text__icontains=words)
+        found = found.filter(text__icontains=words)
     if (split := request.GET.get("split", "")) in Query.Split.values:
-        queries = queries.filter(split=split)
-    page = Paginator(queries, PER_PAGE).get_page(request.GET.get("page"))
+        found = found.filter(split=split)
+    page = Paginator(found, PER_PAGE).get_page(request.GET.get("page"))
     keep = "".join(f"&{name}={quote(value)}" for name, value in (("words", words), ("split", split)) if value)
     return {"page": page, "words": words, "split": split, "keep": keep}

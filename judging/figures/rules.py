@@ -45,7 +45,7 @@ def relevances_by(rows: Iterable[tuple[int, int, int]]) -> dict[int, Relevances]
 
 
 class Unit(StrEnum):
-    """The time span of a point in a figure over time."""
+    """What a point of a figure over time stands for."""
 
     DAY = "day"
     WEEK = "week"

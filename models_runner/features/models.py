@@ -14,7 +14,7 @@ class FeatureSet(models.Model):
     """One file of features that experiments are trained on: made here, or official and named by its path."""
 
     class Kind(models.TextChoices):
-        """Source of the features."""
+        """What the features are of."""
 
         VIDEO = "video", "videos"
         SUBTITLE = "subtitle", "subtitles"
@@ -34,7 +34,7 @@ class FeatureSet(models.Model):
         DONE = "done"
 
     class Step(models.TextChoices):
-        """Meaning of ``done`` and ``total``."""
+        """What ``done`` and ``total`` count."""
 
         EXTRACTING = "extracting"
         CHECKING = "checking"

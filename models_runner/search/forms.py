@@ -23,7 +23,7 @@ class ScoredField(TrainingField):
 
 
 class SearchForm(forms.Form):
-    """Query and the training that searches for it."""
+    """What is searched for, and by which training."""
 
     q = forms.CharField(
         label="Query",

@@ -25,7 +25,7 @@ OnProgress = Callable[[int, int], None]
 
 
 class Trouble(StrEnum):
-    """Possible problems."""
+    """What can be wrong."""
 
     UNREADABLE = "unreadable"
     MISSING = "missing"
@@ -45,7 +45,7 @@ WORDS = {
     Trouble.ZERO: "nothing but zeros",
     Trouble.LENGTH: "video and subtitles differ in length by more than a clip",
 }
-WARNINGS = (Trouble.ZERO, Trouble.LENGTH)  # training goes on in spite of them
+REMARKS = (Trouble.ZERO, Trouble.LENGTH)  # training goes on in spite of them
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Finding:
     @property
     def is_fatal(self) -> bool:
         """Whether training cannot do with it."""
-        return self.trouble not in WARNINGS
+        return self.trouble not in REMARKS
 
     def __str__(self) -> str:
         what = f"{self.kind}: {WORDS[self.trouble]}"
@@ -72,39 +72,37 @@ class Finding:
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
-        record = {"kind": self.kind, "trouble": self.trouble.value, "count": self.count, "names": list(self.names)}
-        return record | {"detail": self.detail, "fatal": self.is_fatal, "text": str(self)}
+        told = {"kind": self.kind, "trouble": self.trouble.value, "count": self.count, "names": list(self.names)}
+        return told | {"detail": self.detail, "fatal": self.is_fatal, "text": str(self)}
 
 
 def check(
     stores: Mapping[str, FeatureStore | str | Path],
-    required_names: Mapping[str, Collection[str]],
+    wanted: Mapping[str, Collection[str]],
     *,
     on_progress: OnProgress | None = None,
 ) -> list[Finding]:
-    """Find problems in files of features.
+    """What is wrong with files of features.
 
     Args:
         stores: by kind (video, subtitle, query), opened or by path.
-        required_names: by kind, whose features there must be; a kind that is left out is looked through as it is.
+        wanted: by kind, whose features there must be; a kind that is left out is looked through as it is.
         on_progress: called with names looked through, and all.
     """
     notes = _Notes()
-    open_stores = {
-        kind: store for kind, source in stores.items() if (store := _opened(kind, source, notes)) is not None
-    }
-    names_by_kind = {kind: list(required_names.get(kind, store.names)) for kind, store in open_stores.items()}
-    total, n_done = sum(map(len, names_by_kind.values())), 0
+    opened = {kind: store for kind, held in stores.items() if (store := _opened(kind, held, notes)) is not None}
+    asked = {kind: list(wanted.get(kind, store.names)) for kind, store in opened.items()}
+    total, done = sum(map(len, asked.values())), 0
     lengths: dict[str, dict[str, int]] = {}
-    for kind, store in open_stores.items():
+    for kind, store in opened.items():
         lengths[kind] = {}
-        for name in names_by_kind[kind]:
+        for name in asked[kind]:
             length = _look(kind, store, name, notes)
             if length is not None:
                 lengths[kind][name] = length
-            n_done += 1
+            done += 1
             if on_progress:
-                on_progress(n_done, total)
+                on_progress(done, total)
     for name, detail in _uneven(lengths.get("video", {}), lengths.get("subtitle", {})):
         notes.add("subtitle", Trouble.LENGTH, name, detail)
     return notes.findings()
@@ -126,9 +124,9 @@ class _Notes:
         ]
 
 
-def _opened(kind: str, source: FeatureStore | str | Path, notes: _Notes) -> FeatureStore | None:
+def _opened(kind: str, held: FeatureStore | str | Path, notes: _Notes) -> FeatureStore | None:
     try:
-        store = source if isinstance(source, FeatureStore) else open_features(source)
+        store = held if isinstance(held, FeatureStore) else open_features(held)
         _ = store.width
     except BrokenFeatures as error:
         notes.add(kind, Trouble.UNREADABLE, detail=str(error))
@@ -168,7 +166,7 @@ LEAST_CPU_S, BYTES_A_SECOND = 600, 10 * 2**20
 
 @dataclass(frozen=True)
 class Inspection:
-    """A file's contents."""
+    """What a file holds."""
 
     width: int  # numbers in a row
     count: int  # names that have rows
@@ -177,27 +175,27 @@ class Inspection:
 
 
 def inspect(path: str | Path, kind: str, names: Sequence[str], *, on_progress: OnProgress | None = None) -> Inspection:
-    """Inspect a file of features of a kind (video, subtitle, query) for ``names``, and for problems.
+    """What a file of features of a kind (video, subtitle, query) holds of ``names``, and what is wrong with it.
 
     Raises:
         BrokenFeatures: it cannot be read, ends its reader, or takes more memory or time than any file needs.
     """
     path = Path(path)
     request = json.dumps({"path": str(path.absolute()), "kind": kind, "names": list(names)}).encode()
-    message: dict[str, Any] = {}
+    said: dict[str, Any] = {}
     try:
         with reader(__name__, request, _limits(path)) as output:
             for line in output:
                 if not line.endswith(b"\n"):
                     break  # the child was ended while it wrote
-                message = json.loads(line)
-                if on_progress and "done" in message:
-                    on_progress(message["done"], message["total"])
+                said = json.loads(line)
+                if on_progress and "done" in said:
+                    on_progress(said["done"], said["total"])
     except ReaderEnded as error:
         raise BrokenFeatures(f"{path.name}: {error}") from error
-    if "error" in message:
-        raise BrokenFeatures(message["error"])
-    return Inspection(**message)
+    if "error" in said:
+        raise BrokenFeatures(said["error"])
+    return Inspection(**said)
 
 
 def _limits(path: Path) -> Limits:
@@ -216,16 +214,16 @@ def serve(request: IO[bytes], output: IO[bytes]) -> None:
         output.write(json.dumps(values).encode() + b"\n")
         output.flush()
 
-    options = json.load(request)
+    asked = json.load(request)
     try:
-        with open_features(options["path"]) as store:
+        with open_features(asked["path"]) as store:
             findings = check(
-                {options["kind"]: store},
-                {options["kind"]: options["names"]},
-                on_progress=lambda n_done, total: say(done=n_done, total=total),
+                {asked["kind"]: store},
+                {asked["kind"]: asked["names"]},
+                on_progress=lambda done, total: say(done=done, total=total),
             )
-            summary = {"width": store.width, "count": len(store), "checksum": store.checksum()}
+            found = {"width": store.width, "count": len(store), "checksum": store.checksum()}
     except ScoringError as error:
         say(error=str(error))
     else:
-        say(**summary, findings=[finding.as_dict() for finding in findings])
+        say(**found, findings=[finding.as_dict() for finding in findings])

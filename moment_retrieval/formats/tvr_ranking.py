@@ -113,7 +113,7 @@ def judged_row(record: dict[str, object]) -> tuple[object, object, object, objec
 
 
 def note(record: dict[str, object]) -> Note:
-    """Read the optional fields scoring does not need."""
+    """What scoring does not need, and what may be absent."""
     pair_id, caption = record.get("pair_id"), record.get("caption")
     duration, similarity = record.get("duration"), record.get("similarity")
     if pair_id is not None and (isinstance(pair_id, bool) or not isinstance(pair_id, int | str)):
@@ -134,7 +134,7 @@ def as_query_id(value: object) -> str:
 
 
 def query_text(record: Mapping[str, object]) -> str:
-    """Return the query text; empty if absent."""
+    """What the query says; a file need not tell."""
     text = record.get("query", record.get("desc"))
     return "" if text is None else as_text(text, "query")
 

@@ -1,4 +1,4 @@
-"""Result of every metric: a value for each query and measure, and their means."""
+"""What every metric gives: a value for each query and measure, and their means."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ class Scores:
 
 def means(measures: Sequence[Hashable], values: Floats) -> dict[Any, float]:
     """The mean of each column, NaN left out; NaN where nothing is left."""
-    result = {}
+    held = {}
     for measure, column in zip(measures, np.ascontiguousarray(values.T), strict=True):
-        numbers = column[~np.isnan(column)]
-        result[measure] = float(numbers.mean()) if len(numbers) else float("nan")
-    return result
+        known = column[~np.isnan(column)]
+        held[measure] = float(known.mean()) if len(known) else float("nan")
+    return held
 
 
 def check_queries(runs: MomentTable[Any], judged: MomentTable[Any]) -> None:

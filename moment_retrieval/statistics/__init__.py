@@ -1,1 +1,1 @@
-"""Statistics of scores over queries: intervals, tests, and how alike two rankings of runs are. numpy alone."""
+"""What may be said of scores over queries: intervals, tests, and how alike two rankings of runs are. numpy alone."""

@@ -1,4 +1,4 @@
-"""Grades replayed from a judgment file, and the outcomes expected."""
+"""What the replay sends of a judgment file, and what must come of it."""
 
 from pathlib import Path
 

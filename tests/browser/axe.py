@@ -1,4 +1,4 @@
-"""Findings of axe on a page as it is."""
+"""What axe finds on a page as it stands."""
 
 from pathlib import Path
 from typing import Literal

@@ -85,11 +85,11 @@ def browse(chromium: Browser, live_server: LiveServer, settings: Settings, tmp_p
 @pytest.fixture
 def asked() -> Iterator[list[str]]:
     """Every address the server was asked for, with its method: what a browser's cache answers is not among them."""
-    requests: list[str] = []
+    seen: list[str] = []
 
     def note(environ: dict[str, str], **kwargs: object) -> None:
-        requests.append(f"{environ['REQUEST_METHOD']} {environ['PATH_INFO']}")
+        seen.append(f"{environ['REQUEST_METHOD']} {environ['PATH_INFO']}")
 
     request_started.connect(note)
-    yield requests
+    yield seen
     request_started.disconnect(note)

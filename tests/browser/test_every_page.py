@@ -63,7 +63,7 @@ ANNOTATOR_PAGES = [f"judging:{name}" for name in ("desk", "pair-next", "last-loo
 
 
 class Complaints(list[str]):
-    """Faults the browser reports on the pages it shows."""
+    """What the browser holds against the pages it shows."""
 
     def __init__(self, page: Page) -> None:
         super().__init__()
@@ -89,23 +89,23 @@ class Complaints(list[str]):
             self.append(f"{self.page.url}: {response.url} {response.status}")
 
 
-def visit(page: Page, *paths: str, visited: set[str] | None = None) -> list[str]:
+def visit(page: Page, *paths: str, seen: set[str] | None = None) -> list[str]:
     """Open every page and look at it, in light and wide, in dark and narrow: what is wrong with them.
 
-    A page in ``visited`` already, shown to somebody else with the same in it, is opened and not looked at again.
+    What ``seen`` holds already, a page shown to somebody else with the same in it, is opened and not looked at again.
     """
-    complaints, visited = Complaints(page), set() if visited is None else visited
+    complaints, seen = Complaints(page), set() if seen is None else seen
     for path in paths:
         page.goto(path)
         page.wait_for_load_state("load")
-        if (state := page.evaluate(SHOWN)) not in visited:
+        if (shown := page.evaluate(SHOWN)) not in seen:
             complaints += looked_at(page)
-        visited.add(state)
+        seen.add(shown)
     return complaints
 
 
 def looked_at(page: Page) -> list[str]:
-    """Return the faults of the open page: all of it in light and wide; in dark and narrow, what these change."""
+    """What is wrong with the page that is open: all of it in light and wide; in dark and narrow, what these change."""
     page.wait_for_load_state("load")
     complaints = too_wide(page, DESKTOP) + barriers_in(page, "light")
     return complaints + too_wide(page, PHONE) + barriers_in(page, "dark", NARROW)
@@ -163,8 +163,8 @@ def planned_pool(project: Project) -> Pooling:
 @pytest.mark.usefixtures("encoder")
 def test_pages_of_lead_and_admin_are_clean(browse: Browse) -> None:
     project = busy_project()
-    batches = Batch.objects.filter(number=1, pairs__state__in=["settled", "escalated"], query__split="val").distinct()
-    details = [reverse("judging:batch", args=[batch.uuid]) for batch in batches]
+    shown = Batch.objects.filter(number=1, pairs__state__in=["settled", "escalated"], query__split="val").distinct()
+    details = [reverse("judging:batch", args=[batch.uuid]) for batch in shown]
     report = quality_report(project)
     assert report is not None
     details += [reverse("judging:figure", args=[project.uuid, name]) for name in ("grades", "cases")]
@@ -172,11 +172,9 @@ def test_pages_of_lead_and_admin_are_clean(browse: Browse) -> None:
     details += [reverse("judging:agreement-of", args=[project.uuid, next(iter(report.data["annotators"]))])]
     pool = reverse("pools:pool", args=[planned_pool(project).uuid])
     of_lead = [pool, *paths(["judging:reviews-preview"], project)]
-    visited: set[str] = set()
-    assert (
-        visit(browse(factories.lead(project)), *paths(STAFF_PAGES, project), *details, *of_lead, visited=visited) == []
-    )
-    assert visit(browse(factories.admin(project)), *paths(ADMIN_PAGES, project), *details, visited=visited) == []
+    seen: set[str] = set()
+    assert visit(browse(factories.lead(project)), *paths(STAFF_PAGES, project), *details, *of_lead, seen=seen) == []
+    assert visit(browse(factories.admin(project)), *paths(ADMIN_PAGES, project), *details, seen=seen) == []
 
 
 def test_pages_of_a_project_without_anything_are_clean(browse: Browse) -> None:
@@ -247,8 +245,8 @@ def test_pages_of_an_account_are_clean(browse: Browse) -> None:
     assert complaints + visit(page, *map(reverse, ("account", "totp", "tokens"))) == []
 
 
-def left_of(element: Locator) -> float:
-    box = element.bounding_box()
+def left_of(shown: Locator) -> float:
+    box = shown.bounding_box()
     assert box is not None
     return box["x"]
 
@@ -262,8 +260,8 @@ def test_pages_of_a_log_in_by_two_steps_and_of_a_new_password_are_clean(browse: 
     acts.log_in(page, "somebody", PASSWORD)
     expect(page.get_by_role("heading", name="The second step")).to_be_visible()
     link = [urlsafe_base64_encode(force_bytes(user.pk)), default_token_generator.make_token(user)]
-    choose_url, used_up = reverse("password-choose", args=link), reverse("password-choose", args=[link[0], "a-b"])
-    assert complaints + looked_at(page) + visit(page, reverse("password-forgotten"), choose_url, used_up) == []
+    chosen, used_up = reverse("password-choose", args=link), reverse("password-choose", args=[link[0], "a-b"])
+    assert complaints + looked_at(page) + visit(page, reverse("password-forgotten"), chosen, used_up) == []
 
 
 def code_on_phone(user: User) -> str:
@@ -316,12 +314,12 @@ def test_a_page_that_nobody_sees_asks_for_nothing(browse: Browse, asked: list[st
     page.goto(reverse("judging:overview", args=[project.uuid]))
     waiting = page.locator("dt", has_text="Wait for your decision").locator("+ dd")
     expect(waiting).to_have_text("0")
-    visibility_script = """Object.defineProperty(document, 'hidden', {value: %s, configurable: true});
+    seen = """Object.defineProperty(document, 'hidden', {value: %s, configurable: true});
         document.dispatchEvent(new Event('visibilitychange'))"""
-    page.evaluate(visibility_script % "true")
+    page.evaluate(seen % "true")
     factories.BatchFactory(query__project=project, state="done", pairs=0)
     before = len(asked)
     page.clock.run_for(60_000)
     assert len(asked) == before
-    page.evaluate(visibility_script % "false")
+    page.evaluate(seen % "false")
     expect(waiting).to_have_text("1")

@@ -1,4 +1,4 @@
-"""Logs contain nothing that gives access."""
+"""What is written down holds nothing that opens something."""
 
 import logging
 

@@ -1,4 +1,4 @@
-"""Uploads are recognised by their content."""
+"""What an upload is, is told by its content."""
 
 import gzip
 import io

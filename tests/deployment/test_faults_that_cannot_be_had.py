@@ -25,6 +25,6 @@ def test_clocks_need_a_package(
 def test_disks_that_cannot_be_mounted_say_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CI", "1")
     monkeypatch.setattr(subprocess, "run", lambda *words, **more: NOT_ROOT)
-    message = "full disk does was not tried.*permission denied"
-    with pytest.raises(pytest.skip.Exception, match=message), disks.small_disk(tmp_path / "disk"):
+    said = "full disk does was not tried.*permission denied"
+    with pytest.raises(pytest.skip.Exception, match=said), disks.small_disk(tmp_path / "disk"):
         raise AssertionError("it was mounted")

@@ -26,18 +26,16 @@ NUMBERS: Iterator[int] = count()
 
 def project_in(zone: str = "UTC", **values: Any) -> Project:
     """A project whose first policy has been in force for ever."""
-    new_project: Project = ProjectFactory()
-    Policy.objects.filter(project=new_project).update(
-        time_zone=zone, created_at=datetime(2020, 1, 1, tzinfo=UTC), **values
-    )
-    return new_project
+    made: Project = ProjectFactory()
+    Policy.objects.filter(project=made).update(time_zone=zone, created_at=datetime(2020, 1, 1, tzinfo=UTC), **values)
+    return made
 
 
 def policy_from(project: Project, day: datetime, **values: Any) -> Policy:
     """A version in force from this instant on."""
-    policy = policy_publish(project=project, actor=None, **values)
-    Policy.objects.filter(pk=policy.pk).update(created_at=day)
-    return policy
+    made = policy_publish(project=project, actor=None, **values)
+    Policy.objects.filter(pk=made.pk).update(created_at=day)
+    return made
 
 
 def local(text: str, zone: str = "UTC", *, fold: int = 0) -> datetime:
@@ -49,24 +47,24 @@ def judged(project: Project, person: User, at: datetime, seconds: float | None, 
     pilot = values.pop("pilot", False)
     batch = BatchFactory(query=QueryFactory(project=project), pairs=1, is_pilot=pilot)
     if seconds is None:
-        judgment = Judgment.objects.create(
+        given = Judgment.objects.create(
             pair=batch.pairs.get(), annotator=person, round=1, seat=1, grade=2, source="imported"
         )
     else:
-        assignment = AssignmentFactory(batch=batch, annotator=person)
-        judgment = JudgmentFactory(assignment=assignment, active_ms=round(seconds * 1000), **values)
-        type(assignment).objects.filter(pk=assignment.pk).update(state="finished", ended_at=at)
+        held = AssignmentFactory(batch=batch, annotator=person)
+        given = JudgmentFactory(assignment=held, active_ms=round(seconds * 1000), **values)
+        type(held).objects.filter(pk=held.pk).update(state="finished", ended_at=at)
     with transaction.atomic(), triggers_asleep():
-        Judgment.objects.filter(pk=judgment.pk).update(created_at=at)
-    return judgment
+        Judgment.objects.filter(pk=given.pk).update(created_at=at)
+    return given
 
 
 def gold_graded(project: Project, person: User, at: datetime, seconds: float) -> GoldGrade:
     pair = BatchFactory(query=QueryFactory(project=project), pairs=1).pairs.get()
-    assignment = AssignmentFactory(batch=pair.batch, annotator=person, pair_ids=[pair.pk], gold_ids=[pair.pk])
-    gold_grade = GoldGrade.objects.create(
+    held = AssignmentFactory(batch=pair.batch, annotator=person, pair_ids=[pair.pk], gold_ids=[pair.pk])
+    given = GoldGrade.objects.create(
         pair=pair,
-        assignment=assignment,
+        assignment=held,
         annotator=person,
         grade=3,
         truth=3,
@@ -77,13 +75,13 @@ def gold_graded(project: Project, person: User, at: datetime, seconds: float) ->
         policy=project.policies.latest("version"),
         created_at=at,
     )
-    type(assignment).objects.filter(pk=assignment.pk).update(state="finished", ended_at=at)
-    return gold_grade
+    type(held).objects.filter(pk=held.pk).update(state="finished", ended_at=at)
+    return given
 
 
 def trained(project: Project, person: User, at: datetime, seconds: float) -> SittingGrade:
     """A grade of the tutorial."""
-    pair = KnownPair.objects.create(
+    known = KnownPair.objects.create(
         project=project,
         query=QueryFactory(project=project, split="train"),
         moment=MomentFactory(video__corpus=project.dataset.corpus),
@@ -91,17 +89,19 @@ def trained(project: Project, person: User, at: datetime, seconds: float) -> Sit
         truth=2,
         tutorial_position=1 + next(NUMBERS),
     )
-    attempt = Sitting.objects.create(project=project, annotator=person, purpose="tutorial", seed=1, known_ids=[pair.pk])
+    sitting = Sitting.objects.create(
+        project=project, annotator=person, purpose="tutorial", seed=1, known_ids=[known.pk]
+    )
     graded = SittingGrade.objects.create(
-        sitting=attempt,
-        known_pair=pair,
+        sitting=sitting,
+        known_pair=known,
         annotator=person,
         grade=2,
         position=1,
         active_ms=round(seconds * 1000),
         guideline=project.guidelines.latest("version"),
     )
-    Sitting.objects.filter(pk=attempt.pk).update(state="done", ended_at=at)
+    Sitting.objects.filter(pk=sitting.pk).update(state="done", ended_at=at)
     with transaction.atomic(), triggers_asleep():
         SittingGrade.objects.filter(pk=graded.pk).update(created_at=at)
     return graded

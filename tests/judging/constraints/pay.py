@@ -9,15 +9,15 @@ from tests.judging.constraints.writes import More, Refused, change
 
 def paid(**values: object) -> PayRate:
     member = MembershipFactory()
-    fields = {"rate": 14, "currency": "SGD", "from_day": NOW.date(), **values}
-    return PayRate.objects.create(project=member.project, annotator=member.user, **fields)
+    given = {"rate": 14, "currency": "SGD", "from_day": NOW.date(), **values}
+    return PayRate.objects.create(project=member.project, annotator=member.user, **given)
 
 
 def correction(**values: object) -> HoursCorrection:
     member = MembershipFactory()
-    fields = {"day": NOW.date(), "seconds": 60, "reason": "r", **values}
+    given = {"day": NOW.date(), "seconds": 60, "reason": "r", **values}
     return HoursCorrection.objects.create(
-        project=member.project, annotator=member.user, made_by=lead(member.project), **fields
+        project=member.project, annotator=member.user, made_by=lead(member.project), **given
     )
 
 

@@ -1,4 +1,4 @@
-"""Versions in force, and releases."""
+"""What is in force, and what is released."""
 
 from judging.models import Guideline, GuidelineExample, Policy, Release
 from tests.factories import GuidelineFactory, MomentFactory, PolicyFactory, ProjectFactory

@@ -1,4 +1,4 @@
-"""Leads' settings, annotators' confirmations: versions, examples, screening, policy numbers."""
+"""What leads set and annotators confirm: versions, examples, the gate, the policy's numbers."""
 
 from collections.abc import Callable
 
@@ -7,7 +7,7 @@ from judging.models import GateAttempt, GateQuestion, GuidelineConfirmation, Gui
 from tests.factories import NOW, MembershipFactory, MomentFactory, ProjectFactory, annotator
 from tests.judging.constraints.policies import example, first_guideline, policy
 from tests.judging.constraints.writes import More, Refused, Write, again, change
-from tests.judging.settings import gate_question, screening_attempt
+from tests.judging.settings import gate_attempt, gate_question
 
 
 def question() -> GateQuestion:
@@ -15,20 +15,20 @@ def question() -> GateQuestion:
 
 
 def attempt() -> GateAttempt:
-    row = question()
-    return screening_attempt(annotator(row.project), [row])
+    asked = question()
+    return gate_attempt(annotator(asked.project), [asked])
 
 
 def answered_attempt() -> GateAttempt:
-    row = attempt()
-    GateAttempt.objects.filter(pk=row.pk).update(answers=[0], score=1, answered_at=NOW)
-    return row
+    made = attempt()
+    GateAttempt.objects.filter(pk=made.pk).update(answers=[0], score=1, answered_at=NOW)
+    return made
 
 
 def two_open_attempts() -> Write:
-    first_attempt = attempt()
+    held = attempt()
     return lambda: GateAttempt.objects.create(
-        project=first_attempt.project, annotator=first_attempt.annotator, asked=first_attempt.asked, passing=1
+        project=held.project, annotator=held.annotator, asked=held.asked, passing=1
     )
 
 
@@ -37,28 +37,26 @@ def confirmation() -> GuidelineConfirmation:
 
 
 def confirmed_twice() -> Write:
-    first_confirmation = confirmation()
-    return lambda: GuidelineConfirmation.objects.create(
-        guideline=first_confirmation.guideline, annotator=first_confirmation.annotator
-    )
+    held = confirmation()
+    return lambda: GuidelineConfirmation.objects.create(guideline=held.guideline, annotator=held.annotator)
 
 
 def confirmed_example() -> GuidelineExample:
     guideline = first_guideline()
-    row = example(guideline=guideline)
+    shown = example(guideline=guideline)
     annotator(guideline.project)
-    return row
+    return shown
 
 
 def example_of_a_confirmed_version() -> Write:
-    first_confirmation = confirmation()
-    return lambda: example(guideline=first_confirmation.guideline)
+    held = confirmation()
+    return lambda: example(guideline=held.guideline)
 
 
 def draft_example(**values: object) -> GuidelineDraftExample:
     draft = values.pop("draft", None) or draft_open(project=ProjectFactory(), actor=None)
-    fields = {"grade": 1, "query_text": "q", "moment": MomentFactory(), **values}
-    return GuidelineDraftExample.objects.create(draft=draft, **fields)
+    given = {"grade": 1, "query_text": "q", "moment": MomentFactory(), **values}
+    return GuidelineDraftExample.objects.create(draft=draft, **given)
 
 
 def options(texts: object, correct: int = 0) -> Callable[[], Write]:

@@ -33,7 +33,7 @@ class Refused(Exception):
 
 
 class Minds:
-    """Everybody's grade of each pair, the same on every request; of every third pair they disagree."""
+    """What everybody says of each pair, the same however often they are asked; of every third they quarrel."""
 
     def __init__(self) -> None:
         self._order: dict[UUID, list[int]] = {}
@@ -44,15 +44,15 @@ class Minds:
             order = self._order.setdefault(pair, [])
             if number not in order:
                 order.append(number)
-            position = order.index(number)
-        return QUARREL[min(position, 3)] if pair.int % 3 == 0 else pair.int % 4
+            place = order.index(number)
+        return QUARREL[min(place, 3)] if pair.int % 3 == 0 else pair.int % 4
 
 
 class Browser:
     """One person at work: takes, grades and finishes until told to stop."""
 
-    def __init__(self, person: Person, scenario: World, number: int, minds: Minds, *, pace_s: float) -> None:
-        self.person, self.world, self.number, self.minds, self.pace_s = person, scenario, number, minds, pace_s
+    def __init__(self, person: Person, world: World, number: int, minds: Minds, *, pace_s: float) -> None:
+        self.person, self.world, self.number, self.minds, self.pace_s = person, world, number, minds, pace_s
         self.over = threading.Event()
         self.accepted: dict[UUID, int] = {}  # what was answered with 200
         self.troubles: Counter[str] = Counter()
@@ -68,14 +68,14 @@ class Browser:
                 self.over.wait(AGAIN_S)
 
     def _step(self, page: str) -> str:
-        if match := GRADE.search(page):
-            return self._judge(page, UUID(match[2]))
-        if match := FINISH.search(page):
-            return self._ask("POST", match[1])
-        if match := GO_ON.search(page):
-            return self._ask("GET", match[1])
-        if match := TAKE.search(page):
-            page = self._ask("POST", match[1])
+        if found := GRADE.search(page):
+            return self._judge(page, UUID(found[2]))
+        if found := FINISH.search(page):
+            return self._ask("POST", found[1])
+        if found := GO_ON.search(page):
+            return self._ask("GET", found[1])
+        if found := TAKE.search(page):
+            page = self._ask("POST", found[1])
             if GRADE.search(page):
                 return page
         self.over.wait(AGAIN_S)  # nothing waits just now
@@ -154,13 +154,13 @@ class Crowd:
 
     def await_grades(self, more: int, *, seconds: float = PATIENCE_S) -> None:
         """So many further grades were answered."""
-        target = self.accepted + more
-        eventually(lambda: self.accepted >= target, seconds=seconds, every=0.02)
+        wanted = self.accepted + more
+        eventually(lambda: self.accepted >= wanted, seconds=seconds, every=0.02)
 
     def await_trouble(self, more: int = 3, *, seconds: float = PATIENCE_S) -> None:
         """So many further requests were not answered as they should."""
-        target = self.troubles.total() + more
-        eventually(lambda: self.troubles.total() >= target, seconds=seconds, every=0.02)
+        wanted = self.troubles.total() + more
+        eventually(lambda: self.troubles.total() >= wanted, seconds=seconds, every=0.02)
 
     def await_done(self, *, seconds: float = PATIENCE_S, meanwhile: Callable[[], None] = lambda: None) -> None:
         """Every batch is done; sweeps are sent more often than beat does, so that a lost message costs less."""
@@ -177,16 +177,16 @@ class Crowd:
     def check(self, *, none_refused: bool = True) -> None:
         """Nothing is lost, nothing doubled, everything decided as the rules say."""
         assert not (none_refused and self.refusals), self.refusals
-        judgments = Judgment.objects.filter(pair__batch__project=self.world.project)
-        grades = Counter(judgments.values_list("annotator", "pair__uuid", "grade"))
+        given = Judgment.objects.filter(pair__batch__project=self.world.project)
+        stored = Counter(given.values_list("annotator", "pair__uuid", "grade"))
         answered = Counter(
             (user.pk, pair, grade)
             for user, browser in zip(self.world.annotators, self.browsers, strict=True)
             for pair, grade in browser.accepted.items()
         )
-        assert grades == answered
-        assert not JudgmentChange.objects.filter(judgment__in=judgments).exists()
-        assert all(count == 1 for count in Counter(judgments.values_list("pair", "annotator")).values())
+        assert stored == answered
+        assert not JudgmentChange.objects.filter(judgment__in=given).exists()
+        assert all(count == 1 for count in Counter(given.values_list("pair", "annotator")).values())
         self._check_pairs()
         assert not Assignment.objects.filter(project=self.world.project, state=Assignment.State.OPEN).exists()
 
@@ -194,24 +194,24 @@ class Crowd:
         pairs = Pair.objects.filter(batch__project=self.world.project).annotate(grades=Count("judgments"))
         for pair in pairs:
             quarrelled = pair.uuid.int % 3 == 0
-            correct = (4, Pair.State.SETTLED, 4) if quarrelled else (2, Pair.State.SETTLED, pair.uuid.int % 4)
-            assert (pair.grades, pair.state, pair.relevance) == correct, pair.pk
+            wanted = (4, Pair.State.SETTLED, 4) if quarrelled else (2, Pair.State.SETTLED, pair.uuid.int % 4)
+            assert (pair.grades, pair.state, pair.relevance) == wanted, pair.pk
 
 
 def swept_until(there: Callable[[], object], *, seconds: float = PATIENCE_S) -> None:
     """Wait until ``there()``, sweeping each second."""
 
     def look() -> object:
-        result = there()
-        if not result:
+        found = there()
+        if not found:
             sweep()
-        return result
+        return found
 
     eventually(look, seconds=seconds, every=1.0)
 
 
 def sweep() -> None:
-    """Send beat's periodic tasks now; an unavailable broker misses them."""
+    """What beat sends now and then, now; a broker that is just away misses it."""
     for task in SWEEPS:
         try:
             current_app.send_task(task, retry=False, ignore_result=True)
