@@ -83,8 +83,8 @@ def staff_page(
     @login_required
     @wraps(view)
     def page(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
-        held = Membership.objects.filter(user=cast(User, request.user), role__in=STAFF)
-        memberships = list(held.select_related("project")[:2])
+        staff_memberships = Membership.objects.filter(user=cast(User, request.user), role__in=STAFF)
+        memberships = list(staff_memberships.select_related("project")[:2])
         if not memberships:
             raise PermissionDenied
         if len(memberships) == 1:
@@ -105,7 +105,7 @@ def post_only(back: str) -> Callable[[Callable[..., HttpResponseBase]], Callable
         def door(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
             if request.method == "POST":
                 return view(request, *args, **kwargs)
-            return redirect(back, *(getattr(place, "uuid", place) for place in [*args, *kwargs.values()]))
+            return redirect(back, *(getattr(argument, "uuid", argument) for argument in [*args, *kwargs.values()]))
 
         return door
 

@@ -4,14 +4,14 @@ WAY = ("candidate", "training", "exam", "qualified")
 OUT = ("suspended", "left")
 
 
-def may_become(standing: str, wanted: str) -> bool:
-    """Whether ``wanted`` can follow ``standing``.
+def may_become(status: str, target: str) -> bool:
+    """Whether ``target`` can follow ``status``.
 
     Forward on the way, any number of steps (a lead may qualify a candidate with a reason); out of it from everywhere;
     back onto it at any step, from outside only. An empty standing is somebody who joins.
     """
-    if wanted in OUT:
-        return standing in WAY or (standing in OUT and standing != wanted)
-    if wanted not in WAY:
+    if target in OUT:
+        return status in WAY or (status in OUT and status != target)
+    if target not in WAY:
         return False
-    return standing not in WAY or WAY.index(standing) < WAY.index(wanted)
+    return status not in WAY or WAY.index(status) < WAY.index(target)

@@ -93,8 +93,13 @@ def _owes_code(request: HttpRequest) -> bool:
 def code_ask(request: HttpRequest, user: User, then: str) -> HttpResponse:
     """The password was right; nobody is logged in before the code is, too."""
     request.session.cycle_key()
-    known = {"user": user.pk, "proof": user.get_session_auth_hash(), "until": time.time() + WAITS_S, "then": then}
-    request.session[WAITING] = known
+    waiting_login = {
+        "user": user.pk,
+        "proof": user.get_session_auth_hash(),
+        "until": time.time() + WAITS_S,
+        "then": then,
+    }
+    request.session[WAITING] = waiting_login
     return redirect("login-code")
 
 
@@ -122,11 +127,11 @@ def login_code(request: HttpRequest) -> HttpResponse:
 
 
 def _waiting(request: HttpRequest) -> User | None:
-    held = request.session.get(WAITING)
-    if not held or held["until"] < time.time():
+    waiting_login = request.session.get(WAITING)
+    if not waiting_login or waiting_login["until"] < time.time():
         return None
-    user = User.objects.filter(pk=held["user"], is_active=True).first()
-    return user if user and user.get_session_auth_hash() == held["proof"] else None
+    user = User.objects.filter(pk=waiting_login["user"], is_active=True).first()
+    return user if user and user.get_session_auth_hash() == waiting_login["proof"] else None
 
 
 @login_required
@@ -157,7 +162,7 @@ def second_step(request: HttpRequest) -> HttpResponse:
 @require_POST
 def begin(request: HttpRequest) -> HttpResponse:
     """A new secret, for whoever knows the password; the browser that asked for it alone is shown it."""
-    form = password_asked(request)
+    form = check_password_form(request)
     if form.errors:
         return _show(request, begin_form=form, status=422)
     request.session[BEGUN] = credentials.totp_begin(user=cast(User, request.user)).pk
@@ -174,7 +179,7 @@ def _begun(request: HttpRequest) -> TOTPDevice | None:
 @require_POST
 def codes_renew(request: HttpRequest) -> HttpResponse:
     """Ten new recovery codes, shown this once."""
-    form = password_asked(request)
+    form = check_password_form(request)
     if form.errors:
         return _show(request, codes_form=form, status=422)
     return _show(request, codes=credentials.totp_renew_codes(user=cast(User, request.user)))
@@ -184,7 +189,7 @@ def codes_renew(request: HttpRequest) -> HttpResponse:
 @sensitive_post_parameters("password")
 @require_POST
 def turn_off(request: HttpRequest) -> HttpResponse:
-    form = password_asked(request)
+    form = check_password_form(request)
     if form.errors:
         return _show(request, off_form=form, status=422)
     credentials.totp_off(user=cast(User, request.user), session=request.session.session_key)
@@ -193,7 +198,7 @@ def turn_off(request: HttpRequest) -> HttpResponse:
     return redirect("account")
 
 
-def password_asked(request: HttpRequest) -> PasswordForm:
+def check_password_form(request: HttpRequest) -> PasswordForm:
     """The form, with an error unless the password is the person's; wrong ones are counted."""
     form = PasswordForm(request.POST)
     if form.is_valid() and not password_is_right(request, form.cleaned_data["password"]):

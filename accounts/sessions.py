@@ -96,10 +96,10 @@ class SessionStore(DatabaseStore):
         return BrowserSession
 
     def create_model_instance(self, data: dict[str, Any]) -> BrowserSession:
-        made = cast(BrowserSession, super().create_model_instance(data))
-        made.user_id = int(data[SESSION_KEY]) if SESSION_KEY in data else None
-        made.client = data.get(CLIENT, "")
-        return made
+        session = cast(BrowserSession, super().create_model_instance(data))
+        session.user_id = int(data[SESSION_KEY]) if SESSION_KEY in data else None
+        session.client = data.get(CLIENT, "")
+        return session
 
     def load(self) -> dict[str, Any]:
         row = None

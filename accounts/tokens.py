@@ -17,7 +17,7 @@ from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
 
 from accounts.models import AccessToken, User
-from accounts.second_step import PasswordForm, password_asked
+from accounts.second_step import PasswordForm, check_password_form
 from accounts.services.credentials import DAYS, SCOPES, token_create, token_digest, token_revoke, token_stands
 from accounts.sessions import FIELDS
 from core.exceptions import NotPossible
@@ -34,7 +34,7 @@ ENDS = [("30", "in 30 days"), ("90", "in 90 days"), ("365", "in a year"), ("", "
 
 
 class Scopes(frozenset[str]):
-    """What the token of a request allows: ``request.auth``. A session has none and allows all that its person may."""
+    """Scopes of the token of a request: ``request.auth``. A session has none and allows all that its person may."""
 
 
 class TokenAuthentication(BaseAuthentication):
@@ -112,18 +112,20 @@ class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-ca
 def tokens(request: HttpRequest) -> HttpResponse:
     """The person's tokens; POST makes one for whoever knows the password, and shows it, this once."""
     person = cast(User, request.user)
-    made, error, asked = "", "", PasswordForm()
+    new_token, error, password_form = "", "", PasswordForm()
     if request.method == "POST":
-        asked = password_asked(request)
-    if request.method == "POST" and not asked.errors:
+        password_form = check_password_form(request)
+    if request.method == "POST" and not password_form.errors:
         try:
-            made = token_create(user=person, **_asked(request.POST))
+            new_token = token_create(user=person, **_asked(request.POST))
         except NotPossible as refused:
             error = str(refused)
-    context = {"tokens": person.access_tokens.all(), "made": made, "error": error}
+    context = {"tokens": person.access_tokens.all(), "made": new_token, "error": error}
     context |= {"scopes": AccessToken.Scope.choices, "usual": _usual_scopes(person), "ends": ENDS}
-    context |= {"asked": asked, "name": "" if made else request.POST.get("name", "")}
-    return render(request, "accounts/tokens.html", context, status=422 if asked.errors else 409 if error else 200)
+    context |= {"asked": password_form, "name": "" if new_token else request.POST.get("name", "")}
+    return render(
+        request, "accounts/tokens.html", context, status=422 if password_form.errors else 409 if error else 200
+    )
 
 
 def _asked(form: QueryDict) -> dict[str, Any]:
@@ -135,7 +137,7 @@ def _asked(form: QueryDict) -> dict[str, Any]:
 
 
 def _usual_scopes(person: User) -> set[str]:
-    """What programs of people with these roles do; to manage is never ticked beforehand."""
+    """Return the usual scopes of people with these roles; to manage is never ticked beforehand."""
     usual = {"annotator": "judge", "participant": "upload"}
     roles = person.memberships.values_list("role", flat=True)
     return {"read"} | {usual[role] for role in roles if role in usual}

@@ -16,7 +16,7 @@ from django.views.decorators.csrf import csrf_exempt, csrf_protect
 
 from accounts.access import post_only, staff_page
 from accounts.models import User
-from core.exceptions import NotPossible, StorageAway
+from core.exceptions import NotPossible, StorageUnavailable
 from core.files import receive_on_disk
 from core.uploads import Row, UploadKind, report_download
 
@@ -50,16 +50,16 @@ def receives_file(
 
 
 def save_form(
-    form: forms.Form, save: Callable[..., Any], shown: Callable[[forms.Form, int], HttpResponse], page: str
+    form: forms.Form, save: Callable[..., Any], render_form: Callable[[forms.Form, int], HttpResponse], page: str
 ) -> HttpResponse:
     """Save what a form with a file holds and go to the ``page`` of the row; or show the form with what is wrong."""
     if not form.is_valid():
-        return shown(form, 422)
+        return render_form(form, 422)
     try:
         row = save(**form.cleaned_data)
-    except (NotPossible, StorageAway) as error:
+    except (NotPossible, StorageUnavailable) as error:
         form.add_error(None, str(error))
-        return shown(form, error.status)
+        return render_form(form, error.status)
     return redirect(page, row.uuid)
 
 

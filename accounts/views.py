@@ -94,14 +94,14 @@ class LogInForm(AuthenticationForm):
             or not AxesProxyHandler.is_allowed(self.request, {"username": username})
         ):
             return super().clean()  # counts nothing, or is locked out already
-        counted = [
+        limits = [
             (logins_from(), address_block(cast(HttpRequest, self.request)), TOO_MANY_FROM),
             (LOGINS_TO, username, TOO_MANY_TO),
         ]
-        for limit, who, words in counted:
+        for limit, who, words in limits:
             throttle_or_refuse(limit, who, words)
         cleaned = super().clean()
-        for limit, who, _ in counted:
+        for limit, who, _ in limits:
             throttle_take_back(limit, who)
         return cleaned
 
@@ -130,9 +130,9 @@ class LogIn(LoginView):
 @require_http_methods(["GET", "POST"])
 def account(request: HttpRequest) -> HttpResponse:
     person = cast(User, request.user)
-    held = Identity.objects.filter(user=person).first()
-    known = {"name": held.name, "email": held.email} if held else {}
-    form = IdentityForm(request.POST or None, initial=known)
+    identity = Identity.objects.filter(user=person).first()
+    initial = {"name": identity.name, "email": identity.email} if identity else {}
+    form = IdentityForm(request.POST or None, initial=initial)
     if request.method == "POST" and form.is_valid() and _may_change(request, form):
         try:
             identity_set(user=person, name=form.cleaned_data["name"], email=form.cleaned_data["email"])

@@ -79,8 +79,8 @@ def command_of(module: str, options: Mapping[str, Any]) -> list[str]:
 
 def measured_apart(module: str, **options: Any) -> dict[str, Any]:
     """Return the JSON that the module prints when it runs with these options in a process of its own."""
-    done = subprocess.run(command_of(module, options), check=True, capture_output=True, text=True)
-    measured: dict[str, Any] = json.loads(done.stdout)
+    process = subprocess.run(command_of(module, options), check=True, capture_output=True, text=True)
+    measured: dict[str, Any] = json.loads(process.stdout)
     return measured
 
 
@@ -129,11 +129,11 @@ def load_now() -> float:
     return round(os.getloadavg()[0], 2)
 
 
-def percentile_ms(ordered_s: Sequence[float], percent: int) -> float:
+def percentile_ms(ascending_s: Sequence[float], percent: int) -> float:
     """Return the nearest-rank percentile of ascending seconds, in milliseconds; 0 for none."""
-    if not ordered_s:
+    if not ascending_s:
         return 0.0
-    return round(1000 * ordered_s[math.ceil(len(ordered_s) * percent / 100) - 1], 1)
+    return round(1000 * ascending_s[math.ceil(len(ascending_s) * percent / 100) - 1], 1)
 
 
 def each_ms(total_s: float, count: int) -> float:
@@ -212,5 +212,5 @@ def run_script(tree: Path, python: Path, script: str, arguments: Sequence[str]) 
     environment = {name: value for name, value in os.environ.items() if name not in ("VIRTUAL_ENV", "PYTHONPATH")}
     environment["PATH"] = f"{python.parent}{os.pathsep}{environment.get('PATH', '')}"
     command = [str(python), script, *arguments, "--json"]
-    done = subprocess.run(command, cwd=tree, env=environment, stdout=subprocess.PIPE, text=True, check=True)
-    return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    process = subprocess.run(command, cwd=tree, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+    return [json.loads(line) for line in process.stdout.splitlines() if line.startswith("{")]

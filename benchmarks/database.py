@@ -246,12 +246,12 @@ def recorded(project: Project, annotators: list[User]) -> int:
 def undecided(project: Project) -> int:
     """Count batches whose round both annotators have finished and which the worker does not advance in a while."""
     ended = Count("assignments", filter=Q(assignments__state="finished", assignments__round=F("round")))
-    left = Batch.objects.filter(project=project, state=Batch.State.OPEN).annotate(ended=ended).filter(ended__gte=2)
-    wait(lambda: not left.exists(), DRAIN_S)
-    return left.count()
+    batches = Batch.objects.filter(project=project, state=Batch.State.OPEN).annotate(ended=ended).filter(ended__gte=2)
+    wait(lambda: not batches.exists(), DRAIN_S)
+    return batches.count()
 
 
-def totals_stored(project: Project) -> Totals:
+def read_totals(project: Project) -> Totals:
     """Return the totals of the rows, whatever was planned."""
     pairs = Pair.objects.filter(batch__project=project).annotate(grades=Count("judgments"))
     return totals(pairs.values_list("grades", "state", "relevance"))
@@ -275,17 +275,17 @@ def replay_faults(project: Project, plan: Collection[PlannedPair]) -> list[str]:
 
 def differences(project: Project, plan: Collection[PlannedPair]) -> list[str]:
     """Return messages about pairs whose grades, round by round, or whose outcome are not as planned."""
-    given: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
+    grades_by_pair: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
     rows = Judgment.objects.filter(pair__batch__project=project).values_list("pair__source_id", "round", "grade")
     for pair_id, number, grade in rows.iterator(chunk_size=20_000):
-        given[cast(int, pair_id)].append((number, grade))
-    stored = Pair.objects.filter(batch__project=project).values_list("source_id", "state", "relevance")
-    outcomes = {pair_id: (state, relevance) for pair_id, state, relevance in stored}
+        grades_by_pair[cast(int, pair_id)].append((number, grade))
+    pair_rows = Pair.objects.filter(batch__project=project).values_list("source_id", "state", "relevance")
+    outcomes = {pair_id: (state, relevance) for pair_id, state, relevance in pair_rows}
     messages = []
     for pair in plan:
         rounds = [(number, row.grade) for number, grades in ((1, pair.first), (2, pair.second)) for row in grades]
         plan_of_it = sorted(rounds), tuple(pair.outcome)
-        rows_of_it = sorted(given[pair.pair_id]), outcomes[pair.pair_id]
+        rows_of_it = sorted(grades_by_pair[pair.pair_id]), outcomes[pair.pair_id]
         if plan_of_it != rows_of_it:
             messages.append(f"pair {pair.pair_id}: planned {plan_of_it}, stored {rows_of_it}")
     return messages
@@ -358,13 +358,13 @@ def _upload_target() -> dict[str, str]:
     from tests.models_runner.acts import GOOD, ready_release, run_json
 
     with transaction.atomic():  # a worker that saw half of it would go on with it
-        made = HandMade()
-    for row in (made.project, made.corpus):
+        scenario = HandMade()
+    for row in (scenario.project, scenario.corpus):
         row.name = f"{row.name} {uuid4().hex[:8]}"  # another load may follow
         row.save(update_fields=["name"])
-    ready_release(made.project)
+    ready_release(scenario.project)
     return {
-        "path": reverse("api:runs", args=[made.project.uuid]),
-        "token": token_create(user=made.lead, name="load"),
+        "path": reverse("api:runs", args=[scenario.project.uuid]),
+        "token": token_create(user=scenario.lead, name="load"),
         "content": run_json({10: GOOD}).decode(),
     }

@@ -103,42 +103,42 @@ def main() -> int:
     return 0 if report["learnt"] and report["in_time"] else 1
 
 
-def experiment(place: Place, *, videos: int, seed: int) -> dict[str, Any]:
+def experiment(workspace: Place, *, videos: int, seed: int) -> dict[str, Any]:
     """Do every part and return the report, with the seconds of each part."""
     demo = Demo.of(videos=videos, seed=seed)
-    place.data.mkdir()
+    workspace.data.mkdir()
     parts: dict[str, Callable[[], object]] = {
-        "videos": lambda: draw(demo, place.videos, workers=place.workers),
-        "video features": lambda: watch(demo, place.videos, place.data, workers=place.workers),
-        "text features": lambda: read(demo, place.data),
-        "training set and judged moments": lambda: write_files(demo, place.data),
-        "xml and reloclnet": lambda: train(place, ("reloclnet", "xml")),
-        "conquer": lambda: train(place, ("conquer",)),
+        "videos": lambda: draw(demo, workspace.videos, workers=workspace.workers),
+        "video features": lambda: watch(demo, workspace.videos, workspace.data, workers=workspace.workers),
+        "text features": lambda: read(demo, workspace.data),
+        "training set and judged moments": lambda: write_files(demo, workspace.data),
+        "xml and reloclnet": lambda: train(workspace, ("reloclnet", "xml")),
+        "conquer": lambda: train(workspace, ("conquer",)),
     }
     spent = {}
     for part, act in parts.items():
-        began, used = time.monotonic(), processor_seconds()
+        began, processor_start = time.monotonic(), processor_seconds()
         act()
-        seconds, processor = time.monotonic() - began, processor_seconds() - used
+        seconds, processor = time.monotonic() - began, processor_seconds() - processor_start
         spent[part] = {"seconds": round(seconds, 1), "processor_seconds": round(processor, 1)}
         say(f"{part}: {spent[part]}")
-    return report_of(place, demo, seed, spent)
+    return report_of(workspace, demo, seed, spent)
 
 
-def train(place: Place, baselines: Iterable[str]) -> None:
+def train(workspace: Place, baselines: Iterable[str]) -> None:
     """Train some baselines, each on its own links and on shuffled ones, in processes of one thread."""
     folders = []
     for baseline, links in product(baselines, (LEARNT, SHUFFLED)):
-        folders.append(place.experiment(baseline, links))
+        folders.append(workspace.experiment(baseline, links))
         folders[-1].mkdir(exist_ok=True)
-        plan_of(place, baseline, links).write(folders[-1])
-    with ThreadPoolExecutor(place.workers) as pool:
+        plan_of(workspace, baseline, links).write(folders[-1])
+    with ThreadPoolExecutor(workspace.workers) as pool:
         list(pool.map(_train, folders))
 
 
-def plan_of(place: Place, baseline: str, links: str) -> Plan:
-    candidates = {"source": "checkpoint", "path": str(place.experiment(FIRST_STAGE, LEARNT))}
-    files = {kind: str(place.data / name) for kind, name in PLAN_FILES.items()}
+def plan_of(workspace: Place, baseline: str, links: str) -> Plan:
+    candidates = {"source": "checkpoint", "path": str(workspace.experiment(FIRST_STAGE, LEARNT))}
+    files = {kind: str(workspace.data / name) for kind, name in PLAN_FILES.items()}
     return Plan(
         baseline=baseline,
         **files,
@@ -163,14 +163,14 @@ def processor_seconds() -> float:
     return sum(usage.ru_utime + usage.ru_stime for usage in usages)
 
 
-def report_of(place: Place, demo: Demo, seed: int, spent: dict[str, dict[str, float]]) -> dict[str, Any]:
+def report_of(workspace: Place, demo: Demo, seed: int, spent: dict[str, dict[str, float]]) -> dict[str, Any]:
     """Return the figures, and whether they are as wanted."""
-    corpus = read_corpus(place.data / PLAN_FILES["corpus"])
-    judged = {name: formats.read_ground_truth(place.data / PLAN_FILES[name], corpus=corpus) for name in SPLITS}
+    corpus = read_corpus(workspace.data / PLAN_FILES["corpus"])
+    judged = {name: formats.read_ground_truth(workspace.data / PLAN_FILES[name], corpus=corpus) for name in SPLITS}
     chance = {name: by_chance(judged[name], corpus, seed) for name in SPLITS}
-    scores = {baseline: scores_of(place, baseline) for baseline in SETTINGS}
+    scores = {baseline: scores_of(workspace, baseline) for baseline in SETTINGS}
     seconds, processor = (sum(part[name] for part in spent.values()) for name in ("seconds", "processor_seconds"))
-    folders = [place.experiment(*pair) for pair in product(SETTINGS, (LEARNT, SHUFFLED))]
+    folders = [workspace.experiment(*pair) for pair in product(SETTINGS, (LEARNT, SHUFFLED))]
     return {
         "machine": machine(),
         "seed": seed,
@@ -189,9 +189,9 @@ def report_of(place: Place, demo: Demo, seed: int, spent: dict[str, dict[str, fl
     }
 
 
-def scores_of(place: Place, baseline: str) -> dict[str, dict[str, float]]:
+def scores_of(workspace: Place, baseline: str) -> dict[str, dict[str, float]]:
     """Return the scores by links and split."""
-    ends = {links: read_events(place.experiment(baseline, links))[-1]["metrics"] for links in (LEARNT, SHUFFLED)}
+    ends = {links: read_events(workspace.experiment(baseline, links))[-1]["metrics"] for links in (LEARNT, SHUFFLED)}
     return {
         links: {name: round(values[MEASURE], 4) for name, values in metrics.items()} for links, metrics in ends.items()
     }
@@ -200,9 +200,9 @@ def scores_of(place: Place, baseline: str) -> dict[str, dict[str, float]]:
 def training_of(folder: Path) -> dict[str, Any]:
     """Return the sizes of one training."""
     events = read_events(folder)
-    start, done = events[0], events[-1]
-    recall = done.get("candidates", {}).get("recall")
-    sizes = {"samples": start["samples"], "steps": done["step"], "best_step": done["best_step"]}
+    start, end = events[0], events[-1]
+    recall = end.get("candidates", {}).get("recall")
+    sizes = {"samples": start["samples"], "steps": end["step"], "best_step": end["best_step"]}
     return sizes if recall is None else {**sizes, "candidates": recall}
 
 
@@ -254,9 +254,9 @@ class Demo:
         episodes = write_script(seed=seed, videos=videos)
         by_text = {moment.caption: moment for episode in episodes for moment in episode.moments}
         queries = {number: Query(number, by_text[text]) for number, text in enumerate(sorted(by_text), start=1)}
-        drawn = rules.draw({number: query.text for number, query in queries.items()}, JUDGED, seed)
+        splits = rules.draw({number: query.text for number, query in queries.items()}, JUDGED, seed)
         parts: dict[str, list[Query]] = {split: [] for split in ("train", "val", "test")}
-        for number, split in drawn.split_of.items():
+        for number, split in splits.split_of.items():
             parts[split].append(queries[number])
         return cls(episodes, parts)
 

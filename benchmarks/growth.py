@@ -95,15 +95,15 @@ def ground(site: OwnSite, pairs: int, options: argparse.Namespace) -> Ground:
     """Fill the site and log its annotators in."""
     say(f"{pairs} pairs ...")
     judgments = options.judgments * pairs // options.pairs
-    written = populated(site.var, pairs=pairs, judgments=judgments, annotators=options.annotators)
+    site_data = populated(site.var, pairs=pairs, judgments=judgments, annotators=options.annotators)
     annotators = [
-        Annotator(port=site.port, username=name, desk=f"/judge/{written.project}/", seed=number)
-        for number, name in enumerate(written.free_hands[: options.at_work])
+        Annotator(port=site.port, username=name, desk=f"/judge/{site_data.project}/", seed=number)
+        for number, name in enumerate(site_data.free_hands[: options.at_work])
     ]
     for annotator in annotators:
         annotator.log_in()
         annotator.more = False  # so that taking is a request of its own
-    return Ground(site, written, annotators, {})
+    return Ground(site, site_data, annotators, {})
 
 
 def measure(small: Ground, large: Ground, options: argparse.Namespace) -> None:

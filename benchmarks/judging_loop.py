@@ -122,7 +122,7 @@ def measure(site: OwnSite, count: int, options: argparse.Namespace) -> dict[str,
     say(f"{count} annotators: judging for {options.seconds:g} s ...")
     seconds = work_together(annotators, seconds=options.seconds)
     client = time.process_time() - client
-    used = {name: total - cpu[name] for name, total in site.cpu_s().items()}
+    cpu_by_service = {name: total - cpu[name] for name, total in site.cpu_s().items()}
     undecided = database.undecided(project)
     after = database.statements_of_a_judgment(project=project, annotator=seeded.probes[1])
     judgments = seconds_of(annotators, "judgments_s")
@@ -144,11 +144,11 @@ def measure(site: OwnSite, count: int, options: argparse.Namespace) -> dict[str,
         "p50_ms": percentile_ms(judgments, 50),
         "p95_ms": percentile_ms(judgments, 95),
         "take_p95_ms": percentile_ms(seconds_of(annotators, "takes_s"), 95),
-        "web_cpu_ms": each_ms(used["web"], len(judgments)),
-        "database_cpu_ms": each_ms(used["database"], len(judgments)),
-        "broker_cpu_ms": each_ms(used["valkey"], len(judgments)),
-        "worker_cpu_ms": each_ms(sum(used[name] for name in WORKERS), len(judgments)),
-        "cpu_ms": each_ms(sum(used.values()), len(judgments)),
+        "web_cpu_ms": each_ms(cpu_by_service["web"], len(judgments)),
+        "database_cpu_ms": each_ms(cpu_by_service["database"], len(judgments)),
+        "broker_cpu_ms": each_ms(cpu_by_service["valkey"], len(judgments)),
+        "worker_cpu_ms": each_ms(sum(cpu_by_service[name] for name in WORKERS), len(judgments)),
+        "cpu_ms": each_ms(sum(cpu_by_service.values()), len(judgments)),
         "errors": len(errors),
         "sql_per_judgment": len(after),
         "over_assigned": database.over_assigned(project),

@@ -181,12 +181,12 @@ class Attacker:
     def upload(self, run: Upload) -> None:
         """Have a run scored, and learn from the answer."""
         exact = run.base + (run.weight * self.target.truth[run.pairs]).sum(axis=0)
-        shown = self.rounded(exact)
-        if self.policy.has_ladder and shown[0] <= self.best:
+        answer = self.rounded(exact)
+        if self.policy.has_ladder and answer[0] <= self.best:
             self.learn(run, np.array([self.best]), at_most=True)
         else:
-            self.best = max(self.best, shown[0])
-            self.learn(run, shown)
+            self.best = max(self.best, answer[0])
+            self.learn(run, answer)
 
     def rounded(self, exact: Floats) -> Floats:
         if not self.policy.is_random:
@@ -203,9 +203,9 @@ class Attacker:
             spread = np.maximum(deviation, 1e-6)
             upper = ndtr((answer + 0.5 - exact) / spread)
             return upper if at_most else upper - ndtr((answer - 0.5 - exact) / spread)
-        away = exact[..., None] + deviation[..., None] * NODES - answer[..., None]
-        away = np.clip(away, 0, 1) if at_most else np.minimum(np.abs(away), 1)
-        return ((1 + np.cos(np.pi * away)) / 2) @ WEIGHTS
+        distance = exact[..., None] + deviation[..., None] * NODES - answer[..., None]
+        distance = np.clip(distance, 0, 1) if at_most else np.minimum(np.abs(distance), 1)
+        return ((1 + np.cos(np.pi * distance)) / 2) @ WEIGHTS
 
     def learn(self, run: Upload, answer: Floats, *, at_most: bool = False) -> None:
         columns = range(len(answer))
@@ -285,11 +285,11 @@ def differencing(attacker: Attacker, uploads: int) -> None:
     policy, pairs = attacker.policy, len(attacker.target.labels)
     size = -(-pairs // uploads)
     for number in range(uploads):
-        chosen = np.unique(np.arange(number * size, (number + 1) * size) % pairs)
+        pair_numbers = np.unique(np.arange(number * size, (number + 1) * size) % pairs)
         level = max(2.0, attacker.best + 1)
         if level + 2 > 1 / policy.step(attacker.queries):
             return  # the Ladder has no rung left
-        run = _spread(attacker, chosen, np.zeros(policy.numbers))
+        run = _spread(attacker, pair_numbers, np.zeros(policy.numbers))
         sums = _sums(attacker, run)
         shares = (np.arange(policy.numbers) + 0.5) / policy.numbers
         base = level + 0.5 - np.diag(np.quantile(sums, shares, axis=0))
@@ -306,15 +306,15 @@ def _spread(attacker: Attacker, pairs: NDArray[np.int64], base: Floats) -> Uploa
         behind[query] = behind.get(query, 0) + 1
         ranks.append(behind[query])
     rank = np.array(ranks, np.int64)
-    counted = np.array([k for _, k, _ in product(attacker.policy.gains, KS, MUS)])[None, :] >= rank[:, None]
-    return Upload(pairs, counted / np.log2(rank + 1)[:, None], base)
+    within_cutoff = np.array([k for _, k, _ in product(attacker.policy.gains, KS, MUS)])[None, :] >= rank[:, None]
+    return Upload(pairs, within_cutoff / np.log2(rank + 1)[:, None], base)
 
 
 def _sums(attacker: Attacker, run: Upload) -> Floats:
     """[samples, numbers] what the pairs may add, under the belief."""
     belief = attacker.belief[run.pairs].cumsum(axis=1)
-    drawn = (attacker.random.random((SAMPLES, len(run.pairs)))[..., None] > belief).sum(axis=2)
-    worth = attacker.target.worth[run.pairs[None, :], np.minimum(drawn, LABELS - 1)]  # [samples, G, numbers]
+    labels = (attacker.random.random((SAMPLES, len(run.pairs)))[..., None] > belief).sum(axis=2)
+    worth = attacker.target.worth[run.pairs[None, :], np.minimum(labels, LABELS - 1)]  # [samples, G, numbers]
     sums: Floats = np.einsum("sgn,gn->sn", worth, run.weight)
     return sums
 
@@ -335,8 +335,8 @@ def attacked(
         attacker = Attacker(policy, target, random, np.tile(SHARES, (len(target.labels), 1)), queries)
         if queries >= policy.least_queries:
             ATTACKS[attack](attacker, uploads)
-        known = attacker.belief[np.arange(len(target.labels)), target.labels]
-        bits.append(float(np.log2((known + 1e-12) / SHARES[target.labels]).mean()))
+        probabilities = attacker.belief[np.arange(len(target.labels)), target.labels]
+        bits.append(float(np.log2((probabilities + 1e-12) / SHARES[target.labels]).mean()))
         guessed.append(float((attacker.belief.argmax(axis=1) == target.labels).mean()))
     return {"bits": sum(bits) / trials, "guessed": sum(guessed) / trials}
 

@@ -136,8 +136,14 @@ def measured(site: "Site", folder: Path, options: argparse.Namespace, *, cores: 
     say(f"{options.annotators} annotators come, then {options.seconds:g} s are measured ...")
     run = load_run(site, people, folder, seconds=options.seconds)
     recorded = people.recorded()
-    lost = [] if recorded == run.judgments else [f"{run.judgments} grades were answered, {recorded} are there"]
-    errors = [*run.errors, *lost, *(f"{server.name} has ended" for server in site.servers if not server.alive())]
+    missing_grades = (
+        [] if recorded == run.judgments else [f"{run.judgments} grades were answered, {recorded} are there"]
+    )
+    errors = [
+        *run.errors,
+        *missing_grades,
+        *(f"{server.name} has ended" for server in site.servers if not server.alive()),
+    ]
     judgments = sorted(ms / 1000 for _, what, ms in run.requests if what == "judgment")
     core_seconds = run.seconds * cores
     memory = run.memory_mb[-1]
@@ -192,11 +198,11 @@ def load_run(
     client = locust(site.url, folder, people=count, warm_s=coming_s, hurry=hurry)
     try:
         await_file(folder / "steady", client, coming_s + PATIENCE_S)
-        began, used, own = time.monotonic(), cpu_of(site.servers), cpu_s_of([client.pid])
+        began, cpu_start, own = time.monotonic(), cpu_of(site.servers), cpu_s_of([client.pid])
         memory = []
-        while (left := began + seconds - time.monotonic()) > 0 or people.recorded() < judgments:
+        while (seconds_left := began + seconds - time.monotonic()) > 0 or people.recorded() < judgments:
             memory.append(memory_of(site.servers))
-            time.sleep(min(left, LOOK_S) if left > 0 else LOOK_S)
+            time.sleep(min(seconds_left, LOOK_S) if seconds_left > 0 else LOOK_S)
             if client.poll() is not None:
                 break
         memory.append(memory_of(site.servers))
@@ -212,10 +218,10 @@ def load_run(
     result = json.loads((folder / "result.json").read_text())
     end = result["steady_at"] + took
     requests = [(who, what, ms) for at, who, what, ms in result["requests"] if at <= end]
-    cpu = {name: after[name] - used.get(name, 0.0) for name in after}
+    cpu = {name: after[name] - cpu_start.get(name, 0.0) for name in after}
     kinds = {"annotator": "annotators", "lead": "leads", "uploader": "upload"}
-    expected = [kind for kind, name in kinds.items() if people.config[name]]
-    idle = [f"no {kind} asked for anything" for kind in expected if kind not in result["askers"]]
+    present_kinds = [kind for kind, name in kinds.items() if people.config[name]]
+    idle = [f"no {kind} asked for anything" for kind in present_kinds if kind not in result["askers"]]
     return Measured(took, requests, result["errors"] + idle, result["judgments"], cpu, own, memory)
 
 

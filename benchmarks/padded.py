@@ -56,16 +56,16 @@ def padded(sequences: Sequences, length: int) -> Masked:
 def two_stream_loss(model: TwoStream, batch: PaddedBatch, objective: Objective, draw: DrawNegatives) -> Tensor:
     """The loss of XML or ReLoCLNet."""
     pictures, words = ask(model, batch.queries)
-    seen, heard = levels(model, batch)
+    visual, subtitle = levels(model, batch)
     masks = batch.video[1], batch.subtitle[1]
-    score = (seen[model.score_level], heard[model.score_level])
-    span = (seen[model.span_level], heard[model.span_level])
+    score = (visual[model.score_level], subtitle[model.score_level])
+    span = (visual[model.span_level], subtitle[model.span_level])
     scores = (cosines(pictures, score[0], masks[0]) + cosines(words, score[1], masks[1])) / 2
     start, end = boundaries(model, (pictures, words), span, masks[0])
     labels = batch.labels
     losses = objective.span_weight * sum(boundary_loss(start, end, labels.start, labels.end))
     if isinstance(model, Reloclnet):
-        losses = losses + contrasts((pictures, words), (seen[1], heard[1]), masks, labels, objective)
+        losses = losses + contrasts((pictures, words), (visual[1], subtitle[1]), masks, labels, objective)
     videos, queries = both_hinges(scores, torch.eye(len(labels), dtype=torch.bool), draw, objective.margin)
     return objective.weighed(losses, labels) + videos + queries
 
@@ -79,14 +79,14 @@ def levels(model: TwoStream, batch: PaddedBatch) -> tuple[list[Tensor], list[Ten
         encode(stream.encoder, place(model.clip_position, project(stream.input, rows)), mask)
         for stream, (rows, mask) in zip(streams, inputs, strict=True)
     ]
-    found: list[list[Tensor]] = [[first[0]], [first[1]]]
+    outputs: list[list[Tensor]] = [[first[0]], [first[1]]]
     for own, other in ((0, 1), (1, 0)):
         both = torch.einsum("bm,bn->bmn", masks[own], masks[other])
         rows = meet(streams[own], first[own], first[other], both)
         for block in streams[own].deeper:
             rows = encode(block, rows, masks[own])
-            found[own].append(rows)
-    return found[0], found[1]
+            outputs[own].append(rows)
+    return outputs[0], outputs[1]
 
 
 def ask(model: TwoStream, queries: Masked) -> tuple[Tensor, Tensor]:
@@ -100,9 +100,9 @@ def ask(model: TwoStream, queries: Masked) -> tuple[Tensor, Tensor]:
 
 
 def boundaries(model: TwoStream, queries: Any, level: Any, mask: Tensor) -> tuple[Tensor, Tensor]:
-    seen = torch.einsum("bd,bld->bl", model.video.span_query(queries[0]), level[0])
-    heard = torch.einsum("bd,bld->bl", model.subtitle.span_query(queries[1]), level[1])
-    similarity = ((seen + heard) / 2).unsqueeze(1)
+    visual = torch.einsum("bd,bld->bl", model.video.span_query(queries[0]), level[0])
+    subtitle = torch.einsum("bd,bld->bl", model.subtitle.span_query(queries[1]), level[1])
+    similarity = ((visual + subtitle) / 2).unsqueeze(1)
     start, end = (head(similarity).squeeze(1) for head in (model.span_head.start, model.span_head.end))
     return logits_of(start, mask), logits_of(end, mask)
 
@@ -135,15 +135,17 @@ def best(products: Tensor, mask: Tensor) -> Tensor:
 
 def conquer_step_loss(model: Conquer, batch: PaddedBatch, objective: Objective) -> Tensor:
     """The loss of CONQUER; for every clip and word there is a row of 3 H features."""
-    (rows, asked), (seen, mask), (heard, said) = batch.queries, batch.video, batch.subtitle
-    seen = place(model.clip_position, project(model.visual_input, seen), kind=0)
-    heard = place(model.clip_position, project(model.subtitle_input, heard), kind=1)
-    both = encode(model.clip_encoder, torch.cat([seen, heard], dim=1), torch.cat([mask, said], dim=1))
-    seen, heard = both.split(mask.shape[1], dim=1)
-    words = encode(model.query_encoder, place(model.query_position, project(model.query_input, rows), kind=1), asked)
+    (rows, word_mask), (visual, mask), (subtitle, subtitle_mask) = batch.queries, batch.video, batch.subtitle
+    visual = place(model.clip_position, project(model.visual_input, visual), kind=0)
+    subtitle = place(model.clip_position, project(model.subtitle_input, subtitle), kind=1)
+    both = encode(model.clip_encoder, torch.cat([visual, subtitle], dim=1), torch.cat([mask, subtitle_mask], dim=1))
+    visual, subtitle = both.split(mask.shape[1], dim=1)
+    words = encode(
+        model.query_encoder, place(model.query_position, project(model.query_input, rows), kind=1), word_mask
+    )
     weights = model.fusion(words)
-    fused = weights[:, :1, None] * seen + weights[:, 1:, None] * heard
-    aware = flow(model, fused, words, mask, asked)
+    fused = weights[:, :1, None] * visual + weights[:, 1:, None] * subtitle
+    aware = flow(model, fused, words, mask, word_mask)
     context = encode(model.context.encoder, project(model.context.input, aware), mask)
     aware = torch.cat([aware, context], dim=2)
     start = encode(model.start.encoder, project(model.start.input, aware), mask)
@@ -156,13 +158,13 @@ def conquer_step_loss(model: Conquer, batch: PaddedBatch, objective: Objective) 
     return conquer_loss(ConquerOutput(start, end, None), batch.labels, objective).total
 
 
-def flow(model: Conquer, clips: Tensor, words: Tensor, mask: Tensor, asked: Tensor) -> Tensor:
+def flow(model: Conquer, clips: Tensor, words: Tensor, mask: Tensor, word_mask: Tensor) -> Tensor:
     """Attention flow [B, L, 4 H] by way of [B, L, T, 3 H]."""
     count, length = clips.shape[1], words.shape[1]
-    left = clips.unsqueeze(2).repeat(1, 1, length, 1)
-    right = words.unsqueeze(1).repeat(1, count, 1, 1)
-    alike = model.flow(torch.cat([left, right, left * right], dim=-1)).squeeze(-1)
-    both = torch.einsum("bm,bn->bmn", mask, asked)
+    clip_rows = clips.unsqueeze(2).repeat(1, 1, length, 1)
+    word_rows = words.unsqueeze(1).repeat(1, count, 1, 1)
+    alike = model.flow(torch.cat([clip_rows, word_rows, clip_rows * word_rows], dim=-1)).squeeze(-1)
+    both = torch.einsum("bm,bn->bmn", mask, word_mask)
     towards = torch.bmm(torch.softmax(logits_of(alike, both), dim=2), words)
     shares = torch.softmax(logits_of(alike, both).max(dim=2)[0], dim=1).unsqueeze(1)
     back = torch.bmm(shares, clips).repeat(1, count, 1)

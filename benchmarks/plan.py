@@ -60,16 +60,16 @@ def plan_of(rows: Mapping[int, Sequence[Grade]], *, first: int = 0, limit: int |
     Raises:
         ValueError: a pair has neither two nor four grades.
     """
-    wanted = (pair_id for pair_id in sorted(rows) if pair_id >= first)
-    return [planned(pair_id, rows[pair_id]) for pair_id in islice(wanted, limit)]
+    pair_ids = (pair_id for pair_id in sorted(rows) if pair_id >= first)
+    return [planned(pair_id, rows[pair_id]) for pair_id in islice(pair_ids, limit)]
 
 
-def planned(pair_id: int, given: Sequence[Grade]) -> PlannedPair:
-    if len(given) == 2:
-        return PlannedPair(pair_id, tuple(given))
-    if len(given) != 4:
-        raise ValueError(f"pair {pair_id} has {len(given)} grades; a pair has two or four")
-    low, *middle, high = sorted(given, key=lambda row: row.grade)
+def planned(pair_id: int, grades: Sequence[Grade]) -> PlannedPair:
+    if len(grades) == 2:
+        return PlannedPair(pair_id, tuple(grades))
+    if len(grades) != 4:
+        raise ValueError(f"pair {pair_id} has {len(grades)} grades; a pair has two or four")
+    low, *middle, high = sorted(grades, key=lambda row: row.grade)
     if high.grade - low.grade <= MAX_SPREAD:
         return PlannedPair(pair_id, tuple(middle))
     return PlannedPair(pair_id, (low, high), tuple(middle))

@@ -59,7 +59,7 @@ JOIN kind ON kind.kind = coalesce((%(kinds)s::text[])[i - %(done)s],
     "ANALYZE laid",
 )
 # Four different people sit at a done batch, in changing company; each holder of an open seat holds only that one.
-SEATS = (
+SLOTS = (
     """
 CREATE TEMP TABLE seated AS
 SELECT row_number() OVER (ORDER BY laid.i, place.round, place.seat) AS id, laid.i,
@@ -168,8 +168,8 @@ def sizes(*, pairs: int, judgments: int) -> Sizes:
     left_open = max(FEWEST_OPEN, round(batches * SHARE_OPEN))
     if batches <= left_open:
         raise ValueError(f"{pairs} pairs are too few: {left_open} batches of {BATCH} are left open")
-    wanted = math.ceil((judgments / (batches - left_open) - 2 * BATCH) / 2)
-    return Sizes(batches, left_open, min(BATCH, max(1, wanted)))
+    escalations = math.ceil((judgments / (batches - left_open) - 2 * BATCH) / 2)
+    return Sizes(batches, left_open, min(BATCH, max(1, escalations)))
 
 
 @dataclass(frozen=True)
@@ -191,8 +191,8 @@ def populated(var: Path, *, pairs: int, judgments: int, annotators: int) -> Popu
     environment = {**os.environ, "MOMENTJUDGE_VAR": str(var), "DJANGO_SETTINGS_MODULE": "config.settings.local"}
     sizes = {"pairs": pairs, "judgments": judgments, "annotators": annotators}
     command = command_of("benchmarks.populate", sizes)
-    done = subprocess.run(command, env=environment, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
-    return Populated(**json.loads(done.stdout))
+    process = subprocess.run(command, env=environment, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
+    return Populated(**json.loads(process.stdout))
 
 
 def populate(pairs: int, judgments: int, annotators: int) -> Populated:
@@ -252,7 +252,7 @@ def _write(cursor: Any, project: "Project", people: Sequence[int], size: Sizes) 
     }
     cursor.execute("SET LOCAL session_replication_role = replica")
     cursor.execute(KINDS)
-    for statement in (*PLAN, *SEATS):
+    for statement in (*PLAN, *SLOTS):
         cursor.execute(statement, values)
     counts = {}
     for table, statement in ROWS.items():

@@ -100,13 +100,13 @@ def replay(site: OwnSite, plan: Sequence[PlannedPair], options: argparse.Namespa
     load, cpu, client = common.load_now(), site.cpu_s(), time.process_time()
     seconds = send(crowd, ledger, watch)
     client = time.process_time() - client
-    used = {} if options.kills else {name: total - cpu[name] for name, total in site.cpu_s().items()}
-    used |= {"all": sum(used.values())} if used else {}
+    cpu_by_service = {} if options.kills else {name: total - cpu[name] for name, total in site.cpu_s().items()}
+    cpu_by_service |= {"all": sum(cpu_by_service.values())} if cpu_by_service else {}
     undecided, decided_after_s = drain(seeded, watch, totals_planned(plan).escalated)
     judgments = seconds_of(crowd, "judgments_s")
-    stored = database.totals_stored(seeded.project)
+    totals = database.read_totals(seeded.project)
     whole = options.first == 0 and options.limit is None
-    messages = faults(site, crowd, ledger, stored, whole=whole, killing=options.kills > 0)
+    messages = faults(site, crowd, ledger, totals, whole=whole, killing=options.kills > 0)
     messages += database.replay_faults(seeded.project, plan)
     for message in messages[:SHOWN]:
         say(f"fault: {message}")
@@ -120,10 +120,10 @@ def replay(site: OwnSite, plan: Sequence[PlannedPair], options: argparse.Namespa
         "p50_ms": percentile_ms(judgments, 50),
         "p95_ms": percentile_ms(judgments, 95),
         "take_p95_ms": percentile_ms(seconds_of(crowd, "takes_s"), 95),
-        "cpu_ms": {name: each_ms(total, ledger.sent) for name, total in used.items()},
+        "cpu_ms": {name: each_ms(total, ledger.sent) for name, total in cpu_by_service.items()},
         "client_cpu_ms": each_ms(client, ledger.sent),
         "planned": totals_planned(plan)._asdict(),
-        "stored": stored._asdict(),
+        "stored": totals._asdict(),
         "sent_by": dict(ledger.by),
         "returned": sum(annotator.returned for annotator in crowd),
         "idle": sum(annotator.tally.idle for annotator in crowd),
@@ -175,7 +175,7 @@ def send(crowd: Sequence["Replayer"], ledger: Ledger, watch: "Watch") -> float:
     return time.monotonic() - began
 
 
-def drain(seeded: "SeededPlan", watch: "Watch", expected: int) -> tuple[int, float]:
+def drain(seeded: "SeededPlan", watch: "Watch", n_escalated: int) -> tuple[int, float]:
     """Wait until the worker has decided all; return its pairs left when sending ended, and the seconds they took."""
     from django.db import connection
 
@@ -183,18 +183,18 @@ def drain(seeded: "SeededPlan", watch: "Watch", expected: int) -> tuple[int, flo
 
     connection.close()  # PostgreSQL may have been killed meanwhile
     began = time.monotonic()
-    undecided = database.pairs_undecided(seeded.project) - expected
+    undecided = database.pairs_undecided(seeded.project) - n_escalated
 
     def decided() -> bool:
         watch.look(0)
-        return database.pairs_undecided(seeded.project) <= expected
+        return database.pairs_undecided(seeded.project) <= n_escalated
 
     database.wait(decided, DRAIN_S)
     return undecided, round(time.monotonic() - began, 1)
 
 
 def faults(
-    site: OwnSite, crowd: Sequence["Replayer"], ledger: Ledger, stored: Totals, *, whole: bool, killing: bool
+    site: OwnSite, crowd: Sequence["Replayer"], ledger: Ledger, totals: Totals, *, whole: bool, killing: bool
 ) -> list[str]:
     """Return the errors on the way, and whether the whole file gives the published totals."""
     messages = errors_of(crowd) + [f"the service {name} has ended" for name in site.ended()]
@@ -203,8 +203,8 @@ def faults(
         messages.append(f"nothing was killed, and the site was away {interruptions} times")
     if not ledger.complete:
         messages.append(f"{ledger.planned - ledger.sent} grades could not be sent")
-    if whole and stored != WHOLE_FILE:
-        messages.append(f"the whole file gives {WHOLE_FILE}, stored is {stored}")
+    if whole and totals != WHOLE_FILE:
+        messages.append(f"the whole file gives {WHOLE_FILE}, stored is {totals}")
     return messages
 
 
@@ -321,11 +321,11 @@ class Watch:
     sweeps: int = 0
     swept: float = 0.0
 
-    def look(self, sent: int) -> None:
+    def look(self, n_sent: int) -> None:
         """Kill who is due, restart what has ended, and sweep as beat does; where nothing is killed just look on."""
         if not self.is_killing:
             return
-        while self.planned and sent >= self.planned[0].after:
+        while self.planned and n_sent >= self.planned[0].after:
             self._kill(self.planned.pop(0))
         self.site.attend()
         if time.monotonic() - self.swept > SWEEP_S:

@@ -66,8 +66,8 @@ def manage(var: Path, *words: str) -> str:
     """
     environment = {**os.environ, "MOMENTJUDGE_VAR": str(var), "DJANGO_SETTINGS_MODULE": "config.settings.local"}
     command = [sys.executable, "manage.py", *words]
-    done = subprocess.run(command, env=environment, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
-    return done.stdout.splitlines()[-1]
+    process = subprocess.run(command, env=environment, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
+    return process.stdout.splitlines()[-1]
 
 
 if __name__ == "__main__":

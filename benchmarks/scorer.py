@@ -242,11 +242,11 @@ def naive_scores(
     return scores
 
 
-def claimed(predictions: Iterable[Row], left: list[Row], mu: float, *, paper: bool) -> list[float]:
-    """Return the relevance that each prediction earns; the rows that it claims are taken out of ``left``."""
+def claimed(predictions: Iterable[Row], free_rows: list[Row], mu: float, *, paper: bool) -> list[float]:
+    """Return the relevance that each prediction earns; the rows that it claims are taken out of ``free_rows``."""
     earned = []
     for prediction in predictions:
-        rows = [row for row in left if row["video_name"] == prediction["video_name"]]
+        rows = [row for row in free_rows if row["video_name"] == prediction["video_name"]]
         ious = [iou(prediction["timestamp"], row["timestamp"]) for row in rows]
         best = max(ious, default=0.0)
         if not (best >= mu - TOLERANCE and best > 0 if paper else best > mu):
@@ -254,7 +254,7 @@ def claimed(predictions: Iterable[Row], left: list[Row], mu: float, *, paper: bo
             continue
         row = rows[int(np.argmax(np.array(ious) >= best - TOLERANCE if paper else ious))]  # the first of equals
         earned.append(row["relevance"])
-        left.pop(left.index(row))
+        free_rows.pop(free_rows.index(row))
     return earned
 
 

@@ -192,11 +192,11 @@ def random_corpus(size: int, options: argparse.Namespace) -> Index:
 
     xml = BASELINES["xml"].build()
     levels = {level: (rows(), rows()) for level in sorted({xml.score_level, xml.span_level})}
-    seen, heard = (
+    visual, subtitle = (
         torch.cat([1 / part.float().norm(dim=1) for part in one.split(2**18)]).to(dtype)
         for one in levels[xml.score_level]
     )
-    return Index(EncodedVideos(levels, (layout, layout)), (seen, heard), xml.score_level)
+    return Index(EncodedVideos(levels, (layout, layout)), (visual, subtitle), xml.score_level)
 
 
 def random_queries(options: argparse.Namespace) -> Sequences:
@@ -262,8 +262,8 @@ def candidates(indexes: list[Any], queries: tuple[Tensor, Tensor], corpus: Index
     again = torch.zeros_like(videos, dtype=torch.bool)
     again[:, 1:] = videos[:, 1:] == videos[:, :-1]
     scores = scores.masked_fill(again | (videos < 0), -torch.inf)
-    chosen = largest(scores, DECODING.videos)
-    return videos.gather(1, chosen).masked_fill(scores.gather(1, chosen) == -torch.inf, -1)
+    best = largest(scores, DECODING.videos)
+    return videos.gather(1, best).masked_fill(scores.gather(1, best) == -torch.inf, -1)
 
 
 def line(row: dict[str, Any]) -> str:

@@ -98,9 +98,9 @@ def main(argv: Sequence[str] | None = None) -> int:
                 row = {"round": number, "slow": slow, "connections": count, "reopened": clients.reopened}
                 names = ("judgments_per_s", "p95_ms", "web_cpu_ms", "errors")
                 rows.append(row | {name: result[name] for name in names})
-    lost = losses(rows)
-    show({"rows": rows, "lost": lost, "machine": machine()}, as_json=options.json)
-    return 1 if any(row["errors"] for row in rows) or max(lost.values()) > MOST_LOST else 0
+    loss_shares = losses(rows)
+    show({"rows": rows, "lost": loss_shares, "machine": machine()}, as_json=options.json)
+    return 1 if any(row["errors"] for row in rows) or max(loss_shares.values()) > MOST_LOST else 0
 
 
 def losses(rows: Sequence[dict[str, Any]]) -> dict[str, float]:

@@ -62,9 +62,9 @@ class Corpus:
     def __init__(self, options: argparse.Namespace) -> None:
         chance, self.moments = random.Random(1), TrainMoments()
         texts = [_sentence(chance, number) for number in range(options.captions)]
-        drawn = np.random.default_rng(1)
-        self.vectors = unit(drawn, options.captions, options.dimensions)
-        self.first = first_captions(drawn, options)
+        generator = np.random.default_rng(1)
+        self.vectors = unit(generator, options.captions, options.dimensions)
+        self.first = first_captions(generator, options)
         for index in self.first:
             start_s = round(chance.uniform(0, 70), 2)
             video = chance.randrange(VIDEOS)
@@ -75,10 +75,10 @@ class Corpus:
                 end_s=round(start_s + chance.uniform(1, 20), 2),
                 caption=texts[index],
             )
-        chosen = drawn.choice(options.captions, options.queries, replace=False)
-        chosen[1::TWICE] = chosen[::TWICE][: len(chosen[1::TWICE])]
-        self.queries = [(int(number), texts[caption]) for number, caption in enumerate(chosen)]
-        self.caption_of = {texts[caption]: int(caption) for caption in chosen}
+        caption_numbers = generator.choice(options.captions, options.queries, replace=False)
+        caption_numbers[1::TWICE] = caption_numbers[::TWICE][: len(caption_numbers[1::TWICE])]
+        self.queries = [(int(number), texts[caption]) for number, caption in enumerate(caption_numbers)]
+        self.caption_of = {texts[caption]: int(caption) for caption in caption_numbers}
         times = Counter(text for _, text in self.queries)
         self.repeated = {text for text, count in times.items() if count > 1}
 

@@ -70,11 +70,14 @@ def compared(name: str, options: argparse.Namespace) -> dict[str, Any]:
     """Measure one model in all ways, with the ratios to the published way."""
     rows = side_by_side(name, options)
     base = rows["published"]
-    ratios = {way: {key: round(rows[way][key] / base[key], 3) for key in ("seconds", "memory_mib")} for way in OURS}
+    ratios = {
+        variant: {key: round(rows[variant][key] / base[key], 3) for key in ("seconds", "memory_mib")}
+        for variant in OURS
+    }
     near = abs(base["seconds"] / KNOWN_S[name] - 1) <= NEAR
     met = all(
-        ratios[way]["seconds"] <= seconds and (memory is None or ratios[way]["memory_mib"] <= memory)
-        for way, (seconds, memory) in WANTED[name].items()
+        ratios[variant]["seconds"] <= seconds and (memory is None or ratios[variant]["memory_mib"] <= memory)
+        for variant, (seconds, memory) in WANTED[name].items()
     )
     return {**rows, "ratios": ratios, "as_published": near, "met": met, "kept": near and met}
 
@@ -84,12 +87,12 @@ def side_by_side(name: str, options: argparse.Namespace) -> dict[str, dict[str, 
 
     Rounds change their direction: whoever follows the re-statement finds all caches emptied.
     """
-    processes = {way: own_process(name, way, options) for way in WAYS}
+    processes = {variant: own_process(name, variant, options) for variant in WAYS}
     try:
         seconds = in_turns(processes, options.steps)
         return {
-            way: {"seconds": round(min(seconds[way]), 4), "memory_mib": round(answer_of(process, "memory"))}
-            for way, process in processes.items()
+            variant: {"seconds": round(min(seconds[variant]), 4), "memory_mib": round(answer_of(process, "memory"))}
+            for variant, process in processes.items()
         }
     finally:
         for process in processes.values():
@@ -98,18 +101,18 @@ def side_by_side(name: str, options: argparse.Namespace) -> dict[str, dict[str, 
 
 def in_turns(processes: Mapping[str, subprocess.Popen[str]], rounds: int) -> dict[str, list[float]]:
     """Return the seconds of each process's steps; every other round goes backwards, and a first one does not count."""
-    seconds: dict[str, list[float]] = {way: [] for way in processes}
+    seconds: dict[str, list[float]] = {variant: [] for variant in processes}
     for number in range(rounds + 1):
-        for way in list(processes)[:: -1 if number % 2 else 1]:
-            seconds[way].append(answer_of(processes[way], "step"))
-    return {way: values[1:] for way, values in seconds.items()}
+        for variant in list(processes)[:: -1 if number % 2 else 1]:
+            seconds[variant].append(answer_of(processes[variant], "step"))
+    return {variant: values[1:] for variant, values in seconds.items()}
 
 
-def own_process(name: str, way: str, options: argparse.Namespace) -> subprocess.Popen[str]:
+def own_process(name: str, variant: str, options: argparse.Namespace) -> subprocess.Popen[str]:
     """Start a process that makes a step for each line that it reads; ours in large pages, as a training is started."""
     same = {"threads": options.threads, "device": options.device}
-    command = command_of("benchmarks.train_step", {"models": name, "way": way, **same})
-    environment = {**(HUGE_PAGES if way != "published" else {}), **os.environ}
+    command = command_of("benchmarks.train_step", {"models": name, "way": variant, **same})
+    environment = {**(HUGE_PAGES if variant != "published" else {}), **os.environ}
     return subprocess.Popen(command, cwd=ROOT, env=environment, stdin=PIPE, stdout=PIPE, text=True)
 
 
@@ -122,13 +125,13 @@ def answer_of(process: subprocess.Popen[str], question: str) -> float:
     return float(answer)
 
 
-def take_turns(name: str, way: str, options: argparse.Namespace) -> None:
+def take_turns(name: str, variant: str, options: argparse.Namespace) -> None:
     """Make a step for each line "step" that comes in, telling its seconds; tell the memory for "memory"."""
     torch.set_num_threads(options.threads)
     torch.manual_seed(1)
-    if way != "published":
+    if variant != "published":
         keep_freed()  # as the program that trains does
-    step = step_of(name, way, options.device)
+    step = step_of(name, variant, options.device)
     on_device = options.device != "cpu"
     clock = time.perf_counter if on_device else time.process_time
     for line in sys.stdin:
@@ -142,10 +145,10 @@ def take_turns(name: str, way: str, options: argparse.Namespace) -> None:
         print(clock() - began, flush=True)
 
 
-def step_of(name: str, way: str, device: str) -> Callable[[], None]:
+def step_of(name: str, variant: str, device: str) -> Callable[[], None]:
     """Return one training step, ready to be repeated."""
-    padding = Padding.COMPACT if way in {"compact", "bfloat16"} else Padding.OFFICIAL
-    precision = Precision("bfloat16" if way == "bfloat16" else "float32", torch.device(device))
+    padding = Padding.COMPACT if variant in {"compact", "bfloat16"} else Padding.OFFICIAL
+    precision = Precision("bfloat16" if variant == "bfloat16" else "float32", torch.device(device))
     build, config = MODELS[name]
     model: Any = build(config(padding=padding)).train().to(device)
     batch = random_batch(name)
@@ -154,7 +157,7 @@ def step_of(name: str, way: str, device: str) -> Callable[[], None]:
     objective = Objective()
     loss: Callable[[], torch.Tensor]
     optimiser: Any
-    if way == "published":
+    if variant == "published":
         with torch.device(device):
             whole = padded.PaddedBatch.of(batch, clips=model.config.clips, words=30 if name == "conquer" else None)
         if name == "conquer":

@@ -63,8 +63,8 @@ class ApiProblemsMiddleware(MiddlewareMixin):
         kind = response.headers.get("Content-Type", "")
         if request.path.startswith("/api/") and response.status_code in OUTSIDE and kind.startswith("text/html"):
             code, message = OUTSIDE[response.status_code]
-            said = JsonResponse({"code": code, "message": message})
-            response.content, response["Content-Type"] = said.content, said["Content-Type"]
+            json_response = JsonResponse({"code": code, "message": message})
+            response.content, response["Content-Type"] = json_response.content, json_response["Content-Type"]
         return response
 
 

@@ -82,7 +82,7 @@ SLACK = timedelta(seconds=1)
 
 
 def _every(seconds: float, task: str) -> dict[str, Any]:
-    """What is not taken before the next one comes is not taken: no heap waits for workers that were busy for hours."""
+    """Schedule a task that expires before the next one: no heap waits for workers that were busy for hours."""
     return {"task": task, "schedule": seconds, "options": {"expires": SHARE * seconds}}
 
 

@@ -1,4 +1,4 @@
-"""What ``manage.py check --deploy`` says of the settings of an open site; docker/migrate stops on its errors."""
+"""Checks of ``manage.py check --deploy`` on the settings of an open site; docker/migrate stops on its errors."""
 
 import os
 import re
@@ -38,16 +38,16 @@ def secret_key() -> Findings:
 
 @deploy
 def secrets() -> Findings:
-    """What opens something and still is what the example file, or some other, has in its place."""
+    """Report each secret that still has the value of the example file, or of some other example."""
     bucket = settings.STORAGES["default"].get("OPTIONS", {})
-    held = {
+    values_by_name = {
         "The password in DATABASE_URL": settings.DATABASES["default"].get("PASSWORD"),
         "The password in BROKER_URL": urlsplit(settings.CELERY_BROKER_URL).password,
         "METRICS_TOKEN": settings.METRICS_TOKEN,
         "S3_ACCESS_KEY_ID": bucket.get("access_key"),
         "S3_SECRET_ACCESS_KEY": bucket.get("secret_key"),
     }
-    for name, value in held.items():
+    for name, value in values_by_name.items():
         if _is_example(value or ""):
             yield Error(f"{name} is an example's: anybody knows it.", hint="Make one.", id="momentjudge.E010")
 
@@ -58,8 +58,11 @@ def _is_example(text: str) -> bool:
 
 @deploy
 def example_hosts() -> Findings:
-    named = {"SITE_URL": [urlsplit(settings.SITE_URL).hostname or ""], "ALLOWED_HOSTS": settings.ALLOWED_HOSTS}
-    for name, hosts in named.items():
+    hosts_by_setting = {
+        "SITE_URL": [urlsplit(settings.SITE_URL).hostname or ""],
+        "ALLOWED_HOSTS": settings.ALLOWED_HOSTS,
+    }
+    for name, hosts in hosts_by_setting.items():
         if any(EXAMPLE_HOST.search(host.lower()) for host in hosts):
             yield Error(f"{name} names an example's host.", hint="Name the site's own.", id="momentjudge.E011")
 

@@ -22,7 +22,7 @@ from django.http.response import HttpResponseBase
 from config.metrics import metrics
 
 PATIENCE_S = 3.0  # for all checks together
-KEPT_S = 1.0  # an answer is given again for so long: asking often costs nothing
+CACHE_S = 1.0  # an answer is given again for so long: asking often costs nothing
 OK = "ok"
 logger = logging.getLogger(__name__)
 _threads = ThreadPoolExecutor(max_workers=3, thread_name_prefix="readiness")
@@ -62,10 +62,10 @@ class HealthMiddleware:
 
 
 def readiness() -> dict[str, str]:
-    """What each check says; they run at once, and who does not answer in time has not answered."""
+    """Return the result of each check; they run at once, and one that is late counts as unanswered."""
     global _last  # noqa: PLW0603
     at, answers = _last
-    if time.monotonic() - at > KEPT_S:
+    if time.monotonic() - at > CACHE_S:
         futures = {name: _threads.submit(check) for name, check in CHECKS.items()}
         deadline = time.monotonic() + PATIENCE_S
         answers = {name: _answer(name, future, deadline) for name, future in futures.items()}
@@ -91,10 +91,14 @@ def database() -> None:
     """It answers a connection of its own, and holds every migration that this code knows."""
     import psycopg
 
-    known: dict[str, Any] = settings.DATABASES["default"]
-    places: dict[str, Any] = {"host": known["HOST"], "port": known["PORT"] or None, "dbname": known["NAME"]}
-    who: dict[str, Any] = {"user": known["USER"] or None, "password": known["PASSWORD"] or None}
-    with psycopg.connect(**places, **who, connect_timeout=2, autocommit=True) as connection:
+    database_settings: dict[str, Any] = settings.DATABASES["default"]
+    location: dict[str, Any] = {
+        "host": database_settings["HOST"],
+        "port": database_settings["PORT"] or None,
+        "dbname": database_settings["NAME"],
+    }
+    who: dict[str, Any] = {"user": database_settings["USER"] or None, "password": database_settings["PASSWORD"] or None}
+    with psycopg.connect(**location, **who, connect_timeout=2, autocommit=True) as connection:
         try:
             applied = connection.execute("SELECT app, name FROM django_migrations").fetchall()
         except psycopg.errors.UndefinedTable as error:

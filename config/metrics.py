@@ -24,7 +24,7 @@ from config.celery_app import QUEUES
 from core.observability import tasks
 from core.observability.requests import OWN
 
-KEPT_S = 4.0
+CACHE_S = 4.0
 UP_S = 60.0  # a worker that was not heard of for so long is not up
 GONE_S = 24 * 3600.0  # nor is it spoken of after so long
 logger = logging.getLogger(__name__)
@@ -63,8 +63,8 @@ def metrics(request: HttpRequest) -> HttpResponse:
     return answer
 
 
-def _allowed(said: str) -> bool:
-    kind, _, token = said.partition(" ")
+def _allowed(header: str) -> bool:
+    kind, _, token = header.partition(" ")
     return kind.lower() == "bearer" and compare_digest(token.strip().encode(), settings.METRICS_TOKEN.encode())
 
 
@@ -97,7 +97,7 @@ class SiteCollector:
         self.asked_at, self.known = float("-inf"), list[Metric]()
 
     def collect(self) -> Iterator[Metric]:
-        if time.monotonic() - self.asked_at > KEPT_S:
+        if time.monotonic() - self.asked_at > CACHE_S:
             self.known = list(figures())
             self.asked_at = time.monotonic()
         yield from self.known
@@ -140,9 +140,9 @@ def of_database() -> Iterator[Metric]:
         yield GaugeMetricFamily(
             "momentjudge_batches_awaiting_review", "First batches that a lead has to decide.", value=rows(REVIEWS)[0][0]
         )
-        lapsed, held = rows(LEASES)[0]
+        lapsed, open_leases = rows(LEASES)[0]
         yield CounterMetricFamily("momentjudge_leases_expired", "Assignments whose time ran out.", value=lapsed)
-        yield GaugeMetricFamily("momentjudge_leases_open", "Assignments in annotators' hands.", value=held)
+        yield GaugeMetricFamily("momentjudge_leases_open", "Assignments in annotators' hands.", value=open_leases)
         yield from trained(rows(TRAININGS), rows(AT_WORK))
         label = "Connections to the database, by what they do."
         yield gauges("momentjudge_database_connections", label, ["state"], [((s,), n) for s, n in rows(CONNECTIONS)])
@@ -174,7 +174,7 @@ def tallied(rows: list[tuple[Any, ...]]) -> Iterator[Metric]:
 
 
 def trained(states: list[tuple[Any, ...]], at_work: list[tuple[Any, ...]]) -> Iterator[Metric]:
-    """What trainings wrote down of themselves; how busy a GPU is beside them, its own exporter knows."""
+    """Yield what trainings recorded of themselves; how busy a GPU is beside them, its own exporter knows."""
     counts = [((state,), n) for state, n, _ in states]
     yield gauges("momentjudge_trainings", "Trainings, by state.", ["state"], counts)
     memory = [((device,), 2**20 * (mb or 0)) for device, mb, _, _ in at_work]
@@ -196,16 +196,16 @@ def of_broker() -> Iterator[Metric]:
         pipe.hlen("unacked")
         pipe.hgetall(tasks.COUNTS)
         pipe.hgetall(tasks.SEEN)
-        *lengths, unacked, counts, seen = pipe.execute()
+        *lengths, unacked, counts, raw_heartbeats = pipe.execute()
     waiting = [((queue,), n) for queue, n in zip(queues, lengths, strict=True)]
     yield gauges("momentjudge_queue_length", "Tasks that wait in a queue.", ["queue"], waiting)
     yield GaugeMetricFamily("momentjudge_tasks_taken", "Tasks that workers have taken and not finished.", value=unacked)
     yield from counted(_text(counts))
-    now, told = time.time(), _text(seen)
-    for host in [host for host, said in told.items() if silent_s(said, now) >= GONE_S]:
+    now, heartbeats = time.time(), _text(raw_heartbeats)
+    for host in [host for host, heartbeat in heartbeats.items() if silent_s(heartbeat, now) >= GONE_S]:
         tasks.worker_forget(host)  # its container was replaced: nobody else would
-        del told[host]
-    yield from workers(told, now=now)
+        del heartbeats[host]
+    yield from workers(heartbeats, now=now)
 
 
 def counted(counts: dict[str, str]) -> Iterator[Metric]:
@@ -221,19 +221,19 @@ def counted(counts: dict[str, str]) -> Iterator[Metric]:
     yield from families.values()
 
 
-def workers(seen: dict[str, str], *, now: float) -> Iterator[Metric]:
+def workers(heartbeats: dict[str, str], *, now: float) -> Iterator[Metric]:
     silent, up = [], dict.fromkeys(sorted(QUEUES), 0)
-    for host, said in sorted(seen.items()):
-        age = silent_s(said, now)
+    for host, heartbeat in sorted(heartbeats.items()):
+        age = silent_s(heartbeat, now)
         silent.append(((host,), age))
-        for queue in filter(None, said.partition("|")[2].split(",")):
+        for queue in filter(None, heartbeat.partition("|")[2].split(",")):
             up[queue] = up.get(queue, 0) + (age < UP_S)
     yield gauges("momentjudge_worker_silent_seconds", "Since a worker was last heard of.", ["worker"], silent)
     yield gauges("momentjudge_workers", "Workers that are up, by queue.", ["queue"], [((q,), n) for q, n in up.items()])
 
 
-def silent_s(said: str, now: float) -> float:
-    return max(0.0, now - float(said.partition("|")[0]))
+def silent_s(heartbeat: str, now: float) -> float:
+    return max(0.0, now - float(heartbeat.partition("|")[0]))
 
 
 def _text(answer: dict[bytes, bytes]) -> dict[str, str]:

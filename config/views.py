@@ -74,13 +74,13 @@ def _membership(request: HttpRequest) -> Membership | None:
 
     Pages of no project (help, account, errors) show the project visited last, or the person's only one.
     """
-    held: Membership | None = getattr(request, "membership", None)
-    if held is None:
+    membership: Membership | None = getattr(request, "membership", None)
+    if membership is None:
         return _last_membership(request)
-    name = str(held.project.uuid)
+    name = str(membership.project.uuid)
     if request.session.get(LAST) != name:
         request.session[LAST] = name
-    return held
+    return membership
 
 
 def _last_membership(request: HttpRequest) -> Membership | None:
@@ -88,10 +88,10 @@ def _last_membership(request: HttpRequest) -> Membership | None:
     at_home = request.resolver_match is not None and request.resolver_match.view_name == "home"
     if user is None or not user.is_authenticated or at_home:
         return None
-    held: list[Membership] = list(user.memberships.select_related("project").order_by("pk"))
+    memberships: list[Membership] = list(user.memberships.select_related("project").order_by("pk"))
     last = request.session.get(LAST)
-    visited = next((membership for membership in held if str(membership.project.uuid) == last), None)
-    return held[0] if visited is None and len(held) == 1 else visited
+    visited = next((membership for membership in memberships if str(membership.project.uuid) == last), None)
+    return memberships[0] if visited is None and len(memberships) == 1 else visited
 
 
 def _is_current(label: str, url: str, path: str) -> bool:
@@ -105,9 +105,9 @@ def home(request: HttpRequest) -> HttpResponse:
     memberships = list(user.memberships.select_related("project").order_by("project__name"))
     if len(memberships) == 1:
         return redirect(first_page(memberships[0]))
-    cards = [(membership, first_page(membership)) for membership in memberships]
+    project_links = [(membership, first_page(membership)) for membership in memberships]
     runs_one = any(membership.role in STAFF for membership in memberships)
-    return render(request, "home.html", {"cards": cards, "runs_one": runs_one})
+    return render(request, "home.html", {"cards": project_links, "runs_one": runs_one})
 
 
 def first_page(membership: Membership) -> str:

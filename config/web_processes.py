@@ -1,4 +1,4 @@
-"""What gunicorn is told so that its processes count together: --config python:config.web_processes
+"""Configuration of gunicorn so that its processes count together: --config python:config.web_processes
 
 docker/gunicorn.conf.py takes it in. Processes write their figures to files of a folder of this start; the one that is
 asked for /metrics adds them up. Nothing here may import prometheus_client before the folder is named.

@@ -1,1 +1,1 @@
-"""What every app stands on and no app is about. Imports none of them."""
+"""Foundations of every app, about none of them. Imports none of them."""

@@ -1,4 +1,4 @@
-"""What every endpoint shares: bodies that are read strictly, by fields that convert nothing, and lists in pages."""
+"""Shared parts of all endpoints: bodies that are read strictly, by fields that convert nothing, and lists in pages."""
 
 import json
 from collections.abc import Iterable, Mapping

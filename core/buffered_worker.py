@@ -22,7 +22,7 @@ from waitress.task import WSGITask
 from waitress.utilities import Error
 
 from core.exceptions import StorageFull, disk_is_full
-from core.files import receiving_folder
+from core.files import upload_temp_folder
 
 TICK_S = 1.0  # the arbiter wants a sign of life more often than once a minute
 CONNECTIONS = 800  # of one process, which may have 1,024 files open
@@ -92,7 +92,7 @@ class BufferedChannel(HTTPChannel):  # type: ignore[misc]
 
 
 class Answered:
-    """What gunicorn's log wants to know of an answer."""
+    """Facts of an answer for gunicorn's log."""
 
     def __init__(self, task: BufferedTask) -> None:
         self.status, self.headers = task.status, task.response_headers
@@ -108,7 +108,7 @@ class BufferedWorker(Worker):  # type: ignore[misc]
     def run(self) -> None:
         """Serve until the arbiter says otherwise or is gone; then finish what has arrived."""
         logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # it warns of every request that waits for a thread
-        tempfile.tempdir = str(receiving_folder())  # of large bodies; a /tmp may lie in memory
+        tempfile.tempdir = str(upload_temp_folder())  # of large bodies; a /tmp may lie in memory
         self.signed_at = 0.0
         self.open: dict[int, Any] = {}  # by file number: the listening socket, connections, and what wakes the loop
         self.server = self._server()

@@ -1,4 +1,4 @@
-"""What time it is, by the database: the clocks of hosts differ, and jump.
+"""The time by the database: the clocks of hosts differ, and jump.
 
 Leases, and whatever else one host writes and another compares with its own time, go by this one. The database is asked
 once a minute; in between passes what the host's steady clock counts, which nobody sets.
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from django.db import connection
 
-KEPT_S = 60.0
+CACHE_S = 60.0
 
 
 class Reading(NamedTuple):
@@ -28,7 +28,7 @@ def now() -> datetime:
     """The database's time."""
     global _last  # noqa: PLW0603
     last = _last
-    if last is None or monotonic() - last.at > KEPT_S:
+    if last is None or monotonic() - last.at > CACHE_S:
         last = _last = _read()
     return last.now()
 

@@ -92,19 +92,19 @@ def env_address(name: str, default: str) -> str:
 
 def roles_of(text: str) -> list[str]:
     """Roles with commas between; none where it is empty."""
-    known = {"annotator", "participant", "lead", "admin"}
+    valid_roles = {"annotator", "participant", "lead", "admin"}
     roles = [part.strip().lower() for part in text.split(",") if part.strip()]
-    if unknown := set(roles) - known:
-        raise ImproperlyConfigured(f"Roles are {', '.join(sorted(known))}; {min(unknown)!r} is none.")
+    if unknown := set(roles) - valid_roles:
+        raise ImproperlyConfigured(f"Roles are {', '.join(sorted(valid_roles))}; {min(unknown)!r} is none.")
     return roles
 
 
 def tls_of(text: str) -> tuple[bool, bool]:
     """Whether a mail server is spoken to with STARTTLS, and whether with TLS from the start."""
-    known = {"starttls": (True, False), "tls": (False, True), "none": (False, False)}
-    if text.lower() not in known:
-        raise ImproperlyConfigured(f"EMAIL_TLS must be one of {', '.join(known)}; it is {text!r}.")
-    return known[text.lower()]
+    modes = {"starttls": (True, False), "tls": (False, True), "none": (False, False)}
+    if text.lower() not in modes:
+        raise ImproperlyConfigured(f"EMAIL_TLS must be one of {', '.join(modes)}; it is {text!r}.")
+    return modes[text.lower()]
 
 
 def env_secret(name: str) -> str:
@@ -116,7 +116,7 @@ def env_secret(name: str) -> str:
 
 
 def train_command(gpus: int) -> list[str]:
-    """What trains the folder that is named after it: one process, or one for each GPU."""
+    """Return the command that trains the folder named after it: one process, or one for each GPU."""
     program = ["-m", "moment_retrieval", "train"]
     several = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(gpus)] if gpus > 1 else []
     return [sys.executable, *several, *program]

@@ -33,24 +33,24 @@ UNREADABLE: list[tuple[type[Exception], int, str]] = [  # the first that fits
 ]
 
 
-class Absence(NamedTuple):
+class Outage(NamedTuple):
     status: int
     code: str
     message: str
 
 
-DATABASE = Absence(
+DATABASE = Outage(
     503,
     "database_away",
     "The database does not answer just now. Nothing you sent was half stored; wait a minute, then try the same again.",
 )
-FULL_DISK = Absence(StorageFull.status, StorageFull.code, StorageFull.message)
+FULL_DISK = Outage(StorageFull.status, StorageFull.code, StorageFull.message)
 
 
-def absence_of(error: BaseException | None) -> Absence | None:
-    """What this error says that the site lacks; None for an error of another kind."""
+def outage_of(error: BaseException | None) -> Outage | None:
+    """Return the outage that this error shows; None for an error of another kind."""
     if isinstance(error, MomentJudgeError):
-        return Absence(error.status, error.code, str(error)) if error.status >= 500 else None
+        return Outage(error.status, error.code, str(error)) if error.status >= 500 else None
     if isinstance(error, OSError):
         return FULL_DISK if disk_is_full(error) else None
     if isinstance(error, OperationalError):
@@ -118,24 +118,24 @@ def locked_out(request: HttpRequest, response: HttpResponse, credentials: Any) -
 
 def server_error(request: HttpRequest) -> HttpResponse:
     """Asks nothing of anybody: whatever a page needs may be what broke."""
-    if absence := absence_of(sys.exception()):
-        if absence is DATABASE and (pool := getattr(connection, "pool", None)) is not None:
+    if outage := outage_of(sys.exception()):
+        if outage is DATABASE and (pool := getattr(connection, "pool", None)) is not None:
             pool.drain()  # connections that lie idle lead to the database as it was: each would fail somebody else
-        return away(request, absence)
+        return away(request, outage)
     page = loader.get_template("500.html").render({"request_id": getattr(request, "request_id", "")})
     return HttpResponseServerError(page)
 
 
-def away(request: HttpRequest, absence: Absence) -> HttpResponse:
-    """What the site lacks, in words, without asking the database; for programs and for htmx in their form."""
+def away(request: HttpRequest, outage: Outage) -> HttpResponse:
+    """Answer with the outage, in words, without asking the database; for programs and for htmx in their form."""
     answer: HttpResponse
     if request.path.startswith("/api/"):
-        answer = JsonResponse({"code": absence.code, "message": absence.message}, status=absence.status)
+        answer = JsonResponse({"code": outage.code, "message": outage.message}, status=outage.status)
     else:
-        context = {"message": absence.message, "request_id": getattr(request, "request_id", "")}
+        context = {"message": outage.message, "request_id": getattr(request, "request_id", "")}
         is_part = request.headers.get("HX-Request") == "true"
         page = loader.get_template("away.html#problem" if is_part else "away.html").render(context)
-        answer = HttpResponse(page, status=absence.status)
+        answer = HttpResponse(page, status=outage.status)
         if is_part:
             answer["HX-Retarget"], answer["HX-Reswap"] = "main", "innerHTML"
     answer["Retry-After"] = RETRY_S

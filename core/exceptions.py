@@ -47,7 +47,7 @@ class Busy(MomentJudgeError):
     code = "busy"
 
 
-class StorageAway(MomentJudgeError, OperationalError):
+class StorageUnavailable(MomentJudgeError, OperationalError):
     """The storage of files does not answer; tasks try again, as they do while the database is away.
 
     ``reason`` is what it said, for the log: it may name hosts.
@@ -63,7 +63,7 @@ class StorageAway(MomentJudgeError, OperationalError):
         self.reason = reason
 
 
-class StorageFull(StorageAway):
+class StorageFull(StorageUnavailable):
     """There is no room for a file; what waits for it goes on when there is."""
 
     status = 507

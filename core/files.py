@@ -43,15 +43,15 @@ REFUSED = "This is neither a text nor a .gz or .zip of one."
 RANGE = re.compile(r"bytes=(?:(\d{1,18})-(\d{0,18})|-(\d{1,18}))", re.ASCII | re.IGNORECASE)
 
 
-def bytes_asked(header: str, size: int) -> range | None:
+def requested_bytes(header: str, size: int) -> range | None:
     """The bytes that a Range header asks for of ``size``: none at all if they lie outside, None for the whole file.
 
     A header that asks for several parts, or that makes no sense, asks for the whole file (RFC 9110, section 14.2).
     """
-    asked = RANGE.fullmatch(header)
-    if asked is None:
+    match = RANGE.fullmatch(header)
+    if match is None:
         return None
-    first, last, tail = asked.groups()
+    first, last, tail = match.groups()
     if tail:
         return range(max(0, size - int(tail)), size)
     if last and int(last) < int(first):
@@ -67,19 +67,21 @@ def file_answer(
     headers["Content-Disposition"] = content_disposition_header(True, filename) if filename else ""
     headers = {name: value for name, value in headers.items() if value}
     if hasattr(file.storage, "signed_url"):
-        return _sent_away(request, file, headers)
+        return _redirect_to_storage(request, file, headers)
     if settings.MEDIA_ACCEL and isinstance(file.storage, FileSystemStorage):
         return HttpResponse(headers={**headers, "X-Accel-Redirect": settings.MEDIA_ACCEL + quote(str(file.name))})
     return _sent_here(request, file, headers)
 
 
-def _sent_away(request: HttpRequest, file: FieldFile, headers: dict[str, str]) -> HttpResponse:
+def _redirect_to_storage(request: HttpRequest, file: FieldFile, headers: dict[str, str]) -> HttpResponse:
     """302 to the bucket. A browser may keep the redirect, so that it finds what it has kept of the file itself."""
-    said = {name.replace("-", ""): value for name, value in headers.items()}
-    way: Any = file.storage
-    url = way.signed_url(str(file.name), seconds=settings.MEDIA_URL_S, method=str(request.method), **said)
-    kept = f"private, max-age={settings.MEDIA_URL_S - SPARE_S}"
-    return HttpResponse(status=302, headers={"Location": url, "Cache-Control": kept})
+    response_headers = {name.replace("-", ""): value for name, value in headers.items()}
+    storage: Any = file.storage
+    url = storage.signed_url(
+        str(file.name), seconds=settings.MEDIA_URL_S, method=str(request.method), **response_headers
+    )
+    cache_control = f"private, max-age={settings.MEDIA_URL_S - SPARE_S}"
+    return HttpResponse(status=302, headers={"Location": url, "Cache-Control": cache_control})
 
 
 def _sent_here(request: HttpRequest, file: FieldFile, headers: dict[str, str]) -> HttpResponseBase:
@@ -87,7 +89,7 @@ def _sent_here(request: HttpRequest, file: FieldFile, headers: dict[str, str]) -
     size = file.size
     # If-Range names a version of the file; none was ever given out.
     plain = request.method == "GET" and "If-Range" not in request.headers
-    part = bytes_asked(request.headers.get("Range", ""), size) if plain else None
+    part = requested_bytes(request.headers.get("Range", ""), size) if plain else None
     answer: HttpResponseBase
     if part is None:
         answer = FileResponse(file.open("rb"))
@@ -112,11 +114,11 @@ def _part(file: FieldFile, part: range) -> HttpResponseBase:
 
 
 def _pieces(file: FieldFile, part: range) -> Iterator[bytes]:
-    left = len(part)
-    with file.open("rb") as opened:
-        opened.seek(part.start)
-        while left and (piece := opened.read(min(left, PIECE))):
-            left -= len(piece)
+    n_left = len(part)
+    with file.open("rb") as stream:
+        stream.seek(part.start)
+        while n_left and (piece := stream.read(min(n_left, PIECE))):
+            n_left -= len(piece)
             yield piece
 
 
@@ -132,7 +134,7 @@ class ReceivedOnDisk(TemporaryFileUploadHandler):
         self.files: list[TemporaryUploadedFile] = []
 
     def new_file(self, *args: Any, **kwargs: Any) -> None:
-        _sweep(receiving_folder())
+        _sweep(upload_temp_folder())
         super().new_file(*args, **kwargs)
         self.files.append(self.file)
 
@@ -162,7 +164,7 @@ def uploads_discard(request: HttpRequest) -> None:
             handler.discard()
 
 
-def receiving_folder() -> Path:
+def upload_temp_folder() -> Path:
     """Where Django, and the storage of a bucket, put what does not stay in memory; it is there from now on."""
     folder = Path(settings.FILE_UPLOAD_TEMP_DIR)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -29,7 +29,7 @@ class SharedFields(dict[str, forms.Field]):
 
 
 class KeyForm(SubmitForm):
-    """What is sent again with the same key is answered as the first time."""
+    """A form that, sent again with the same key, is answered as the first time."""
 
     key = forms.UUIDField(required=False, error_messages={"invalid": UNREADABLE_KEY})
 

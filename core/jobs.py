@@ -146,8 +146,8 @@ class JobKind(Generic[Row]):
             except OperationalError:
                 raise
             except Exception as error:
-                known = isinstance(error, (MomentJudgeError, OSError, *self.expected))
-                self.fail(row, str(error) if known else self.unexpected or f"{type(error).__name__}: {error}")
+                is_expected = isinstance(error, (MomentJudgeError, OSError, *self.expected))
+                self.fail(row, str(error) if is_expected else self.unexpected or f"{type(error).__name__}: {error}")
                 if not isinstance(error, self.expected):
                     raise
 
@@ -170,9 +170,9 @@ def job_start(*, project: Model, kind: str, title: str, total: int) -> Job:
     return job
 
 
-def job_set(*, job: Job, done: int, title: str) -> None:
+def job_set(*, job: Job, n_done: int, title: str) -> None:
     Job.objects.filter(pk=job.pk, state=Job.State.RUNNING).update(
-        done=Least(Value(done), F("total")), title=title, updated_at=timezone.now()
+        done=Least(Value(n_done), F("total")), title=title, updated_at=timezone.now()
     )
 
 

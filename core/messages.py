@@ -15,8 +15,8 @@ from django.db import transaction
 from kombu.exceptions import OperationalError
 from redis.exceptions import RedisError
 
-AWAY_S = 30.0  # a missing broker is not asked again for so long: each try costs seconds
-_away_until = 0.0
+UNAVAILABLE_S = 30.0  # a missing broker is not asked again for so long: each try costs seconds
+_unavailable_until = 0.0
 _aside: ThreadPoolExecutor | None = None
 logger = logging.getLogger(__name__)
 
@@ -61,13 +61,13 @@ def _send(task: str, args: tuple[Any, ...], expires_s: float | None = None) -> b
     if current_app.conf.task_always_eager:
         current_app.tasks[task].apply(args)
         return True
-    global _away_until  # noqa: PLW0603
-    if time.monotonic() < _away_until:
+    global _unavailable_until  # noqa: PLW0603
+    if time.monotonic() < _unavailable_until:
         return False
     try:
         current_app.send_task(task, args, ignore_result=True, expires=expires_s)
     except (OperationalError, OSError, RedisError) as error:  # RedisError: its disk is full, so it refuses
-        _away_until = time.monotonic() + AWAY_S
+        _unavailable_until = time.monotonic() + UNAVAILABLE_S
         logger.warning("the broker is away (%s); %s%s and what follows is left to the sweeps", error, task, args)
         return False
     return True

@@ -1,4 +1,4 @@
-"""What holds for every request and answer: headers, the body of a refused request, and no files where none are taken.
+"""Rules for every request and answer: headers, the body of a refused request, and no files where none are taken.
 
 Whoever still sends when the connection closes never sees why they are refused, so the rest of the body is read.
 """
@@ -38,10 +38,10 @@ class UnreadBodyMiddleware(MiddlewareMixin):
     def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
         if response.status_code >= 400:
             uploads_discard(request)
-            stream, left = unread(request), MOST
+            stream, n_left = unread(request), MOST
             with contextlib.suppress(OSError):  # the client is gone
-                while left > 0 and (piece := stream.read(PIECE)):
-                    left -= len(piece)
+                while n_left > 0 and (piece := stream.read(PIECE)):
+                    n_left -= len(piece)
         return response
 
 
@@ -52,8 +52,8 @@ def unread(request: HttpRequest) -> Any:
 
 
 class HeadersMiddleware:
-    """What the browser must not do with an answer, and how long it is. It stands outside of the others, so that it
-    misses none, and what they made of the content is final."""
+    """Headers for what the browser must not do with an answer, and its length. It stands outside of the others, so that
+    it misses none, and what they made of the content is final."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response

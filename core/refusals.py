@@ -1,4 +1,4 @@
-"""What is refused is logged once, with its reason; and no line of a log holds what opens something."""
+"""Each refusal is logged once, with its reason; and no line of a log holds a secret."""
 
 import logging
 import re
@@ -14,7 +14,7 @@ SECRETS = re.compile(r"(/invitations/|/password/choose/)[^/\s]+(/[^/\s]+)?")
 EMAILS = re.compile(r"[\w.+-]{1,64}@(?:[\w-]{1,64}\.)+[A-Za-z]{2,24}\b")
 TOKENS = re.compile(r"\bmj_[\w-]{20,}")
 # Settings that open something
-HELD = ("REWRITING_API_KEY", "EMAIL_HOST_PASSWORD", "SECRET_KEY", "METRICS_TOKEN", "SENTRY_DSN")
+SECRET_SETTINGS = ("REWRITING_API_KEY", "EMAIL_HOST_PASSWORD", "SECRET_KEY", "METRICS_TOKEN", "SENTRY_DSN")
 SHORTEST = 6  # a shorter word would be found everywhere
 
 
@@ -43,7 +43,7 @@ class WithoutSecrets(logging.Filter):
 def without_secrets(text: str) -> str:
     """A path, or a line that holds one, as it may be written down: what opens something is left out."""
     text = TOKENS.sub("mj_[secret]", SECRETS.sub(r"\1[secret]", text))
-    for secret in held_secrets():
+    for secret in configured_secrets():
         text = text.replace(secret, "[secret]")
     return text
 
@@ -53,10 +53,10 @@ def without_emails(text: str) -> str:
     return EMAILS.sub("[e-mail]", text) if "@" in text else text
 
 
-def held_secrets() -> tuple[str, ...]:
+def configured_secrets() -> tuple[str, ...]:
     """Keys and passwords that the settings hold, as they are and as an address spells them; the longest first."""
     return _spelt(
-        *(str(getattr(settings, name, "")) for name in HELD),
+        *(str(getattr(settings, name, "")) for name in SECRET_SETTINGS),
         str(settings.DATABASES["default"].get("PASSWORD", "")),
         str(settings.STORAGES["default"].get("OPTIONS", {}).get("secret_key", "")),
         broker=str(settings.CELERY_BROKER_URL),
@@ -64,7 +64,7 @@ def held_secrets() -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=8)  # asked for every line of a log
-def _spelt(*held: str, broker: str) -> tuple[str, ...]:
-    secrets = [secret for secret in (*held, unquote(urlsplit(broker).password or "")) if len(secret) >= SHORTEST]
+def _spelt(*values: str, broker: str) -> tuple[str, ...]:
+    secrets = [secret for secret in (*values, unquote(urlsplit(broker).password or "")) if len(secret) >= SHORTEST]
     spelt = {word for secret in secrets for word in (secret, quote(secret), quote(secret, safe=""))}
     return tuple(sorted(spelt, key=len, reverse=True))

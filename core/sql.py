@@ -15,7 +15,7 @@ from django.db import connection
 from django.db.models import ForeignKey, Model
 
 Row = TypeVar("Row", bound=Model)
-HELD = """
+IS_LOCKED = """
 SELECT EXISTS (
     SELECT FROM pg_locks JOIN pg_database ON pg_database.oid = pg_locks.database
     WHERE locktype = 'advisory' AND datname = current_database() AND granted
@@ -98,10 +98,10 @@ def only_one(name: str, key: int = 0) -> Iterator[bool]:
                 cursor.execute("SELECT pg_advisory_unlock(%s, %s)", numbers)
 
 
-def is_held(name: str) -> bool:
+def is_locked(name: str) -> bool:
     """Whether some process, this one too, is inside ``only_one(name)``."""
     with connection.cursor() as cursor:
-        cursor.execute(HELD, [number % 2**32 for number in _numbers(name, 0)])
+        cursor.execute(IS_LOCKED, [number % 2**32 for number in _numbers(name, 0)])
         row = cursor.fetchone()
     return bool(row and row[0])
 

@@ -10,9 +10,9 @@ from collections.abc import Iterable
 from django.core.files.storage import default_storage
 from django.db import DatabaseError
 
-from core.exceptions import StorageAway
+from core.exceptions import StorageUnavailable
 from core.models import LeftFile
-from core.sql import is_held
+from core.sql import is_locked
 
 logger = logging.getLogger(__name__)
 BACKUP = "backup"  # the lock of a backup, from before its snapshot until its last file is copied
@@ -21,28 +21,28 @@ AT_ONCE = 1000
 
 def files_delete(*names: str) -> None:
     """Remove these files, now or when a backup has ended or the storage answers again; never raises."""
-    wanted = [name for name in names if name]
-    if not wanted:
+    file_names = [name for name in names if name]
+    if not file_names:
         return
     try:
-        if is_held(BACKUP):
-            _leave(wanted)
+        if is_locked(BACKUP):
+            _leave(file_names)
             return
     except DatabaseError:  # it is why they are not needed; whether a backup runs cannot be asked
-        logger.warning("%s files stay in the storage, named by no row", len(wanted))
+        logger.warning("%s files stay in the storage, named by no row", len(file_names))
         return
-    for place, name in enumerate(wanted):
+    for index, name in enumerate(file_names):
         try:
             default_storage.delete(name)
-        except StorageAway as error:
+        except StorageUnavailable as error:
             logger.warning("files are removed later: %s", error.reason)
-            _leave(wanted[place:])
+            _leave(file_names[index:])
             return
 
 
 def left_files_sweep() -> int:
     """Remove what was left, unless a backup runs; returns how many files went."""
-    if is_held(BACKUP):
+    if is_locked(BACKUP):
         return 0
     rows = list(LeftFile.objects.order_by("pk")[:AT_ONCE])
     for row in rows:

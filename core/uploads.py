@@ -22,7 +22,7 @@ from django.db.models.constraints import BaseConstraint
 from django.http import FileResponse, Http404
 
 from core.audit import audit_record
-from core.exceptions import MomentJudgeError, NotPossible, StorageAway
+from core.exceptions import MomentJudgeError, NotPossible, StorageUnavailable
 from core.files import text_or_packed
 from core.jobs import JobKind, swept
 from core.spreadsheets import CONTENT_TYPE, csv_line, plain
@@ -30,13 +30,13 @@ from core.stored_files import files_delete
 from core.texts import checked_name, storable
 
 logger = logging.getLogger(__name__)
-KEPT = timedelta(days=7)  # a checked file waits so long for a yes
+CONFIRM_WITHIN = timedelta(days=7)  # a checked file waits so long for a yes
 BEING_READ = "A file of yours is still being read; wait until that is done."
 NOT_WAITING = "This file does not wait to be imported any more."
 EVERY_S = 1.0  # how often progress is written
 MOVED = "UPDATE {} SET bytes_read = LEAST(%s, bytes_total), updated_at = now() WHERE id = %s"
-MOST_REMARKS = 1_000_000  # of a report
-REMARKS_SHOWN = 50
+MOST_WARNINGS = 1_000_000  # of a report
+WARNINGS_SHOWN = 50
 COLUMNS = ("file", "line", "item", "outcome", "reason", "text")
 
 
@@ -86,7 +86,7 @@ class Upload(models.Model):
 
 
 def upload_constraints(name: str) -> list[BaseConstraint]:
-    """What holds of every table of uploads; constraints carry the table's name."""
+    """Return the constraints of every table of uploads; they carry the table's name."""
     return [
         models.UniqueConstraint(
             fields=["owner"], condition=Q(state__in=["checking", "importing"]), name=f"{name}_one_at_work_per_owner"
@@ -166,12 +166,12 @@ class UploadKind(JobKind[Row]):
                 data |= {"bytes": row.bytes_total}
                 audit_record(project=None, actor=row.owner, action=self.uploaded, subject=row.uuid, **data)
                 self.send(row.pk)
-        except (IntegrityError, StorageAway) as error:
+        except (IntegrityError, StorageUnavailable) as error:
             for name in row.FILES:
-                stored = getattr(row, name)
-                if stored and stored._committed:  # what is not still has the name that its owner gave it
-                    files_delete(str(stored.name))
-            if isinstance(error, StorageAway):
+                field_file = getattr(row, name)
+                if field_file and field_file._committed:  # what is not still has the name that its owner gave it
+                    files_delete(str(field_file.name))
+            if isinstance(error, StorageUnavailable):
                 raise
             raise NotPossible(BEING_READ) from error
         return row
@@ -224,7 +224,7 @@ class UploadKind(JobKind[Row]):
 
     def discard_unconfirmed(self, now: datetime) -> None:
         """Discard the checked files that nobody confirmed."""
-        for row in self.table._default_manager.filter(state=Upload.State.CHECKED, updated_at__lte=now - KEPT):
+        for row in self.table._default_manager.filter(state=Upload.State.CHECKED, updated_at__lte=now - CONFIRM_WITHIN):
             self.discard(row, actor=None)
 
 
@@ -234,9 +234,9 @@ def upload_finish(row: Upload, warnings: IO[str], **values: Any) -> None:
     warnings.flush()
     row.report.save("report", File(warnings.buffer), save=False)  # type: ignore[attr-defined]
     is_last = values["state"] not in Upload.WITH_FILE
-    gone = dict.fromkeys(row.FILES, "") if is_last else {}
+    empty_files = dict.fromkeys(row.FILES, "") if is_last else {}
     with transaction.atomic():
-        _as_it_was(row).update(**values, **gone, report=row.report.name, bytes_read=F("bytes_total"))
+        _as_it_was(row).update(**values, **empty_files, report=row.report.name, bytes_read=F("bytes_total"))
         if old:
             transaction.on_commit(partial(files_delete, old))
         if is_last:
@@ -260,8 +260,8 @@ def _as_it_was(row: Upload) -> Any:
 def _files_delete(row: Upload) -> None:
     """Remove its files once that is committed."""
     for name in row.FILES:
-        if stored := getattr(row, name):
-            transaction.on_commit(partial(files_delete, str(stored.name)))
+        if field_file := getattr(row, name):
+            transaction.on_commit(partial(files_delete, str(field_file.name)))
 
 
 class Progress:
@@ -287,7 +287,7 @@ class Progress:
             cursor.execute(self.statement, [self.read, self.row_id])
 
 
-class Remark(NamedTuple):
+class LineWarning(NamedTuple):
     """One thing a person should know about a line: it was ``refused``, ``clipped``, or kept and ``flagged``."""
 
     file: str
@@ -298,35 +298,35 @@ class Remark(NamedTuple):
     text: str = ""
 
 
-OnRemark = Callable[[Remark], object]
+OnWarning = Callable[[LineWarning], object]
 
 
-def remarks_writer(target: IO[str]) -> OnRemark:
-    """A function that writes remarks to ``target`` as rows of CSV, the header first, MOST_REMARKS at most.
+def warnings_writer(target: IO[str]) -> OnWarning:
+    """A function that writes remarks to ``target`` as rows of CSV, the header first, MOST_WARNINGS at most.
 
     A line of two characters gives a remark of a hundred; a file that is all bad must not fill the disk.
     """
     target.write(csv_line(COLUMNS))
     count = 0
 
-    def write(remark: Remark) -> None:
+    def write(warning: LineWarning) -> None:
         nonlocal count
         count += 1
-        if count <= MOST_REMARKS:
-            target.write(csv_line(remark))
-        elif count == MOST_REMARKS + 1:
-            end = f"No more than {MOST_REMARKS:,} remarks are listed."
-            target.write(csv_line(["", remark.line, "", "", end, ""]))
+        if count <= MOST_WARNINGS:
+            target.write(csv_line(warning))
+        elif count == MOST_WARNINGS + 1:
+            end = f"No more than {MOST_WARNINGS:,} remarks are listed."
+            target.write(csv_line(["", warning.line, "", "", end, ""]))
 
     return write
 
 
-def remarks_shown(row: Upload) -> list[dict[str, str]]:
+def first_warnings(row: Upload) -> list[dict[str, str]]:
     """The first lines of an upload's report."""
     if not row.report:
         return []
     with row.report.open("rb") as source, io.TextIOWrapper(source, encoding="utf-8", newline="") as text:
-        rows = islice(csv.DictReader(text), REMARKS_SHOWN)
+        rows = islice(csv.DictReader(text), WARNINGS_SHOWN)
         return [{name: plain(cell or "") for name, cell in row.items()} for row in rows]
 
 

@@ -17,7 +17,7 @@ class JudgingConfig(AppConfig):
 
 
 def leave_on_log_out(sender: object, user: Any, **kwargs: object) -> None:
-    """What somebody holds does not wait for them the whole lease when they say that they go."""
+    """Shorten the leases of somebody who logs out: their pairs do not wait for the whole lease."""
     from judging.work.services.assignments import assignments_leave  # models are not loaded when this module is
 
     if user is not None:

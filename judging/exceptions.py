@@ -1,4 +1,4 @@
-"""What can go wrong in judging, by name; programs get the code."""
+"""Errors of judging, by name; programs get the code."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -66,7 +66,7 @@ class NothingBeyond(NotReviewable, code="nothing_beyond"):
 
 
 class ReviewStands(JudgingError, code="review_stands"):
-    """What followed from a decision has been begun, so it is not taken back."""
+    """A decision is not taken back once what followed from it has begun."""
 
 
 class InvitationUnknown(JudgingError, code="invitation_unknown", status=404):
@@ -85,11 +85,11 @@ class PolicyStale(JudgingError, code="policy_stale"):
     """There is a newer version of the policy than the one looked at."""
 
 
-class GateTooShort(JudgingError, code="gate_too_short"):
+class ScreeningTooShort(JudgingError, code="gate_too_short"):
     """The gate has fewer questions than it asks."""
 
 
-class GateClosed(JudgingError, code="gate_closed"):
+class ScreeningClosed(JudgingError, code="gate_closed"):
     """There is no test to take, or this person may not take it."""
 
 
@@ -115,5 +115,5 @@ class WarmUpDue(JudgingError, code="warm_up_due"):
     """The session begins with a warm-up."""
 
 
-class SittingOver(JudgingError, code="sitting_over"):
+class AttemptOver(JudgingError, code="sitting_over"):
     """The sitting takes no (more) grades of this kind: it was handed in, its exam was closed, or it is done."""

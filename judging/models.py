@@ -30,7 +30,7 @@ from judging.work.models import (
     ReviewUndone,
     Tally,
 )
-from judging.work.rules import SEATS
+from judging.work.rules import SLOTS
 
 __all__ = ["Guideline", "GuidelineConfirmation", "GuidelineDraft", "GuidelineDraftExample", "GuidelineExample"]
 __all__ += ["Policy", "Weights"]
@@ -40,4 +40,4 @@ __all__ += ["Exam", "GateAttempt", "GateQuestion", "KnownPair", "Sitting", "Sitt
 __all__ += ["QualityAlert", "QualityReport"]
 __all__ += ["WORDS", "Release", "ReleaseChange", "ReleaseComparison", "ReleaseWords"]
 __all__ += ["Batch", "BatchReview", "JudgmentDay", "Pair", "ReviewUndone", "Tally"]
-__all__ += ["SEATS", "Assignment", "Flag", "FlagAnswer", "GoldGrade", "Judgment", "JudgmentChange", "OwnGrade", "Recut"]
+__all__ += ["SLOTS", "Assignment", "Flag", "FlagAnswer", "GoldGrade", "Judgment", "JudgmentChange", "OwnGrade", "Recut"]

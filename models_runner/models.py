@@ -1,4 +1,4 @@
-"""What was trained, what was retrieved, against what it is scored, and what it earned."""
+"""Models of trainings, runs, the truth they are scored against, and their scores."""
 
 from models_runner.experiments.models import Experiment, Training
 from models_runner.features.models import FeatureSet

@@ -1,4 +1,4 @@
-"""What one step learns from: queries with the videos their moments lie in, without padding."""
+"""Data of one training step: queries with the videos their moments lie in, without padding."""
 
 from __future__ import annotations
 

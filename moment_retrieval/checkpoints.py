@@ -50,7 +50,7 @@ class BrokenCheckpoint(ScoringError):
 
 @dataclass(frozen=True, kw_only=True)
 class About:
-    """What meta.json says of a checkpoint."""
+    """Values of a checkpoint's meta.json."""
 
     baseline: str  # xml, reloclnet or conquer
     config: Mapping[str, Any]  # sizes and objective, as given
@@ -112,7 +112,10 @@ class Checkpoint:
                 raise BrokenCheckpoint(f"the optimiser does not know {name!r}")
             state.setdefault(names[name], {})[kind] = tensor
         try:
-            groups = [{**group, **kept} for group, kept in zip(fresh["param_groups"], self.groups, strict=True)]
+            groups = [
+                {**group, **checkpoint_group}
+                for group, checkpoint_group in zip(fresh["param_groups"], self.groups, strict=True)
+            ]
             optimiser.load_state_dict({"state": state, "param_groups": groups})
         except (RuntimeError, ValueError) as error:
             raise BrokenCheckpoint(f"the optimiser cannot be in this state: {error}") from error
@@ -172,17 +175,17 @@ def _check(meta: Any) -> None:
     if form != FORM:
         raise BrokenCheckpoint(f"its form is {form}, and {FORM} is known")
     for name, (kind, of) in HELD.items():
-        held = meta.get(name)
-        parts = held.values() if isinstance(held, dict) else held if isinstance(held, list) else [held]
-        if not isinstance(held, kind) or not all(isinstance(part, of) for part in parts):
+        value = meta.get(name)
+        parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else [value]
+        if not isinstance(value, kind) or not all(isinstance(part, of) for part in parts):
             raise BrokenCheckpoint(f"{META} tells no {name}")
 
 
 def _names(model: nn.Module, optimiser: Optimizer) -> dict[str, int]:
     """The optimiser's number of each parameter, by name."""
     names = {id(parameter): name for name, parameter in model.named_parameters()}
-    ordered = (parameter for group in optimiser.param_groups for parameter in group["params"])
-    return {names[id(parameter)]: number for number, parameter in enumerate(ordered)}
+    parameters = (parameter for group in optimiser.param_groups for parameter in group["params"])
+    return {names[id(parameter)]: number for number, parameter in enumerate(parameters)}
 
 
 def _plain(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:

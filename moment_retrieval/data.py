@@ -32,7 +32,7 @@ Opener = Callable[[Path], Store]
 
 @dataclass(frozen=True, eq=False)
 class Clips:
-    """What is seen and heard in V videos, those of the corpus first."""
+    """Visual and subtitle features of V videos, corpus first."""
 
     names: tuple[str, ...]  # [V]
     searched: int  # how many of the first are the corpus
@@ -100,8 +100,8 @@ class Split:
 
 
 @dataclass(frozen=True, eq=False)
-class Material:
-    """What a training reads; ``data`` tells its files apart from others."""
+class TrainingDataset:
+    """Input of a training; ``data`` tells its files apart from others."""
 
     samples: Samples
     clips: Clips
@@ -111,7 +111,7 @@ class Material:
     notices: list[str]
 
 
-def read_material(plan: Plan, shelf: Shelf, opener: Opener) -> Material:
+def read_dataset(plan: Plan, feature_cache: Shelf, opener: Opener) -> TrainingDataset:
     """Everything a plan names; its paths must not depend on the folder.
 
     Raises:
@@ -123,13 +123,15 @@ def read_material(plan: Plan, shelf: Shelf, opener: Opener) -> Material:
     rows = rows.shuffled_links(plan.seed) if plan.shuffle_links else rows
     with opened_stores(plan, opener) as stores:
         readers = readers_of(plan)
-        clips = read_clips((*corpus.durations_s, *rows.video_names), len(corpus.durations_s), shelf, stores, readers)
-        queries = shelf.prepared("query", rows.query_ids, stores["query"], readers["query"])
+        clips = read_clips(
+            (*corpus.durations_s, *rows.video_names), len(corpus.durations_s), feature_cache, stores, readers
+        )
+        queries = feature_cache.prepared("query", rows.query_ids, stores["query"], readers["query"])
         samples = make_samples(rows, queries, clips, reading_of(plan).boundary)
         if plan.objective.get("mask_positives"):
             samples = replace(samples, positives=(samples.query * len(clips.names) + samples.video).unique())
         splits = {
-            name: read_split(name, plan, clips, shelf, stores["query"])
+            name: read_split(name, plan, clips, feature_cache, stores["query"])
             for name in ("val", "test")
             if getattr(plan, name) is not None
         }
@@ -141,22 +143,24 @@ def read_material(plan: Plan, shelf: Shelf, opener: Opener) -> Material:
     judged = {name: getattr(plan, name) for name in ("train", "val", "test", "corpus")}
     data |= {name: checksum(Path(path)) for name, path in judged.items() if path is not None}
     data |= _candidates(plan, opener)
-    return Material(samples, clips, splits, sizes, data, _notices(plan, samples, clips, splits))
+    return TrainingDataset(samples, clips, splits, sizes, data, _notices(plan, samples, clips, splits))
 
 
-def resident(material: Material, device: torch.device, share: float) -> Material:
+def resident(dataset: TrainingDataset, device: torch.device, share: float) -> TrainingDataset:
     """The same with all features on a GPU, if they take no more than a ``share`` of its free memory."""
-    samples, clips = material.samples, material.clips
-    held = (samples.queries, clips.seen, clips.heard)
-    if device.type != "cuda" or sum(one.rows.nbytes for one in held) > share * torch.cuda.mem_get_info(device)[0]:
-        return material
-    queries, seen, heard = (one.to(device) for one in held)
-    clips = replace(clips, seen=seen, heard=heard)
+    samples, clips = dataset.samples, dataset.clips
+    features = (samples.queries, clips.seen, clips.heard)
+    if device.type != "cuda" or sum(one.rows.nbytes for one in features) > share * torch.cuda.mem_get_info(device)[0]:
+        return dataset
+    queries, visual, subtitle = (one.to(device) for one in features)
+    clips = replace(clips, seen=visual, heard=subtitle)
     splits = {}
-    for name, split in material.splits.items():
-        asked = split.queries.to(device)
-        splits[name] = replace(split, queries=asked, samples=replace(split.samples, queries=asked, clips=clips))
-    return replace(material, samples=replace(samples, queries=queries, clips=clips), clips=clips, splits=splits)
+    for name, split in dataset.splits.items():
+        split_queries = split.queries.to(device)
+        splits[name] = replace(
+            split, queries=split_queries, samples=replace(split.samples, queries=split_queries, clips=clips)
+        )
+    return replace(dataset, samples=replace(samples, queries=queries, clips=clips), clips=clips, splits=splits)
 
 
 def readers_of(plan: Plan) -> dict[str, Reader]:
@@ -171,16 +175,18 @@ def readers_of(plan: Plan) -> dict[str, Reader]:
 
 
 def read_clips(
-    names: Sequence[str], searched: int, shelf: Shelf, stores: dict[str, Store], readers: dict[str, Reader]
+    names: Sequence[str], searched: int, feature_cache: Shelf, stores: dict[str, Store], readers: dict[str, Reader]
 ) -> Clips:
     """Videos by name, those that are searched first; a video without subtitles has rows of zeros."""
-    known = tuple(dict.fromkeys(names))
-    seen = shelf.prepared("video", known, stores["video"], readers["video"])
-    heard = shelf.prepared("subtitle", known, stores["subtitle"], readers["subtitle"], otherwise=seen.lengths)
-    return Clips(known, searched, seen, heard)
+    video_names = tuple(dict.fromkeys(names))
+    visual = feature_cache.prepared("video", video_names, stores["video"], readers["video"])
+    subtitle = feature_cache.prepared(
+        "subtitle", video_names, stores["subtitle"], readers["subtitle"], otherwise=visual.lengths
+    )
+    return Clips(video_names, searched, visual, subtitle)
 
 
-def read_split(name: str, plan: Plan, clips: Clips, shelf: Shelf, store: Store) -> Split:
+def read_split(name: str, plan: Plan, clips: Clips, feature_cache: Shelf, store: Store) -> Split:
     """A file of judged moments, whose queries have features in ``store``.
 
     Raises:
@@ -189,7 +195,7 @@ def read_split(name: str, plan: Plan, clips: Clips, shelf: Shelf, store: Store) 
     """
     path, corpus = Path(getattr(plan, name)), read_corpus(Path(plan.corpus))
     judged = formats.read_ground_truth(path, corpus=corpus if corpus.names else None)
-    queries = shelf.prepared(name, judged.query_ids, store, readers_of(plan)["query"])
+    queries = feature_cache.prepared(name, judged.query_ids, store, readers_of(plan)["query"])
     if not len(queries.rows):
         with at(str(path)):
             raise EmptyFile(f"none of the {len(judged)} queries has features")
@@ -203,8 +209,8 @@ def most_relevant(judged: JudgedTable) -> TrainRows:
     _, first = np.unique(judged.query[order], return_index=True)
     rows = order[first]
     rows = rows[judged.weights[rows] > 0]
-    known = [judged.notes[row].similarity if judged.notes else None for row in rows]
-    similarity = np.array([1.0 if value is None else value for value in known], np.float64)
+    similarities = [judged.notes[row].similarity if judged.notes else None for row in rows]
+    similarity = np.array([1.0 if value is None else value for value in similarities], np.float64)
     video, names, start_s, end_s = judged.spans
     query = judged.query[rows]
     return TrainRows(judged.query_ids, names, query, video[rows], start_s[rows], end_s[rows], similarity)
@@ -212,8 +218,8 @@ def most_relevant(judged: JudgedTable) -> TrainRows:
 
 def make_samples(rows: TrainRows, queries: FeatureRows, clips: Clips, boundary: Boundary) -> Samples:
     """Pairs with their clips; those that cannot be used are counted. ``queries`` are those of the rows, in order."""
-    place = {name: number for number, name in enumerate(clips.names)}
-    video = np.array([place.get(name, -1) for name in rows.video_names], np.int64)[rows.video]
+    video_numbers = {name: number for number, name in enumerate(clips.names)}
+    video = np.array([video_numbers.get(name, -1) for name in rows.video_names], np.int64)[rows.video]
     lengths = np.append(clips.seen.lengths.numpy(), 0)[video]  # no clips of a video that is not there
     start, end = boundary_arrays(rows.start_s, rows.end_s, lengths, boundary)
     reasons = {
@@ -248,7 +254,7 @@ def boundary_arrays(start_s: Any, end_s: Any, clips: Any, boundary: Boundary) ->
 
 
 def _candidates(plan: Plan, opener: Opener) -> dict[str, str]:
-    """What CONQUER's candidates come from: a list, or weights and the features that they look at."""
+    """Return the checksums behind CONQUER's candidates: a list, or weights and their features."""
     if plan.candidates is None:
         return {}
     path, groups = Path(plan.candidates["path"]), plan.candidates.get("groups")
@@ -256,11 +262,11 @@ def _candidates(plan: Plan, opener: Opener) -> dict[str, str]:
         data = {"groups of the candidates": checksum(Path(groups))} if groups else {}
         if plan.candidates["source"] == "listed":
             return data | {"candidates": checksum(path)}
-        place, which = checkpoint_at(path)
-        data |= {"candidates": checksum(place / which / WEIGHTS)}
-        with opened_stores(Plan.read(place).located(place), opener) as stores:
-            held = {kind: store for kind, store in stores.items() if not isinstance(store, NoFeatures)}
-            return data | {f"{kind} of the candidates": store.checksum() for kind, store in held.items()}
+        folder, which = checkpoint_at(path)
+        data |= {"candidates": checksum(folder / which / WEIGHTS)}
+        with opened_stores(Plan.read(folder).located(folder), opener) as stores:
+            feature_stores = {kind: store for kind, store in stores.items() if not isinstance(store, NoFeatures)}
+            return data | {f"{kind} of the candidates": store.checksum() for kind, store in feature_stores.items()}
 
 
 def checkpoint_at(path: Path) -> tuple[Path, str]:
@@ -270,14 +276,16 @@ def checkpoint_at(path: Path) -> tuple[Path, str]:
 
 def _notices(plan: Plan, samples: Samples, clips: Clips, splits: dict[str, Split]) -> list[str]:
     notices = [f"{_told(samples.skipped)}, of the training pairs, are skipped"] if samples.skipped else []
-    if lost := clips.searched - len(clips.found):
-        notices.append(f"{lost} of the {clips.searched} videos have no features and cannot be retrieved")
+    if n_missing := clips.searched - len(clips.found):
+        notices.append(f"{n_missing} of the {clips.searched} videos have no features and cannot be retrieved")
     if plan.subtitle and clips.heard.absent:
         silent = f"{clips.heard.absent} of the {len(clips.names)} videos have no subtitles"
         notices.append(f"{silent}: rows of zeros stand for them")
     for split in splits.values():
-        if lost := len(split.queries) - len(split.answered):
-            notices.append(f"{lost} of the {len(split.queries)} queries of {split.name} have no features and score 0")
+        if n_missing := len(split.queries) - len(split.answered):
+            notices.append(
+                f"{n_missing} of the {len(split.queries)} queries of {split.name} have no features and score 0"
+            )
     return notices
 
 

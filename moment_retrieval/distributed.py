@@ -1,4 +1,4 @@
-"""What a training needs of its machine: memory, precision, signals, and the other processes where there are several.
+"""A training's needs of its machine: memory, precision, signals, and the other processes where there are several.
 
 Every process of torchrun encodes its share of a batch. Negatives are drawn from the whole batch, so queries and scores
 are exchanged with their gradients, and each process computes the loss of the whole batch: what one process would have
@@ -152,11 +152,11 @@ class StopRequest:
 def look_within(model: nn.Module, look: Callable[[], None]) -> None:
     """Have ``look`` called behind each part of a model, forward and backward: a step of its own may take long."""
 
-    def behind(part: nn.Module, given: Any, output: Any) -> None:
+    def behind(part: nn.Module, inputs: Any, output: Any) -> None:
         look()
-        for made in output if isinstance(output, tuple) else (output,):
-            if isinstance(made, Tensor) and made.requires_grad:
-                made.register_hook(lambda gradient: look())
+        for tensor in output if isinstance(output, tuple) else (output,):
+            if isinstance(tensor, Tensor) and tensor.requires_grad:
+                tensor.register_hook(lambda gradient: look())
 
     for part in model.modules():
         part.register_forward_hook(behind)
@@ -184,24 +184,24 @@ class Team:
         if self.size == 1:
             return rows
         each = -(-len(rows) // self.size)
-        places = torch.arange(self.rank * each, (self.rank + 1) * each)
-        return rows[places.masked_fill(places >= len(rows), 0)]
+        indexes = torch.arange(self.rank * each, (self.rank + 1) * each)
+        return rows[indexes.masked_fill(indexes >= len(rows), 0)]
 
     def any(self, flag: bool) -> bool:
         """Whether it is so in any process."""
         if self.size == 1:
             return flag
-        told = torch.tensor([float(flag)], device=self.device)
-        distributed.all_reduce(told, distributed.ReduceOp.MAX)
-        return bool(told.item())
+        value = torch.tensor([float(flag)], device=self.device)
+        distributed.all_reduce(value, distributed.ReduceOp.MAX)
+        return bool(value.item())
 
     def told_by_first(self, ask: Callable[[], Any]) -> Any:
-        """What the first process finds; the others wait for it."""
+        """Broadcast the first process's value; others wait."""
         if self.size == 1:
             return ask()
-        told = [ask() if self.first else None]
-        distributed.broadcast_object_list(told, src=0, device=self.device)
-        return told[0]
+        values = [ask() if self.first else None]
+        distributed.broadcast_object_list(values, src=0, device=self.device)
+        return values[0]
 
     def all_gather(self, value: Any) -> list[Any]:
         """A small value of every process."""
@@ -223,13 +223,13 @@ def assemble(device: str) -> Team:
     """Return the team that torchrun started, or a single process; ``device`` is auto, cpu or cuda."""
     size, local = int(os.environ.get("WORLD_SIZE", "1")), int(os.environ.get("LOCAL_RANK", "0"))
     on_gpu = device == "cuda" or (device == "auto" and torch.cuda.is_available())
-    place = torch.device("cuda", local) if on_gpu else torch.device("cpu")
+    own_device = torch.device("cuda", local) if on_gpu else torch.device("cpu")
     if on_gpu:
-        torch.cuda.set_device(place)
+        torch.cuda.set_device(own_device)
     if size == 1:
-        return Team(place)
+        return Team(own_device)
     distributed.init_process_group("nccl" if on_gpu else "gloo", timeout=PATIENCE)
-    return Team(place, distributed.get_rank(), size)
+    return Team(own_device, distributed.get_rank(), size)
 
 
 def dismiss(team: Team) -> None:
@@ -259,9 +259,9 @@ class Together(nn.Module):
         start, end, scores = _logits(output.start, width), _logits(output.end, width), _columns(output.scores)
         if isinstance(output, XmlOutput):
             return XmlOutput(scores, start, end)
-        seen, heard = (gathered(_wide(one, width, 0.0)) for one in output.frames)
+        visual, subtitle = (gathered(_wide(one, width, 0.0)) for one in output.frames)
         layouts = _layout(output.layouts[0], width), _layout(output.layouts[1], width)
-        return ReloclnetOutput(scores, start, end, (seen, heard), _columns(output.videos), layouts)
+        return ReloclnetOutput(scores, start, end, (visual, subtitle), _columns(output.videos), layouts)
 
 
 def cut(output: Any, size: int) -> Any:
@@ -296,8 +296,8 @@ class _Gather(torch.autograd.Function):
 
 def gathered(own: Tensor) -> Tensor:
     """[b, ...] of every process -> [W * b, ...], with gradients."""
-    kept: Tensor = _Gather.apply(own)
-    return kept
+    rows: Tensor = _Gather.apply(own)
+    return rows
 
 
 def all_gather_queries(queries: Pair) -> Pair:

@@ -57,9 +57,9 @@ def entries(text: str, name: str) -> Iterator[Entry]:
 
 def array_entries(text: str, start: int, *, whole: bool = True) -> Iterator[Entry]:
     """The elements of the array that begins at ``start``; ``whole`` allows nothing behind it."""
-    line, counted = 1, 0
+    line, previous = 1, 0
     for number, (position, value) in enumerate(elements(Window(text), start, whole=whole), start=1):
-        line, counted = line + text.count("\n", counted, position), position
+        line, previous = line + text.count("\n", previous, position), position
         yield Entry(f"entry {number}", line, value, position)
 
 
@@ -137,18 +137,18 @@ def decoded(text: str, start: int, *, before: int = 0, part: str = "") -> tuple[
         before: how many lines precede ``text``.
         part: the text from ``start``, as far as a value may reach.
     """
-    cut = len(text) - start > MAX_VALUE
-    base = start if part or cut else 0
-    part = part or (text[start : start + MAX_VALUE] if cut else text)
+    is_clipped = len(text) - start > MAX_VALUE
+    base = start if part or is_clipped else 0
+    part = part or (text[start : start + MAX_VALUE] if is_clipped else text)
     try:
         value, end = DECODER.raw_decode(part, start - base)
     except json.JSONDecodeError as error:
-        if cut and error.pos > len(part) - CUT_OFF:
+        if is_clipped and error.pos > len(part) - CUT_OFF:
             raise too_large(text, start, before) from error
         raise not_json(text, base + error.pos, error.msg, before=before) from error
     except (RecursionError, ValueError) as error:  # nested too deep; an integer of thousands of digits
         raise MalformedFile(f"line {before + line_at(text, start)}: not usable JSON: {error}") from error
-    if cut and end == len(part):  # a number may go on
+    if is_clipped and end == len(part):  # a number may go on
         raise too_large(text, start, before)
     return value, base + end
 
@@ -163,8 +163,8 @@ def not_json(text: str, position: int, problem: str, *, before: int = 0) -> Malf
 
 
 def skip_blank(text: str, start: int) -> int:
-    found = BLANK.match(text, start)
-    return start if found is None else found.end()
+    match = BLANK.match(text, start)
+    return start if match is None else match.end()
 
 
 def line_at(text: str, position: int) -> int:
@@ -197,12 +197,12 @@ def position_of(text: str, start: int, steps: list[str | int]) -> int:
     window = Window(text)
     for step in steps:
         if text[start] == "{":
-            found = [position for key, position in members(window, start) if key == step]
+            positions = [position for key, position in members(window, start) if key == step]
         else:
-            found = [position for number, (position, _) in enumerate(elements(window, start)) if number == step]
-        if not found:
+            positions = [position for number, (position, _) in enumerate(elements(window, start)) if number == step]
+        if not positions:
             return start
-        start = found[-1]
+        start = positions[-1]
     return start
 
 
@@ -246,7 +246,7 @@ def skip_value(window: Window, start: int) -> int:
             return int(stop.value)
 
 
-def object_places(text: str, name: str) -> dict[str, int]:
+def value_positions(text: str, name: str) -> dict[str, int]:
     """Where each value of the object begins that ``text`` is.
 
     Raises:
@@ -258,9 +258,9 @@ def object_places(text: str, name: str) -> dict[str, int]:
         raise EmptyFile("no content")
     if text[start] != "{":
         raise InvalidRecord(f"the {name} must be an object, got {shown(decoded(text, start)[0])}")
-    places: dict[str, int] = {}
+    positions: dict[str, int] = {}
     for key, position in members(Window(text), start, whole=True):
-        places[key] = position
-        if len(places) > MAX_KEYS:
+        positions[key] = position
+        if len(positions) > MAX_KEYS:
             raise UnreadableFile(f"line {line_at(text, position)}: more than {MAX_KEYS} keys")
-    return places
+    return positions

@@ -1,4 +1,4 @@
-"""What can go wrong between a file and its scores, by name.
+"""Errors between a file and its scores, by name.
 
 Every error reads ``file: place in it: problem``. The innermost function names the problem; each reader on
 the way out adds its place with ``at``.
@@ -74,8 +74,8 @@ class at:
 
     __slots__ = ("place", "steps")
 
-    def __init__(self, place: str, *steps: str | int) -> None:
-        self.place = place
+    def __init__(self, location: str, *steps: str | int) -> None:
+        self.place = location
         self.steps = steps
 
     def __enter__(self) -> None:

@@ -35,9 +35,11 @@ class Index:
     @classmethod
     def of(cls, videos: EncodedVideos, *, score_level: int, dtype: torch.dtype = torch.float32) -> Index:
         """Keep videos in a precision; half of it takes half the memory, and the ranking is still that of float32."""
-        seen, heard = (1 / rows.float().norm(dim=1).clamp(min=LENGTH_EPSILON) for rows in videos.levels[score_level])
-        kept = {level: (pair[0].to(dtype), pair[1].to(dtype)) for level, pair in videos.levels.items()}
-        return cls(EncodedVideos(kept, videos.layouts), (seen.to(dtype), heard.to(dtype)), score_level)
+        visual, subtitle = (
+            1 / rows.float().norm(dim=1).clamp(min=LENGTH_EPSILON) for rows in videos.levels[score_level]
+        )
+        levels = {level: (pair[0].to(dtype), pair[1].to(dtype)) for level, pair in videos.levels.items()}
+        return cls(EncodedVideos(levels, videos.layouts), (visual.to(dtype), subtitle.to(dtype)), score_level)
 
     def __len__(self) -> int:
         return len(self.videos)
@@ -55,28 +57,28 @@ class Index:
         """How well each query [N, H] suits each video by its best clip, streams averaged [N, V], as kept."""
         with torch.inference_mode():
             near = [functional.normalize(part, dim=1, eps=LENGTH_EPSILON).to(self.dtype) for part in queries]
-            found = torch.empty(len(near[0]), len(self), device=near[0].device)
-            columns = found.split([len(layouts[0].lengths) for *_, layouts in self._blocks], dim=1)
+            result = torch.empty(len(near[0]), len(self), device=near[0].device)
+            columns = result.split([len(layouts[0].lengths) for *_, layouts in self._blocks], dim=1)
             for (rows, reciprocals, layouts), part in zip(self._blocks, columns, strict=True):
-                seen, heard = map(_best, near, rows, reciprocals, layouts)
-                part.copy_(((seen + heard) / 2).T)
-        return found
+                visual, subtitle = map(_best, near, rows, reciprocals, layouts)
+                part.copy_(((visual + subtitle) / 2).T)
+        return result
 
     def exact_scores(self, queries: Pair, videos: Tensor) -> Tensor:
         """The same of some videos of each query [N, v], in float32 from what is kept."""
-        seen, heard = self.stream_scores(queries, videos)
-        return (seen + heard) / 2
+        visual, subtitle = self.stream_scores(queries, videos)
+        return (visual + subtitle) / 2
 
     def stream_scores(self, queries: Pair, videos: Tensor) -> Pair:
         """By what is seen, and by what is heard: cosines of each query's halves with the best clips [N, v] each."""
         with torch.inference_mode():
             each = max(1, self._limit // (videos.shape[1] * self.videos.layouts[0].width))
             near = [functional.normalize(part, dim=1, eps=LENGTH_EPSILON).split(each) for part in queries]
-            seen, heard = (
-                torch.cat([self._best_clips(stream, *asked) for asked in zip(part, videos.split(each), strict=True)])
+            visual, subtitle = (
+                torch.cat([self._best_clips(stream, *chunk) for chunk in zip(part, videos.split(each), strict=True)])
                 for stream, part in enumerate(near)
             )
-            return seen, heard
+            return visual, subtitle
 
     def _best_clips(self, stream: int, near: Tensor, videos: Tensor) -> Tensor:
         """Cosines of unit queries [n, H] with the best clips of their videos, by one stream [n, v].
@@ -86,16 +88,16 @@ class Index:
         starts, lengths = self._places[stream]
         rows = self.videos.levels[self.score_level][stream]
         clip = torch.arange(max(1, int(lengths[videos].max())), device=rows.device)
-        place = (starts[videos][..., None] + clip).clamp(max=len(rows) - 1)  # [n, v, W]
-        cells = rows[place.flatten()].float().view(len(near), -1, rows.shape[1])  # [n, v * W, H]
+        row_index = (starts[videos][..., None] + clip).clamp(max=len(rows) - 1)  # [n, v, W]
+        cells = rows[row_index.flatten()].float().view(len(near), -1, rows.shape[1])  # [n, v * W, H]
         products = (cells @ near[..., None]).squeeze(2) / cells.norm(dim=2).clamp(min=LENGTH_EPSILON)
-        return products.view(place.shape).masked_fill(clip >= lengths[videos][..., None], NOTHING).amax(2)
+        return products.view(row_index.shape).masked_fill(clip >= lengths[videos][..., None], NOTHING).amax(2)
 
     @cached_property
     def _places(self) -> list[Pair]:
         """Of both streams, where each video's rows begin and how many are real [V], beside the rows."""
-        kept = self.videos.layouts[0].kept
-        starts = kept.cumsum(0) - kept
+        row_counts = self.videos.layouts[0].kept
+        starts = row_counts.cumsum(0) - row_counts
         return [(starts.to(layout.device), layout.lengths.to(layout.device)) for layout in self.videos.layouts]
 
     @property
@@ -103,9 +105,9 @@ class Index:
         """Rows of a block."""
         return ROWS_ON_GPU if self.reciprocals[0].is_cuda else ROWS_ON_CPU
 
-    def taken(self, chosen: Tensor) -> EncodedVideos:
+    def taken(self, indexes: Tensor) -> EncodedVideos:
         """The videos of these indexes, in their order, in float32."""
-        some = self.videos.taken(chosen)
+        some = self.videos.taken(indexes)
         levels = {level: (pair[0].float(), pair[1].float()) for level, pair in some.levels.items()}
         return EncodedVideos(levels, some.layouts)
 
@@ -129,9 +131,9 @@ class Index:
             with safe_open(path, framework="pt") as file:
                 score_level = int(file.metadata()["score_level"])
             tensors = load_file(path, device=str(device))
-            kept = tensors["kept"].cpu()
+            row_counts = tensors["kept"].cpu()
             lengths = [tensors[f"lengths.{name}"].cpu() for name in STREAMS]
-            width = max(1, int(kept.max()))
+            width = max(1, int(row_counts.max()))
             levels = {
                 int(level): (tensors[f"{level}.seen"], tensors[f"{level}.heard"])
                 for level in sorted({name.split(".")[0] for name in tensors if name[:1].isdigit()})
@@ -139,14 +141,14 @@ class Index:
             reciprocals = tensors["reciprocals.seen"], tensors["reciprocals.heard"]
         except (OSError, SafetensorError, KeyError, TypeError, ValueError, RuntimeError) as error:
             raise BrokenCheckpoint(f"{path}: no index can be read: {error}") from error
-        seen, heard = (Layout(one, kept, width, torch.device(device)) for one in lengths)
-        return cls(EncodedVideos(levels, (seen, heard)), reciprocals, score_level)
+        visual, subtitle = (Layout(one, row_counts, width, torch.device(device)) for one in lengths)
+        return cls(EncodedVideos(levels, (visual, subtitle)), reciprocals, score_level)
 
     @cached_property
     def _blocks(self) -> list[Block]:
         """Stretches of the corpus, views of its rows; their layouts are made once."""
-        kept = self.videos.layouts[0].kept
-        ends = kept.cumsum(0)
+        row_counts = self.videos.layouts[0].kept
+        ends = row_counts.cumsum(0)
         stretch = torch.div(ends - 1, self._limit, rounding_mode="floor")  # by where a video's last row lies
         counts = stretch.unique_consecutive(return_counts=True)[1].tolist()
         blocks, first, row = [], 0, 0
@@ -158,13 +160,13 @@ class Index:
         return blocks
 
     def _block(self, videos: slice, rows: slice) -> Block:
-        seen, heard = (
+        visual, subtitle = (
             Layout(layout.lengths[videos], layout.kept[videos], max(1, int(layout.kept[videos].max())), layout.device)
             for layout in self.videos.layouts
         )
         level = self.videos.levels[self.score_level]
         reciprocals = self.reciprocals[0][rows, None], self.reciprocals[1][rows, None]
-        return (level[0][rows], level[1][rows]), reciprocals, (seen, heard)
+        return (level[0][rows], level[1][rows]), reciprocals, (visual, subtitle)
 
 
 def _best(near: Tensor, rows: Tensor, reciprocals: Tensor, layout: Layout) -> Tensor:

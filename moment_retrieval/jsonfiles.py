@@ -267,8 +267,10 @@ def checksum(path: Path) -> str:
     """
     with at(str(path)):
         try:
-            found = path.stat()
-            return _read(str(path.resolve()), found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
+            file_stat = path.stat()
+            return _read(
+                str(path.resolve()), file_stat.st_dev, file_stat.st_ino, file_stat.st_size, file_stat.st_mtime_ns
+            )
         except OSError as error:
             raise UnreadableFile(error.strerror or type(error).__name__) from error
 

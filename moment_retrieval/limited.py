@@ -43,7 +43,7 @@ class ReaderEnded(Exception):
 
 @dataclass(frozen=True)
 class Limits:
-    """What a child may take: megabytes that are its own (a file it maps does not count), and seconds of computing."""
+    """Limits of a child: megabytes that are its own (a file it maps does not count), and seconds of computing."""
 
     memory_mb: int
     cpu_s: int

@@ -1,4 +1,4 @@
-"""What the baselines are trained to make small.
+"""Losses of the baselines.
 
 Notation: B samples, each a query and the video of its moment; S [B, B] scores of every query (rows) with every video
 (columns), the own ones on the diagonal; P [B, B] which videos are positives of which query, the diagonal among them;
@@ -24,7 +24,7 @@ DrawNegatives = Callable[[Tensor, Tensor], Tensor]
 
 @dataclass(frozen=True)
 class Loss:
-    """What a step minimises, and the means it is made of, by name, before their weights."""
+    """Loss of a step, and the means it is made of, by name, before their weights."""
 
     total: Tensor
     terms: dict[str, Tensor]

@@ -23,17 +23,17 @@ WEIGHT_DECAY = 0.01
 def parameter_groups(model: nn.Module, *, exempt: Iterable[str], weight_decay: float = WEIGHT_DECAY) -> list[Any]:
     """Two groups for an optimiser: what decays, and the parameters whose names are ``exempt``."""
     exempt = set(exempt)
-    named = [(name, parameter) for name, parameter in model.named_parameters() if parameter.requires_grad]
+    parameters = [(name, parameter) for name, parameter in model.named_parameters() if parameter.requires_grad]
     return [
-        {"params": [parameter for name, parameter in named if name not in exempt], "weight_decay": weight_decay},
-        {"params": [parameter for name, parameter in named if name in exempt], "weight_decay": 0.0},
+        {"params": [parameter for name, parameter in parameters if name not in exempt], "weight_decay": weight_decay},
+        {"params": [parameter for name, parameter in parameters if name in exempt], "weight_decay": 0.0},
     ]
 
 
 def warmed_up(step: int, total: int, warm_up: float = WARM_UP) -> float:
-    """What the learning rate is multiplied by at a step, counted from 0: up to 1 in a straight line, then down to 0."""
-    done = step / total
-    return done / warm_up if done < warm_up else max((done - 1) / (warm_up - 1), 0.0)
+    """Return the learning rate factor at a step, counted from 0: up to 1 in a straight line, then down to 0."""
+    progress = step / total
+    return progress / warm_up if progress < warm_up else max((progress - 1) / (warm_up - 1), 0.0)
 
 
 class BertAdam(Optimizer):
@@ -106,10 +106,10 @@ class CorrectedAdam(torch.optim.Adam):
         """Change every parameter that has a gradient."""
         rates = [group["lr"] for group in self.param_groups]
         for group, rate in zip(self.param_groups, rates, strict=True):
-            lost = rate * group["decay"]
+            decay = rate * group["decay"]
             group["eps"] = EPSILON / (1 - BETAS[1] ** (self._steps(group) + 1)) ** 0.5
-            group["lr"] = rate * (1 - lost)
-            group["weight_decay"] = lost / group["lr"] if rate else 0.0
+            group["lr"] = rate * (1 - decay)
+            group["weight_decay"] = decay / group["lr"] if rate else 0.0
             group["decoupled_weight_decay"] = True  # whatever an older checkpoint says
         try:
             super().step()
@@ -119,8 +119,8 @@ class CorrectedAdam(torch.optim.Adam):
 
     def _steps(self, group: dict[str, Any]) -> int:
         """How many steps the group has made; its parameters make them together."""
-        known = (self.state[parameter] for parameter in group["params"] if parameter in self.state)
-        return next((int(state["step"]) for state in known if "step" in state), 0)
+        states = (self.state[parameter] for parameter in group["params"] if parameter in self.state)
+        return next((int(state["step"]) for state in states if "step" in state), 0)
 
 
 def _clipped(gradients: list[Tensor], max_norm: float) -> list[Tensor]:

@@ -39,16 +39,16 @@ class Numbers:
 class Filled(dict[Any, Any]):
     """An object that is made empty, as pickles make it, and filled then."""
 
-    def __init__(self, *given: Any) -> None:
-        if given:
+    def __init__(self, *args: Any) -> None:
+        if args:
             raise UnsafeCheckpoint("it is refused: it makes copies")
         super().__init__()
 
 
-def _tensor(held: Numbers, first: int, shape: tuple[int, ...], strides: tuple[int, ...], *more: Any) -> None:
-    """What torch rebuilds a tensor of; it would enlarge a storage that is too small."""
+def _tensor(storage: Numbers, first: int, shape: tuple[int, ...], strides: tuple[int, ...], *more: Any) -> None:
+    """Check a tensor's storage; torch would enlarge one that is too small."""
     last = first + sum((count - 1) * stride for count, stride in zip(shape, strides, strict=True))
-    if min((first, *shape, *strides)) < 0 or (0 not in shape and last >= held.count):
+    if min((first, *shape, *strides)) < 0 or (0 not in shape and last >= storage.count):
         raise UnsafeCheckpoint("it is refused: a weight is said to be larger than it is")
 
 
@@ -84,16 +84,16 @@ class _Look(pickle._Unpickler):
             raise UnsafeCheckpoint(f"it is refused: it asks for {module}.{name}")
         return KNOWN[module, name]
 
-    def persistent_load(self, told: Any) -> Numbers:
-        _, kind, key, _, count, *_ = told
+    def persistent_load(self, pid: Any) -> Numbers:
+        _, kind, key, _, count, *_ = pid
         if not isinstance(count, int) or count < 0:
             raise UnsafeCheckpoint(f"it is refused: a tensor of it has {count!r} numbers")
-        held = Numbers(kind.size, count)
-        self.storages[key, count] = max(held.size * count, self.storages.get((key, count), 0))
-        return held
+        storage = Numbers(kind.size, count)
+        self.storages[key, count] = max(storage.size * count, self.storages.get((key, count), 0))
+        return storage
 
     def load_build(self) -> None:
-        """What an object is filled with is copied, and may be named as often as somebody likes."""
+        """Count what fills an object: it is copied, and may be named as often as one likes."""
         self.filled += len(self.stack.pop())
         if not isinstance(self.stack[-1], Filled):
             raise UnsafeCheckpoint("it is refused: it fills what nobody can fill")
@@ -230,19 +230,19 @@ class UnknownWeight(ScoringError):
 
 
 def our_name(baseline: str, name: str) -> str:
-    """What we call the weight that the released code of a baseline calls ``name``.
+    """Return our name of the weight a baseline's released code calls ``name``.
 
     Raises:
         UnknownWeight: there is no such weight.
     """
-    places, inside = TABLES[baseline]
-    if name in places:
-        return places[name]
+    prefixes, inside = TABLES[baseline]
+    if name in prefixes:
+        return prefixes[name]
     stem, _, kind = name.rpartition(".")
-    for place in sorted(places, key=len, reverse=True):
-        within = stem.removeprefix(place).removeprefix(".")
-        if (stem == place or stem.startswith(f"{place}.")) and within in inside:
-            return ".".join(part for part in (places[place], inside[within], kind) if part)
+    for prefix in sorted(prefixes, key=len, reverse=True):
+        within = stem.removeprefix(prefix).removeprefix(".")
+        if (stem == prefix or stem.startswith(f"{prefix}.")) and within in inside:
+            return ".".join(part for part in (prefixes[prefix], inside[within], kind) if part)
     raise UnknownWeight(f"{baseline} has no weight {name!r}")
 
 
@@ -256,7 +256,7 @@ class UnfitWeights(ScoringError):
 
 
 class Namespace:
-    """What stands for ``argparse.Namespace``: its values, and none of its code."""
+    """Stand-in for ``argparse.Namespace``: its values, and none of its code."""
 
 
 # EasyDict is a dictionary; unpickled it becomes one that torch knows to fill safely
@@ -280,9 +280,9 @@ class Published:
             UnfitWeights: they do not go together.
         """
         try:
-            given = {**sizes(self.baseline, self.weights), **self._heads(), **changes}
-            self._check(given)
-            model = BASELINES[self.baseline].build(**given)
+            settings = {**sizes(self.baseline, self.weights), **self._heads(), **changes}
+            self._check(settings)
+            model = BASELINES[self.baseline].build(**settings)
             model.load_state_dict(self.weights)
         except ScoringError:
             raise
@@ -290,29 +290,29 @@ class Published:
             raise UnfitWeights(f"no {self.baseline} has these weights: {first_line(error)}") from error
         return model.eval()
 
-    def _check(self, given: Mapping[str, Any]) -> None:
+    def _check(self, settings: Mapping[str, Any]) -> None:
         """Compare every weight with those of a model that takes no memory yet."""
         with torch.device("meta"):
-            model = BASELINES[self.baseline].build(**given)
+            model = BASELINES[self.baseline].build(**settings)
         if model.config.hidden % model.config.heads:
             raise UnfitWeights(f"{model.config.heads} heads do not divide {model.config.hidden} hidden features")
-        wanted = {name: list(tensor.shape) for name, tensor in model.state_dict().items()}
-        if missing := sorted(wanted.keys() - self.weights.keys()):
+        shapes = {name: list(tensor.shape) for name, tensor in model.state_dict().items()}
+        if missing := sorted(shapes.keys() - self.weights.keys()):
             raise UnknownWeight(f"there is no weight {missing[0]!r}, and {self.baseline} has one")
         for name, tensor in self.weights.items():
-            if name not in wanted:
+            if name not in shapes:
                 raise UnknownWeight(f"{self.baseline} has no weight {name!r} beside its others")
-            if list(tensor.shape) != wanted[name]:
-                raise UnfitWeights(f"{name} has the shape {list(tensor.shape)}, where {wanted[name]} is expected")
+            if list(tensor.shape) != shapes[name]:
+                raise UnfitWeights(f"{name} has the shape {list(tensor.shape)}, where {shapes[name]} is expected")
 
     def _heads(self) -> dict[str, int]:
         """The number of heads is not to be seen in the weights."""
         bert = self.options.get("bert_config")
         bert = vars(bert) if isinstance(bert, Namespace) else bert
-        given = self.options.get("n_heads") or (isinstance(bert, dict) and bert.get("num_attention_heads"))
-        if given and (not isinstance(given, int) or given < 1):
+        heads = self.options.get("n_heads") or (isinstance(bert, dict) and bert.get("num_attention_heads"))
+        if heads and (not isinstance(heads, int) or heads < 1):
             raise UnfitWeights("its number of heads is no number")
-        return {"heads": int(given)} if given else {}
+        return {"heads": int(heads)} if heads else {}
 
 
 def load_published(path: Path) -> Published:

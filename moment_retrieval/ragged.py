@@ -44,9 +44,9 @@ class Sequences:
         """The same with the rows on a device; lengths stay, the host lays out by them."""
         return Sequences(self.rows.to(device, non_blocking=True), self.lengths)
 
-    def taken(self, chosen: Tensor) -> Sequences:
+    def taken(self, indexes: Tensor) -> Sequences:
         """The sequences of these indexes, in their order."""
-        return Sequences(self.rows[rows_of(self.lengths, chosen).to(self.rows.device)], self.lengths[chosen])
+        return Sequences(self.rows[rows_of(self.lengths, indexes).to(self.rows.device)], self.lengths[indexes])
 
 
 @dataclass(frozen=True)
@@ -66,15 +66,15 @@ class Layout:
     @classmethod
     def joined(cls, layouts: Sequence[Layout]) -> Layout:
         """The sequences of all layouts, one after the other, in a rectangle as wide as the widest."""
-        lengths, kept = (torch.cat([getattr(layout, name) for layout in layouts]) for name in ("lengths", "kept"))
-        return cls(lengths, kept, max(layout.width for layout in layouts), layouts[0].device)
+        lengths, row_counts = (torch.cat([getattr(layout, name) for layout in layouts]) for name in ("lengths", "kept"))
+        return cls(lengths, row_counts, max(layout.width for layout in layouts), layouts[0].device)
 
-    def taken(self, chosen: Tensor) -> tuple[Layout, Tensor]:
+    def taken(self, indexes: Tensor) -> tuple[Layout, Tensor]:
         """The sequences of these indexes, in their order, and which rows of this layout theirs are."""
-        chosen = chosen.cpu()
-        kept = self.kept[chosen]
-        layout = Layout(self.lengths[chosen], kept, max(1, int(kept.max())), self.device)
-        return layout, rows_of(self.kept, chosen).to(self.device, non_blocking=True)
+        indexes = indexes.cpu()
+        row_counts = self.kept[indexes]
+        layout = Layout(self.lengths[indexes], row_counts, max(1, int(row_counts.max())), self.device)
+        return layout, rows_of(self.kept, indexes).to(self.device, non_blocking=True)
 
     @cached_property
     def full(self) -> bool:
@@ -114,7 +114,7 @@ class Layout:
 
     @cached_property
     def hidden(self) -> Tensor:
-        """What attention adds for each key [B, 1, 1, W]."""
+        """Additive attention mask by key [B, 1, 1, W]."""
         return (~self.real).float().mul(HIDDEN)[:, None, None]
 
     def spread(self, rows: Tensor) -> Tensor:
@@ -131,8 +131,8 @@ class Layout:
         """Rows of this layout [R, D] -> those a narrower layout of the same sequences keeps [R', D]."""
         if narrower.full and narrower.width == self.width:
             return rows
-        place = narrower.place // narrower.width * self.width + narrower.position
-        return self.spread(rows).flatten(0, 1).index_select(0, place)
+        cells = narrower.place // narrower.width * self.width + narrower.position
+        return self.spread(rows).flatten(0, 1).index_select(0, cells)
 
 
 def wide(values: Tensor) -> Tensor:
@@ -140,11 +140,11 @@ def wide(values: Tensor) -> Tensor:
     return values.float() if values.dtype in (torch.float16, torch.bfloat16) else values
 
 
-def rows_of(lengths: Tensor, chosen: Tensor) -> Tensor:
+def rows_of(lengths: Tensor, indexes: Tensor) -> Tensor:
     """Where the rows of the chosen sequences are among those of all, ``lengths`` [B] each, end to end."""
-    starts, counts = lengths.cumsum(0) - lengths, lengths[chosen]
+    starts, counts = lengths.cumsum(0) - lengths, lengths[indexes]
     within = torch.arange(int(counts.sum())) - (counts.cumsum(0) - counts).repeat_interleave(counts)
-    return starts[chosen].repeat_interleave(counts) + within
+    return starts[indexes].repeat_interleave(counts) + within
 
 
 @dataclass(frozen=True)
@@ -158,12 +158,12 @@ class SideBySide:
     def place(self) -> Tensor:
         """The cell of each kept row [R + R']."""
         both = 2 * self.left.width
-        left = self.left.owner * both + self.left.position
-        return torch.cat([left, self.right.owner * both + self.left.width + self.right.position])
+        left_cells = self.left.owner * both + self.left.position
+        return torch.cat([left_cells, self.right.owner * both + self.left.width + self.right.position])
 
     @cached_property
     def hidden(self) -> Tensor:
-        """What attention adds for each key [B, 1, 1, 2 W]."""
+        """Additive attention mask by key [B, 1, 1, 2 W]."""
         return torch.cat([self.left.hidden, self.right.hidden], dim=3)
 
     def spread(self, rows: Tensor) -> Tensor:
@@ -176,6 +176,6 @@ class SideBySide:
         return cells.flatten(0, 1).index_select(0, self.place)
 
 
-def _spread(rows: Tensor, place: Tensor, cells: int) -> Tensor:
+def _spread(rows: Tensor, positions: Tensor, cells: int) -> Tensor:
     """Rows at their cells, zeros at the others."""
-    return rows.new_zeros(cells, *rows.shape[1:]).index_copy(0, place, rows)
+    return rows.new_zeros(cells, *rows.shape[1:]).index_copy(0, positions, rows)

@@ -1,4 +1,4 @@
-"""What is scored and against what, one record each: videos, spans, judged and retrieved moments, queries with theirs.
+"""Records for scoring: videos, spans, judged and retrieved moments, queries with theirs.
 
 ``formats`` reads and writes them in every form of the field, as tables.
 """

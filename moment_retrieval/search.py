@@ -51,8 +51,8 @@ def by_probability(start: Tensor, end: Tensor, weights: Tensor, decoding: Decodi
         start, end: probabilities [N, V, W], 0 where no clip is.
         weights: of the videos [N, V].
     """
-    found = _best(start * weights[..., None], end, torch.mul, 0.0, decoding)
-    return replace(found, score=found.score.masked_fill(found.score <= 0, -torch.inf))
+    best = _best(start * weights[..., None], end, torch.mul, 0.0, decoding)
+    return replace(best, score=best.score.masked_fill(best.score <= 0, -torch.inf))
 
 
 def by_logit(start: Tensor, end: Tensor, real: Tensor, decoding: Decoding) -> Found:
@@ -61,21 +61,21 @@ def by_logit(start: Tensor, end: Tensor, real: Tensor, decoding: Decoding) -> Fo
     return _best(start, end, torch.add, -torch.inf, decoding)
 
 
-def _best(start: Tensor, end: Tensor, joined: Any, outside: float, decoding: Decoding) -> Found:
+def _best(start: Tensor, end: Tensor, join: Any, outside: float, decoding: Decoding) -> Found:
     """The best cells of ``joined(start[i], end[j])``, which grows with each; ``outside`` is worth nothing."""
     width = start.shape[2]
     diagonals = decoding.longest - decoding.shortest
     ends = functional.pad(end, (0, decoding.longest - 1), value=outside)[..., decoding.shortest :]  # [N, V, W + d - 1]
     best_end = functional.max_pool1d(ends, diagonals, stride=1)  # [N, V, W]
-    starts = largest(joined(start, best_end).flatten(1), decoding.moments).sort(1).values  # cells [N, k]
+    starts = largest(join(start, best_end).flatten(1), decoding.moments).sort(1).values  # cells [N, k]
     ends = ends.unfold(2, diagonals, 1).flatten(1, 2)  # [N, V * W, d], a view
     near = ends.gather(1, starts[..., None].expand(-1, -1, diagonals))  # [N, k, d]
-    cells = joined(start.flatten(1).gather(1, starts)[..., None], near).flatten(1)  # [N, k * d]
-    chosen = largest(cells, decoding.moments)
-    cell = starts.gather(1, chosen // diagonals)
+    cells = join(start.flatten(1).gather(1, starts)[..., None], near).flatten(1)  # [N, k * d]
+    best = largest(cells, decoding.moments)
+    cell = starts.gather(1, best // diagonals)
     first = cell % width
-    last = first + decoding.shortest + chosen % diagonals
-    return Found(cell // width, first, last, cells.gather(1, chosen))
+    last = first + decoding.shortest + best % diagonals
+    return Found(cell // width, first, last, cells.gather(1, best))
 
 
 def largest(values: Tensor, count: int) -> Tensor:
@@ -115,28 +115,28 @@ class ScoredCandidates:
 class ListedCandidates:
     """Videos that somebody else ranked, best first, by query id; indexes into the corpus."""
 
-    def __init__(self, name: str, listed: Mapping[str, Sequence[int]], count: int = CANDIDATES) -> None:
+    def __init__(self, name: str, lists: Mapping[str, Sequence[int]], count: int = CANDIDATES) -> None:
         self.name = f"{name}, top {count}"
-        self.listed, self.count = listed, count
+        self.listed, self.count = lists, count
 
     def candidates(self, query_ids: Sequence[str], allowed: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """As of ``ScoredCandidates``; a score is one by the rank."""
-        found = torch.full((len(query_ids), self.count), -1)
+        result = torch.full((len(query_ids), self.count), -1)
         for row, query_id in enumerate(query_ids):
-            listed = [video for video in self.listed.get(query_id, ()) if allowed is None or allowed[row, video]]
-            kept = listed[: self.count]
-            found[row, : len(kept)] = torch.tensor(kept, dtype=torch.long)
-        ranks = torch.arange(1, self.count + 1).expand(found.shape)
-        return found, (1.0 / ranks).masked_fill(found < 0, -torch.inf)
+            videos = [video for video in self.listed.get(query_id, ()) if allowed is None or allowed[row, video]]
+            top = videos[: self.count]
+            result[row, : len(top)] = torch.tensor(top, dtype=torch.long)
+        ranks = torch.arange(1, self.count + 1).expand(result.shape)
+        return result, (1.0 / ranks).masked_fill(result < 0, -torch.inf)
 
 
 def best_videos(scores: Tensor, count: int, allowed: Tensor | None = None) -> tuple[Tensor, Tensor]:
     """The ``count`` best of each row [N, V] that are allowed, -1 where there are fewer, and their scores."""
     if allowed is not None:
         scores = scores.masked_fill(~allowed, -torch.inf)
-    found = largest(scores, count)
-    best = scores.gather(1, found)
-    return found.masked_fill(best == -torch.inf, -1), best
+    videos = largest(scores, count)
+    best = scores.gather(1, videos)
+    return videos.masked_fill(best == -torch.inf, -1), best
 
 
 def candidate_recall(candidates: Tensor, relevant: Sequence[Sequence[int]]) -> float:
@@ -168,12 +168,12 @@ def search(model: TwoStream, queries: Sequences, corpus: Index, decoding: Decodi
     """The best moments of the whole corpus for each query."""
     with torch.inference_mode():
         encoded = model.encode_queries(queries)
-        found = []
+        results = []
         for some in _parts(encoded, SCORED):
             scores = corpus.scores(some)
             parts = zip(_parts(some, QUERIES), scores.split(QUERIES), strict=True)
-            found += [_search(model, part, near, corpus, decoding) for part, near in parts]
-        return _joined(found)
+            results += [_search(model, part, near, corpus, decoding) for part, near in parts]
+        return _joined(results)
 
 
 def search_candidates(
@@ -193,33 +193,35 @@ def search_candidates(
         scores: of the candidates [N, V]; moments then count by them and by probability ("general"). Without scores the
             logits decide alone ("disjoint"), as in the published runs.
     """
-    found = []
+    results = []
     with torch.inference_mode():
         encoded, device = model.encode_queries(queries), clips.seen.device
         for rows in torch.arange(len(candidates)).split(QUERIES):
-            videos, known = candidates[rows].to(device).clamp(min=0), candidates[rows].to(device) >= 0
-            asked = rows.repeat_interleave(videos.shape[1]).to(device)
+            videos, is_candidate = candidates[rows].to(device).clamp(min=0), candidates[rows].to(device) >= 0
+            query_index = rows.repeat_interleave(videos.shape[1]).to(device)
             some = clips.taken(videos.flatten())
-            output = model.locate(encoded.taken(asked), some)
+            output = model.locate(encoded.taken(query_index), some)
             start, end = (logits.unflatten(0, videos.shape) for logits in (output.start, output.end))
             if scores is None:
-                best = by_logit(start, end, some.layout.real.view_as(start) & known[..., None], decoding)
+                best = by_logit(start, end, some.layout.real.view_as(start) & is_candidate[..., None], decoding)
             else:
-                best = by_probability(start.softmax(2), end.softmax(2), scores[rows].to(device) * known, decoding)
-            found.append(_in_corpus(best, videos))
-        return _joined(found)
+                best = by_probability(
+                    start.softmax(2), end.softmax(2), scores[rows].to(device) * is_candidate, decoding
+                )
+            results.append(_in_corpus(best, videos))
+        return _joined(results)
 
 
-def seconds(found: Found, decoding: Decoding) -> tuple[Tensor, Tensor]:
+def seconds(moments: Found, decoding: Decoding) -> tuple[Tensor, Tensor]:
     """Start and end of each moment in seconds [N, k]; an end may lie behind the video's."""
-    return found.start * CLIP_S, found.end * CLIP_S + decoding.end_offset_s
+    return moments.start * CLIP_S, moments.end * CLIP_S + decoding.end_offset_s
 
 
 def _search(model: TwoStream, queries: Pair, scores: Tensor, corpus: Index, decoding: Decoding) -> Found:
     """A few queries, given their scores [n, V]."""
     weights, videos = best_weights(queries, scores, corpus, decoding)  # [n, v]
-    asked = tuple(part.repeat_interleave(videos.shape[1], dim=0) for part in queries)
-    logits = model.span_logits((asked[0], asked[1]), corpus.taken(videos.flatten()))
+    query_rows = tuple(part.repeat_interleave(videos.shape[1], dim=0) for part in queries)
+    logits = model.span_logits((query_rows[0], query_rows[1]), corpus.taken(videos.flatten()))
     start, end = (boundary.softmax(1).unflatten(0, videos.shape) for boundary in logits)
     return _in_corpus(by_probability(start, end, weights, decoding), videos)
 
@@ -232,17 +234,17 @@ def best_weights(queries: Pair, scores: Tensor, corpus: Index, decoding: Decodin
         return weights.gather(1, videos), videos
     near = largest(scores, RESCORED * decoding.videos).sort(1).values  # of equals, the first in the corpus stays first
     weights = (decoding.alpha * corpus.exact_scores(queries, near)).exp()
-    chosen = largest(weights, decoding.videos)
-    return weights.gather(1, chosen), near.gather(1, chosen)
+    best = largest(weights, decoding.videos)
+    return weights.gather(1, best), near.gather(1, best)
 
 
 def _parts(queries: Pair, size: int) -> Iterator[Pair]:
     yield from zip(queries[0].split(size), queries[1].split(size), strict=True)
 
 
-def _in_corpus(found: Found, videos: Tensor) -> Found:
+def _in_corpus(moments: Found, videos: Tensor) -> Found:
     """The same with videos by their index in the corpus instead of their place in ``videos`` [n, v]."""
-    return replace(found, video=videos.gather(1, found.video))
+    return replace(moments, video=videos.gather(1, moments.video))
 
 
 def _joined(parts: Iterable[Found]) -> Found:

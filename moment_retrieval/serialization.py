@@ -18,9 +18,9 @@ def run_bytes(run: RunTable) -> bytes:
 
 
 def run_of(data: bytes) -> RunTable:
-    """What ``run_bytes`` packed."""
-    with np.load(io.BytesIO(data), allow_pickle=False) as held:
-        return RunTable(*_columns(held))
+    """Unpack ``run_bytes`` data."""
+    with np.load(io.BytesIO(data), allow_pickle=False) as archive:
+        return RunTable(*_columns(archive))
 
 
 def truth_bytes(judged: JudgedTable) -> bytes:
@@ -29,10 +29,10 @@ def truth_bytes(judged: JudgedTable) -> bytes:
 
 
 def truth_of(data: bytes) -> JudgedTable:
-    """What ``truth_bytes`` packed."""
-    with np.load(io.BytesIO(data), allow_pickle=False) as held:
-        kinds, notes = tuple(_said(held["kinds"])), tuple(Note(*note) for note in _said(held["notes"]))
-        return JudgedTable(*_columns(held), kinds=kinds, notes=notes)
+    """Unpack ``truth_bytes`` data."""
+    with np.load(io.BytesIO(data), allow_pickle=False) as archive:
+        kinds, notes = tuple(_said(archive["kinds"])), tuple(Note(*note) for note in _said(archive["notes"]))
+        return JudgedTable(*_columns(archive), kinds=kinds, notes=notes)
 
 
 def cut(run: RunTable, *, depth: int) -> RunTable:
@@ -42,13 +42,13 @@ def cut(run: RunTable, *, depth: int) -> RunTable:
 
 def answers_to(run: RunTable, query_ids: Iterable[str]) -> RunTable:
     """The run as far as it answers these queries."""
-    wanted = set(query_ids)
-    queries = [number for number, query_id in enumerate(run.query_ids) if query_id in wanted]
+    id_set = set(query_ids)
+    queries = [number for number, query_id in enumerate(run.query_ids) if query_id in id_set]
     if len(queries) == len(run):
         return run
-    held = np.zeros(len(run), np.bool_)
-    held[queries] = True
-    rows = run.taken(held[run.query])
+    mask = np.zeros(len(run), np.bool_)
+    mask[queries] = True
+    rows = run.taken(mask[run.query])
     return RunTable(
         tuple(run.query_ids[number] for number in queries),
         np.cumsum([0, *np.diff(rows.offsets)[queries]]),
@@ -76,10 +76,16 @@ def _packed(table: MomentTable[Any], **more: Any) -> bytes:
     return target.getvalue()
 
 
-def _columns(held: Any) -> tuple[tuple[str, ...], Ints, Spans, Floats, tuple[str, ...]]:
-    names = tuple(_said(held["names"]))
-    spans = Spans(held["video"].astype(np.int64), names, held["start_s"], held["end_s"])
-    return tuple(_said(held["query_ids"])), held["offsets"], spans, held["weights"], tuple(_said(held["texts"]))
+def _columns(archive: Any) -> tuple[tuple[str, ...], Ints, Spans, Floats, tuple[str, ...]]:
+    names = tuple(_said(archive["names"]))
+    spans = Spans(archive["video"].astype(np.int64), names, archive["start_s"], archive["end_s"])
+    return (
+        tuple(_said(archive["query_ids"])),
+        archive["offsets"],
+        spans,
+        archive["weights"],
+        tuple(_said(archive["texts"])),
+    )
 
 
 def _words(words: Sequence[Any]) -> Any:

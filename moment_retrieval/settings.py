@@ -26,7 +26,7 @@ PATIENCE = 10  # evaluations without improvement
 
 
 class Padding(StrEnum):
-    """What lies behind the end of a video that is shorter than the longest.
+    """Padding behind the end of a video that is shorter than the longest.
 
     The released code computes with rows of zeros there. They end in the last clips' start and end logits, since the
     convolution looks two clips ahead.
@@ -96,7 +96,7 @@ class ConquerConfig(Config):
 
 @dataclass(frozen=True, kw_only=True)
 class Objective:
-    """What training minimises, with the choices papers and released code differ in."""
+    """Objective of training, with the choices papers and released code differ in."""
 
     # losses of single samples count by how similar query and moment are (RVMR); the rankings do not, as released
     weigh_by_similarity: bool = True
@@ -124,7 +124,7 @@ class Objective:
 
 @dataclass(frozen=True, kw_only=True)
 class Decoding:
-    """What becomes a moment, and how it is timed."""
+    """Choice of moments, and how they are timed."""
 
     alpha: float  # how steeply a video's score counts: its moments are weighed by exp(alpha * score)
     # shortest, longest: j - i of the start's clip i and the end's clip j; ``longest`` itself is not allowed

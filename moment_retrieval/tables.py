@@ -44,7 +44,7 @@ class Spans(NamedTuple):
 
 
 class Note(NamedTuple):
-    """What a file may say of a judged moment beside its relevance, see ``JudgedMoment``."""
+    """Optional data of a judged moment beside its relevance, see ``JudgedMoment``."""
 
     pair_id: int | str | None = None
     duration_s: float | None = None
@@ -163,10 +163,10 @@ class MomentTable(Mapping[str, tuple[MomentT, ...]], Generic[MomentT]):
         if number.ndim != 2 or len(number) != len(ids) or any(column.shape != number.shape for column in columns):
             shapes = [array.shape for array in (number, *columns)]
             raise InvalidRecord(f"expected arrays of {len(ids)} queries by moments, got the shapes {shapes}")
-        held = number >= 0
-        video, known = coded(number[held], names)
-        start, end, weight = (column[held] for column in columns)
-        return cls(ids, np.cumsum([0, *held.sum(axis=1)]), Spans(video, known, start, end), weight)
+        mask = number >= 0
+        video, video_names = coded(number[mask], names)
+        start, end, weight = (column[mask] for column in columns)
+        return cls(ids, np.cumsum([0, *mask.sum(axis=1)]), Spans(video, video_names, start, end), weight)
 
     @classmethod
     def from_moments(cls, queries: Mapping[str, Sequence[Any] | NDArray[Any]]) -> Self:
@@ -188,13 +188,13 @@ class MomentTable(Mapping[str, tuple[MomentT, ...]], Generic[MomentT]):
     @classmethod
     def from_queries(cls, queries: Iterable[QueryMoments[MomentT]]) -> Self:
         """A table with the texts of the queries. Raises DuplicateQuery."""
-        held = list(queries)
-        table = cls.from_moments(moments_by_query(held))
-        return replace(table, texts=tuple(query.text for query in held))
+        query_list = list(queries)
+        table = cls.from_moments(moments_by_query(query_list))
+        return replace(table, texts=tuple(query.text for query in query_list))
 
 
 class RunTable(MomentTable[ScoredMoment]):
-    """What a system retrieved, best first; ``weights`` are the scores, carried along and never read."""
+    """Predictions of a system, best first; ``weights`` are the scores, carried along and never read."""
 
     row_name = "prediction"
     weight_name = "score"
@@ -227,9 +227,9 @@ class JudgedTable(MomentTable[JudgedMoment]):
     @classmethod
     def from_queries(cls, queries: Iterable[QueryMoments[JudgedMoment]]) -> Self:
         """A table with texts and notes. Raises DuplicateQuery."""
-        held = list(queries)
-        notes = (Note(m.pair_id, m.duration_s, m.caption, m.similarity) for query in held for m in query.moments)
-        return replace(super().from_queries(held), notes=tuple(notes))
+        query_list = list(queries)
+        notes = (Note(m.pair_id, m.duration_s, m.caption, m.similarity) for query in query_list for m in query.moments)
+        return replace(super().from_queries(query_list), notes=tuple(notes))
 
 
 def column(moments: Sequence[Any], name: str) -> Floats:
@@ -270,8 +270,8 @@ def recoded(spans: Spans, names: Sequence[str]) -> Ints:
     """The videos of ``spans`` as numbers of ``names``; -1 for one that is not among them."""
     if spans.names == names:
         return spans.video
-    places = {name: place for place, name in enumerate(names)}
-    codes = np.fromiter(map(places.get, spans.names, repeat(-1)), np.int64, len(spans.names))
+    code_by_name = {name: code for code, name in enumerate(names)}
+    codes = np.fromiter(map(code_by_name.get, spans.names, repeat(-1)), np.int64, len(spans.names))
     return codes[spans.video] if len(codes) else spans.video
 
 
@@ -283,8 +283,8 @@ def similarity_labelled(judged: JudgedTable) -> JudgedTable:
     Each grade is given as often as people gave it; pairs that are equally similar get the same, the lowest of those
     that are due to them. A pair without a similarity comes last.
     """
-    known = [note.similarity for note in judged.notes] if judged.notes else [None] * len(judged.weights)
-    return replace(judged, weights=graded(known, judged.weights))
+    similarities = [note.similarity for note in judged.notes] if judged.notes else [None] * len(judged.weights)
+    return replace(judged, weights=graded(similarities, judged.weights))
 
 
 def graded(similarities: Iterable[float | None], grades: Floats) -> Floats:

@@ -30,7 +30,7 @@ from torch.optim import Optimizer
 from moment_retrieval import checkpoints, formats
 from moment_retrieval.baselines import BASELINES, model_of, optimiser_of
 from moment_retrieval.batches import Batch
-from moment_retrieval.data import Material, Samples, Split, read_material, resident
+from moment_retrieval.data import Samples, Split, TrainingDataset, read_dataset, resident
 from moment_retrieval.distributed import (
     OutOfMemory,
     Precision,
@@ -116,13 +116,13 @@ class Stepper:
         self.optimiser.zero_grad(set_to_none=True)
         if len(load.batches) != min(self.parts, len(load.rows)):
             load = self.loader.load(load.rows, self.parts)
-        told: dict[str, float] = {}
+        terms: dict[str, float] = {}
         for batch in load.batches:
             share = len(batch) / len(load.rows)
             for name, value in self._backward(batch.to(self.team.device), draw, number, share).items():
-                told[name] = told.get(name, 0.0) + share * value
+                terms[name] = terms.get(name, 0.0) + share * value
         self.precision.step(self.optimiser)
-        return told
+        return terms
 
     def _backward(self, batch: Batch, draw: DrawNegatives, number: int, share: float) -> dict[str, float]:
         with self.precision.narrow():
@@ -131,11 +131,11 @@ class Stepper:
             output = cut(output, len(batch))
         loss = self.loss(output, batch, self.objective, draw)
         values = torch.stack([loss.total, *loss.terms.values()]).tolist()
-        told = dict(zip(("loss", *loss.terms), values, strict=True))
+        terms = dict(zip(("loss", *loss.terms), values, strict=True))
         if not torch.isfinite(torch.tensor(values)).all():
-            raise NotFinite(f"the loss is not finite at step {number}: {_shown(told)}; the last checkpoint is good")
+            raise NotFinite(f"the loss is not finite at step {number}: {_shown(terms)}; the last checkpoint is good")
         self.precision.backward(loss.total * share)
-        return told
+        return terms
 
     def _halve(self, number: int, load: Load) -> None:
         """Cut batches in two, once. A process of several cannot: the others wait for it in the middle of a step."""
@@ -153,8 +153,8 @@ class Stepper:
         )
 
 
-def _shown(told: dict[str, Any]) -> str:
-    return ", ".join(f"{name} {value:.4g}" for name, value in told.items())
+def _shown(terms: dict[str, Any]) -> str:
+    return ", ".join(f"{name} {value:.4g}" for name, value in terms.items())
 
 
 AHEAD = 2  # batches that wait
@@ -209,7 +209,7 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Load:
-    """What a step computes: its samples, and its batches, one unless memory asks for more."""
+    """Work of a step: its samples, and its batches, one unless memory asks for more."""
 
     rows: Tensor
     batches: list[Batch]  # what this process encodes, with the labels of all that the loss is computed of
@@ -243,10 +243,10 @@ class Loader:
 def ahead(loader: Loader, rows: Iterator[Tensor], parts: int) -> Iterator[Iterator[Load]]:
     """The loads of ``rows``, made in a thread of their own, ``AHEAD`` of who takes them."""
     waiting: queue.Queue[Load | BaseException | None] = queue.Queue(AHEAD)
-    left = threading.Event()
+    stop = threading.Event()
 
     def put(what: Load | BaseException | None) -> None:
-        while not left.is_set():
+        while not stop.is_set():
             try:
                 return waiting.put(what, timeout=0.1)
             except queue.Full:
@@ -255,7 +255,7 @@ def ahead(loader: Loader, rows: Iterator[Tensor], parts: int) -> Iterator[Iterat
     def fill() -> None:
         try:
             for some in rows:
-                if left.is_set():
+                if stop.is_set():
                     return
                 put(loader.load(some, parts))
             put(None)
@@ -263,33 +263,33 @@ def ahead(loader: Loader, rows: Iterator[Tensor], parts: int) -> Iterator[Iterat
             put(error)
 
     def loads() -> Iterator[Load]:
-        while (found := waiting.get()) is not None:
-            if isinstance(found, BaseException):
-                raise found
-            yield found
+        while (item := waiting.get()) is not None:
+            if isinstance(item, BaseException):
+                raise item
+            yield item
 
     thread = threading.Thread(target=fill, name="batches", daemon=True)
     thread.start()
     try:
         yield loads()
     finally:
-        left.set()
+        stop.set()
         thread.join()
 
 
-TOLD_EVERY_S = 1.0
+REPORT_EVERY_S = 1.0
 LOSS_BATCHES = 4  # of a validation loss: enough for a curve
 DROPOUT, NEGATIVES, GPU = "torch", "negatives", "cuda"
 
 
 @dataclass(frozen=True, eq=False)
 class Means:
-    """What a trainer works with."""
+    """Resources of a trainer."""
 
     folder: Path
     plan: Plan
     settings: Settings
-    material: Material
+    material: TrainingDataset
     team: Team
     retriever: Retriever
     stop: StopRequest
@@ -368,21 +368,21 @@ class Trainer:
             self.means.events.tell(kind, **values)
 
     def _resume(self) -> None:
-        found = self.checkpoints.last()
-        if found is not None:
-            self.progress = self.saved = progress_of(found)
+        checkpoint = self.checkpoints.last()
+        if checkpoint is not None:
+            self.progress = self.saved = progress_of(checkpoint)
             self.stepper.parts, self.precision.state = self.progress.parts, self.progress.scaler
-            own = {name: one for name, one in self._own_generators().items() if name in found.generators}
-            found.restore(self.model, self.optimiser, {NEGATIVES: self.negatives, **own})
+            own = {name: one for name, one in self._own_generators().items() if name in checkpoint.generators}
+            checkpoint.restore(self.model, self.optimiser, {NEGATIVES: self.negatives, **own})
         self.tell(
             "start",
             samples=self.schedule.samples,
             steps_per_epoch=self.schedule.per_epoch,
             steps=self.schedule.steps,
             device=_device_name(self.team),
-            resumed_from_step=self.progress.step if found is not None else None,
+            resumed_from_step=self.progress.step if checkpoint is not None else None,
         )
-        if found is None:
+        if checkpoint is None:
             for text in self.material.notices:
                 self.tell("notice", text=text)
 
@@ -411,20 +411,20 @@ class Trainer:
         step, epoch = self.progress.step + 1, self.schedule.epoch(self.progress.step)
         lr = self._rate()
         with self._drawn_again():
-            told = self.stepper.step(load, RandomNegatives(self.negatives, self.settings.objective.pool(epoch)), step)
+            terms = self.stepper.step(load, RandomNegatives(self.negatives, self.settings.objective.pool(epoch)), step)
         self.progress = replace(self.progress, step=step, parts=self.stepper.parts, scaler=self.precision.state)
-        self.pace.add(told)
+        self.pace.add(terms)
         if self.pace.due() or step == self.schedule.steps:
             self._tell_step(epoch, lr)
 
     @contextmanager
     def _drawn_again(self) -> Iterator[None]:
         """A step that is left before it changed a weight leaves the generators as it found them."""
-        found = [(one, one.get_state()) for one in (self.negatives, *self._own_generators().values())]
+        states = [(one, one.get_state()) for one in (self.negatives, *self._own_generators().values())]
         try:
             yield
         except Stopped:
-            for one, state in found:
+            for one, state in states:
                 one.set_state(state)
             raise
 
@@ -437,21 +437,21 @@ class Trainer:
         if not self.team.first:
             return
         step = self.progress.step
-        self.step_s, told = self.pace.taken()
-        loss = told.pop("loss")
+        self.step_s, terms = self.pace.taken()
+        loss = terms.pop("loss")
         self.tell(
             "step",
             step=step,
             epoch=epoch,
             loss=loss,
-            terms=told,
+            terms=terms,
             lr=lr,
             seconds_per_step=round(self.step_s, 5),
             memory_mb=used_mb(self.team.device),
             eta_s=round(self._left_s(), 1),
         )
         if self.board is not None:
-            self.board.step(step, loss, told, lr)
+            self.board.step(step, loss, terms, lr)
 
     def _left_s(self) -> float:
         """Until the best weights are scored on every split."""
@@ -581,12 +581,12 @@ class Pace:
         self.count, self.spent, self.before = self.count + 1, self.spent + now - self.before, now
 
     def rest(self) -> None:
-        """What was done until now was no step."""
+        """Restart the clock before a step."""
         self.before = time.monotonic()
 
     def due(self) -> bool:
         """Something may be told again."""
-        return time.monotonic() - self.told >= TOLD_EVERY_S
+        return time.monotonic() - self.told >= REPORT_EVERY_S
 
     def taken(self) -> tuple[float, dict[str, float]]:
         """Seconds of a step, and the means; both begin anew."""
@@ -676,15 +676,15 @@ def _carry_out(folder: Path, plan: Plan, team: Team, stop: StopRequest, events: 
         traceback.print_exc()
         if team.size > 1 and is_lost(error):
             return LOST  # its own process says why, if it can
-        place = "standard error" if events is None else LOG
-        return _failed(folder, team, events, f"{type(error).__name__}: {error}; {place} says where", trainer)
+        log_name = "standard error" if events is None else LOG
+        return _failed(folder, team, events, f"{type(error).__name__}: {error}; {log_name} says where", trainer)
     if team.first:
         shutil.rmtree(folder / feature_rows.FOLDER, ignore_errors=True)
     return DONE
 
 
 def _known(error: Exception) -> str:
-    """What is wrong with the machine and not with the program, in words; else nothing."""
+    """Describe an error of the machine, not of the program; else return nothing."""
     if is_out_of_memory(error):
         return f"out of memory: {error}"
     if is_out_of_room(error):
@@ -694,28 +694,28 @@ def _known(error: Exception) -> str:
 
 def _trainer(folder: Path, plan: Plan, team: Team, stop: StopRequest, events: Events | None) -> Trainer:
     located = plan.located(folder)
-    shelf = Shelf(folder / feature_rows.FOLDER, stop.look)
-    material = resident(_material(located, shelf, team), team.device, RESIDENT)
-    settings = settings_of(plan, material.sizes)
-    splits = list(material.splits.values())
+    feature_cache = Shelf(folder / feature_rows.FOLDER, stop.look)
+    dataset = resident(_prepare_dataset(located, feature_cache, team), team.device, RESIDENT)
+    settings = settings_of(plan, dataset.sizes)
+    splits = list(dataset.splits.values())
     facts: dict[str, Any] = {}
-    retriever: Retriever = WholeCorpus(material.clips, settings.decoding, team.device)
+    retriever: Retriever = WholeCorpus(dataset.clips, settings.decoding, team.device)
     if plan.candidates is not None and team.first:
-        found = first_stage(
-            located, Asked(settings.decoding.videos, material.clips, splits, shelf, open_features, team.device)
+        stage = first_stage(
+            located, Asked(settings.decoding.videos, dataset.clips, splits, feature_cache, open_features, team.device)
         )
-        facts = {"candidates": {"name": found.name, "recall": found.recall}}
-        shares = ", ".join(f"{share:.4f} of {name}" for name, share in found.recall.items())
-        material.notices.append(f"candidates: {found.name}; they hold {shares} (share of relevant moments)")
-        retriever = AmongCandidates(material.clips, settings.decoding, team.device, found.candidates)
-    return Trainer(Means(folder, plan, settings, material, team, retriever, stop, events, facts))
+        facts = {"candidates": {"name": stage.name, "recall": stage.recall}}
+        shares = ", ".join(f"{share:.4f} of {name}" for name, share in stage.recall.items())
+        dataset.notices.append(f"candidates: {stage.name}; they hold {shares} (share of relevant moments)")
+        retriever = AmongCandidates(dataset.clips, settings.decoding, team.device, stage.candidates)
+    return Trainer(Means(folder, plan, settings, dataset, team, retriever, stop, events, facts))
 
 
-def _material(plan: Plan, shelf: Shelf, team: Team) -> Material:
+def _prepare_dataset(plan: Plan, feature_cache: Shelf, team: Team) -> TrainingDataset:
     """The first process prepares the features, the others read what it wrote."""
-    material = read_material(plan, shelf, open_features) if team.first else None
+    dataset = read_dataset(plan, feature_cache, open_features) if team.first else None
     team.told_by_first(lambda: None)
-    return material or read_material(plan, shelf, open_features)
+    return dataset or read_dataset(plan, feature_cache, open_features)
 
 
 def _failed(folder: Path, team: Team, events: Events | None, reason: str, trainer: list[Trainer]) -> int:

@@ -1,4 +1,4 @@
-"""What every test may use: the embedded PostgreSQL, messages run in place, a sentence model made of hashes."""
+"""Fixtures for every test: the embedded PostgreSQL, messages run in place, a sentence model made of hashes."""
 
 import gc
 import hashlib
@@ -50,7 +50,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """What is imported by now stays; the collector need not look through it again and again."""
+    """Freeze what is imported by now: the collector need not look through it again."""
     gc.collect()
     gc.freeze()
 
@@ -91,13 +91,13 @@ def quick_between_tests() -> Iterator[None]:
 
 
 def force_login(client: Client, user: User) -> None:
-    """What Django's leaves, a session in the database and its cookie, by one statement instead of seventeen."""
+    """Create a database session and its cookie, as Django's does, by one statement instead of seventeen."""
     backend = settings.AUTHENTICATION_BACKENDS[-1]
-    known = {SESSION_KEY: str(user.pk), BACKEND_SESSION_KEY: backend, HASH_SESSION_KEY: user.get_session_auth_hash()}
+    session = {SESSION_KEY: str(user.pk), BACKEND_SESSION_KEY: backend, HASH_SESSION_KEY: user.get_session_auth_hash()}
     ends = timezone.now() + timedelta(seconds=settings.SESSION_COOKIE_AGE)
     key = get_random_string(32, VALID_KEY_CHARS)
-    held = {"session_data": SessionStore().encode(known), "expire_date": ends, "user": user}
-    BrowserSession.objects.create(session_key=key, **held)
+    fields = {"session_data": SessionStore().encode(session), "expire_date": ends, "user": user}
+    BrowserSession.objects.create(session_key=key, **fields)
     client.cookies[settings.SESSION_COOKIE_NAME] = key
 
 
@@ -108,8 +108,8 @@ def tasks_known() -> None:
 
 
 @pytest.fixture(scope="module")
-def kept_for_module(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
-    """What fixtures of a module's scope write stays until its end: every test rolls back to after them.
+def module_database(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    """Keep what fixtures of a module's scope write until its end: every test rolls back to after them.
 
     Hand a test a deep copy of such rows, as it may change them.
     """
@@ -143,16 +143,16 @@ def encoder(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
 
 
 def hash_with(patch: pytest.MonkeyPatch) -> list[list[str]]:
-    """What ``encoder`` does, for fixtures that live longer than a test."""
-    asked: list[list[str]] = []
+    """Patch like ``encoder``, for fixtures that live longer than a test."""
+    calls: list[list[str]] = []
 
     def encode(texts: Sequence[str], **values: object) -> NDArray[np.float32]:
-        asked.append(list(texts))
+        calls.append(list(texts))
         return hashed(texts)
 
     patch.setattr(sentences, "encode", encode)
     patch.setattr(sentences, "find", lambda model, **values: sentences.Found(Path(model), "hashed", ""))
-    return asked
+    return calls
 
 
 @pytest.fixture

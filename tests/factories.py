@@ -41,7 +41,7 @@ from judging.models import (
     Sitting,
     SittingGrade,
 )
-from judging.work.services.batches import seats_count
+from judging.work.services.batches import slots_count
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 MINUTES = timedelta(minutes=1)
@@ -274,7 +274,7 @@ class BatchFactory(Numbered):
 
 
 def pairs_make(batch: Batch, ranks: range) -> None:
-    """What ``PairFactory`` makes of each rank, in one statement a table."""
+    """Make a pair per rank like ``PairFactory``, by one statement a table."""
     if not ranks:
         return
     corpus, measure = batch.project.dataset.corpus, MeasureFactory()
@@ -318,7 +318,7 @@ class AssignmentFactory(Numbered):
         batch = Batch.objects.get(pk=self.batch.pk)  # type: ignore[attr-defined]
         batch.begun = True
         batch.save()
-        seats_count(batch)
+        slots_count(batch)
         self.batch.refresh_from_db()  # type: ignore[attr-defined]
 
 
@@ -445,11 +445,11 @@ def triggers_asleep() -> Iterator[None]:
         cursor.execute("SET LOCAL session_replication_role = origin")
 
 
-def pairs_left(batch: Batch, number: int, seat: int) -> list[int]:
+def pairs_left(batch: Batch, number: int, slot: int) -> list[int]:
     """Pairs without a grade at this round and seat, best rank first; all of the batch's where none is left."""
     pairs = batch.pairs.order_by("candidate__rank")
-    given = Judgment.objects.filter(round=number, seat=seat, pair__batch=batch).values("pair")
-    return list(pairs.exclude(pk__in=given).values_list("pk", flat=True)) or list(pairs.values_list("pk", flat=True))
+    judged = Judgment.objects.filter(round=number, seat=slot, pair__batch=batch).values("pair")
+    return list(pairs.exclude(pk__in=judged).values_list("pk", flat=True)) or list(pairs.values_list("pk", flat=True))
 
 
 def annotator(project: Project, **values: Any) -> User:

@@ -10,7 +10,7 @@ from core.sql import only_one
 
 
 @contextmanager
-def held_elsewhere(name: str, key: int) -> Iterator[None]:
+def locked_elsewhere(name: str, key: int) -> Iterator[None]:
     """Another connection is inside ``only_one(name, key)``."""
     with ThreadPoolExecutor(1) as other, ExitStack() as stack:
         assert other.submit(stack.enter_context, only_one(name, key)).result()

@@ -43,12 +43,12 @@ def template(var: Path) -> str:
 
 
 def _migrate(name: str) -> None:
-    held = settings.DATABASES["default"]
-    done = subprocess.run(
+    database = settings.DATABASES["default"]
+    process = subprocess.run(
         [sys.executable, str(BASE_DIR / "manage.py"), "migrate", "--no-input", "--verbosity", "0"],
-        env=os.environ | {"DATABASE_URL": f"postgresql://{held['USER']}@/{name}?host={held['HOST']}"},
+        env=os.environ | {"DATABASE_URL": f"postgresql://{database['USER']}@/{name}?host={database['HOST']}"},
         capture_output=True,
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stderr[-3000:]
+    assert process.returncode == 0, process.stderr[-3000:]

@@ -27,20 +27,20 @@ def mutated(seeds: Sequence[bytes], count: int, *, text: bool = False) -> Iterat
 
 
 def _change(content: bytearray, generator: random.Random, text: bool) -> None:
-    place = generator.randrange(len(content) + 1)
+    position = generator.randrange(len(content) + 1)
     length = generator.choice([1, 2, 4, 8, 16, 64, 512])
     change = generator.randrange(5 if text else 7)
     if text and change < 2:
-        content[place : place + generator.choice([0, 1, 5])] = generator.choice(PIECES)
+        content[position : position + generator.choice([0, 1, 5])] = generator.choice(PIECES)
     elif change == 2:
-        del content[place : place + length]
+        del content[position : position + length]
     elif change == 3:
-        content[place:place] = content[place : place + length]
+        content[position:position] = content[position : position + length]
     elif change == 4:
-        content[place : place + 1] = bytes([generator.randrange(256)])
+        content[position : position + 1] = bytes([generator.randrange(256)])
     elif change == 5:
-        del content[place:]
+        del content[position:]
     else:
         width = generator.choice([1, 2, 4, 8])
         number = generator.choice(NUMBERS) & ((1 << 8 * width) - 1)
-        content[place : place + width] = number.to_bytes(width, generator.choice(["little", "big"]))
+        content[position : position + width] = number.to_bytes(width, generator.choice(["little", "big"]))

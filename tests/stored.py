@@ -1,4 +1,4 @@
-"""What lies in the storage, whatever other tests left there."""
+"""Files in storage, whatever other tests left there."""
 
 from django.core.files.storage import default_storage
 

@@ -94,17 +94,17 @@ def store(apps: Any) -> None:
     batch = create("judging.Batch", project=project, query=query, number=1)
     pairs = [create("judging.Pair", batch=batch, candidate=candidate) for candidate in candidates]
     ids = [pair.pk for pair in pairs]
-    for seat, (username, graded) in enumerate({"first": 2, "second": 1}.items(), start=1):
+    for slot, (username, graded) in enumerate({"first": 2, "second": 1}.items(), start=1):
         user = create("accounts.User", username=username)
-        fields = {"role": "annotator", "number": seat, "standing": "qualified"}
+        fields = {"role": "annotator", "number": slot, "standing": "qualified"}
         create("accounts.Membership", project=project, user=user, **fields)
-        fields = {"round": 1, "seat": seat, "pair_ids": ids, "shuffle_seed": 1}
+        fields = {"round": 1, "seat": slot, "pair_ids": ids, "shuffle_seed": 1}
         lease = timezone.now() + timedelta(minutes=20)
         assignment = create(
             "judging.Assignment", project=project, batch=batch, annotator=user, expires_at=lease, **fields
         )
         for position, pair in enumerate(pairs[:graded], start=1):
-            fields = {"round": 1, "seat": seat, "position": position, "grade": position, "source": "person"}
+            fields = {"round": 1, "seat": slot, "position": position, "grade": position, "source": "person"}
             fields |= {"policy": policy, "guideline": guideline, "annotator": user}
             create("judging.Judgment", pair=pair, assignment=assignment, **fields)
         if graded == len(pairs):

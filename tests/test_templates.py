@@ -14,7 +14,7 @@ ELSEWHERE = {"404.html", "403.html", "500.html"}  # Django's own handlers look f
 
 @pytest.fixture(scope="module")
 def named() -> set[str]:
-    """What code and templates name between quotes, without the name of a part."""
+    """Provide template names quoted in code and templates, without the part."""
     sources = [*FOLDER.rglob("*.html"), *(path for app in (*APPS, "config") for path in (BASE_DIR / app).rglob("*.py"))]
     return {name for path in sources for name in re.findall(r"""["']([\w/]+\.html)[#"'{]""", path.read_text())}
 
@@ -22,8 +22,8 @@ def named() -> set[str]:
 def is_at_home(template: str) -> bool:
     """Whether it is APP/CONCEPT/NAME, APP/_PART, or of ``accounts``, which has no concepts."""
     app, *concept, name = template.split("/")
-    known = app in APPS and len(concept) <= 1 and (BASE_DIR / app).joinpath(*concept).is_dir()
-    return known and (bool(concept) or name.startswith("_") or app == "accounts")
+    is_concept = app in APPS and len(concept) <= 1 and (BASE_DIR / app).joinpath(*concept).is_dir()
+    return is_concept and (bool(concept) or name.startswith("_") or app == "accounts")
 
 
 def test_it_stands_with_its_concept() -> None:

@@ -45,8 +45,8 @@ PRODUCTION = {
 def test_no_heavy_library_is_imported(settings: str) -> None:
     more = PRODUCTION if settings.endswith("production") else {}
     environment = {**os.environ, **more, "DJANGO_SETTINGS_MODULE": settings}
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=False, timeout=600
     )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[-1] == "[]"
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.splitlines()[-1] == "[]"

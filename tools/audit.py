@@ -12,7 +12,7 @@ from pathlib import Path
 
 LOCKS = sorted((Path(__file__).resolve().parent.parent / "requirements").glob("*.lock"))
 UNREACHABLE = re.compile(r"connection|timeout|timed out|max retries|resol|proxy|ssl|httperror", re.IGNORECASE)
-CLEAN, FOUND, NOT_ASKED = 0, 1, 3
+CLEAN, FOUND, NOT_CHECKED = 0, 1, 3
 
 
 def command(lock: Path) -> list[str]:
@@ -28,14 +28,14 @@ def audit(locks: Sequence[Path] = LOCKS) -> int:
         outcome = outcome_of(run.returncode, run.stdout + run.stderr)
         print(message_of(lock.name, outcome, run.stdout, run.stderr))
         outcomes.add(outcome)
-    return next(outcome for outcome in (FOUND, NOT_ASKED, CLEAN) if outcome in outcomes)
+    return next(outcome for outcome in (FOUND, NOT_CHECKED, CLEAN) if outcome in outcomes)
 
 
 def outcome_of(status: int, output: str) -> int:
     """Return the outcome; pip-audit ends with 1 both for a weakness and for a service that does not answer."""
     if status == 0:
         return CLEAN
-    return FOUND if re.search(r"Found \d+ known vulnerabilit", output) else NOT_ASKED
+    return FOUND if re.search(r"Found \d+ known vulnerabilit", output) else NOT_CHECKED
 
 
 def message_of(name: str, outcome: int, stdout: str, stderr: str) -> str:

@@ -43,7 +43,7 @@ def drawing(root: Path = ROOT) -> str:
     """Return the picture as SVG: layers from top to bottom, the library beside them, arrows downwards and to it."""
     top = {package: TOP + index * (HEIGHT + GAP) for index, package in enumerate(LAYERS)}
     height = TOP + len(LAYERS) * (HEIGHT + GAP)
-    found = imports(root)
+    import_counts = imports(root)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {BESIDE + 240} {height}" font-family="sans-serif">',
         "<title>Packages and what they import</title>",
@@ -58,7 +58,7 @@ def drawing(root: Path = ROOT) -> str:
     tall = height - TOP - GAP
     parts.extend(_box((BESIDE, TOP, 220, tall), LIBRARY, _wrapped(concepts(LIBRARY, root), 26)))
     for package, y in top.items():
-        if count := found[package, LIBRARY]:
+        if count := import_counts[package, LIBRARY]:
             middle = y + HEIGHT // 2
             parts.append(_arrow(20 + WIDTH, middle, BESIDE, middle))
             parts.append(f'<text x="{30 + WIDTH}" y="{middle - 6}" font-size="12" fill="#555">{count} modules</text>')
@@ -85,11 +85,11 @@ def _arrow(x1: int, y1: int, x2: int, y2: int) -> str:
 def _wrapped(words: list[str], width: int) -> list[str]:
     lines = [""]
     for word in words:
-        joined = f"{lines[-1]} · {word}" if lines[-1] else word
-        if len(joined) > width:
+        line = f"{lines[-1]} · {word}" if lines[-1] else word
+        if len(line) > width:
             lines.append(word)
         else:
-            lines[-1] = joined
+            lines[-1] = line
     return lines
 
 

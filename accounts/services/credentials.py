@@ -119,8 +119,8 @@ def totp_verify(*, user: User, code: str) -> Device:
     throttle_or_refuse(CODES, str(user.uuid), TOO_MANY)
     with transaction.atomic():
         for device in _devices(user):
-            said = code_of(code) if isinstance(device, TOTPDevice) else recovery_digest(user, code)
-            if device.verify_token(said):
+            token = code_of(code) if isinstance(device, TOTPDevice) else recovery_digest(user, code)
+            if device.verify_token(token):
                 if isinstance(device, StaticDevice):
                     audit_record(project=None, actor=user, action="totp.recover", subject=user.uuid)
                 throttle_forget(CODES, str(user.uuid))
@@ -165,10 +165,10 @@ def totp_reset(*, user: User, actor: User | None) -> bool:
 
 def totp_forget(*, user: User) -> bool:
     """Delete phone and recovery codes; whether there was a phone in use."""
-    held = totp_device(user) is not None
+    had_device = totp_device(user) is not None
     TOTPDevice.objects.filter(user=user).delete()
     StaticDevice.objects.filter(user=user).delete()
-    return held
+    return had_device
 
 
 def codes_left(user: User) -> int:

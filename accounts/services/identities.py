@@ -61,7 +61,7 @@ If it was not you, tell the lead of your project at once.
 
 
 class NewAccount(NamedTuple):
-    """What somebody who has no account says about themselves."""
+    """Details given by somebody who has no account."""
 
     username: str
     password: str
@@ -87,15 +87,15 @@ def account_create(new: NewAccount) -> User:
 def identity_set(*, user: User, name: str, email: str) -> Identity:
     """Set name and e-mail address, which may be empty; NotPossible where the address is another account's."""
     values = {"name": name.strip(), "email": email.strip()}
-    held = Identity.objects.filter(user=user).first()
-    changed = sorted(field for field, value in values.items() if value != getattr(held, field, ""))
+    old_identity = Identity.objects.filter(user=user).first()
+    changed = sorted(field for field, value in values.items() if value != getattr(old_identity, field, ""))
     try:
         with transaction.atomic():
             identity, _ = Identity.objects.update_or_create(user=user, defaults=values)
     except IntegrityError as error:
         raise NotPossible(EMAIL_TAKEN) from error
-    if held and held.email and "email" in changed and settings.EMAIL_HOST:
-        transaction.on_commit(partial(_tell_former, held.email))
+    if old_identity and old_identity.email and "email" in changed and settings.EMAIL_HOST:
+        transaction.on_commit(partial(_notify_former_address, old_identity.email))
     if changed:
         audit_record(project=None, actor=user, action="identity.set", subject=user.uuid, changed=", ".join(changed))
     return identity
@@ -117,29 +117,29 @@ def identity_erase(*, user: User, actor: User, project: Project) -> None:
 @transaction.atomic
 def identity_forget(*, user: User, actor: User | None, project: Project | None, reason: str = "") -> None:
     """As ``identity_erase``, of anybody, by whom the site itself listens to: its commands and its retention."""
-    held = User.objects.select_for_update().get(pk=user.pk)
-    if not held.is_active and held.username.startswith(ERASED):
+    account = User.objects.select_for_update().get(pk=user.pk)
+    if not account.is_active and account.username.startswith(ERASED):
         return
-    forgotten = [held.username]
-    for identity in Identity.objects.filter(user=held):
+    forgotten = [account.username]
+    for identity in Identity.objects.filter(user=account):
         if identity.email:  # an invitation may wait under the same address
             Identity.objects.filter(user=None, email__iexact=identity.email).delete()
             forgotten.append(identity.email)  # as many type it where the user name is asked for
         identity.delete()
-    held.username = f"{ERASED}{token_urlsafe(16)}"
-    held.set_unusable_password()
-    held.is_active = False  # ends every session: see accounts.sessions
-    held.last_login = None
-    held.save()
-    tokens, _ = held.access_tokens.all().delete()
-    held.browser_sessions.all().delete()
-    totp_forget(user=held)
+    account.username = f"{ERASED}{token_urlsafe(16)}"
+    account.set_unusable_password()
+    account.is_active = False  # ends every session: see accounts.sessions
+    account.last_login = None
+    account.save()
+    tokens, _ = account.access_tokens.all().delete()
+    account.browser_sessions.all().delete()
+    totp_forget(user=account)
     for name in forgotten:
         AccessAttempt.objects.filter(username__iexact=name).delete()
-    identity_forgotten.send(sender=User, user=held)
-    said: dict[str, object] = {"tokens": tokens, **({"reason": reason} if reason else {})}
-    audit_record(project=project, actor=actor, action="identity.erase", subject=held.uuid, **said)
-    logger.info("identity of account %s erased", held.pk)
+    identity_forgotten.send(sender=User, user=account)
+    facts: dict[str, object] = {"tokens": tokens, **({"reason": reason} if reason else {})}
+    audit_record(project=project, actor=actor, action="identity.erase", subject=account.uuid, **facts)
+    logger.info("identity of account %s erased", account.pk)
 
 
 def account_led_or_refused(*, user: User, lead: User) -> None:
@@ -176,8 +176,8 @@ def password_reset_request(*, email: str, address: str) -> None:
     throttle_or_refuse(MAILS_FROM, address, "Too many links to new passwords were asked for from here.")
     if not throttle_count(MAILS_TO, email.strip()):
         return
-    known = [user.pk for user in _accounts_of(email)] or [NOBODY]
-    if not all(send_now(RESET_TASK, pk, uuid4().hex) for pk in known):
+    user_ids = [user.pk for user in _accounts_of(email)] or [NOBODY]
+    if not all(send_now(RESET_TASK, pk, uuid4().hex) for pk in user_ids):
         throttle_take_back(MAILS_FROM, address)
         throttle_take_back(MAILS_TO, email.strip())
         raise Busy("No message can be sent just now. Try again in some minutes; what you asked for was not counted.")
@@ -195,7 +195,7 @@ def password_link_mail(*, user_id: int, request: str = "") -> None:
             send_mail(RESET_SUBJECT, words, None, [user.identity.email])
 
 
-def _tell_former(email: str) -> None:
+def _notify_former_address(email: str) -> None:
     """No row holds the address any more, so no sweep would find it: without a broker the message is written here."""
     request = uuid4().hex
     if send_now(CHANGED_TASK, email, request):

@@ -47,25 +47,25 @@ def member_add(
 
 
 @transaction.atomic
-def standing_change(*, membership: Membership, to: str, actor: User | None, reason: str = "") -> Membership:
+def status_change(*, membership: Membership, to: str, actor: User | None, reason: str = "") -> Membership:
     """Take an annotator a step on their way, or out of it; who and why are kept. Repeating it changes nothing.
 
     Raises:
         NotPossible: this standing does not follow the present one.
     """
-    held = Membership.objects.select_for_update(of=("self",)).select_related("project").get(pk=membership.pk)
-    if held.standing == to:
-        return held
-    if held.role != Membership.Role.ANNOTATOR or not may_become(held.standing, to):
-        raise NotPossible(f"{held.label.capitalize()} is {held.standing or held.role} and cannot become {to}.")
-    change = {"from_standing": held.standing, "to_standing": to, "actor": actor, "reason": reason}
-    StandingChange.objects.create(membership=held, **change)
-    data = {"number": held.number, "was": held.standing, "reason": reason}
-    audit_record(project=held.project, actor=actor, action=f"annotator.{to}", subject=held.user.uuid, **data)
-    logger.info("annotator %s of project %s: %s to %s", held.number, held.project_id, held.standing, to)
-    held.standing = to
-    held.save(update_fields=["standing"])
-    return held
+    member = Membership.objects.select_for_update(of=("self",)).select_related("project").get(pk=membership.pk)
+    if member.standing == to:
+        return member
+    if member.role != Membership.Role.ANNOTATOR or not may_become(member.standing, to):
+        raise NotPossible(f"{member.label.capitalize()} is {member.standing or member.role} and cannot become {to}.")
+    change = {"from_standing": member.standing, "to_standing": to, "actor": actor, "reason": reason}
+    StandingChange.objects.create(membership=member, **change)
+    data = {"number": member.number, "was": member.standing, "reason": reason}
+    audit_record(project=member.project, actor=actor, action=f"annotator.{to}", subject=member.user.uuid, **data)
+    logger.info("annotator %s of project %s: %s to %s", member.number, member.project_id, member.standing, to)
+    member.standing = to
+    member.save(update_fields=["standing"])
+    return member
 
 
 def leads_named(usernames: Sequence[str]) -> list[User]:
@@ -77,7 +77,7 @@ def leads_named(usernames: Sequence[str]) -> list[User]:
     if not usernames:
         leads = User.objects.filter(memberships__role=Membership.Role.LEAD).distinct()[:2]
         return list(leads) if len(leads) == 1 else []
-    found = {user.username: user for user in User.objects.filter(username__in=usernames)}
-    if missing := [name for name in usernames if name not in found]:
+    users_by_name = {user.username: user for user in User.objects.filter(username__in=usernames)}
+    if missing := [name for name in usernames if name not in users_by_name]:
         raise NotPossible(f"There is no account named {', '.join(map(repr, missing))}.")
-    return list(found.values())
+    return list(users_by_name.values())

@@ -24,7 +24,7 @@ ON CONFLICT (kind, digest) DO UPDATE SET
     began_at = CASE WHEN held.began_at <= %(gone)s THEN %(now)s ELSE held.began_at END
 RETURNING tries
 """  # noqa: S608  # nosec B608 - constants
-KEPT = timedelta(days=2)
+RETENTION = timedelta(days=2)
 LOGINS_SPAN = timedelta(minutes=15)
 
 
@@ -85,9 +85,9 @@ def logins_from() -> Limit:
 
 
 def throttle_take_back(limit: Limit, who: str) -> None:
-    """What was tried went well and does not count."""
-    held = Throttle.objects.filter(kind=limit.kind, digest=throttle_digest(who), tries__gt=0)
-    held.update(tries=F("tries") - 1)
+    """Take back a try, so that it does not count."""
+    throttles = Throttle.objects.filter(kind=limit.kind, digest=throttle_digest(who), tries__gt=0)
+    throttles.update(tries=F("tries") - 1)
 
 
 def throttle_forget(limit: Limit, who: str) -> None:
@@ -95,8 +95,8 @@ def throttle_forget(limit: Limit, who: str) -> None:
 
 
 def throttles_sweep() -> int:
-    """What no limit looks at any more is deleted."""
-    return Throttle.objects.filter(began_at__lt=timezone.now() - KEPT).delete()[0]
+    """Delete what no limit looks at any more."""
+    return Throttle.objects.filter(began_at__lt=timezone.now() - RETENTION).delete()[0]
 
 
 def throttle_digest(who: str) -> str:
@@ -111,17 +111,17 @@ def client_address(request: HttpRequest) -> str:
     TRUSTED_PROXIES = n, the n-th entry from its end. Without a proxy it is not looked at.
     """
     own = str(request.META.get("REMOTE_ADDR") or "127.0.0.1")  # empty on a unix socket
-    said = [part.strip() for part in request.META.get("HTTP_X_FORWARDED_FOR", "").split(",") if part.strip()]
+    addresses = [part.strip() for part in request.META.get("HTTP_X_FORWARDED_FOR", "").split(",") if part.strip()]
     n = settings.TRUSTED_PROXIES
-    return said[-n] if 0 < n <= len(said) and _is_address(said[-n]) else own
+    return addresses[-n] if 0 < n <= len(addresses) and _is_address(addresses[-n]) else own
 
 
 def address_block(request: HttpRequest) -> str:
-    """What one line to the internet is given: an IPv4 address, or 2**64 of IPv6, which count as one."""
-    said = client_address(request)
-    if not _is_address(said):
-        return said
-    address = ip_address(said.partition("%")[0])
+    """Return the addresses of one internet line: an IPv4 address, or 2**64 of IPv6, which count as one."""
+    text = client_address(request)
+    if not _is_address(text):
+        return text
+    address = ip_address(text.partition("%")[0])
     if isinstance(address, IPv4Address):
         return str(address)
     return str(address.ipv4_mapped or ip_network((address, 64), strict=False))

@@ -42,7 +42,7 @@ class CastMember(models.Model):
 
 
 class Prompt(models.Model):
-    """What a chat model is asked; a change is a new version."""
+    """A prompt for a chat model; a change is a new version."""
 
     version = models.PositiveIntegerField(unique=True)
     text = models.TextField()
@@ -139,7 +139,7 @@ class CaptionRedo(models.Model):
 
 
 class CaptionReview(models.Model):
-    """What a person decided about a caption in review, and what it was before, so that it can be undone."""
+    """A person's decision about a caption in review, and the caption before it, so that it can be undone."""
 
     class Decision(models.TextChoices):
         ACCEPTED = "accepted"

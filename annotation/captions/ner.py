@@ -13,7 +13,7 @@ from core.exceptions import MomentJudgeError
 SURE, LIKELY = 1.0, 0.85  # a name of a list; a capitalised word that can be nothing else
 PERSON = {"PER", "PERSON", "B-PER", "I-PER"}
 LEXICON = "lexicon"
-KEPT_DIGITS = 4  # of a score
+SCORE_DIGITS = 4  # of a score
 WINDOW = 480  # bytes: no token is shorter than one, and models read 512 with those that frame a text
 SHARED_WORDS = 4  # of neighbouring windows, so that a name on their edge is whole in one
 
@@ -49,12 +49,12 @@ class LexiconNames:
     def _find(self, text: str, video: str) -> Found:
         lexicon = lexicon_for(self.members, video=video)
         reader = Reader(tokenise(text), lexicon)
-        found = [
+        matches = [
             Found(SURE if lexicon.known(word) else LIKELY, word)
             for mention in reader.mentions()
             for word in [reader.word(mention.end - (2 if mention.owns else 1))]
         ]
-        return max(found, key=lambda one: one.score, default=Found())
+        return max(matches, key=lambda one: one.score, default=Found())
 
 
 class ModelNames:
@@ -64,10 +64,10 @@ class ModelNames:
         self.name = name
 
     def find(self, texts: Sequence[str], *, videos: Sequence[str]) -> list[Found]:
-        cut = [windows(text) for text in texts]
+        text_windows = [windows(text) for text in texts]
         try:
-            found = iter(_load(self.name)([window for parts in cut for window in parts], batch_size=32))
-            return [_likeliest([entity for _ in parts for entity in next(found)]) for parts in cut]
+            outputs = iter(_load(self.name)([window for parts in text_windows for window in parts], batch_size=32))
+            return [_likeliest([entity for _ in parts for entity in next(outputs)]) for parts in text_windows]
         except RuntimeError as error:
             raise _unusable(self.name, error) from error
 
@@ -101,8 +101,8 @@ def _unusable(name: str, error: Exception) -> NameModelMissing:
 def _likeliest(entities: Sequence[dict[str, Any]]) -> Found:
     """The person of the highest score as it is kept; the longer of equals, as windows may cut a name in two."""
     persons = (one for one in entities if one.get("entity_group", one.get("entity", "")).upper() in PERSON)
-    found = (Found(round(float(one["score"]), KEPT_DIGITS), one["word"]) for one in persons)
-    return max(found, key=lambda one: (one.score, len(one.text)), default=Found())
+    matches = (Found(round(float(one["score"]), SCORE_DIGITS), one["word"]) for one in persons)
+    return max(matches, key=lambda one: (one.score, len(one.text)), default=Found())
 
 
 @lru_cache(maxsize=1)

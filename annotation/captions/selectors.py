@@ -50,8 +50,8 @@ class Report:
 
 def captions_report(corpus_id: int) -> Report:
     captions = Caption.objects.filter(description__corpus=corpus_id)
-    made = captions.exclude(provider=Caption.Provider.AS_DESCRIBED)
-    by_state = made.aggregate(
+    rewordings = captions.exclude(provider=Caption.Provider.AS_DESCRIBED)
+    by_state = rewordings.aggregate(
         rewritten=Count("pk"),
         accepted=Count("pk", filter=Q(state=State.ACCEPTED, reviewed_by=None)),
         waiting=Count("pk", filter=Q(state=State.IN_REVIEW)),
@@ -62,8 +62,8 @@ def captions_report(corpus_id: int) -> Report:
     )
     return Report(
         descriptions=Description.objects.filter(corpus=corpus_id).count(),
-        failed=CaptionFailure.objects.filter(caption__in=made, attempt=1).count(),
-        redone=made.filter(attempt__gt=1).count(),
+        failed=CaptionFailure.objects.filter(caption__in=rewordings, attempt=1).count(),
+        redone=rewordings.filter(attempt__gt=1).count(),
         checks=_checks(corpus_id),
         **by_state,
     )
@@ -91,7 +91,7 @@ def _by_check(select: str, condition: str, corpus_id: int) -> dict[str, int]:
 
 
 def captions_in_review(corpus_id: int, check: str = "") -> QuerySet[Caption]:
-    """What waits for a person, in the order of the source; ``check``: only what failed it."""
+    """Return captions that wait for a person, in the order of the source; ``check``: only those that failed it."""
     captions = Caption.objects.filter(description__corpus=corpus_id, state=State.IN_REVIEW)
     if check:
         captions = captions.filter(failed__contains=[check])

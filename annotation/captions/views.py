@@ -113,39 +113,42 @@ def _act(request: MemberRequest, project: Project, caption: Caption, form: Decid
         services.caption_accept(project=project, caption=caption, actor=request.user)
 
 
-def _is_other(text: str, shown: str) -> bool:
+def _is_other(text: str, wording: str) -> bool:
     """Whether the box holds other words than the caption: who accepts means what they see."""
-    return bool(text.split()) and text.split() not in (shown.split(), truncatechars(shown, services.LONGEST).split())
+    return bool(text.split()) and text.split() not in (
+        wording.split(),
+        truncatechars(wording, services.LONGEST).split(),
+    )
 
 
 def _answer(
     request: MemberRequest, project: Project, caption: Caption, *, error: str = "", status: int = 200
 ) -> HttpResponse:
     """The caption as it is now, with the counters; the page again for whoever came without htmx."""
-    shown = selectors.caption_shown(caption.pk)
-    is_edited = shown.state == Caption.State.EDITED
-    name_left = services.name_left_in(shown) if is_edited and not shown.name_model else ""
+    row = selectors.caption_shown(caption.pk)
+    is_edited = row.state == Caption.State.EDITED
+    name_left = services.name_left_in(row) if is_edited and not row.name_model else ""
     if not request.htmx:
         if error:
             messages.error(request, error)
         elif name_left:
             messages.warning(request, f"Your caption still names a person: {name_left}. Undo takes it back.")
-        elif shown.redo and shown.redo.is_at_work:
+        elif row.redo and row.redo.is_at_work:
             messages.info(request, "Another wording is on its way. Load the page again to see it.")
         return redirect(PAGE, project.uuid)
     context = {
-        "caption": shown,
+        "caption": row,
         "project": project,
         "error": error,
         "name_left": name_left,
         "is_awaited": is_edited
-        and not shown.name_model
-        and shown.reviewed_at is not None
-        and timezone.now() - shown.reviewed_at < SOON,
-        "fails": [str(check.label) for check in checks_failed(shown)],
+        and not row.name_model
+        and row.reviewed_at is not None
+        and timezone.now() - row.reviewed_at < SOON,
+        "fails": [str(check.label) for check in checks_failed(row)],
         "least": settings.CAPTION_SIMILARITY_MIN,
     }
-    if request.method == "POST" or not (shown.redo and shown.redo.is_at_work):
+    if request.method == "POST" or not (row.redo and row.redo.is_at_work):
         shown_query = urlsplit(request.htmx.current_url or "").query  # of the page that this fragment is for
         context |= {"renewed": True, **_counters(project, _check(shown_query))}
     return render(request, "annotation/captions/_caption.html", context, status=status)
@@ -159,7 +162,7 @@ def _caption(project: Project, uuid: UUID) -> Caption:
 
 
 def _counters(project: Project, check: str) -> dict[str, object]:
-    """What every decision changes on the page."""
+    """Return all that a decision changes on the page."""
     return {"report": selectors.captions_report(project.dataset.corpus_id), "check": check}
 
 

@@ -1,4 +1,4 @@
-"""What there is to judge: corpora, their videos, moments with descriptions and captions, and imports into them."""
+"""The material to judge: corpora, their videos, moments with descriptions and captions, and imports into them."""
 
 from pathlib import PurePath
 from typing import TYPE_CHECKING
@@ -56,7 +56,7 @@ class Corpus(models.Model):
 
 
 class ProjectCorpus(models.Model):
-    """What a project judges, ``project.dataset``: a corpus, and the similarity that ranks its candidates."""
+    """The dataset of a project, ``project.dataset``: a corpus, and the similarity that ranks its candidates."""
 
     project = models.OneToOneField("accounts.Project", models.PROTECT, primary_key=True, related_name="dataset")
     corpus = models.ForeignKey(Corpus, models.PROTECT, related_name="datasets")
@@ -318,8 +318,8 @@ class Caption(models.Model):
     def earlier_wordings(self) -> list[tuple[str, float | None]]:
         """Texts that failed before, other than the one it has now, with their similarity; newest first."""
         failures = sorted(self.failures.all(), key=lambda failure: -failure.attempt)
-        told = {row.text: row.similarity for row in failures if row.text and row.text != self.text}
-        return list(told.items())
+        similarities = {row.text: row.similarity for row in failures if row.text and row.text != self.text}
+        return list(similarities.items())
 
 
 class TextVector(models.Model):

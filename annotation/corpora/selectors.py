@@ -89,8 +89,8 @@ def next_step(project: Project) -> Step | None:
         return Step(f"{_count(n, 'description is', 'descriptions are')} not rewritten yet.", "Rewrite", CAPTIONS)
     waiting = Caption.objects.filter(description__corpus=project.dataset.corpus_id, state=Caption.State.IN_REVIEW)
     if n := waiting.count():
-        said = f"No queries are drawn yet, and {_count(n, 'caption waits', 'captions wait')} for a person."
-        return Step(said, "Decide about captions", CAPTIONS)
+        message = f"No queries are drawn yet, and {_count(n, 'caption waits', 'captions wait')} for a person."
+        return Step(message, "Decide about captions", CAPTIONS)
     return DRAW
 
 

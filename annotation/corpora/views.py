@@ -18,7 +18,7 @@ from annotation.corpora.importers import FORMATS, form_of
 from annotation.corpora.selectors import corpora_of, corpora_within_reach, next_step, projects_run_by
 from annotation.corpora.services import imports
 from annotation.models import CorpusImport, Moment
-from core.uploads import NameField, UploadField, remarks_shown
+from core.uploads import NameField, UploadField, first_warnings
 
 MOST_DURATIONS_MB = 20
 PER_PAGE = 50
@@ -38,12 +38,12 @@ class ImportForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         """Where nobody said which form it is, the file says so."""
-        held: dict[str, Any] = self.cleaned_data
-        if not held.get("format") and not {"format", "file"} & set(self.errors):
-            held["format"] = form_of(held["file"], held["file"].name)
-            if not held["format"]:
+        values: dict[str, Any] = self.cleaned_data
+        if not values.get("format") and not {"format", "file"} & set(self.errors):
+            values["format"] = form_of(values["file"], values["file"].name)
+            if not values["format"]:
                 self.add_error("format", "The file does not tell its form. Say which it is.")
-        return held
+        return values
 
     def clean_durations(self) -> "UploadedFile[Any] | None":
         table: UploadedFile[Any] | None = self.cleaned_data["durations"]
@@ -111,7 +111,7 @@ def import_page(request: HttpRequest, row: CorpusImport) -> HttpResponse:
     context = {
         "row": row,
         "form": FORMATS.get(row.format),
-        "remarks": remarks_shown(row),
+        "remarks": first_warnings(row),
         "corpus": corpora_within_reach(user).filter(name=row.corpus_name).first(),
         "projects": [(project, next_step(project)) for project in projects],
     }

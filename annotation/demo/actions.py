@@ -51,24 +51,24 @@ def stroll(t: float, start: float, end: float, x0: float, x1: float) -> tuple[fl
 
 
 def _walk_in(part: Part) -> Tableau:
-    door, wall = PIECES["door"], WALL - 4
-    opened = smooth(part.t, 0.06, 0.22) - smooth(part.t, 0.62, 0.75)
-    x, pose = stroll(part.t, 0.26, 0.85, door, 390)
+    doorway, wall = PIECES["door"], WALL - 4
+    openness = smooth(part.t, 0.06, 0.22) - smooth(part.t, 0.62, 0.75)
+    x, pose = stroll(part.t, 0.26, 0.85, doorway, 390)
     people = (Figure(part.actor, x, pose, wall * (1 - smooth(part.t, 0.26, 0.42))),) if part.t > 0.08 else ()
-    leaf = Prop("leaf", door, wall, round(opened, 2))
-    frame = Prop("door", door, wall)
+    leaf = Prop("leaf", doorway, wall, round(openness, 2))
+    frame = Prop("door", doorway, wall)
     return Tableau(people, (frame,), (leaf,)) if part.t < 0.26 else Tableau(people, (frame, leaf))
 
 
 def _open_door(part: Part) -> Tableau:
-    door, wall = PIECES["door"], WALL - 4
+    doorway, wall = PIECES["door"], WALL - 4
     x, pose = stroll(part.t, 0.02, 0.32, 330, 205)
-    opened = smooth(part.t, 0.5, 0.8)
+    openness = smooth(part.t, 0.5, 0.8)
     if part.t > 0.3:
-        reach = replace(standing(-1), near_hand=(47.0 + 14 * opened, 134.0), lean=6.0)
+        reach = replace(standing(-1), near_hand=(47.0 + 14 * openness, 134.0), lean=6.0)
         pose = blend(standing(-1), reach, smooth(part.t, 0.32, 0.46) - smooth(part.t, 0.84, 0.94))
     return Tableau(
-        (Figure(part.actor, x, pose),), (Prop("door", door, wall), Prop("leaf", door, wall, round(opened, 2)))
+        (Figure(part.actor, x, pose),), (Prop("door", doorway, wall), Prop("leaf", doorway, wall, round(openness, 2)))
     )
 
 
@@ -86,8 +86,8 @@ def _lower(k: float) -> Pose:
 
 
 def _stand_walk(part: Part) -> Tableau:
-    seat = PIECES["seat"] + 6
-    x, pose = stroll(part.t, 0.38, 0.9, seat, 655)
+    chair_x = PIECES["seat"] + 6
+    x, pose = stroll(part.t, 0.38, 0.9, chair_x, 655)
     if part.t < 0.38:
         pose = _lower(1 - smooth(part.t, 0.14, 0.34))
     return Tableau((Figure(part.actor, x, pose),))
@@ -122,14 +122,14 @@ def _pick_up(part: Part) -> Tableau:
     thing, spot = part.item or "box", 560.0
     x, pose = stroll(part.t, 0.04, 0.32, 390, spot - 52)
     down, up = smooth(part.t, 0.34, 0.52), smooth(part.t, 0.58, 0.8)
-    held = part.t > 0.55
+    is_lifted = part.t > 0.55
     low = Pose(
         1, hip_x=-20.0, hip_y=66.0, lean=42.0, near_hand=(46.0, 26.0), far_hand=(58.0, 26.0), nod=5.0, mouth="flat"
     )
     high = Pose(1, near_hand=(36.0, 112.0), far_hand=(48.0, 112.0), item=thing)
     if part.t > 0.32:
-        pose = blend(standing(1), low, down) if not held else blend(replace(low, item=thing), high, up)
-    return Tableau((Figure(part.actor, x, pose),), () if held else (Prop(thing, spot, 24.0),))
+        pose = blend(standing(1), low, down) if not is_lifted else blend(replace(low, item=thing), high, up)
+    return Tableau((Figure(part.actor, x, pose),), () if is_lifted else (Prop(thing, spot, 24.0),))
 
 
 def _drink(part: Part) -> Tableau:
@@ -159,24 +159,24 @@ def _read(part: Part) -> Tableau:
 
 def _sit_read(part: Part) -> Tableau:
     if part.t < 0.45:
-        sitting = _sit_down(replace(part, t=part.t * 1.8)).people[0]
-        return Tableau((replace(sitting, pose=replace(sitting.pose, item=part.item)),))
+        figure = _sit_down(replace(part, t=part.t * 1.8)).people[0]
+        return Tableau((replace(figure, pose=replace(figure.pose, item=part.item)),))
     k = smooth(part.t, 0.48, 0.62)
     return Tableau((Figure(part.actor, 306, _read_pose(part, seated(1), k)),))
 
 
 def _open_box(part: Part) -> Tableau:
-    opened = smooth(part.t, 0.45, 0.65)
+    openness = smooth(part.t, 0.45, 0.65)
     reach = Pose(1, lean=10.0, near_hand=(44.0, 128.0), far_hand=(60.0, 132.0), mouth="flat")
     look = Pose(1, lean=20.0, near_hand=(26.0, 126.0), far_hand=(48.0, 126.0), nod=8.0, mouth="open")
     pose = blend(standing(1), reach, smooth(part.t, 0.25, 0.42))
     if part.t > 0.62:
         pose = blend(reach, look, smooth(part.t, 0.64, 0.8))
-    return Tableau((Figure(part.actor, 462, pose),), (Prop("open_box", 535, TABLE_TOP, round(opened, 2)),))
+    return Tableau((Figure(part.actor, 462, pose),), (Prop("open_box", 535, TABLE_TOP, round(openness, 2)),))
 
 
 def _unpack(part: Part) -> Tableau:
-    opened = smooth(part.t, 0.26, 0.44)
+    openness = smooth(part.t, 0.26, 0.44)
     lifted = smooth(part.t, 0.62, 0.82)
     reach = Pose(1, lean=12.0, near_hand=(50.0, 126.0), far_hand=(62.0, 130.0), mouth="flat")
     inside = Pose(1, lean=22.0, near_hand=(64.0, 114.0), far_hand=(48.0, 126.0), nod=6.0, mouth="flat")
@@ -186,7 +186,7 @@ def _unpack(part: Part) -> Tableau:
         pose = blend(reach, inside, smooth(part.t, 0.46, 0.58))
     if part.t > 0.6:
         pose = blend(replace(inside, item=part.item), show, lifted)
-    box = Prop("open_box", 535, TABLE_TOP, round(opened, 2))
+    box = Prop("open_box", 535, TABLE_TOP, round(openness, 2))
     figure = Figure(part.actor, 462, pose)
     return Tableau((figure,), (box,)) if lifted > 0.35 else Tableau((figure,), before=(box,))
 
@@ -201,18 +201,21 @@ def _phone(part: Part) -> Tableau:
 
 
 def _give(part: Part) -> Tableau:
-    out, taken = smooth(part.t, 0.28, 0.5), part.t > 0.62
+    out, is_received = smooth(part.t, 0.28, 0.5), part.t > 0.62
     back = smooth(part.t, 0.66, 0.84)
-    mine = replace(standing(1), near_hand=(28.0, 116.0), item="" if taken else part.item)
+    mine = replace(standing(1), near_hand=(28.0, 116.0), item="" if is_received else part.item)
     reach = replace(mine, near_hand=(54.0, 128.0), lean=7.0)
     theirs = replace(
-        standing(-1), near_hand=(28.0, 118.0), item=part.item if taken else "", mouth="open" if taken else "smile"
+        standing(-1),
+        near_hand=(28.0, 118.0),
+        item=part.item if is_received else "",
+        mouth="open" if is_received else "smile",
     )
     take = replace(theirs, near_hand=(54.0, 126.0), lean=7.0)
-    left = blend(mine, reach, out) if not taken else blend(reach, replace(standing(1), item=""), back)
+    giver = blend(mine, reach, out) if not is_received else blend(reach, replace(standing(1), item=""), back)
     empty = blend(standing(-1), take, smooth(part.t, 0.4, 0.58))
-    right = blend(take, theirs, back) if taken else empty
-    return Tableau((Figure(part.partner, 570, right), Figure(part.actor, 448, left)))
+    right = blend(take, theirs, back) if is_received else empty
+    return Tableau((Figure(part.partner, 570, right), Figure(part.actor, 448, giver)))
 
 
 def _lamp(part: Part) -> Tableau:
@@ -242,13 +245,13 @@ def _dance(part: Part) -> Tableau:
 
 
 def _write(part: Part) -> Tableau:
-    done = max(0.0, min(1.0, (part.t - 0.3) / 0.6))
-    left = PIECES["board"] - 78
-    tip_x, tip_y = writing_tip(done)
+    progress = max(0.0, min(1.0, (part.t - 0.3) / 0.6))
+    x_left = PIECES["board"] - 78
+    tip_x, tip_y = writing_tip(progress)
     x = PIECES["board"] - 122
-    reach = Pose(1, lean=8.0, near_hand=(left + tip_x - x, 186 + tip_y), item="marker", mouth="flat")
+    reach = Pose(1, lean=8.0, near_hand=(x_left + tip_x - x, 186 + tip_y), item="marker", mouth="flat")
     pose = blend(replace(standing(1), item="marker"), reach, smooth(part.t, 0.14, 0.29) - smooth(part.t, 0.91, 0.98))
-    return Tableau((Figure(part.actor, x, pose),), (Prop("writing", left, 186, round(done, 2)),))
+    return Tableau((Figure(part.actor, x, pose),), (Prop("writing", x_left, 186, round(progress, 2)),))
 
 
 def _water(part: Part) -> Tableau:
@@ -277,8 +280,8 @@ def _hold(part: Part) -> Tableau:
 
 def _talk(part: Part) -> Tableau:
     beat = math.sin(round(part.t * 24) / 24 * 19)
-    left = replace(standing(1), near_hand=(26.0 + 10 * beat, 112.0 + 14 * beat), blink=int(part.t * 30) % 9 == 0)
-    return Tableau((Figure(part.partner, 566, standing(-1)), Figure(part.actor, 434, left)))
+    speaker = replace(standing(1), near_hand=(26.0 + 10 * beat, 112.0 + 14 * beat), blink=int(part.t * 30) % 9 == 0)
+    return Tableau((Figure(part.partner, 566, standing(-1)), Figure(part.actor, 434, speaker)))
 
 
 PLAYS: dict[str, Callable[[Part], Tableau]] = {

@@ -110,7 +110,7 @@ SPECS: dict[str, ActionSpec] = {  # everything a person of the demo corpus can b
 
 @dataclass(frozen=True)
 class Camera:
-    """What the picture shows: the stage x in its middle, and pixels per stage unit."""
+    """The frame of the picture: the stage x in its middle, and pixels per stage unit."""
 
     x: float
     zoom: float

@@ -123,9 +123,9 @@ class _Body:
             bands = [(low, low + 0.13, -1.0, 1.0, dark) for low in (0.12, 0.4, 0.68)]
         else:
             bands = [(*band[:4], band[4] or self.who.bottom) for band in BANDS.get(self.who.wear, ())]
-        for low, high, left, right, colour in bands:
+        for low, high, x_left, right, colour in bands:
             corners = []
-            for share, side in ((low, left), (low, right), (high, right), (high, left)):
+            for share, side in ((low, x_left), (low, right), (high, right), (high, x_left)):
                 x = self.hip[0] + (self.neck[0] - self.hip[0]) * share + side * (15 + 2 * share)
                 corners.append((x, self.hip[1] + (self.neck[1] - self.hip[1]) * share))
             self.p.poly(corners, colour)

@@ -50,8 +50,8 @@ class Painter:
         x, middle = self.x + point[0] * self.facing, self.camera.x
         if self.camera.mirrored:
             x, middle = STAGE_WIDTH - x, STAGE_WIDTH - middle
-        left = SUPERSAMPLE * WIDTH / 2 + (x - middle) * self.scale - self.corner[0]
-        return left, SUPERSAMPLE * FLOOR_Y - (self.y + point[1]) * self.scale - self.corner[1]
+        x_left = SUPERSAMPLE * WIDTH / 2 + (x - middle) * self.scale - self.corner[0]
+        return x_left, SUPERSAMPLE * FLOOR_Y - (self.y + point[1]) * self.scale - self.corner[1]
 
     def poly(self, points: Sequence[Point], fill: str) -> None:
         """Fill a polygon."""

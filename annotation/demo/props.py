@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from annotation.demo.painter import Painter, Point
 
-CARD, CARD_DARK = "#c98f4e", "#a06c33"
+CARDBOARD, CARDBOARD_DARK = "#c98f4e", "#a06c33"
 
 
 @dataclass(frozen=True)
@@ -60,8 +60,8 @@ def _phone(p: Painter, state: float) -> None:
 
 
 def _box(p: Painter, state: float) -> None:
-    p.rect(-28, -22, 28, 22, CARD)
-    p.rect(-28, 12, 28, 22, CARD_DARK)
+    p.rect(-28, -22, 28, 22, CARDBOARD)
+    p.rect(-28, 12, 28, 22, CARDBOARD_DARK)
     p.rect(-6, -22, 6, 22, "#e8c98a")
 
 
@@ -152,8 +152,8 @@ def _open_box(p: Painter, state: float) -> None:
     angle = math.radians(180 * state * 0.72)
     if state > 0.05:
         p.poly([(-36, 48), (36, 48), (30, 56), (-30, 56)], "#5f3f1c")
-    p.rect(-36, 0, 36, 48, CARD)
-    p.rect(-36, 40, 36, 48, CARD_DARK)
+    p.rect(-36, 0, 36, 48, CARDBOARD)
+    p.rect(-36, 40, 36, 48, CARDBOARD_DARK)
     p.rect(-7, 0, 7, 40, "#e8c98a")
     for side in (-1, 1):
         tip = (side * (36 - 36 * math.cos(angle)), 50 + 36 * math.sin(angle))
@@ -171,9 +171,9 @@ def _lamp(p: Painter, state: float) -> None:
     p.line([(-14, 152), (-14, 132)], "#4a4542", 2)
 
 
-def writing_tip(done: float) -> Point:
-    """Return where the pen is, from the start of the text, when ``done`` (0 to 1) of it is written."""
-    row, share = divmod(min(done, 0.999) * 3, 1.0)
+def writing_tip(progress: float) -> Point:
+    """Return where the pen is, from the start of the text, when ``progress`` (0 to 1) of it is written."""
+    row, share = divmod(min(progress, 0.999) * 3, 1.0)
     return share * 40, -row * 24 + 6 * math.sin(share * 26)
 
 

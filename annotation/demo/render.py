@@ -33,9 +33,9 @@ TALK_RATE = 6.0  # poses per second of people who only talk
 class _Shot:
     """One camera on one place: the empty stage is drawn once, then only what people and things cover."""
 
-    def __init__(self, place: str, camera: Camera) -> None:
+    def __init__(self, stage_name: str, camera: Camera) -> None:
         self.camera = camera
-        self.stage = draw_stage(place, camera)
+        self.stage = draw_stage(stage_name, camera)
         self.empty = self.stage.reduce(SUPERSAMPLE)
 
     def picture(self, tableau: Tableau) -> Image.Image:
@@ -44,9 +44,9 @@ class _Shot:
         area = self._area(tableau)
         if area is None:
             return frame
-        left, top, right, bottom = (edge * SUPERSAMPLE for edge in area)
-        patch = self.stage.crop((left, top, right, bottom))
-        painter = Painter(patch, self.camera, corner=(left, top))
+        x_left, top, right, bottom = (edge * SUPERSAMPLE for edge in area)
+        patch = self.stage.crop((x_left, top, right, bottom))
+        painter = Painter(patch, self.camera, corner=(x_left, top))
         for prop in tableau.behind:
             draw_prop(painter, prop)
         for figure in tableau.people:
@@ -72,9 +72,9 @@ class _Shot:
     def _pixels(self, x: float, y: float, reach: tuple[float, float, float, float]) -> tuple[int, int, int, int]:
         painter, (left_of, right_of, below, above) = Painter(self.empty, self.camera), reach
         (ax, ay), (bx, by) = painter.at((x - left_of, y + below)), painter.at((x + right_of, y + above))
-        left, right = sorted((int(ax) // SUPERSAMPLE, int(bx) // SUPERSAMPLE + 1))
+        x_left, right = sorted((int(ax) // SUPERSAMPLE, int(bx) // SUPERSAMPLE + 1))
         top, bottom = sorted((int(ay) // SUPERSAMPLE, int(by) // SUPERSAMPLE + 1))
-        return max(left, 0), max(top, 0), min(right, WIDTH), min(bottom, HEIGHT)
+        return max(x_left, 0), max(top, 0), min(right, WIDTH), min(bottom, HEIGHT)
 
 
 def _tableau(episode: Episode, beat: Beat, now: float, speaking: bool) -> Tableau:
@@ -91,8 +91,8 @@ def _tableau(episode: Episode, beat: Beat, now: float, speaking: bool) -> Tablea
             for figure in tableau.people
         )
     # bystanders are in the middle of the picture while the action is at its side
-    places = zip(beat.bystanders, ((beat.camera.x - 50, 1), (beat.camera.x + 62, -1)), strict=False)
-    bystanders = [Figure(episode.cast[index], x, standing(facing)) for index, (x, facing) in places]
+    positions = zip(beat.bystanders, ((beat.camera.x - 50, 1), (beat.camera.x + 62, -1)), strict=False)
+    bystanders = [Figure(episode.cast[index], x, standing(facing)) for index, (x, facing) in positions]
     return replace(tableau, people=(*bystanders, *people))
 
 

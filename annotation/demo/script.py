@@ -53,7 +53,7 @@ class SubtitleLine:
 
 @dataclass(frozen=True)
 class Event:
-    """What can be seen in a moment.
+    """Visible content of a moment.
 
     ``seen`` names the things and furniture in the picture, and "pair" when two people stand close together.
     """
@@ -169,13 +169,13 @@ class _Writer:
 
     def _dealt(self, slot: int) -> tuple[str, Completeness, Framing]:
         """Return what this slot shows, dealt from shuffled packs so that every action comes up equally often."""
-        pack, place = divmod(self.index * SLOTS + slot, len(ROTATION))
-        cards = list(range(len(ROTATION)))
-        random.Random(f"{self.seed}/pack/{pack}").shuffle(cards)
-        action = ROTATION[cards[place]]
+        pack, position = divmod(self.index * SLOTS + slot, len(ROTATION))
+        order = list(range(len(ROTATION)))
+        random.Random(f"{self.seed}/pack/{pack}").shuffle(order)
+        action = ROTATION[order[position]]
         if action == "write" and self.show.board == "window":
             action = "drink"
-        return action, *FLAWS[(pack + cards[place]) % len(FLAWS)]
+        return action, *FLAWS[(pack + order[position]) % len(FLAWS)]
 
     def _plan(self, action: str, completeness: Completeness, framing: Framing) -> _Plan:
         rng = self.rng
@@ -193,8 +193,8 @@ class _Writer:
         spec = SPECS[plan.action]
         camera = Camera(spec.focus, spec.zoom, self.mirrored)
         if plan.framing == "side":
-            away = 300.0 if spec.focus < 530 else -300.0
-            camera = Camera(spec.focus + away, SIDE_ZOOM, self.mirrored)
+            offset = 300.0 if spec.focus < 530 else -300.0
+            camera = Camera(spec.focus + offset, SIDE_ZOOM, self.mirrored)
         around, end = tuple(others) if plan.framing == "side" else (), _on_frame(self.now + plan.length_s)
         beat = Beat(self.now, end, plan.action, actor, partner, plan.item, camera, around)
         if plan.kind != "video":
@@ -230,47 +230,47 @@ class _Writer:
             start = max(before.start_s, start - self.rng.uniform(2.0, 3.5))
             end = min(end + self.rng.uniform(1.5, 3.0), end + pause_s)
         event = self._event(plan, beat)
-        said = plan.line.reported if plan.kind != "video" else ""
+        speech = plan.line.reported if plan.kind != "video" else ""
         return ScriptedMoment(
             round(start, 2), min(round(end, 2), round(self.now, 2)),
-            _sentence(event, event.actor, event.partner, said), caption_of(event, said), plan.kind, event,
+            _sentence(event, event.actor, event.partner, speech), caption_of(event, speech), plan.kind, event,
         )  # fmt: skip
 
     def _event(self, plan: _Plan, beat: Beat) -> Event:
         spec, actor = SPECS[plan.action], self.show.cast[beat.actor]
         partner = self.show.cast[beat.partner] if spec.partner else None
         nouns = {"seat": self.show.seat, "board": self.show.board}
-        seen = {nouns.get(piece, piece) for piece, x in PIECES.items() if beat.camera.sees(x)}
+        visible = {nouns.get(piece, piece) for piece, x in PIECES.items() if beat.camera.sees(x)}
         if plan.action == "unpack":
-            seen.add("box")
-        hidden = plan.action == "unpack" and plan.completeness == "cut"  # still inside the box
-        if plan.item and not hidden:
-            seen.add(plan.item)
+            visible.add("box")
+        is_hidden = plan.action == "unpack" and plan.completeness == "cut"  # still inside the box
+        if plan.item and not is_hidden:
+            visible.add(plan.item)
         if partner and plan.framing == "full":
-            seen.add("pair")
+            visible.add("pair")
         return Event(
             plan.action, actor.name, actor.gender, self.show.place, partner.name if partner else "",
-            partner.gender if partner else None, plan.item, nouns.get(spec.target, spec.target), frozenset(seen),
+            partner.gender if partner else None, plan.item, nouns.get(spec.target, spec.target), frozenset(visible),
             plan.framing, plan.completeness,
         )  # fmt: skip
 
 
-def caption_of(event: Event, said: str) -> str:
-    """Return the imprecise sentence: a man, a woman, another man; never a name. ``said`` is reported speech."""
+def caption_of(event: Event, speech: str) -> str:
+    """Return the imprecise sentence: a man, a woman, another man; never a name. ``speech`` is reported speech."""
     other = ""
     if event.partner_gender is not None:
         other = f"another {event.gender}" if event.partner_gender == event.gender else f"a {event.partner_gender}"
-    return _sentence(event, SUBJECTS[event.gender], other, said)
+    return _sentence(event, SUBJECTS[event.gender], other, speech)
 
 
-def _sentence(event: Event, a: str, b: str, said: str) -> str:
-    if event.action == "talk" and said:
-        return f"{a} tells {b} that {said}."
+def _sentence(event: Event, a: str, b: str, speech: str) -> str:
+    if event.action == "talk" and speech:
+        return f"{a} tells {b} that {speech}."
     his = "his" if event.gender == "man" else "her"
     text = SPECS[event.action].sentence.format(
         a=a, b=b, item=NOUNS.get(event.item, f"a {event.item}"), target=event.target, his=his
     )
-    return f"{text} and says that {said}." if said else f"{text}."
+    return f"{text} and says that {speech}." if speech else f"{text}."
 
 
 def true_relevance(query: ScriptedMoment, moment: ScriptedMoment) -> int:
@@ -279,10 +279,10 @@ def true_relevance(query: ScriptedMoment, moment: ScriptedMoment) -> int:
     Only the moment's picture counts and only the query's words: how well the query's own moment shows its
     action has no bearing on other moments.
     """
-    wanted, shown = SPECS[query.event.action].steps, SPECS[moment.event.action].steps
-    common = sum(step in shown for step in wanted)
-    if common == len(wanted):
-        return _grade_of_full_action(query.event, moment.event, surplus=len(shown) > len(wanted))
+    query_steps, moment_steps = SPECS[query.event.action].steps, SPECS[moment.event.action].steps
+    common = sum(step in moment_steps for step in query_steps)
+    if common == len(query_steps):
+        return _grade_of_full_action(query.event, moment.event, surplus=len(moment_steps) > len(query_steps))
     if common:
         flawed = moment.event.framing == "side" or moment.event.completeness == "cut"
         return 1 if flawed else 2

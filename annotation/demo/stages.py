@@ -14,7 +14,7 @@ from annotation.demo.props import Prop, draw_prop
 WALL = 34.0  # height at which the floor meets the wall, behind the people
 LEFT, RIGHT = -700.0, 1760.0  # further than any camera looks
 BOARD = PIECES["board"]
-SEAT = PIECES["seat"]
+CHAIR_X = PIECES["seat"]
 TABLE = 520.0
 TABLE_TOP = 78.0
 
@@ -29,9 +29,9 @@ class Decor:
     furnish: Callable[[Painter], None]
 
 
-def draw_stage(place: str, camera: Camera) -> Image.Image:
+def draw_stage(stage_name: str, camera: Camera) -> Image.Image:
     """Return the empty place as a supersampled RGB picture."""
-    decor = STAGES[place]
+    decor = STAGES[stage_name]
     image = Image.new("RGB", (WIDTH * SUPERSAMPLE, HEIGHT * SUPERSAMPLE), decor.wall)
     p = Painter(image, camera)
     p.rect(LEFT, WALL, RIGHT, 120, decor.low)
@@ -88,47 +88,47 @@ def _window(p: Painter, curtain: str, view: str) -> None:
     p.rect(BOARD - 132, 264, BOARD + 132, 272, "#6b4a33")
 
 
-def _chair(p: Painter, seat: str, leg: str) -> None:
-    for x in (SEAT - 26, SEAT + 18):
+def _chair(p: Painter, cushion: str, leg: str) -> None:
+    for x in (CHAIR_X - 26, CHAIR_X + 18):
         p.rect(x, 0, x + 6, 42, leg)
-    p.rect(SEAT - 32, 38, SEAT + 28, 48, seat, radius=4)
-    p.rect(SEAT - 34, 44, SEAT - 25, 118, leg, radius=3)
-    p.rect(SEAT - 38, 78, SEAT - 24, 122, seat, radius=5)
+    p.rect(CHAIR_X - 32, 38, CHAIR_X + 28, 48, cushion, radius=4)
+    p.rect(CHAIR_X - 34, 44, CHAIR_X - 25, 118, leg, radius=3)
+    p.rect(CHAIR_X - 38, 78, CHAIR_X - 24, 122, cushion, radius=5)
 
 
 def _swivel(p: Painter) -> None:
-    p.line([(SEAT - 28, 5), (SEAT, 14), (SEAT + 26, 5)], "#33373d", 6)
-    p.rect(SEAT - 4, 12, SEAT + 4, 40, "#33373d")
-    p.rect(SEAT - 34, 36, SEAT + 30, 48, "#e2622f", radius=5)
-    p.line([(SEAT - 30, 42), (SEAT - 40, 70)], "#33373d", 6)
-    p.rect(SEAT - 48, 62, SEAT - 32, 132, "#e2622f", radius=7)
+    p.line([(CHAIR_X - 28, 5), (CHAIR_X, 14), (CHAIR_X + 26, 5)], "#33373d", 6)
+    p.rect(CHAIR_X - 4, 12, CHAIR_X + 4, 40, "#33373d")
+    p.rect(CHAIR_X - 34, 36, CHAIR_X + 30, 48, "#e2622f", radius=5)
+    p.line([(CHAIR_X - 30, 42), (CHAIR_X - 40, 70)], "#33373d", 6)
+    p.rect(CHAIR_X - 48, 62, CHAIR_X - 32, 132, "#e2622f", radius=7)
 
 
 def _sofa(p: Painter) -> None:
-    p.rect(SEAT - 112, 40, SEAT + 112, 118, "#b0463c", radius=16)
-    p.rect(SEAT - 112, 8, SEAT + 112, 52, "#cf5a4c", radius=8)
-    p.rect(SEAT - 3, 14, SEAT + 1, 50, "#b0463c")
+    p.rect(CHAIR_X - 112, 40, CHAIR_X + 112, 118, "#b0463c", radius=16)
+    p.rect(CHAIR_X - 112, 8, CHAIR_X + 112, 52, "#cf5a4c", radius=8)
+    p.rect(CHAIR_X - 3, 14, CHAIR_X + 1, 50, "#b0463c")
     for side in (-1, 1):
-        p.rect(SEAT + side * 128, 6, SEAT + side * 96, 78, "#a23d34", radius=12)
+        p.rect(CHAIR_X + side * 128, 6, CHAIR_X + side * 96, 78, "#a23d34", radius=12)
 
 
 def _bed(p: Painter) -> None:
-    p.rect(SEAT - 134, 0, SEAT - 124, 118, "#c4ccd3", radius=3)
-    p.rect(SEAT + 74, 0, SEAT + 82, 74, "#c4ccd3", radius=3)
-    p.rect(SEAT - 128, 22, SEAT + 78, 34, "#aeb8c1")
-    p.rect(SEAT - 124, 32, SEAT + 76, 54, "#ffffff", radius=6)
-    p.rect(SEAT - 60, 28, SEAT + 78, 56, "#8cc4e8", radius=6)
-    p.rect(SEAT - 120, 52, SEAT - 70, 72, "#f2f6f9", radius=9)
+    p.rect(CHAIR_X - 134, 0, CHAIR_X - 124, 118, "#c4ccd3", radius=3)
+    p.rect(CHAIR_X + 74, 0, CHAIR_X + 82, 74, "#c4ccd3", radius=3)
+    p.rect(CHAIR_X - 128, 22, CHAIR_X + 78, 34, "#aeb8c1")
+    p.rect(CHAIR_X - 124, 32, CHAIR_X + 76, 54, "#ffffff", radius=6)
+    p.rect(CHAIR_X - 60, 28, CHAIR_X + 78, 56, "#8cc4e8", radius=6)
+    p.rect(CHAIR_X - 120, 52, CHAIR_X - 70, 72, "#f2f6f9", radius=9)
 
 
 def _stool(p: Painter) -> None:
     for dx in (-22, 16):
-        p.line([(SEAT + dx * 0.6, 42), (SEAT + dx * 1.2, 3)], "#7b4f2a", 7)
-    p.rect(SEAT - 18, 16, SEAT + 16, 21, "#7b4f2a")
-    p.rect(SEAT - 34, 38, SEAT + 30, 49, "#b9783f", radius=5)
+        p.line([(CHAIR_X + dx * 0.6, 42), (CHAIR_X + dx * 1.2, 3)], "#7b4f2a", 7)
+    p.rect(CHAIR_X - 18, 16, CHAIR_X + 16, 21, "#7b4f2a")
+    p.rect(CHAIR_X - 34, 38, CHAIR_X + 30, 49, "#b9783f", radius=5)
 
 
-def _shelf(p: Painter, x: float, frame: str) -> None:
+def _bookcase(p: Painter, x: float, frame: str) -> None:
     p.rect(x - 62, WALL, x + 62, 236, frame)
     for row, y in enumerate((44, 108, 172)):
         p.rect(x - 55, y, x + 55, y + 56, shade(frame, 0.72))
@@ -151,7 +151,7 @@ def _office(p: Painter) -> None:
     p.line([(BOARD + 20, 206), (BOARD + 80, 206)], "#2f8f5b", 4)
     p.line([(BOARD + 20, 192), (BOARD + 64, 192)], "#9aa5b1", 3)
     for x in (-190, 1290):
-        _shelf(p, x, "#9aa7b3")
+        _bookcase(p, x, "#9aa7b3")
     p.rect(330, 150, 470, 246, "#dfe9f0")
     for row in range(4):
         p.rect(334, 154 + row * 23, 466, 173 + row * 23, "#b9d3e3")
@@ -168,7 +168,7 @@ def _living_room(p: Painter) -> None:
     _picture(p, 250, 190, ("#f3d9b1", "#c3663f"))
     _picture(p, 370, 200, ("#cfe3ea", "#47708a"))
     for x in (-190, 1290):
-        _shelf(p, x, "#7a5236")
+        _bookcase(p, x, "#7a5236")
     p.oval(TABLE - 60, -8, 260, 18, "#9c5b6b")
     _sofa(p)
     _table(p, "#8a5a38", "#6d4428")
@@ -237,7 +237,7 @@ def _classroom(p: Painter) -> None:
     p.poly([(322, 200), (350, 228), (384, 214), (372, 176), (338, 170)], "#7fb77e")
     p.poly([(396, 222), (444, 226), (448, 186), (414, 164), (400, 190)], "#d9a441")
     for x in (-190, 1290):
-        _shelf(p, x, "#c79a5b")
+        _bookcase(p, x, "#c79a5b")
     p.disc(235, 236, 19, "#ffffff")
     p.arc(235, 236, 20, 20, (0, 360), "#3c3c3c", 3)
     p.line([(235, 248), (235, 236), (244, 232)], "#3c3c3c", 2)

@@ -126,14 +126,14 @@ class Ranker:
         moments = int(np.searchsorted(self.first, head))
         best = np.maximum.reduceat(cosines, self.first[:moments], axis=1)
         bound = np.partition(best, moments - self.keep, axis=1)[:, moments - self.keep, None] - MARGIN
-        found = [_above(cosines, bound, 0)]
+        parts = [_above(cosines, bound, 0)]
         product = np.empty((len(queries), COLUMNS), np.float32)
         for start in range(head, len(self.captions), COLUMNS):
             block = self.captions[start : start + COLUMNS]
             cosines = product if len(block) == COLUMNS else np.empty((len(queries), len(block)), np.float32)
             np.matmul(queries, block.T, out=cosines)
-            found.append(_above(cosines, bound, start))
-        row, caption, cosine = (np.concatenate(part) for part in zip(*found, strict=True))
+            parts.append(_above(cosines, bound, start))
+        row, caption, cosine = (np.concatenate(part) for part in zip(*parts, strict=True))
         return row, caption, cosine
 
     def _contenders(
@@ -170,8 +170,8 @@ def _by_row_and_distance(
     Numbers are packed into keys because sorting plain integers is several times faster than an indirect sort.
     """
     keys = np.sort(row << (MOMENT_BITS + FAR_BITS) | moment << FAR_BITS | far)
-    place = keys >> FAR_BITS
-    keys = keys[np.flatnonzero(np.concatenate([[True], place[1:] != place[:-1]]))]  # the smallest distance is first
+    cells = keys >> FAR_BITS
+    keys = keys[np.flatnonzero(np.concatenate([[True], cells[1:] != cells[:-1]]))]  # the smallest distance is first
     row, moment, far = (
         keys >> (MOMENT_BITS + FAR_BITS),
         keys >> FAR_BITS & (2**MOMENT_BITS - 1),
@@ -215,14 +215,14 @@ def best_ranks(ranked: Iterable[tuple[int, int]]) -> dict[int, int]:
     return best
 
 
-def pooled(found: Iterable[Found], *, depth: int, held: Collection[int] = ()) -> list[int]:
+def pooled(results: Iterable[Found], *, depth: int, candidate_ids: Collection[int] = ()) -> list[int]:
     """The moments to add to a query's pool: returned within ``depth`` by some source, and not held yet.
 
     The best rank in any source goes first, then what more sources returned, then the smaller id.
     """
     best: dict[int, dict[int, int]] = {}
-    for source, moment, rank in found:
-        if rank <= depth and moment not in held:
+    for source, moment, rank in results:
+        if rank <= depth and moment not in candidate_ids:
             ranks = best.setdefault(moment, {})
             ranks[source] = min(rank, ranks.get(source, rank))
     return sorted(best, key=lambda moment: (min(best[moment].values()), -len(best[moment]), moment))
@@ -235,8 +235,8 @@ def in_batches(candidates: Sequence[T], size: int) -> list[Sequence[T]]:
 
 def queries_drawn(numbers: Iterable[int], n: int, *, seed: int) -> list[int]:
     """``n`` of the queries, or all of fewer, ascending; in whatever order they come, the same seed draws the same."""
-    held = sorted(set(numbers))
-    return sorted(random.Random(f"queries {seed}").sample(held, min(n, len(held))))
+    distinct_numbers = sorted(set(numbers))
+    return sorted(random.Random(f"queries {seed}").sample(distinct_numbers, min(n, len(distinct_numbers))))
 
 
 def top_of(frozen: Sequence[int], ranked: Iterable[int], top: int) -> list[int]:
@@ -246,8 +246,8 @@ def top_of(frozen: Sequence[int], ranked: Iterable[int], top: int) -> list[int]:
         frozen: the query's candidates by similarity, best first; what was judged keeps its rank.
         ranked: moments by similarity as computed now, best first.
     """
-    known = set(frozen)
-    return [*frozen, *(moment for moment in ranked if moment not in known)][:top]
+    frozen_ids = set(frozen)
+    return [*frozen, *(moment for moment in ranked if moment not in frozen_ids)][:top]
 
 
 def others_drawn(pool: Iterable[int], top: Collection[int], n: int, *, seed: int, query: int) -> list[int]:

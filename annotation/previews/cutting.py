@@ -38,7 +38,7 @@ NO_PICTURE = "The video shows no picture there; this part of the file may be dam
 PASS_FROM = 2  # moments; measured at 640x360: a pass cuts 4 to 6 a second, one call each about 1
 
 # Source, its cuts, and a file for the twin of each, or none -> the GIFs, and whether ffmpeg ended well.
-Way = Callable[[Source, list[Cut], Sequence[Path]], tuple[dict[Cut, bytes], bool]]
+Method = Callable[[Source, list[Cut], Sequence[Path]], tuple[dict[Cut, bytes], bool]]
 
 
 @dataclass(frozen=True)
@@ -81,50 +81,53 @@ def cut_previews(path: str | Path, spans: Sequence[tuple[float, float]]) -> Iter
 
 
 def _cut_all(source: Source, spans: Sequence[tuple[float, float]]) -> Iterator[Preview | CutFailure]:
-    wanted: dict[range, list[int]] = defaultdict(list)
+    indexes_by_ticks: dict[range, list[int]] = defaultdict(list)
     for index, (start_s, end_s) in enumerate(spans):
         reason = fault_of(start_s, end_s, source.duration_s)
         if reason is None:
-            wanted[ticks_of(start_s, min(end_s, source.duration_s))].append(index)
+            indexes_by_ticks[ticks_of(start_s, min(end_s, source.duration_s))].append(index)
         else:
             yield CutFailure(index, reason)
-    cuts = sorted((Cut(ticks, tuple(indexes)) for ticks, indexes in wanted.items()), key=lambda cut: cut.ticks[0])
+    cuts = sorted(
+        (Cut(ticks, tuple(indexes)) for ticks, indexes in indexes_by_ticks.items()),
+        key=lambda segment: segment.ticks[0],
+    )
     for group in groups_of(cuts):
         if len(group) >= PASS_FROM:
             yield from _cut(source, group, _in_one_pass)
         else:
-            yield from chain.from_iterable(_cut(source, [cut], _alone) for cut in group)
+            yield from chain.from_iterable(_cut(source, [segment], _alone) for segment in group)
 
 
-def _cut(source: Source, group: list[Cut], way: Way) -> Iterator[Preview | CutFailure]:
+def _cut(source: Source, group: list[Cut], method: Method) -> Iterator[Preview | CutFailure]:
     """Cut the group to GIFs and twins; when that fails (a damaged video, a full disk), to GIFs alone."""
     with TemporaryDirectory(prefix="momentjudge-") as folder:
-        twins = [Path(folder) / f"{number}.mp4" for number in range(len(group))]
-        gifs, whole = way(source, group, twins)
+        mp4_paths = [Path(folder) / f"{number}.mp4" for number in range(len(group))]
+        gifs, whole = method(source, group, mp4_paths)
         if not whole:
-            gifs, _ = way(source, group, [])
-        for cut, twin in zip(group, twins, strict=True):
-            gif, clip = gifs[cut], twin.read_bytes() if whole else b""
+            gifs, _ = method(source, group, [])
+        for segment, mp4_path in zip(group, mp4_paths, strict=True):
+            gif, clip = gifs[segment], mp4_path.read_bytes() if whole else b""
             if not gif:
-                logger.warning("no picture at %.2f s of %s", cut.ticks[0] / TICKS_PER_S, source.path.name)
-            for index in cut.indexes:
+                logger.warning("no picture at %.2f s of %s", segment.ticks[0] / TICKS_PER_S, source.path.name)
+            for index in segment.indexes:
                 if gif:
                     yield Preview(index, gif, source.width, source.height, clip if len(clip) < len(gif) else b"")
                 else:
                     yield CutFailure(index, NO_PICTURE)
 
 
-def _alone(source: Source, group: list[Cut], twins: Sequence[Path]) -> tuple[dict[Cut, bytes], bool]:
+def _alone(source: Source, group: list[Cut], mp4_paths: Sequence[Path]) -> tuple[dict[Cut, bytes], bool]:
     """One call of ffmpeg for one moment: it seeks, and makes the GIF itself."""
-    [cut] = group
-    with running(gif_command(source, cut, twins)) as process:
-        return {cut: b"".join(read_chunks(process))}, ends_well(process)
+    [segment] = group
+    with running(gif_command(source, segment, mp4_paths)) as process:
+        return {segment: b"".join(read_chunks(process))}, ends_well(process)
 
 
-def _in_one_pass(source: Source, group: list[Cut], twins: Sequence[Path]) -> tuple[dict[Cut, bytes], bool]:
+def _in_one_pass(source: Source, group: list[Cut], mp4_paths: Sequence[Path]) -> tuple[dict[Cut, bytes], bool]:
     """Decode once: ffmpeg hands over the frames that the GIFs are made of."""
-    ticks = sorted({tick for cut in group for tick in cut.ticks})
-    with running(frames_command(source, group, len(ticks), twins)) as process:
+    ticks = sorted({tick for segment in group for tick in segment.ticks})
+    with running(frames_command(source, group, len(ticks), mp4_paths)) as process:
         frames = zip(ticks, read_frames(process, (source.width, source.height)), strict=False)
         return _gifs(group, frames), ends_well(process)
 
@@ -132,14 +135,14 @@ def _in_one_pass(source: Source, group: list[Cut], twins: Sequence[Path]) -> tup
 def _gifs(group: list[Cut], frames: Iterable[tuple[int, Image.Image]]) -> dict[Cut, bytes]:
     """Each moment becomes a GIF when its last frame is in, so that only open moments hold frames."""
     takers: dict[int, list[Cut]] = defaultdict(list)
-    for cut in group:
-        for tick in cut.ticks:
-            takers[tick].append(cut)
-    held: dict[Cut, list[Image.Image]] = {cut: [] for cut in group}
+    for segment in group:
+        for tick in segment.ticks:
+            takers[tick].append(segment)
+    open_frames: dict[Cut, list[Image.Image]] = {segment: [] for segment in group}
     gifs: dict[Cut, bytes] = {}
     for tick, frame in frames:
-        for cut in takers[tick]:
-            held[cut].append(frame)
-            if tick == cut.ticks[-1]:
-                gifs[cut] = encode_gif(held.pop(cut))
-    return gifs | {cut: encode_gif(rest) for cut, rest in held.items()}  # the video ended early
+        for segment in takers[tick]:
+            open_frames[segment].append(frame)
+            if tick == segment.ticks[-1]:
+                gifs[segment] = encode_gif(open_frames.pop(segment))
+    return gifs | {segment: encode_gif(rest) for segment, rest in open_frames.items()}  # the video ended early

@@ -29,7 +29,7 @@ TICKS_PER_FRAME = TICKS_PER_S // FRAMES_PER_S
 
 PASS_MAX = 20  # moments in one pass: each twin takes ffmpeg about 12 MB at 854x480
 PASS_GAP_S = 20.0  # unwanted video that is cheaper to decode than a new process
-HELD_FRAMES = 400  # frames of open moments a pass may hold: 490 MB at 854x480
+OPEN_FRAMES_MAX = 400  # frames of open moments a pass may hold: 490 MB at 854x480
 LONG_FRAMES = 90  # 30 s; a longer moment is cut by itself
 PALETTE_SAMPLES = 6  # frames the colours are taken from
 
@@ -66,18 +66,22 @@ def ticks_of(start_s: float, end_s: float) -> range:
 def groups_of(cuts: Iterable[Cut]) -> Iterator[list[Cut]]:
     """Gather cuts, given by start, that one pass can serve without holding too much or decoding for nothing."""
     group: list[Cut] = []
-    for cut in cuts:
-        if len(cut.ticks) > LONG_FRAMES:
-            yield [cut]  # a long moment is cheaper on memory by itself
+    for segment in cuts:
+        if len(segment.ticks) > LONG_FRAMES:
+            yield [segment]  # a long moment is cheaper on memory by itself
             continue
         if group:
-            held = sum(len(other.ticks) for other in group if other.ticks[-1] >= cut.ticks[0])
-            gap = cut.ticks[0] - max(other.ticks[-1] for other in group)
-            fits = len(group) < PASS_MAX and held + len(cut.ticks) <= HELD_FRAMES and gap <= PASS_GAP_S * TICKS_PER_S
+            n_open_frames = sum(len(other.ticks) for other in group if other.ticks[-1] >= segment.ticks[0])
+            gap = segment.ticks[0] - max(other.ticks[-1] for other in group)
+            fits = (
+                len(group) < PASS_MAX
+                and n_open_frames + len(segment.ticks) <= OPEN_FRAMES_MAX
+                and gap <= PASS_GAP_S * TICKS_PER_S
+            )
             if not fits:
                 yield group
                 group = []
-        group.append(cut)
+        group.append(segment)
     if group:
         yield group
 
@@ -99,10 +103,10 @@ def encode_gif(frames: Sequence[Image.Image]) -> bytes:
 
 def _mosaic(frames: Sequence[Image.Image]) -> Image.Image:
     """A few of the frames at half size, one below the other: what a moment's palette is taken from."""
-    picked = frames[:: math.ceil(len(frames) / PALETTE_SAMPLES)]
+    samples = frames[:: math.ceil(len(frames) / PALETTE_SAMPLES)]
     width, height = (max(1, side // 2) for side in frames[0].size)
-    mosaic = Image.new("RGB", (width, height * len(picked)))
-    for row, frame in enumerate(picked):
+    mosaic = Image.new("RGB", (width, height * len(samples)))
+    for row, frame in enumerate(samples):
         mosaic.paste(frame.resize((width, height)), (0, row * height))
     return mosaic
 
@@ -198,44 +202,48 @@ TWIN = {
 }
 
 
-def gif_command(source: Source, cut: Cut, twins: Sequence[Path]) -> list[str]:
-    """ffmpeg writes one moment to standard output as a GIF, and to the one file of ``twins`` as an MP4."""
-    count = len(cut.ticks)
+def gif_command(source: Source, segment: Cut, mp4_paths: Sequence[Path]) -> list[str]:
+    """ffmpeg writes one moment to standard output as a GIF, and to the one file of ``mp4_paths`` as an MP4."""
+    count = len(segment.ticks)
     # One frame more than wanted: the palette is done when the frame after its last arrives.
-    longer = range(cut.ticks[0], cut.ticks[-1] + TICKS_PER_FRAME + 1, TICKS_PER_FRAME)
+    longer = range(segment.ticks[0], segment.ticks[-1] + TICKS_PER_FRAME + 1, TICKS_PER_FRAME)
     timed = _timed(_wanted(source, [longer])).split()
     palette = timed[0].filter("trim", end_frame=min(count, LONG_FRAMES)).filter("palettegen")
     picture = ffmpeg.filter([timed[1], palette], "paletteuse", dither="bayer", bayer_scale=5, diff_mode="rectangle")
     delay = round(100 / FRAMES_PER_S)
     gif = picture.output("pipe:", vframes=count, format="gif", loop=0, final_delay=delay, **PASSED)
-    return _command(gif, *(_twin(timed[2], count, twin) for twin in twins))
+    return _command(gif, *(_mp4_output(timed[2], count, mp4_path) for mp4_path in mp4_paths))
 
 
-def frames_command(source: Source, group: list[Cut], count: int, twins: Sequence[Path]) -> list[str]:
+def frames_command(source: Source, group: list[Cut], count: int, mp4_paths: Sequence[Path]) -> list[str]:
     """ffmpeg writes the ``count`` wanted frames to standard output, one after the other, 3 bytes a pixel.
 
-    It writes each moment to its file of ``twins`` too (none: to no file), as an MP4 that is whole when it has ended.
+    It writes each moment to its file of ``mp4_paths`` too (none: to no file), an MP4 that is whole when it has ended.
     """
-    branches = _wanted(source, [cut.ticks for cut in group]).split()
+    branches = _wanted(source, [segment.ticks for segment in group]).split()
     frames = branches[0].output("pipe:", vframes=count, format="rawvideo", pix_fmt="rgb24", **PASSED)
     offset = _begin_s(group[0].ticks) * TICKS_PER_S
     parts = [
-        _twin(_timed(branches[number].filter("select", _chosen("pts", cut.ticks, offset))), len(cut.ticks), twin)
-        for number, (cut, twin) in enumerate(zip(group, twins, strict=False), start=1)
+        _mp4_output(
+            _timed(branches[number].filter("select", _chosen("pts", segment.ticks, offset))),
+            len(segment.ticks),
+            mp4_path,
+        )
+        for number, (segment, mp4_path) in enumerate(zip(group, mp4_paths, strict=False), start=1)
     ]
     return _command(frames, *parts)
 
 
-def _wanted(source: Source, wanted: list[range]) -> Any:
-    """The frames on screen at the ticks of ``wanted`` (the earliest first), in order of time, at preview size."""
-    begin_s = _begin_s(wanted[0])
-    chosen = "+".join(_chosen("n", ticks, begin_s * TICKS_PER_S) for ticks in wanted)
+def _wanted(source: Source, spans: list[range]) -> Any:
+    """The frames on screen at the ticks of ``spans`` (the earliest first), in order of time, at preview size."""
+    begin_s = _begin_s(spans[0])
+    condition = "+".join(_chosen("n", ticks, begin_s * TICKS_PER_S) for ticks in spans)
     # Not accurate: the key frame before is kept too, so that a frame already on screen at the start is known.
     picture = ffmpeg.input(url(source.path), ss=begin_s, noaccurate_seek=None, threads=1, **INPUT_LIMITS)
     return (
         picture[str(source.stream)]
         .filter("fps", fps=TICKS_PER_S, round="up", start_time=0)  # up: a tick never shows a frame that is yet to come
-        .filter("select", chosen)
+        .filter("select", condition)
         .filter("scale", source.width, source.height)
         .filter("setsar", 1)
     )
@@ -257,7 +265,7 @@ def _timed(picture: Any) -> Any:
     return picture.filter("setpts", f"N/({FRAMES_PER_S}*TB)")
 
 
-def _twin(picture: Any, count: int, path: Path) -> Any:
+def _mp4_output(picture: Any, count: int, path: Path) -> Any:
     """``count`` frames of ``picture`` as an MP4 in colours that browsers show alike."""
     coloured = picture.filter("scale", out_color_matrix="bt709", out_range="tv").filter("format", "yuv420p")
     return coloured.output(url(path), vframes=count, **TWIN)
@@ -266,8 +274,8 @@ def _twin(picture: Any, count: int, path: Path) -> Any:
 def _command(*outputs: Any) -> list[str]:
     """The words of the call; ffmpeg stops reading when every output has its frames."""
     flags = ("-nostdin", "-hide_banner", "-loglevel", "quiet", "-filter_complex_threads", "1")
-    made = ffmpeg.merge_outputs(*outputs).global_args(*flags)
-    return [str(word) for word in made.compile(cmd=get_ffmpeg_exe())]
+    graph = ffmpeg.merge_outputs(*outputs).global_args(*flags)
+    return [str(word) for word in graph.compile(cmd=get_ffmpeg_exe())]
 
 
 @contextmanager
@@ -292,7 +300,7 @@ def read_frames(process: subprocess.Popen[bytes], size: tuple[int, int]) -> Iter
 
 
 def read_chunks(process: subprocess.Popen[bytes]) -> Iterator[bytes]:
-    """What the process writes until it ends or falls silent; the time its reader takes is not counted."""
+    """Yield the output of the process until it ends or falls silent; the time its reader takes is not counted."""
     assert process.stdout is not None
     while select.select([process.stdout], [], [], STALL_S)[0]:
         chunk = os.read(process.stdout.fileno(), 1 << 18)

@@ -17,7 +17,7 @@ from annotation.corpora.models import preview_path
 from annotation.models import Moment, Video
 from annotation.previews.cutting import CutFailure, Preview, cut_previews
 from annotation.previews.process import VideoUnreadable
-from core.exceptions import NotPossible, StorageAway
+from core.exceptions import NotPossible, StorageUnavailable
 from core.jobs import durable, swept
 from core.messages import send_on_commit
 from core.stored_files import files_delete
@@ -44,30 +44,30 @@ def video_cut_previews(*, video_id: int) -> int:
     if not video.file:
         _fail(waiting, "The video file is missing.")
         return 0
-    written = 0
+    n_written = 0
     try:
         with local_copy(video) as path:
-            for cut in cut_previews(path, [(moment.start_s, moment.end_s) for moment in waiting]):
-                moment = waiting[cut.index]
-                if isinstance(cut, CutFailure):
-                    _fail([moment], cut.reason)
+            for preview in cut_previews(path, [(moment.start_s, moment.end_s) for moment in waiting]):
+                moment = waiting[preview.index]
+                if isinstance(preview, CutFailure):
+                    _fail([moment], preview.reason)
                 else:
-                    written += preview_save(moment=moment, gif=cut.gif, clip=cut.clip)
+                    n_written += preview_save(moment=moment, gif=preview.gif, clip=preview.clip)
     except (VideoUnreadable, FileNotFoundError) as error:
         _fail(waiting, NOT_READABLE.format(error))
-    logger.info("video %s: %s of %s previews cut", video.pk, written, len(waiting))
-    return written
+    logger.info("video %s: %s of %s previews cut", video.pk, n_written, len(waiting))
+    return n_written
 
 
 def preview_save(*, moment: Moment, gif: bytes, clip: bytes) -> bool:
     """Store the moment's preview and its twin (empty: none) unless it has one by now; say whether they were stored."""
     names = _files_save(moment, gif, clip)
-    taken = Moment.objects.filter(pk=moment.pk, preview_state=Moment.Preview.MISSING).update(
+    n_updated = Moment.objects.filter(pk=moment.pk, preview_state=Moment.Preview.MISSING).update(
         **names, preview_state=Moment.Preview.READY, preview_error=""
     )
-    if not taken:
+    if not n_updated:
         files_delete(*names.values())
-    return bool(taken)
+    return bool(n_updated)
 
 
 def _files_save(moment: Moment, gif: bytes, clip: bytes) -> dict[str, str]:
@@ -76,7 +76,7 @@ def _files_save(moment: Moment, gif: bytes, clip: bytes) -> dict[str, str]:
     try:
         if clip:
             names["preview_clip"] = _file_save(moment, "preview.mp4", clip)
-    except StorageAway:
+    except StorageUnavailable:
         files_delete(*names.values())
         raise
     return names
@@ -96,28 +96,28 @@ def preview_cut(*, video: Video, start_s: float, end_s: float) -> Preview:
         raise NotPossible("The video file is missing.")
     try:
         with local_copy(video) as path:
-            [cut] = cut_previews(path, [(start_s, end_s)])
+            [preview] = cut_previews(path, [(start_s, end_s)])
     except (VideoUnreadable, FileNotFoundError) as error:
         raise NotPossible(NOT_READABLE.format(error)) from error
-    if isinstance(cut, CutFailure):
-        raise NotPossible(cut.reason)
-    return cut
+    if isinstance(preview, CutFailure):
+        raise NotPossible(preview.reason)
+    return preview
 
 
 @transaction.atomic
-def preview_replace(*, moment: Moment, cut: Preview, start_s: float, end_s: float) -> None:
+def preview_replace(*, moment: Moment, preview: Preview, start_s: float, end_s: float) -> None:
     """Give the moment these bounds and this preview, under a new name: browsers keep what they have seen.
 
     Raises:
         NotPossible: another moment of the video has these bounds.
     """
-    held = Moment.objects.select_for_update().get(pk=moment.pk)
-    old = [str(file.name) for file in (held.preview, held.preview_clip) if file]
-    names = {"preview_clip": "", **_files_save(held, cut.gif, cut.clip)}
+    row = Moment.objects.select_for_update().get(pk=moment.pk)
+    old = [str(file.name) for file in (row.preview, row.preview_clip) if file]
+    names = {"preview_clip": "", **_files_save(row, preview.gif, preview.clip)}
     state = {"preview_state": Moment.Preview.READY, "preview_error": "", "preview_uuid": uuid4()}
     try:
         with transaction.atomic():
-            Moment.objects.filter(pk=held.pk).update(start_s=start_s, end_s=end_s, **names, **state)
+            Moment.objects.filter(pk=row.pk).update(start_s=start_s, end_s=end_s, **names, **state)
     except IntegrityError as error:
         files_delete(*names.values())
         raise NotPossible("Another moment has these bounds, or this one has been judged meanwhile.") from error

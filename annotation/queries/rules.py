@@ -42,8 +42,8 @@ class Drawn:
 
     @property
     def counts(self) -> dict[str, int]:
-        given = list(self.split_of.values())
-        return {split: given.count(split) for split in (*JUDGED, TRAIN)} | {"removed": self.removed}
+        splits = list(self.split_of.values())
+        return {split: splits.count(split) for split in (*JUDGED, TRAIN)} | {"removed": self.removed}
 
 
 def size_of(words: str) -> Size:
@@ -52,10 +52,10 @@ def size_of(words: str) -> Size:
     Raises:
         NoSplit: it is neither.
     """
-    found = SIZE.fullmatch(words.strip())
-    if not found or not (found[2] or found[1].isdigit()):
+    match = SIZE.fullmatch(words.strip())
+    if not match or not (match[2] or match[1].isdigit()):
         raise NoSplit(f"{words.strip()!r} is no size: write how many queries, 500, or a share of the texts, 5%.")
-    return Share(Fraction(found[1])) if found[2] else int(found[1])
+    return Share(Fraction(match[1])) if match[2] else int(match[1])
 
 
 def sizes_in_texts(sizes: Mapping[str, Size], texts: int) -> dict[str, int]:
@@ -69,10 +69,10 @@ def sizes_in_texts(sizes: Mapping[str, Size], texts: int) -> dict[str, int]:
     shares = [size.percent for size in sizes.values() if isinstance(size, Share)]
     if sum(shares) > 100:
         raise NoSplit(f"The shares come to {float(sum(shares)):g} %, more than 100 %.")
-    given = {split: _in_texts(sizes.get(split, 0), texts) for split in JUDGED}
-    if (asked := sum(given.values())) > texts:
-        raise NoSplit(f"There are {texts:,} different texts, and {asked:,} are asked for.")
-    return given
+    counts = {split: _in_texts(sizes.get(split, 0), texts) for split in JUDGED}
+    if (total := sum(counts.values())) > texts:
+        raise NoSplit(f"There are {texts:,} different texts, and {total:,} are asked for.")
+    return counts
 
 
 def _in_texts(size: Size, texts: int) -> int:
@@ -96,14 +96,14 @@ def draw(texts: Mapping[int, str], sizes: Mapping[str, Size], seed: int) -> Draw
     """
     if not 0 <= seed <= LARGEST_SEED:
         raise NoSplit(f"A seed is a whole number from 0 to {LARGEST_SEED}.")
-    given = sizes_in_texts(sizes, len(set(texts.values())))
+    counts = sizes_in_texts(sizes, len(set(texts.values())))
     order = sorted(texts)
     random.Random(seed).shuffle(order)
     first: dict[str, int] = {}
     for number in order:
         first.setdefault(texts[number], number)
-    places = [split for split in JUDGED for _ in range(given[split])]
-    judged = dict(zip(first.values(), places, strict=False))
-    taken = {texts[number] for number in judged}
-    train = {number: TRAIN for number in sorted(texts) if number not in judged and texts[number] not in taken}
+    slots = [split for split in JUDGED for _ in range(counts[split])]
+    judged = dict(zip(first.values(), slots, strict=False))
+    judged_texts = {texts[number] for number in judged}
+    train = {number: TRAIN for number in sorted(texts) if number not in judged and texts[number] not in judged_texts}
     return Drawn({**judged, **train}, removed=len(texts) - len(judged) - len(train))

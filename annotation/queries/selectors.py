@@ -49,7 +49,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Draft:
-    """What a draw comes to before it is one."""
+    """Result of a draw before it is made."""
 
     drawn: Drawn
     captions: dict[int, tuple[int, str]]  # number to caption and text
@@ -69,17 +69,17 @@ def draft_of(corpus_id: int, sizes: Mapping[str, Size], seed: int) -> Draft:
     """The draw that the corpus' captions give now. Raises NoSplit where it cannot be."""
     rows = _candidates(corpus_id).values_list("description__source_id", "pk", "text")
     captions = {number: (pk, text) for number, pk, text in rows.iterator(chunk_size=5000)}
-    drawn = draw({number: text for number, (_, text) in captions.items()}, sizes, seed)
-    return Draft(drawn, captions, waiting_for_queries(corpus_id))
+    sample = draw({number: text for number, (_, text) in captions.items()}, sizes, seed)
+    return Draft(sample, captions, waiting_for_queries(corpus_id))
 
 
 def source_of(corpus_id: int) -> Source:
-    counted = _candidates(corpus_id).aggregate(
+    counts = _candidates(corpus_id).aggregate(
         captions=Count("pk"),
         texts=Count("text", distinct=True),
         unwritten=Count("pk", filter=Q(provider=Caption.Provider.AS_DESCRIBED)),
     )
-    return Source(**counted, waiting=waiting_for_queries(corpus_id))
+    return Source(**counts, waiting=waiting_for_queries(corpus_id))
 
 
 def waiting_for_queries(corpus_id: int) -> int:
@@ -99,7 +99,7 @@ def last_draw(project: Project) -> AuditEvent | None:
 
 
 def uses_of_queries(project: Project) -> list[str]:
-    """What rests on the project's queries, whichever app holds it, in words: candidates, batches, ..."""
+    """List what depends on the project's queries, in whichever app, in words: candidates, batches, ..."""
     uses = []
     for relation in Query._meta.related_objects:
         model, field = relation.related_model, relation.field.name
@@ -112,8 +112,8 @@ def uses_of_queries(project: Project) -> list[str]:
 def split_counts(project: Project) -> dict[str, int]:
     """Queries of each split, placeholders left out."""
     rows = project.queries.filter(is_placeholder=False).values_list("split").annotate(n=Count("pk")).order_by()
-    found = dict(rows)
-    return {split: found.get(split, 0) for split in Query.Split.values}
+    counts = dict(rows)
+    return {split: counts.get(split, 0) for split in Query.Split.values}
 
 
 def queries_of(project: Project) -> QuerySet[Query]:

@@ -28,7 +28,7 @@ def queries_draw(
     seed: int,
     actor: User | None = None,
     again: bool = False,
-    expected: Mapping[str, int] | None = None,
+    expected_counts: Mapping[str, int] | None = None,
 ) -> dict[str, int]:
     """Make the project's queries from its corpus' video-only captions.
 
@@ -37,7 +37,7 @@ def queries_draw(
     Args:
         sizes: how many queries each judged split (val, test) gets, or which share of the texts.
         again: throw away the queries there are, and the query sets they leave empty.
-        expected: what somebody was shown before they said yes.
+        expected_counts: what somebody was shown before they said yes.
 
     Returns:
         Queries per split; ``removed``: captions left out because their text was drawn; ``waiting``: captions left out
@@ -52,12 +52,12 @@ def queries_draw(
     if refusal := draw_refusal(project=project, again=again):
         raise NotPossible(refusal)
     if drawn_before:
-        _throw_away(project)
+        _discard(project)
     try:
         draft = draft_of(project.dataset.corpus_id, sizes, seed)
     except NoSplit as error:
         raise NotPossible(str(error)) from error
-    if expected is not None and draft.counts != dict(expected):
+    if expected_counts is not None and draft.counts != dict(expected_counts):
         raise NotPossible("The captions have changed since you looked. Look at the numbers again.")
     rows = (
         Query(project=project, number=number, text=text, split=split, caption_id=caption)
@@ -88,7 +88,7 @@ def draw_refusal(*, project: Project, again: bool) -> str:
     return ""
 
 
-def _throw_away(project: Project) -> None:
+def _discard(project: Project) -> None:
     try:
         with connection.cursor() as cursor:  # one statement: the ORM would look for uses query by query once more
             cursor.execute("DELETE FROM annotation_query WHERE project_id = %s", [project.pk])
@@ -107,16 +107,18 @@ def query_set_create(*, project: Project, name: str, queries: QuerySet[Query], a
     name = checked_name(name)
     if len(name) > LONGEST_NAME:
         raise NotPossible(f"The name of a query set has at most {LONGEST_NAME} characters.")
-    made, created = NamedQuerySet.objects.get_or_create(project=project, name=name)
-    chosen = queries.filter(project=project).order_by("pk").select_for_update(of=("self",)).values_list("pk", flat=True)
-    members = list(chosen)  # locked in order: two leads may choose
+    query_set, created = NamedQuerySet.objects.get_or_create(project=project, name=name)
+    query_ids = (
+        queries.filter(project=project).order_by("pk").select_for_update(of=("self",)).values_list("pk", flat=True)
+    )
+    members = list(query_ids)  # locked in order: two leads may choose
     for start in range(0, len(members), SET_CHUNK):
-        Query.objects.filter(pk__in=members[start : start + SET_CHUNK]).update(query_set=made)
+        Query.objects.filter(pk__in=members[start : start + SET_CHUNK]).update(query_set=query_set)
     if not members:
         raise NotPossible("No query fits: the set would be empty.")
     action, facts = "query_set.create" if created else "query_set.add", {"name": name, "queries": len(members)}
-    audit_record(project=project, actor=actor, action=action, subject=made.uuid, **facts)
-    return made
+    audit_record(project=project, actor=actor, action=action, subject=query_set.uuid, **facts)
+    return query_set
 
 
 @transaction.atomic
@@ -129,15 +131,15 @@ def query_set_change(
     is_pilot: bool | None = None,
 ) -> NamedQuerySet:
     """Put the set first or last, pause it or let it go on, make it a pilot or none; what is None stays."""
-    held = NamedQuerySet.objects.select_for_update(of=("self",)).select_related("project").get(pk=query_set.pk)
+    row = NamedQuerySet.objects.select_for_update(of=("self",)).select_related("project").get(pk=query_set.pk)
     if priority is not None:
-        held.priority = NamedQuerySet.Priority(priority)
+        row.priority = NamedQuerySet.Priority(priority)
     if is_paused is not None:
-        held.is_paused = is_paused
+        row.is_paused = is_paused
     if is_pilot is not None:
-        held.is_pilot = is_pilot
-    held.save(update_fields=["priority", "is_paused", "is_pilot"])
-    facts = {"name": held.name, "priority": held.get_priority_display(), "paused": held.is_paused}
-    facts["pilot"] = held.is_pilot
-    audit_record(project=held.project, actor=actor, action="query_set.change", subject=held.uuid, **facts)
-    return held
+        row.is_pilot = is_pilot
+    row.save(update_fields=["priority", "is_paused", "is_pilot"])
+    facts = {"name": row.name, "priority": row.get_priority_display(), "paused": row.is_paused}
+    facts["pilot"] = row.is_pilot
+    audit_record(project=row.project, actor=actor, action="query_set.change", subject=row.uuid, **facts)
+    return row

@@ -48,7 +48,7 @@ class DrawForm(forms.Form):
 
 
 class ConfirmForm(DrawForm):
-    """What was shown, said yes to."""
+    """Confirmation of the counts shown."""
 
     again = forms.BooleanField(required=False)
     seen_val = forms.IntegerField()
@@ -76,17 +76,17 @@ def draw(request: MemberRequest, project: Project) -> HttpResponse:
     """Draw what was shown."""
     form = ConfirmForm(request.POST)
     if not form.is_valid():  # nothing was shown yet, or it cannot be read
-        asked = urlencode({name: request.POST.get(name, "") for name in ("val", "test", "seed")})
-        return redirect(f"{reverse(PAGE, args=[project.uuid])}?{asked}")
+        query_string = urlencode({name: request.POST.get(name, "") for name in ("val", "test", "seed")})
+        return redirect(f"{reverse(PAGE, args=[project.uuid])}?{query_string}")
     try:
         seed, again = form.cleaned_data["seed"], form.cleaned_data["again"]
         counts = queries_draw(
-            project=project, sizes=form.sizes(), seed=seed, actor=request.user, again=again, expected=form.seen()
+            project=project, sizes=form.sizes(), seed=seed, actor=request.user, again=again, expected_counts=form.seen()
         )
     except NotPossible as error:
         return _page(request, project, DrawForm(request.POST), fault=str(error), status=409)
-    drawn = sum(counts[split] for split in Query.Split.values)
-    messages.success(request, f"{drawn:,} queries are drawn.")
+    n_queries = sum(counts[split] for split in Query.Split.values)
+    messages.success(request, f"{n_queries:,} queries are drawn.")
     return redirect(PAGE, project.uuid)
 
 
@@ -126,11 +126,11 @@ def _draft(project: Project, form: DrawForm) -> dict[str, int] | None:
 
 def _queries(request: MemberRequest, project: Project) -> dict[str, object]:
     """The queries that the page lists, and what they were narrowed to."""
-    found = selectors.queries_of(project)
+    queries = selectors.queries_of(project)
     if words := request.GET.get("q", "").replace("\0", "").strip():
-        found = found.filter(text__icontains=words)
+        queries = queries.filter(text__icontains=words)
     if (split := request.GET.get("split", "")) in Query.Split.values:
-        found = found.filter(split=split)
-    page = Paginator(found, PER_PAGE).get_page(request.GET.get("page"))
+        queries = queries.filter(split=split)
+    page = Paginator(queries, PER_PAGE).get_page(request.GET.get("page"))
     keep = "".join(f"&{name}={quote(value)}" for name, value in (("words", words), ("split", split)) if value)
     return {"page": page, "words": words, "split": split, "keep": keep}

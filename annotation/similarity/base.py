@@ -1,4 +1,4 @@
-"""What every similarity offers (sentence models, caption proxies of Wray et al., CVPR 2021), and its errors.
+"""Interface of all similarities (sentence models, caption proxies of Wray et al., CVPR 2021), and its errors.
 
 ``registry.similarity(name)`` gives one. All modules of the package but the registry are free of Django.
 """
@@ -15,7 +15,7 @@ from moment_retrieval.relevance import Ranked, RankingNotOffered, RelevanceMissi
 
 
 class SimilarityMissing(MomentJudgeError):
-    """What the similarity needs is not here; the message says what to install or set. No other takes its place."""
+    """Something that the similarity needs is missing; the message says what to install or set. No other replaces it."""
 
     status = 409
     code = "similarity_missing"
@@ -44,11 +44,11 @@ class Similarity(Protocol):
 
     @property
     def name(self) -> str:
-        """What one asks for."""
+        """Name to request it by."""
 
     @property
     def model(self) -> str:
-        """What computes it."""
+        """Model that computes it."""
 
     @property
     def version(self) -> str: ...
@@ -57,8 +57,8 @@ class Similarity(Protocol):
     def normalisation(self) -> str:
         """Of the texts, before they are compared."""
 
-    def pairs(self, left: Sequence[str], right: Sequence[str]) -> NDArray[np.float64]:
-        """Similarities [N] of ``left`` [N] to ``right`` [N]; where sides differ, left is the caption of the moment."""
+    def pairs(self, first: Sequence[str], second: Sequence[str]) -> NDArray[np.float64]:
+        """Return similarities [N] of ``first`` [N] to ``second`` [N]; where they differ, first is the caption."""
 
     def top(
         self, queries: Sequence[str], captions: Sequence[str], first_caption: NDArray[np.intp], *, depth: int

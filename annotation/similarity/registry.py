@@ -59,17 +59,17 @@ class Reranked:
         self.version = f"{judge.version}; over {finder.version}"
         self.normalisation = f"{judge.normalisation}; over {finder.normalisation}"
 
-    def pairs(self, left: Sequence[str], right: Sequence[str]) -> NDArray[np.float64]:
-        return self.judge.pairs(left, right)
+    def pairs(self, first: Sequence[str], second: Sequence[str]) -> NDArray[np.float64]:
+        return self.judge.pairs(first, second)
 
     def top(
         self, queries: Sequence[str], captions: Sequence[str], first_caption: NDArray[np.intp], *, depth: int
     ) -> Iterator[Ranked]:
         ends = np.append(first_caption[1:], len(captions))
         first = self.finder.top(queries, captions, first_caption, depth=max(depth, self.depth))
-        for query, (found, _) in zip(queries, first, strict=True):
-            moments = np.sort(found)  # ties keep the order of moments
-            texts = [captions[place] for moment in moments for place in range(first_caption[moment], ends[moment])]
+        for query, (nearest, _) in zip(queries, first, strict=True):
+            moments = np.sort(nearest)  # ties keep the order of moments
+            texts = [captions[index] for moment in moments for index in range(first_caption[moment], ends[moment])]
             widths = ends[moments] - first_caption[moments]
             starts = np.concatenate([[0], np.cumsum(widths)[:-1]]).astype(np.intp)
             best, similarities = best_moments(self.judge.pairs(texts, [query] * len(texts)), starts, depth)
@@ -115,7 +115,7 @@ def offered(default: str) -> list[tuple[str, str]]:
 
 
 def lacking(name: str) -> str:
-    """What is to be installed or set before the similarity of this name can be used; empty where nothing is."""
+    """Return what to install or set before the similarity of this name can be used; empty where nothing is lacking."""
     try:
         check(name)
     except (SimilarityMissing, TopNotOffered) as error:
@@ -190,7 +190,7 @@ def sentence_models_of(name: str) -> list[str]:
 
 
 def _parts(name: str) -> tuple[str, str]:
-    """What scores, and what finds the moments that it scores; the second is empty where one does both."""
+    """Return the scorer, and the finder of its moments; the second is empty where one does both."""
     judge, over, finder = name.partition(OVER)
     if over and (judge not in NAMES or not judge.startswith("meteor")):
         raise SimilarityMissing(f"{judge!r} does not rank again; meteor does, as in 'meteor over bow'.")
@@ -204,13 +204,13 @@ def _proxy(name: str) -> Similarity:
     proxy = name.removesuffix(OFFICIAL)
     if proxy == "bow":
         return SetSimilarity(name, "326 stop words of spaCy 3.8", VERSION, str(how), BagOfWords(how))
-    found = wordnet()
+    database = wordnet()
     if proxy == "meteor":
-        return Meteor(found, how, name=name, version=VERSION)
-    tagger = LexiconTagger(found)
+        return Meteor(database, how, name=name, version=VERSION)
+    tagger = LexiconTagger(database)
     if proxy == "pos":
         return SetSimilarity(name, tagger.name, VERSION, str(how), PartOfSpeech(tagger, how))
-    verbs, nouns = (WordNetSenses(found, part, Ties.FIRST) for part in (VERB, NOUN))
+    verbs, nouns = (WordNetSenses(database, part, Ties.FIRST) for part in (VERB, NOUN))
     version = f"{VERSION}, Lesk {Ties.FIRST}"
     return SetSimilarity(name, tagger.name, version, str(how), Synsets(tagger, verbs, nouns, how))
 

@@ -107,8 +107,8 @@ def encode(
     """
     if not texts:
         return np.zeros((0, 0), dtype=np.float32)
-    found = find(model, pooling=setup.pooling)
-    loaded, batch = _load(model, found.folder, found.pooling, setup.device, setup.threads)
+    model_files = find(model, pooling=setup.pooling)
+    loaded, batch = _load(model, model_files.folder, model_files.pooling, setup.device, setup.threads)
     order = np.argsort([-len(text) for text in texts], kind="stable")  # texts of a length share a batch: no padding
     parts = []
     for start in range(0, len(order), CHUNK):
@@ -216,10 +216,10 @@ def _load(model: str, folder: Path, pooling: str, device: str, threads: int) -> 
     from sentence_transformers import SentenceTransformer
 
     torch.set_num_threads(threads)
-    place = _device(device, gpu=torch.cuda.is_available())
+    device_name = _device(device, gpu=torch.cuda.is_available())
     try:
         parts = {"modules": _modules(folder, pooling)} if pooling else {"model_name_or_path": str(folder)}
-        return SentenceTransformer(**parts, device=place), BATCH if place == "cpu" else BATCH_ON_GPU
+        return SentenceTransformer(**parts, device=device_name), BATCH if device_name == "cpu" else BATCH_ON_GPU
     except (OSError, ValueError, KeyError, RuntimeError) as error:
         raise SimilarityMissing(f"The sentence model {model!r} cannot be loaded: {error} {ADVICE}") from error
 
@@ -247,12 +247,12 @@ def _modules(folder: Path, pooling: str) -> list[Any]:
     return [transformer, Pooler(transformer.auto_model.pooler)]
 
 
-def _device(asked: str, *, gpu: bool) -> str:
-    if asked == "auto":
+def _device(device: str, *, gpu: bool) -> str:
+    if device == "auto":
         return "cuda" if gpu else "cpu"
-    if asked.startswith("cuda") and not gpu:
-        raise SimilarityMissing(f"SENTENCE_DEVICE is {asked!r}, and torch sees no GPU here. Set it to auto or cpu.")
-    return asked
+    if device.startswith("cuda") and not gpu:
+        raise SimilarityMissing(f"SENTENCE_DEVICE is {device!r}, and torch sees no GPU here. Set it to auto or cpu.")
+    return device
 
 
 class SentenceSimilarity:
@@ -260,14 +260,14 @@ class SentenceSimilarity:
 
     normalisation = AS_WRITTEN
 
-    def __init__(self, name: str, found: Found, embed: Callable[[Sequence[str]], NDArray[np.float32]]) -> None:
+    def __init__(self, name: str, model_files: Found, embed: Callable[[Sequence[str]], NDArray[np.float32]]) -> None:
         self.name = self.model = name
-        self.version = found.version
+        self.version = model_files.version
         self.embed = embed
 
-    def pairs(self, left: Sequence[str], right: Sequence[str]) -> NDArray[np.float64]:
-        vectors = self.embed([*left, *right]).astype(np.float64)
-        return np.einsum("nd,nd->n", vectors[: len(left)], vectors[len(left) :]) if left else np.zeros(0)
+    def pairs(self, first: Sequence[str], second: Sequence[str]) -> NDArray[np.float64]:
+        vectors = self.embed([*first, *second]).astype(np.float64)
+        return np.einsum("nd,nd->n", vectors[: len(first)], vectors[len(first) :]) if first else np.zeros(0)
 
     def top(
         self, queries: Sequence[str], captions: Sequence[str], first_caption: NDArray[np.intp], *, depth: int

@@ -1,4 +1,4 @@
-"""What queries come to, as Tables 1 and 4 of TVR-Ranking say it, beside the published values and as LaTeX. Pure.
+"""Figures of queries as in Tables 1 and 4 of TVR-Ranking, beside the published values and as LaTeX. Pure.
 
 A word is that of ``text_figures``. The papers do not say how they count words and verbs.
 """
@@ -71,7 +71,7 @@ def query_figures(rows: Iterable[tuple[Sequence[str], str]], *, verbs: Verbs | N
     for names, text in rows:
         for name in names:
             columns.setdefault(name, Queries()).add(text, of(text))
-    return {name: held.figures(tagged=verbs is not None) for name, held in columns.items()}
+    return {name: queries.figures(tagged=verbs is not None) for name, queries in columns.items()}
 
 
 @dataclass(frozen=True)
@@ -134,8 +134,15 @@ class Table(NamedTuple):
 
 def published() -> list[Column]:
     """The paper's columns, which hold what it prints."""
-    said = {"train": "the best 40 of each training query", "val": "judged and settled", "test": "judged and settled"}
-    return [{"column": f"{PAPER}{split}", "moments_are": said[split], **values} for split, values in PUBLISHED.items()]
+    descriptions = {
+        "train": "the best 40 of each training query",
+        "val": "judged and settled",
+        "test": "judged and settled",
+    }
+    return [
+        {"column": f"{PAPER}{split}", "moments_are": descriptions[split], **values}
+        for split, values in PUBLISHED.items()
+    ]
 
 
 def column_name(column: str) -> str:
@@ -173,17 +180,17 @@ def _cell(column: Column, row: Row) -> str:
 
 def value_rows(columns: Iterable[Column], rows: Iterable[Row] = ROWS) -> Iterator[tuple[str, str, object]]:
     """The tables in long form: column, measure, value; what a column does not have is left out."""
-    held = list(rows)
+    measures = list(rows)
     for column in columns:
-        for row in held:
+        for row in measures:
             value = column.get(row.name)
             if value is not None:
                 yield column["column"], row.name, round(value, 6)
 
 
-def latex(found: Sequence[Table]) -> str:
+def latex(stat_tables: Sequence[Table]) -> str:
     """The tables for a paper, one after the other."""
-    return "\n".join(_latex(one) for one in found)
+    return "\n".join(_latex(one) for one in stat_tables)
 
 
 def _latex(one: Table) -> str:

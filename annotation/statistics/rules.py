@@ -1,4 +1,4 @@
-"""What texts come to in words, before and after rewriting, and which words stand for names. Pure.
+"""Word figures of texts before and after rewriting, and which words stand for names. Pure.
 
 A word is a run of letters and digits, with the apostrophes and hyphens inside it, in small letters.
 """
@@ -23,10 +23,10 @@ BINS = range(-MICRO // BIN, MICRO // BIN)  # from -1 to 1; the last one holds 1,
 
 def replacement_words(pairs: Iterable[tuple[str, str]]) -> Counter[str]:
     """Words of captions that their descriptions do not hold, over pairs of (description, caption); no articles."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for description, caption in pairs:
-        found.update(replacements(description, caption))
-    return found
+        counts.update(replacements(description, caption))
+    return counts
 
 
 def replacements(description: str, caption: str) -> dict[str, int]:
@@ -188,6 +188,6 @@ def words_per_text(lengths: Mapping[int, int]) -> dict[str, float | None]:
     }
 
 
-def _top(counted: Counter[str]) -> list[tuple[str, int]]:
+def _top(counts: Counter[str]) -> list[tuple[str, int]]:
     """The commonest words, those equally common by the alphabet."""
-    return sorted(counted.items(), key=lambda one: (-one[1], one[0]))[:TOP]
+    return sorted(counts.items(), key=lambda one: (-one[1], one[0]))[:TOP]

@@ -50,8 +50,8 @@ def texts_of(project: Project) -> Iterator[Row]:
     A query counts as it is asked, should its caption have been changed since.
     """
     sets = dict(project.query_sets.values_list("pk", "name"))
-    asked = FilteredRelation("caption__queries", condition=Q(caption__queries__project=project.pk))
-    rows = Description.objects.filter(corpus=project.dataset.corpus_id).annotate(asked=asked)
+    relation = FilteredRelation("caption__queries", condition=Q(caption__queries__project=project.pk))
+    rows = Description.objects.filter(corpus=project.dataset.corpus_id).annotate(asked=relation)
     fields = ("kind", "text", "caption__text", "caption__similarity", "moment__video__name")
     query = ("asked__split", "asked__query_set_id", "asked__text")
     for kind, text, caption, similarity, video, split, query_set, words in rows.values_list(*fields, *query).iterator(
@@ -79,23 +79,23 @@ def candidates_by_rank(project: Project) -> list[dict[str, object]]:
     """How similar candidates are to their query at some ranks, by split."""
     rows = Candidate.objects.filter(query__project=project, rank__in=RANKS, similarity__isnull=False)
     figures = (Count("pk"), Avg("similarity"), Min("similarity"), Max("similarity"))
-    found = rows.values_list("query__split", "rank").annotate(*figures).order_by()
-    ordered = sorted(found, key=lambda row: (SPLITS.index(row[0]), row[1]))
-    return [dict(zip(("split", "rank", "queries", "mean", "least", "most"), row, strict=True)) for row in ordered]
+    groups = rows.values_list("query__split", "rank").annotate(*figures).order_by()
+    sorted_groups = sorted(groups, key=lambda row: (SPLITS.index(row[0]), row[1]))
+    return [dict(zip(("split", "rank", "queries", "mean", "least", "most"), row, strict=True)) for row in sorted_groups]
 
 
 def columns_of(project: Project) -> list[tuple[str, str]]:
-    """What each column is of, with words for which moments it counts: the corpus, its source splits, the splits."""
+    """Return each column with words for which moments it counts: the corpus, its source splits, the splits."""
     names = project.dataset.corpus.videos.order_by().values_list("source_split", flat=True).distinct()
     sources = sorted(name for name in names if name)
-    found = [(ALL, "all of the corpus")]
+    columns = [(ALL, "all of the corpus")]
     if len(sources) > 1:
-        found += [(f"source {name}", "all of this part") for name in sources]
+        columns += [(f"source {name}", "all of this part") for name in sources]
     splits = set(project.queries.filter(is_placeholder=False).order_by().values_list("split", flat=True).distinct())
-    found += [(f"split {split}", "those the queries describe") for split in SPLITS if split in splits]
+    columns += [(f"split {split}", "those the queries describe") for split in SPLITS if split in splits]
     if train := newest_train_set(project):
-        found.append((f"train set {train.depth}", f"the best {train.depth} of each training query"))
-    return found
+        columns.append((f"train set {train.depth}", f"the best {train.depth} of each training query"))
+    return columns
 
 
 def newest_train_set(project: Project) -> TrainSet | None:
@@ -104,15 +104,15 @@ def newest_train_set(project: Project) -> TrainSet | None:
 
 def query_rows(project: Project, columns: Iterable[str]) -> Iterator[tuple[tuple[str, ...], str]]:
     """Every description and every query, with the columns it counts in."""
-    wanted = set(columns)
+    names = set(columns)
     described = Description.objects.filter(corpus=project.dataset.corpus_id).values_list(
         "moment__video__source_split", "text"
     )
     for source, text in described.iterator(chunk_size=COLLECTION_CHUNK):
-        yield tuple({ALL, f"source {source}"} & wanted), text
-    sets = tuple(name for name in wanted if name.startswith("train set"))
-    asked = project.queries.filter(is_placeholder=False).values_list("split", "text")
-    for split, text in asked.iterator(chunk_size=COLLECTION_CHUNK):
+        yield tuple({ALL, f"source {source}"} & names), text
+    sets = tuple(name for name in names if name.startswith("train set"))
+    queries = project.queries.filter(is_placeholder=False).values_list("split", "text")
+    for split, text in queries.iterator(chunk_size=COLLECTION_CHUNK):
         yield (f"split {split}", *(sets if split == Query.Split.TRAIN else ())), text
 
 
@@ -123,15 +123,15 @@ def moments_of(project: Project, column: str) -> QuerySet[Moment]:
     if kind == "source":
         return moments.filter(video__source_split=name)
     if kind == "split":
-        asked = project.queries.filter(split=name, is_placeholder=False, caption__isnull=False)
-        return moments.filter(pk__in=asked.values("caption__moment"))
+        queries = project.queries.filter(split=name, is_placeholder=False, caption__isnull=False)
+        return moments.filter(pk__in=queries.values("caption__moment"))
     return moments
 
 
 def span_figures(moments: QuerySet[Moment]) -> dict[str, Any]:
     """How many moments there are, how long they and their videos are; None where there is none."""
     ratio = ExpressionWrapper(LENGTH / F("video__duration_s"), output_field=FloatField())
-    found = moments.order_by().aggregate(
+    totals = moments.order_by().aggregate(
         moments=Count("pk"),
         seconds=Sum(LENGTH),
         moment_min=Min(LENGTH),
@@ -147,10 +147,10 @@ def span_figures(moments: QuerySet[Moment]) -> dict[str, Any]:
         video_max=Max("duration_s"),
     )
     hours = {
-        "moment_hours": (found.pop("seconds") or 0) / HOUR_S,
+        "moment_hours": (totals.pop("seconds") or 0) / HOUR_S,
         "video_hours": (videos.pop("video_seconds") or 0) / HOUR_S,
     }
-    return {**found, **videos, **hours}
+    return {**totals, **videos, **hours}
 
 
 def train_set_figures(train_set: TrainSet) -> dict[str, Any]:
@@ -212,10 +212,10 @@ def _last_bin(lengths: Sequence[Mapping[int, int]]) -> int:
     """The number of words up to which nearly all texts are, of the side with the longer ones."""
     lasts = [10]
     for side in lengths:
-        left, total = sum(side.values()), sum(side.values())
+        rest, total = sum(side.values()), sum(side.values())
         for words in sorted(side):
-            left -= side[words]
-            if left <= total * (1 - IN_SIGHT):
+            rest -= side[words]
+            if rest <= total * (1 - IN_SIGHT):
                 lasts.append(words)
                 break
     return min(max(lasts), MOST_BINS)

@@ -50,24 +50,24 @@ def statistics_compute(*, project_id: int) -> TextStatistics | None:
         except OperationalError:
             raise  # the task is tried again
         except Exception as error:
-            said = f"{type(error).__name__}: {error}"
-            TextStatistics.objects.filter(project=project).update(requested_at=None, error=said)
+            message = f"{type(error).__name__}: {error}"
+            TextStatistics.objects.filter(project=project).update(requested_at=None, error=message)
             raise
 
 
 def _compute(project: Project) -> TextStatistics:
     state = selectors.state_of_texts(project)  # before reading: what changes meanwhile makes the figures old
-    found = figures(selectors.texts_of(project), names=_names(project.dataset.corpus_id))
-    order = [name for name in selectors.group_order(project) if name in found]
+    figures_by_group = figures(selectors.texts_of(project), names=_names(project.dataset.corpus_id))
+    order = [name for name in selectors.group_order(project) if name in figures_by_group]
     data = {
-        "groups": [{"group": name, **found[name]} for name in order],
+        "groups": [{"group": name, **figures_by_group[name]} for name in order],
         "candidates": selectors.candidates_by_rank(project),
         "collection": collection_compute(project),
     }
     fresh = {"data": data, "state_of_texts": state, "computed_at": timezone.now(), "requested_at": None, "error": ""}
-    kept, _ = TextStatistics.objects.update_or_create(project=project, defaults=fresh)
+    text_statistics, _ = TextStatistics.objects.update_or_create(project=project, defaults=fresh)
     logger.info("texts of project %s: %s groups", project.pk, len(order))
-    return kept
+    return text_statistics
 
 
 def collection_compute(project: Project) -> list[dict[str, Any]]:
@@ -92,23 +92,26 @@ def _spans(project: Project, column: str) -> dict[str, Any]:
 def _verbs() -> Verbs | None:
     """Finds the verbs of a text; None where WordNet is not installed."""
     try:
-        known = registry.wordnet()
+        database = registry.wordnet()
     except SimilarityMissing:
         return None
-    tagger = LexiconTagger(known)
+    tagger = LexiconTagger(database)
 
     def verbs(text: str) -> list[tuple[str, str]]:
         forms = [verb.lower() for verb in tagger.tag(text).verbs]
-        return [(form, known.lemma(form, VERB)) for form in forms]
+        return [(form, database.lemma(form, VERB)) for form in forms]
 
     return verbs
 
 
-def statistics_are_old(kept: TextStatistics) -> bool:
+def statistics_are_old(text_statistics: TextStatistics) -> bool:
     """Whether something that is counted has changed, or verbs could be counted by now."""
-    if kept.state_of_texts != selectors.state_of_texts(kept.project):
+    if text_statistics.state_of_texts != selectors.state_of_texts(text_statistics.project):
         return True
-    return any(column["verbs"] is None for column in kept.data.get("collection", [])) and registry.wordnet_is_here()
+    return (
+        any(column["verbs"] is None for column in text_statistics.data.get("collection", []))
+        and registry.wordnet_is_here()
+    )
 
 
 def _names(corpus_id: int) -> Names:

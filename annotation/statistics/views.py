@@ -18,32 +18,34 @@ PAGE = "annotation:statistics"
 @project_page(STAFF)
 def statistics(request: MemberRequest, project: Project) -> HttpResponse:
     """The figures; whoever comes first has them computed. While that goes on the page asks again."""
-    kept = TextStatistics.objects.filter(project=project).first()
+    text_statistics = TextStatistics.objects.filter(project=project).first()
     has_texts = project.dataset.corpus.descriptions.exists()
-    if kept is None and has_texts:
+    if text_statistics is None and has_texts:
         statistics_request(project=project)
-        kept = TextStatistics.objects.get(project=project)
-    context: dict[str, object] = {"kept": kept, "has_texts": has_texts}
-    if kept and kept.computed_at:
-        context |= {"is_old": statistics_are_old(kept), **_shown(request, kept)}
+        text_statistics = TextStatistics.objects.get(project=project)
+    context: dict[str, object] = {"kept": text_statistics, "has_texts": has_texts}
+    if text_statistics and text_statistics.computed_at:
+        context |= {"is_old": statistics_are_old(text_statistics), **_shown(request, text_statistics)}
     return render(request, "annotation/statistics/statistics.html", context)
 
 
-def _shown(request: MemberRequest, kept: TextStatistics) -> dict[str, object]:
-    groups = [{**figures, "name": report.group_name(figures["group"])} for figures in kept.data["groups"]]
+def _shown(request: MemberRequest, text_statistics: TextStatistics) -> dict[str, object]:
+    groups = [{**figures, "name": report.group_name(figures["group"])} for figures in text_statistics.data["groups"]]
     if not groups:
         return {}
-    chosen = request.GET.get("group", "")
-    shown = next((figures for figures in groups if figures["group"] == chosen), groups[0])
+    group_key = request.GET.get("group", "")
+    group = next((figures for figures in groups if figures["group"] == group_key), groups[0])
     limit = settings.CAPTION_SIMILARITY_MIN
     return {
         "groups": groups,
-        "shown": shown,
-        "words": report.words_histogram(shown),
-        "similarities": report.similarity_histogram(shown, limit=limit) if shown["similarity"]["texts"] else None,
+        "shown": group,
+        "words": report.words_histogram(group),
+        "similarities": report.similarity_histogram(group, limit=limit) if group["similarity"]["texts"] else None,
         "limit": limit,
-        "tables": tables([*kept.data.get("collection", []), *published()]),
-        "candidates": [{**row, "name": report.group_name(f"split {row['split']}")} for row in kept.data["candidates"]],
+        "tables": tables([*text_statistics.data.get("collection", []), *published()]),
+        "candidates": [
+            {**row, "name": report.group_name(f"split {row['split']}")} for row in text_statistics.data["candidates"]
+        ],
     }
 
 
@@ -67,7 +69,7 @@ def histograms_csv(request: MemberRequest, project: Project) -> HttpResponse:
 
 
 def _computed(project: Project) -> TextStatistics:
-    kept = TextStatistics.objects.filter(project=project, computed_at__isnull=False).first()
-    if kept is None:
+    text_statistics = TextStatistics.objects.filter(project=project, computed_at__isnull=False).first()
+    if text_statistics is None:
         raise Http404
-    return kept
+    return text_statistics

@@ -21,7 +21,7 @@ class TrainSet(models.Model):
         FAILED = "failed"  # see error; it can go on
 
     class Step(models.TextChoices):
-        """What ``done`` and ``total`` count."""
+        """Steps that ``done`` and ``total`` count."""
 
         EMBEDDING = "embedding", "Embedding captions"
         RANKING = "ranking", "Ranking queries"

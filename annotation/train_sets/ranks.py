@@ -54,8 +54,8 @@ class TrainMoments:
         return len(self.captions)
 
     def add(self, *, video_name: str, duration_s: float, start_s: float, end_s: float, caption: str) -> None:
-        place, _ = self.videos.setdefault(video_name, (len(self.videos), duration_s))
-        self.video.append(place)
+        index, _ = self.videos.setdefault(video_name, (len(self.videos), duration_s))
+        self.video.append(index)
         self.start_s.append(start_s)
         self.end_s.append(end_s)
         self.captions.append(caption)
@@ -141,11 +141,11 @@ class TextRanker:
         ranked = top_moments(vectors, self.captions, self.first_caption, depth=self.depth, ranker=ranker)
         for row, (moments, similarities) in enumerate(ranked):
             fresh[0, row], fresh[1, row] = moments, np.rint(similarities * SCALE)
-        found = [fresh[:, row_of[text]] if text in row_of else self.known[text] for text in texts]
+        columns = [fresh[:, row_of[text]] if text in row_of else self.known[text] for text in texts]
         for text in new:
             if text in self.repeated and len(self.known) * self.depth < REMEMBERED:
                 self.known[text] = fresh[:, row_of[text]].copy()
-        return Ranks(*np.stack(found, axis=1))
+        return Ranks(*np.stack(columns, axis=1))
 
 
 class Parts:
@@ -161,19 +161,19 @@ class Parts:
         self.outdated = 0  # parts thrown away, made of something else
         self.held = {int(path.name.partition("-")[0]): path for path in folder.glob(f"*{SUFFIX}")}
 
-    def read(self, place: int, queries: Sequence[Query]) -> Ranks | None:
+    def read(self, index: int, queries: Sequence[Query]) -> Ranks | None:
         """The ranks of the block at this place; None where they are not there, or are those of other queries."""
-        path = self._path(place, queries)
-        if self.held.get(place, path) != path:
+        path = self._path(index, queries)
+        if self.held.get(index, path) != path:
             self.outdated += 1
-            self.held.pop(place).unlink()
+            self.held.pop(index).unlink()
         try:
             return Ranks(*np.load(path, allow_pickle=False))
         except (FileNotFoundError, EOFError, ValueError):  # not there, or damaged since
             return None
 
-    def write(self, place: int, queries: Sequence[Query], ranks: Ranks) -> None:
-        path = self._path(place, queries)
+    def write(self, index: int, queries: Sequence[Query], ranks: Ranks) -> None:
+        path = self._path(index, queries)
         unfinished = path.with_suffix(".writing")
         with unfinished.open("wb") as file:
             np.save(file, np.stack(ranks))
@@ -181,20 +181,20 @@ class Parts:
             os.fsync(file.fileno())
         unfinished.replace(path)
 
-    def _path(self, place: int, queries: Sequence[Query]) -> Path:
+    def _path(self, index: int, queries: Sequence[Query]) -> Path:
         digest = sha256(self.made_of)
         for query in queries:
             digest.update(repr(query).encode())
-        return self.folder / f"{place:06}-{digest.hexdigest()[:32]}{SUFFIX}"
+        return self.folder / f"{index:06}-{digest.hexdigest()[:32]}{SUFFIX}"
 
 
 def ranked_blocks(blocks: Iterable[Sequence[Query]], ranker: TextRanker, parts: Parts | None = None) -> Iterator[Block]:
     """The blocks with their ranks: from the part where there is one, and else ranked now and kept as a part."""
-    for place, queries in enumerate(blocks):
+    for index, queries in enumerate(blocks):
         numbers, texts = [number for number, _ in queries], [text for _, text in queries]
-        ranks = parts.read(place, queries) if parts else None
+        ranks = parts.read(index, queries) if parts else None
         if ranks is None:
             ranks = ranker.rank(texts)
             if parts:
-                parts.write(place, queries, ranks)
+                parts.write(index, queries, ranks)
         yield Block(numbers, texts, ranks)

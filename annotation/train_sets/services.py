@@ -85,7 +85,7 @@ class TrainPool:
         return ranked_blocks(blocks, ranker, parts)
 
     def made_of(self, depth: int) -> bytes:
-        """What ranks to this depth depend on besides the queries."""
+        """Return all that ranks to this depth depend on besides the queries."""
         return b"/".join([FORM, str(depth).encode(), str(self.measure).encode(), self.digest])
 
 
@@ -101,13 +101,13 @@ def train_pool_of(*, project: Project, measure: Measure, on_progress: OnEmbedded
     moments, first, digest = TrainMoments(), [], sha256()
     vectors, count, last = np.zeros((0, 0), np.float32), 0, None
     while chunk := list(islice(rows, CHUNK)):
-        found = vectors_of([text for _, text, *_ in chunk], model=measure.name)
-        vectors.resize((count + len(chunk), found.shape[1]), refcheck=False)  # in place: there is one copy
-        vectors[count:] = found
-        for place, (moment, text, name, duration_s, start_s, end_s) in enumerate(chunk, start=count):
+        block = vectors_of([text for _, text, *_ in chunk], model=measure.name)
+        vectors.resize((count + len(chunk), block.shape[1]), refcheck=False)  # in place: there is one copy
+        vectors[count:] = block
+        for index, (moment, text, name, duration_s, start_s, end_s) in enumerate(chunk, start=count):
             if moment != last:
                 moments.add(video_name=name, duration_s=duration_s, start_s=start_s, end_s=end_s, caption=text)
-                first.append(place)
+                first.append(index)
                 last = moment
             digest.update(repr((moment, text, name, duration_s, start_s, end_s)).encode())
         count += len(chunk)
@@ -134,30 +134,30 @@ def train_set_start(*, project: Project, depth: int, actor: User | None, wake: b
     if not captions_to_train_on(project.dataset.corpus_id).exists():
         raise NotPossible("No moment of the corpus has a caption that serves.")
     registry.check(settings.SENTENCE_MODEL)
-    held = project.train_sets.filter(depth=depth, state=State.RUNNING).first()
-    if held is None:
-        held = project.train_sets.filter(depth=depth, state=State.FAILED).order_by("-pk").first()
-        if held:
-            held.state, held.error, held.done, held.moved_at = State.RUNNING, "", 0, timezone.now()
-            held.save(update_fields=["state", "error", "done", "moved_at"])
+    row = project.train_sets.filter(depth=depth, state=State.RUNNING).first()
+    if row is None:
+        row = project.train_sets.filter(depth=depth, state=State.FAILED).order_by("-pk").first()
+        if row:
+            row.state, row.error, row.done, row.moved_at = State.RUNNING, "", 0, timezone.now()
+            row.save(update_fields=["state", "error", "done", "moved_at"])
         else:
-            held = TrainSet.objects.create(project=project, depth=depth, started_by=actor)
-        audit_record(project=project, actor=actor, action="train_set.start", subject=held.uuid, depth=depth)
+            row = TrainSet.objects.create(project=project, depth=depth, started_by=actor)
+        audit_record(project=project, actor=actor, action="train_set.start", subject=row.uuid, depth=depth)
     if wake:
-        TRAIN_SETS.send(held.pk)
-    return held
+        TRAIN_SETS.send(row.pk)
+    return row
 
 
 @transaction.atomic
 def train_set_discard(*, train_set: TrainSet, actor: User | None) -> None:
     """Remove a training set and its files; one that is being written stops."""
-    held = TrainSet.objects.select_for_update(of=("self",)).select_related("project").filter(pk=train_set.pk).first()
-    if held is None:
+    row = TrainSet.objects.select_for_update(of=("self",)).select_related("project").filter(pk=train_set.pk).first()
+    if row is None:
         raise NotPossible("This training set has been discarded already.")
-    said = {"depth": held.depth, "state": held.state}
-    audit_record(project=held.project, actor=actor, action="train_set.discard", subject=held.uuid, **said)
-    held.delete()
-    transaction.on_commit(partial(_throw_away, held.uuid))
+    details = {"depth": row.depth, "state": row.state}
+    audit_record(project=row.project, actor=actor, action="train_set.discard", subject=row.uuid, **details)
+    row.delete()
+    transaction.on_commit(partial(_discard, row.uuid))
 
 
 @swept
@@ -182,7 +182,7 @@ def train_set_write(*, train_set_id: int, on_progress: OnProgress | None = None)
         try:
             _write(row, _Progress(row, on_progress))
         except Stopped:
-            _throw_away(row.uuid)
+            _discard(row.uuid)
     return True
 
 
@@ -222,7 +222,7 @@ def _files_write(row: TrainSet, pool: TrainPool, parts: Parts, folder: Path, on_
     return queries
 
 
-def _finish(row: TrainSet, pool: TrainPool, folder: Path, queries: int, remark: str) -> None:
+def _finish(row: TrainSet, pool: TrainPool, folder: Path, queries: int, warning: str) -> None:
     moments = len(pool.moments)
     values: dict[str, Any] = {"queries": queries, "moments": moments, "rows": queries * min(row.depth, moments)}
     for form in FORMS:
@@ -230,14 +230,14 @@ def _finish(row: TrainSet, pool: TrainPool, folder: Path, queries: int, remark: 
             digest = file_digest(source, "sha256").hexdigest()
         values |= {f"{form}_bytes": (folder / form).stat().st_size, f"{form}_sha256": digest}
     values |= {form: _store(row.uuid, form, folder / form) for form in FORMS}
-    values |= {"done": queries, "total": queries, "remark": remark, "state": State.DONE, "finished_at": timezone.now()}
+    values |= {"done": queries, "total": queries, "remark": warning, "state": State.DONE, "finished_at": timezone.now()}
     if not TrainSet.objects.filter(pk=row.pk, state=State.RUNNING).update(**values):
         raise Stopped
 
 
 def _store(uuid: UUID, form: str, path: Path) -> str:
     """Move the file into the storage, over what a killed task may have left there; returns its name."""
-    name = _stored_name(uuid, form)
+    name = _file_name(uuid, form)
     default_storage.delete(name)
     with path.open("rb") as source:
         return default_storage.save(name, _Movable(source))
@@ -254,15 +254,15 @@ class _Movable(File):  # type: ignore[type-arg]
 def _fail(row: TrainSet, error: str) -> None:
     failed = {"state": State.FAILED, "error": error[:2000]}
     if not TrainSet.objects.filter(pk=row.pk, state=State.RUNNING).update(**failed):
-        _throw_away(row.uuid)  # discarded under our hands, which is why it failed
+        _discard(row.uuid)  # discarded under our hands, which is why it failed
 
 
-def _throw_away(uuid: UUID) -> None:
+def _discard(uuid: UUID) -> None:
     shutil.rmtree(_folder(uuid), ignore_errors=True)
-    files_delete(*(_stored_name(uuid, form) for form in FORMS))
+    files_delete(*(_file_name(uuid, form) for form in FORMS))
 
 
-def _stored_name(uuid: UUID, form: str) -> str:
+def _file_name(uuid: UUID, form: str) -> str:
     return f"train_sets/{uuid.hex}.{form}"
 
 
@@ -282,21 +282,21 @@ class _Progress:
         self.remark = row.remark
         self.written_at = -EVERY_S
 
-    def embedding(self, done: int, total: int) -> None:
-        self._tell(Step.EMBEDDING, done, total)
+    def embedding(self, n_done: int, total: int) -> None:
+        self._tell(Step.EMBEDDING, n_done, total)
 
-    def ranking(self, parts: Parts, total: int, done: int) -> None:
+    def ranking(self, parts: Parts, total: int, n_done: int) -> None:
         if parts.outdated and not self.remark:
             self.remark, self.written_at = OUTDATED, -EVERY_S
             logger.warning("training set %s: %s", self.row.pk, OUTDATED)
-        self._tell(Step.RANKING, done, max(done, total))
+        self._tell(Step.RANKING, n_done, max(n_done, total))
 
-    def _tell(self, step: str, done: int, total: int) -> None:
-        if step == self.row.step and done < total and monotonic() - self.written_at < EVERY_S:
+    def _tell(self, step: str, n_done: int, total: int) -> None:
+        if step == self.row.step and n_done < total and monotonic() - self.written_at < EVERY_S:
             return
         self.written_at = monotonic()
-        self.row.step, self.row.done, self.row.total = step, done, total
-        values = {"step": step, "done": done, "total": total, "remark": self.remark, "moved_at": timezone.now()}
+        self.row.step, self.row.done, self.row.total = step, n_done, total
+        values = {"step": step, "done": n_done, "total": total, "remark": self.remark, "moved_at": timezone.now()}
         if not TrainSet.objects.filter(pk=self.row.pk, state=State.RUNNING).update(**values):
             raise Stopped
         if self.on_progress:

@@ -43,7 +43,7 @@ class Occupied(BackupError):
 
 
 class Unlike(BackupError):
-    """What was restored is not what was backed up."""
+    """The restored data differ from the backup."""
 
     exit_code = 4
 
@@ -54,11 +54,13 @@ def program(name: str, *, server: int, least: int = 0) -> Path:
     Raises:
         BackupError: there is none.
     """
-    wanted = max(server, least)
-    found = {major: path for path in reversed(_everywhere(name)) if (major := major_of(path)) and major >= wanted}
-    if not found:
-        raise BackupError(f"No {name} of PostgreSQL {wanted} or newer: install postgresql-client-{wanted}.")
-    return found[min(found)]
+    minimum = max(server, least)
+    paths_by_version = {
+        major: path for path in reversed(_everywhere(name)) if (major := major_of(path)) and major >= minimum
+    }
+    if not paths_by_version:
+        raise BackupError(f"No {name} of PostgreSQL {minimum} or newer: install postgresql-client-{minimum}.")
+    return paths_by_version[min(paths_by_version)]
 
 
 def _everywhere(name: str) -> list[Path]:
@@ -74,32 +76,37 @@ def _everywhere(name: str) -> list[Path]:
 def major_of(path: Path) -> int:
     """Its major version; 0 where it cannot be run."""
     try:
-        said = subprocess.run([str(path), "--version"], capture_output=True, text=True, check=True, timeout=30).stdout
+        output = subprocess.run([str(path), "--version"], capture_output=True, text=True, check=True, timeout=30).stdout
     except (OSError, subprocess.SubprocessError):
         return 0
-    told = re.search(r"\(PostgreSQL\) (\d+)", said)
-    return int(told[1]) if told else 0
+    match = re.search(r"\(PostgreSQL\) (\d+)", output)
+    return int(match[1]) if match else 0
 
 
 def environment() -> dict[str, str]:
     """This process's, and where the database is: a password on a command line is seen by everybody."""
-    named = {f"PG{name.upper()}": str(value) for name, value in _places().items() if value}
-    named["PGDATABASE"] = named.pop("PGDBNAME")
-    return {**os.environ, **named, "PGAPPNAME": "momentjudge backup", "PGCONNECT_TIMEOUT": "20"}
+    variables = {f"PG{name.upper()}": str(value) for name, value in _places().items() if value}
+    variables["PGDATABASE"] = variables.pop("PGDBNAME")
+    return {**os.environ, **variables, "PGAPPNAME": "momentjudge backup", "PGCONNECT_TIMEOUT": "20"}
 
 
 def connected() -> "psycopg.Connection[Any]":
     """A connection of its own, in which texts of values do not depend on the server's settings."""
-    made = psycopg.connect(**{name: value for name, value in _places().items() if value}, autocommit=True)
+    link = psycopg.connect(**{name: value for name, value in _places().items() if value}, autocommit=True)
     for setting in SPELLED:
-        made.execute(setting)
-    return made
+        link.execute(setting)
+    return link
 
 
 def _places() -> dict[str, Any]:
-    said = connection.settings_dict
-    places = {"host": said["HOST"], "port": said["PORT"], "user": said["USER"], "password": said["PASSWORD"]}
-    return {**places, "dbname": said["NAME"]}
+    options = connection.settings_dict
+    parameters = {
+        "host": options["HOST"],
+        "port": options["PORT"],
+        "user": options["USER"],
+        "password": options["PASSWORD"],
+    }
+    return {**parameters, "dbname": options["NAME"]}
 
 
 Link = psycopg.Connection[Any]
@@ -140,28 +147,28 @@ def tables(link: Link) -> list[str]:
 def files_named(link: Link) -> list[str]:
     """Every stored file that a row names, each once, in no telling order."""
     there = set(tables(link))
-    found: set[str] = set()
+    names: set[str] = set()
     for model in apps.get_models():
         columns = [str(field.column) for field in model._meta.concrete_fields if isinstance(field, FileField)]
         for column in columns if model._meta.db_table in there else []:
-            asked = sql.SQL("SELECT DISTINCT {0} FROM {1} WHERE {0} <> ''")
-            query = asked.format(sql.Identifier(column), sql.Identifier(model._meta.db_table))
-            found.update(name for (name,) in link.execute(query))
-    return sorted(found)
+            template = sql.SQL("SELECT DISTINCT {0} FROM {1} WHERE {0} <> ''")
+            query = template.format(sql.Identifier(column), sql.Identifier(model._meta.db_table))
+            names.update(name for (name,) in link.execute(query))
+    return sorted(names)
 
 
-def differences(wanted: dict[str, Content], found: dict[str, Content]) -> list[str]:
-    """What differs, a line for each table."""
-    said = []
-    for name in sorted(wanted.keys() | found.keys()):
-        before, after = wanted.get(name), found.get(name)
+def differences(expected_contents: dict[str, Content], actual_contents: dict[str, Content]) -> list[str]:
+    """List the differences, a line for each table."""
+    lines = []
+    for name in sorted(expected_contents.keys() | actual_contents.keys()):
+        before, after = expected_contents.get(name), actual_contents.get(name)
         if before is None or after is None:
-            said.append(f"{name}: {'only here' if before is None else 'missing'}")
+            lines.append(f"{name}: {'only here' if before is None else 'missing'}")
         elif before.rows != after.rows:
-            said.append(f"{name}: {after.rows:,} rows instead of {before.rows:,}")
+            lines.append(f"{name}: {after.rows:,} rows instead of {before.rows:,}")
         elif before.digest != after.digest:
-            said.append(f"{name}: other content in its {after.rows:,} rows")
-    return said
+            lines.append(f"{name}: other content in its {after.rows:,} rows")
+    return lines
 
 
 def _content(link: Link, table: str) -> Content:

@@ -31,7 +31,7 @@ class Pool:
         return Path(self.places.path(name))
 
     def held(self, name: str) -> Entry | None:
-        """What is known of a copy that is there, whole."""
+        """Return the entry of a copy that is there, whole."""
         entry = self.known.get(name)
         try:
             return entry if entry and self.path(name).stat().st_size == entry["bytes"] else None
@@ -72,7 +72,7 @@ class Pool:
             BackupError: it is not here.
         """
         name = entry["name"]
-        if _is_stored(storage, entry):
+        if _is_in_storage(storage, entry):
             return "equal"
         was_there = storage.exists(name)
         try:
@@ -113,13 +113,13 @@ def digest_of(path: Path) -> str:
         return file_digest(file, "sha256").hexdigest()
 
 
-def _is_stored(storage: Storage, entry: Entry) -> bool:
+def _is_in_storage(storage: Storage, entry: Entry) -> bool:
     """Whether the entry's bytes are there, all of which are read where their number is right."""
     try:
         if storage.size(entry["name"]) != entry["bytes"]:
             return False
-        with storage.open(entry["name"]) as stored:
-            return bool(checksum(stored) == entry["sha256"])
+        with storage.open(entry["name"]) as file:
+            return bool(checksum(file) == entry["sha256"])
     except FileNotFoundError:
         return False
 
@@ -146,13 +146,13 @@ def bucket_of(storage: Storage) -> str:
 
 def listed(storage: Storage, names: Iterable[str]) -> Iterator[Entry]:
     """The current version of each, by one listing of the bucket."""
-    left = set(names)
+    missing_names = set(names)
     for page in _client(storage).get_paginator("list_object_versions").paginate(Bucket=bucket_of(storage)):
         for one in page.get("Versions", []):
-            if one["IsLatest"] and one["Key"] in left:
-                left.remove(one["Key"])
+            if one["IsLatest"] and one["Key"] in missing_names:
+                missing_names.remove(one["Key"])
                 yield {"name": one["Key"], "bytes": one["Size"], "etag": one["ETag"], "version": one["VersionId"]}
-    yield from ({"name": name, "missing": True} for name in sorted(left))
+    yield from ({"name": name, "missing": True} for name in sorted(missing_names))
 
 
 def bring_back(storage: Storage, entry: Entry, *, bucket: str) -> Outcome:

@@ -15,7 +15,7 @@ from django.core.files.storage import FileSystemStorage, default_storage
 
 from core.backup.database import BackupError, contents, environment, files_named, major_of, program, snapshot
 from core.backup.files import Entry, Pool, bucket_of, digest_of, keeps_versions, listed
-from core.sql import is_held, only_one
+from core.sql import is_locked, only_one
 from core.stored_files import BACKUP
 
 FORM = 1  # of the folder
@@ -25,7 +25,7 @@ COPIERS = 4
 Tell = Callable[[str], None]
 
 
-def backup_make(*, root: Path, media: str = "", keep: int = 0, tell: Tell) -> dict[str, Any]:
+def backup_make(*, root: Path, media: str = "", keep: int = 0, report: Tell) -> dict[str, Any]:
     """Add a backup to the folder ``root``; says what it holds.
 
     Rows are of one instant. Nothing that they name is removed before it is copied, and stored files never change, so
@@ -39,76 +39,81 @@ def backup_make(*, root: Path, media: str = "", keep: int = 0, tell: Tell) -> di
     with only_one(BACKUP) as alone:
         if not alone:
             raise BackupError("Another backup is running.")
-        way = media or ("list" if keeps_versions(default_storage) else "copy")
+        method = media or ("list" if keeps_versions(default_storage) else "copy")
         begun = datetime.now(UTC)
         for killed in root.glob("*.part"):
             shutil.rmtree(killed)
         folder = root / f"{begun:%Y%m%d-%H%M%S-%f}.part"
         folder.mkdir(mode=0o700)
         about: dict[str, Any] = {"format": FORM, "begun_at": begun.isoformat()}
-        names = _database(folder, about, tell)
-        about["media"] = _media(root, folder, names, way, tell)
-        if not is_held(BACKUP):
+        names = _database(folder, about, report)
+        about["media"] = _media(root, folder, names, method, report)
+        if not is_locked(BACKUP):
             raise BackupError("The database was restarted meanwhile. Run it again; copied files stay.")
         about["ended_at"] = datetime.now(UTC).isoformat()
         (folder / ABOUT).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
-        done = folder.rename(folder.with_suffix(""))
+        final_folder = folder.rename(folder.with_suffix(""))
         if keep:
-            _older_removed(root, keep, tell)
-    return {"folder": str(done), **about}
+            _older_removed(root, keep, report)
+    return {"folder": str(final_folder), **about}
 
 
-def _database(folder: Path, about: dict[str, Any], tell: Tell) -> list[str]:
+def _database(folder: Path, about: dict[str, Any], report: Tell) -> list[str]:
     """Dump the database, and say what its tables hold at that instant; the files that are named there."""
     with snapshot() as instant:
         pg_dump = program("pg_dump", server=instant.server)
         about |= {"snapshot_at": instant.taken_at.isoformat(), "server": instant.server, "pg_dump": major_of(pg_dump)}
         time_text = f"{instant.taken_at:%Y-%m-%d %H:%M:%S} UTC"
-        tell(f"Snapshot of {time_text}; pg_dump {about['pg_dump']} writes {folder / DUMP}")
+        report(f"Snapshot of {time_text}; pg_dump {about['pg_dump']} writes {folder / DUMP}")
         options = ["--format=custom", "--compress=3", "--no-owner", "--no-acl", "--lock-wait-timeout=60000"]
         target = [f"--snapshot={instant.name}", f"--file={folder / DUMP}"]
         with Running([str(pg_dump), *options, *target]) as dumping:
-            found = contents(instant.link)
+            table_contents = contents(instant.link)
             names = files_named(instant.link)
-            tell(f"{len(found)} tables, {sum(one.rows for one in found.values()):,} rows, {len(names):,} stored files")
-            dumping.wait(lambda: tell(f"pg_dump: {_mb(folder / DUMP)} written"))
-    about["tables"] = {name: list(one) for name, one in found.items()}
+            report(
+                f"{len(table_contents)} tables, {sum(one.rows for one in table_contents.values()):,} rows, "
+                f"{len(names):,} stored files"
+            )
+            dumping.wait(lambda: report(f"pg_dump: {_mb(folder / DUMP)} written"))
+    about["tables"] = {name: list(one) for name, one in table_contents.items()}
     about["dump"] = {"bytes": (folder / DUMP).stat().st_size, "sha256": digest_of(folder / DUMP)}
-    tell(f"Database done: {_mb(folder / DUMP)}")
+    report(f"Database done: {_mb(folder / DUMP)}")
     return names
 
 
-def _media(root: Path, folder: Path, names: list[str], way: str, tell: Tell) -> dict[str, Any]:
+def _media(root: Path, folder: Path, names: list[str], method: str, report: Tell) -> dict[str, Any]:
     """Write the manifest of the files; counts."""
-    if way == "list" and not keeps_versions(default_storage):
+    if method == "list" and not keeps_versions(default_storage):
         raise BackupError("Files can be listed only in a bucket that keeps versions.")
-    ways: dict[str, Callable[[], Iterable[Entry]]] = {
+    methods: dict[str, Callable[[], Iterable[Entry]]] = {
         "copy": lambda: _copied(Pool(root), names),
         "list": lambda: listed(default_storage, names),
         "none": lambda: [],
     }
     counts = {"files": 0, "bytes": 0, "missing": 0}
-    said_at = time.monotonic()
+    reported_at = time.monotonic()
     with (folder / MEDIA).open("w", encoding="utf-8") as lines:
-        for entry in ways[way]():
+        for entry in methods[method]():
             lines.write(json.dumps(entry) + "\n")
             counts["missing" if "missing" in entry else "files"] += 1
             counts["bytes"] += entry.get("bytes", 0)
-            if time.monotonic() - said_at >= EVERY_S:
-                said_at = time.monotonic()
-                tell(f"Files: {counts['files']:,} of {len(names):,}, {counts['bytes'] / 1e6:,.0f} MB")
-    tell(f"Files done: {counts['files']:,} ({way}), {counts['bytes'] / 1e6:,.0f} MB, {counts['missing']:,} not there")
-    return {"way": way, "bucket": bucket_of(default_storage), **counts}
+            if time.monotonic() - reported_at >= EVERY_S:
+                reported_at = time.monotonic()
+                report(f"Files: {counts['files']:,} of {len(names):,}, {counts['bytes'] / 1e6:,.0f} MB")
+    report(
+        f"Files done: {counts['files']:,} ({method}), {counts['bytes'] / 1e6:,.0f} MB, {counts['missing']:,} not there"
+    )
+    return {"way": method, "bucket": bucket_of(default_storage), **counts}
 
 
 def _copied(pool: Pool, names: list[str]) -> Iterator[Entry]:
-    """What is copied of each, in their order; what an earlier backup has copied is not copied again."""
+    """Copy files and yield their entries, in order; what an earlier backup has copied is not copied again."""
     new = [name for name in names if not pool.held(name)]
     _room_checked(pool, new)
     workers = ThreadPoolExecutor(COPIERS)
     try:
-        taken = workers.map(lambda name: pool.held(name) or pool.take(default_storage, name), names)
-        for entry in taken:
+        entries = workers.map(lambda name: pool.held(name) or pool.take(default_storage, name), names)
+        for entry in entries:
             if "missing" not in entry and pool.known.get(entry["name"]) != entry:
                 pool.note(entry)
             yield entry
@@ -126,14 +131,14 @@ def entries_of(folder: Path) -> Iterator[Entry]:
         yield from map(json.loads, lines)
 
 
-def _older_removed(root: Path, keep: int, tell: Tell) -> None:
+def _older_removed(root: Path, keep: int, report: Tell) -> None:
     """Remove all but the newest backups, and the copies that none of those names."""
     whole = whole_backups(root)
     for old in whole[:-keep]:
         shutil.rmtree(old)
-    named = {entry["name"] for folder in whole[-keep:] for entry in entries_of(folder)}
-    removed = Pool(root).keep_only(named)
-    tell(f"{len(whole[:-keep])} older backups and {removed:,} copies that only they named are removed")
+    names = {entry["name"] for folder in whole[-keep:] for entry in entries_of(folder)}
+    removed = Pool(root).keep_only(names)
+    report(f"{len(whole[:-keep])} older backups and {removed:,} copies that only they named are removed")
 
 
 def _room_checked(pool: Pool, names: list[str]) -> None:

@@ -31,7 +31,7 @@ HANDED_OUT = 1000  # files that wait for a copier: a manifest may hold millions
 NEW_SCHEMA = 14  # the server from which the public schema belongs to whoever owns the database
 
 
-def backup_restore(*, folder: Path, replace: bool = False, jobs: int = 0, media: bool = True, tell: Tell) -> Any:
+def backup_restore(*, folder: Path, replace: bool = False, jobs: int = 0, media: bool = True, report: Tell) -> Any:
     """Fill the database and the storage from a backup; says what was restored, once it is proved.
 
     ``folder`` is one backup, or a folder of several: then the newest whole one. ``replace`` empties a database that
@@ -45,16 +45,16 @@ def backup_restore(*, folder: Path, replace: bool = False, jobs: int = 0, media:
     """
     folder = _chosen(folder)
     about = _about(folder)
-    tell(f"{folder}: snapshot of {about['snapshot_at']}")
+    report(f"{folder}: snapshot of {about['snapshot_at']}")
     begun = time.monotonic()
     with connected() as link:
         pg_restore = _program_for(link, about)
         _emptied(link, replace=replace)
-        _database(link, pg_restore, folder, jobs, tell)
-        told = _proved(link, about, tell)
-    told["database_s"] = round(time.monotonic() - begun, 1)
-    counts = _media(folder, about, tell) if media else {}
-    return {"folder": str(folder), **told, "media": counts, "seconds": round(time.monotonic() - begun, 1)}
+        _database(link, pg_restore, folder, jobs, report)
+        summary = _proved(link, about, report)
+    summary["database_s"] = round(time.monotonic() - begun, 1)
+    counts = _media(folder, about, report) if media else {}
+    return {"folder": str(folder), **summary, "media": counts, "seconds": round(time.monotonic() - begun, 1)}
 
 
 def _chosen(folder: Path) -> Path:
@@ -67,7 +67,7 @@ def _chosen(folder: Path) -> Path:
 
 
 def _about(folder: Path) -> dict[str, Any]:
-    """What the backup says of itself, after its dump was compared with that."""
+    """Return the backup's own description, after comparing the dump with it."""
     try:
         about: dict[str, Any] = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
         if about["format"] != FORM:
@@ -91,13 +91,13 @@ def _emptied(link: Link, *, replace: bool) -> None:
     others = _number(link, OTHERS)
     if others:
         raise Occupied(f"{others} other connections use this database: stop the site first. Nothing was changed.")
-    held = _number(link, RELATIONS)
-    if held and not replace:
+    n_relations = _number(link, RELATIONS)
+    if n_relations and not replace:
         raise Occupied(
-            f"The database is not empty ({held} tables, indexes and sequences)."
+            f"The database is not empty ({n_relations} tables, indexes and sequences)."
             " --yes (of make: YES=1) replaces it. Nothing was changed."
         )
-    if held:
+    if n_relations:
         with link.transaction():
             link.execute("DROP SCHEMA public CASCADE")
             owner = " AUTHORIZATION pg_database_owner" if link.info.server_version // 10_000 > NEW_SCHEMA else ""
@@ -105,41 +105,41 @@ def _emptied(link: Link, *, replace: bool) -> None:
             link.execute("GRANT USAGE ON SCHEMA public TO PUBLIC")
 
 
-def _database(link: Link, pg_restore: Path, folder: Path, jobs: int, tell: Tell) -> None:
+def _database(link: Link, pg_restore: Path, folder: Path, jobs: int, report: Tell) -> None:
     count = jobs or min(4, os.cpu_count() or 1)
-    tell(f"pg_restore {major_of(pg_restore)}, {count} jobs")
+    report(f"pg_restore {major_of(pg_restore)}, {count} jobs")
     words = ["--no-owner", "--no-acl", "--exit-on-error", f"--jobs={count}"]
     name = link.info.dbname
     with Running([str(pg_restore), *words, f"--dbname={name}", str(folder / DUMP)]) as restoring:
-        restoring.wait(lambda: tell(f"pg_restore: {_number(link, SIZE) / 1e6:,.0f} MB in the database"))
-    tell("Statistics for the planner ...")
+        restoring.wait(lambda: report(f"pg_restore: {_number(link, SIZE) / 1e6:,.0f} MB in the database"))
+    report("Statistics for the planner ...")
     link.execute("ANALYZE")
 
 
-def _proved(link: Link, about: dict[str, Any], tell: Tell) -> dict[str, Any]:
+def _proved(link: Link, about: dict[str, Any], report: Tell) -> dict[str, Any]:
     """Compare rows and digests of every table with those of the snapshot."""
-    tell("Comparing every table with the snapshot ...")
-    wanted = {name: Content(*said) for name, said in about["tables"].items()}
-    if differ := differences(wanted, contents(link)):
+    report("Comparing every table with the snapshot ...")
+    expected_contents = {name: Content(*values) for name, values in about["tables"].items()}
+    if differ := differences(expected_contents, contents(link)):
         raise Unlike("What was restored differs from the backup:\n" + "\n".join(differ))
-    rows = sum(one.rows for one in wanted.values())
-    tell(f"{len(wanted)} tables, {rows:,} rows: equal")
-    return {"tables": len(wanted), "rows": rows}
+    rows = sum(one.rows for one in expected_contents.values())
+    report(f"{len(expected_contents)} tables, {rows:,} rows: equal")
+    return {"tables": len(expected_contents), "rows": rows}
 
 
-def _media(folder: Path, about: dict[str, Any], tell: Tell) -> dict[str, int]:
+def _media(folder: Path, about: dict[str, Any], report: Tell) -> dict[str, int]:
     """Bring every file of the manifest back, where it is not there or is another."""
     counts = {"files": 0, "equal": 0, "stored": 0, "replaced": 0, "missing": 0}
-    said_at = time.monotonic()
+    reported_at = time.monotonic()
     for outcome in _restored(folder, about["media"]["bucket"]):
         counts[outcome] += 1
         counts["files"] += outcome != "missing"
-        if time.monotonic() - said_at >= EVERY_S:
-            said_at = time.monotonic()
-            tell(f"Files: {counts['files']:,} of {about['media']['files']:,}")
+        if time.monotonic() - reported_at >= EVERY_S:
+            reported_at = time.monotonic()
+            report(f"Files: {counts['files']:,} of {about['media']['files']:,}")
     if counts["files"] != about["media"]["files"]:
         raise Unlike(f"The manifest holds {counts['files']:,} files instead of {about['media']['files']:,}.")
-    tell(
+    report(
         f"Files: {counts['files']:,}, of which {counts['stored']:,} were not there"
         f" and {counts['replaced']:,} differed and were replaced"
     )
@@ -147,7 +147,7 @@ def _media(folder: Path, about: dict[str, Any], tell: Tell) -> dict[str, int]:
 
 
 def _restored(folder: Path, bucket: str) -> Iterator[Outcome | Literal["missing"]]:
-    """What became of each file, in their order: several are compared and copied at a time."""
+    """Restore files and yield their outcomes, in order: several are compared and copied at a time."""
     pool = Pool(folder.parent)
 
     def restore(entry: Entry) -> Outcome | Literal["missing"]:

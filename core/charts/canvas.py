@@ -36,7 +36,7 @@ class Axis(NamedTuple):
     @property
     def ticks(self) -> list[float]:
         steps = round((self.high - self.low) / self.step)
-        return [round(self.low + place * self.step, 9) for place in range(steps + 1)]
+        return [round(self.low + index * self.step, 9) for index in range(steps + 1)]
 
     @property
     def base(self) -> float:
@@ -106,41 +106,41 @@ class Plot(Canvas):
         x_name: str,
         height: float = 200,
     ) -> None:
-        places = _legend_places(axis.name, keys := list(legend), self.WIDTH)
+        positions = _legend_positions(axis.name, keys := list(legend), self.WIDTH)
         self.axis, self.bands = axis, bands
-        self.top = 17 + max([y for _, y in places], default=13.0)
+        self.top = 17 + max([y for _, y in positions], default=13.0)
         self.foot = self.top + height
         super().__init__(label, self.WIDTH, self.foot + self.BOTTOM)
         self.left = _room(axis)
         self.end = self.WIDTH - (_room(right) if right else 8)
         self.step = (self.end - self.left) / max(1, len(bands))
-        self._legend(keys, places)
+        self._legend(keys, positions)
         self._axis(axis, right)
         self._bands(x_name)
 
-    def x(self, place: float) -> float:
+    def x(self, index: float) -> float:
         """The middle of a band."""
-        return self.left + (place + 0.5) * self.step
+        return self.left + (index + 0.5) * self.step
 
     def y(self, value: float, axis: Axis | None = None) -> float:
         return self.foot - (axis or self.axis).share(value) * (self.foot - self.top)
 
-    def bar(self, place: int, low: float, high: float, css: str, title: str, *, width: float = 0.74) -> None:
+    def bar(self, index: int, low: float, high: float, css: str, title: str, *, width: float = 0.74) -> None:
         wide, top = min(self.step * width, self.WIDEST_BAR), self.y(high)
-        left = self.x(place) - wide / 2
-        self.mark("rect", css, title=title, x=left, y=top, width=wide, height=max(0.0, self.y(low) - top))
+        x_left = self.x(index) - wide / 2
+        self.mark("rect", css, title=title, x=x_left, y=top, width=wide, height=max(0.0, self.y(low) - top))
 
-    def whisker(self, place: int, low: float, high: float, title: str) -> None:
-        x = self.x(place)
+    def whisker(self, index: int, low: float, high: float, title: str) -> None:
+        x = self.x(index)
         self.mark("line", "whisker", title=title, x1=x, y1=self.y(low), x2=x, y2=self.y(high))
 
-    def dot(self, place: int, value: float, title: str, css: str = "dot", *, axis: Axis | None = None) -> None:
-        self.mark("circle", css, title=title, cx=self.x(place), cy=self.y(value, axis), r=min(4, self.step / 3))
+    def dot(self, index: int, value: float, title: str, css: str = "dot", *, axis: Axis | None = None) -> None:
+        self.mark("circle", css, title=title, cx=self.x(index), cy=self.y(value, axis), r=min(4, self.step / 3))
 
     def line(self, values: Sequence[float | None], css: str, *, axis: Axis | None = None) -> None:
         """Join the values of neighbouring bands; where one is missing the line is broken."""
         for run in _runs(values):
-            points = " ".join(f"{number(self.x(place))},{number(self.y(value, axis))}" for place, value in run)
+            points = " ".join(f"{number(self.x(index))},{number(self.y(value, axis))}" for index, value in run)
             self.mark("polyline", css, points=points)
 
     def level(self, value: float, css: str = "grid") -> None:
@@ -162,13 +162,13 @@ class Plot(Canvas):
         every = max(1, -int(-longest * LETTER // self.step))
         fewer = max(1, -int(-longest * WIDE_LETTER // self.step))
         fewer = -(-fewer // every) * every  # of those shown at all
-        for place in range(0, len(self.bands), every):
-            css = "tick minor" if place % fewer else "tick"
-            self.words(self.x(place), self.foot + 18, self.bands[place], css)
+        for index in range(0, len(self.bands), every):
+            css = "tick minor" if index % fewer else "tick"
+            self.words(self.x(index), self.foot + 18, self.bands[index], css)
         self.words((self.left + self.end) / 2, self.foot + 39, x_name, "name")
 
-    def _legend(self, keys: Sequence[Key], places: Sequence[tuple[float, float]]) -> None:
-        for (css, words), (x, y) in zip(keys, places, strict=True):
+    def _legend(self, keys: Sequence[Key], positions: Sequence[tuple[float, float]]) -> None:
+        for (css, words), (x, y) in zip(keys, positions, strict=True):
             if css:
                 self.mark("rect", css, x=x, y=y - 10, width=12, height=12, rx=2)
             self.words(x + (18 if css else 0), y, words, "key", "start")
@@ -200,32 +200,32 @@ def document(title: str, charts: Sequence[tuple[str, Canvas]], style: str) -> by
         group = ET.SubElement(root, "g", {"transform": f"translate({GAP} {number(y + GAP)})"})
         group.extend(chart.root)
         y += chart.height + 2 * GAP
-    drawn: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True)
-    return drawn
+    svg: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True)
+    return svg
 
 
 def _runs(values: Sequence[float | None]) -> Iterable[list[tuple[int, float]]]:
     run: list[tuple[int, float]] = []
-    for place, value in enumerate([*values, None]):
+    for index, value in enumerate([*values, None]):
         if value is not None:
-            run.append((place, value))
+            run.append((index, value))
         elif run:
             yield run
             run = []
 
 
 def _room(axis: Axis) -> float:
-    """What the numbers beside an axis take."""
+    """Return the width of an axis's numbers."""
     return 12 + WIDE_LETTER * max(len(axis.label(tick)) for tick in axis.ticks)
 
 
-def _legend_places(name: str, keys: Sequence[Key], width: float) -> list[tuple[float, float]]:
+def _legend_positions(name: str, keys: Sequence[Key], width: float) -> list[tuple[float, float]]:
     """Left end and foot of each entry: beside the name of the axis, and in a new row where the width is used up."""
-    places, x, y = [], BOLD_LETTER * len(name) + 20, 13.0
+    positions, x, y = [], BOLD_LETTER * len(name) + 20, 13.0
     for css, words in keys:
         wide = (18 if css else 0) + WIDE_LETTER * len(words) + 14
         if x + wide > width:
             x, y = 0.0, y + 22
-        places.append((x, y))
+        positions.append((x, y))
         x += wide
-    return places
+    return positions

@@ -32,22 +32,22 @@ class Spread(NamedTuple):
 def spread_chart(label: str, spreads: Sequence[Spread], axis: Axis, *, x_name: str) -> Canvas:
     """Dots with whiskers."""
     plot = Plot(label, [spread.label for spread in spreads], axis, x_name=x_name)
-    for place, spread in enumerate(spreads):
+    for index, spread in enumerate(spreads):
         if spread.middle is not None:
-            plot.whisker(place, spread.low, spread.high, spread.title)
-            plot.dot(place, spread.middle, spread.title)
+            plot.whisker(index, spread.low, spread.high, spread.title)
+            plot.dot(index, spread.middle, spread.title)
     return plot
 
 
 def shares_chart(label: str, bands: Sequence[str], counts: Sequence[Sequence[int]], *, x_name: str) -> Canvas:
     """How each band divides into the five relevances: a full column each, relevance 0 at its foot."""
     plot = Plot(label, bands, SHARE, legend=BY_RELEVANCE, x_name=x_name)
-    for place, pairs in enumerate(counts):
+    for index, pairs in enumerate(counts):
         total, below = sum(pairs), 0
         for relevance, n in enumerate(pairs):
             if n:
-                title = f"{bands[place]}: relevance {relevance}: {n:,} of {total:,}, {100 * n / total:.1f} %"
-                plot.bar(place, 100 * below / total, 100 * (below + n) / total, f"r{relevance}", title, width=0.86)
+                title = f"{bands[index]}: relevance {relevance}: {n:,} of {total:,}, {100 * n / total:.1f} %"
+                plot.bar(index, 100 * below / total, 100 * (below + n) / total, f"r{relevance}", title, width=0.86)
             below += n
     return plot
 
@@ -63,14 +63,14 @@ class Column(NamedTuple):
 
 def columns_chart(label: str, columns: Sequence[Column], axis: Axis, *, x_name: str, height: float = 200) -> Canvas:
     plot = Plot(label, [column.label for column in columns], axis, x_name=x_name, height=height)
-    for place, column in enumerate(columns):
+    for index, column in enumerate(columns):
         if column.value is None:
             continue
-        plot.bar(place, 0, column.value, column.css, f"{column.label}: {', '.join(column.words)}")
+        plot.bar(index, 0, column.value, column.css, f"{column.label}: {', '.join(column.words)}")
         first = plot.y(column.value) - 6 - 16 * (len(column.words) - 1)
         if plot.step >= 60:  # there is room for words
             for line, words in enumerate(column.words):
-                plot.words(plot.x(place), first + 16 * line, words, "value")
+                plot.words(plot.x(index), first + 16 * line, words, "value")
     return plot
 
 
@@ -82,13 +82,13 @@ class Series(NamedTuple):
 
 
 def lines_chart(label: str, bands: Sequence[str], series: Sequence[Series], axis: Axis, *, x_name: str = "") -> Canvas:
-    keys = [(f"series-{place}", line.name) for place, line in enumerate(series, 1)]
+    keys = [(f"series-{index}", line.name) for index, line in enumerate(series, 1)]
     plot = Plot(label, bands, axis, legend=keys, x_name=x_name)
     for (css, name), line in zip(keys, series, strict=True):
         plot.line(line.values, f"line {css}")
-        for place, value in enumerate(line.values):
+        for index, value in enumerate(line.values):
             if value is not None:
-                plot.dot(place, value, f"{bands[place]}: {name} {value:.2f}", css)
+                plot.dot(index, value, f"{bands[index]}: {name} {value:.2f}", css)
     return plot
 
 
@@ -105,18 +105,18 @@ def ranked_chart(label: str, candidates: Sequence[Ranked]) -> Canvas:
     """Bars of relevance by rank with the line of similarity (paper, Figure 6)."""
     right = SIMILARITY if any(candidate.similarity is not None for candidate in candidates) else None
     plot = Plot(label, [str(one.rank) for one in candidates], RELEVANCE, right=right, x_name="rank", height=120)
-    for place, one in enumerate(candidates):
+    for index, one in enumerate(candidates):
         if one.relevance is None:
-            plot.words(plot.x(place), plot.foot - 5, OUT[one.state], "out")
+            plot.words(plot.x(index), plot.foot - 5, OUT[one.state], "out")
         else:
             title = f"rank {one.rank}: relevance {one.relevance}"
-            plot.bar(place, 0, max(one.relevance, 0.06), f"r{one.relevance}", title)
+            plot.bar(index, 0, max(one.relevance, 0.06), f"r{one.relevance}", title)
     if right:
         plot.line([one.similarity for one in candidates], "line similarity", axis=right)
-        for place, one in enumerate(candidates):
+        for index, one in enumerate(candidates):
             if one.similarity is not None:
                 title = f"rank {one.rank}: similarity {one.similarity:.3f}"
-                plot.dot(place, one.similarity, title, "similarity", axis=right)
+                plot.dot(index, one.similarity, title, "similarity", axis=right)
     return plot
 
 
@@ -146,10 +146,10 @@ def heat_map(
     canvas = Canvas(label, width, foot + BOTTOM, classes="heat" if is_large else "heat dense")
     canvas.words(0, 13, names[0], "name", "start")
     canvas.words((LEFT + width) / 2, foot + 37, names[1], "name")
-    for place, text in enumerate(rows):
-        canvas.words(LEFT - 8, TOP + (place + 0.5) * high + 4, text, anchor="end")
-    for place, text in enumerate(columns):
-        canvas.words(LEFT + (place + 0.5) * wide, foot + 17, text)
+    for index, text in enumerate(rows):
+        canvas.words(LEFT - 8, TOP + (index + 0.5) * high + 4, text, anchor="end")
+    for index, text in enumerate(columns):
+        canvas.words(LEFT + (index + 0.5) * wide, foot + 17, text)
     for (row, column), cell in cells.items():
         _draw(canvas, cell, (LEFT + column * wide, TOP + row * high), (wide, high))
     return canvas
@@ -162,8 +162,8 @@ def _draw(canvas: Canvas, cell: Cell, corner: tuple[float, float], size: tuple[f
     canvas.mark("rect", f"cell {cell.css}".strip(), title=cell.title, fill_opacity=f"{strength:.2f}", **shape)
     css = "few" if cell.is_faint else "strong" if cell.strength > STRONG else "weak"
     first = y + high / 2 + 4 - 8 * (len(cell.lines) - 1)
-    for place, line in enumerate(cell.lines):
-        canvas.words(x + wide / 2, first + 16 * place, line, css)
+    for index, line in enumerate(cell.lines):
+        canvas.words(x + wide / 2, first + 16 * index, line, css)
 
 
 WIDTH, HEIGHT = 400, 110
@@ -212,20 +212,20 @@ class Histogram:
 
     @property
     def bars(self) -> list[Bar]:
-        counts = [(place, series, n) for place, one in enumerate(self.bins) for series, n in enumerate(one.counts)]
-        return [self._bar(place, series, n) for place, series, n in counts if n]
+        counts = [(index, series, n) for index, one in enumerate(self.bins) for series, n in enumerate(one.counts)]
+        return [self._bar(index, series, n) for index, series, n in counts if n]
 
     @property
     def ticks(self) -> list[tuple[float, str]]:
-        return [((place + self._ticks_at) * self.step, one.tick) for place, one in enumerate(self.bins) if one.tick]
+        return [((index + self._ticks_at) * self.step, one.tick) for index, one in enumerate(self.bins) if one.tick]
 
     @property
     def mark(self) -> float | None:
         return None if self._mark is None else self._mark * self.step
 
-    def _bar(self, place: int, series: int, n: int) -> Bar:
+    def _bar(self, index: int, series: int, n: int) -> Bar:
         width = self.step * (1 - GAP) / len(self.series)
         height = HEIGHT * n / self.most
-        x = place * self.step + self.step * GAP / 2 + series * width
-        title = f"{self.bins[place].label}: {n:,} {self.series[series]}".strip()
+        x = index * self.step + self.step * GAP / 2 + series * width
+        title = f"{self.bins[index].label}: {n:,} {self.series[series]}".strip()
         return Bar(series, x, HEIGHT - height, width, height, title)

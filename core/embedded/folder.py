@@ -22,7 +22,7 @@ REMEDY = "MOMENTJUDGE_VAR=/some/other/folder chooses another place."
 
 
 class EmbeddedError(Exception):
-    """What goes wrong around the embedded services; its text is shown to a person without a traceback.
+    """A failure around the embedded services; its text is shown to a person without a traceback.
 
     It is none of core.exceptions, as those import Django, which the supervisor does without.
     """

@@ -133,9 +133,9 @@ def _embedded_var() -> Path | None:
 def _obey_settings_option(argv: Sequence[str]) -> None:
     """``--settings`` counts before the settings are first read, as in Django's own commands."""
     for word, following in zip(argv, [*argv[1:], ""], strict=True):
-        name, given, value = word.partition("=")
+        name, separator, value = word.partition("=")
         if name == "--settings" and (value or following):
-            os.environ["DJANGO_SETTINGS_MODULE"] = value if given else following
+            os.environ["DJANGO_SETTINGS_MODULE"] = value if separator else following
 
 
 def lay_schema(argv: Sequence[str]) -> None:

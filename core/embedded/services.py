@@ -133,8 +133,8 @@ def environment_for(name: str, *, var: Path, mark: dict[str, str]) -> dict[str, 
     extra = {"DJANGO_SETTINGS_MODULE": "config.settings.local", "MOMENTJUDGE_VAR": str(var), "PYTHONUNBUFFERED": "1"}
     if name != "web":
         extra |= {"OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false", "HF_HUB_OFFLINE": "1"}
-    kept = {key: value for key, value in os.environ.items() if key != "DATABASE_POOL"}
-    return kept | extra | mark | ({"DATABASE_POOL": "4"} if name == "web" else {})
+    inherited = {key: value for key, value in os.environ.items() if key != "DATABASE_POOL"}
+    return inherited | extra | mark | ({"DATABASE_POOL": "4"} if name == "web" else {})
 
 
 def port_from_environment() -> int:
@@ -246,10 +246,10 @@ def static_fingerprint(base: Path = BASE_DIR) -> str:
     return digest.hexdigest()
 
 
-def static_is_collected(var: Path, wanted: str) -> bool:
+def static_is_collected(var: Path, digest: str) -> bool:
     stamp = var / "static.stamp"
-    return (var / "static").is_dir() and stamp.is_file() and stamp.read_text() == wanted
+    return (var / "static").is_dir() and stamp.is_file() and stamp.read_text() == digest
 
 
-def static_note_collected(var: Path, done: str) -> None:
-    (var / "static.stamp").write_text(done)
+def static_note_collected(var: Path, digest: str) -> None:
+    (var / "static.stamp").write_text(digest)

@@ -34,12 +34,12 @@ Event = MutableMapping[str, Any]
 
 
 def log_format() -> str:
-    """What LOG_FORMAT says; JSON in production, lines elsewhere. Asked by the web server before settings are read."""
+    """Read LOG_FORMAT; JSON in production, lines elsewhere. Called by the web server before settings are read."""
     production = os.environ.get("DJANGO_SETTINGS_MODULE", "").endswith(".production")
-    said = os.environ.get("LOG_FORMAT") or ("json" if production else "lines")
-    if said not in FORMATS:
-        raise ImproperlyConfigured(f"LOG_FORMAT must be one of {', '.join(FORMATS)}; it is {said!r}.")
-    return said
+    name = os.environ.get("LOG_FORMAT") or ("json" if production else "lines")
+    if name not in FORMATS:
+        raise ImproperlyConfigured(f"LOG_FORMAT must be one of {', '.join(FORMATS)}; it is {name!r}.")
+    return name
 
 
 def formatter(form: str = "") -> logging.Formatter:
@@ -70,8 +70,8 @@ def logger_name(logger: Any, method: str, event: Event) -> Event:
 
 
 def secrets_out(logger: Any, method: str, event: Event) -> Event:
-    """What the filter WithoutSecrets does for the message, for everything that a line holds; and e-mail addresses:
-    the database repeats the row it refuses."""
+    """Clean all that a line holds as the filter WithoutSecrets cleans the message; and of e-mail addresses: the
+    database repeats the row it refuses."""
     clean = without_secrets if _names_workers(event) else _without_secrets_and_emails
     return {key: clean(value) if isinstance(value, str) else value for key, value in event.items()}
 
@@ -87,10 +87,10 @@ def _names_workers(event: Event) -> bool:
 
 def as_line(logger: Any, method: str, event: Event) -> str:
     """One line to read, its context at the end; a traceback below."""
-    told = [str(event.pop("time")), event.pop("level").upper(), event.pop("logger"), str(event.pop("event"))]
+    words = [str(event.pop("time")), event.pop("level").upper(), event.pop("logger"), str(event.pop("event"))]
     below = [str(event.pop(name)) for name in ("exception", "stack") if name in event]
     about = [f"{name}={event[name]}" for name in sorted(event)]
-    return "\n".join([" ".join([*told, *([f"[{' '.join(about)}]"] if about else [])]), *below])
+    return "\n".join([" ".join([*words, *([f"[{' '.join(about)}]"] if about else [])]), *below])
 
 
 def logging_for(*, verbose: bool) -> dict[str, Any]:
@@ -126,10 +126,10 @@ class AccessLog(Logger):  # type: ignore[misc]
 
     def atoms(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
         """Return what the line names; gunicorn offers every header, and looking through all of them takes long."""
-        known = super().atoms(*args, **kwargs)
+        values = super().atoms(*args, **kwargs)
         return {
             name: without_secrets(value) if isinstance(value, str) else value
-            for name, value in known.items()
+            for name, value in values.items()
             if name in self.named
         }
 

@@ -1,4 +1,4 @@
-"""What web processes see of requests and slow SQL: an id, a duration and a route in logs, metrics and answers.
+"""Records of web processes on requests and slow SQL: an id, a duration and a route in logs, metrics and answers.
 
 Processes of one host are summed where PROMETHEUS_MULTIPROC_DIR names a folder.
 """
@@ -56,8 +56,8 @@ logger = logging.getLogger(__name__)
 
 
 def request_observe(*, route: str, method: str, status: int, seconds: float) -> None:
-    known = method if method in METHODS else "other"
-    REQUESTS.labels(route, known, f"{status // 100}xx").observe(seconds)
+    label = method if method in METHODS else "other"
+    REQUESTS.labels(route, label, f"{status // 100}xx").observe(seconds)
     _pool_observe()
 
 
@@ -101,9 +101,9 @@ class ObservedMiddleware:
         bind_contextvars(route=route_of(request))
 
 
-def request_id_of(said: str) -> str:
+def request_id_of(header: str) -> str:
     """The one that a proxy or a client gave, where it can be written down as it is; else a new one."""
-    return said if SANE.fullmatch(said) else uuid4().hex
+    return header if SANE.fullmatch(header) else uuid4().hex
 
 
 def route_of(request: HttpRequest) -> str:
@@ -138,12 +138,12 @@ def timed(execute: Callable[..., Any], sql: Any, params: Any, many: bool, contex
 
 
 def note(sql: str, took_ms: float) -> None:
-    known = get_contextvars()
-    asked_by = str(known.get("route") or known.get("task") or "")
-    if "route" in known:
-        SLOW.labels(asked_by).inc()
+    context = get_contextvars()
+    caller = str(context.get("route") or context.get("task") or "")
+    if "route" in context:
+        SLOW.labels(caller).inc()
     words = {"duration_ms": round(took_ms, 1), "statement": without_values(sql)}
-    logger.warning("a statement took %.0f ms (%s)", took_ms, asked_by or "no request", extra=words)
+    logger.warning("a statement took %.0f ms (%s)", took_ms, caller or "no request", extra=words)
 
 
 def without_values(sql: str) -> str:

@@ -1,4 +1,4 @@
-"""What a task inherits from its request, what workers count of tasks in the broker, and that they live; by signals.
+"""Context of a task from its request, workers' counts of tasks in the broker, and signs of their life; by signals.
 
 A broker that is away costs a count, never a task. The counts begin anew where the broker lost its data; Prometheus
 knows that of counters.
@@ -17,11 +17,11 @@ from structlog.contextvars import bind_contextvars, get_contextvars, reset_conte
 COUNTS = "momentjudge:tasks"  # a hash: what|task
 SEEN = "momentjudge:workers"  # a hash: host name -> "seconds|queues"
 BEAT_S = 10.0
-AWAY_S = 30.0
+UNAVAILABLE_S = 30.0
 RUNS, FAILURES, RETRIES, MILLISECONDS = "runs", "failures", "retries", "ms"
 Command = tuple[Any, ...]
 logger = logging.getLogger(__name__)
-_away_until = 0.0
+_unavailable_until = 0.0
 INHERITED = ("request_id", "member", "project")
 FIELD = "momentjudge"  # of a message's headers
 
@@ -53,8 +53,8 @@ def worker_forget(host: str) -> None:
 
 def _tell(commands: list[Command], *, always: bool = False) -> None:
     """In one round trip, as well as can be: what fails is said once, then not tried for a while."""
-    global _away_until  # noqa: PLW0603
-    if not always and time.monotonic() < _away_until:
+    global _unavailable_until  # noqa: PLW0603
+    if not always and time.monotonic() < _unavailable_until:
         return
     try:
         with broker().pipeline(transaction=False) as pipe:
@@ -62,7 +62,7 @@ def _tell(commands: list[Command], *, always: bool = False) -> None:
                 getattr(pipe, name)(*words)
             pipe.execute()
     except Exception as error:  # whatever it is, no task fails by it
-        _away_until = time.monotonic() + AWAY_S
+        _unavailable_until = time.monotonic() + UNAVAILABLE_S
         logger.warning("tasks are not counted for now: %s", type(error).__name__)
 
 
@@ -74,14 +74,14 @@ _worker: dict[str, Any] = {"host": "", "queues": [], "told_at": float("-inf")}
 def message_sign(headers: dict[str, Any] | None = None, **more: Any) -> None:
     """A message says in which request it was sent."""
     context = get_contextvars()
-    if headers is not None and (said := {name: context[name] for name in INHERITED if name in context}):
-        headers[FIELD] = said
+    if headers is not None and (inherited := {name: context[name] for name in INHERITED if name in context}):
+        headers[FIELD] = inherited
 
 
 @signals.task_prerun.connect
 def task_begin(task_id: str, task: Any, **more: Any) -> None:
-    said = task.request.get(FIELD) or {}
-    inherited = {name: str(said[name])[:100] for name in INHERITED if name in said}
+    header = task.request.get(FIELD) or {}
+    inherited = {name: str(header[name])[:100] for name in INHERITED if name in header}
     _begun[task_id] = time.monotonic(), dict(bind_contextvars(task_id=task_id, task=task.name, **inherited))
 
 

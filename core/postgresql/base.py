@@ -10,7 +10,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
     """Django's own."""
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
-        """What Django's gives, asked for twice.
+        """Get a connection as Django does, trying twice.
 
         After a restart of the database all connections that lie in the pool are dead, and it tries one after the other,
         more and more slowly. New ones are there at once.

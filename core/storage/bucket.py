@@ -13,32 +13,32 @@ from django.core.files.base import File
 from storages.backends.s3 import S3File, S3Storage
 from storages.utils import clean_name
 
-from core.exceptions import StorageAway
-from core.files import receiving_folder
+from core.exceptions import StorageUnavailable
+from core.files import upload_temp_folder
 
 NO_BUCKET = "NoSuchBucket"  # answered with 404 too, but no word on the file
-HELD_BYTES = 8 << 20  # of a file that is read; what is larger waits on the disk
+IN_MEMORY_BYTES = 8 << 20  # of a file that is read; what is larger waits on the disk
 
 
 @contextmanager
 def answering(name: str) -> Iterator[None]:
-    """A file that is not there is FileNotFoundError; every other refusal, and silence, is StorageAway."""
+    """A file that is not there is FileNotFoundError; every other refusal, and silence, is StorageUnavailable."""
     try:
         yield
     except ClientError as error:
         status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode")
         if status == 404 and error.response.get("Error", {}).get("Code") != NO_BUCKET:
             raise FileNotFoundError(f"There is no file {name}.") from error
-        raise StorageAway(reason=str(error)) from error
+        raise StorageUnavailable(reason=str(error)) from error
     except (BotoCoreError, Boto3Error) as error:
-        raise StorageAway(reason=str(error)) from error
+        raise StorageUnavailable(reason=str(error)) from error
 
 
 class S3MediaFile(S3File):  # type: ignore[misc]
     """A file of the bucket; it is fetched as a whole when it is first read."""
 
     def _get_file(self) -> IO[bytes]:
-        receiving_folder()  # of what is larger than HELD_BYTES
+        upload_temp_folder()  # of what is larger than IN_MEMORY_BYTES
         with answering(self.name):
             return super()._get_file()  # type: ignore[no-any-return]
 
@@ -64,7 +64,7 @@ class S3Media(S3Storage):  # type: ignore[misc]
         )
         self.public_url = public_url
         super().__init__(
-            client_config=config, file_overwrite=True, default_acl=None, max_memory_size=HELD_BYTES, **options
+            client_config=config, file_overwrite=True, default_acl=None, max_memory_size=IN_MEMORY_BYTES, **options
         )
 
     @cached_property
@@ -77,10 +77,10 @@ class S3Media(S3Storage):  # type: ignore[misc]
 
     def signed_url(self, name: str, *, seconds: int, method: str = "GET", **headers: str) -> str:
         """An address that opens this one file for so long, and answers with these headers."""
-        said = {f"Response{header}": value for header, value in headers.items() if value}
+        response_headers = {f"Response{header}": value for header, value in headers.items() if value}
         about = {"Bucket": self.bucket_name, "Key": self._normalize_name(clean_name(name))}
         call = "head_object" if method == "HEAD" else "get_object"
-        signed: str = self.signer.generate_presigned_url(call, Params=about | said, ExpiresIn=seconds)
+        signed: str = self.signer.generate_presigned_url(call, Params=about | response_headers, ExpiresIn=seconds)
         return signed
 
     def _open(self, name: str, mode: str = "rb") -> "File[bytes]":

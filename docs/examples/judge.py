@@ -43,16 +43,16 @@ class Site:
 
 def judge(site, project, grade_of):
     """Grade one batch by ``grade_of(query, pair)`` and finish it; how many grades were given."""
-    held = site.call("POST", f"projects/{project}/assignment/")
-    given = 0
-    for pair in held["pairs"] if held else []:
+    assignment = site.call("POST", f"projects/{project}/assignment/")
+    n_grades = 0
+    for pair in assignment["pairs"] if assignment else []:
         if pair["grade"] is None and pair["flag"] is None and not pair["withdrawn"]:
-            grade = {"grade": grade_of(held["query"], pair), "key": pair["key"]}
+            grade = {"grade": grade_of(assignment["query"], pair), "key": pair["key"]}
             site.call("POST", f"pairs/{pair['uuid']}/judgment/", grade)
-            given += 1
-    if held:
+            n_grades += 1
+    if assignment:
         site.call("POST", f"projects/{project}/assignment/finish/")
-    return given
+    return n_grades
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from ir_measures import RR, R, nDCG
 def name_of(moment):
     """A moment as qrels.txt writes it."""
     start, end = moment["timestamp"]
-    video = re.sub(r"[\s%]", lambda found: quote(found[0]), moment["video_name"])
+    video = re.sub(r"[\s%]", lambda match: quote(match[0]), moment["video_name"])
     return f"{video}:{start!r}-{end!r}"
 
 

@@ -1,4 +1,4 @@
-"""What an audit event says, as a sentence without its subject: "withdrew a pair of ...". Pure.
+"""Sentences for audit events, without their subject: "withdrew a pair of ...". Pure.
 
 A part in brackets is left out where a value of it is missing or empty.
 """
@@ -150,14 +150,14 @@ def in_words(action: str, data: Mapping[str, Any]) -> str:
     sentence = SENTENCES.get(action)
     if sentence is None:
         return action.replace(".", " ").replace("_", " ")
-    kept = OPTIONAL.sub(lambda part: part[1] if _complete(part[1], data) else "", sentence)
-    return FIELD.sub(lambda field: told(data.get(field[1])), kept)
+    text = OPTIONAL.sub(lambda part: part[1] if _complete(part[1], data) else "", sentence)
+    return FIELD.sub(lambda field: told(data.get(field[1])), text)
 
 
 def kind_words(action: str) -> str:
-    """What all events of an action say, for a list to choose from: values are left out, and what only explains."""
-    said = OPTIONAL.sub("", SENTENCES[action]).partition(":")[0].partition(" (")[0]
-    return FIELD.sub("…", said)
+    """Return the words of all events of an action, to choose from in a list: without values and explanations."""
+    text = OPTIONAL.sub("", SENTENCES[action]).partition(":")[0].partition(" (")[0]
+    return FIELD.sub("…", text)
 
 
 def actions_saying(word: str) -> list[str]:

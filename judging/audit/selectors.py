@@ -59,7 +59,7 @@ class AuditPage(NamedTuple):
 
 
 class Versions(NamedTuple):
-    """What was judged under a version of the guideline and one of the policy; None for imported judgments."""
+    """Counts of judgments under a version of the guideline and one of the policy; None for imported judgments."""
 
     guideline: int | None
     policy: int | None
@@ -74,8 +74,8 @@ def audit_page(
 ) -> AuditPage:
     """The events behind the one named ``after``, or those just in front of ``before``; from the newest where neither. A
     place in the list is an event, not a number: page 20,000 comes as fast as the first, and new events move nothing."""
-    named = before or after
-    event = AuditEvent.objects.filter(uuid=named).first() if named else None
+    event_uuid = before or after
+    event = AuditEvent.objects.filter(uuid=event_uuid).first() if event_uuid else None
     sources = _sources(project, filters)
     if event and before:
         at_or_after = Q(created_at__gte=event.created_at)
@@ -126,7 +126,7 @@ def _position(event: AuditEvent) -> tuple[datetime, int]:
 
 
 def _filtered(events: QuerySet[AuditEvent], filters: AuditFilter) -> QuerySet[AuditEvent]:
-    """What the filters let through, but for their words."""
+    """Apply the filters to the events, but for their words."""
     if filters.by_system:
         events = events.filter(actor__isnull=True)
     elif filters.actor:

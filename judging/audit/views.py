@@ -51,11 +51,11 @@ class AuditForm(forms.Form):
         self.is_valid()
         values: dict[str, Any] = self.cleaned_data
         who, kind, until = values.get("who", ""), values.get("kind", ""), values.get("until")
-        known = any(kind in actions for actions in KINDS.values())  # one action, or all of a kind by its label
+        is_known = any(kind in actions for actions in KINDS.values())  # one action, or all of a kind by its label
         return AuditFilter(
             actor=uuid_or_none(who),
             by_system=who == SYSTEM,
-            actions=tuple(KINDS.get(kind, (kind,) if known else ())),
+            actions=tuple(KINDS.get(kind, (kind,) if is_known else ())),
             subject=values.get("object"),
             since=_begin(values.get("since")),
             before=_begin(until + timedelta(days=1)) if until else None,
@@ -111,15 +111,15 @@ def link_of(event: AuditEvent, project: Project, role: str) -> tuple[str, str] |
         if role != LEAD or not isinstance(number, int):
             return None
         return reverse("judging:person", args=[project.uuid, number]), f"Annotator {number}"
-    if event.subject and (place := _place(BY_SUBJECT, event.action)):
-        return reverse(place[0], args=[event.subject]), place[1]
+    if event.subject and (page := _place(BY_SUBJECT, event.action)):
+        return reverse(page[0], args=[event.subject]), page[1]
     open_to_role = OF_PROJECT | OF_PEOPLE if role == LEAD else OF_PROJECT
-    place = _place(open_to_role, event.action)
-    return (reverse(place[0], args=[project.uuid]), place[1]) if place else None
+    page = _place(open_to_role, event.action)
+    return (reverse(page[0], args=[project.uuid]), page[1]) if page else None
 
 
-def _place(places: dict[str, tuple[str, str]], action: str) -> tuple[str, str] | None:
-    return next((place for begin, place in places.items() if action.startswith(begin)), None)
+def _place(pages: dict[str, tuple[str, str]], action: str) -> tuple[str, str] | None:
+    return next((page for begin, page in pages.items() if action.startswith(begin)), None)
 
 
 PER_PAGE = 50
@@ -139,15 +139,15 @@ def audit(request: MemberRequest, project: Project) -> HttpResponse:
     after, before = (uuid_or_none(request.GET.get(name, "")) for name in ("after", "before"))
     page = audit_page(project, form.filters(), size=PER_PAGE, after=after, before=before)
     names = actor_names(project, to=request.membership.role)
-    asked = {name: value for name, value in request.GET.items() if value and name in form.fields}
+    parameters = {name: value for name, value in request.GET.items() if value and name in form.fields}
     members = project.memberships.select_related("user").order_by("-role", "number", "pk")
     staff_first = sorted(members, key=lambda member: member.role == Membership.Role.ANNOTATOR)
     context = {
         "page": page,
         "lines": [_line(event, project, names, request.membership.role) for event in page.events],
         "form": form,
-        "asked": asked,
-        "keep": urlencode(asked),
+        "asked": parameters,
+        "keep": urlencode(parameters),
         "kinds": [(label, [(action, kind_words(action)) for action in actions]) for label, actions in KINDS.items()],
         "people": [(str(member.user.uuid), names[member.user_id]) for member in staff_first],
         "system": SYSTEM,
@@ -176,28 +176,28 @@ def audit_csv(request: MemberRequest, project: Project) -> StreamingHttpResponse
 
 def _csv_row(event: AuditEvent, names: dict[int, str]) -> list[object]:
     details = json.dumps(event.data, cls=DjangoJSONEncoder, ensure_ascii=False)
-    said = in_words(event.action, event.data)
-    return [event.created_at.isoformat(), _who(event, names), event.action, said, event.subject or "", details]
+    sentence = in_words(event.action, event.data)
+    return [event.created_at.isoformat(), _who(event, names), event.action, sentence, event.subject or "", details]
 
 
 @project_page(STAFF)
 def versions(request: MemberRequest, project: Project) -> HttpResponse:
     """How much was judged under which versions; of one pair of them, what."""
     under = judged_under(project)
-    shown = _asked_versions(request, under) if "guideline" in request.GET else None
-    context: dict[str, Any] = {"under": under, "shown": shown, "total": sum(row.judgments for row in under)}
-    if shown:
-        judged = judgments_under(project, guideline=shown.guideline, policy=shown.policy)
+    version_pair = _requested_versions(request, under) if "guideline" in request.GET else None
+    context: dict[str, Any] = {"under": under, "shown": version_pair, "total": sum(row.judgments for row in under)}
+    if version_pair:
+        judged = judgments_under(project, guideline=version_pair.guideline, policy=version_pair.policy)
         context["page"] = page = Paginator(judged, PER_PAGE).get_page(request.GET.get("page"))
         numbers = annotator_numbers(project)
         context["judged"] = [(judgment, numbers.get(judgment.annotator_id)) for judgment in page]
-        context["keep"] = f"&guideline={shown.guideline or ''}&policy={shown.policy or ''}"
+        context["keep"] = f"&guideline={version_pair.guideline or ''}&policy={version_pair.policy or ''}"
     return render(request, "judging/audit/versions.html", context)
 
 
-def _asked_versions(request: MemberRequest, under: list[Versions]) -> Versions:
-    asked = (request.GET.get(name, "") for name in ("guideline", "policy"))
-    guideline, policy = (int(text) if text.isdecimal() and len(text) < 10 else None for text in asked)
+def _requested_versions(request: MemberRequest, under: list[Versions]) -> Versions:
+    texts = (request.GET.get(name, "") for name in ("guideline", "policy"))
+    guideline, policy = (int(text) if text.isdecimal() and len(text) < 10 else None for text in texts)
     for row in under:
         if (row.guideline, row.policy) == (guideline, policy):
             return row
@@ -215,17 +215,17 @@ def versions_csv(request: MemberRequest, project: Project) -> StreamingHttpRespo
             for row in under
         )
         return csv_stream("judged-under.csv", VERSION_COLUMNS, rows)
-    shown = _asked_versions(request, under)
-    return csv_stream("judgments-under.csv", JUDGED_COLUMNS, _judged_rows(project, shown))
+    version_pair = _requested_versions(request, under)
+    return csv_stream("judgments-under.csv", JUDGED_COLUMNS, _judged_rows(project, version_pair))
 
 
-def _judged_rows(project: Project, shown: Versions) -> Iterator[list[object]]:
+def _judged_rows(project: Project, version_pair: Versions) -> Iterator[list[object]]:
     numbers = annotator_numbers(project)
-    judged = judgments_under(project, guideline=shown.guideline, policy=shown.policy)
+    judged = judgments_under(project, guideline=version_pair.guideline, policy=version_pair.policy)
     for row in judged.iterator(chunk_size=2000):
         query = row.pair.batch.query
         yield [
-            *(shown.guideline or "", shown.policy or "", query.number, query.text),
+            *(version_pair.guideline or "", version_pair.policy or "", query.number, query.text),
             *(row.pair.batch.number, row.pair.candidate.rank, row.pair.uuid, numbers.get(row.annotator_id, "")),
             *(row.round, row.grade, row.source, row.created_at.isoformat()),
         ]

@@ -71,7 +71,7 @@ def demo_seed(*, videos: int, seed: int) -> Project | None:
 def _sizes(script: Sequence[Episode]) -> dict[str, int]:
     """How many queries to judge: those of the full demo, or most of what a short one has texts for."""
     texts = {moment.caption for episode in script for moment in episode.moments if moment.kind == "video"}
-    return {split: min(wanted, int(len(texts) * share)) for split, (wanted, share) in QUERIES.items()}
+    return {split: min(size, int(len(texts) * share)) for split, (size, share) in QUERIES.items()}
 
 
 def _people(project: Project) -> None:
@@ -80,19 +80,19 @@ def _people(project: Project) -> None:
         user = User.objects.create_user(username, f"{username}-demo")
         Identity.objects.create(user=user, name=f"Demo {username}")
         if role == Membership.Role.ANNOTATOR:
-            _annotator(project, user, number=len(GRADERS) + 2, standing=Membership.Standing.QUALIFIED)
+            _annotator(project, user, number=len(GRADERS) + 2, status=Membership.Standing.QUALIFIED)
         else:
             Membership.objects.create(project=project, user=user, role=role)
     for number, name in enumerate([*(SIMULATED.format(grader.seed) for grader in GRADERS), CONTRARY_NAME], start=1):
         user = User.objects.create_user(name, is_simulated=True)
-        _annotator(project, user, number=number, standing=Membership.Standing.EXAM)
+        _annotator(project, user, number=number, status=Membership.Standing.EXAM)
 
 
-def _annotator(project: Project, user: User, *, number: int, standing: str) -> None:
+def _annotator(project: Project, user: User, *, number: int, status: str) -> None:
     member = Membership.objects.create(
-        project=project, user=user, role=Membership.Role.ANNOTATOR, number=number, standing=standing
+        project=project, user=user, role=Membership.Role.ANNOTATOR, number=number, standing=status
     )
-    StandingChange.objects.create(membership=member, to_standing=standing, reason="Comes with the demo.")
+    StandingChange.objects.create(membership=member, to_standing=status, reason="Comes with the demo.")
     GuidelineConfirmation.objects.create(guideline=guideline_in_force(project.pk), annotator=user)
 
 
@@ -165,24 +165,26 @@ def _unrendered(project: Project) -> QuerySet[Video]:
 def _progress(project: Project) -> None:
     job = Job.objects.filter(project=project, kind=JOB, state=Job.State.RUNNING).first()
     if job:
-        left = _unrendered(project).count()
+        n_left = _unrendered(project).count()
         videos = project.demo_videos or 0
-        title = f"Rendering the demo videos: {videos - left} of {videos}" if left else "Embedding captions and queries"
-        job_set(job=job, done=videos - left, title=title)
-        if not left:
+        title = (
+            f"Rendering the demo videos: {videos - n_left} of {videos}" if n_left else "Embedding captions and queries"
+        )
+        job_set(job=job, n_done=videos - n_left, title=title)
+        if not n_left:
             send_on_commit("judging.tasks.demo_advance")
 
 
 def _steps(project: Project, job: Job) -> None:
     videos = project.demo_videos or 0
     candidates_rank(project_id=project.pk)
-    job_set(job=job, done=videos + 1, title="Simulated annotators sit the exam")
+    job_set(job=job, n_done=videos + 1, title="Simulated annotators sit the exam")
     examples_add(project)
     training_play(project)
-    job_set(job=job, done=videos + 2, title="Simulated annotators are grading")
+    job_set(job=job, n_done=videos + 2, title="Simulated annotators are grading")
     batches_open(project_id=project.pk)
     story_play(project)
-    job_set(job=job, done=videos + 4, title="Making the first release")
+    job_set(job=job, n_done=videos + 4, title="Making the first release")
     if not Release.objects.filter(project=project, manifest__counts__queries__gt=0).exists():
         release_create(project=project, actor=None)
     job_finish(job=job, title="The demo is ready")

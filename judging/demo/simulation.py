@@ -15,7 +15,7 @@ from annotation.demo import Episode, ScriptedMoment, true_relevance, write_scrip
 from annotation.models import Caption, Moment, Query
 from core import clock
 from judging.models import (
-    SEATS,
+    SLOTS,
     Assignment,
     Batch,
     Exam,
@@ -31,9 +31,9 @@ from judging.people.services import annotator_qualify
 from judging.projects.policies import Example, guideline_in_force, guideline_publish, policy_publish
 from judging.qualification.rules.truth import rounded_up
 from judging.qualification.services.exams import exam_close, exam_create, exam_prepare, known_pair_explain
-from judging.qualification.services.onboarding import gate_question_create, gate_set
+from judging.qualification.services.onboarding import screening_question_create, screening_set
 from judging.qualification.services.reports import exam_report, sitting_report
-from judging.qualification.services.sittings import sitting_grade, sitting_hand_in, sitting_start
+from judging.qualification.services.sittings import attempt_grade, attempt_hand_in, attempt_start
 from judging.qualification.services.training import training_pair_grade, tutorial_add
 from judging.review.selectors import second_batch_sizes
 from judging.work.rules import GRADES
@@ -57,8 +57,8 @@ class Grader:
     def grade(self, truth: int, *, pair: str) -> int:
         """A grade 0 to 4 for a pair of this true relevance; the same pair always gets the same grade."""
         chance = random.Random(f"{self.seed}:{pair}")
-        seen = GRADES[-1] - truth if self.contrary else truth
-        return min(GRADES[-1], max(GRADES[0], round(seen + self.bias + chance.gauss(0.0, self.noise))))
+        level = GRADES[-1] - truth if self.contrary else truth
+        return min(GRADES[-1], max(GRADES[0], round(level + self.bias + chance.gauss(0.0, self.noise))))
 
     def seconds(self, *, pair: str) -> float:
         """How long a person would have looked at it: about 19 s, now and then much longer."""
@@ -86,7 +86,7 @@ def script_of(seed: int, videos: int) -> tuple[Episode, ...]:
 
 @lru_cache(maxsize=4)
 def scripted_moments(seed: int, videos: int) -> dict[Span, ScriptedMoment]:
-    """What happens in each moment of the demo."""
+    """Return the script of each moment of the demo."""
     return {
         (episode.name, moment.start_s, moment.end_s): moment
         for episode in script_of(seed, videos)
@@ -113,17 +113,17 @@ def truth_for(query: Query, moment: Moment) -> int:
     project = query.project
     if query.caption is None or project.demo_seed is None or project.demo_videos is None:
         raise ValueError("only the demo knows the truth of its pairs")
-    known = scripted_moments(project.demo_seed, project.demo_videos)
+    moments_by_span = scripted_moments(project.demo_seed, project.demo_videos)
     own, other = ((of.video.name, of.start_s, of.end_s) for of in (query.caption.moment, moment))
-    return true_relevance(known[own], known[other])
+    return true_relevance(moments_by_span[own], moments_by_span[other])
 
 
 def grade_round(project: Project, batch: Batch, user: User, grader: Grader) -> bool:
     """Let a simulated annotator take a seat of the batch, grade every pair and finish; False when none is free."""
-    taken = assignment_take_of(batch=batch, annotator=user, now=clock.now())
-    if taken is None:
+    assignment = assignment_take_of(batch=batch, annotator=user, now=clock.now())
+    if assignment is None:
         return False
-    pairs = Pair.objects.filter(pk__in=taken.pair_ids).select_related(
+    pairs = Pair.objects.filter(pk__in=assignment.pair_ids).select_related(
         "batch__query__project", "batch__query__caption__moment__video", "candidate__moment__video"
     )
     for pair in pairs:
@@ -133,7 +133,7 @@ def grade_round(project: Project, batch: Batch, user: User, grader: Grader) -> b
     return assignment_finish(project=project, annotator=user)
 
 
-def fill_free_seats(project: Project, batch: Batch, *, limit: int = len(SEATS)) -> int:
+def fill_free_slots(project: Project, batch: Batch, *, limit: int = len(SLOTS)) -> int:
     """Let up to ``limit`` simulated annotators take free seats of the batch's present round."""
     filled = 0
     people = graders(project)
@@ -151,7 +151,7 @@ def finish_with_simulated(project: Project, batch: Batch) -> None:
     for _ in range(2):
         batch.refresh_from_db()
         if batch.state == Batch.State.OPEN:
-            fill_free_seats(project, batch)
+            fill_free_slots(project, batch)
             batch_advance(batch_id=batch.pk)
 
 
@@ -160,11 +160,11 @@ def escalate_with_simulated(project: Project, batch: Batch) -> None:
     user, grader = contrary(project)
     if not batch.assignments.exists():
         grade_round(project, batch, user, grader)
-        fill_free_seats(project, batch, limit=1)
+        fill_free_slots(project, batch, limit=1)
         batch_advance(batch_id=batch.pk)
         batch.refresh_from_db()
         if batch.state == Batch.State.OPEN:
-            fill_free_seats(project, batch, limit=1)
+            fill_free_slots(project, batch, limit=1)
 
 
 def story_play(project: Project) -> None:
@@ -188,8 +188,8 @@ def _lead_decides(project: Project, finished: Sequence[Batch]) -> None:
     """The demo's lead closes the finished queries, but extends the first: its second batch is judged too."""
     lead = User.objects.get(memberships__project=project, memberships__role=Membership.Role.LEAD)
     beyond = second_batch_sizes([batch.pk for batch in finished])
-    for place, batch in enumerate(finished):
-        extend = place == 0 and beyond[batch.pk] > 0  # a demo of few videos has too few moments
+    for index, batch in enumerate(finished):
+        extend = index == 0 and beyond[batch.pk] > 0  # a demo of few videos has too few moments
         batch_review(batch=batch, extend=extend, lead=lead, reason="Decided for the demo.")
     if finished:
         second = batch_extend(batch_id=finished[0].pk)
@@ -203,7 +203,7 @@ def visitors_answer(project: Project) -> None:
         batch=OuterRef("pk"), annotator__is_simulated=False, state=Assignment.State.FINISHED
     )
     for batch in Batch.objects.filter(Exists(by_person), project=project, state=Batch.State.OPEN):
-        if fill_free_seats(project, batch):
+        if fill_free_slots(project, batch):
             batch_advance(batch_id=batch.pk)
 
 
@@ -234,7 +234,7 @@ def _most_levels(project: Project, queries: QuerySet[Query]) -> dict[int, tuple[
 @transaction.atomic
 def _version_with(project: Project, last: Guideline, examples: Sequence[Example]) -> None:
     """The demo's annotators have read the version with examples, as they had the one without."""
-    made = guideline_publish(
+    guideline = guideline_publish(
         project=project,
         actor=None,
         body=last.body,
@@ -244,7 +244,7 @@ def _version_with(project: Project, last: Guideline, examples: Sequence[Example]
     )
     read = last.confirmations.values_list("annotator", flat=True)
     GuidelineConfirmation.objects.bulk_create(
-        GuidelineConfirmation(guideline=made, annotator_id=annotator) for annotator in read
+        GuidelineConfirmation(guideline=guideline, annotator_id=annotator) for annotator in read
     )
 
 
@@ -267,7 +267,7 @@ def training_play(project: Project) -> None:
     """Make what newcomers go through; what is there already is left alone, so a repeat goes on where it stopped."""
     chief = User.objects.get(memberships__project=project, memberships__role=Membership.Role.LEAD)
     _tutorial_make(project, chief)
-    _gate_make(project, chief)
+    _screening_make(project, chief)
     _cohort_sit(project, chief)
     _rest_qualify(project, chief)
     _later_exam_open(project, chief)
@@ -277,28 +277,28 @@ def _tutorial_make(project: Project, chief: User) -> None:
     """One pair of each level, of the query that has the most levels and is not the guideline's own."""
     if project.known_pairs.filter(tutorial_position__isnull=False).exists():
         return
-    shown = GuidelineExample.objects.filter(guideline__project=project).values("query_text")
-    queries = project.queries.filter(split=Query.Split.TRAIN).exclude(text__in=shown)
+    example_texts = GuidelineExample.objects.filter(guideline__project=project).values("query_text")
+    queries = project.queries.filter(split=Query.Split.TRAIN).exclude(text__in=example_texts)
     best = _most_levels(project, queries.order_by("pk"))
     levels = sorted(best)
     Random(SEED).shuffle(levels)
     for level in levels:
         query, moment = best[level]
-        made = KnownPair.objects.create(project=project, query=query, moment=moment, source=KnownPair.Source.LEAD)
-        training_pair_grade(known_pair=made, actor=chief, grade=level, explanation=WHY[level])
-        tutorial_add(known_pair=made, actor=chief)
+        known_pair = KnownPair.objects.create(project=project, query=query, moment=moment, source=KnownPair.Source.LEAD)
+        training_pair_grade(known_pair=known_pair, actor=chief, grade=level, explanation=WHY[level])
+        tutorial_add(known_pair=known_pair, actor=chief)
 
 
-def _gate_make(project: Project, chief: User) -> None:
+def _screening_make(project: Project, chief: User) -> None:
     if project.gate_questions.exists():
         return
     for moment, options in _questions(project):
-        gate_question_create(
+        screening_question_create(
             project=project, actor=chief, moment=moment, description=QUESTION, options=options, correct=0
         )
     if GateQuestion.objects.filter(project=project).count() >= QUESTIONS:
         policy_publish(project=project, actor=chief, gate_questions=QUESTIONS, gate_passing=RIGHT)
-        gate_set(project=project, actor=chief, is_open=True)
+        screening_set(project=project, actor=chief, is_open=True)
 
 
 def _questions(project: Project) -> Iterator[tuple[Moment, list[str]]]:
@@ -334,31 +334,31 @@ def _cohort_sit(project: Project, chief: User) -> None:
 
 
 def _sit(project: Project, user: User, grader: Grader) -> None:
-    sitting = sitting_start(project=project, annotator=user, purpose=Sitting.Purpose.EXAM)
-    if sitting.state != Sitting.State.OPEN:
+    attempt = attempt_start(project=project, annotator=user, purpose=Sitting.Purpose.EXAM)
+    if attempt.state != Sitting.State.OPEN:
         return
-    given = set(sitting.grades.values_list("known_pair", flat=True))
-    pairs = KnownPair.objects.filter(pk__in=set(sitting.known_ids) - given)
-    for known in pairs.select_related("query__project", "query__caption__moment__video", "moment__video"):
-        grade = grader.grade(truth_for(known.query, known.moment), pair=f"exam {known.pk}")
-        sitting_grade(annotator=user, pair_uuid=known.uuid, grade=grade)
-    sitting_hand_in(annotator=user, sitting=sitting.uuid, now=clock.now())
+    graded_ids = set(attempt.grades.values_list("known_pair", flat=True))
+    pairs = KnownPair.objects.filter(pk__in=set(attempt.known_ids) - graded_ids)
+    for known_pair in pairs.select_related("query__project", "query__caption__moment__video", "moment__video"):
+        grade = grader.grade(truth_for(known_pair.query, known_pair.moment), pair=f"exam {known_pair.pk}")
+        attempt_grade(annotator=user, pair_uuid=known_pair.uuid, grade=grade)
+    attempt_hand_in(annotator=user, attempt=attempt.uuid, now=clock.now())
 
 
 def _feedback_take(exam: Exam, chief: User) -> None:
-    for known in exam.known_pairs.filter(explanation="", truth__isnull=False).select_related("project"):
-        assert known.truth is not None
-        known_pair_explain(known=known, actor=chief, explanation=WHY[rounded_up(known.truth)])
+    for known_pair in exam.known_pairs.filter(explanation="", truth__isnull=False).select_related("project"):
+        assert known_pair.truth is not None
+        known_pair_explain(pair=known_pair, actor=chief, explanation=WHY[rounded_up(known_pair.truth)])
     truths = {pk: (uuid, truth) for pk, uuid, truth in exam.known_pairs.values_list("pk", "uuid", "truth")}
-    for sitting in exam.sittings.filter(state=Sitting.State.FEEDBACK).select_related("annotator"):
-        for pk, grade in dict(sitting.grades.order_by("attempt").values_list("known_pair", "grade")).items():
+    for attempt in exam.sittings.filter(state=Sitting.State.FEEDBACK).select_related("annotator"):
+        for pk, grade in dict(attempt.grades.order_by("attempt").values_list("known_pair", "grade")).items():
             uuid, truth = truths[pk]
             if truth is not None and abs(grade - truth) > 1:
-                sitting_grade(annotator=sitting.annotator, pair_uuid=uuid, grade=rounded_up(truth))
+                attempt_grade(annotator=attempt.annotator, pair_uuid=uuid, grade=rounded_up(truth))
     if not exam.report:
         exam_report(exam_id=exam.pk)
-    for sitting in exam.sittings.filter(state=Sitting.State.DONE, passed__isnull=True):
-        sitting_report(sitting_id=sitting.pk)
+    for attempt in exam.sittings.filter(state=Sitting.State.DONE, passed__isnull=True):
+        sitting_report(sitting_id=attempt.pk)
 
 
 def _rest_qualify(project: Project, chief: User) -> None:
@@ -369,7 +369,7 @@ def _rest_qualify(project: Project, chief: User) -> None:
 
 
 def _later_exam_open(project: Project, chief: User) -> None:
-    """What newcomers sit: a short exam from what the first cohort has made known."""
+    """Open the exam for newcomers: a short one from what the first cohort has made known."""
     if project.exams.filter(kind=Exam.Kind.STORED).exists():
         return
     closed = project.exams.filter(kind=Exam.Kind.COHORT, state=Exam.State.CLOSED).first()

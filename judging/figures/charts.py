@@ -177,12 +177,12 @@ def _spread(label: str, group: Relevances | None) -> Spread:
 
 
 def grades(filters: FigureFilters) -> DrawnFigure:
-    counted = grade_ranges(filters.scope)
-    total = sum(counted.values())
+    counts = grade_ranges(filters.scope)
+    total = sum(counts.values())
     columns = [Column("minimum", "Lowest grade", PLAIN), Column("maximum", "Highest grade", PLAIN), PAIRS, OF_ALL]
     if not total:
         return DrawnFigure([], columns, [])
-    ranges = {(low, high): counted.get((low, high), 0) for low in GRADES for high in GRADES if low <= high}
+    ranges = {(low, high): counts.get((low, high), 0) for low in GRADES for high in GRADES if low <= high}
     most = max(ranges.values())
     cells = {
         (GRADES[-1] - high, low): Cell(
@@ -349,9 +349,9 @@ COLUMNS = [
 
 
 def case_studies(filters: FigureFilters) -> DrawnFigure:
-    page, shown = cases(filters.scope, words=filters.words, page=filters.parameters.get("page"))
+    page, page_cases = cases(filters.scope, words=filters.words, page=filters.parameters.get("page"))
     charts, rows = [], []
-    for case in shown:
+    for case in page_cases:
         query = case.query
         candidates = [Ranked(rank, level, state, near) for rank, level, state, near in case.candidates]
         canvas = ranked_chart(f"Relevance by rank of the candidates of: {query.text}", candidates)

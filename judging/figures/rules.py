@@ -45,7 +45,7 @@ def relevances_by(rows: Iterable[tuple[int, int, int]]) -> dict[int, Relevances]
 
 
 class Unit(StrEnum):
-    """What a point of a figure over time stands for."""
+    """The time span of a point in a figure over time."""
 
     DAY = "day"
     WEEK = "week"

@@ -116,7 +116,7 @@ class FigureFilters:
 
     @property
     def in_words(self) -> str:
-        """What the filters leave, for titles of files."""
+        """The scope of the filters, for titles of files."""
         parts = [
             f"split {self.split}" if self.split else "",
             f"query set {self.query_set}" if self.query_set else "",
@@ -184,13 +184,13 @@ class Case:
 def cases(scope: Scope, *, words: str, page: str | None) -> tuple[Page[int], list[Case]]:
     """Return one page of the queries with a settled pair whose text holds the words, or whose number they are."""
     matching = [query_id for (query_id,) in scope.rows(MATCHING, words=words)]
-    shown: Page[int] = Paginator(matching, PER_PAGE).get_page(page)
-    ids = list(shown)
+    case_page: Page[int] = Paginator(matching, PER_PAGE).get_page(page)
+    ids = list(case_page)
     candidates: dict[int, list[tuple[int, int | None, str, float | None]]] = {query_id: [] for query_id in ids}
     for query_id, *candidate in scope.rows(CASES, queries=ids):
         candidates[query_id].append(tuple(candidate))
     queries = Query.objects.in_bulk(ids)
-    return shown, [Case(queries[query_id], candidates[query_id]) for query_id in ids]
+    return case_page, [Case(queries[query_id], candidates[query_id]) for query_id in ids]
 
 
 LATEST = 100_000  # judgments looked at, so that the page stays quick in a large project

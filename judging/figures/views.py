@@ -114,32 +114,34 @@ def figures(request: MemberRequest, project: Project) -> HttpResponse:
 
 @project_page(STAFF)
 def figure(request: MemberRequest, project: Project, name: str) -> HttpResponse:
-    shown = _figure(request, project, name)
+    current_figure = _figure(request, project, name)
     filters = FigureFilters(project, request.GET)
-    drawn = shown.draw(filters)
-    kept = request.GET.copy()  # for links to other pages of the list
-    kept.pop("page", None)
+    drawing = current_figure.draw(filters)
+    parameters = request.GET.copy()  # for links to other pages of the list
+    parameters.pop("page", None)
     context = {
-        **{"figure": shown, "figures": figures_for(request.membership), "asked": filters, "sheet": drawn},
+        **{"figure": current_figure, "figures": figures_for(request.membership), "asked": filters, "sheet": drawing},
         **{"splits": Query.Split.values, "weights": list(Weights), "query": request.GET.urlencode()},
-        "keep": f"&{kept.urlencode()}" if kept else "",
-        **drawn.more,
+        "keep": f"&{parameters.urlencode()}" if parameters else "",
+        **drawing.more,
     }
     return render(request, "judging/figures/figure.html", context)
 
 
 @project_page(STAFF)
 def figure_svg(request: MemberRequest, project: Project, name: str) -> HttpResponse:
-    shown = _figure(request, project, name)
+    current_figure = _figure(request, project, name)
     filters = FigureFilters(project, request.GET)
-    svg = shown.draw(filters).svg(f"{shown.title}: {filters.in_words}", empty=f"Nothing yet. {shown.empty}")
+    svg = current_figure.draw(filters).svg(
+        f"{current_figure.title}: {filters.in_words}", empty=f"Nothing yet. {current_figure.empty}"
+    )
     return drawing_answer(svg, name)
 
 
 @project_page(STAFF)
 def figure_csv(request: MemberRequest, project: Project, name: str) -> HttpResponse:
-    drawn = _figure(request, project, name).draw(FigureFilters(project, request.GET))
-    return file_answer(drawn.csv(), "text/csv; charset=utf-8", f"{name}.csv")
+    drawing = _figure(request, project, name).draw(FigureFilters(project, request.GET))
+    return file_answer(drawing.csv(), "text/csv; charset=utf-8", f"{name}.csv")
 
 
 def figures_for(membership: Membership) -> list[Figure]:

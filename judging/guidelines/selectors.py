@@ -54,8 +54,8 @@ def guideline_confirmed(*, project: Project, annotator: User) -> Guideline | Non
 def guideline_lines(version: Guideline | GuidelineDraft) -> list[str]:
     """Everything a version says, line by line: its text, the levels, the examples; clips by no telling name."""
     levels = [f"{grade}: {line}" for grade, line in reversed(list(enumerate(version.levels)))]
-    shown = version.examples.select_related("moment")
-    examples = [f"Example of {row.grade}: clip {str(row.moment.uuid)[:8]} for “{row.query_text}”" for row in shown]
+    rows = version.examples.select_related("moment")
+    examples = [f"Example of {row.grade}: clip {str(row.moment.uuid)[:8]} for “{row.query_text}”" for row in rows]
     return [*version.body.splitlines(), *levels, *examples]
 
 
@@ -63,7 +63,7 @@ def guideline_changes(before: Guideline, after: Guideline | GuidelineDraft) -> l
     return changes(guideline_lines(before), guideline_lines(after))
 
 
-def changes_said(project: Project, *, after: int) -> list[Guideline]:
+def versions_with_changes(project: Project, *, after: int) -> list[Guideline]:
     """Versions newer than ``after`` whose lead said what is new, oldest first."""
     return list(project.guidelines.filter(version__gt=after).exclude(changes="").order_by("version"))
 

@@ -14,8 +14,8 @@ from judging.exceptions import GuidelineStale, NotPossibleNow
 from judging.models import Guideline, GuidelineConfirmation, GuidelineDraft, GuidelineDraftExample
 from judging.projects.policies import Example, guideline_in_force, guideline_publish
 from judging.qualification.rules.onboarding import may_confirm
-from judging.qualification.selectors.sittings import way_facts
-from judging.qualification.services.onboarding import preview_or_refused, way_advance
+from judging.qualification.selectors.sittings import onboarding_facts
+from judging.qualification.services.onboarding import onboarding_advance, preview_or_refused
 
 logger = logging.getLogger(__name__)
 
@@ -32,8 +32,10 @@ def draft_open(*, project: Project, actor: User | None) -> GuidelineDraft:
         project=project, base=base, body=base.body, levels=base.levels, edited_by=actor
     )
     GuidelineDraftExample.objects.bulk_create(
-        GuidelineDraftExample(draft=draft, grade=shown.grade, query_text=shown.query_text, moment_id=shown.moment_id)
-        for shown in base.examples.all()
+        GuidelineDraftExample(
+            draft=draft, grade=example.grade, query_text=example.query_text, moment_id=example.moment_id
+        )
+        for example in base.examples.all()
     )
     return draft
 
@@ -106,7 +108,7 @@ def guideline_confirm(*, project: Project, annotator: User, version: int) -> Gui
     in_force = guideline_in_force(project.pk)
     if version != in_force.version:
         raise GuidelineStale(f"Version {in_force.version} of the guideline is in force by now. Read that one.")
-    if not may_confirm(way_facts(project_id=project.pk, annotator_id=annotator.pk)):
+    if not may_confirm(onboarding_facts(project_id=project.pk, annotator_id=annotator.pk)):
         raise NotPossible("First comes the multiple-choice test; then read the guideline and confirm it.")
     confirmed, is_new = GuidelineConfirmation.objects.get_or_create(guideline=in_force, annotator=annotator)
     if is_new:
@@ -114,5 +116,5 @@ def guideline_confirm(*, project: Project, annotator: User, version: int) -> Gui
             project=project, actor=annotator, action="guideline.confirm", subject=in_force.uuid, version=version
         )
         logger.info("guideline %s of project %s confirmed by user %s", version, project.pk, annotator.pk)
-        way_advance(project=project, annotator=annotator)
+        onboarding_advance(project=project, annotator=annotator)
     return confirmed

@@ -14,14 +14,19 @@ from accounts.rules import OUT
 from core.exceptions import NotPossible
 from core.forms import SubmitForm, refused_form
 from judging.guidelines import services
-from judging.guidelines.selectors import annotators_to_confirm, changes_said, guideline_changes, guideline_confirmed
+from judging.guidelines.selectors import (
+    annotators_to_confirm,
+    guideline_changes,
+    guideline_confirmed,
+    versions_with_changes,
+)
 from judging.guidelines.texts import markdown_html
 from judging.models import Guideline, GuidelineDraft
 from judging.pages import project_action, row_page
 from judging.projects.policies import guideline_in_force
 from judging.projects.selectors import clips_matching, moments_of
 from judging.qualification.rules.onboarding import may_confirm
-from judging.qualification.selectors.sittings import way_facts
+from judging.qualification.selectors.sittings import onboarding_facts
 from judging.work.forms import grade_field
 from judging.work.rules import GRADES
 
@@ -92,10 +97,10 @@ def _to_confirm(request: MemberRequest, project: Project) -> dict[str, Any]:
     in_force = guideline_in_force(project.pk)
     if read == in_force:
         return {"read": read}
-    notes = changes_said(project, after=read.version) if read else []
+    notes = versions_with_changes(project, after=read.version) if read else []
     return {
         "read": read,
-        "to_confirm": may_confirm(way_facts(project_id=project.pk, annotator_id=request.user.pk)),
+        "to_confirm": may_confirm(onboarding_facts(project_id=project.pk, annotator_id=request.user.pk)),
         "said": notes,
         "lines": guideline_changes(read, in_force) if read else [],
     }
@@ -129,16 +134,16 @@ def versions(request: MemberRequest, project: Project) -> HttpResponse:
 
 
 @row_page(Guideline.objects.select_related("project"), EVERYONE)
-def version(request: MemberRequest, shown: Guideline) -> HttpResponse:
+def version(request: MemberRequest, guideline: Guideline) -> HttpResponse:
     """One version as it was read, and what it changed."""
-    before = shown.project.guidelines.filter(version__lt=shown.version).order_by("-version").first()
+    before = guideline.project.guidelines.filter(version__lt=guideline.version).order_by("-version").first()
     context = {
-        "guideline": shown,
-        "guideline_html": markdown_html(shown.body),
-        "examples": shown.examples.select_related("moment"),
+        "guideline": guideline,
+        "guideline_html": markdown_html(guideline.body),
+        "examples": guideline.examples.select_related("moment"),
         "before": before,
-        "lines": guideline_changes(before, shown) if before else [],
-        "in_force": guideline_in_force(shown.project_id),
+        "lines": guideline_changes(before, guideline) if before else [],
+        "in_force": guideline_in_force(guideline.project_id),
     }
     return render(request, "judging/guidelines/version.html", context)
 
@@ -191,7 +196,7 @@ def preview(request: MemberRequest, project: Project) -> HttpResponse:
 
 @project_page(LEAD)
 def review(request: MemberRequest, project: Project) -> HttpResponse:
-    """What the draft would change, and for how many, before it is published."""
+    """Show what the draft would change, and for how many, before it is published."""
     draft = _draft(project)
     if draft is None:
         return redirect("judging:guideline-edit", project.uuid)
@@ -230,14 +235,14 @@ def examples(request: MemberRequest, project: Project) -> HttpResponse:
 
 def _examples_context(request: MemberRequest, project: Project, form: ExampleForm) -> dict[str, Any]:
     text: Guideline | GuidelineDraft = _draft(project) or guideline_in_force(project.pk)
-    shown = {row.grade: row for row in text.examples.select_related("moment")}
+    examples_by_grade = {row.grade: row for row in text.examples.select_related("moment")}
     words = request.GET.get("words", "")
     return {
         "form": form,
-        "levels": [(grade, text.levels[grade], shown.get(grade)) for grade in reversed(GRADES)],
+        "levels": [(grade, text.levels[grade], examples_by_grade.get(grade)) for grade in reversed(GRADES)],
         "words": words,
         "clips": clips_matching(project, words=words),
-        "query_text": form["query_text"].value() or next((row.query_text for row in shown.values()), ""),
+        "query_text": form["query_text"].value() or next((row.query_text for row in examples_by_grade.values()), ""),
         "draft": isinstance(text, GuidelineDraft),
     }
 

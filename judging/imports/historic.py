@@ -19,14 +19,14 @@ from annotation.pools.rules import BATCH_SIZE
 from core.audit import audit_record
 from core.exceptions import ImportRefused, NotPossible
 from core.models import AuditEvent
-from judging.models import SEATS, Batch, Judgment, Pair, Policy
+from judging.models import SLOTS, Batch, Judgment, Pair, Policy
 from judging.work import rules
 
 ACTION = "judgments.import"
 COLUMNS = ["pair_id", "worker", "relevance"]
 CHUNK = 5000
 LINES_SHOWN = 20
-GRADES_KEPT = 4
+GRADES_PER_PAIR = 4
 LARGEST_PAIR_ID, LARGEST_WORKER = 2**53, 2**31 - 1  # what the database holds, with room for blocks
 
 
@@ -39,7 +39,7 @@ class HistoricPair:
     grades: tuple[int, ...]
 
     def outcome(self) -> tuple[rules.Outcome, str]:
-        """What the rule says, and the reason when the pair is dropped; no further round will come."""
+        """Return the rule's outcome, and the reason when the pair is dropped; no further round will come."""
         outcome = rules.settle(self.grades)
         if outcome.state == rules.State.SETTLED:
             return outcome, ""
@@ -69,7 +69,7 @@ def read_judgments(path: Path) -> list[HistoricPair]:
     bad += [
         f"pair {pair_id}: {len(grades)} grades, at most four make a pair"
         for pair_id, grades in rows.items()
-        if len(grades) > GRADES_KEPT
+        if len(grades) > GRADES_PER_PAIR
     ]
     if bad:
         more = f"\n... and {len(bad) - LINES_SHOWN} more" if len(bad) > LINES_SHOWN else ""
@@ -104,8 +104,8 @@ def summary(pairs: Sequence[HistoricPair]) -> dict[str, object]:
         "judgments": sum(len(pair.grades) for pair in pairs),
         "pairs": len(pairs),
         "settled": len(settled),
-        "settled_by_two": sum(len(pair.grades) == len(SEATS) for pair, _ in settled),
-        "settled_by_four": sum(len(pair.grades) == GRADES_KEPT for pair, _ in settled),
+        "settled_by_two": sum(len(pair.grades) == len(SLOTS) for pair, _ in settled),
+        "settled_by_four": sum(len(pair.grades) == GRADES_PER_PAIR for pair, _ in settled),
         "dropped": sum(outcome.state == rules.State.DROPPED for _, outcome, _ in outcomes),
         "no_second_round": sum(reason == Pair.Reason.NO_SECOND_ROUND for *_, reason in outcomes),
         "same_person_twice": sum(len(set(pair.workers)) < len(pair.workers) for pair in pairs),
@@ -264,8 +264,8 @@ def _judgments(
                 pair=row,
                 annotator_id=annotators[worker],
                 occurrence=pair.workers[:index].count(worker),
-                round=index // len(SEATS) + 1,
-                seat=index % len(SEATS) + 1,
+                round=index // len(SLOTS) + 1,
+                seat=index % len(SLOTS) + 1,
                 grade=grade,
                 source=Judgment.Source.IMPORTED,
             )

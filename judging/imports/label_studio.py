@@ -64,7 +64,7 @@ def mapped(
 
 def _graded(line: str) -> tuple[str, int]:
     value, equals, grade = line.rpartition("=")
-    if not equals or not value.strip() or grade.strip() not in {str(known) for known in GRADES}:
+    if not equals or not value.strip() or grade.strip() not in {str(level) for level in GRADES}:
         raise BadMapping(f"{line.strip()[:80]!r} does not say which grade a value is: write it as Perfect=4.")
     return value.strip(), int(grade)
 
@@ -85,7 +85,7 @@ Key = int | tuple[str, str]
 
 
 class Outcome(StrEnum):
-    """What becomes of an annotation that gives no judgment."""
+    """Outcomes of an annotation that gives no judgment."""
 
     REFUSED = "refused"  # something is wrong with it
     LEFT_OUT = "left out"  # as whoever made it meant: skipped, a draft
@@ -159,7 +159,7 @@ class Elements:
         return Graded(line, item, number, key, person, grade, _time(row.get("created_at")))
 
     def _value(self, result: object) -> object:
-        """What the control says in a list of results; the same value for several regions is one."""
+        """Return the control's value in a list of results; the same value for several regions is one."""
         regions = result if isinstance(result, list) else []
         graded = [one for one in regions if isinstance(one, dict) and one.get("type") in TYPES]
         graded = [one for one in graded if isinstance(one.get("value"), dict)]
@@ -173,20 +173,20 @@ class Elements:
 
     def _flat_value(self, element: Mapping[str, Any]) -> object:
         if not self.control:
-            named = [name for name, value in element.items() if _looks_rated(value)]
-            if len(named) != 1:
-                could = _listed(named or self._possible(element))
+            names = [name for name, value in element.items() if _looks_rated(value)]
+            if len(names) != 1:
+                could = _listed(names or self._possible(element))
                 which = f"could be {could}" if could else "none was found that holds one of the values"
                 raise ImportFileError(f"This is the JSON-MIN form: say which control holds the grade ({which}).")
-            (self.control,) = map(_control, named)
+            (self.control,) = map(_control, names)
         value = next((value for name, value in element.items() if _control(name) == self.control), None)
         values = value if isinstance(value, list) else [] if value is None else [value]
         return _single([_of_control(one) for one in values])
 
     def _possible(self, element: Mapping[str, Any]) -> list[str]:
         """Fields that could be the control's: their value means a grade."""
-        known = {*OF_MIN, *OF_TASK, self.mapped.pair, self.mapped.query, self.mapped.moment}
-        return [name for name, value in element.items() if name not in known and self._is_graded(value)]
+        other_fields = {*OF_MIN, *OF_TASK, self.mapped.pair, self.mapped.query, self.mapped.moment}
+        return [name for name, value in element.items() if name not in other_fields and self._is_graded(value)]
 
     def _is_graded(self, value: object) -> bool:
         try:
@@ -212,7 +212,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _number(value: object) -> str:
-    """What an export calls a task or an annotation, short enough to be repeated in a report."""
+    """Return an export's number of a task or an annotation, short enough to be repeated in a report."""
     return storable(str(value))[:NUMBER_SHOWN] if isinstance(value, int | str | None) else "of no number"
 
 
@@ -239,19 +239,19 @@ def _single(values: list[object]) -> object:
     return flat[0]
 
 
-def _person(named: object) -> int | str:
+def _person(person: object) -> int | str:
     """The number Label Studio knows somebody by; or their address, if that is all it says."""
-    if isinstance(named, dict):
-        named = named.get("email") if named.get("id") is None else named["id"]
-    if isinstance(named, str) and named.strip():
-        named = int(named) if named.strip().isdecimal() and len(named.strip()) < 12 else named.strip().lower()
-    if isinstance(named, int) and not isinstance(named, bool):
-        if not 0 <= named <= LARGEST_PERSON:
+    if isinstance(person, dict):
+        person = person.get("email") if person.get("id") is None else person["id"]
+    if isinstance(person, str) and person.strip():
+        person = int(person) if person.strip().isdecimal() and len(person.strip()) < 12 else person.strip().lower()
+    if isinstance(person, int) and not isinstance(person, bool):
+        if not 0 <= person <= LARGEST_PERSON:
             raise ValueError("the number of its annotator is negative or too large")
-        return named
-    if not isinstance(named, str) or not named:
+        return person
+    if not isinstance(person, str) or not person:
         raise ValueError("nobody is named as its annotator")
-    return named
+    return person
 
 
 def _pair_number(value: object, field: str) -> int:
@@ -263,15 +263,15 @@ def _pair_number(value: object, field: str) -> int:
 
 def _name(data: Mapping[str, Any], field: str) -> str:
     value = data.get(field)
-    written = str(value) if isinstance(value, int | str) else ""
-    text = written.encode("utf-8", "replace").decode().replace("\0", "").strip()
+    raw_text = str(value) if isinstance(value, int | str) else ""
+    text = raw_text.encode("utf-8", "replace").decode().replace("\0", "").strip()
     if not text or len(text) > LONGEST_NAME:
         raise ValueError(f"the field {field!r} of its data holds no name of 1 to {LONGEST_NAME} characters")
     return text
 
 
 def _time(text: object) -> datetime:
-    """What cannot be read comes first."""
+    """Read a time; one that cannot be read comes first."""
     try:
         read = datetime.fromisoformat(text) if isinstance(text, str) else datetime.min
     except ValueError:
@@ -283,12 +283,12 @@ def _length(value: object) -> int:
     return len(value) if isinstance(value, list) else 0
 
 
-GRADES_KEPT = 4  # of a pair
+GRADES_PER_PAIR = 4  # of a pair
 OnUngraded = Callable[[Ungraded], None]
 
 
 class Export:
-    """What an export comes to: grades by pair, as (pair number, people, grades), and counts of what gave none.
+    """Content of an export: grades by pair, as (pair number, people, grades), and counts of what gave none.
 
     Args:
         on_ungraded: is told of each annotation that gives no judgment.
@@ -328,8 +328,8 @@ class Export:
         people = _people(grade.person for grades in self.grades.values() for grade in grades)
         for key, grades in sorted(self.grades.items(), key=lambda entry: numbers[entry[0]]):
             grades.sort(key=lambda grade: grade.at)  # stable: at the same time, as they stand in the file
-            first = grades[:GRADES_KEPT]
-            for grade in grades[GRADES_KEPT:]:
+            first = grades[:GRADES_PER_PAIR]
+            for grade in grades[GRADES_PER_PAIR:]:
                 reason = f"pair {numbers[key]} has four earlier grades, and more make no pair"
                 self.report(Ungraded(grade.line, grade.item, Outcome.REFUSED, reason))
             pair = (numbers[key], tuple(people[one.person] for one in first), tuple(one.grade for one in first))
@@ -338,7 +338,7 @@ class Export:
     def _numbers(self) -> Iterator[int]:
         """The pair number of each key; those that fields name fill blocks of 20, each of one query, as they come."""
         blocks: dict[str, tuple[int, int]] = {}  # the block that a query fills, and how many pairs it has
-        free, taken = count(), set[str]()
+        free, block_texts = count(), set[str]()
         for key in self.grades:
             if isinstance(key, int):
                 yield key
@@ -347,8 +347,8 @@ class Export:
             if filled == BATCH_SIZE:
                 block, filled = next(free), 0
                 parts = (f"{key[0]} ({part})" for part in count(2))
-                text = next(text for text in chain([key[0]], parts) if text not in taken)
-                taken.add(text)
+                text = next(text for text in chain([key[0]], parts) if text not in block_texts)
+                block_texts.add(text)
                 self.texts[block] = text
             blocks[key[0]] = (block, filled + 1)
             yield block * BATCH_SIZE + filled
@@ -371,8 +371,8 @@ def read_export(parts: Iterable[str], mapped: Mapped, on_ungraded: OnUngraded | 
     return export
 
 
-def _people(named: Iterable[int | str]) -> dict[int | str, int]:
+def _people(persons: Iterable[int | str]) -> dict[int | str, int]:
     """Everybody's number: their own, or for those known by an address the next that is free, as they come."""
-    people = dict.fromkeys(named)
+    people = dict.fromkeys(persons)
     free = count(max((person for person in people if isinstance(person, int)), default=0) + 1)
     return {person: person if isinstance(person, int) else next(free) for person in people}

@@ -19,8 +19,8 @@ from annotation.models import Candidate, Corpus, PoolAnswer, PoolEntry, Query
 from core.audit import audit_record
 from core.exceptions import ImportRefused, NotPossible
 from judging.imports.historic import placeholder_annotators, placeholder_user, placeholders_create
-from judging.imports.release_project import Ranked, ReleaseIntake, corpus_store, name_told, rules_store
-from judging.models import SEATS, Batch, BatchReview, Judgment, Pair
+from judging.imports.release_project import Ranked, ReleaseIntake, corpus_store, name_from_file, rules_store
+from judging.models import SLOTS, Batch, BatchReview, Judgment, Pair
 from judging.releases import layout, reading
 from judging.releases.metadata import IMPORT
 from judging.releases.reading import Cells, document, rows
@@ -34,7 +34,7 @@ NEXT_PAIR = """
 SELECT setval(pg_get_serial_sequence('judging_pair', 'id'), %s)
 WHERE %s > (SELECT coalesce(pg_sequence_last_value(pg_get_serial_sequence('judging_pair', 'id')::regclass), 0))"""
 LARGEST_WORKER = 2**31 - 1
-TOLD = (Judgment.Source.PERSON, Judgment.Source.SIMULATED)
+ORIGINS = (Judgment.Source.PERSON, Judgment.Source.SIMULATED)
 
 
 def release_import(
@@ -85,8 +85,8 @@ def counts_of(project: Project) -> dict[str, int]:
 
 
 def _project_create(settings: dict[str, Any], project_name: str | None, corpus_name: str | None) -> Project:
-    name = project_name or name_told("project", settings["project"])
-    corpus = corpus_name or name_told("corpus", settings["corpus"]["name"])
+    name = project_name or name_from_file("project", settings["project"])
+    corpus = corpus_name or name_from_file("corpus", settings["corpus"]["name"])
     if Project.objects.filter(name=name).exists():
         raise NotPossible(f"There is a project named {name!r} already; name this one otherwise.")
     if Corpus.objects.filter(name=corpus).exists():
@@ -137,19 +137,19 @@ def _queries_store(intake: ReleaseIntake) -> None:
         return query, cells.maybe("judged_as")
 
     lines = intake.read(layout.QUERIES, read)
-    own = Query.objects.bulk_create([query for query, twin_of in lines if twin_of is None], batch_size=CHUNK)
+    own = Query.objects.bulk_create([query for query, judged_as in lines if judged_as is None], batch_size=CHUNK)
     intake.queries |= {query.number: query for query in own}
-    twins = []
-    for line, (query, twin_of) in enumerate(lines, start=2):
-        if twin_of is None:
+    duplicates = []
+    for line, (query, judged_as) in enumerate(lines, start=2):
+        if judged_as is None:
             continue
-        if twin_of not in intake.queries:
-            intake.bad.add(layout.QUERIES, line, f"judged_as {twin_of} is no query that is judged for itself")
+        if judged_as not in intake.queries:
+            intake.bad.add(layout.QUERIES, line, f"judged_as {judged_as} is no query that is judged for itself")
             continue
-        query.judged_as = intake.queries[twin_of]
-        twins.append(query)
+        query.judged_as = intake.queries[judged_as]
+        duplicates.append(query)
     intake.bad.refuse()
-    Query.objects.bulk_create(twins, batch_size=CHUNK)
+    Query.objects.bulk_create(duplicates, batch_size=CHUNK)
 
 
 def _query(intake: ReleaseIntake, cells: Cells) -> Query:
@@ -241,8 +241,8 @@ def _answers_store(intake: ReleaseIntake) -> None:
         return PoolAnswer(**named(cells), **counts, drawn_from=cells.maybe("drawn_from", most=2**31 - 1))
 
     rows_of = partial(rows, intake.folder, bad=intake.bad)
-    made = PoolAnswer.objects.bulk_create(rows_of(layout.POOL_ANSWERS, answer), batch_size=CHUNK)
-    answers = {(row.source_id, row.query_id): row for row in made}
+    pool_answers = PoolAnswer.objects.bulk_create(rows_of(layout.POOL_ANSWERS, answer), batch_size=CHUNK)
+    answers = {(row.source_id, row.query_id): row for row in pool_answers}
 
     def entry(cells: Cells) -> PoolEntry:
         of = named(cells)
@@ -277,8 +277,8 @@ def _pairs_store(intake: ReleaseIntake, lines: list[tuple[Ranked, Ranked, Pair]]
 
 def grades_store(intake: ReleaseIntake) -> None:
     annotators: dict[int, int] = {}
-    seen: Counter[tuple[int, int]] = Counter()
-    given: dict[int, list[int]] = defaultdict(list)
+    occurrences: Counter[tuple[int, int]] = Counter()
+    grades_by_pair: dict[int, list[int]] = defaultdict(list)
 
     def read(cells: Cells) -> Judgment:
         number, worker = cells.number("pair_id"), cells.number("worker", most=LARGEST_WORKER)
@@ -286,43 +286,43 @@ def grades_store(intake: ReleaseIntake) -> None:
         source = cells.one_of("source", *Judgment.Source.values)
         row = Judgment(
             pair=pair,
-            occurrence=seen[number, worker],
+            occurrence=occurrences[number, worker],
             round=cells.number("round", 1, 2),
-            seat=cells.number("seat", min(SEATS), max(SEATS)),
+            seat=cells.number("seat", min(SLOTS), max(SLOTS)),
             grade=cells.number("relevance", most=max(rules.GRADES)),
             position=cells.maybe("position", 1, 2**15 - 1),
             source=Judgment.Source.IMPORTED,
-            origin=source if source in TOLD else "",
+            origin=source if source in ORIGINS else "",
             guideline_id=cells.maybe_known("guideline", intake.guidelines),
             policy_id=cells.maybe_known("policy", intake.policies),
         )
         if worker not in annotators:
             annotators.update(placeholder_annotators(intake.project, [worker], prefix="released"))
         row.annotator_id = annotators[worker]
-        seen[number, worker] += 1
-        given[number].append(row.grade)
+        occurrences[number, worker] += 1
+        grades_by_pair[number].append(row.grade)
         return row
 
     judgments = rows(intake.folder, layout.JUDGMENTS, read, intake.bad)
     while chunk := list(islice(judgments, CHUNK)):
         Judgment.objects.bulk_create(chunk)
-    _check_states(intake, given)
+    _check_states(intake, grades_by_pair)
 
 
-def _check_states(intake: ReleaseIntake, given: dict[int, list[int]]) -> None:
+def _check_states(intake: ReleaseIntake, grades_by_pair: dict[int, list[int]]) -> None:
     """A settled pair is what the rule makes of its grades, a dropped one is none that they settle."""
     for line, (number, pair) in enumerate(intake.pairs.items(), start=2):
         if pair.state == Pair.State.WITHDRAWN:
             continue
-        if len(given[number]) > 4:
-            reason = f"pair {number} has {len(given[number])} grades, at most four make a pair"
+        if len(grades_by_pair[number]) > 4:
+            reason = f"pair {number} has {len(grades_by_pair[number])} grades, at most four make a pair"
             intake.bad.add(layout.PAIRS, line, reason)
             continue
-        outcome = rules.settle(given[number])
+        outcome = rules.settle(grades_by_pair[number])
         settled = outcome.state == rules.State.SETTLED
         if settled != (pair.state == Pair.State.SETTLED) or (settled and outcome.relevance != pair.relevance):
             state = f"{pair.state} {'' if pair.relevance is None else pair.relevance}".strip()
-            reason = f"pair {number} is {state}, which its grades {given[number]} do not give"
+            reason = f"pair {number} is {state}, which its grades {grades_by_pair[number]} do not give"
             intake.bad.add(layout.PAIRS, line, reason)
     intake.bad.refuse()
 

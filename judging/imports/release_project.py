@@ -110,7 +110,7 @@ def _moment(intake: ReleaseIntake, line: dict[str, Any]) -> MomentLine:
 
 
 def _moments_store(corpus: Corpus, lines: list[MomentLine], intake: ReleaseIntake) -> None:
-    made = Moment.objects.bulk_create(
+    moments = Moment.objects.bulk_create(
         Moment(
             video_id=intake.videos[video],
             start_s=start_s,
@@ -120,11 +120,11 @@ def _moments_store(corpus: Corpus, lines: list[MomentLine], intake: ReleaseIntak
         )
         for (video, start_s, end_s), not_cut, _ in lines
     )
-    intake.moments |= {span: moment.pk for (span, *_), moment in zip(lines, made, strict=True)}
-    told = [(moment, caption) for (*_, own), moment in zip(lines, made, strict=True) for caption in own]
+    intake.moments |= {span: moment.pk for (span, *_), moment in zip(lines, moments, strict=True)}
+    moment_captions = [(moment, caption) for (*_, own), moment in zip(lines, moments, strict=True) for caption in own]
     descriptions = Description.objects.bulk_create(
         Description(corpus=corpus, moment=moment, source_id=caption["id"], text=caption["text"], kind=caption["kind"])
-        for moment, caption in told
+        for moment, caption in moment_captions
     )
     captions = Caption.objects.bulk_create(
         Caption(
@@ -134,31 +134,31 @@ def _moments_store(corpus: Corpus, lines: list[MomentLine], intake: ReleaseIntak
             provider=caption["provider"],
             model=str(caption["model"]),
         )
-        for (moment, caption), description in zip(told, descriptions, strict=True)
+        for (moment, caption), description in zip(moment_captions, descriptions, strict=True)
     )
-    for (moment, caption), row in zip(told, captions, strict=True):
+    for (moment, caption), row in zip(moment_captions, captions, strict=True):
         intake.captions[caption["id"]] = row.pk
         intake.wordings.setdefault(moment.pk, {})[row.pk] = row.text
 
 
-ASKED_NOTHING = {"exam_kappa_low": ANY_LOW, "exam_bias": ANY_BIAS, "exam_levels": ANY_LEVELS}
+NO_REQUIREMENTS = {"exam_kappa_low": ANY_LOW, "exam_bias": ANY_BIAS, "exam_levels": ANY_LEVELS}
 
 
 def rules_store(intake: ReleaseIntake, settings: dict[str, Any]) -> None:
     project = intake.project
-    for told in settings["policies"]:
-        intake.policies[told["version"]] = _policy(project, told).pk
-    for told in settings["guidelines"]:
-        intake.guidelines[told["version"]] = _guideline(intake, told).pk
-    for told in settings["query_sets"]:
-        values = {name: told[name] for name in ("priority", "is_paused", "is_pilot")}
-        name = name_told("query set", told["name"])
-        intake.query_sets[told["name"]] = NamedQuerySet.objects.create(project=project, name=name, **values)
-    for told in settings["similarities"]:
-        named = {name: told[name] for name in ("name", "model", "version", "normalisation")}
-        intake.measures[told["number"]] = Measure.objects.get_or_create(**named)[0].pk
-    for told in settings["pools"]:
-        _pool(intake, told)
+    for record in settings["policies"]:
+        intake.policies[record["version"]] = _policy(project, record).pk
+    for record in settings["guidelines"]:
+        intake.guidelines[record["version"]] = _guideline(intake, record).pk
+    for record in settings["query_sets"]:
+        values = {name: record[name] for name in ("priority", "is_paused", "is_pilot")}
+        name = name_from_file("query set", record["name"])
+        intake.query_sets[record["name"]] = NamedQuerySet.objects.create(project=project, name=name, **values)
+    for record in settings["similarities"]:
+        measure_key = {name: record[name] for name in ("name", "model", "version", "normalisation")}
+        intake.measures[record["number"]] = Measure.objects.get_or_create(**measure_key)[0].pk
+    for record in settings["pools"]:
+        _pool(intake, record)
     words = {name: str(settings["words"].get(name, "")) for name in WORDS}
     if any(words.values()):
         row = ReleaseWords(project=project, **words)
@@ -169,7 +169,7 @@ def rules_store(intake: ReleaseIntake, settings: dict[str, Any]) -> None:
         row.save()
 
 
-def name_told(of: str, name: str) -> str:
+def name_from_file(of: str, name: str) -> str:
     """A name that the file gives; raises ImportRefused."""
     try:
         return checked_name(name)
@@ -177,29 +177,33 @@ def name_told(of: str, name: str) -> str:
         raise ImportRefused(f"{SETTINGS}: {of}: {error}") from error
 
 
-def _policy(project: Project, told: dict[str, Any]) -> Policy:
+def _policy(project: Project, record: dict[str, Any]) -> Policy:
     """A version as it was; what this release did not know yet has its default, and a pass rule asks for no more."""
-    values = {**ASKED_NOTHING, **{name: told[name] for name in POLICY_VALUES if name in told}}
+    values = {**NO_REQUIREMENTS, **{name: record[name] for name in POLICY_VALUES if name in record}}
     values["pay_rate"] = Decimal(values["pay_rate"])
-    row = Policy(project=project, version=told["version"], **values)
+    row = Policy(project=project, version=record["version"], **values)
     try:
         row.full_clean(exclude=["project", "created_by"])
     except ValidationError as error:
-        raise ImportRefused(f"{SETTINGS}: policy {told['version']}: {'; '.join(error.messages)}") from error
+        raise ImportRefused(f"{SETTINGS}: policy {record['version']}: {'; '.join(error.messages)}") from error
     row.save()
     return row
 
 
-def _guideline(intake: ReleaseIntake, told: dict[str, Any]) -> Guideline:
-    path = intake.folder / guideline_file(int(told["version"]))
+def _guideline(intake: ReleaseIntake, record: dict[str, Any]) -> Guideline:
+    path = intake.folder / guideline_file(int(record["version"]))
     if not path.is_file():
         raise ImportRefused(f"{path.name} is not in it.")
-    levels = told["levels"]
-    if not isinstance(levels, list) or len(levels) != len(GRADES) or not all(isinstance(said, str) for said in levels):
-        raise ImportRefused(f"{SETTINGS}: guideline {told['version']}: there are five levels, each said in words.")
+    levels = record["levels"]
+    if (
+        not isinstance(levels, list)
+        or len(levels) != len(GRADES)
+        or not all(isinstance(level, str) for level in levels)
+    ):
+        raise ImportRefused(f"{SETTINGS}: guideline {record['version']}: there are five levels, each said in words.")
     with path.open(newline="", encoding="utf-8") as file:
         body = file.read()
-    values = {name: told[name] for name in ("version", "levels", "changes")}
+    values = {name: record[name] for name in ("version", "levels", "changes")}
     row = Guideline.objects.create(project=intake.project, body=body, **values)
     GuidelineExample.objects.bulk_create(
         GuidelineExample(
@@ -208,20 +212,20 @@ def _guideline(intake: ReleaseIntake, told: dict[str, Any]) -> Guideline:
             query_text=example["query"],
             moment_id=intake.moments[example["video_name"], example["start"], example["end"]],
         )
-        for example in told["examples"]
+        for example in record["examples"]
     )
     return row
 
 
-def _pool(intake: ReleaseIntake, told: dict[str, Any]) -> None:
+def _pool(intake: ReleaseIntake, record: dict[str, Any]) -> None:
     row = Pooling.objects.create(
         project=intake.project,
-        query_set=intake.query_sets[told["query_set"]] if told["query_set"] else None,
+        query_set=intake.query_sets[record["query_set"]] if record["query_set"] else None,
         state=Pooling.State.DONE,
         opened_at=timezone.now(),
-        **{name: told[name] for name in ("depth", "iou_min", "split", "seed", "others")},
+        **{name: record[name] for name in ("depth", "iou_min", "split", "seed", "others")},
     )
-    intake.pools[told["number"]] = row.pk
-    for source in told["sources"]:
-        made = PoolSource.objects.create(pooling=row, name=source["name"], other_queries=source["other_queries"])
-        intake.sources[told["number"], made.name] = made.pk
+    intake.pools[record["number"]] = row.pk
+    for source in record["sources"]:
+        pool_source = PoolSource.objects.create(pooling=row, name=source["name"], other_queries=source["other_queries"])
+        intake.sources[record["number"], pool_source.name] = pool_source.pk

@@ -18,7 +18,7 @@ from annotation.corpora.services.imports import upload_limits
 from core.exceptions import NotPossible
 from core.jobs import durable
 from core.texts import checked_name
-from core.uploads import OnRemark, Progress, Remark, UploadKind, remarks_writer, upload_finish
+from core.uploads import LineWarning, OnWarning, Progress, UploadKind, upload_finish, warnings_writer
 from judging.imports.historic import HistoricPair, judgments_store, project_holding, summary
 from judging.imports.label_studio import Mapped, Ungraded, read_export
 from judging.models import JudgmentImport
@@ -37,7 +37,7 @@ IMPORTS = UploadKind(
 
 @dataclass(frozen=True)
 class Checked:
-    """What an export holds, as it would be stored."""
+    """Content of an export, as it would be stored."""
 
     pairs: list[HistoricPair]
     texts: dict[int, str]
@@ -51,15 +51,15 @@ def export_read(
     mapped: Mapped,
     budget: Budget | None = None,
     on_bytes: OnBytes | None = None,
-    on_remark: OnRemark | None = None,
+    on_warning: OnWarning | None = None,
 ) -> Checked:
     """Read an export and say what the rule makes of it; nothing is stored. Raises ImportFileError where it is no
     export, or which control holds the grade cannot be told."""
     digest = _digest(source, mapped)
 
     def report(item: Ungraded) -> None:
-        if on_remark:
-            on_remark(Remark("", item.line, item.item, item.outcome, item.reason))
+        if on_warning:
+            on_warning(LineWarning("", item.line, item.item, item.outcome, item.reason))
 
     export = read_export(pieces_of(source, budget=budget, on_bytes=on_bytes), mapped, report)
     pairs = [HistoricPair(*pair) for pair in export.pairs]
@@ -128,5 +128,5 @@ def _read(row: JudgmentImport, warnings: IO[str]) -> Checked:
             mapped=Mapped(**row.mapping),
             budget=Budget(upload_limits()),
             on_bytes=progress.add,
-            on_remark=remarks_writer(warnings),
+            on_warning=warnings_writer(warnings),
         )

@@ -11,7 +11,7 @@ from django.shortcuts import render
 from accounts.access import staff_page
 from accounts.models import User
 from accounts.uploads import IMPORTS_SHOWN, receives_file, save_form, upload_urls
-from core.uploads import NameField, UploadField, remarks_shown
+from core.uploads import NameField, UploadField, first_warnings
 from judging.imports import services
 from judging.imports.label_studio import BadMapping, mapped
 from judging.models import JudgmentImport
@@ -64,7 +64,7 @@ def import_new(request: HttpRequest) -> HttpResponse:
 def import_page(request: HttpRequest, row: JudgmentImport) -> HttpResponse:
     """Show one file: how far it is, what was found in it, and the question whether to import it."""
     grades = [(f"Relevance {grade}", n) for grade, n in row.counts.get("relevance", {}).items()]
-    return render(request, "judging/imports/import.html", {"row": row, "remarks": remarks_shown(row), "told": grades})
+    return render(request, "judging/imports/import.html", {"row": row, "remarks": first_warnings(row), "told": grades})
 
 
 import_urls = upload_urls(

@@ -116,8 +116,11 @@ class ForecastForm(SubmitForm):
         self.start = start
 
     @classmethod
-    def of(cls, given: Assumptions) -> "ForecastForm":
-        return cls({field.name: shown(field.name, getattr(given, field.name)) for field in fields(given)}, start=given)
+    def of(cls, assumptions: Assumptions) -> "ForecastForm":
+        return cls(
+            {field.name: shown(field.name, getattr(assumptions, field.name)) for field in fields(assumptions)},
+            start=assumptions,
+        )
 
     def assumptions(self) -> Assumptions:
         values = dict(self.cleaned_data)

@@ -10,7 +10,7 @@ from accounts.models import Project
 
 
 class PayRate(models.Model):
-    """What one annotator is paid an hour from a day on; without one the policy's rate holds."""
+    """Hourly pay of one annotator from a day on; without one the policy's rate holds."""
 
     uuid = models.UUIDField(default=uuid4, unique=True, editable=False)
     project = models.ForeignKey(Project, models.PROTECT, related_name="pay_rates")

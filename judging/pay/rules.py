@@ -73,7 +73,7 @@ class Day(NamedTuple):
 
 
 class Rate(NamedTuple):
-    """What an hour is paid from a day on."""
+    """Hourly pay from a day on."""
 
     from_day: date
     rate: Decimal
@@ -153,7 +153,7 @@ MORE_GRADES_OF_AN_ESCALATED_PAIR = 2
 
 @dataclass(frozen=True)
 class Assumptions:
-    """What a forecast rests on. Shares are of 1."""
+    """Assumptions of a forecast. Shares are of 1."""
 
     queries: int = 3281
     pairs: float = 96483 / 4825  # of a batch
@@ -188,7 +188,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Forecast:
-    """What follows from the assumptions. Nothing is rounded before it is shown."""
+    """Results of the assumptions. Nothing is rounded before it is shown."""
 
     given: Assumptions
 

@@ -102,7 +102,7 @@ class DayRow(NamedTuple):
 
 @dataclass(frozen=True)
 class Rates:
-    """What an hour was and is paid in a project."""
+    """Past and present hourly pay in a project."""
 
     own: Mapping[int, Sequence[Rate]]
     default: Sequence[Rate]

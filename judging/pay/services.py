@@ -23,15 +23,15 @@ from judging.projects.policies import policy_in_force
 def pay_rate_set(
     *, project: Project, annotator: User, rate: Decimal, currency: str, from_day: date, actor: User
 ) -> PayRate:
-    """What the annotator is paid an hour from this day on, until a rate of a later day holds. Raises NotPossible where
+    """Set the annotator's hourly pay from this day on, until a rate of a later day holds. Raises NotPossible where
     the person is no annotator of the project."""
     number = _annotator(project, annotator).number
-    made = PayRate.objects.create(
+    pay_rate = PayRate.objects.create(
         project=project, annotator=annotator, rate=rate, currency=currency, from_day=from_day, set_by=actor
     )
-    said = {"number": number, "from_day": from_day.isoformat()}
-    audit_record(project=project, actor=actor, action="pay.rate", subject=made.uuid, **said)
-    return made
+    facts = {"number": number, "from_day": from_day.isoformat()}
+    audit_record(project=project, actor=actor, action="pay.rate", subject=pay_rate.uuid, **facts)
+    return pay_rate
 
 
 @transaction.atomic
@@ -57,12 +57,12 @@ def hours_correct(
         raise NotPossible(f"{_name(day)} holds {minutes} minutes: no more can be taken away.")
     if total_s + seconds > DAY_S:
         raise NotPossible(f"{_name(day)} holds {minutes} minutes: so much does not fit into a day.")
-    made = HoursCorrection.objects.create(
+    correction = HoursCorrection.objects.create(
         project=project, annotator=annotator, day=day, seconds=seconds, reason=reason.strip(), made_by=actor
     )
-    said = {"number": number, "day": day.isoformat(), "seconds": seconds}
-    audit_record(project=project, actor=actor, action="pay.correct", subject=made.uuid, **said)
-    return made
+    facts = {"number": number, "day": day.isoformat(), "seconds": seconds}
+    audit_record(project=project, actor=actor, action="pay.correct", subject=correction.uuid, **facts)
+    return correction
 
 
 @transaction.atomic
@@ -74,10 +74,10 @@ def pay_export(*, project: Project, actor: User, first_day: date, last_day: date
 
 def _annotator(project: Project, person: User) -> Membership:
     """Locked, so that of two corrections the second sees the first."""
-    found = Membership.objects.select_for_update().filter(project=project, user=person, number__isnull=False).first()
-    if found is None:
+    member = Membership.objects.select_for_update().filter(project=project, user=person, number__isnull=False).first()
+    if member is None:
         raise NotPossible("This person is no annotator of the project.")
-    return found
+    return member
 
 
 def _name(day: date) -> str:

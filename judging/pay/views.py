@@ -63,7 +63,7 @@ class Period:
 
 
 def period_of(request: HttpRequest, project: Project, *, separable: bool = True) -> Period:
-    """What the address asks for; the present month where it asks for nothing. ``separable``: whether it may ask to
+    """Read the period from the address; the present month where it names none. ``separable``: whether it may ask to
     leave pilot batches out; a lead may; an annotator must not learn which."""
     zone = policy_in_force(project.pk).time_zone
     today = timezone.now().astimezone(ZoneInfo(zone)).date()
@@ -172,7 +172,7 @@ def _person_page(
 ) -> HttpResponse:
     statement = _statement(project, period, member)
     rate = statement.rates.on(member.user_id, period.today)
-    known = {"annotator": member.number}
+    initial = {"annotator": member.number}
     context: dict[str, Any] = {
         "period": period,
         "statement": statement,
@@ -181,8 +181,8 @@ def _person_page(
         "rate": rate,
         "rates": project.pay_rates.filter(annotator=member.user).order_by("-from_day", "-id"),
         "corrections": corrections_of(project, member.user_id, period.first_day, period.last_day),
-        "rate_form": RateForm(initial={**known, "currency": rate.currency, "from_day": period.today}),
-        "correction_form": CorrectionForm(initial={**known, "day": period.today}),
+        "rate_form": RateForm(initial={**initial, "currency": rate.currency, "from_day": period.today}),
+        "correction_form": CorrectionForm(initial={**initial, "day": period.today}),
         **forms,
     }
     return render(request, "judging/pay/person.html", context, status=status or (422 if forms else period.status))

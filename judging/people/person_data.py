@@ -1,4 +1,4 @@
-"""What is stored of a person, as a zip file for themselves or in full for who runs the site; and how long it is kept.
+"""Stored data of a person, as a zip file for themselves or in full for who runs the site; and how long it is stored.
 
 For themselves there is nothing that an annotator must not know while they judge: which pairs are gold, what is true,
 what others gave. The full file is found by walking every table for references to the account, so that a new table is
@@ -136,7 +136,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Due:
-    """What is to be deleted now; where a setting is 0, nothing is."""
+    """Data to be deleted now; where a setting is 0, there is none."""
 
     logs: Sequence[Path]
     sessions: "QuerySet[BrowserSession]"
@@ -146,7 +146,7 @@ class Due:
 
     def counts(self) -> dict[str, int]:
         rows = {"sessions": self.sessions, "attempts": self.attempts, "invited": self.invited, "left": self.left}
-        return {"logs": len(self.logs)} | {name: found.count() for name, found in rows.items()}
+        return {"logs": len(self.logs)} | {name: queryset.count() for name, queryset in rows.items()}
 
 
 def retention_due(*, now: datetime) -> Due:
@@ -162,23 +162,23 @@ def retention_due(*, now: datetime) -> Due:
 def retention_apply(*, now: datetime) -> dict[str, int]:
     """Delete it; how much of each kind it was. One that cannot be deleted keeps the others from nothing."""
     due = retention_due(now=now)
-    done = dict.fromkeys(("logs", "sessions", "attempts", "invited", "left"), 0)
+    counts = dict.fromkeys(("logs", "sessions", "attempts", "invited", "left"), 0)
     for path in due.logs:
         path.unlink(missing_ok=True)
-        done["logs"] += 1
-    done["sessions"] = due.sessions.delete()[1].get(BrowserSession._meta.label, 0)
-    done["attempts"] = due.attempts.delete()[1].get(AccessAttempt._meta.label, 0)
-    done["invited"] = Identity.objects.filter(pk__in=list(due.invited.values_list("pk", flat=True))).delete()[0]
+        counts["logs"] += 1
+    counts["sessions"] = due.sessions.delete()[1].get(BrowserSession._meta.label, 0)
+    counts["attempts"] = due.attempts.delete()[1].get(AccessAttempt._meta.label, 0)
+    counts["invited"] = Identity.objects.filter(pk__in=list(due.invited.values_list("pk", flat=True))).delete()[0]
     for person in due.left:
         try:
             person_forget(user=person, actor=None, reason=REASON)
         except NotPossibleNow as refused:  # a lead is never among them, but a race may make one
             logger.warning("account %s is kept: %s", person.pk, refused)
         else:
-            done["left"] += 1
-    if any(done.values()):
-        logger.info("retention: %s", ", ".join(f"{n} {name}" for name, n in done.items() if n))
-    return done
+            counts["left"] += 1
+    if any(counts.values()):
+        logger.info("retention: %s", ", ".join(f"{n} {name}" for name, n in counts.items() if n))
+    return counts
 
 
 def logs_due(now: datetime) -> list[Path]:
@@ -195,9 +195,9 @@ def invited_due(now: datetime) -> "QuerySet[Identity]":
     days = settings.RETENTION_INVITATION_DAYS
     if not days:
         return Identity.objects.none()
-    kept_from = _ago(now, days)
-    waiting = Invitation.objects.filter(identity=OuterRef("pk"), expires_at__gt=kept_from)
-    revoked = Invitation.objects.filter(identity=OuterRef("pk"), revoked_at__gt=kept_from)
+    cutoff = _ago(now, days)
+    waiting = Invitation.objects.filter(identity=OuterRef("pk"), expires_at__gt=cutoff)
+    revoked = Invitation.objects.filter(identity=OuterRef("pk"), revoked_at__gt=cutoff)
     return Identity.objects.filter(user=None).exclude(Exists(waiting.filter(revoked_at=None))).exclude(Exists(revoked))
 
 

@@ -26,25 +26,25 @@ class Person:
     exam_kappa: float | None  # quadratic, of the first grades of their last exam
 
 
-def people_of(project: Project, *, standing: str = "", number: int | None = None) -> list[Person]:
+def people_of(project: Project, *, status: str = "", number: int | None = None) -> list[Person]:
     """Annotators by number: all, those of one standing, or the one of this number."""
     members = project.memberships.filter(role=ANNOTATOR).select_related("user__identity", "project").order_by("number")
-    if standing:
-        members = members.filter(standing=standing)
+    if status:
+        members = members.filter(standing=status)
     if number is not None:
         members = members.filter(number=number)
     users = [member.user_id for member in members]
     judged = Judgment.objects.filter(pair__batch__project=project, annotator__in=users).order_by()
-    counted = judged.values_list("annotator").annotate(grades=Count("pk"), newest=Max("created_at"))
-    given = {user: (grades, newest) for user, grades, newest in counted}
+    rows = judged.values_list("annotator").annotate(grades=Count("pk"), newest=Max("created_at"))
+    grades_by_user = {user: (grades, newest) for user, grades, newest in rows}
     worked, kappas = _last_worked(project, users), _exam_kappas(project)
     people = []
     for member in members:
-        grades, newest = given.get(member.user_id, (0, None))
+        grades, newest = grades_by_user.get(member.user_id, (0, None))
         times = (newest, worked.get(member.user_id), member.user.last_login)
         identity = getattr(member.user, "identity", None)
-        seen = max(filter(None, times), default=None)
-        people.append(Person(member, identity, grades, seen, kappas.get(member.user_id)))
+        last_seen = max(filter(None, times), default=None)
+        people.append(Person(member, identity, grades, last_seen, kappas.get(member.user_id)))
     return people
 
 
@@ -75,11 +75,11 @@ def _exam_kappas(project: Project) -> dict[int, float | None]:
     }
 
 
-def standing_counts(project: Project) -> list[tuple[str, int]]:
+def status_counts(project: Project) -> list[tuple[str, int]]:
     """How many annotators stand where, in the order of the way; only where there is somebody."""
     rows = project.memberships.filter(role=ANNOTATOR).order_by().values_list("standing").annotate(n=Count("pk"))
     counts = dict(rows)
-    return [(standing, counts[standing]) for standing in Membership.Standing.values if standing in counts]
+    return [(status, counts[status]) for status in Membership.Standing.values if status in counts]
 
 
 def staff_of(project: Project) -> QuerySet[Membership]:
@@ -96,14 +96,14 @@ def invitations_unused(project: Project) -> list[tuple[Invitation, bool]]:
 
 
 def actor_names(project: Project, *, to: str) -> dict[int, str]:
-    """What somebody with the role ``to`` is told of who decided: of staff a lead learns the user name, others a number.
+    """Return names of those who decided for the role ``to``: of staff a lead learns the user name, others a number.
     Annotators are their number for everybody."""
     members = project.memberships.select_related("user").order_by("pk")
     if to == Membership.Role.LEAD:
         return {row.user_id: row.label if row.role == ANNOTATOR else row.user.username for row in members}
-    seen: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     names = {}
     for row in members:
-        seen[row.role] += 1
-        names[row.user_id] = row.label if row.role == ANNOTATOR else f"{row.role} {seen[row.role]}"
+        counts[row.role] += 1
+        names[row.user_id] = row.label if row.role == ANNOTATOR else f"{row.role} {counts[row.role]}"
     return names

@@ -30,7 +30,7 @@ from accounts.services.identities import (
     identity_forget,
     password_link,
 )
-from accounts.services.members import member_add, standing_change
+from accounts.services.members import member_add, status_change
 from core.audit import audit_record
 from core.exceptions import NotPossible
 from core.jobs import durable, swept
@@ -63,7 +63,7 @@ The link works once. If you do not know what this is about, ignore this message.
 
 
 def secret_digest(secret: str) -> str:
-    """What is kept of a secret. It holds 256 random bits, so a plain hash cannot be turned back."""
+    """Digest a secret for storage. It holds 256 random bits, so a plain hash cannot be turned back."""
     return sha256(secret.encode("utf-8", "replace")).hexdigest()
 
 
@@ -115,16 +115,16 @@ def invitation_find(*, secret: str, now: datetime | None = None, lock: bool = Fa
         InvitationGone: it has expired, was used, or was revoked.
     """
     rows = Invitation.objects.select_for_update(of=("self",)) if lock else Invitation.objects.all()
-    found = rows.select_related("project").filter(digest=secret_digest(secret)).first()
-    if found is None:
+    invitation = rows.select_related("project").filter(digest=secret_digest(secret)).first()
+    if invitation is None:
         raise InvitationUnknown(UNKNOWN)
-    if found.accepted_at is not None:
+    if invitation.accepted_at is not None:
         raise InvitationGone(USED)
-    if found.revoked_at is not None:
+    if invitation.revoked_at is not None:
         raise InvitationGone(REVOKED)
-    if not found.is_open_at(now or timezone.now()):
+    if not invitation.is_open_at(now or timezone.now()):
         raise InvitationGone(EXPIRED)
-    return found
+    return invitation
 
 
 @transaction.atomic
@@ -150,14 +150,16 @@ def invitation_accept(*, secret: str, person: User | NewAccount) -> Membership:
 
 
 def invitation_accepted_just_now(*, secret: str, username: str, password: str) -> Membership | None:
-    """What the same form has just brought about, when it is sent twice: the first answer may never have been seen."""
-    found = Invitation.objects.select_related("accepted_by").filter(digest=secret_digest(secret)).first()
-    if found is None or found.accepted_by is None or found.accepted_at is None:
+    """Return the membership just made by the same form, when sent twice: the first answer may never have been seen."""
+    invitation = Invitation.objects.select_related("accepted_by").filter(digest=secret_digest(secret)).first()
+    if invitation is None or invitation.accepted_by is None or invitation.accepted_at is None:
         return None
-    same = found.accepted_by.username == username and found.accepted_at > timezone.now() - JUST_NOW
-    if not same or not check_password(password, found.accepted_by.password):
+    same = invitation.accepted_by.username == username and invitation.accepted_at > timezone.now() - JUST_NOW
+    if not same or not check_password(password, invitation.accepted_by.password):
         return None
-    return Membership.objects.select_related("user", "project").get(project=found.project_id, user=found.accepted_by)
+    return Membership.objects.select_related("user", "project").get(
+        project=invitation.project_id, user=invitation.accepted_by
+    )
 
 
 @transaction.atomic
@@ -274,21 +276,21 @@ def registration_join(*, project_uuid: UUID, person: User | NewAccount) -> Membe
     return member
 
 
-Standing = Membership.Standing
-REASON_IS_KEPT = "Say why: the reason is kept with the change."
+Status = Membership.Standing
+REASON_REQUIRED = "Say why: the reason is kept with the change."
 ERASED = "Name and account were erased; nobody can log in as this annotator any more."
 
 
 @transaction.atomic
 def annotator_suspend(*, membership: Membership, actor: User, reason: str) -> Membership:
     """No batch is handed to them until they are back; what they hold goes to others at once."""
-    return _taken_off(membership, Standing.SUSPENDED, actor, _said(reason))
+    return _taken_off(membership, Status.SUSPENDED, actor, _said(reason))
 
 
 @transaction.atomic
 def annotator_leave(*, membership: Membership, actor: User, reason: str = "") -> Membership:
     """They leave the project; grades, hours and number stay, what they hold goes to others at once."""
-    return _taken_off(membership, Standing.LEFT, actor, reason.strip())
+    return _taken_off(membership, Status.LEFT, actor, reason.strip())
 
 
 @transaction.atomic
@@ -299,7 +301,7 @@ def annotator_reinstate(*, membership: Membership, actor: User, reason: str) -> 
         raise NotPossibleNow(ERASED)
     if membership.standing in WAY:
         raise NotPossibleNow(f"{membership.label.capitalize()} is {membership.standing} and needs no way back.")
-    return standing_change(membership=membership, to=standing_before(membership), actor=actor, reason=_said(reason))
+    return status_change(membership=membership, to=status_before(membership), actor=actor, reason=_said(reason))
 
 
 @transaction.atomic
@@ -307,7 +309,7 @@ def annotator_qualify(*, membership: Membership, actor: User, reason: str) -> Me
     """Qualified by the lead's word, whatever is left of training and exam."""
     if not membership.user.is_active:
         raise NotPossibleNow(ERASED)
-    return standing_change(membership=membership, to=Standing.QUALIFIED, actor=actor, reason=_said(reason))
+    return status_change(membership=membership, to=Status.QUALIFIED, actor=actor, reason=_said(reason))
 
 
 @transaction.atomic
@@ -315,7 +317,7 @@ def annotator_erase(*, membership: Membership, actor: User) -> None:
     """Forget who they are, and mark them as gone everywhere; numbers, judgments and pay stay."""
     account_led_or_refused(user=membership.user, lead=actor)
     for row in membership.user.memberships.select_related("user", "project").order_by("project"):
-        if row.standing != Standing.LEFT:
+        if row.standing != Status.LEFT:
             annotator_leave(membership=row, actor=actor, reason="Name and account erased.")
     identity_erase(user=membership.user, actor=actor, project=membership.project)
 
@@ -328,8 +330,8 @@ def person_forget(*, user: User, actor: User | None, reason: str) -> None:
         others = row.project.memberships.filter(role=Membership.Role.LEAD, user__is_active=True).exclude(user=user)
         if user.is_active and row.role == Membership.Role.LEAD and not others.exists():
             raise NotPossibleNow(f"Nobody else leads {row.project.name!r}. Give it another lead first.")
-        if row.role == Membership.Role.ANNOTATOR and row.standing != Standing.LEFT:
-            _taken_off(row, Standing.LEFT, actor, reason)
+        if row.role == Membership.Role.ANNOTATOR and row.standing != Status.LEFT:
+            _taken_off(row, Status.LEFT, actor, reason)
     identity_forget(user=user, actor=actor, project=None, reason=reason)
 
 
@@ -357,16 +359,16 @@ ACTIONS: dict[str, Any] = {
 }
 
 
-def standing_before(membership: Membership) -> str:
+def status_before(membership: Membership) -> str:
     """The last step of the way itself."""
     if membership.standing in WAY:
         return membership.standing
     change = StandingChange.objects.filter(membership=membership, from_standing__in=WAY).last()
-    return change.from_standing if change else Standing.CANDIDATE
+    return change.from_standing if change else Status.CANDIDATE
 
 
 def _taken_off(membership: Membership, to: str, actor: User | None, reason: str) -> Membership:
-    changed = standing_change(membership=membership, to=to, actor=actor, reason=reason)
+    changed = status_change(membership=membership, to=to, actor=actor, reason=reason)
     assignment_return(project=membership.project, annotator=membership.user)
     return changed
 
@@ -374,5 +376,5 @@ def _taken_off(membership: Membership, to: str, actor: User | None, reason: str)
 def _said(reason: str) -> str:
     """Raises NotPossibleNow when there is no reason."""
     if not reason.strip():
-        raise NotPossibleNow(REASON_IS_KEPT)
+        raise NotPossibleNow(REASON_REQUIRED)
     return reason.strip()

@@ -30,13 +30,13 @@ from judging.models import Invitation
 from judging.pages import project_action, row_page
 from judging.people import services
 from judging.people.person_data import person_data
-from judging.people.selectors import Person, actor_names, invitations_unused, people_of, staff_of, standing_counts
+from judging.people.selectors import Person, actor_names, invitations_unused, people_of, staff_of, status_counts
 
 NEW_PASSWORD = forms.PasswordInput({"autocomplete": "new-password"})
 
 
 class JoinForm(SubmitForm):
-    """What somebody new says about themselves."""
+    """Details that a newcomer enters."""
 
     username = forms.CharField(
         max_length=150,
@@ -77,13 +77,13 @@ class InviteForm(SubmitForm):
     days = forms.IntegerField(min_value=1, max_value=365, initial=14, label="Valid for days")
 
 
-class StandingForm(SubmitForm):
-    """What a lead makes of an annotator's status."""
+class StatusForm(SubmitForm):
+    """A lead's change of an annotator's status."""
 
     action = forms.ChoiceField(
         choices=[(name, name) for name in services.ACTIONS], error_messages={"invalid_choice": "Choose what to do."}
     )
-    reason = forms.CharField(max_length=1000, error_messages={"required": services.REASON_IS_KEPT})
+    reason = forms.CharField(max_length=1000, error_messages={"required": services.REASON_REQUIRED})
 
 
 BACKEND = "accounts.sessions.AccountBackend"
@@ -94,17 +94,19 @@ Accept = Callable[..., Membership]  # of ``person``
 @sensitive_post_parameters("password", "again")
 @require_http_methods(["GET", "POST"])
 def invitation(request: HttpRequest, secret: str) -> HttpResponse:
-    """What the invitation is for, and the form to take it up."""
+    """Show the invitation, and the form to take it up."""
     try:
-        found = services.invitation_find(secret=secret)
+        row = services.invitation_find(secret=secret)
     except InvitationGone:
-        sent = {name: request.POST.get(name, "") for name in ("username", "password")}
-        member = services.invitation_accepted_just_now(secret=secret, **sent) if request.method == "POST" else None
+        credentials = {name: request.POST.get(name, "") for name in ("username", "password")}
+        member = (
+            services.invitation_accepted_just_now(secret=secret, **credentials) if request.method == "POST" else None
+        )
         if member is None:
             raise
         return _arrive(request, member)
-    known = {"name": found.identity.name, "email": found.identity.email} if found.identity else {}
-    answer = _join(request, found.project, found.role, partial(services.invitation_accept, secret=secret), known)
+    initial = {"name": row.identity.name, "email": row.identity.email} if row.identity else {}
+    answer = _join(request, row.project, row.role, partial(services.invitation_accept, secret=secret), initial)
     # The address holds the secret: no other page is told it. "no-referrer" would hide the Origin of the form as well,
     # which the CSRF check needs.
     answer["Referrer-Policy"] = "strict-origin"
@@ -124,16 +126,16 @@ def registration(request: HttpRequest, project_uuid: UUID) -> HttpResponse:
     return _join(request, project, Membership.Role.ANNOTATOR, accept, {})
 
 
-def _join(request: HttpRequest, project: Project, role: str, accept: Accept, known: dict[str, str]) -> HttpResponse:
+def _join(request: HttpRequest, project: Project, role: str, accept: Accept, initial: dict[str, str]) -> HttpResponse:
     person = request.user if request.user.is_authenticated else None
     membership = Membership.objects.filter(project=project, user=person).first() if person else None
-    form = JoinForm(request.POST if request.method == "POST" and not person else None, initial=known)
+    form = JoinForm(request.POST if request.method == "POST" and not person else None, initial=initial)
     if request.method == "POST" and not membership:
         throttle_or_refuse(REGISTRATIONS, address_block(request), "Too many people joined from here of late.")
-        joined = _accepted(form, person, accept)
-        if joined is not None:
-            messages.success(request, f"Welcome. You are {joined.label} of {joined.project.name}.")
-            return _arrive(request, joined)
+        member = _accepted(form, person, accept)
+        if member is not None:
+            messages.success(request, f"Welcome. You are {member.label} of {member.project.name}.")
+            return _arrive(request, member)
     context = {"joining": project, "role": Membership.Role(role).label.lower(), "held": membership, "form": form}
     return render(request, "judging/people/join.html", context, status=422 if form.errors else 200)
 
@@ -173,7 +175,7 @@ def leave_project(request: MemberRequest, project: Project) -> HttpResponse:
 
 INVITATIONS = Invitation.objects.select_related("project")
 MISTYPED = "Type {number}, the number of this annotator. Nothing was erased."
-SAID = {
+DONE_MESSAGES = {
     "suspend": "Suspended. No batch is handed to them until you reinstate them.",
     "reinstate": "Reinstated.",
     "qualify": "Qualified by your word; the reason is kept.",
@@ -190,12 +192,12 @@ def people(request: MemberRequest, project: Project) -> HttpResponse:
 def _people(
     request: HttpRequest, project: Project, form: InviteForm, *, link: str = "", error: str = "", status: int = 200
 ) -> HttpResponse:
-    standing = request.GET.get("standing", "")
-    counts = standing_counts(project)
-    chosen = standing if standing in dict(counts) else ""
+    status_text = request.GET.get("standing", "")
+    counts = status_counts(project)
+    status_filter = status_text if status_text in dict(counts) else ""
     context = {
-        "people": people_of(project, standing=chosen),
-        "chosen": chosen,
+        "people": people_of(project, status=status_filter),
+        "chosen": status_filter,
         "counts": counts,
         "total": sum(n for _, n in counts),
         "staff": staff_of(project),
@@ -228,13 +230,13 @@ def invitation_create(request: MemberRequest, project: Project) -> HttpResponse:
 def registration_switch(request: MemberRequest, project: Project) -> HttpResponse:
     is_open = request.POST.get("open") == "yes"
     services.registration_switch(project=project, actor=request.user, is_open=is_open)
-    said = "Anybody who can open this site may join now." if is_open else "Only invited people can join now."
-    messages.success(request, said)
+    message = "Anybody who can open this site may join now." if is_open else "Only invited people can join now."
+    messages.success(request, message)
     return redirect("judging:people", project.uuid)
 
 
 @row_page(INVITATIONS, LEAD)
-def invitation_place(request: MemberRequest, invitation: Invitation) -> HttpResponse:
+def invitation_redirect(request: MemberRequest, invitation: Invitation) -> HttpResponse:
     """Redirect to the invitation's row among the others."""
     return redirect("judging:people", invitation.project.uuid)
 
@@ -263,34 +265,34 @@ def person(request: MemberRequest, project: Project, number: int) -> HttpRespons
 
 
 def _known(project: Project, number: int) -> Person:
-    found = people_of(project, number=number)
-    if not found:
+    rows = people_of(project, number=number)
+    if not rows:
         raise Http404
-    return found[0]
+    return rows[0]
 
 
 def _person(
-    request: MemberRequest, project: Project, known: Person, *, link: str = "", error: str = "", status: int = 200
+    request: MemberRequest, project: Project, annotator: Person, *, link: str = "", error: str = "", status: int = 200
 ) -> HttpResponse:
     names = actor_names(project, to=request.membership.role)
-    changes = known.membership.standing_changes.order_by("id")
+    changes = annotator.membership.standing_changes.order_by("id")
     context = {
-        "person": known,
+        "person": annotator,
         "way": [(change, names.get(change.actor_id, "–") if change.actor_id else "the system") for change in changes],
-        "is_on_way": known.membership.standing in WAY,
-        "is_out": known.membership.standing in OUT,
-        "before": services.standing_before(known.membership),
-        "not_ours": _not_ours(request, known),
+        "is_on_way": annotator.membership.standing in WAY,
+        "is_out": annotator.membership.standing in OUT,
+        "before": services.status_before(annotator.membership),
+        "not_ours": _not_ours(request, annotator),
         "link": request.build_absolute_uri(link) if link else "",
         "error": error,
     }
     return render(request, "judging/people/person.html", context, status=status)
 
 
-def _not_ours(request: MemberRequest, known: Person) -> str:
+def _not_ours(request: MemberRequest, annotator: Person) -> str:
     """Why this lead may not touch the account; empty when they may."""
     try:
-        account_led_or_refused(user=known.membership.user, lead=request.user)
+        account_led_or_refused(user=annotator.membership.user, lead=request.user)
     except NotPossible as refused:
         return str(refused)
     return ""
@@ -298,45 +300,45 @@ def _not_ours(request: MemberRequest, known: Person) -> str:
 
 @project_action(LEAD, back="judging:person")
 def standing(request: MemberRequest, project: Project, number: int) -> HttpResponse:
-    known = _known(project, number)
-    form = StandingForm(request.POST)
+    annotator = _known(project, number)
+    form = StatusForm(request.POST)
     if not form.is_valid():
-        return _person(request, project, known, error=form.first_error(), status=422)
+        return _person(request, project, annotator, error=form.first_error(), status=422)
     action, reason = form.cleaned_data["action"], form.cleaned_data["reason"]
     try:
-        services.ACTIONS[action](membership=known.membership, actor=request.user, reason=reason)
+        services.ACTIONS[action](membership=annotator.membership, actor=request.user, reason=reason)
     except MomentJudgeError as refused:
-        return _person(request, project, known, error=str(refused), status=refused.status)
-    messages.success(request, SAID[action])
+        return _person(request, project, annotator, error=str(refused), status=refused.status)
+    messages.success(request, DONE_MESSAGES[action])
     return redirect("judging:person", project.uuid, number)
 
 
 @project_action(LEAD, back="judging:person")
 def password_link(request: MemberRequest, project: Project, number: int) -> HttpResponse:
     """Answers with the link itself, this once."""
-    known = _known(project, number)
-    link = services.annotator_password_link(membership=known.membership, actor=request.user)
-    return _person(request, project, known, link=link)
+    annotator = _known(project, number)
+    link = services.annotator_password_link(membership=annotator.membership, actor=request.user)
+    return _person(request, project, annotator, link=link)
 
 
 @project_page(LEAD)
 def erase(request: MemberRequest, project: Project, number: int) -> HttpResponse:
     """Forget who an annotator is: says what goes and what stays, then does it for whoever types the number."""
-    known = _known(project, number)
+    annotator = _known(project, number)
     typed = request.POST.get("number", "").strip()
     if request.method == "POST" and typed == str(number):
-        services.annotator_erase(membership=known.membership, actor=request.user)
+        services.annotator_erase(membership=annotator.membership, actor=request.user)
         messages.success(request, f"Name, e-mail and account of annotator {number} are erased.")
         return redirect("judging:person", project.uuid, number)
     error = MISTYPED.format(number=number) if request.method == "POST" else ""
-    context = {"person": known, "not_ours": _not_ours(request, known), "typed": typed, "error": error}
+    context = {"person": annotator, "not_ours": _not_ours(request, annotator), "typed": typed, "error": error}
     return render(request, "judging/people/erase.html", context, status=422 if error else 200)
 
 
 @login_required
 @require_POST
 def person_export(request: HttpRequest) -> HttpResponse:
-    """What is stored of who asks, as a zip file; nothing in it tells what their grades are measured by."""
+    """Send who asks their stored data, as a zip file; nothing in it tells what their grades are measured by."""
     person = cast(User, request.user)
     answer = HttpResponse(person_data(user=person, actor=person, own=True), content_type="application/zip")
     answer["Content-Disposition"] = 'attachment; filename="momentjudge-my-data.zip"'

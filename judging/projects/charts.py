@@ -48,14 +48,14 @@ def bars_of(pairs: Sequence[Pair]) -> list[Bar]:
 
 def _bar(pair: Pair, index: int, *, in_tail: bool) -> Bar:
     height = max(LEAST, HEIGHT * (pair.relevance or 0) / 4)
-    left, rank, similarity = index * STEP, pair.candidate.rank, pair.candidate.similarity
-    middle = left + STEP // 2
+    x_left, rank, similarity = index * STEP, pair.candidate.rank, pair.candidate.similarity
+    middle = x_left + STEP // 2
     return Bar(
         state=pair.state,
         relevance=pair.relevance,
         rank=rank,
-        left=left,
-        x=left + (STEP - BAR) // 2,
+        left=x_left,
+        x=x_left + (STEP - BAR) // 2,
         y=f"{HEIGHT - height:g}",
         height=f"{height:g}",
         middle=middle,

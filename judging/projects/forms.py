@@ -130,26 +130,26 @@ class SelectAvailable(forms.Select):
 
 
 class SimilarityForm(SubmitForm):
-    """What ranks candidates; empty for the sentence model of the settings."""
+    """Similarity that ranks candidates; empty for the sentence model of the settings."""
 
     similarity = forms.ChoiceField(
         required=False, error_messages={"invalid_choice": "Choose one of the similarities that are offered."}
     )
 
-    def __init__(self, *args: Any, chosen: str, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, similarity: str, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         (_, default), *others = offered(settings.SENTENCE_MODEL)
-        named = {name for name, _ in others}
-        mine = [(chosen, chosen)] if chosen and chosen not in named else []
+        names = {name for name, _ in others}
+        mine = [(similarity, similarity)] if similarity and similarity not in names else []
         field = self.fields["similarity"]
         assert isinstance(field, forms.ChoiceField)
-        field.initial = chosen
+        field.initial = similarity
         field.choices = [("", default), *others, *mine]
         self.lacking = {name: reason for name, _ in others if (reason := lacking(name))}
         field.widget = SelectAvailable(choices=field.choices, lacking=self.lacking)
 
     def to_install(self) -> list[str]:
-        """What would have to be installed for those that cannot be chosen, each said once."""
+        """List what would have to be installed for those that cannot be chosen, each once."""
         return list(dict.fromkeys(self.lacking.values()))
 
 
@@ -162,7 +162,7 @@ class QuerySetForm(SubmitForm):
 
 
 class QuerySetChangeForm(SubmitForm):
-    """What becomes of a set; what is left out stays."""
+    """Changes to a query set; what is left out stays."""
 
     priority = forms.TypedChoiceField(
         choices=NamedQuerySet.Priority.choices, coerce=int, required=False, empty_value=None

@@ -46,7 +46,7 @@ COLUMNS = ("judgments", "second_round", "simulated", "imported")
 
 
 class Small(NamedTuple):
-    """What is counted when it is asked for, all off an index: one statement, as the page asks again and again."""
+    """Counts made on request, all off an index: one statement, as the page asks again and again."""
 
     waiting: int  # for a lead's decision
     at_work: int
@@ -121,7 +121,7 @@ def overview(project: Project, policy: Policy, *, now: datetime) -> Overview:
     done_since = Job.objects.filter(project=project, kind=OuterRef("kind"), pk__gt=OuterRef("pk"))
     failed = project.jobs.filter(~Exists(done_since), state=Job.State.FAILED).order_by("-pk")
     worked = {day: row["judgments"] - row["imported"] for day, row in by_day.items()}
-    left = _left(batches, pairs, sums, small)
+    work_left = _left(batches, pairs, sums, small)
     return Overview(
         batches=batches,
         pairs=pairs,
@@ -131,7 +131,7 @@ def overview(project: Project, policy: Policy, *, now: datetime) -> Overview:
         **{name: getattr(small, name) for name in ("at_work", "active", "waiting", "flags")},
         failed=list(failed.values_list("title", "error")),
         running=[(job.title, job.done, job.total, job.percent) for job in project.jobs.filter(state=Job.State.RUNNING)],
-        finish=finish(left, per_day=pace({d: n for d, n in worked.items() if n}, today=today), today=today),
+        finish=finish(work_left, per_day=pace({d: n for d, n in worked.items() if n}, today=today), today=today),
     )
 
 
@@ -191,18 +191,18 @@ def _coverage_apart(project: Project, batches: list[BatchRow]) -> list[BatchRow]
 
 
 def _left(batches: list[BatchRow], pairs: Mapping[str, int], sums: Mapping[str, int], small: Small) -> Left:
-    """What is left, and what to expect: as it was so far, or as in the paper where little tells yet."""
+    """Return the work left, and what to expect: as it was so far, or as in the paper where little tells yet."""
     by_number = {row.number: row for row in batches}
     first, second = (by_number.get(number, BatchRow(number, 0, 0, 0)) for number in (1, 2))
-    opened = first.first_round + first.second_round + first.done
+    n_opened = first.first_round + first.second_round + first.done
     decided, extended = first.done - small.waiting, second.first_round + second.second_round + second.done
-    unpooled = opened + extended
+    unpooled = n_opened + extended
     first_rounds = sums["judgments"] - sums["second_round"]
     return Left(
         open_pairs=pairs[Pair.State.OPEN],
         escalated_pairs=pairs[Pair.State.ESCALATED],
         given=small.given,
-        queries=max(0, small.queries - opened),
+        queries=max(0, small.queries - n_opened),
         undecided=first.first_round + first.second_round + small.waiting,
         pairs=(sum(pairs.values()) - small.pooled) / unpooled if unpooled else TVR_RANKING.pairs,
         escalated=sums["second_round"] / first_rounds if first_rounds >= ENOUGH_JUDGMENTS else TVR_RANKING.escalated,

@@ -12,7 +12,7 @@ LONGEST = 3650  # days ahead; beyond that a date says nothing
 
 @dataclass(frozen=True)
 class Left:
-    """What is not judged yet, and what is to be expected of it. Shares are of 1."""
+    """Work that is not judged yet, and what to expect of it. Shares are of 1."""
 
     open_pairs: int
     escalated_pairs: int
@@ -51,12 +51,12 @@ def pace(per_day: dict[date, int], *, today: date) -> float:
     if not per_day:
         return 0.0
     first = max(today - timedelta(days=PACE_DAYS - 1), min(*per_day, today))
-    given = sum(n for day, n in per_day.items() if first <= day <= today)
-    return given / ((today - first).days + 1)
+    n_judgments = sum(n for day, n in per_day.items() if first <= day <= today)
+    return n_judgments / ((today - first).days + 1)
 
 
-def finish(left: Left, *, per_day: float, today: date) -> Finish:
-    judgments = math.ceil(left.judgments - 1e-9)
+def finish(work_left: Left, *, per_day: float, today: date) -> Finish:
+    judgments = math.ceil(work_left.judgments - 1e-9)
     days = math.ceil(judgments / per_day) if per_day > 0 else None
     far = days is None or days > LONGEST
     return Finish(judgments, per_day, None if far or days is None else today + timedelta(days=days))

@@ -1,4 +1,4 @@
-"""What pages about queries and settings read: query sets, edited captions, clips to choose from, earlier policies.
+"""Selectors for pages about queries and settings: query sets, edited captions, clips to choose from, earlier policies.
 
 A query keeps the text it was drawn with, a candidate the texts it was ranked by; both are compared with the captions
 as they read now. Differences are reported, never applied.
@@ -27,11 +27,11 @@ from judging.work.rules import GRADES
 def query_sets_with_counts(project: Project) -> QuerySet[NamedQuerySet]:
     """The sets, each with how many ``queries`` it has, and how many of their batches are ``open`` and ``done``."""
     batches = Batch.objects.filter(query__query_set=OuterRef("pk")).order_by().values("query__query_set")
-    counted = {
+    counts = {
         state: Coalesce(Subquery(batches.filter(state=state).annotate(n=Count("pk")).values("n")), 0)
         for state in Batch.State.values
     }
-    return project.query_sets.annotate(size=Count("queries"), **counted).order_by("-priority", "name")
+    return project.query_sets.annotate(size=Count("queries"), **counts).order_by("-priority", "name")
 
 
 def queries_matching(project: Project, *, split: str, words: str) -> QuerySet[Query]:
@@ -53,7 +53,7 @@ OF_QUERIES = f"""
 FROM annotation_query query
 JOIN annotation_caption caption ON caption.id = query.caption_id AND ({CHANGED.format(was="query.text")})
 LEFT JOIN judging_batch batch ON batch.query_id = query.id AND batch.number = 1"""
-PLACE = """
+MOMENT_JOINS = """
 JOIN annotation_moment moment ON moment.id = caption.moment_id
 JOIN annotation_video video ON video.id = moment.video_id"""
 NOW = """caption.text AS after, caption.state IN ('accepted', 'edited') AS serves, caption.text_changed_at,
@@ -62,10 +62,10 @@ NOW = """caption.text AS after, caption.state IN ('accepted', 'edited') AS serve
 EDITS = f"""
 SELECT 'candidate', batch.id IS NOT NULL AS frozen, was.text AS before, {NOW},
     array_agg(query.number ORDER BY query.number)
-{OF_CANDIDATES} {PLACE} GROUP BY caption.id, moment.id, video.id, was.text, frozen
+{OF_CANDIDATES} {MOMENT_JOINS} GROUP BY caption.id, moment.id, video.id, was.text, frozen
 UNION ALL
 SELECT 'query', batch.id IS NOT NULL, query.text, {NOW}, ARRAY[query.number]
-{OF_QUERIES} {PLACE} WHERE query.project_id = %(project)s
+{OF_QUERIES} {MOMENT_JOINS} WHERE query.project_id = %(project)s
 ORDER BY 1, 2 DESC, 6 DESC NULLS LAST, 7, 8, 3"""
 COUNTS = f"""
 SELECT (SELECT count(DISTINCT caption.id) {OF_CANDIDATES} WHERE batch.id IS NOT NULL),
@@ -129,9 +129,9 @@ def clips_matching(project: Project, *, words: str, first: UUID | None = None) -
     ``first`` leads the list, whether it matches or not."""
     moments = moments_of(project)
     words = words.replace("\0", "").strip()
-    drawn = KnownPair.objects.filter(project=project, source=KnownPair.Source.LEAD, moment=OuterRef("pk"))
+    drawn_pairs = KnownPair.objects.filter(project=project, source=KnownPair.Source.LEAD, moment=OuterRef("pk"))
     matching = Caption.objects.filter(moment=OuterRef("pk"), text__icontains=words)
-    rows = moments.filter(Exists(matching if words else drawn)).order_by("pk")[:CLIPS]
+    rows = moments.filter(Exists(matching if words else drawn_pairs)).order_by("pk")[:CLIPS]
     clips = list(moments.filter(uuid=first)) if first else []
     clips += [moment for moment in rows if moment not in clips]
     return [Clip(moment, caption_of(moment)) for moment in clips]
@@ -149,18 +149,18 @@ def caption_of(moment: Moment) -> str:
 
 def training_queries(project: Project, *, show: str) -> QuerySet[Query]:
     """Queries with drawn pairs, those drawn last first; ``show`` all, only with pairs to grade, or with graded ones."""
-    drawn = KnownPair.objects.filter(project=project, source=KnownPair.Source.LEAD, query=OuterRef("pk"))
+    drawn_pairs = KnownPair.objects.filter(project=project, source=KnownPair.Source.LEAD, query=OuterRef("pk"))
     if show == "open":
-        drawn = drawn.filter(truth__isnull=True)
+        drawn_pairs = drawn_pairs.filter(truth__isnull=True)
     elif show == "graded":
-        drawn = drawn.filter(truth__isnull=False)
-    return Query.objects.filter(Exists(drawn), project=project).order_by("-pk")
+        drawn_pairs = drawn_pairs.filter(truth__isnull=False)
+    return Query.objects.filter(Exists(drawn_pairs), project=project).order_by("-pk")
 
 
 def training_pairs(query: Query) -> list[tuple[KnownPair, str]]:
     """The drawn pairs of a query with their captions; near ones by rank, then the others."""
-    drawn = query.known_pairs.filter(source=KnownPair.Source.LEAD).select_related("moment__video")
-    pairs = drawn.prefetch_related("moment__captions").order_by("rank", "pk")
+    drawn_pairs = query.known_pairs.filter(source=KnownPair.Source.LEAD).select_related("moment__video")
+    pairs = drawn_pairs.prefetch_related("moment__captions").order_by("rank", "pk")
     return [(pair, caption_of(pair.moment)) for pair in pairs]
 
 
@@ -171,8 +171,8 @@ def tutorial_shown(project: Project) -> list[KnownPair]:
 
 def tutorial_levels(pairs: list[KnownPair]) -> list[tuple[int, int]]:
     """How many pairs of the tutorial have each grade."""
-    counted = Counter(int(pair.truth) for pair in pairs if pair.truth is not None)
-    return [(grade, counted[grade]) for grade in GRADES]
+    counts = Counter(int(pair.truth) for pair in pairs if pair.truth is not None)
+    return [(grade, counts[grade]) for grade in GRADES]
 
 
 class QuestionFigures(NamedTuple):
@@ -181,18 +181,18 @@ class QuestionFigures(NamedTuple):
     right: int
 
 
-def gate_figures(project: Project) -> list[QuestionFigures]:
+def screening_figures(project: Project) -> list[QuestionFigures]:
     """Every question with how often it was answered, and how often rightly."""
-    asked, right = Counter[str](), Counter[str]()
+    n_shown, right = Counter[str](), Counter[str]()
     for attempt in GateAttempt.objects.filter(project=project, answered_at__isnull=False):
         for question, answer in zip(attempt.asked, attempt.answers, strict=True):
-            asked[question["question"]] += 1
+            n_shown[question["question"]] += 1
             right[question["question"]] += question["correct"] == answer
     questions = GateQuestion.objects.filter(project=project).select_related("moment").order_by("pk")
-    return [QuestionFigures(row, asked[str(row.uuid)], right[str(row.uuid)]) for row in questions]
+    return [QuestionFigures(row, n_shown[str(row.uuid)], right[str(row.uuid)]) for row in questions]
 
 
-def gate_takers(project: Project) -> list[tuple[int | None, list[GateAttempt]]]:
+def screening_attempts(project: Project) -> list[tuple[int | None, list[GateAttempt]]]:
     """Answered attempts by annotator number."""
     numbers = annotator_numbers(project)
     by_person: dict[int, list[GateAttempt]] = {}
@@ -202,9 +202,9 @@ def gate_takers(project: Project) -> list[tuple[int | None, list[GateAttempt]]]:
     return sorted(rows, key=lambda row: -1 if row[0] is None else row[0])
 
 
-def gate_clips(asked: list[dict[str, Any]]) -> dict[str, Moment]:
+def screening_clips(questions: list[dict[str, Any]]) -> dict[str, Moment]:
     """The moments of an attempt's questions, by their UUID as text."""
-    moments = Moment.objects.filter(uuid__in=[question["moment"] for question in asked])
+    moments = Moment.objects.filter(uuid__in=[question["moment"] for question in questions])
     return {str(moment.uuid): moment for moment in moments}
 
 

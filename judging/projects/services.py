@@ -85,11 +85,13 @@ def project_create(
     return project, queries_draw(project=project, sizes=sizes, seed=seed, actor=actor)
 
 
-def project_name_free(*, wanted: str) -> str:
+def project_name_free(*, base_name: str) -> str:
     """The name, or with the first number from 2 on that makes it free."""
-    taken = set(Project.objects.filter(name__startswith=wanted[: LONGEST_NAME - ROOM]).values_list("name", flat=True))
-    numbered = (f"{wanted[: LONGEST_NAME - ROOM]} {number}" for number in count(2))
-    return next(name for name in chain([wanted], numbered) if name not in taken)
+    taken_names = set(
+        Project.objects.filter(name__startswith=base_name[: LONGEST_NAME - ROOM]).values_list("name", flat=True)
+    )
+    numbered = (f"{base_name[: LONGEST_NAME - ROOM]} {number}" for number in count(2))
+    return next(name for name in chain([base_name], numbered) if name not in taken_names)
 
 
 @transaction.atomic
@@ -143,15 +145,15 @@ def _check(project: Project, kind: str, similarity: str | None, actor: User) -> 
 def batches_prepare(*, project_id: int) -> int:
     """Rank the pool for every judged query without candidates and open their first batches; say how many. A repeat, and
     a message that comes late, find no job that waits for them."""
-    opened = 0
+    n_opened = 0
     with PREPARATIONS.claim(project_id) as job:
         if job is not None:
-            job_set(job=job, done=0, title="Embedding captions and ranking candidates")
+            job_set(job=job, n_done=0, title="Embedding captions and ranking candidates")
             candidates_rank(project_id=project_id, on_progress=partial(_embedding, job))
-            job_set(job=job, done=1, title="Opening first batches")
-            opened = batches_open(project_id=project_id)
-            job_finish(job=job, title=f"{opened} batches opened")
-    return opened
+            job_set(job=job, n_done=1, title="Opening first batches")
+            n_opened = batches_open(project_id=project_id)
+            job_finish(job=job, title=f"{n_opened} batches opened")
+    return n_opened
 
 
 @durable(RANKINGS.task)
@@ -163,8 +165,8 @@ def candidates_rank_run(*, project_id: int) -> None:
             job_finish(job=job, title=f"Candidates of {ranked} queries ranked")
 
 
-def _embedding(job: Job, done: int, total: int) -> None:
-    job_set(job=job, done=0, title=f"Embedding texts: {done:,} of {total:,}")
+def _embedding(job: Job, n_done: int, total: int) -> None:
+    job_set(job=job, n_done=0, title=f"Embedding texts: {n_done:,} of {total:,}")
 
 
 CHUNK = 5000
@@ -183,11 +185,11 @@ def settings_copy(*, source: Project, project: Project, actor: User | None, with
     """
     source = Project.objects.select_for_update(of=("self",)).get(pk=source.pk)  # nothing of it changes meanwhile
     same = source.dataset.corpus_id == project.dataset.corpus_id
-    gate = _gate(source, project) if same else 0  # first: a gate opens with its questions
+    n_questions = _screening(source, project) if same else 0  # first: a gate opens with its questions
     copied: dict[str, Any] = {
-        "policy": _policy(source, project, actor, gate_stays=same),
+        "policy": _policy(source, project, actor, keep_screening=same),
         "guideline": _guideline(source, project, actor, with_examples=same),
-        "gate questions": gate,
+        "gate questions": n_questions,
     }
     ProjectCorpus.objects.filter(pk=project.pk).update(similarity=source.dataset.similarity)
     if with_queries:
@@ -200,11 +202,11 @@ def settings_copy(*, source: Project, project: Project, actor: User | None, with
     audit_record(project=project, actor=actor, action="project.copy", subject=project.uuid, **facts)
 
 
-def _policy(source: Project, project: Project, actor: User | None, *, gate_stays: bool) -> str:
+def _policy(source: Project, project: Project, actor: User | None, *, keep_screening: bool) -> str:
     """A gate without its questions is closed."""
     policy = Policy.objects.filter(project=source).order_by("-version").first()
     values = {name: getattr(policy, name) for name in POLICY_VALUES} if policy else {}
-    if not gate_stays:
+    if not keep_screening:
         values["gate_is_open"] = False
     policy_publish(project=project, actor=actor, **values)
     return f"version {policy.version}" if policy else ""
@@ -221,11 +223,11 @@ def _guideline(source: Project, project: Project, actor: User | None, *, with_ex
     return f"version {last.version}"
 
 
-def _gate(source: Project, project: Project) -> int:
-    asked = source.gate_questions.filter(is_retired=False).order_by("pk")
+def _screening(source: Project, project: Project) -> int:
+    questions = source.gate_questions.filter(is_retired=False).order_by("pk")
     fields = ("moment_id", "description", "options", "correct")
-    made = [GateQuestion(project=project, **values) for values in asked.values(*fields)]
-    return len(GateQuestion.objects.bulk_create(made))
+    copies = [GateQuestion(project=project, **values) for values in questions.values(*fields)]
+    return len(GateQuestion.objects.bulk_create(copies))
 
 
 def _queries(source: Project, project: Project) -> dict[int, int]:
@@ -235,8 +237,8 @@ def _queries(source: Project, project: Project) -> dict[int, int]:
     for is_first in (True, False):  # what others are judged as comes before them
         rows = source.queries.filter(judged_as__isnull=is_first).order_by("pk").iterator(chunk_size=CHUNK)
         while chunk := list(islice(rows, CHUNK)):
-            made = Query.objects.bulk_create(_copy(row, project, sets, copies) for row in chunk)
-            copies |= {row.pk: copy.pk for row, copy in zip(chunk, made, strict=True)}
+            new_queries = Query.objects.bulk_create(_copy(row, project, sets, copies) for row in chunk)
+            copies |= {row.pk: copy.pk for row, copy in zip(chunk, new_queries, strict=True)}
     if not copies:
         raise NotPossible(f"The project {source.name!r} has no queries to take along.")
     return copies
@@ -258,7 +260,7 @@ def _sets(source: Project, project: Project) -> dict[int, NamedQuerySet]:
 
 
 def _training(source: Project, project: Project, queries: dict[int, int]) -> int:
-    """What leads graded and explained, the tutorial among it; not what exams found."""
+    """Copy pairs that leads graded and explained, the tutorial among them; not what exams found."""
     pairs = source.known_pairs.filter(source=KnownPair.Source.LEAD, is_retired=False, query__in=queries).order_by("pk")
     fields = ("moment_id", "rank", "source", "truth", "explanation", "tutorial_position")
     copies = [
@@ -272,9 +274,9 @@ def _training(source: Project, project: Project, queries: dict[int, int]) -> int
 def query_set_create(*, project: Project, name: str, queries: QuerySet[Query], actor: User | None) -> NamedQuerySet:
     """A new set; its queries leave the sets they were in, and their batches what those said. Raises NotPossible where
     the name or the queries do not do."""
-    made = services.query_set_create(project=project, name=name, queries=queries, actor=actor)
-    _batches_follow(made)
-    return made
+    query_set = services.query_set_create(project=project, name=name, queries=queries, actor=actor)
+    _batches_follow(query_set)
+    return query_set
 
 
 @transaction.atomic
@@ -298,7 +300,7 @@ def query_set_change(
 
 
 def _batches_follow(query_set: NamedQuerySet) -> None:
-    """What somebody has sat at stays a try-out, or none: its hours are told and its pairs judged under that mark."""
+    """Update the set's batches; a begun one keeps its pilot mark: its hours are reported and pairs judged under it."""
     batches = Batch.objects.filter(query__query_set=query_set)
     batches.update(priority=query_set.priority, is_paused=query_set.is_paused)
     batches.filter(begun=False, round=1, state=Batch.State.OPEN).update(is_pilot=query_set.is_pilot)

@@ -23,7 +23,7 @@ from core.exceptions import NotPossible
 from core.forms import refused
 from core.spreadsheets import csv_download, csv_stream
 from core.texts import LONGEST_NAME
-from judging.exceptions import GateTooShort, PolicyStale
+from judging.exceptions import PolicyStale, ScreeningTooShort
 from judging.models import Batch, BatchReview, Pair, Policy
 from judging.people.selectors import actor_names
 from judging.projects import overview as projects_overview
@@ -48,10 +48,10 @@ PER_PAGE = 50
 def overview(request: MemberRequest, project: Project) -> HttpResponse:
     """How far the project is; the page asks again by itself, and is told nothing while nothing has changed."""
     policy = policies.policy_in_force(project.pk)
-    found = projects_overview.overview(project, policy, now=timezone.now())
-    if request.htmx and request.GET.get("seen") == found.digest:
+    progress = projects_overview.overview(project, policy, now=timezone.now())
+    if request.htmx and request.GET.get("seen") == progress.digest:
         return HttpResponse(status=204)
-    context = {"found": found, "chart": DayChart(found.days, found.finish.per_day), "policy": policy}
+    context = {"found": progress, "chart": DayChart(progress.days, progress.finish.per_day), "policy": policy}
     part = "#state" if request.htmx else ""
     return render(request, f"judging/projects/overview.html{part}", context)
 
@@ -59,18 +59,18 @@ def overview(request: MemberRequest, project: Project) -> HttpResponse:
 @project_page(STAFF)
 def queries(request: MemberRequest, project: Project) -> HttpResponse:
     """Judged queries with the state of their batches."""
-    found = Batch.objects.filter(project=project).select_related("query", "review", "pooling")
+    batches = Batch.objects.filter(project=project).select_related("query", "review", "pooling")
     if words := request.GET.get("q", "").replace("\0", "").strip():
-        found = found.filter(query__text__icontains=words)
+        batches = batches.filter(query__text__icontains=words)
     if (state := request.GET.get("state", "")) in Batch.State.values:
-        found = found.filter(state=state)
-    found = found.annotate(
+        batches = batches.filter(state=state)
+    batches = batches.annotate(
         total=Count("pairs"),
         settled=Count("pairs", filter=Q(pairs__state=Pair.State.SETTLED)),
         escalated=Count("pairs", filter=Q(pairs__state=Pair.State.ESCALATED)),
         dropped=Count("pairs", filter=Q(pairs__state=Pair.State.DROPPED)),
     ).order_by("query__number", "number")
-    page = Paginator(found, PER_PAGE).get_page(request.GET.get("page"))
+    page = Paginator(batches, PER_PAGE).get_page(request.GET.get("page"))
     context = {
         "page": page,
         "words": words,
@@ -82,7 +82,7 @@ def queries(request: MemberRequest, project: Project) -> HttpResponse:
         "candidates": Candidate.objects.filter(query__project=project, query__is_placeholder=False).count(),
         "unfrozen": queries_unfrozen(project).count(),
         "is_seen": corpus_is_seen(project.dataset.corpus_id),
-        "form": SimilarityForm(chosen=project.dataset.similarity),
+        "form": SimilarityForm(similarity=project.dataset.similarity),
     }
     return render(request, "judging/projects/queries.html", context)
 
@@ -101,20 +101,20 @@ def candidates_rank(request: MemberRequest, project: Project) -> HttpResponse:
     return _rank(request, project, services.candidates_request, "Candidates are being ranked.")
 
 
-def _rank(request: MemberRequest, project: Project, asked: Callable[..., object], said: str) -> HttpResponse:
+def _rank(request: MemberRequest, project: Project, service: Callable[..., object], message: str) -> HttpResponse:
     similarity = None
     if "similarity" in request.POST:
-        form = SimilarityForm(request.POST, chosen=project.dataset.similarity)
+        form = SimilarityForm(request.POST, similarity=project.dataset.similarity)
         if not form.is_valid():
             messages.error(request, form.first_error())
             return redirect("judging:queries", project.uuid)
         similarity = form.cleaned_data["similarity"]
     try:
-        asked(project=project, actor=request.user, similarity=similarity)
+        service(project=project, actor=request.user, similarity=similarity)
     except SimilarityMissing as error:
         messages.error(request, str(error))
     else:
-        messages.success(request, said)
+        messages.success(request, message)
     return redirect("judging:queries", project.uuid)
 
 
@@ -169,11 +169,11 @@ class ProjectForm(forms.Form):
         return [(uuid, row.name, row.dataset.corpus_id == self.corpus.pk) for uuid, row in self.projects.items()]
 
     def clean(self) -> dict[str, Any]:
-        given = super().clean() or {}
-        source = given["settings_of"] = self.projects.get(given.get("settings_of", ""))
-        if given.get("with_queries") and (source is None or source.dataset.corpus_id != self.corpus.pk):
+        cleaned = super().clean() or {}
+        source = cleaned["settings_of"] = self.projects.get(cleaned.get("settings_of", ""))
+        if cleaned.get("with_queries") and (source is None or source.dataset.corpus_id != self.corpus.pk):
             self.add_error("with_queries", "Queries come only from a project over the same corpus; choose one above.")
-        return given
+        return cleaned
 
 
 @staff_page
@@ -183,7 +183,7 @@ def project_new(request: HttpRequest, corpus_uuid: UUID) -> HttpResponse:
     corpus = get_object_or_404(corpora_within_reach(user), uuid=corpus_uuid, is_placeholder=False)
     context: dict[str, Any] = {
         "corpus": corpus,
-        "form": ProjectForm(corpus=corpus, user=user, initial={"name": project_name_free(wanted=corpus.name)}),
+        "form": ProjectForm(corpus=corpus, user=user, initial={"name": project_name_free(base_name=corpus.name)}),
     }
     if request.method != "POST":
         return render(request, PAGE, context)
@@ -235,15 +235,17 @@ def policy_publish(request: MemberRequest, project: Project) -> HttpResponse:
     if not form.is_valid():
         note = "Nothing was saved yet; look at the values."
         return refused(request, POLICY_PAGE, _context(request, project, form), note)
-    seen = form.cleaned_data.pop("version")
+    seen_version = form.cleaned_data.pop("version")
     try:
-        made = policies.policy_publish(project=project, actor=request.user, seen=seen, **form.cleaned_data)
-    except (PolicyStale, GateTooShort) as error:
+        new_policy = policies.policy_publish(
+            project=project, actor=request.user, seen_version=seen_version, **form.cleaned_data
+        )
+    except (PolicyStale, ScreeningTooShort) as error:
         return refused(request, POLICY_PAGE, _context(request, project, form), str(error), status=error.status)
-    if made.version == before.version:
+    if new_policy.version == before.version:
         messages.info(request, "Nothing was changed.")
     else:
-        messages.success(request, f"Version {made.version} is in force.")
+        messages.success(request, f"Version {new_policy.version} is in force.")
     return redirect("judging:policy", project.uuid)
 
 
@@ -269,11 +271,11 @@ def query_set_create(request: MemberRequest, project: Project) -> HttpResponse:
     name, split, words = (form.cleaned_data[field] for field in ("name", "split", "words"))
     queries = selectors.queries_matching(project, split=split, words=words)
     try:
-        made = services.query_set_create(project=project, name=name, queries=queries, actor=request.user)
+        new_set = services.query_set_create(project=project, name=name, queries=queries, actor=request.user)
     except NotPossible as error:
         messages.error(request, str(error))
     else:
-        messages.success(request, f"{made.name} holds {made.queries.count()} queries.")
+        messages.success(request, f"{new_set.name} holds {new_set.queries.count()} queries.")
     return redirect("judging:query-sets", project.uuid)
 
 
@@ -327,10 +329,10 @@ def candidates_csv(request: MemberRequest, project: Project) -> StreamingHttpRes
 
 def _rows(project: Project) -> Iterator[list[object]]:
     rows = Candidate.objects.filter(query__project=project, query__is_placeholder=False)
-    found: QuerySet[Any] = rows.order_by("query__number", "rank").values_list(*COLUMNS.values())
-    for *facts, wordings, measure in found.iterator(chunk_size=CHUNK):
-        said = " | ".join(wordings[key] for key in sorted(wordings, key=int))
-        yield [*facts, said, measure]
+    candidates: QuerySet[Any] = rows.order_by("query__number", "rank").values_list(*COLUMNS.values())
+    for *facts, wordings, measure in candidates.iterator(chunk_size=CHUNK):
+        text = " | ".join(wordings[key] for key in sorted(wordings, key=int))
+        yield [*facts, text, measure]
 
 
 EDIT_COLUMNS = ["made_of_it", "frozen", "video", "start", "end", "before", "after", "serves", "changed_at", "queries"]
@@ -338,7 +340,7 @@ EDIT_COLUMNS = ["made_of_it", "frozen", "video", "start", "end", "before", "afte
 
 @project_page(STAFF)
 def caption_edits(request: MemberRequest, project: Project) -> HttpResponse:
-    """What reads otherwise now; candidates that no batch holds can be ranked again."""
+    """Show texts that read otherwise now; candidates that no batch holds can be ranked again."""
     edits = selectors.caption_edits(project)
     context = {
         "counts": selectors.edit_counts(project),
@@ -350,7 +352,7 @@ def caption_edits(request: MemberRequest, project: Project) -> HttpResponse:
 
 
 @project_page(STAFF)
-def edits_said(request: MemberRequest, project: Project) -> HttpResponse:
+def edits_notice(request: MemberRequest, project: Project) -> HttpResponse:
     """A line for the page of queries, which need not wait until everything is compared."""
     return render(request, "judging/projects/_edits_said.html", {"edits": selectors.edit_counts(project)})
 
@@ -362,6 +364,6 @@ def caption_edits_csv(request: MemberRequest, project: Project) -> HttpResponse:
 
 def _row(edit: selectors.Edit) -> list[object]:
     changed = edit.changed_at.isoformat() if edit.changed_at else ""
-    frozen, serves = ("yes" if said else "no" for said in (edit.frozen, edit.serves))
-    place = [edit.video, edit.start_s, edit.end_s]
-    return [edit.kind, frozen, *place, edit.before, edit.after, serves, changed, " ".join(map(str, edit.queries))]
+    frozen, serves = ("yes" if flag else "no" for flag in (edit.frozen, edit.serves))
+    span = [edit.video, edit.start_s, edit.end_s]
+    return [edit.kind, frozen, *span, edit.before, edit.after, serves, changed, " ".join(map(str, edit.queries))]

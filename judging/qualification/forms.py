@@ -21,7 +21,7 @@ class PurposeForm(SubmitForm):
 
 
 class ExamForm(SubmitForm):
-    """What a new exam asks."""
+    """Settings of a new exam."""
 
     kind = forms.ChoiceField(
         choices=Exam.Kind.choices,
@@ -51,7 +51,7 @@ class MissedForm(SubmitForm):
 
     counts = forms.TypedChoiceField(
         choices=[("yes", "yes"), ("no", "no")],
-        coerce=lambda said: said == "yes",
+        coerce=lambda value: value == "yes",
         error_messages={"required": "Say whether it counts.", "invalid_choice": "Say whether it counts."},
     )
     reason = forms.CharField(max_length=1000, error_messages={"required": "Say why: the reason is kept in the audit."})
@@ -100,7 +100,7 @@ class MoveForm(SubmitForm):
     )
 
 
-class GateQuestionForm(SubmitForm):
+class ScreeningQuestionForm(SubmitForm):
     """A clip, what is asked of it, and two to six options of which one is right."""
 
     moment = forms.UUIDField(error_messages={"required": "Choose a clip.", "invalid": "Choose one of the clips."})
@@ -111,21 +111,21 @@ class GateQuestionForm(SubmitForm):
         error_messages={"required": "Write what is asked."},
     )
     correct = forms.TypedChoiceField(
-        choices=[(place, place) for place in range(MOST_OPTIONS)],
+        choices=[(position, position) for position in range(MOST_OPTIONS)],
         coerce=int,
         error_messages={"required": "Mark the right option.", "invalid_choice": "Mark one of the options."},
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        for place in range(MOST_OPTIONS):
-            self.fields[f"option_{place}"] = forms.CharField(
-                label=f"Option {place + 1}", max_length=500, required=False
+        for position in range(MOST_OPTIONS):
+            self.fields[f"option_{position}"] = forms.CharField(
+                label=f"Option {position + 1}", max_length=500, required=False
             )
 
     @property
     def option_fields(self) -> list[forms.BoundField]:
-        return [self[f"option_{place}"] for place in range(MOST_OPTIONS)]
+        return [self[f"option_{position}"] for position in range(MOST_OPTIONS)]
 
     @property
     def marked(self) -> str:
@@ -133,19 +133,19 @@ class GateQuestionForm(SubmitForm):
         return str(self["correct"].value())
 
     def clean(self) -> dict[str, Any]:
-        given: dict[str, Any] = super().clean() or {}
-        texts = [given.get(f"option_{place}", "") for place in range(MOST_OPTIONS)]
+        values: dict[str, Any] = super().clean() or {}
+        texts = [values.get(f"option_{position}", "") for position in range(MOST_OPTIONS)]
         options = [text for text in texts if text]
         if len(options) < LEAST_OPTIONS:
             raise forms.ValidationError("Write at least two options.")
         if len(set(options)) < len(options):
             raise forms.ValidationError("Two options are the same.")
-        if "correct" in given:
-            if not texts[given["correct"]]:
+        if "correct" in values:
+            if not texts[values["correct"]]:
                 raise forms.ValidationError("The option marked as right is empty.")
-            given["correct"] = options.index(texts[given["correct"]])
-        given["options"] = options
-        return given
+            values["correct"] = options.index(texts[values["correct"]])
+        values["options"] = options
+        return values
 
     def question_values(self) -> dict[str, Any]:
         return {name: self.cleaned_data[name] for name in ("description", "options", "correct")}

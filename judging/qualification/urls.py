@@ -5,7 +5,7 @@ from django.urls import path
 from judging.qualification.views import exams, onboarding, sittings, training
 
 urlpatterns = [
-    path("sittings/<uuid:project_uuid>/start/", sittings.sitting_start, name="sitting-start"),
+    path("sittings/<uuid:project_uuid>/start/", sittings.attempt_start, name="sitting-start"),
     path("sittings/<uuid:sitting_uuid>/", sittings.sitting, name="sitting"),
     path("sittings/<uuid:sitting_uuid>/last-look/", sittings.last_look, name="sitting-look"),
     path("sittings/<uuid:sitting_uuid>/hand-in/", sittings.hand_in, name="sitting-hand-in"),
@@ -35,7 +35,7 @@ urlpatterns = [
     path("gate/<uuid:project_uuid>/questions/new/", onboarding.question_new, name="gate-question-new"),
     path("gate/<uuid:project_uuid>/questions/create/", onboarding.question_create, name="gate-question-create"),
     path("gate/<uuid:project_uuid>/questions/preview/", onboarding.preview, name="gate-preview"),
-    path("gate/<uuid:project_uuid>/questions/open/", onboarding.gate_set, name="gate-set"),
+    path("gate/<uuid:project_uuid>/questions/open/", onboarding.screening_set, name="gate-set"),
     path("gate-questions/<uuid:question_uuid>/", onboarding.question, name="gate-question"),
     path("gate-questions/<uuid:question_uuid>/change/", onboarding.question_change, name="gate-question-change"),
     path("gate-questions/<uuid:question_uuid>/retire/", onboarding.question_retire, name="gate-question-retire"),

@@ -46,22 +46,22 @@ def gold_counts(project_id: int) -> dict[int, tuple[int, int]]:
     """Per annotator: final gold grades, and those misaligned."""
     final = GoldGrade.objects.filter(assignment__project=project_id).exclude(assignment__state=Assignment.State.OPEN)
     far = Q(grade__gt=F("truth") + 1) | Q(grade__lt=F("truth") - 1)
-    counted = final.values("annotator").annotate(known=Count("truth"), misaligned=Count("pk", filter=far))
-    return {row["annotator"]: (row["known"], row["misaligned"]) for row in counted}
+    rows = final.values("annotator").annotate(known=Count("truth"), misaligned=Count("pk", filter=far))
+    return {row["annotator"]: (row["known"], row["misaligned"]) for row in rows}
 
 
 def quality_report(project: Project) -> QualityReport | None:
     return QualityReport.objects.filter(project=project).first()
 
 
-def quality_alerts(project: Project, *, seen: bool) -> QuerySet[QualityAlert]:
-    return QualityAlert.objects.filter(project=project, seen_at__isnull=not seen)
+def quality_alerts(project: Project, *, is_seen: bool) -> QuerySet[QualityAlert]:
+    return QualityAlert.objects.filter(project=project, seen_at__isnull=not is_seen)
 
 
 def alerts_of(project: Project) -> dict[int, list[QualityAlert]]:
     """Alerts that nobody has looked at, by annotator."""
     by_annotator: dict[int, list[Any]] = {}
-    for alert in quality_alerts(project, seen=False):
+    for alert in quality_alerts(project, is_seen=False):
         by_annotator.setdefault(alert.annotator_id, []).append(alert)
     return by_annotator
 
@@ -109,13 +109,13 @@ ORDER BY batch.done_at DESC LIMIT 1"""  # noqa: S608  # nosec B608 - constants
 
 def gold_share(*, project_id: int, annotator_id: int) -> tuple[int, int]:
     """Pairs asked of an annotator in a project, and how many of them were gold."""
-    [(shown, gold)] = sql_rows(SHARE, {"project": project_id, "annotator": annotator_id})
-    return int(shown), int(gold)
+    [(n_shown, gold)] = sql_rows(SHARE, {"project": project_id, "annotator": annotator_id})
+    return int(n_shown), int(gold)
 
 
-def gold_in(*, batch_id: int, annotator_id: int, known: bool = True) -> list[int]:
+def gold_in(*, batch_id: int, annotator_id: int, only_known: bool = True) -> list[int]:
     """Pairs of the batch that the annotator has never seen and whose truth is known; or all that are decided."""
-    statement = f"{IN_BATCH}{IS_KNOWN if known else ''} ORDER BY pair.id"
+    statement = f"{IN_BATCH}{IS_KNOWN if only_known else ''} ORDER BY pair.id"
     return [pair_id for (pair_id,) in sql_rows(statement, {"batch": batch_id, "annotator": annotator_id})]
 
 

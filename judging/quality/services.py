@@ -26,8 +26,8 @@ from judging.quality import selectors
 from judging.quality.rules import quality as rules
 from judging.quality.rules.quality import BATCH_LEAST, gold_among, gold_due
 from judging.review.selectors import annotator_numbers
-from judging.work.rules import SEATS, with_change
-from judging.work.selectors.assignments import Card, Held, seats_held
+from judging.work.rules import SLOTS, with_change
+from judging.work.selectors.assignments import Held, PairView, slots_taken
 
 GIVE_GOLD = """
 WITH renewed AS (UPDATE judging_assignment SET expires_at = %(until)s WHERE id = %(assignment)s)
@@ -47,8 +47,8 @@ def gold_for(batch: Batch, annotator: User, *, others: int, policy: Policy, seed
     if not policy.gold_percent or batch.round == 1:
         return []  # in the first round no pair of the batch is known
     due = _due(batch.project_id, annotator, policy, more=others)
-    known = selectors.gold_in(batch_id=batch.pk, annotator_id=annotator.pk) if due else []
-    return random.Random(seed).sample(known, min(len(known), gold_among(others, due=due)))
+    known_ids = selectors.gold_in(batch_id=batch.pk, annotator_id=annotator.pk) if due else []
+    return random.Random(seed).sample(known_ids, min(len(known_ids), gold_among(others, due=due)))
 
 
 def gold_batch_for(project_id: int, annotator: User, *, policy: Policy) -> tuple[Batch, list[int]] | None:
@@ -62,39 +62,41 @@ def gold_batch_for(project_id: int, annotator: User, *, policy: Policy) -> tuple
     if batch_id is None:
         return None
     batch = Batch.objects.select_for_update().get(pk=batch_id)
-    if seats_held(batch.pk):
+    if slots_taken(batch.pk):
         return None  # somebody was faster; it is due the next time
     # all of it, those not known for company: a batch of another size than others would be known for what it is
-    return batch, selectors.gold_in(batch_id=batch.pk, annotator_id=annotator.pk, known=False)
+    return batch, selectors.gold_in(batch_id=batch.pk, annotator_id=annotator.pk, only_known=False)
 
 
-def gold_seat(batch: Batch) -> int:
+def gold_slot(batch: Batch) -> int:
     """A seat of the finished batch; nobody holds one."""
-    return SEATS[batch.pk % len(SEATS)]
+    return SLOTS[batch.pk % len(SLOTS)]
 
 
 def _due(project_id: int, annotator: User, policy: Policy, *, more: int) -> int:
-    shown, gold = selectors.gold_share(project_id=project_id, annotator_id=annotator.pk)
-    return gold_due(shown=shown + more, gold=gold, percent=policy.gold_percent)
+    n_shown, gold = selectors.gold_share(project_id=project_id, annotator_id=annotator.pk)
+    return gold_due(n_shown=n_shown + more, gold=gold, percent=policy.gold_percent)
 
 
-def gold_change(held: Held, card: Card, *, grade: int, comment: str, active_ms: int, now: datetime) -> None:
+def gold_change(
+    assignment: Held, pair_view: PairView, *, grade: int, comment: str, active_ms: int, now: datetime
+) -> None:
     """Replace the grade of a gold pair; what was said before stays in its history."""
-    given = GoldGrade.objects.get(assignment=held.assignment_id, pair=card.pair_id)
-    if grade != given.grade:
-        given.history = [*given.history, [str(held.key_of(card)), grade, now.isoformat()]]
-        given.grade, given.revision = grade, given.revision + 1
-        given.policy_id, given.guideline_id = held.policy_id, held.guideline_id
-        given.active_ms = with_change(given.active_ms, active_ms)
-    given.comment = comment
-    given.save(update_fields=["grade", "comment", "revision", "history", "active_ms", "policy", "guideline"])
+    gold_grade = GoldGrade.objects.get(assignment=assignment.assignment_id, pair=pair_view.pair_id)
+    if grade != gold_grade.grade:
+        gold_grade.history = [*gold_grade.history, [str(assignment.key_of(pair_view)), grade, now.isoformat()]]
+        gold_grade.grade, gold_grade.revision = grade, gold_grade.revision + 1
+        gold_grade.policy_id, gold_grade.guideline_id = assignment.policy_id, assignment.guideline_id
+        gold_grade.active_ms = with_change(gold_grade.active_ms, active_ms)
+    gold_grade.comment = comment
+    gold_grade.save(update_fields=["grade", "comment", "revision", "history", "active_ms", "policy", "guideline"])
 
 
-def gold_given_under(key: UUID, card: Card) -> tuple[int, datetime] | None:
+def gold_given_under(key: UUID, pair_view: PairView) -> tuple[int, datetime] | None:
     """The grade that the form of this key gave the gold pair, and when."""
-    given = GoldGrade.objects.filter(pk=card.judgment_id).first() if card.judgment_id else None
-    for said, grade, at in given.history if given else []:
-        if said == str(key):
+    gold_grade = GoldGrade.objects.filter(pk=pair_view.judgment_id).first() if pair_view.judgment_id else None
+    for form_key, grade, at in gold_grade.history if gold_grade else []:
+        if form_key == str(key):
             return int(grade), datetime.fromisoformat(at)
     return None
 
@@ -127,16 +129,16 @@ def _figures(project: Project, policy: Policy) -> dict[str, Any]:
     numbers, gold = annotator_numbers(project), selectors.gold_counts(project.pk)
     agreed, partners = rules.agreed_with_partner(judgments), rules.partners(judgments)
     people = {}
-    for annotator, found in partners.items():
-        chosen = judgments.annotator == annotator
-        given, misaligned = gold.get(annotator, (0, 0))
+    for annotator, partner_figures in partners.items():
+        mask = judgments.annotator == annotator
+        n_gold, misaligned = gold.get(annotator, (0, 0))
         people[str(numbers[annotator])] = {
             **rules.annotator_figures(
-                judgments.where(chosen), agreed=agreed[chosen], fast_s=policy.alert_fast_s, seed=SEED
+                judgments.where(mask), agreed=agreed[mask], fast_s=policy.alert_fast_s, seed=SEED
             ),
-            "partners": [{**partner, "annotator": numbers[partner["annotator"]]} for partner in found],
-            "with_partners": rules.mean_with_partners(found),
-            "gold": {"judgments": given, "misaligned": misaligned / given if given else None},
+            "partners": [{**partner, "annotator": numbers[partner["annotator"]]} for partner in partner_figures],
+            "with_partners": rules.mean_with_partners(partner_figures),
+            "gold": {"judgments": n_gold, "misaligned": misaligned / n_gold if n_gold else None},
         }
     return {"project": rules.project_figures(judgments), "annotators": people}
 
@@ -149,9 +151,9 @@ def _store(project: Project, policy: Policy, figures: dict[str, Any], newest: in
     values = {name: getattr(policy, f"alert_{name}") for name in ("kappa", "bias", "gold", "fast_streak", "run")}
     limits = rules.Limits(judgments=policy.alert_from, **values)
     people = {number: user for user, number in annotator_numbers(project).items()}
-    for number, found in figures["annotators"].items():
-        for past in rules.alerts(found, limits):
-            _alert_raise(project, people[int(number)], past, found["judgments"], again_after=policy.alert_from)
+    for number, person_figures in figures["annotators"].items():
+        for past in rules.alerts(person_figures, limits):
+            _alert_raise(project, people[int(number)], past, person_figures["judgments"], again_after=policy.alert_from)
 
 
 def _alert_raise(project: Project, annotator_id: int, past: rules.Past, judgments: int, *, again_after: int) -> None:

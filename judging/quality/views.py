@@ -34,7 +34,7 @@ def agreement(request: MemberRequest, project: Project) -> HttpResponse:
     context = {
         "report": report,
         "figures": report and report.data["project"],
-        "rows": [(number, found, raised.get(number, [])) for number, found in _annotators(report)],
+        "rows": [(number, figures, raised.get(number, [])) for number, figures in _annotators(report)],
         "waiting": newest_judgment(project.pk) > (report.last_judgment if report else 0),
     }
     part = "#agreement" if request.htmx else ""
@@ -52,17 +52,17 @@ def agreement_compute(request: MemberRequest, project: Project) -> HttpResponse:
 @project_page(STAFF)
 def agreement_csv(request: MemberRequest, project: Project) -> HttpResponse:
     """The table as a file."""
-    rows = (_line(number, found) for number, found in _annotators(quality_report(project)))
+    rows = (_line(number, figures) for number, figures in _annotators(quality_report(project)))
     return csv_download("agreement.csv", [*COLUMNS, *MORE_COLUMNS], rows)
 
 
-def _line(number: Any, found: Mapping[str, Any]) -> list[object]:
-    kappas = found["against_relevance"]
+def _line(number: Any, figures: Mapping[str, Any]) -> list[object]:
+    kappas = figures["against_relevance"]
     return [
-        *(number, found["judgments"], found["consensus"]),
+        *(number, figures["judgments"], figures["consensus"]),
         *(kappas[weights]["value"] for weights in ("unweighted", "linear", "quadratic")),
-        *(found["with_partners"]["quadratic"], found["bias"], found["seconds"]["median"]),
-        *(found["longest_run"], found["fast_streak"], found["gold"]["judgments"], found["gold"]["misaligned"]),
+        *(figures["with_partners"]["quadratic"], figures["bias"], figures["seconds"]["median"]),
+        *(figures["longest_run"], figures["fast_streak"], figures["gold"]["judgments"], figures["gold"]["misaligned"]),
     ]
 
 
@@ -70,14 +70,14 @@ def _line(number: Any, found: Mapping[str, Any]) -> list[object]:
 def agreement_of(request: MemberRequest, project: Project, number: int) -> HttpResponse:
     """One annotator: partners, weeks, distribution."""
     report = quality_report(project)
-    found = report and report.data["annotators"].get(str(number))
-    if not found:
+    figures = report and report.data["annotators"].get(str(number))
+    if not figures:
         raise Http404
     context = {
         "report": report,
         "number": number,
-        "found": found,
-        "most": max(found["distribution"]) or 1,
+        "found": figures,
+        "most": max(figures["distribution"]) or 1,
         "alerts": _alerts_by_number(project).get(number, []),
         "policy": policy_in_force(project.pk),
         "may_decide": request.membership.role in LEAD,
@@ -87,16 +87,16 @@ def agreement_of(request: MemberRequest, project: Project, number: int) -> HttpR
 
 @project_page(STAFF)
 def alerts(request: MemberRequest, project: Project) -> HttpResponse:
-    """What figures are past a threshold; nothing happens by itself."""
-    seen = "seen" in request.GET
-    page = Paginator(quality_alerts(project, seen=seen), PER_PAGE).get_page(request.GET.get("page"))
+    """Show figures past a threshold; nothing happens by itself."""
+    is_seen = "seen" in request.GET
+    page = Paginator(quality_alerts(project, is_seen=is_seen), PER_PAGE).get_page(request.GET.get("page"))
     numbers = annotator_numbers(project)
     names = actor_names(project, to=request.membership.role)
     context = {
         "page": page,
         "rows": [(numbers.get(alert.annotator_id), alert, names.get(alert.seen_by_id or 0, GONE)) for alert in page],
-        "seen": seen,
-        "keep": "&seen=1" if seen else "",
+        "seen": is_seen,
+        "keep": "&seen=1" if is_seen else "",
         "policy": policy_in_force(project.pk),
         "may_decide": request.membership.role in LEAD,
     }
@@ -127,9 +127,9 @@ def _granted(request: HttpRequest, alert_uuid: UUID, roles: frozenset[Membership
 def _annotators(report: Any) -> list[tuple[int, dict[str, Any]]]:
     """Annotators by number with their figures."""
     people = report.data["annotators"] if report else {}
-    return sorted((int(number), found) for number, found in people.items())
+    return sorted((int(number), figures) for number, figures in people.items())
 
 
 def _alerts_by_number(project: Project) -> dict[int, list[QualityAlert]]:
     numbers = annotator_numbers(project)
-    return {numbers[user]: found for user, found in alerts_of(project).items() if user in numbers}
+    return {numbers[user]: own_alerts for user, own_alerts in alerts_of(project).items() if user in numbers}

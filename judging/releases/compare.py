@@ -1,4 +1,4 @@
-"""What differs between two releases, by their archives: rows as they are now are not asked. Pure but for the archive.
+"""Differences between two releases, by their archives: rows as they are now are not read. Pure but for the archive.
 
 Candidates are frozen, so a query's rank names the same pair in both; the lists are sorted by it and merged.
 """
@@ -29,7 +29,7 @@ KINDS = {
 
 
 class PairLine(NamedTuple):
-    """What comparing needs of a line of pairs.csv."""
+    """Values of a line of pairs.csv for comparing."""
 
     query_id: int
     rank: int
@@ -143,22 +143,22 @@ def _pair_line(cells: Cells) -> PairLine:
 
 def merged(before: Iterable[PairLine], after: Iterable[PairLine]) -> Iterator[tuple[PairLine | None, PairLine | None]]:
     """Both lists side by side."""
-    left, right = iter(before), iter(after)
-    one, two = next(left, None), next(right, None)
+    before_lines, after_lines = iter(before), iter(after)
+    one, two = next(before_lines, None), next(after_lines, None)
     while one or two:
         if two is None or (one and one.position < two.position):
             yield one, None
-            one = next(left, None)
+            one = next(before_lines, None)
         elif one is None or two.position < one.position:
             yield None, two
-            two = next(right, None)
+            two = next(after_lines, None)
         else:
             yield one, two
-            one, two = next(left, None), next(right, None)
+            one, two = next(before_lines, None), next(after_lines, None)
 
 
 def kind_of(before: PairLine | None, after: PairLine | None) -> str | None:
-    """What became of a pair; None where nothing did."""
+    """Return the change of a pair; None where there is none."""
     if before is None or after is None:
         return "added" if before is None else "removed"
     if before.outcome == after.outcome:

@@ -32,7 +32,7 @@ def counts_of(scope: Scope) -> dict[str, Any]:
     pairs = Pair.objects.filter(batch__query__in=scope.among).order_by()
     by_state = dict(pairs.order_by("state").values_list("state").annotate(n=Count("pk")))
     relevance = pairs.filter(state=Pair.State.SETTLED).order_by("relevance").values_list("relevance")
-    given = facts_of(scope.keys)
+    facts = facts_of(scope.keys)
     corpus = scope.project.dataset.corpus
     moments = Moment.objects.filter(video__corpus=corpus, video__corpus__is_placeholder=False)
     unfinished = [query for query in scope.missing if query.state != "pilot"]
@@ -44,25 +44,25 @@ def counts_of(scope: Scope) -> dict[str, Any]:
         "missing": scope.missing_by_state,
         "pairs": by_state,
         "relevance": {str(value): n for value, n in relevance.annotate(n=Count("pk"))},
-        **{name: given[name] for name in ("judgments", "simulated_judgments", "annotators")},
+        **{name: facts[name] for name in ("judgments", "simulated_judgments", "annotators")},
         "videos": Video.objects.filter(corpus=corpus, corpus__is_placeholder=False).count(),
         "moments": moments.count(),
     }
 
 
 def manifest_facts(release: Release, scope: Scope, counts: dict[str, Any]) -> dict[str, Any]:
-    """What the release is. Its number and the time of its making are in its row alone: one state is one archive."""
+    """Describe the release. Its number and the time of its making are in its row alone: one state is one archive."""
     captions_edited, query_captions_edited = released_edits(scope.project, scope.keys)
     edits = {"captions_edited": captions_edited, "query_captions_edited": query_captions_edited}
-    given = facts_of(scope.keys)
+    facts = facts_of(scope.keys)
     reviews = BatchReview.objects.filter(batch__query__in=scope.among)
     decided = reviews.aggregate(last=Max("decided_at"))["last"]
-    days = [given["judged_to"], decided.date().isoformat() if decided else None]
+    days = [facts["judged_to"], decided.date().isoformat() if decided else None]
     return {
         "project": scope.project.name,
         "as_of": max(filter(None, days), default=scope.project.created_at.date().isoformat()),
-        "judged_from": given["judged_from"],
-        "judged_to": given["judged_to"],
+        "judged_from": facts["judged_from"],
+        "judged_to": facts["judged_to"],
         "sentence_model": settings.SENTENCE_MODEL,
         "similarities": [
             {name: getattr(row, name) for name in ("name", "model", "version", "normalisation")}
@@ -87,7 +87,7 @@ def _pool(row: Pooling, pairs: dict[int, int]) -> dict[str, Any]:
 
 
 Facts = Mapping[str, Any]
-NOT_SAID = "*Not said yet.*"
+UNSPECIFIED = "*Not said yet.*"
 SPECIAL = re.compile(r"([\\`*_\[\]<>|&])")
 TAG = re.compile(r"<(?=[A-Za-z/!?])")  # shown as text in what people wrote
 
@@ -127,7 +127,7 @@ ABOUT = {
 
 
 def told_of(name: str) -> str:
-    """What a file holds, in a few words; nothing where it is not known."""
+    """Describe a file's content in a few words; empty where it is not known."""
     if name.startswith("guideline-v"):
         return f"the guideline, version {name.removeprefix('guideline-v').removesuffix('.md')}"
     return ABOUT.get(name, "")
@@ -162,7 +162,7 @@ def datasheet(settings: Facts, counts: Facts) -> str:
     is_paid = counts["judgments"] and any(row["policy"] for row in settings["judged_under"])
     context = {
         "title": plain_line(settings["words"]["title"] or settings["project"]),
-        "words": {name: TAG.sub("&lt;", text) or NOT_SAID for name, text in team.items()},
+        "words": {name: TAG.sub("&lt;", text) or UNSPECIFIED for name, text in team.items()},
         "settings": settings,
         "consensus": settings["consensus"],
         "batch": settings["pooling"]["batch"],

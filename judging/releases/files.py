@@ -37,36 +37,36 @@ QUERIES_AT_ONCE = 200
 NO_WORD = re.compile(r"[\s%]")  # percent-encoded, so that two names never become one
 IMPORTED = "imported"  # how the moment of such a pair was found is not known
 Step = Release.Step
-Tell = Callable[[str, int, int], None]  # step, done, total
+OnStep = Callable[[str, int, int], None]  # step, done, total
 OnProgress = Callable[[int, int], None]  # done, total
 Facts = dict[str, Any]
 
 
-def untold(step: str, done: int, total: int) -> None:
+def untold(step: str, n_done: int, total: int) -> None:
     """Progress that nobody waits for."""
 
 
-def write_files(release: Release, scope: Scope, folder: Path, tell: Tell = untold) -> Facts:
+def write_files(release: Release, scope: Scope, folder: Path, on_step: OnStep = untold) -> Facts:
     """Write every file into ``folder``, which is made if need be; what the manifest says."""
     folder.mkdir(parents=True, exist_ok=True)
-    described, counts = write_content(scope, folder, tell)
+    described, counts = write_content(scope, folder, on_step)
     facts = manifest_facts(release, scope, counts)
     content = _digests(folder)
     facts["content_sha256"] = content_digest(content)
     write_json(folder / layout.CROISSANT, croissant(facts, described["words"], content))
     manifest = {**facts, "files": dict(sorted({**content, **_digests(folder, layout.CROISSANT)}.items()))}
     (folder / layout.MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
-    listed = {**manifest["files"], **_digests(folder, layout.MANIFEST)}
-    sums = "".join(f"{listed[name]['sha256']}  {name}\n" for name in sorted(listed))
+    entries = {**manifest["files"], **_digests(folder, layout.MANIFEST)}
+    sums = "".join(f"{entries[name]['sha256']}  {name}\n" for name in sorted(entries))
     (folder / layout.SUMS).write_text(sums, encoding="utf-8")
     return manifest
 
 
-def write_content(scope: Scope, folder: Path, tell: Tell = untold) -> tuple[Facts, Facts]:
+def write_content(scope: Scope, folder: Path, on_step: OnStep = untold) -> tuple[Facts, Facts]:
     """The files that are not about the others; what settings.json says, and the counts."""
     pools = numbers_of(scope)
-    tell(Step.JUDGED, 0, len(scope.listed))
-    last = write_judged(scope, folder, pools, lambda done, total: tell(Step.JUDGED, done, total))
+    on_step(Step.JUDGED, 0, len(scope.listed))
+    last = write_judged(scope, folder, pools, lambda n_done, total: on_step(Step.JUDGED, n_done, total))
     write_queries(scope, folder)
     for name, rows in (
         (layout.POOL_ANSWERS, _answers(scope, pools)),
@@ -75,10 +75,12 @@ def write_content(scope: Scope, folder: Path, tell: Tell = untold) -> tuple[Fact
     ):
         with CsvFile(folder, name) as file:
             file.add_all(rows)
-    write_corpus(scope, folder, lambda done, total: tell(Step.CORPUS, done, total))
-    tell(Step.TRAINING, 0, 0)
-    write_train(scope.project, folder, first=last + 1, on_progress=lambda done, total: tell(Step.TRAINING, done, total))
-    tell(Step.JUDGMENTS, 0, 1)
+    write_corpus(scope, folder, lambda n_done, total: on_step(Step.CORPUS, n_done, total))
+    on_step(Step.TRAINING, 0, 0)
+    write_train(
+        scope.project, folder, first=last + 1, on_progress=lambda n_done, total: on_step(Step.TRAINING, n_done, total)
+    )
+    on_step(Step.JUDGMENTS, 0, 1)
     write_judgments(scope.keys, folder, anonymised=scope.is_anonymised)
     described, counts = write_settings(scope, folder), counts_of(scope)
     (folder / layout.DATASHEET).write_text(datasheet(described, counts), encoding="utf-8")
@@ -93,12 +95,12 @@ def content_digest(files: dict[str, Facts]) -> str:
     return sha256("".join(lines).encode()).hexdigest()
 
 
-def pack(folder: Path, archive: Path, tell: Tell = untold) -> None:
+def pack(folder: Path, archive: Path, on_step: OnStep = untold) -> None:
     """A zip archive that depends on names and bytes alone: no times, no rights of files, no order of the disk."""
     files = sorted(folder.iterdir(), key=lambda path: path.name)
     with ZipFile(archive, "w") as packed:
-        for done, path in enumerate(files):
-            tell(Step.PACKING, done, len(files))
+        for index, path in enumerate(files):
+            on_step(Step.PACKING, index, len(files))
             entry = ZipInfo(path.name, EPOCH)
             entry.compress_type, entry.create_system, entry.external_attr = ZIP_DEFLATED, 3, 0o644 << 16
             entry.file_size = path.stat().st_size
@@ -114,8 +116,8 @@ def digest_of(path: Path) -> str:
 
 def _digests(folder: Path, *names: str) -> dict[str, Facts]:
     """Size and SHA-256 of these files, or of all."""
-    chosen = names or sorted(path.name for path in folder.iterdir())
-    return {name: {"bytes": (folder / name).stat().st_size, "sha256": digest_of(folder / name)} for name in chosen}
+    file_names = names or sorted(path.name for path in folder.iterdir())
+    return {name: {"bytes": (folder / name).stat().st_size, "sha256": digest_of(folder / name)} for name in file_names}
 
 
 class PoolNumbers(NamedTuple):
@@ -126,8 +128,8 @@ class PoolNumbers(NamedTuple):
 
 
 def numbers_of(scope: Scope) -> PoolNumbers:
-    used = (measures_used(scope), pools_used(scope))
-    return PoolNumbers(*({row.pk: number for number, row in enumerate(rows, start=1)} for rows in used))
+    row_lists = (measures_used(scope), pools_used(scope))
+    return PoolNumbers(*({row.pk: number for number, row in enumerate(rows, start=1)} for rows in row_lists))
 
 
 FIELDS = (
@@ -164,7 +166,7 @@ class JudgedPair(NamedTuple):
     @property
     def moment_name(self) -> str:
         """Video, start and end in seconds as one word: the document id of TREC files."""
-        return f"{NO_WORD.sub(lambda found: quote(found[0]), self.video)}:{self.start_s!r}-{self.end_s!r}"
+        return f"{NO_WORD.sub(lambda match: quote(match[0]), self.video)}:{self.start_s!r}-{self.end_s!r}"
 
 
 Pairs = dict[int, list[JudgedPair]]  # by the key of the query judged
@@ -172,7 +174,7 @@ Pairs = dict[int, list[JudgedPair]]  # by the key of the query judged
 
 def write_judged(scope: Scope, folder: Path, pools: PoolNumbers, on_progress: OnProgress) -> int:
     """Write the files; the largest number of a pair is returned."""
-    done, last = 0, 0
+    n_done, last = 0, 0
     with ExitStack() as stack:
         arrays = {
             split: stack.enter_context(JsonArrayFile(folder / name)) for split, name in layout.JUDGED_SPLITS.items()
@@ -192,8 +194,8 @@ def write_judged(scope: Scope, folder: Path, pools: PoolNumbers, on_progress: On
             candidates_csv.add_all(_candidate_rows(own, pools))
             batches_csv.add_all(_batch_rows(own, pools))
             last = max([last, *(pair.number for query in own for pair in pairs[query.judged])])
-            done += len(chunk)
-            on_progress(done, len(scope.listed))
+            n_done += len(chunk)
+            on_progress(n_done, len(scope.listed))
     return last
 
 
@@ -208,11 +210,11 @@ def _pairs(judged: Collection[int]) -> Pairs:
 
 def _entries(scope: Scope, queries: Iterable[Listed], pairs: Pairs) -> Iterator[dict[str, object]]:
     """Queries with their settled moments; a twin shares the relevance of the query judged for it."""
-    shown = [query for query in queries if not query.is_placeholder]
-    moments = {pair.moment for query in shown for pair in pairs[query.judged]}
+    own_queries = [query for query in queries if not query.is_placeholder]
+    moments = {pair.moment for query in own_queries for pair in pairs[query.judged]}
     serving = captions_serving(scope.project.dataset.corpus_id).filter(moment__in=moments)
     captions = dict(serving.order_by("-id").values_list("moment", "text"))  # of each moment the first that serves
-    for query in shown:
+    for query in own_queries:
         settled = [pair for pair in pairs[query.judged] if pair.state == Pair.State.SETTLED]
         rows = [_moment_row(pair, captions) for pair in settled]
         yield {"query_id": query.number, "query": query.text, "relevant_moment": rows}
@@ -277,20 +279,20 @@ def _batch_rows(queries: Sequence[Listed], pools: PoolNumbers) -> Iterator[Seque
 def _answers(scope: Scope, pools: PoolNumbers) -> Iterator[Sequence[Any]]:
     rows = PoolAnswer.objects.filter(source__pooling__in=pools.poolings, query__in=scope.among)
     columns = ("source__name", "query__number", "spans", "unmatched", "without_preview", "drawn_from")
-    ordered = rows.order_by("source__pooling__opened_at", "source__pooling", "source", "query__number")
-    for pool, *facts in ordered.values_list("source__pooling", *columns).iterator(chunk_size=CHUNK):
+    sorted_rows = rows.order_by("source__pooling__opened_at", "source__pooling", "source", "query__number")
+    for pool, *facts in sorted_rows.values_list("source__pooling", *columns).iterator(chunk_size=CHUNK):
         yield (pools.poolings[pool], *facts)
 
 
 def _pool_entries(scope: Scope, pools: PoolNumbers) -> Iterator[Sequence[Any]]:
     rows = PoolEntry.objects.filter(answer__source__pooling__in=pools.poolings, answer__query__in=scope.among)
     columns = ("answer__source__name", "answer__query__number", "moment__video__name", "moment__start_s")
-    ordered = rows.order_by(
+    sorted_rows = rows.order_by(
         *("answer__source__pooling__opened_at", "answer__source__pooling", "answer__source"),
         *("answer__query__number", "rank", "moment"),
     )
-    found = ordered.values_list("answer__source__pooling", *columns, "moment__end_s", "rank")
-    for pool, *facts in found.iterator(chunk_size=CHUNK):
+    values = sorted_rows.values_list("answer__source__pooling", *columns, "moment__end_s", "rank")
+    for pool, *facts in values.iterator(chunk_size=CHUNK):
         yield (pools.poolings[pool], *facts)
 
 
@@ -308,10 +310,10 @@ def write_corpus(scope: Scope, folder: Path, on_progress: OnProgress) -> None:
 def _moments(scope: Scope, on_progress: OnProgress) -> Iterator[str]:
     """One line for each moment, in the order of their import, which breaks ties between similarities."""
     corpus = scope.project.dataset.corpus
-    found = Moment.objects.filter(video__corpus=corpus, video__corpus__is_placeholder=False)
-    done, total = 0, found.count()
+    moments = Moment.objects.filter(video__corpus=corpus, video__corpus__is_placeholder=False)
+    n_done, total = 0, moments.count()
     columns = ("pk", "video__name", "start_s", "end_s", "preview_state")
-    rows = found.order_by("pk").values_list(*columns).iterator(chunk_size=CHUNK)
+    rows = moments.order_by("pk").values_list(*columns).iterator(chunk_size=CHUNK)
     while chunk := list(islice(rows, CHUNK)):
         captions = _captions(corpus.pk, [pk for pk, *_ in chunk])
         for pk, video, start_s, end_s, preview in chunk:
@@ -319,8 +321,8 @@ def _moments(scope: Scope, on_progress: OnProgress) -> Iterator[str]:
             if preview == Moment.Preview.FAILED:
                 moment["not_cut"] = True
             yield json.dumps({**moment, "captions": captions.get(pk, [])}, ensure_ascii=False) + "\n"
-        done += len(chunk)
-        on_progress(done, total)
+        n_done += len(chunk)
+        on_progress(n_done, total)
 
 
 def _captions(corpus_id: int, moments: list[int]) -> dict[int, list[dict[str, Any]]]:
@@ -342,10 +344,10 @@ def write_queries(scope: Scope, folder: Path) -> None:
     captions = dict(rows.filter(caption__in=serving).values_list("pk", "caption__description__source_id"))
     columns = ("pk", "number", "text", "split", "judged_as", "judged_as__number", "query_set__name", "is_placeholder")
     with CsvFile(folder, layout.QUERIES) as file:
-        found = rows.values_list(*columns).iterator(chunk_size=CHUNK)
-        for pk, number, text, split, judged, twin_of, query_set, is_placeholder in found:
+        values = rows.values_list(*columns).iterator(chunk_size=CHUNK)
+        for pk, number, text, split, judged, judged_as_number, query_set, is_placeholder in values:
             answers = map(yes, (is_placeholder, (judged or pk) in released, pk in pilots))
-            file.add((number, text, split, twin_of, query_set, captions.get(pk), *answers))
+            file.add((number, text, split, judged_as_number, query_set, captions.get(pk), *answers))
 
 
 def write_train(project: Project, folder: Path, *, first: int, on_progress: OnProgress) -> None:
@@ -356,7 +358,7 @@ def write_train(project: Project, folder: Path, *, first: int, on_progress: OnPr
             write_json(folder / name, [])
         return
     pool = train_pool_of(project=project, measure=measure_of(registry.sentence_model(settings.SENTENCE_MODEL)))
-    done = 0
+    n_done = 0
     with ExitStack() as stack:
         files = [
             stack.enter_context(JsonTrainFile(folder / name, pool.moments, depth=depth, first=first))
@@ -365,5 +367,5 @@ def write_train(project: Project, folder: Path, *, first: int, on_progress: OnPr
         for block in pool.ranked(project, depth=max(layout.TRAIN_DEPTHS)):
             for file in files:
                 file.add(block)
-            done += len(block.numbers)
-            on_progress(done, max(done, total))
+            n_done += len(block.numbers)
+            on_progress(n_done, max(n_done, total))

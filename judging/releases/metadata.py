@@ -13,7 +13,7 @@ from annotation.pools import rules as pool_rules
 from annotation.queries.selectors import DRAWS
 from core.models import AuditEvent
 from judging.guidelines.models import POLICY_VALUES
-from judging.models import SEATS, WORDS, Guideline, Policy, ReleaseWords
+from judging.models import SLOTS, WORDS, Guideline, Policy, ReleaseWords
 from judging.releases.layout import COLUMNS, JUDGMENTS, PAIRS, QRELS, QUERIES, SETTINGS, guideline_file, write_json
 from judging.releases.selectors import Scope, measures_used, pairs_of_pools, pools_used, versions_of
 from judging.work import rules
@@ -158,7 +158,7 @@ def settings_of(scope: Scope) -> dict[str, Any]:
         "includes_pilot": scope.includes_pilot,
         "anonymised": scope.is_anonymised,
         "consensus": {
-            "judgments_per_round": len(SEATS),
+            "judgments_per_round": len(SLOTS),
             "rounds": 2,
             "largest_spread": rules.MAX_SPREAD,
             "second_round": "of four grades one highest and one lowest are set aside",
@@ -192,8 +192,8 @@ def draw_of(project: Project) -> dict[str, Any] | None:
     last = AuditEvent.objects.filter(project=project, action__in=[*DRAWS, IMPORT]).order_by("-pk").first()
     if last is None:
         return None
-    drawn: dict[str, Any] | None = last.data.get("draw") if last.action == IMPORT else last.data
-    return drawn
+    draw: dict[str, Any] | None = last.data.get("draw") if last.action == IMPORT else last.data
+    return draw
 
 
 def _pool(number: int, row: Pooling, pairs: dict[int, int]) -> dict[str, Any]:

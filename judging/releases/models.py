@@ -23,7 +23,7 @@ class Release(models.Model):
         FAILED = "failed"
 
     class Step(models.TextChoices):
-        """What ``done`` and ``total`` count."""
+        """Steps that ``done`` and ``total`` count."""
 
         JUDGED = "judged", "Writing judged queries"
         CORPUS = "corpus", "Writing videos and moments"
@@ -76,7 +76,7 @@ class Release(models.Model):
 
 
 class ReleaseComparison(models.Model):
-    """What differs between two releases. Both are kept as they are, so it is found once, by a task."""
+    """Differences between two releases. Both stay as they are, so the comparison is made once, by a task."""
 
     class State(models.TextChoices):
         WORKING = "working"
@@ -130,7 +130,7 @@ class ReleaseChange(models.Model):
 
 
 class ReleaseWords(models.Model):
-    """What a project's team says in the datasheets of its releases; what can be counted is not in it."""
+    """Words of a project's team for the datasheets of its releases; what can be counted is not among them."""
 
     project = models.OneToOneField(Project, models.PROTECT, related_name="release_words")
     title = models.CharField(max_length=200, blank=True)

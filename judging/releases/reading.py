@@ -111,7 +111,7 @@ def _unpack(archive: ZipFile, folder: Path, packed_size: int) -> dict[str, Any]:
 
 @contextmanager
 def _refused_by_name(name: str) -> Iterator[None]:
-    """What is damaged inside is said of the file."""
+    """Refuse a file by its name for damage inside."""
     try:
         yield
     except (ImportFileError, OSError) as error:
@@ -140,7 +140,7 @@ T = TypeVar("T")
 
 @dataclass
 class BadLines:
-    """What is wrong, line by line; the first are shown."""
+    """Errors, line by line; the first are shown."""
 
     shown: list[str] = field(default_factory=list)
     count: int = 0
@@ -192,24 +192,24 @@ class Cells:
             raise ValueError(f"{name} is {self.cells[name][:40]!r}, no number")
         return value
 
-    def one_of(self, name: str, *known: str) -> str:
-        if self.cells[name] not in known:
-            raise ValueError(f"{name} is {self.cells[name][:40]!r}, not one of {', '.join(filter(None, known))}")
+    def one_of(self, name: str, *choices: str) -> str:
+        if self.cells[name] not in choices:
+            raise ValueError(f"{name} is {self.cells[name][:40]!r}, not one of {', '.join(filter(None, choices))}")
         return self.cells[name]
 
     def yes(self, name: str) -> bool:
         return self.one_of(name, "yes", "no") == "yes"
 
-    def known(self, name: str, held: Mapping[Any, T], key: Any) -> T:
-        """What ``held`` has under the key that this cell gave."""
-        if key not in held:
+    def known(self, name: str, by_key: Mapping[Any, T], key: Any) -> T:
+        """Return the value of ``by_key`` at the key that this cell gave."""
+        if key not in by_key:
             raise ValueError(f"{name} {key} is not known")
-        return held[key]
+        return by_key[key]
 
-    def maybe_known(self, name: str, held: Mapping[Any, T]) -> T | None:
-        """What ``held`` has under the number of this cell; None where the cell is empty."""
+    def maybe_known(self, name: str, by_key: Mapping[Any, T]) -> T | None:
+        """Return the value of ``by_key`` at the number of this cell; None where the cell is empty."""
         key = self.maybe(name)
-        return None if key is None else self.known(name, held, key)
+        return None if key is None else self.known(name, by_key, key)
 
 
 def rows(folder: Path, name: str, read: Callable[[Cells], T], bad: BadLines) -> Iterator[T]:

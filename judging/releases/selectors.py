@@ -97,8 +97,8 @@ class Scope:
 
     @property
     def missing_by_state(self) -> dict[str, int]:
-        found = Counter(query.state for query in self.missing)
-        return {state: found[state] for state in STATES if found[state]}
+        counts = Counter(query.state for query in self.missing)
+        return {state: counts[state] for state in STATES if counts[state]}
 
 
 PILOT = "pilot"
@@ -116,16 +116,16 @@ def scope_of(release: Release) -> Scope:
     finished = finished_queries(project.pk)
     released = finished if release.includes_pilot else finished.exclude(batches__is_pilot=True)
     own = {row["pk"]: row for row in released.distinct().values("pk", "number", "text", "split", "is_placeholder")}
-    listed = [Listed(r["number"], r["text"], r["split"], pk, True, r["is_placeholder"]) for pk, r in own.items()]
-    twins = Query.objects.filter(project=project, judged_as__isnull=False)
-    for number, text, split, judged in twins.values_list("number", "text", "split", "judged_as"):
+    queries = [Listed(r["number"], r["text"], r["split"], pk, True, r["is_placeholder"]) for pk, r in own.items()]
+    duplicates = Query.objects.filter(project=project, judged_as__isnull=False)
+    for number, text, split, judged in duplicates.values_list("number", "text", "split", "judged_as"):
         if judged in own:
-            listed.append(Listed(number, text, split, judged, False, False))
+            queries.append(Listed(number, text, split, judged, False, False))
     return Scope(
         project=project,
         includes_pilot=release.includes_pilot,
         is_anonymised=release.is_anonymised,
-        listed=tuple(sorted(listed)),
+        listed=tuple(sorted(queries)),
         missing=tuple(_missing(project.pk, set(own), includes_pilot=release.includes_pilot)),
     )
 
@@ -153,8 +153,8 @@ def finished_queries(project_id: int) -> QuerySet[Query]:
 
 def unfinished_queries(project_id: int) -> QuerySet[Query]:
     """Queries to judge that a release made now would lack, those of pilot sets apart."""
-    left = queries_to_judge(project_id).exclude(pk__in=finished_queries(project_id).values("pk"))
-    return left.exclude(pk__in=queries_to_judge(project_id).filter(IS_PILOT).values("pk"))
+    unfinished = queries_to_judge(project_id).exclude(pk__in=finished_queries(project_id).values("pk"))
+    return unfinished.exclude(pk__in=queries_to_judge(project_id).filter(IS_PILOT).values("pk"))
 
 
 def _missing(project_id: int, released: set[int], *, includes_pilot: bool) -> Iterator[Missing]:
@@ -223,15 +223,15 @@ def _is_whole(source: IO[bytes]) -> bool:
 
 def datasheet_of(release: Release) -> str | None:
     """Its datasheet; None where it cannot be read, or is not the one of the manifest."""
-    told = release.manifest.get("files", {}).get(DATASHEET)
-    if not told:
+    entry = release.manifest.get("files", {}).get(DATASHEET)
+    if not entry:
         return None
     try:
         with release.archive.open("rb") as source, ZipFile(source) as archive, archive.open(DATASHEET) as file:
-            held = file.read(told["bytes"] + 1)
+            content = file.read(entry["bytes"] + 1)
     except (OSError, ValueError, *DAMAGED):
         return None
-    return held.decode("utf-8", "replace") if sha256(held).hexdigest() == told["sha256"] else None
+    return content.decode("utf-8", "replace") if sha256(content).hexdigest() == entry["sha256"] else None
 
 
 def release_granted(request: HttpRequest, release_uuid: UUID, roles: frozenset[Membership.Role] = STAFF) -> Release:
@@ -269,8 +269,8 @@ def judgments_csv_response(project: Project) -> StreamingHttpResponse:
 
 def measures_used(scope: Scope) -> list[Measure]:
     """How the similarities of the candidates of these queries were computed, by name."""
-    used = Candidate.objects.filter(query__in=scope.among, measure__isnull=False).order_by()
-    rows = Measure.objects.filter(pk__in=used.values("measure").distinct())
+    candidates = Candidate.objects.filter(query__in=scope.among, measure__isnull=False).order_by()
+    rows = Measure.objects.filter(pk__in=candidates.values("measure").distinct())
     return sorted(rows, key=lambda row: (row.name, row.model, row.version, row.normalisation))
 
 
@@ -284,8 +284,8 @@ def pools_used(scope: Scope) -> list[Pooling]:
 
 def pairs_of_pools(scope: Scope) -> dict[int, int]:
     """Pairs that each pool pooled."""
-    found = Candidate.objects.filter(query__in=scope.among, pooling__isnull=False, pair__isnull=False)
-    return dict(found.order_by().values_list("pooling").annotate(n=Count("pk")))
+    candidates = Candidate.objects.filter(query__in=scope.among, pooling__isnull=False, pair__isnull=False)
+    return dict(candidates.order_by().values_list("pooling").annotate(n=Count("pk")))
 
 
 def described_in_train(project: Project) -> dict[str, int]:
@@ -398,8 +398,8 @@ def _facts(queries: Sequence[int]) -> tuple[Any, ...]:
 def _copied(
     columns: Sequence[str], source: str, parameters: dict[str, object], instead: Mapping[str, str] | None = None
 ) -> Iterator[bytes]:
-    known = {**CELLS, **(instead or {})}
-    cells = ", ".join(f"{known[name]} AS {name}" for name in columns)
+    expressions = {**CELLS, **(instead or {})}
+    cells = ", ".join(f"{expressions[name]} AS {name}" for name in columns)
     statement = f"COPY (SELECT {cells} {source} {ORDER}) TO STDOUT WITH (FORMAT csv)"
     yield f"{','.join(columns)}\n".encode()
     with connection.cursor() as cursor, cursor.copy(statement, parameters) as rows:

@@ -18,7 +18,7 @@ from django.db import connection, transaction
 from accounts.models import Project, User
 from core import clock
 from core.audit import audit_record
-from core.exceptions import ImportRefused, StorageAway, StorageFull, disk_is_full
+from core.exceptions import ImportRefused, StorageFull, StorageUnavailable, disk_is_full
 from core.jobs import JobKind, durable
 from core.messages import send_on_commit
 from judging.exceptions import FormStale, NotPossibleNow
@@ -58,15 +58,18 @@ def release_create(
         FormStale: the form made a release already, of another kind.
     """
     Project.objects.select_for_update().get(pk=project.pk)
-    chosen = {"includes_pilot": includes_pilot, "is_anonymised": is_anonymised}
-    if key and (made := Release.objects.filter(uuid=key).first()):
-        if (made.project_id, made.includes_pilot, made.is_anonymised) != (project.pk, *chosen.values()):
+    options = {"includes_pilot": includes_pilot, "is_anonymised": is_anonymised}
+    if key and (earlier_release := Release.objects.filter(uuid=key).first()):
+        if (earlier_release.project_id, earlier_release.includes_pilot, earlier_release.is_anonymised) != (
+            project.pk,
+            *options.values(),
+        ):
             raise FormStale(USED)
-        return made
+        return earlier_release
     last = Release.objects.filter(project=project).order_by("-version").first()
     version = last.version + 1 if last else 1
-    release = Release.objects.create(uuid=key or uuid4(), project=project, version=version, created_by=actor, **chosen)
-    facts = {"version": release.version, **chosen}
+    release = Release.objects.create(uuid=key or uuid4(), project=project, version=version, created_by=actor, **options)
+    facts = {"version": release.version, **options}
     audit_record(project=project, actor=actor, action="release.create", subject=release.uuid, **facts)
     if wake:
         RELEASES.send(release.pk)
@@ -93,16 +96,16 @@ def release_build(*, release_id: int, folder: Path | None = None) -> Release | N
     Safe to repeat and to kill: nothing is kept before the archive is whole, and one that is ready, or failed and that
     nobody asked for again, stays as it is.
     """
-    place: AbstractContextManager[Path | str] = (
+    workspace: AbstractContextManager[Path | str] = (
         nullcontext(folder) if folder else TemporaryDirectory(prefix="momentjudge-release-")
     )
-    with RELEASES.claim(release_id) as release, place as target:
+    with RELEASES.claim(release_id) as release, workspace as target:
         if release is None:
             return Release.objects.filter(pk=release_id).first()
         try:
             with _Progress(release) as progress:
                 _write(release, Path(target), progress)
-        except StorageAway as error:  # it is tried again, and the team can see why it waits
+        except StorageUnavailable as error:  # it is tried again, and the team can see why it waits
             Release.objects.filter(pk=release.pk, state=Release.State.PREPARING).update(error=str(error))
             raise
     logger.info("release %s ready: %s", release.pk, release.manifest["counts"])
@@ -153,8 +156,8 @@ def _archive_save(
     release: Release, scope: Scope, folder: Path, manifest: dict[str, Any], progress: "_Progress"
 ) -> None:
     name = f"release-{release.version}.zip"
-    with TemporaryDirectory(prefix="momentjudge-zip-") as place:
-        path = Path(place) / name
+    with TemporaryDirectory(prefix="momentjudge-zip-") as temp_folder:
+        path = Path(temp_folder) / name
         files.pack(folder, path, progress.tell)
         release.archive_bytes, release.archive_sha256 = path.stat().st_size, files.digest_of(path)
         with path.open("rb") as source:
@@ -182,12 +185,12 @@ class _Progress:
         if self.own:
             self.own.close()
 
-    def tell(self, step: str, done: int, total: int) -> None:
-        if step == self.step and done < total and monotonic() - self.written_at < EVERY_S:
+    def tell(self, step: str, n_done: int, total: int) -> None:
+        if step == self.step and n_done < total and monotonic() - self.written_at < EVERY_S:
             return
         self.step, self.written_at = step, monotonic()
         with (self.own or connection).cursor() as cursor:
-            cursor.execute(WRITE, [step, done, total, clock.now(), self.release.pk])
+            cursor.execute(WRITE, [step, n_done, total, clock.now(), self.release.pk])
 
 
 WRITE = """

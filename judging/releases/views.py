@@ -100,15 +100,15 @@ def release_create(request: MemberRequest, project: Project) -> HttpResponse:
     if not form.is_valid():
         messages.error(request, form.first_error())
         return redirect(PAGE, project.uuid)
-    chosen: dict[str, Any] = {"includes_pilot": "include_pilot" in request.POST, **form.cleaned_data}
-    chosen["is_anonymised"] = "anonymise" in request.POST
+    options: dict[str, Any] = {"includes_pilot": "include_pilot" in request.POST, **form.cleaned_data}
+    options["is_anonymised"] = "anonymise" in request.POST
     try:
-        made = services.release_create(project=project, actor=request.user, **chosen)
+        new_release = services.release_create(project=project, actor=request.user, **options)
     except FormStale as error:
         messages.error(request, str(error))
     else:
-        is_new = made.state == Release.State.PREPARING
-        messages.success(request, f"Release {made.version} {'was started' if is_new else 'was made before'}.")
+        is_new = new_release.state == Release.State.PREPARING
+        messages.success(request, f"Release {new_release.version} {'was started' if is_new else 'was made before'}.")
     return redirect(PAGE, project.uuid)
 
 
@@ -159,24 +159,31 @@ def judgments_csv(request: MemberRequest, project: Project) -> StreamingHttpResp
 
 @login_required
 def release_changes(request: HttpRequest, release_uuid: UUID) -> HttpResponse:
-    """What is otherwise than in an earlier release: the one before, or another that is chosen."""
+    """Show the changes since an earlier release: the one before, or another that is chosen."""
     row = ready_release(request, release_uuid)
     before, choices, kind = _before(request, row), list(others(row)), _kind(request)
     context: dict[str, Any] = {"release": row, "before": before, "choices": choices, "kind": kind}
     if before is not None:
-        found = release_comparison_of(before=before, after=row, now=timezone.now())
-        asked = urlencode({"before": before.uuid, "kind": kind})
-        kinds = [(name, words, found.counts.get(name, 0)) for name, words in compare.KINDS.items()]
-        context |= {"found": found, "keep": f"&{asked}", "kinds": kinds, **_changes_page(request, found, kind)}
+        comparison = release_comparison_of(before=before, after=row, now=timezone.now())
+        query = urlencode({"before": before.uuid, "kind": kind})
+        kinds = [(name, words, comparison.counts.get(name, 0)) for name, words in compare.KINDS.items()]
+        context |= {
+            "found": comparison,
+            "keep": f"&{query}",
+            "kinds": kinds,
+            **_changes_page(request, comparison, kind),
+        }
     return render(request, "judging/releases/changes.html", context)
 
 
-def _changes_page(request: HttpRequest, found: ReleaseComparison, kind: str) -> dict[str, Any]:
+def _changes_page(request: HttpRequest, comparison: ReleaseComparison, kind: str) -> dict[str, Any]:
     """One page of changes, looked up by their numbers, so that the last comes as fast as the first."""
-    listed = found.counts.get(kind, 0) if kind else sum(found.counts.get(name, 0) for name in compare.KINDS)
-    page = Paginator(range(1, listed + 1), CHANGES_PER_PAGE).get_page(request.GET.get("page"))
+    n_changes = (
+        comparison.counts.get(kind, 0) if kind else sum(comparison.counts.get(name, 0) for name in compare.KINDS)
+    )
+    page = Paginator(range(1, n_changes + 1), CHANGES_PER_PAGE).get_page(request.GET.get("page"))
     numbers = {"number_of_kind__in": page.object_list, "kind": kind} if kind else {"number__in": page.object_list}
-    return {"page": page, "changes": found.changes.filter(**numbers).order_by("number")}
+    return {"page": page, "changes": comparison.changes.filter(**numbers).order_by("number")}
 
 
 @login_required
@@ -186,13 +193,13 @@ def release_changes_csv(request: HttpRequest, release_uuid: UUID) -> HttpRespons
     before = _before(request, row)
     if before is None:
         return redirect("judging:release-changes", row.uuid)
-    found = release_comparison_of(before=before, after=row, now=timezone.now())
-    if found.state != ReleaseComparison.State.READY:
+    comparison = release_comparison_of(before=before, after=row, now=timezone.now())
+    if comparison.state != ReleaseComparison.State.READY:
         return redirect(f"{reverse('judging:release-changes', args=[row.uuid])}?before={before.uuid}")
     name = f"release-{before.version}-to-{row.version}.csv"
     fields = compare.Change._fields
     kind = _kind(request)
-    rows = found.changes.filter(kind=kind) if kind else found.changes.all()
+    rows = comparison.changes.filter(kind=kind) if kind else comparison.changes.all()
     return csv_stream(name, fields, rows.values_list(*fields).iterator(chunk_size=2000))
 
 
@@ -203,10 +210,10 @@ def _kind(request: HttpRequest) -> str:
 
 def _before(request: HttpRequest, row: Release) -> Release | None:
     """The one asked for; without a word the newest before this one, or else any other."""
-    found = others(row)
-    if asked := request.GET.get("before"):
-        return get_object_or_404(found, uuid=uuid_or_none(asked))
-    return found.filter(version__lt=row.version).first() or found.first()
+    other_releases = others(row)
+    if before_uuid := request.GET.get("before"):
+        return get_object_or_404(other_releases, uuid=uuid_or_none(before_uuid))
+    return other_releases.filter(version__lt=row.version).first() or other_releases.first()
 
 
 @project_page(STAFF)

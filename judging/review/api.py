@@ -151,7 +151,7 @@ class Review(serializers.Serializer[Any]):
 
 
 class QuerySetChange(serializers.Serializer[Any]):
-    """What is left out stays."""
+    """Changes to a query set; what is left out stays."""
 
     priority = ChoiceOfField(choices=list(PRIORITIES), required=False)
     paused = YesNoField(required=False)

@@ -1,4 +1,4 @@
-"""What leads and tasks read: grades of a batch, the queue of first batches, what is suggested and what follows."""
+"""Selectors for leads and tasks: grades of a batch, the queue of first batches, what is suggested and what follows."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -39,27 +39,29 @@ def rows_of(batches: Sequence[Batch]) -> dict[int, list[dict[str, Any]]]:
     if not batches:
         return rows
     pairs = Pair.objects.filter(batch__in=rows).select_related("candidate__moment__video")
-    held = list(pairs.order_by("candidate__rank"))
+    sorted_pairs = list(pairs.order_by("candidate__rank"))
     numbers = annotator_numbers(batches[0].project)
-    given = Judgment.objects.filter(pair__batch__in=rows)
-    grades, said = final_grades(given, numbers), _said_of(rows, numbers)
-    why = why_withdrawn([pair.uuid for pair in held if pair.state == Pair.State.WITHDRAWN])
-    for pair in held:
+    judgments = Judgment.objects.filter(pair__batch__in=rows)
+    grades, comments = final_grades(judgments, numbers), _comments_of(rows, numbers)
+    why = why_withdrawn([pair.uuid for pair in sorted_pairs if pair.state == Pair.State.WITHDRAWN])
+    for pair in sorted_pairs:
         rows[pair.batch_id].append(
             {
                 "pair": pair,
                 "grades": grades.get(pair.pk, []),
-                "said": said.get(pair.pk, []),
+                "said": comments.get(pair.pk, []),
                 "why": why.get(pair.uuid, ""),
             }
         )
     return rows
 
 
-def final_grades(given: QuerySet[Judgment], numbers: dict[int, int]) -> dict[int, list[tuple[int | None, int, int]]]:
+def final_grades(
+    judgments: QuerySet[Judgment], numbers: dict[int, int]
+) -> dict[int, list[tuple[int | None, int, int]]]:
     """Those that may change no more by pair: annotator number, grade, round."""
     grades: dict[int, list[tuple[int | None, int, int]]] = {}
-    final = given.exclude(assignment__state=Assignment.State.OPEN)
+    final = judgments.exclude(assignment__state=Assignment.State.OPEN)
     for pair, annotator, grade, number in final.order_by("round", "seat").values_list(
         "pair", "annotator", "grade", "round"
     ):
@@ -68,7 +70,7 @@ def final_grades(given: QuerySet[Judgment], numbers: dict[int, int]) -> dict[int
 
 
 def why_withdrawn(pairs: Sequence[UUID]) -> dict[UUID, str]:
-    """What the lead said, by pair; the newest word where it was withdrawn twice."""
+    """Return the lead's reason, by pair; the newest where it was withdrawn twice."""
     if not pairs:
         return {}
     events = AuditEvent.objects.filter(action="pair.withdraw", subject__in=pairs)
@@ -76,19 +78,19 @@ def why_withdrawn(pairs: Sequence[UUID]) -> dict[UUID, str]:
     return {pair: data["reason"] for pair, data in reasons if pair is not None}
 
 
-def _said_of(batch_ids: Iterable[int], numbers: dict[int, int]) -> dict[int, list[tuple[int | None, str, str]]]:
+def _comments_of(batch_ids: Iterable[int], numbers: dict[int, int]) -> dict[int, list[tuple[int | None, str, str]]]:
     """Flags and comments by pair: annotator number, reason of the flag or nothing, words."""
-    said: dict[int, list[tuple[int | None, str, str]]] = {}
+    comments: dict[int, list[tuple[int | None, str, str]]] = {}
     for flag in Flag.objects.filter(pair__batch__in=batch_ids, withdrawn_at__isnull=True).order_by("id"):
-        said.setdefault(flag.pair_id, []).append(
+        comments.setdefault(flag.pair_id, []).append(
             (numbers.get(flag.annotator_id), flag.get_reason_display(), flag.comment)
         )
-    given = Judgment.objects.filter(pair__batch__in=batch_ids).exclude(assignment__state=Assignment.State.OPEN)
+    judgments = Judgment.objects.filter(pair__batch__in=batch_ids).exclude(assignment__state=Assignment.State.OPEN)
     for pair, annotator, comment in (
-        given.exclude(comment="").order_by("id").values_list("pair", "annotator", "comment")
+        judgments.exclude(comment="").order_by("id").values_list("pair", "annotator", "comment")
     ):
-        said.setdefault(pair, []).append((numbers.get(annotator), "", comment))
-    return said
+        comments.setdefault(pair, []).append((numbers.get(annotator), "", comment))
+    return comments
 
 
 def queries_without_batch(project: Project) -> QuerySet[Query]:
@@ -114,7 +116,7 @@ def job_running(project: Project) -> Job | None:
     return project.jobs.filter(state=Job.State.RUNNING).order_by("id").first()
 
 
-WAY = {BatchReview.Decision.EXTEND: "extended", BatchReview.Decision.CLOSE: "closed"}
+DECISION_WORDS = {BatchReview.Decision.EXTEND: "extended", BatchReview.Decision.CLOSE: "closed"}
 
 LOOKED_AT = 2000  # waiting batches, the oldest, when many are accepted together
 LATEST = 100  # finished assignments that say how long a judgment takes
@@ -129,7 +131,7 @@ SELECT (SELECT avg(least(given.active_ms, 1000 * policy.pay_cap_s))::float / 100
 
 
 class Outlook(NamedTuple):
-    """What the rule says of a first batch, and how many pairs a second one would hold."""
+    """The rule's suggestion for a first batch, and how many pairs a second one would hold."""
 
     suggestion: Suggestion
     beyond: int
@@ -141,7 +143,7 @@ def review_queue(project: Project) -> QuerySet[Batch]:
 
 
 def queue_behind(project: Project, batch: Batch) -> QuerySet[Batch]:
-    """What waits behind this batch."""
+    """Return the queue behind this batch."""
     later = Q(done_at__gt=batch.done_at) | Q(done_at=batch.done_at, pk__gt=batch.pk)
     return review_queue(project).filter(later)
 
@@ -168,13 +170,13 @@ def second_batch_sizes(batch_ids: Iterable[int]) -> dict[int, int]:
         rank__range=(BATCH_SIZE + 1, 2 * BATCH_SIZE),
         moment__preview_state=Moment.Preview.READY,
     )
-    counted = beyond.order_by().values_list("query__batches").annotate(n=Count("pk"))
-    return {**sizes, **{batch_id: n for batch_id, n in counted if batch_id in sizes}}
+    rows = beyond.order_by().values_list("query__batches").annotate(n=Count("pk"))
+    return {**sizes, **{batch_id: n for batch_id, n in rows if batch_id in sizes}}
 
 
 @dataclass(frozen=True)
 class Preview:
-    """What accepting suggestions together would do: cases as (batch, outlook), and what the extended would add."""
+    """Effects of accepting suggestions together: cases as (batch, outlook), and what the extended would add."""
 
     cases: list[tuple[Batch, Outlook]]
     waiting: int
@@ -210,9 +212,9 @@ def accept_preview(project: Project, policy: Policy, *, which: str, distance: fl
         for batch in batches
         if _fits(by_batch[batch.pk].suggestion, which=which, distance=distance, from_mean=policy.extend_from_mean)
     ]
-    chosen = fitting[:most]
-    pairs = sum(outlook.beyond for _, outlook in chosen if outlook.suggestion.extend)
-    return Preview(chosen, queue.count(), pairs, len(fitting) - len(chosen), work_of(project, pairs))
+    cases = fitting[:most]
+    pairs = sum(outlook.beyond for _, outlook in cases if outlook.suggestion.extend)
+    return Preview(cases, queue.count(), pairs, len(fitting) - len(cases), work_of(project, pairs))
 
 
 def _fits(suggestion: Suggestion, *, which: str, distance: float, from_mean: float) -> bool:
@@ -243,7 +245,7 @@ def review_in_words(review: BatchReview) -> str:
     who = "The automatic rule"
     if review.decided_by_id:
         who = actor_names(project, to=Membership.Role.LEAD).get(review.decided_by_id, "Somebody who has left")
-    return f"{who} {WAY[BatchReview.Decision(review.decision)]} this query {ago(review.decided_at)}."
+    return f"{who} {DECISION_WORDS[BatchReview.Decision(review.decision)]} this query {ago(review.decided_at)}."
 
 
 def ago(time: datetime) -> str:
@@ -254,15 +256,14 @@ def ago(time: datetime) -> str:
 def deciders_of(project: Project, reviews: QuerySet[BatchReview]) -> list[str]:
     """Who gave these decisions and how many each, in words; for leads."""
     names = actor_names(project, to=Membership.Role.LEAD)
-    counted = reviews.order_by("decided_by").values_list("decided_by").annotate(n=Count("pk"))
+    rows = reviews.order_by("decided_by").values_list("decided_by").annotate(n=Count("pk"))
     return [
-        f"{n} by {'the automatic rule' if who is None else names.get(who, 'somebody who has left')}"
-        for who, n in counted
+        f"{n} by {'the automatic rule' if who is None else names.get(who, 'somebody who has left')}" for who, n in rows
     ]
 
 
 def last_reviews(project: Project, lead: User, count: int) -> list[BatchReview]:
-    """What this lead decided last and may still take back, the newest first."""
+    """Return this lead's last decisions that may still be undone, the newest first."""
     begun = Batch.objects.filter(query=OuterRef("batch__query"), number=2).exclude(
         begun=False, round=1, state=Batch.State.OPEN
     )

@@ -28,7 +28,7 @@ AT_ONCE = 500  # decisions in one transaction
 
 @dataclass
 class Accepted:
-    """What became of suggestions that a lead accepted together."""
+    """Outcomes of suggestions that a lead accepted together."""
 
     extended: int = 0
     closed: int = 0
@@ -70,24 +70,26 @@ def _second_remove(first: Batch) -> None:
 
 
 @transaction.atomic
-def reviews_accept(*, project: Project, lead: User, chosen: Mapping[UUID, bool]) -> Accepted:
+def reviews_accept(*, project: Project, lead: User, choices: Mapping[UUID, bool]) -> Accepted:
     """Decide these first batches as the rule suggests, where it still suggests what the lead saw (extend or not). What
     somebody has decided meanwhile stays as it is."""
     policy = policy_in_force(project.pk)
-    waiting = _locked(project, list(chosen))
+    waiting = _locked(project, list(choices))
     outlooks = selectors.outlooks(waiting, from_mean=policy.extend_from_mean)
     agreed = [
         (batch, outlooks[batch.pk].suggestion)
         for batch in waiting
-        if outlooks[batch.pk].suggestion.extend == chosen[batch.uuid]
+        if outlooks[batch.pk].suggestion.extend == choices[batch.uuid]
     ]
     reviews = _reviews_write(project, agreed, lead=lead)
     extended = sum(review.decision == BatchReview.Decision.EXTEND for review in reviews)
-    gone = BatchReview.objects.filter(batch__project=project, batch__uuid__in=set(chosen) - {b.uuid for b in waiting})
+    earlier_reviews = BatchReview.objects.filter(
+        batch__project=project, batch__uuid__in=set(choices) - {b.uuid for b in waiting}
+    )
     return Accepted(
         extended=extended,
         closed=len(reviews) - extended,
-        decided_before=deciders_of(project, gone),
+        decided_before=deciders_of(project, earlier_reviews),
         otherwise=len(waiting) - len(reviews),
     )
 
@@ -121,8 +123,8 @@ def reviews_sweep() -> None:
 
 def _locked(project: Project, uuids: Sequence[UUID]) -> list[Batch]:
     """Those that still wait, locked; in one order everywhere."""
-    held = Batch.objects.select_for_update(of=("self",)).filter(project=project, uuid__in=uuids, awaits_review=True)
-    return list(held.select_related("query").order_by("pk"))
+    batches = Batch.objects.select_for_update(of=("self",)).filter(project=project, uuid__in=uuids, awaits_review=True)
+    return list(batches.select_related("query").order_by("pk"))
 
 
 def _reviews_write(

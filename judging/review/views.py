@@ -63,7 +63,7 @@ class AcceptForm(SubmitForm):
 
 @dataclass(frozen=True)
 class Case:
-    """What a lead sees of a first batch."""
+    """A first batch as a lead sees it."""
 
     batch: Batch
     rows: list[dict[str, Any]]
@@ -71,7 +71,7 @@ class Case:
 
     @property
     def lines(self) -> list[dict[str, Any]]:
-        """What the table says of each candidate, in words: a template would word it ten times slower."""
+        """The table's lines for the candidates, in words: a template would word them ten times slower."""
         nowhere = reverse("judging:preview", args=[UUID(int=0)])
         return [_line(row, nowhere) for row in self.rows]
 
@@ -146,7 +146,7 @@ def _render(request: MemberRequest, template: str, context: dict[str, Any], *, s
 
 
 def shared(request: HttpRequest) -> dict[str, Any]:
-    """What every part of these pages shows."""
+    """Return the context shared by these pages."""
     return {"tail": TAIL, "grid": grid(), "may_decide": cast(MemberRequest, request).membership.role in LEAD}
 
 
@@ -196,7 +196,7 @@ def _following(batch: Batch, form: ReviewForm) -> dict[str, Any]:
 
 
 def _answer(request: MemberRequest, batch: Batch, *, status: int = 200, **context: Any) -> HttpResponse:
-    """What became of the batch's case, and how many wait."""
+    """Render the case's outcome, and how many wait."""
     waiting = selectors.review_queue(batch.project).count()
     return _render(request, ANSWER, {"batch": batch, "waiting": waiting, **context}, status=status)
 
@@ -221,7 +221,7 @@ def review_undo(request: MemberRequest, batch: Batch) -> HttpResponse:
 
 @project_page(LEAD)
 def reviews_preview(request: MemberRequest, project: Project) -> HttpResponse:
-    """What accepting suggestions together would do."""
+    """Preview accepting suggestions together."""
     form = AcceptForm(request.GET)
     policy = policy_in_force(project.pk)
     choice: dict[str, Any] = form.cleaned_data if form.is_valid() else {"which": "all", "distance": 0.0}
@@ -235,26 +235,26 @@ def reviews_preview(request: MemberRequest, project: Project) -> HttpResponse:
 @project_action(LEAD, back="judging:reviews-preview")
 def reviews_accept(request: MemberRequest, project: Project) -> HttpResponse:
     """Decide what was ticked in the preview, as it said."""
-    chosen = _chosen(request.POST.getlist("case"))
-    if not chosen:
+    choices = _chosen(request.POST.getlist("case"))
+    if not choices:
         messages.error(request, "Nothing was ticked, so nothing was decided.")
         return redirect("judging:reviews-preview", project.uuid)
-    done = services.reviews_accept(project=project, lead=request.user, chosen=chosen)
-    messages.success(request, f"{done.extended} extended, {done.closed} closed.")
-    if done.decided_before:
-        messages.warning(request, f"Decided meanwhile: {', '.join(done.decided_before)}.")
-    if done.otherwise:
-        messages.warning(request, f"{done.otherwise} still wait: the rule suggests something else for them by now.")
+    outcome = services.reviews_accept(project=project, lead=request.user, choices=choices)
+    messages.success(request, f"{outcome.extended} extended, {outcome.closed} closed.")
+    if outcome.decided_before:
+        messages.warning(request, f"Decided meanwhile: {', '.join(outcome.decided_before)}.")
+    if outcome.otherwise:
+        messages.warning(request, f"{outcome.otherwise} still wait: the rule suggests something else for them by now.")
     return redirect("judging:review-queue", project.uuid)
 
 
 def _chosen(values: Sequence[str]) -> dict[UUID, bool]:
     """Batch and what is suggested for it; what cannot be read is left out."""
-    chosen = {}
+    choices = {}
     for value in values[: services.AT_ONCE]:
         name, _, word = value.partition(":")
         try:
-            chosen[UUID(name)] = {"extend": True, "close": False}[word]
+            choices[UUID(name)] = {"extend": True, "close": False}[word]
         except (ValueError, KeyError):
             continue
-    return chosen
+    return choices

@@ -1,4 +1,4 @@
-"""What a coverage study finds: how many relevant moments lie beyond which rank. Pure."""
+"""Results of a coverage study: how many relevant moments lie beyond which rank. Pure."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -73,7 +73,7 @@ class Estimate(NamedTuple):
 
 @dataclass(frozen=True)
 class Beyond:
-    """What lies beyond a rank: found among the best, and estimated among all others from those drawn."""
+    """Relevant moments beyond a rank: found among the best, estimated among others from those drawn."""
 
     rank: int
     relevant: int
@@ -95,7 +95,7 @@ class Coverage:
 
 
 def lack_words(*, moments: int, best: int, of_best: int, others: int, of_others: int) -> str:
-    """What a plan lacks of what was asked for, ``of_best`` and ``of_others``; empty where it lacks nothing."""
+    """Describe what a plan lacks of the requested ``of_best`` and ``of_others``; empty if it lacks nothing."""
     shortfalls = [f"{best} best instead of {of_best}"] if best < of_best else []
     if others < of_others:
         shortfalls.append(f"{others} others instead of {of_others}" if others else "no others")
@@ -156,16 +156,16 @@ def _found(band: Band, rows: Sequence[Judged]) -> Found:
 
 
 def _beyond(rank: int, total: Sequence[Found], rest: Estimate | None) -> Beyond:
-    further = [found for found in total if found.band.first is not None and found.band.first > rank]
-    relevant = sum(found.relevant for found in further)
+    further = [row for row in total if row.band.first is not None and row.band.first > rank]
+    relevant = sum(row.relevant for row in further)
     estimate = rest and Estimate(*(relevant + value for value in rest))
-    return Beyond(rank, relevant, sum(found.highly for found in further), estimate)
+    return Beyond(rank, relevant, sum(row.highly for row in further), estimate)
 
 
 def _within(beyond: Beyond, total: Sequence[Found]) -> float | None:
     if beyond.estimate is None:
         return None
-    near = [found for found in total if found.band.last is not None and found.band.last <= beyond.rank]
-    inside = sum(found.relevant for found in near)
+    near = [row for row in total if row.band.last is not None and row.band.last <= beyond.rank]
+    inside = sum(row.relevant for row in near)
     everything = inside + beyond.estimate.value
     return inside / everything if everything else None

@@ -1,4 +1,4 @@
-"""What a coverage study found so far, and what pooling from runs adds to each query: the pool report.
+"""Results of a coverage study so far, and what pooling from runs adds to each query: the pool report.
 
 All of it is read from rows, so that it reads alike before a pool is opened and long after.
 """
@@ -51,8 +51,8 @@ def plan_shortfall(pooling: Pooling) -> str:
     """In words, what the corpus is too small for; of the query that lacks most."""
     answers = PoolAnswer.objects.filter(source__pooling=pooling)
     best = dict(answers.exclude(source__name=RANDOM).values_list("query", "spans"))
-    drawn = answers.filter(source__name=RANDOM).values_list("query", "spans", "drawn_from")
-    plans = [(best.get(query, 0), others, best.get(query, 0) + (rest or 0)) for query, others, rest in drawn]
+    random_answers = answers.filter(source__name=RANDOM).values_list("query", "spans", "drawn_from")
+    plans = [(best.get(query, 0), others, best.get(query, 0) + (rest or 0)) for query, others, rest in random_answers]
     if not plans:
         return ""
     most, others, moments = min(plans)
@@ -103,7 +103,7 @@ WHERE one.sources > 1 AND other.sources > 1 AND one.source_id <> other.source_id
 
 @dataclass(frozen=True)
 class Counts:
-    """What a source, or all of them together, returned within the depth."""
+    """Counts returned within the depth by a source, or by all of them."""
 
     queries: int = 0
     spans: int = 0
@@ -181,9 +181,9 @@ def queries_to_pool(pooling: Pooling) -> dict[int, int]:
     begun = queries_to_judge(pooling.project_id).filter(batches__number=1)
     if pooling.query_set_id is not None:
         begun = begun.filter(query_set=pooling.query_set_id)
-    asked = Query.objects.filter(project=pooling.project_id, is_placeholder=False)
-    asked = asked.filter(split=pooling.split) if pooling.split else asked.exclude(split=Query.Split.TRAIN)
-    judged = asked.annotate(judged=Coalesce("judged_as", F("pk"))).filter(judged__in=begun.values("pk"))
+    queries = Query.objects.filter(project=pooling.project_id, is_placeholder=False)
+    queries = queries.filter(split=pooling.split) if pooling.split else queries.exclude(split=Query.Split.TRAIN)
+    judged = queries.annotate(judged=Coalesce("judged_as", F("pk"))).filter(judged__in=begun.values("pk"))
     return dict(judged.values_list("number", "judged"))
 
 
@@ -244,8 +244,8 @@ def pooled_progress(pooling: Pooling) -> Progress:
     batches = Batch.objects.filter(pooling=pooling)
     pairs = Pair.objects.filter(batch__in=batches)
     decided = pairs.exclude(state__in=[Pair.State.OPEN, Pair.State.ESCALATED])
-    done = batches.filter(state=Batch.State.DONE)
-    return Progress(pairs.count(), decided.count(), batches.count(), done.count())
+    finished_batches = batches.filter(state=Batch.State.DONE)
+    return Progress(pairs.count(), decided.count(), batches.count(), finished_batches.count())
 
 
 def contributions(candidate_ids: Iterable[int]) -> dict[int, list[tuple[str, int]]]:

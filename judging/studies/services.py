@@ -31,7 +31,7 @@ from judging.work.services.batches import batches_pool
 
 logger = logging.getLogger(__name__)
 TITLE = "Opening pooled batches"
-TELL_EVERY = 20  # queries
+PROGRESS_EVERY = 20  # queries
 STUDIES = JobKind(
     "judging.tasks.coverage_prepare",
     lambda: Pooling.objects.filter(state=Pooling.State.PREPARING, seed__isnull=False).select_related("project"),
@@ -64,15 +64,15 @@ OPENINGS = _Openings(
 
 def queries_to_study(project: Project, *, split: str = "", query_set: NamedQuerySet | None = None) -> QuerySet[Query]:
     """Queries whose own pool is judged to its end: a study says what that pool misses."""
-    found = finished_queries(project.pk).filter(is_placeholder=False).distinct()
-    found = found.filter(split=split) if split else found
-    return found.filter(query_set=query_set) if query_set else found
+    queries = finished_queries(project.pk).filter(is_placeholder=False).distinct()
+    queries = queries.filter(split=split) if split else queries
+    return queries.filter(query_set=query_set) if query_set else queries
 
 
-def queries_chosen(found: QuerySet[Query], *, n: int, seed: int) -> list[Query]:
+def queries_chosen(queries: QuerySet[Query], *, n: int, seed: int) -> list[Query]:
     """``n`` of them at random."""
-    numbers = queries_drawn(found.values_list("number", flat=True), n, seed=seed)
-    return list(found.filter(number__in=numbers).order_by("number"))
+    numbers = queries_drawn(queries.values_list("number", flat=True), n, seed=seed)
+    return list(queries.filter(number__in=numbers).order_by("number"))
 
 
 @transaction.atomic
@@ -130,16 +130,16 @@ def pool_open(*, pooling_id: int) -> int:
 
 def _open(pooling: Pooling) -> int:
     ids = list(_planned(pooling).order_by("number").values_list("pk", flat=True))
-    job, opened = _job(pooling, total=len(ids)), 0
-    for done, query_id in enumerate(ids):
-        if done % TELL_EVERY == 0:
-            job_set(job=job, done=done, title=f"{TITLE}: {done} of {len(ids)} queries")
-        opened += _query_open(pooling, query_id)
+    job, n_opened = _job(pooling, total=len(ids)), 0
+    for n_done, query_id in enumerate(ids):
+        if n_done % PROGRESS_EVERY == 0:
+            job_set(job=job, n_done=n_done, title=f"{TITLE}: {n_done} of {len(ids)} queries")
+        n_opened += _query_open(pooling, query_id)
     with transaction.atomic():
         pooling_finish(pooling=pooling)
-        job_finish(job=job, title=f"{opened} pooled batches opened")
-    logger.info("pool %s: %s batches opened", pooling.pk, opened)
-    return opened
+        job_finish(job=job, title=f"{n_opened} pooled batches opened")
+    logger.info("pool %s: %s batches opened", pooling.pk, n_opened)
+    return n_opened
 
 
 def pool_job(pooling: Pooling) -> str:
@@ -167,8 +167,8 @@ def _query_open(pooling: Pooling, query_id: int) -> int:
 
 def _waiting(pooling: Pooling, query: Query) -> list[Candidate]:
     """Pooled candidates in no batch; and those by similarity that closing the query left out and a run returned."""
-    wanted = Q(source=Candidate.Source.POOLED)
+    condition = Q(source=Candidate.Source.POOLED)
     if BatchReview.objects.filter(batch__query=query, decision=BatchReview.Decision.CLOSE).exists():
-        wanted |= Q(moment__pool_entries__answer__source__pooling=pooling, moment__pool_entries__answer__query=query)
-    free = query.candidates.filter(wanted, pair=None, moment__preview_state=Moment.Preview.READY)
+        condition |= Q(moment__pool_entries__answer__source__pooling=pooling, moment__pool_entries__answer__query=query)
+    free = query.candidates.filter(condition, pair=None, moment__preview_state=Moment.Preview.READY)
     return list(free.distinct().order_by("rank"))

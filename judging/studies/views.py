@@ -83,8 +83,10 @@ class CoverageForm(forms.Form):
         if not all(re.fullmatch(r"[0-9]{1,16}", word) for word in words):
             raise forms.ValidationError("Numbers of queries, separated by commas.")
         numbers = sorted({int(word) for word in words})
-        known = set(queries_to_study(self.project).filter(number__in=numbers).values_list("number", flat=True))
-        if unknown := [str(number) for number in numbers if number not in known]:
+        finished_numbers = set(
+            queries_to_study(self.project).filter(number__in=numbers).values_list("number", flat=True)
+        )
+        if unknown := [str(number) for number in numbers if number not in finished_numbers]:
             raise forms.ValidationError(f"Not judged to their end, or not there: {', '.join(unknown)}.")
         return numbers
 
@@ -103,12 +105,12 @@ class CoverageForm(forms.Form):
         finished = queries_to_study(self.project, split=split, query_set=query_set)
         return queries_chosen(finished, n=values["n"], seed=values["seed"])
 
-    def lack(self, drawn: int) -> str:
-        """What is said where fewer queries than asked for are finished."""
+    def lack(self, n_drawn: int) -> str:
+        """Explain that fewer queries than requested are finished."""
         n = self.cleaned_data["n"]
-        if self.cleaned_data["numbers"] or drawn >= n:
+        if self.cleaned_data["numbers"] or n_drawn >= n:
             return ""
-        return f"{drawn} {'is' if drawn == 1 else 'are'} finished: fewer queries than the {n} asked for."
+        return f"{n_drawn} {'is' if n_drawn == 1 else 'are'} finished: fewer queries than the {n} asked for."
 
     def draw(self) -> Draw:
         return Draw(**{name: self.cleaned_data[name] for name in ("seed", "top", "others")})

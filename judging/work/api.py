@@ -28,7 +28,7 @@ from core.api import (
     paged,
 )
 from judging.models import Flag, OwnGrade
-from judging.work.selectors.assignments import Held, final_grades, held_open, preview_gif, preview_mp4
+from judging.work.selectors.assignments import Held, current_assignment, final_grades, preview_gif, preview_mp4
 from judging.work.services import assignments, judgments
 from judging.work.services.judgments import WORDS, Answer
 
@@ -88,20 +88,20 @@ class AssignmentGiven(serializers.Serializer[Any]):
     next = serializers.UUIDField(allow_null=True, help_text="The first of them.")
 
 
-def pair_shown(held: Held, index: int) -> dict[str, Any]:
-    card = held.cards[index]
-    return {"card": card, "position": index + 1, "key": held.key_of(card)}
+def pair_shown(assignment: Held, index: int) -> dict[str, Any]:
+    pair_view = assignment.cards[index]
+    return {"card": pair_view, "position": index + 1, "key": assignment.key_of(pair_view)}
 
 
-def assignment_data(held: Held) -> dict[str, Any]:
-    index = held.next_index()
+def assignment_data(assignment: Held) -> dict[str, Any]:
+    index = assignment.next_index()
     return {
-        "query": held.query,
-        "levels": [{"grade": grade, "meaning": meaning} for grade, meaning in enumerate(held.levels)],
-        "lease_ends_at": held.expires_at,
-        "pairs": [pair_shown(held, index) for index in range(len(held.cards))],
-        "left": len(held.cards) - held.answered,
-        "next": None if index is None else held.cards[index].uuid,
+        "query": assignment.query,
+        "levels": [{"grade": grade, "meaning": meaning} for grade, meaning in enumerate(assignment.levels)],
+        "lease_ends_at": assignment.expires_at,
+        "pairs": [pair_shown(assignment, index) for index in range(len(assignment.cards))],
+        "left": len(assignment.cards) - assignment.answered,
+        "next": None if index is None else assignment.cards[index].uuid,
     }
 
 
@@ -113,12 +113,12 @@ class AnswerGiven(serializers.Serializer[Any]):
     left = serializers.IntegerField(help_text="Pairs that still need a grade or a flag.")
 
 
-def answer_data(given: Answer, pair: UUID) -> dict[str, Any]:
-    held = given.held
+def answer_data(answer: Answer, pair: UUID) -> dict[str, Any]:
+    assignment = answer.held
     return {
-        "pair": pair_shown(held, held.index_of(pair)),
-        "next": None if given.index is None else pair_shown(held, given.index),
-        "left": len(held.cards) - held.answered,
+        "pair": pair_shown(assignment, assignment.index_of(pair)),
+        "next": None if answer.index is None else pair_shown(assignment, answer.index),
+        "left": len(assignment.cards) - assignment.answered,
     }
 
 
@@ -200,7 +200,7 @@ class Assignment(ApiView):
 
     @extend_schema(operation_id="assignment", responses={200: AssignmentGiven, 204: None, 403: Problem})
     def get(self, request: Request, project_uuid: UUID) -> Response:
-        """What you hold; 204 when that is nothing."""
+        """Return the open assignment; 204 if none."""
         return self._held(request, project_of(request, project_uuid), status=200)
 
     @extend_schema(
@@ -211,17 +211,17 @@ class Assignment(ApiView):
     def post(self, request: Request, project_uuid: UUID) -> Response:
         """Take an assignment: 201 a new one, 200 the one you hold already, 204 nothing waits for you."""
         project = project_of(request, project_uuid, empty=True)
-        asked_at = clock.now()
-        held = assignments.assignment_take(project=project, annotator=person_of(request))
-        if held is None:
+        requested_at = clock.now()
+        assignment = assignments.assignment_take(project=project, annotator=person_of(request))
+        if assignment is None:
             return Response(status=204)
-        return self._held(request, project, status=201 if held.created_at >= asked_at else 200)
+        return self._held(request, project, status=201 if assignment.created_at >= requested_at else 200)
 
     def _held(self, request: Request, project: Project, *, status: int) -> Response:
-        held = held_open(annotator_id=person_of(request).pk, project_id=project.pk)
-        if held is None:
+        assignment = current_assignment(annotator_id=person_of(request).pk, project_id=project.pk)
+        if assignment is None:
             return Response(status=204)
-        return Response(AssignmentGiven(assignment_data(held), context={"request": request}).data, status=status)
+        return Response(AssignmentGiven(assignment_data(assignment), context={"request": request}).data, status=status)
 
 
 class Heartbeat(ApiView):

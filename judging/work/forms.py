@@ -30,9 +30,9 @@ class GivenForm(SubmitForm):
     grade = grade_field()
 
     def clean_active_ms(self) -> int | None:
-        """What cannot be read is no reason to lose a grade: the server then says itself how long it took."""
-        said = self.cleaned_data["active_ms"]
-        return int(said) if MEASURED.fullmatch(said) else None
+        """Return None for an unreadable time: no grade is lost, the server then measures it itself."""
+        text = self.cleaned_data["active_ms"]
+        return int(text) if MEASURED.fullmatch(text) else None
 
 
 class GradeForm(GivenForm):

@@ -12,7 +12,7 @@ from accounts.models import Project
 from annotation.models import Candidate, Moment, Pooling, Query
 from core import clock
 from judging.guidelines.models import Guideline, Policy
-from judging.work.rules import SEATS
+from judging.work.rules import SLOTS
 
 
 class Batch(models.Model):
@@ -142,7 +142,7 @@ class Pair(models.Model):
 
 
 class BatchReview(models.Model):
-    """What the lead (or the automatic rule) decided after a query's first batch."""
+    """Decision of the lead (or the automatic rule) after a query's first batch."""
 
     class Decision(models.TextChoices):
         EXTEND = "extend"
@@ -247,7 +247,7 @@ class Assignment(models.Model):
             models.UniqueConstraint(
                 fields=["project", "annotator"], condition=Q(state="open"), name="assignment_one_open_per_annotator"
             ),
-            models.CheckConstraint(condition=Q(seat__in=SEATS), name="assignment_seat_is_1_or_2"),
+            models.CheckConstraint(condition=Q(seat__in=SLOTS), name="assignment_seat_is_1_or_2"),
             models.CheckConstraint(condition=Q(round__in=[1, 2]), name="assignment_round_is_1_or_2"),
             models.CheckConstraint(condition=Q(pair_ids__len__gt=0), name="assignment_asks_for_something"),
             models.CheckConstraint(condition=Q(pair_ids__contains=F("gold_ids")), name="assignment_gold_is_asked_for"),
@@ -304,7 +304,7 @@ class Judgment(models.Model):
             ),
             models.UniqueConstraint(fields=["pair", "round", "seat"], name="judgment_two_per_pair_and_round"),
             models.CheckConstraint(condition=Q(grade__range=(0, 4)), name="judgment_grade_from_0_to_4"),
-            models.CheckConstraint(condition=Q(seat__in=SEATS), name="judgment_seat_is_1_or_2"),
+            models.CheckConstraint(condition=Q(seat__in=SLOTS), name="judgment_seat_is_1_or_2"),
             models.CheckConstraint(condition=Q(round__in=[1, 2]), name="judgment_round_is_1_or_2"),
             models.CheckConstraint(
                 condition=Q(source="imported", assignment__isnull=True)
@@ -384,7 +384,7 @@ class Flag(models.Model):
 
 
 class OwnGrade(models.Model):
-    """What an annotator gave, gold among it: a view, for the pages and endpoints that show people their own grades."""
+    """Grade of an annotator, gold included: a view, for the pages and endpoints that show people their own grades."""
 
     uuid = models.UUIDField(primary_key=True)
     pair = models.ForeignKey(Pair, models.DO_NOTHING, related_name="+")

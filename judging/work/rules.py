@@ -50,11 +50,11 @@ def settle(grades: Sequence[int]) -> Outcome:
 
 
 Item = TypeVar("Item")
-SEATS = (1, 2)  # a round asks two annotators
+SLOTS = (1, 2)  # a round asks two annotators
 LEAVING = timedelta(seconds=90)  # how long an assignment waits for somebody who closed the page
 
 
-class AskedPair(NamedTuple):
+class RequestedPair(NamedTuple):
     """A pair that the present round of its batch asks for, and who has dealt with it."""
 
     pair_id: int
@@ -63,28 +63,28 @@ class AskedPair(NamedTuple):
     final_flags: int = 0  # of assignments that have ended
 
 
-def free_seats(pairs: Sequence[AskedPair], *, held: Collection[int]) -> dict[int, list[int]]:
+def free_seats(pairs: Sequence[RequestedPair], *, taken_slots: Collection[int]) -> dict[int, list[int]]:
     """Seats that nobody holds and that lack a grade, each with the pairs it lacks, in the order given."""
-    left = {seat: [pair.pair_id for pair in pairs if seat not in pair.graded_seats] for seat in SEATS}
-    return {seat: lacking for seat, lacking in left.items() if lacking and seat not in held}
+    pairs_by_slot = {slot: [pair.pair_id for pair in pairs if slot not in pair.graded_seats] for slot in SLOTS}
+    return {slot: lacking for slot, lacking in pairs_by_slot.items() if lacking and slot not in taken_slots}
 
 
-def seat_for(pairs: Sequence[AskedPair], *, held: Collection[int]) -> tuple[int, list[int]] | None:
+def slot_for(pairs: Sequence[RequestedPair], *, taken_slots: Collection[int]) -> tuple[int, list[int]] | None:
     """The free seat that offers the person most, with what it lacks and they do not know; None when that is nothing. A
     pair they know stays with the seat, for whoever takes it next. The fullest seat first: one that is given back again
     and again would otherwise keep the other from being taken."""
-    known = {pair.pair_id for pair in pairs if pair.known}
+    known_ids = {pair.pair_id for pair in pairs if pair.known}
     offers = [
-        (seat, [pair_id for pair_id in left if pair_id not in known])
-        for seat, left in free_seats(pairs, held=held).items()
+        (slot, [pair_id for pair_id in missing_ids if pair_id not in known_ids])
+        for slot, missing_ids in free_seats(pairs, taken_slots=taken_slots).items()
     ]
     best = max(offers, key=lambda offer: len(offer[1]), default=(0, []))
     return best if best[1] else None
 
 
-def to_be_decided(pairs: Sequence[AskedPair], *, held: Collection[int]) -> bool:
+def to_be_decided(pairs: Sequence[RequestedPair], *, taken_slots: Collection[int]) -> bool:
     """Whether a round that nobody sits at has a pair with both its grades, or asks for nothing any more."""
-    return not held and (not pairs or any(set(SEATS) <= set(pair.graded_seats) for pair in pairs))
+    return not taken_slots and (not pairs or any(set(SLOTS) <= set(pair.graded_seats) for pair in pairs))
 
 
 def shuffled(pairs: Iterable[Item], *, seed: int) -> list[Item]:
@@ -142,16 +142,16 @@ def with_change(before: int | None, added: int) -> int:
     return min((before or 0) + added, LONGEST_MS)
 
 
-def form_key(*, assignment: UUID, pair: UUID, given: int) -> UUID:
-    """The name of the next grade or flag for ``pair`` in ``assignment``, after ``given`` of them. Two tabs that show
+def form_key(*, assignment: UUID, pair: UUID, n_answers: int) -> UUID:
+    """Return the key of the next grade or flag of ``pair`` in ``assignment``, after ``n_answers``. Two tabs that show
     the same pair in the same state hold the same key, so that of two submits one is the first and the other is known as
     its repetition, or as stale when it says something else."""
-    return uuid5(assignment, f"{pair}/{given}")
+    return uuid5(assignment, f"{pair}/{n_answers}")
 
 
-def sitting_key(*, sitting: UUID, pair: UUID, last: UUID | None) -> UUID:
+def attempt_key(*, attempt: UUID, pair: UUID, last: UUID | None) -> UUID:
     """``form_key`` for a pair of known truth in a sitting, after the form named ``last``: None before the first."""
-    return uuid5(sitting, f"{pair}/{last or 'first'}")
+    return uuid5(attempt, f"{pair}/{last or 'first'}")
 
 
 LEAST_S = 0.1  # shorter shows nothing
@@ -193,7 +193,7 @@ def suggest(relevance_by_rank: Sequence[int | None], *, from_mean: float, furthe
     tail = settled[-TAIL:]
     mean = sum(tail) / len(tail)
     relation = "at least" if mean >= from_mean else "below"
-    told = f"The last {len(tail)} settled pairs average {mean:.2f}, {relation} {from_mean:g}"
+    summary = f"The last {len(tail)} settled pairs average {mean:.2f}, {relation} {from_mean:g}"
     if mean >= from_mean and not further:
-        return Suggestion(False, f"{told}, but no candidate lies beyond them.", mean)
-    return Suggestion(mean >= from_mean, f"{told}.", mean)
+        return Suggestion(False, f"{summary}, but no candidate lies beyond them.", mean)
+    return Suggestion(mean >= from_mean, f"{summary}.", mean)

@@ -15,7 +15,7 @@ from core.api import Problem as REFUSED
 from models_runner.experiments.deletion import experiment_delete
 from models_runner.experiments.forms import form_of
 from models_runner.experiments.models import MOST_SEEDS
-from models_runner.experiments.selectors import experiments_told, state_of, training_granted
+from models_runner.experiments.selectors import experiments_with_trainings, state_of, training_granted
 from models_runner.experiments.services import experiment_create, training_cancel, training_resume
 from models_runner.experiments.settings import PRESETS
 from models_runner.models import Experiment, Training
@@ -60,7 +60,7 @@ class ExperimentGiven(serializers.ModelSerializer[Experiment]):
 
 
 class ExperimentTaken(serializers.Serializer[Any]):
-    """What the form of a new benchmark run takes; what is left out is as the preset says."""
+    """Fields of the form of a new benchmark run; what is left out is as the preset says."""
 
     key = KeyField(required=False, help_text="Any UUID: sent again with it, a request is answered as the first time.")
     release = serializers.IntegerField(required=False, help_text="Version; the newest if it is left out.")
@@ -110,7 +110,7 @@ class Experiments(ApiView):
     def get(self, request: Request, project_uuid: UUID) -> Response:
         """Benchmark runs, the newest first."""
         membership = grant_by(request, project_uuid, STAFF)
-        return paged(request, self, experiments_told().filter(project=membership.project), ExperimentGiven)
+        return paged(request, self, experiments_with_trainings().filter(project=membership.project), ExperimentGiven)
 
     @extend_schema(
         operation_id="experiment_start",
@@ -123,15 +123,15 @@ class Experiments(ApiView):
         form = form_of(project, body_of(request, ExperimentTaken))
         if not form.is_valid():
             raise Invalid(form.refusal)
-        made = experiment_create(actor=person_of(request), **form.values())
-        return Response(ExperimentGiven(made).data, status=201)
+        experiment = experiment_create(actor=person_of(request), **form.values())
+        return Response(ExperimentGiven(experiment).data, status=201)
 
 
 class OneExperiment(ApiView):
     @extend_schema(operation_id="experiment", responses={200: ExperimentGiven, 403: REFUSED, 404: REFUSED})
     def get(self, request: Request, experiment_uuid: UUID) -> Response:
         """One benchmark run with every seed: how far it is, its curves, its runs."""
-        experiment = get_object_or_404(experiments_told(), uuid=experiment_uuid)
+        experiment = get_object_or_404(experiments_with_trainings(), uuid=experiment_uuid)
         grant(request._request, experiment.project, STAFF)
         return Response(ExperimentGiven(experiment).data)
 

@@ -40,8 +40,8 @@ class Curves(Canvas):
         return TOP + HEIGHT - self.axis.share(value) * HEIGHT
 
     def line(self, points: Sequence[tuple[float, float]], css: str) -> None:
-        drawn = " ".join(f"{number(self.x(step))},{number(self.y(value))}" for step, value in points)
-        self.mark("polyline", f"line {css}", points=drawn)
+        coordinates = " ".join(f"{number(self.x(step))},{number(self.y(value))}" for step, value in points)
+        self.mark("polyline", f"line {css}", points=coordinates)
 
 
 def losses_chart(losses: Sequence[Point], scores: Sequence[Point]) -> Canvas:
@@ -75,18 +75,18 @@ def scores_chart(scores: Sequence[Point]) -> Canvas:
     return canvas
 
 
-def seeds_chart(scores: Mapping[int, Sequence[Point]], shown: int) -> Canvas:
+def seeds_chart(scores: Mapping[int, Sequence[Point]], main_seed: int) -> Canvas:
     """NDCG@20,IoU>=0.5 of every evaluation of every seed, one of them before the others; the best of each is marked."""
-    drawn = {seed: points for seed, held in scores.items() if (points := _pairs(held))}
-    every = [point for points in drawn.values() for point in points]
+    curves = {seed: points for seed, values in scores.items() if (points := _pairs(values))}
+    every = [point for points in curves.values() for point in points]
     name = "validation NDCG@20,IoU≥0.5"
     axis = Axis.over(name, 0, max(0.01, *(value for _, value in every)))
-    keys = [("series-1", f"seed {shown}"), ("other", "other seeds")]
-    canvas = Curves(f"{name} of {len(drawn)} seeds", axis, max(step for step, _ in every), keys=keys, keys_from=250)
-    for seed in sorted(drawn, key=lambda seed: seed == shown):
-        css = "series-1" if seed == shown else "other"
-        canvas.line(drawn[seed], css)
-        step, value = max(drawn[seed], key=lambda point: point[1])
+    keys = [("series-1", f"seed {main_seed}"), ("other", "other seeds")]
+    canvas = Curves(f"{name} of {len(curves)} seeds", axis, max(step for step, _ in every), keys=keys, keys_from=250)
+    for seed in sorted(curves, key=lambda seed: seed == main_seed):
+        css = "series-1" if seed == main_seed else "other"
+        canvas.line(curves[seed], css)
+        step, value = max(curves[seed], key=lambda point: point[1])
         title = f"seed {seed}, step {step:,.0f}: {value:.4f}, its best"
         canvas.mark("circle", css, title=title, cx=canvas.x(step), cy=canvas.y(value), r=4.5)
     return canvas

@@ -27,7 +27,7 @@ OURS = ("OMP_NUM_THREADS",)
 
 
 @contextmanager
-def folder_held(folder: Path, *, patience_s: float = PATIENCE_S) -> Iterator[int | None]:
+def folder_lock(folder: Path, *, patience_s: float = PATIENCE_S) -> Iterator[int | None]:
     """The open lock of a training's folder; None where a child of a worker that was killed does not leave it. The child
     inherits it, so that the folder is free when the last of both has ended."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -54,10 +54,16 @@ class TrainingChild:
         devices: numbers of the GPUs that CUDA shows it, with commas between; empty: as CUDA shows them to the worker.
     """
 
-    def __init__(self, command: Sequence[str], folder: Path, *, held: int, cwd: Path, devices: str = "") -> None:
+    def __init__(self, command: Sequence[str], folder: Path, *, lock_fd: int, cwd: Path, devices: str = "") -> None:
         self.folder, self.mark = folder, uuid4().hex
-        shown = {"CUDA_VISIBLE_DEVICES": devices} if devices else {}
-        environment = {**HUGE_PAGES, **shown, **without_secrets(os.environ), "PYTHONUNBUFFERED": "1", MARK: self.mark}
+        visible_devices = {"CUDA_VISIBLE_DEVICES": devices} if devices else {}
+        environment = {
+            **HUGE_PAGES,
+            **visible_devices,
+            **without_secrets(os.environ),
+            "PYTHONUNBUFFERED": "1",
+            MARK: self.mark,
+        }
         with (folder / OUTPUT).open("ab") as output:
             self.written = output.tell()
             self.process = subprocess.Popen(  # noqa: S603
@@ -68,7 +74,7 @@ class TrainingChild:
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
-                pass_fds=[held],
+                pass_fds=[lock_fd],
                 preexec_fn=dies_with_parent(signal.SIGTERM),  # noqa: PLW1509 - workers have one thread
             )
 
@@ -104,7 +110,7 @@ class TrainingChild:
 
 
 def without_secrets(environment: Mapping[str, str]) -> dict[str, str]:
-    """What a program may be told that needs no database, no broker and no service."""
+    """Return the environment of a program without database, broker or service."""
     return {
         name: value
         for name, value in environment.items()

@@ -25,30 +25,30 @@ def experiment_delete(*, experiment: Experiment, actor: User | None) -> None:
     """Delete a benchmark run that has ended, with all that its seeds left on the disk; its runs and their scores stay.
     Raises NotPossible where a seed of it waits or is at work, or another benchmark run looks at its videos."""
     Project.objects.select_for_update(no_key=True).get(pk=experiment.project_id)  # names go one at a time
-    held = Experiment.objects.select_for_update(of=("self",)).select_related("project").filter(pk=experiment.pk).first()
-    if held is None:
+    row = Experiment.objects.select_for_update(of=("self",)).select_related("project").filter(pk=experiment.pk).first()
+    if row is None:
         raise NotPossible("This benchmark run has been deleted.")
-    trainings = list(Training.objects.select_for_update().filter(experiment=held).order_by("pk"))
+    trainings = list(Training.objects.select_for_update().filter(experiment=row).order_by("pk"))
     if awaited := [training.seed for training in trainings if training.is_awaited]:
-        raise NotPossible(f"{held.name} is not over: cancel seed {', '.join(map(str, sorted(awaited)))} first.")
-    if needs := needed_by(held):
+        raise NotPossible(f"{row.name} is not over: cancel seed {', '.join(map(str, sorted(awaited)))} first.")
+    if needs := needed_by(row):
         uses = [f"{one.name} ({one.get_baseline_display()}) looks at the videos it finds" for one in needs]
-        raise NotPossible(f"{held.name} is needed: {first_few(uses)}.")
-    mb = round(files.experiment_bytes(held.uuid) / 1e6)
-    said = {"name": held.name, "baseline": held.get_baseline_display(), "seeds": len(trainings), "mb": mb}
-    audit_record(project=held.project, actor=actor, action=DELETED, subject=held.uuid, **said)
-    uuid = held.uuid
-    held.delete()
+        raise NotPossible(f"{row.name} is needed: {first_few(uses)}.")
+    mb = round(files.experiment_bytes(row.uuid) / 1e6)
+    details = {"name": row.name, "baseline": row.get_baseline_display(), "seeds": len(trainings), "mb": mb}
+    audit_record(project=row.project, actor=actor, action=DELETED, subject=row.uuid, **details)
+    uuid = row.uuid
+    row.delete()
     transaction.on_commit(partial(_files_remove, uuid))
 
 
 def _files_remove(uuid: UUID) -> None:
     try:
-        gone = files.experiment_remove(uuid)
+        is_removed = files.experiment_remove(uuid)
     except OSError as error:
         logger.warning("experiment %s: its files are removed later: %s", uuid, error)
         return
-    if not gone:
+    if not is_removed:
         logger.warning("experiment %s: its files are removed later: a program still writes there", uuid)
 
 
@@ -56,8 +56,8 @@ def deleted_files_sweep() -> int:
     """Remove what was left of deleted benchmark runs, where this host sees their folders; returns how many it found."""
     orphans = files.experiment_folders()
     orphans -= set(Experiment.objects.filter(uuid__in=orphans).values_list("uuid", flat=True))
-    known = AuditEvent.objects.filter(action=DELETED, subject__in=orphans)
-    deleted = orphans & set(known.values_list("subject", flat=True))
+    events = AuditEvent.objects.filter(action=DELETED, subject__in=orphans)
+    deleted = orphans & set(events.values_list("subject", flat=True))
     for uuid in deleted:
         _files_remove(uuid)
     return len(deleted)

@@ -1,4 +1,4 @@
-"""What a training of this worker computes on, by what it is: GPUs by their UUIDs, the processor by its host. Whatever
+"""Devices of a training of this worker, by identity: GPUs by their UUIDs, the processor by its host. Whatever
 they are called where the worker runs (`auto`, `cuda:0`, another host's name in each container), two workers that would
 meet on a device name it alike."""
 
@@ -21,15 +21,15 @@ def devices_shown(device: str, gpus: int) -> str:
     kind, _, number = device.partition(":")
     if kind != "cuda" or not number.isdecimal():
         return ""
-    return ",".join(str(int(number) + place) for place in range(gpus))
+    return ",".join(str(int(number) + offset) for offset in range(gpus))
 
 
 def devices_used(device: str, gpus: int) -> list[str]:
     """All that a training takes for itself, in the order in which it is to be locked."""
-    seen = [] if device == "cpu" else gpus_seen()
-    shown = "" if VISIBLE in os.environ else devices_shown(device, gpus)  # as the program is told
-    first = int(shown.split(",")[0]) if shown else 0
-    return sorted(f"GPU-{uuid}" for uuid in seen[first : first + gpus]) or [f"cpu-{_host()}"]
+    gpu_uuids = [] if device == "cpu" else gpus_seen()
+    visible = "" if VISIBLE in os.environ else devices_shown(device, gpus)  # as the program is told
+    first = int(visible.split(",")[0]) if visible else 0
+    return sorted(f"GPU-{uuid}" for uuid in gpu_uuids[first : first + gpus]) or [f"cpu-{_host()}"]
 
 
 def devices_named(devices: Sequence[str]) -> str:
@@ -47,14 +47,14 @@ def _host() -> str:
 def gpus_seen() -> list[str]:
     """UUIDs of the GPUs that CUDA shows to programs of this worker, by their numbers. Another process asks: what CUDA
     found once it tells for as long as a process lives."""
-    asked = subprocess.run(  # noqa: S603
+    process = subprocess.run(  # noqa: S603
         [sys.executable, "-I", __file__], capture_output=True, text=True, timeout=PATIENCE_S, check=True
     )
-    return asked.stdout.split()
+    return process.stdout.split()
 
 
 def _gpus() -> list[str]:
-    """What CUDA's driver says; nothing where there is none, or where it can do nothing."""
+    """List the GPUs of CUDA's driver; none where it is missing or can do nothing."""
     try:
         driver = ctypes.CDLL("libcuda.so.1")
     except OSError:
@@ -67,10 +67,10 @@ def _gpus() -> list[str]:
 
 def _uuid(driver: ctypes.CDLL, number: int) -> str:
     ask = getattr(driver, "cuDeviceGetUuid_v2", driver.cuDeviceGetUuid)  # the first tells parts of a GPU apart
-    device, found = ctypes.c_int(), (ctypes.c_ubyte * 16)()
-    if driver.cuDeviceGet(ctypes.byref(device), number) or ask(ctypes.byref(found), device):
+    device, uuid_bytes = ctypes.c_int(), (ctypes.c_ubyte * 16)()
+    if driver.cuDeviceGet(ctypes.byref(device), number) or ask(ctypes.byref(uuid_bytes), device):
         raise RuntimeError(f"CUDA does not say what GPU {number} is.")
-    return str(UUID(bytes=bytes(found)))
+    return str(UUID(bytes=bytes(uuid_bytes)))
 
 
 if __name__ == "__main__":

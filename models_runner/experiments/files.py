@@ -19,7 +19,7 @@ from core.exceptions import NotPossible
 from judging.models import Release
 from judging.releases.layout import JUDGED_SPLITS, TRAIN_FILES, VIDEO_CORPUS
 from judging.releases.selectors import archive_opened
-from models_runner.experiments.child import folder_held
+from models_runner.experiments.child import folder_lock
 from models_runner.experiments.selectors import SOURCE_SPLIT, queries_by_source_split
 from models_runner.models import Experiment, Run, Training
 from moment_retrieval import formats
@@ -61,37 +61,37 @@ def experiment_bytes(uuid: UUID) -> int:
 
 def experiment_remove(uuid: UUID) -> bool:
     """Remove all that its seeds left; False where a program still works in one of the folders."""
-    place = _root() / str(uuid)
-    if not place.is_dir():
+    folder = _root() / str(uuid)
+    if not folder.is_dir():
         return True
     with ExitStack() as stack:
-        seeds = [path for path in place.iterdir() if path.is_dir()]
-        if any(stack.enter_context(folder_held(seed, patience_s=0)) is None for seed in seeds):
+        seeds = [path for path in folder.iterdir() if path.is_dir()]
+        if any(stack.enter_context(folder_lock(seed, patience_s=0)) is None for seed in seeds):
             return False
-        shutil.rmtree(place)
+        shutil.rmtree(folder)
     return True
 
 
 def release_folder(release: Release) -> Path:
     """The training sets, judged splits and videos of a release as files, unpacked once. Raises NotPossibleNow where the
     archive is not in the storage, or it is another."""
-    place = _root() / "releases" / str(release.uuid)
-    if not place.is_dir():
-        place.parent.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(prefix="unpacking-", dir=place.parent) as made:
-            draft = Path(made) / "files"
+    folder = _root() / "releases" / str(release.uuid)
+    if not folder.is_dir():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(prefix="unpacking-", dir=folder.parent) as temporary:
+            draft = Path(temporary) / "files"
             with archive_opened(release) as source, ZipFile(source) as archive:
-                wanted = {*TRAIN_FILES.values(), *JUDGED_SPLITS.values(), VIDEO_CORPUS} & set(archive.namelist())
-                archive.extractall(draft, sorted(wanted))
-            _moved(draft, place)
-    return place
+                names = {*TRAIN_FILES.values(), *JUDGED_SPLITS.values(), VIDEO_CORPUS} & set(archive.namelist())
+                archive.extractall(draft, sorted(names))
+            _moved(draft, folder)
+    return folder
 
 
-def _moved(draft: Path, place: Path) -> None:
+def _moved(draft: Path, folder: Path) -> None:
     try:
-        draft.rename(place)
+        draft.rename(folder)
     except OSError:
-        if not place.is_dir():  # else another worker was quicker
+        if not folder.is_dir():  # else another worker was quicker
             raise
 
 
@@ -101,16 +101,16 @@ def judged_folder(experiment: Experiment) -> Path:
     judged = release_folder(release)
     if experiment.labels == Run.Labels.JUDGED:
         return judged
-    place = judged.with_name(f"{judged.name}-by-similarity")
-    if not place.is_dir():
-        with TemporaryDirectory(prefix="relabelling-", dir=place.parent) as made:
-            draft = Path(made) / "files"
+    folder = judged.with_name(f"{judged.name}-by-similarity")
+    if not folder.is_dir():
+        with TemporaryDirectory(prefix="relabelling-", dir=folder.parent) as temporary:
+            draft = Path(temporary) / "files"
             draft.mkdir()
             for split in release.truths.values_list("split", flat=True):
                 table = formats.read_ground_truth(judged / JUDGED_SPLITS[split], formats.Form.TVR_RANKING)
                 (draft / JUDGED_SPLITS[split]).write_text(write_ground_truth(similarity_labelled(table)), "utf-8")
-            _moved(draft, place)
-    return place
+            _moved(draft, folder)
+    return folder
 
 
 def plan_write(training: Training) -> Path:
@@ -126,7 +126,7 @@ def plan_write(training: Training) -> Path:
 
 
 def plan_of(training: Training) -> dict[str, object]:
-    """What the program is told; options that are not named are the released ones."""
+    """Build the program's plan; options that are not named are the released ones."""
     experiment = training.experiment
     data, judged = release_folder(experiment.release), judged_folder(experiment)
     has_test = experiment.release.truths.filter(split="test").exists()
@@ -172,7 +172,7 @@ def log_tail(training: Training) -> str:
     return ""
 
 
-def kept_files(training: Training) -> dict[str, int]:
+def training_file_sizes(training: Training) -> dict[str, int]:
     """Return the bytes of what there is to take along, by name; without what is just being written anew."""
     folder = folder_of(training)
     sizes = {name: _bytes([folder / name]) for name in FILES}
@@ -187,7 +187,7 @@ def _bytes(paths: Iterable[Path]) -> int:
         return 0
 
 
-def kept_file(training: Training, name: str) -> IO[bytes] | None:
+def training_file_open(training: Training, name: str) -> IO[bytes] | None:
     """One of them, opened; None where it is not there. Raises NotPossible where a training at work is replacing it."""
     folder = folder_of(training)
     if name in FILES:

@@ -34,7 +34,7 @@ CHANGES = (
     *("same_split", "shuffle_links"),
 )
 YES_NO = [("", "as the preset"), ("yes", "yes"), ("no", "no")]
-SAID = {True: "yes", False: "no"}  # by programs
+BOOLEAN_WORDS = {True: "yes", False: "no"}  # by programs
 OBJECTIVE = Objective()
 
 
@@ -88,7 +88,7 @@ class Ends(forms.TypedChoiceField):
 
 
 class ExperimentForm(forms.Form):
-    """What is trained, on what, and how; options that stay empty are those of the preset."""
+    """Model, data and settings to train; options that stay empty are those of the preset."""
 
     key = forms.UUIDField(required=False, error_messages={"invalid": UNREADABLE_KEY})
     release = ReleaseField(
@@ -216,19 +216,19 @@ class ExperimentForm(forms.Form):
             self.initial.setdefault("release", newest.version)
 
     def clean(self) -> dict[str, Any]:
-        said = super().clean() or {}
-        is_conquer, named = said.get("baseline") == Experiment.Baseline.CONQUER, said.get("candidates")
-        if is_conquer and not named and "candidates" not in self.errors:
+        form_data = super().clean() or {}
+        is_conquer, candidates = form_data.get("baseline") == Experiment.Baseline.CONQUER, form_data.get("candidates")
+        if is_conquer and not candidates and "candidates" not in self.errors:
             self.add_error("candidates", "CONQUER needs candidates: train XML or ReLoCLNet first, and choose it here.")
-        elif named and not is_conquer:
+        elif candidates and not is_conquer:
             self.add_error("candidates", "Only CONQUER takes candidates.")
-        if said.get("same_split"):
+        if form_data.get("same_split"):
             self._check_split(is_conquer)
-        if {"baseline", "preset", "hidden"} <= said.keys() and said["hidden"]:
-            heads = heads_of(said["baseline"], said["preset"])
-            if said["hidden"] % heads:
+        if {"baseline", "preset", "hidden"} <= form_data.keys() and form_data["hidden"]:
+            heads = heads_of(form_data["baseline"], form_data["preset"])
+            if form_data["hidden"] % heads:
                 self.add_error("hidden", f"The attention has {heads} heads: give a multiple of {heads}.")
-        return said
+        return form_data
 
     def _check_split(self, is_conquer: bool) -> None:
         if not is_conquer:
@@ -238,13 +238,15 @@ class ExperimentForm(forms.Form):
 
     def values(self) -> dict[str, Any]:
         """The arguments of ``experiment_create``."""
-        said = self.cleaned_data
-        changes = {name: None if said[name] == "" else said[name] for name in CHANGES}
+        form_data = self.cleaned_data
+        changes = {name: None if form_data[name] == "" else form_data[name] for name in CHANGES}
         return {
-            **{name: said[name] for name in ("release", "baseline", "top_n", "seeds", "name", "candidates", "key")},
-            "features": {kind: choices[said[kind]] for kind, choices in self.choices.items() if said[kind]},
-            "options": options_of(said["baseline"], said["top_n"], said["preset"], changes),
-            "labels": said["labels"] or Experiment.Labels.JUDGED,
+            **{
+                name: form_data[name] for name in ("release", "baseline", "top_n", "seeds", "name", "candidates", "key")
+            },
+            "features": {kind: choices[form_data[kind]] for kind, choices in self.choices.items() if form_data[kind]},
+            "options": options_of(form_data["baseline"], form_data["top_n"], form_data["preset"], changes),
+            "labels": form_data["labels"] or Experiment.Labels.JUDGED,
         }
 
     @property
@@ -266,9 +268,11 @@ class ExperimentForm(forms.Form):
         return [self[name] for name in CHANGES]
 
 
-def form_of(project: Project, said: Mapping[str, Any], files: Mapping[str, Path] | None = None) -> ExperimentForm:
+def form_of(
+    project: Project, request_data: Mapping[str, Any], files: Mapping[str, Path] | None = None
+) -> ExperimentForm:
     """Return the form, filled with what a program or a command said and with what it left to be chosen for it."""
-    words = {name: SAID[value] if isinstance(value, bool) else value for name, value in said.items()}
+    words = {name: BOOLEAN_WORDS[value] if isinstance(value, bool) else value for name, value in request_data.items()}
     newest = ready_releases(project).first()
     sets = {kind: list(feature_choices(project, kind)) for kind in ("video", "query")}
     only = {kind: keys[0] for kind, keys in sets.items() if len(keys) == 1}

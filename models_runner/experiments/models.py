@@ -14,7 +14,7 @@ MOST_SEEDS = 20
 
 
 class Experiment(models.Model):
-    """What is trained, on what, and how; it stays as it was ordered."""
+    """Baseline, data and settings of a training; stays as ordered."""
 
     class Baseline(models.TextChoices):
         XML = "xml", "XML"
@@ -145,7 +145,7 @@ class Training(models.Model):
 
     @property
     def system(self) -> str:
-        """What the leaderboard calls it."""
+        """Name on the leaderboard."""
         return f"{self.experiment.name}, seed {self.seed}"
 
     @property
@@ -174,5 +174,5 @@ class Training(models.Model):
         hours, minutes = divmod(minutes, 60)
         days, hours = divmod(hours, 24)
         parts = [(days, "d"), (hours, "h"), (minutes, "min"), (seconds, "s")]
-        first = next((place for place, (count, _) in enumerate(parts) if count), len(parts) - 1)
+        first = next((index for index, (count, _) in enumerate(parts) if count), len(parts) - 1)
         return " ".join(f"{count} {unit}" for count, unit in parts[first : first + 2])

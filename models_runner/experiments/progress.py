@@ -16,7 +16,7 @@ Point = list[float | None]  # step, value; of a score also the loss
 
 @dataclass
 class Progress:
-    """What the page of a training shows."""
+    """Progress on a training's page."""
 
     step: int = 0
     steps: int = 0
@@ -94,13 +94,13 @@ class Progress:
             self.records.append((self.step, score))
 
     def row(self) -> dict[str, Any]:
-        """What the table of trainings keeps of it; crashes before the newest checkpoint count no more."""
-        told = asdict(self)
-        if told.pop("kept"):
-            told["crashes"] = 0
-        told["curve"] = {"losses": told.pop("losses"), "scores": told.pop("scores")}
-        del told["ended"], told["reason"], told["records"]
-        return told
+        """Return the trainings table's row; crashes before the newest checkpoint count no more."""
+        row = asdict(self)
+        if row.pop("kept"):
+            row["crashes"] = 0
+        row["curve"] = {"losses": row.pop("losses"), "scores": row.pop("scores")}
+        del row["ended"], row["reason"], row["records"]
+        return row
 
 
 def number(value: object) -> float | None:
@@ -110,8 +110,8 @@ def number(value: object) -> float | None:
 
 
 def whole(value: object, default: int = 0) -> int:
-    found = number(value)
-    return default if found is None or not 0 <= found < 2**31 else int(found)
+    parsed = number(value)
+    return default if parsed is None or not 0 <= parsed < 2**31 else int(parsed)
 
 
 def thinned(points: list[Point]) -> list[Point]:
@@ -140,7 +140,7 @@ class EventsFile:
 def _event(line: bytes) -> dict[str, Any] | None:
     """A killed attempt may have left half a line."""
     try:
-        found = json.loads(line)
+        event = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    return event if isinstance(event, dict) else None

@@ -34,11 +34,11 @@ def experiments_of(project: Project) -> QuerySet[Experiment]:
     return project.experiments.select_related("release").prefetch_related(Prefetch("trainings", trainings))
 
 
-def experiments_told() -> QuerySet[Experiment]:
+def experiments_with_trainings() -> QuerySet[Experiment]:
     """With everything that a program is told of them."""
     trainings = Training.objects.select_related("val_run", "test_run")
-    known = Experiment.objects.select_related("project", "release", "candidates")
-    return known.prefetch_related(Prefetch("trainings", trainings))
+    experiments = Experiment.objects.select_related("project", "release", "candidates")
+    return experiments.prefetch_related(Prefetch("trainings", trainings))
 
 
 def training_granted(request: HttpRequest, training_uuid: UUID, roles: frozenset[Membership.Role]) -> Training:
@@ -52,10 +52,10 @@ def row_of(experiment: Experiment) -> Row:
     """Its state is that of its least finished seed; its score the mean of the best on validation."""
     trainings = list(experiment.trainings.all())
     best = [training.best for training in trainings if training.best is not None]
-    done = sum(training.state == Training.State.DONE for training in trainings)
+    n_done = sum(training.state == Training.State.DONE for training in trainings)
     mean = statistics.fmean(best) if best else None
     spread = statistics.stdev(best) if len(best) > 1 else None
-    return Row(experiment, state_of(trainings), done, len(trainings), mean, spread)
+    return Row(experiment, state_of(trainings), n_done, len(trainings), mean, spread)
 
 
 def state_of(trainings: list[Training]) -> str:
@@ -76,15 +76,15 @@ def needed_by(experiment: Experiment) -> list[Experiment]:
 
 
 def runs_of(experiment: Experiment) -> list[Run]:
-    """What its seeds answered, by seed; a run stays when the experiment goes."""
+    """Return its seeds' runs, by seed; a run stays when the experiment goes."""
     trainings = experiment.trainings.select_related("val_run", "test_run").order_by("seed")
     return [run for training in trainings for run in (training.val_run, training.test_run) if run is not None]
 
 
 def candidate_givers(project: Project) -> QuerySet[Training]:
     """Trainings whose best videos CONQUER may look at, the newest first."""
-    done = Training.objects.filter(experiment__project=project, state=Training.State.DONE)
-    return done.exclude(experiment__baseline="conquer").select_related("experiment").order_by("-pk")
+    trainings = Training.objects.filter(experiment__project=project, state=Training.State.DONE)
+    return trainings.exclude(experiment__baseline="conquer").select_related("experiment").order_by("-pk")
 
 
 def queries_by_source_split(project: Project) -> QuerySet[Query]:

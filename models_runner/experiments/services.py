@@ -29,7 +29,7 @@ from moment_retrieval.features import open_features
 
 LONGEST_NAME = 80
 USED = "This form ordered another benchmark run already; nothing was stored. Start it again for one more."
-ORDERED = ("project_id", "release_id", "baseline", "top_n", "labels", "features", "options", "candidates_id")
+SETTING_FIELDS = ("project_id", "release_id", "baseline", "top_n", "labels", "features", "options", "candidates_id")
 LARGEST_SEED = 2**31 - 1
 NO_TRAINING = "Release {} has no training query: draw queries with a training split, then make a release."
 NO_VALIDATION = "Release {} has no judged validation query, which a training is watched with."
@@ -68,39 +68,50 @@ def experiment_create(
         raise NotPossible(f"Seeds are 0 to {LARGEST_SEED:,}.")
     _features_check(features)
     about = {"project": release.project, "release": release, "baseline": baseline, "top_n": top_n, "labels": labels}
-    made = Experiment(uuid=key or uuid4(), created_by=actor, **about)
-    made.features = {kind: feature_facts(told) for kind, told in features.items()}
-    made.options, made.candidates = dict(options), candidates
+    experiment = Experiment(uuid=key or uuid4(), created_by=actor, **about)
+    experiment.features = {kind: feature_facts(source) for kind, source in features.items()}
+    experiment.options, experiment.candidates = dict(options), candidates
     try:
-        return _experiment_keep(made, name, range(first_seed, first_seed + seeds))
+        return _experiment_keep(experiment, name, range(first_seed, first_seed + seeds))
     except IntegrityError as error:
         if "experiment_name_once_per_project" not in str(error):
             raise
-        raise NotPossible(f"There is an experiment {made.name!r} already; give this one another name.") from error
+        raise NotPossible(f"There is an experiment {experiment.name!r} already; give this one another name.") from error
 
 
 @transaction.atomic
-def _experiment_keep(made: Experiment, name: str, seeds: range) -> Experiment:
-    Project.objects.select_for_update(no_key=True).get(pk=made.project_id)  # names go one at a time
-    if before := Experiment.objects.filter(uuid=made.uuid).first():
-        return _same_or_refused(before, made, name, seeds)
-    features_hold(made.project, made.features)
-    if made.candidates is not None:
-        _hold(made.candidates)  # who deletes it waits, and finds that it is needed
-    made.name = _name(name, made)
-    made.save()
-    trainings = Training.objects.bulk_create([Training(experiment=made, seed=seed) for seed in seeds])
-    said = {"name": made.name, "baseline": made.get_baseline_display(), "top_n": made.top_n, "seeds": len(seeds)}
-    about = {**said, "version": made.release.version}
-    audit_record(project=made.project, actor=made.created_by, action="experiment.start", subject=made.uuid, **about)
+def _experiment_keep(experiment: Experiment, name: str, seeds: range) -> Experiment:
+    Project.objects.select_for_update(no_key=True).get(pk=experiment.project_id)  # names go one at a time
+    if before := Experiment.objects.filter(uuid=experiment.uuid).first():
+        return _same_or_refused(before, experiment, name, seeds)
+    features_hold(experiment.project, experiment.features)
+    if experiment.candidates is not None:
+        _hold(experiment.candidates)  # who deletes it waits, and finds that it is needed
+    experiment.name = _name(name, experiment)
+    experiment.save()
+    trainings = Training.objects.bulk_create([Training(experiment=experiment, seed=seed) for seed in seeds])
+    details = {
+        "name": experiment.name,
+        "baseline": experiment.get_baseline_display(),
+        "top_n": experiment.top_n,
+        "seeds": len(seeds),
+    }
+    about = {**details, "version": experiment.release.version}
+    audit_record(
+        project=experiment.project,
+        actor=experiment.created_by,
+        action="experiment.start",
+        subject=experiment.uuid,
+        **about,
+    )
     for training in trainings:
         send_on_commit(TASK, training.pk)
-    return made
+    return experiment
 
 
-def _same_or_refused(before: Experiment, asked: Experiment, name: str, seeds: range) -> Experiment:
-    """What the form ordered when it was sent before."""
-    is_same = all(getattr(before, field) == getattr(asked, field) for field in ORDERED)
+def _same_or_refused(before: Experiment, experiment: Experiment, name: str, seeds: range) -> Experiment:
+    """Return what the form ordered when first sent."""
+    is_same = all(getattr(before, field) == getattr(experiment, field) for field in SETTING_FIELDS)
     is_named = name.strip() in ("", before.name)
     if not (is_same and is_named and {training.seed for training in before.trainings.all()} == set(seeds)):
         raise FormStale(USED)
@@ -128,9 +139,9 @@ def experiment_check(
 def has_training_queries(release: Release, top_n: int) -> bool:
     """Whether the training set of the release holds a row; one of nobody's queries is an empty list."""
     name = TRAIN_FILES.get(top_n)
-    told = release.manifest.get("files", {}).get(name)
-    if not told or told["bytes"] > 100:
-        return bool(told)
+    entry = release.manifest.get("files", {}).get(name)
+    if not entry or entry["bytes"] > 100:
+        return bool(entry)
     with archive_opened(release) as source, ZipFile(source) as archive:
         return archive.read(str(name)).strip() != b"[]"
 
@@ -138,39 +149,39 @@ def has_training_queries(release: Release, top_n: int) -> bool:
 def _features_check(features: Mapping[str, Mapping[str, Any]]) -> None:
     if lacking := [kind for kind in ("video", "query") if kind not in features]:
         raise NotPossible(f"Choose features for {lacking[0]}.")
-    for kind, told in features.items():
-        if not Path(told["path"]).exists():
-            raise NotPossible(f"The features {told['name']!r} for {kind} are not on the disk any more.")
+    for kind, source in features.items():
+        if not Path(source["path"]).exists():
+            raise NotPossible(f"The features {source['name']!r} for {kind} are not on the disk any more.")
 
 
-def feature_facts(told: Mapping[str, Any]) -> dict[str, Any]:
-    """What is told of a file of features, with its width and checksum, to tell it from others. Those of a set are known
+def feature_facts(source: Mapping[str, Any]) -> dict[str, Any]:
+    """Describe a file of features, with its width and checksum, to tell it from others. Those of a set are known
     from its check: files of gigabytes are not read within a request. One that is no set and cannot be read has none;
     why is said when it is trained on."""
-    if "set" in told:
-        return dict(told)
+    if "set" in source:
+        return dict(source)
     try:
-        with open_features(told["path"]) as store:
-            return {**told, "width": store.width, "checksum": store.checksum()}
+        with open_features(source["path"]) as store:
+            return {**source, "width": store.width, "checksum": store.checksum()}
     except (ScoringError, OSError):
-        return dict(told)
+        return dict(source)
 
 
-def _name(name: str, made: Experiment) -> str:
+def _name(name: str, experiment: Experiment) -> str:
     """As given, or said by what it is; numbered where that is taken."""
     if name.strip():
         name = name_checked(name, "experiment")
         if len(name) > LONGEST_NAME:
             raise NotPossible(f"The name of the experiment has at most {LONGEST_NAME} characters.")
-        if name in _names_left(made.project):
+        if name in _names_left(experiment.project):
             raise NotPossible(f"The leaderboard holds runs of a deleted {name!r}; give this one another name.")
         return name
-    base = f"{made.get_baseline_display()}, N={made.top_n}"
-    base += ", labels by similarity" if made.labels == Run.Labels.SIMILARITY else ""
-    taken = set(made.project.experiments.filter(name__startswith=base).values_list("name", flat=True))
-    taken |= _names_left(made.project)
-    numbered = (base if number == 1 else f"{base} ({number})" for number in range(1, len(taken) + 2))
-    return next(name for name in numbered if name not in taken)
+    base = f"{experiment.get_baseline_display()}, N={experiment.top_n}"
+    base += ", labels by similarity" if experiment.labels == Run.Labels.SIMILARITY else ""
+    other_names = set(experiment.project.experiments.filter(name__startswith=base).values_list("name", flat=True))
+    other_names |= _names_left(experiment.project)
+    numbered = (base if number == 1 else f"{base} ({number})" for number in range(1, len(other_names) + 2))
+    return next(name for name in numbered if name not in other_names)
 
 
 def _names_left(project: Project) -> set[str]:
@@ -184,44 +195,44 @@ def _names_left(project: Project) -> set[str]:
 def training_cancel(*, training: Training, actor: User | None) -> Training:
     """Have a training end: at once where it waits, within seconds where it is at work. Raises NotPossible where it has
     ended already."""
-    held = _hold(training)
-    if held.state == Training.State.CANCELLING:
-        return held
-    if held.state == Training.State.WAITING:
-        training_stop(held, Training.State.CANCELLED)
-    elif held.state == Training.State.RUNNING:
-        held.state = Training.State.CANCELLING
-        held.save(update_fields=["state"])
+    row = _hold(training)
+    if row.state == Training.State.CANCELLING:
+        return row
+    if row.state == Training.State.WAITING:
+        training_stop(row, Training.State.CANCELLED)
+    elif row.state == Training.State.RUNNING:
+        row.state = Training.State.CANCELLING
+        row.save(update_fields=["state"])
     else:
         raise NotPossible("It has ended already.")
-    _record(held, actor, "experiment.cancel", step=held.step)
-    return held
+    _record(row, actor, "experiment.cancel", step=row.step)
+    return row
 
 
 @transaction.atomic
 def training_resume(*, training: Training, actor: User | None) -> Training:
     """Have a cancelled or failed training go on from its last checkpoint. Raises NotPossible where it is neither."""
-    held = _hold(training)
-    if not held.is_stopped:
+    row = _hold(training)
+    if not row.is_stopped:
         raise NotPossible("Only a training that was cancelled or failed can be resumed.")
-    held.state, held.crashes, held.error, held.ended_at = Training.State.WAITING, 0, "", None
-    held.created_at = timezone.now()  # it goes to the end of the line
-    held.save()
-    _record(held, actor, "experiment.resume", step=held.step)
-    send_on_commit(TASK, held.pk)
-    return held
+    row.state, row.crashes, row.error, row.ended_at = Training.State.WAITING, 0, "", None
+    row.created_at = timezone.now()  # it goes to the end of the line
+    row.save()
+    _record(row, actor, "experiment.resume", step=row.step)
+    send_on_commit(TASK, row.pk)
+    return row
 
 
 def _hold(training: Training) -> Training:
     rows = Training.objects.select_for_update(of=("self",)).select_related("experiment__project")
-    held = rows.filter(pk=training.pk).first()
-    if held is None:
+    row = rows.filter(pk=training.pk).first()
+    if row is None:
         raise NotPossible("This benchmark run has been deleted.")
-    return held
+    return row
 
 
-def _record(training: Training, actor: User | None, action: str, **said: object) -> None:
-    about = {"name": training.experiment.name, "seed": training.seed, **said}
+def _record(training: Training, actor: User | None, action: str, **details: object) -> None:
+    about = {"name": training.experiment.name, "seed": training.seed, **details}
     audit_record(
         project=training.experiment.project, actor=actor, action=action, subject=training.experiment.uuid, **about
     )

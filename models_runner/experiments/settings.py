@@ -25,9 +25,9 @@ PRESETS = {"released": "As released", "small": "Small"}
 
 def options_of(baseline: str, top_n: int, preset: str, changes: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of a plan: a preset, and what somebody changed of it, by name; None changes nothing."""
-    left = {name: value for name, value in changes.items() if value is not None}
+    rest = {name: value for name, value in changes.items() if value is not None}
     parts: dict[str, Any] = {
-        part: {name: left.pop(name) for name in names if name in left} for part, names in PARTS.items()
+        part: {name: rest.pop(name) for name in names if name in rest} for part, names in PARTS.items()
     }
     options: dict[str, Any] = {
         **{"epochs": EPOCHS[top_n], "evaluations_per_epoch": EVALUATIONS_PER_EPOCH[top_n], "patience": PATIENCE},
@@ -37,7 +37,7 @@ def options_of(baseline: str, top_n: int, preset: str, changes: Mapping[str, Any
         inner = {"inner": SMALL_INNER} if baseline == "conquer" else {}
         options |= SMALL
         parts["sizes"] = {**SMALL_SIZES, **inner, **parts["sizes"]}
-    return {**options, **left, **parts}
+    return {**options, **rest, **parts}
 
 
 def heads_of(baseline: str, preset: str) -> int:
@@ -69,5 +69,5 @@ def settings_changed(options: Mapping[str, Any], baseline: str, top_n: int) -> d
             **options_of(baseline, top_n, "released", {}),
         }
     )
-    shown = settings_by_name(options)
-    return {name: value for name, value in shown.items() if name != "end offset s" and released.get(name) != value}
+    values = settings_by_name(options)
+    return {name: value for name, value in values.items() if name != "end offset s" and released.get(name) != value}

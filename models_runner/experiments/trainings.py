@@ -14,12 +14,12 @@ from django.db.models import F, Q
 
 from core import clock
 from core.audit import audit_record
-from core.exceptions import MomentJudgeError, StorageAway
+from core.exceptions import MomentJudgeError, StorageUnavailable
 from core.jobs import durable
 from core.messages import send_on_commit
 from core.sql import only_one
 from models_runner.experiments import files
-from models_runner.experiments.child import TrainingChild, folder_held, status_words
+from models_runner.experiments.child import TrainingChild, folder_lock, status_words
 from models_runner.experiments.deletion import deleted_files_sweep
 from models_runner.experiments.devices import devices_named, devices_shown, devices_used
 from models_runner.experiments.progress import EventsFile, Progress
@@ -31,7 +31,7 @@ from moment_retrieval.training.events import Events
 logger = logging.getLogger(__name__)
 TASK = "models_runner.tasks.training_work"
 LOOK_S = 0.2  # between looks at the child
-TELL_S = 1.0  # between writes; a cancel is seen then
+PROGRESS_EVERY_S = 1.0  # between writes; a cancel is seen then
 LATE = timedelta(seconds=20)  # a training at work that was not looked at for so long has lost its worker
 SWEEP_S = 10.0  # between sweeps, as config.celery_app plans them
 CRASHES = 3
@@ -47,7 +47,7 @@ def training_work(*, training_id: int) -> None:
     devices, training = devices_used(settings.TRAIN_DEVICE, settings.TRAIN_GPUS), None
     device = devices_named(devices)
     try:
-        with devices_held(devices) as free, only_one("training", training_id) as alone:
+        with devices_lock(devices) as free, only_one("training", training_id) as alone:
             if free and alone:
                 trainings_mark_failed(Q(device=device))
                 deleted_files_sweep()  # sweeps may run where the disk of experiments is not
@@ -60,7 +60,7 @@ def training_work(*, training_id: int) -> None:
 
 
 @contextmanager
-def devices_held(devices: Sequence[str]) -> Iterator[bool]:
+def devices_lock(devices: Sequence[str]) -> Iterator[bool]:
     """Whether a training has all of them for itself; else it keeps none."""
     with ExitStack() as stack:
         free = all(stack.enter_context(only_one(f"device {device}")) for device in devices)
@@ -72,15 +72,15 @@ def devices_held(devices: Sequence[str]) -> Iterator[bool]:
 def training_claim(*, training_id: int, device: str) -> Training | None:
     """Take a waiting training; None where somebody else did, or it does not wait."""
     now = clock.now()
-    taken = Training.objects.filter(pk=training_id, state=State.WAITING).update(
+    n_updated = Training.objects.filter(pk=training_id, state=State.WAITING).update(
         state=State.RUNNING, device=device, heartbeat=now, started_at=now, attempts=F("attempts") + 1
     )
-    if not taken:
+    if not n_updated:
         return None
-    found = Training.objects.select_related(
+    trainings = Training.objects.select_related(
         "experiment__release", "experiment__project", "experiment__candidates__experiment"
     )
-    return found.get(pk=training_id)
+    return trainings.get(pk=training_id)
 
 
 class NotTrainable(Exception):
@@ -92,7 +92,7 @@ def _not_trainable(why: str) -> Iterator[None]:
     """Turn what is wrong with the training into NotTrainable; storage that is away is waited for."""
     try:
         yield
-    except StorageAway:
+    except StorageUnavailable:
         raise
     except (MomentJudgeError, ScoringError, OSError) as error:
         raise NotTrainable(f"{why}: {error}") from error
@@ -104,12 +104,12 @@ def _train(training: Training) -> bool:
     try:
         with _not_trainable("The training could not be prepared"):
             folder = files.plan_write(training)
-        with folder_held(folder) as held:
-            if held is None:
+        with folder_lock(folder) as lock_fd:
+            if lock_fd is None:
                 raise NotTrainable("Another program still works in the folder of this training.")
-            progress, status, words = _run(training, folder, held)
+            progress, status, words = _run(training, folder, lock_fd)
         _conclude(training, folder, progress, status, words)
-    except StorageAway as error:
+    except StorageUnavailable as error:
         logger.warning("training %s waits for the storage: %s", training.pk, error.reason)
         training_stop_at_work(training, State.WAITING)
         return False
@@ -123,20 +123,20 @@ def _train(training: Training) -> bool:
     return True
 
 
-def _run(training: Training, folder: Path, held: int) -> tuple[Progress, int, str]:
+def _run(training: Training, folder: Path, lock_fd: int) -> tuple[Progress, int, str]:
     """Start the program and follow it to its end: what it told, its status, its last words."""
     progress, events = Progress(), EventsFile(folder / "events.jsonl")
     _take(progress, events)
     progress.begin()
     devices = devices_shown(settings.TRAIN_DEVICE, settings.TRAIN_GPUS)
-    child = TrainingChild(settings.TRAIN_COMMAND, folder, held=held, cwd=settings.BASE_DIR, devices=devices)
+    child = TrainingChild(settings.TRAIN_COMMAND, folder, lock_fd=lock_fd, cwd=settings.BASE_DIR, devices=devices)
     try:
-        told = 0.0
+        written_at = 0.0
         while not child.wait(LOOK_S):
             _take(progress, events)
-            if time.monotonic() - told >= TELL_S:
-                told = time.monotonic()
-                if training_tell(training, progress) != State.RUNNING:
+            if time.monotonic() - written_at >= PROGRESS_EVERY_S:
+                written_at = time.monotonic()
+                if training_report(training, progress) != State.RUNNING:
                     break
     except BaseException:  # the database is away, or the worker has to end
         if child.end() < 0:
@@ -144,7 +144,7 @@ def _run(training: Training, folder: Path, held: int) -> tuple[Progress, int, st
         raise
     status = child.end()
     _take(progress, events)
-    training_tell(training, progress)
+    training_report(training, progress)
     return progress, status, child.last_words()
 
 
@@ -159,7 +159,7 @@ def _take(progress: Progress, events: EventsFile) -> None:
         progress.take(event)
 
 
-def training_tell(training: Training, progress: Progress) -> str:
+def training_report(training: Training, progress: Progress) -> str:
     """Write down how far it is; returns the state, which somebody may have changed."""
     at_work = Training.objects.filter(pk=training.pk, state__in=Training.AT_WORK)
     at_work.update(heartbeat=clock.now(), **progress.row())
@@ -167,7 +167,7 @@ def training_tell(training: Training, progress: Progress) -> str:
 
 
 def _conclude(training: Training, folder: Path, progress: Progress, status: int, words: str) -> None:
-    """What the way it ended means."""
+    """Act on how training ended."""
     training.refresh_from_db(fields=["state", "crashes"])
     if training.state == State.CANCELLING:
         training_stop_at_work(training, State.CANCELLED)
@@ -198,8 +198,8 @@ def training_end(
         return
     files.prepared_remove(training)
     of, best = training.experiment, Training.objects.values_list("best", flat=True).get(pk=training.pk)
-    said = {"name": of.name, "seed": training.seed, "state": str(state), "best": best and round(best, 4)}
-    audit_record(project=of.project, actor=None, action="experiment.finish", subject=of.uuid, **said)
+    details = {"name": of.name, "seed": training.seed, "state": str(state), "best": best and round(best, 4)}
+    audit_record(project=of.project, actor=None, action="experiment.finish", subject=of.uuid, **details)
     logger.info("training %s %s%s", training.pk, state, f": {error}" if error else "")
 
 
@@ -215,9 +215,9 @@ def training_stop(training: Training, state: Training.State) -> None:
 @transaction.atomic
 def training_stop_at_work(training: Training, state: Training.State) -> None:
     """``training_stop`` for one at work; a cancel goes first."""
-    held = Training.objects.select_for_update().filter(pk=training.pk, state__in=Training.AT_WORK).first()
-    if held is not None:
-        training_stop(held, State.CANCELLED if held.state == State.CANCELLING else state)
+    row = Training.objects.select_for_update().filter(pk=training.pk, state__in=Training.AT_WORK).first()
+    if row is not None:
+        training_stop(row, State.CANCELLED if row.state == State.CANCELLING else state)
 
 
 def training_crash(training: Training, how: str, words: str = "") -> None:
@@ -235,15 +235,15 @@ def training_crash(training: Training, how: str, words: str = "") -> None:
 def trainings_mark_failed(which: Q) -> int:
     """Put right what workers left that were killed; call it for trainings that nobody can be working on. The program
     was asked to end by the kernel; where it said that it stopped, that was no crash."""
-    found = Training.objects.select_related("experiment__project").filter(which, state__in=Training.AT_WORK)
-    for training in found:
+    trainings = Training.objects.select_related("experiment__project").filter(which, state__in=Training.AT_WORK)
+    for training in trainings:
         progress = Progress()
         _take(progress, EventsFile(files.folder_of(training) / "events.jsonl"))
         if training.state == State.CANCELLING or progress.ended == "stopped":
             training_stop_at_work(training, State.WAITING)
         else:
             training_crash(training, f"Its worker ended at step {progress.step:,}.")
-    return len(found)
+    return len(trainings)
 
 
 def next_send(*, expires_s: float | None = None) -> None:

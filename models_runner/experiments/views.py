@@ -39,7 +39,7 @@ def experiments(request: MemberRequest, project: Project) -> HttpResponse:
 
 
 def _lacking(project: Project) -> dict[str, object]:
-    """What is to be done before a baseline can be trained."""
+    """Check the prerequisites for training a baseline."""
     newest = project.releases.filter(state=Release.State.READY).first()
     try:
         trains = newest is not None and has_training_queries(newest, 1)
@@ -60,11 +60,11 @@ def experiment_new(request: MemberRequest, project: Project) -> HttpResponse:
     if not form.is_valid():
         return _form_page(request, project, form, 422)
     try:
-        made = experiment_create(actor=request.user, **form.values())
+        row = experiment_create(actor=request.user, **form.values())
     except (FormStale, NotPossible) as error:
         form.add_error(None, str(error))
         return _form_page(request, project, form, 409)
-    return redirect("models_runner:experiment", made.uuid)
+    return redirect("models_runner:experiment", row.uuid)
 
 
 def _form_page(request: MemberRequest, project: Project, form: ExperimentForm, status: int) -> HttpResponse:
@@ -76,17 +76,21 @@ def _form_page(request: MemberRequest, project: Project, form: ExperimentForm, s
 @login_required
 def experiment(request: HttpRequest, experiment_uuid: UUID) -> HttpResponse:
     """One experiment: every seed with its progress, curves, log and what came of it."""
-    found = Experiment.objects.select_related("project__dataset__corpus", "release", "candidates__experiment")
-    held = get_object_or_404(found, uuid=experiment_uuid)
-    membership = grant(request, held.project, STAFF)
-    trainings = list(held.trainings.select_related("val_run", "test_run").order_by("seed"))
+    rows = Experiment.objects.select_related("project__dataset__corpus", "release", "candidates__experiment")
+    row = get_object_or_404(rows, uuid=experiment_uuid)
+    membership = grant(request, row.project, STAFF)
+    trainings = list(row.trainings.select_related("val_run", "test_run").order_by("seed"))
     for training in trainings:
-        training.experiment = held
-    shown = _shown(trainings, request.GET.get("seed", ""))
+        training.experiment = row
+    main_training = _shown(trainings, request.GET.get("seed", ""))
     context = {
-        **{"experiment": held, "trainings": trainings, "shown": shown, "row": row_of(held)},
-        **{"settings": settings_by_name(held.options), "ahead": ahead_of(shown), "log": files.log_tail(shown)},
-        **{"files": files.kept_files(shown), "charts": _charts(trainings, shown)},
+        **{"experiment": row, "trainings": trainings, "shown": main_training, "row": row_of(row)},
+        **{
+            "settings": settings_by_name(row.options),
+            "ahead": ahead_of(main_training),
+            "log": files.log_tail(main_training),
+        },
+        **{"files": files.training_file_sizes(main_training), "charts": _charts(trainings, main_training)},
         "may_start": membership.role == Membership.Role.ADMIN,
         "at_work": any(training.is_awaited for training in trainings),
     }
@@ -95,44 +99,44 @@ def experiment(request: HttpRequest, experiment_uuid: UUID) -> HttpResponse:
 
 def _shown(trainings: list[Training], seed: str) -> Training:
     """The seed asked for, else the one at work, else the first."""
-    asked = [training for training in trainings if str(training.seed) == seed]
-    return (asked or [training for training in trainings if training.is_at_work] or trainings)[0]
+    matches = [training for training in trainings if str(training.seed) == seed]
+    return (matches or [training for training in trainings if training.is_at_work] or trainings)[0]
 
 
-def _charts(trainings: list[Training], shown: Training) -> list[str]:
+def _charts(trainings: list[Training], main_training: Training) -> list[str]:
     """Return the curves of one seed, and all seeds in one figure once there are several to see."""
-    losses, scores = shown.curve.get("losses", []), shown.curve.get("scores", [])
-    drawn = []
+    losses, scores = main_training.curve.get("losses", []), main_training.curve.get("scores", [])
+    charts = []
     if len(losses) > 1:
-        drawn.append(losses_chart(losses, scores))
+        charts.append(losses_chart(losses, scores))
     if scores:
-        drawn.append(scores_chart(scores))
+        charts.append(scores_chart(scores))
     by_seed = {training.seed: training.curve.get("scores", []) for training in trainings}
     if sum(map(bool, by_seed.values())) > 1:
-        drawn.append(seeds_chart(by_seed, shown.seed))
-    return [chart.inline() for chart in drawn]
+        charts.append(seeds_chart(by_seed, main_training.seed))
+    return [chart.inline() for chart in charts]
 
 
 @login_required
 def experiment_delete(request: HttpRequest, experiment_uuid: UUID) -> HttpResponse:
     """Ask, then delete a benchmark run that has ended, with its files."""
-    held = get_object_or_404(Experiment.objects.select_related("project"), uuid=experiment_uuid)
-    grant(request, held.project, ADMIN)
+    row = get_object_or_404(Experiment.objects.select_related("project"), uuid=experiment_uuid)
+    grant(request, row.project, ADMIN)
     if request.method != "POST":
-        return _ask(request, held)
+        return _ask(request, row)
     try:
-        deletion.experiment_delete(experiment=held, actor=cast(User, request.user))
+        deletion.experiment_delete(experiment=row, actor=cast(User, request.user))
     except NotPossible as error:
-        return _ask(request, held, error)
-    messages.success(request, f"The benchmark run {held.name} is gone. Its runs stay.")
-    return redirect("models_runner:experiments", held.project.uuid)
+        return _ask(request, row, error)
+    messages.success(request, f"The benchmark run {row.name} is gone. Its runs stay.")
+    return redirect("models_runner:experiments", row.project.uuid)
 
 
-def _ask(request: HttpRequest, held: Experiment, error: NotPossible | None = None) -> HttpResponse:
-    trainings = list(held.trainings.order_by("seed"))
+def _ask(request: HttpRequest, row: Experiment, error: NotPossible | None = None) -> HttpResponse:
+    trainings = list(row.trainings.order_by("seed"))
     context = {
-        **{"experiment": held, "error": error, "needs": needed_by(held), "runs": runs_of(held)},
-        **{"seeds": len(trainings), "bytes": files.experiment_bytes(held.uuid)},
+        **{"experiment": row, "error": error, "needs": needed_by(row), "runs": runs_of(row)},
+        **{"seeds": len(trainings), "bytes": files.experiment_bytes(row.uuid)},
         "awaited": [training for training in trainings if training.is_awaited],
         "resumable": [training for training in trainings if training.is_stopped],
     }
@@ -177,7 +181,7 @@ def _to(training: Training) -> HttpResponse:
 def training_file(request: HttpRequest, training_uuid: UUID, name: str) -> FileResponse:
     """One file or folder that a training left."""
     training = training_granted(request, training_uuid, ADMIN)
-    file = files.kept_file(training, name)
+    file = files.training_file_open(training, name)
     if file is None:
         raise Http404
     stem = f"{training.experiment.get_baseline_display().lower()}-n{training.experiment.top_n}-seed{training.seed}"

@@ -14,7 +14,7 @@ from core import clock
 from core.exceptions import MomentJudgeError, NotPossible
 from core.jobs import JobKind, Stopped, durable
 from core.texts import storable
-from models_runner.features.services import ITEMS, TASK, names_wanted, throw_away
+from models_runner.features.services import ITEMS, TASK, features_file_delete, names_wanted
 from models_runner.models import FeatureSet
 from moment_retrieval.errors import ScoringError
 from moment_retrieval.features import FeatureWriter, inspect
@@ -34,28 +34,28 @@ class Progress:
     """Writes down how far a set is, and notices that it was cancelled or deleted. A set that begins again, its worker
     having been killed, is told no nearer to its beginning than it was: where it was killed must stay known."""
 
-    def __init__(self, held: FeatureSet, on_progress: OnProgress | None) -> None:
-        self.held, self.on_progress = held, on_progress
-        self.every_s = EVERY_S if held.attempts == 1 else 0.0  # to know at which item it is killed
+    def __init__(self, feature_set: FeatureSet, on_progress: OnProgress | None) -> None:
+        self.held, self.on_progress = feature_set, on_progress
+        self.every_s = EVERY_S if feature_set.attempts == 1 else 0.0  # to know at which item it is killed
         self.written_at = monotonic()
-        self.at_step, self.total = held.step, held.total
+        self.at_step, self.total = feature_set.step, feature_set.total
 
     def step(self, step: str, total: int) -> None:
         """A step begins."""
         self.at_step, self.total = step, total
         self._write(0)
 
-    def advance(self, done: int, _: int) -> None:
+    def advance(self, n_done: int, _: int) -> None:
         """So many items of the step are done."""
         if monotonic() - self.written_at >= self.every_s:
-            self._write(min(done, self.total))
+            self._write(min(n_done, self.total))
 
-    def _write(self, done: int) -> None:
+    def _write(self, n_done: int) -> None:
         self.written_at = monotonic()
         values: dict[str, Any] = {"moved_at": clock.now()}
-        before, now = (STEPS.index(self.held.step), self.held.done), (STEPS.index(self.at_step), done)
+        before, now = (STEPS.index(self.held.step), self.held.done), (STEPS.index(self.at_step), n_done)
         if now >= before:
-            values |= {"step": self.at_step, "done": done, "total": self.total}
+            values |= {"step": self.at_step, "done": n_done, "total": self.total}
         if now > before:
             values["attempts"] = 0
         if not FeatureSet.objects.filter(pk=self.held.pk, state=FeatureSet.State.RUNNING).update(**values):
@@ -84,48 +84,48 @@ FEATURE_SETS = _FeatureSets(
 @durable(TASK, acks_late=False)
 def feature_set_work(*, feature_set_id: int, on_progress: OnProgress | None = None) -> None:
     """Make what is left of a set, and check it; a repeat finds it done or at work."""
-    with FEATURE_SETS.claim(feature_set_id) as held:
-        if held is None:
+    with FEATURE_SETS.claim(feature_set_id) as feature_set:
+        if feature_set is None:
             return
-        if held.attempts >= ATTEMPTS:
-            _fail(held, _killed(held))
+        if feature_set.attempts >= ATTEMPTS:
+            _fail(feature_set, _killed(feature_set))
             return
-        held.attempts += 1
-        FeatureSet.objects.filter(pk=held.pk).update(attempts=held.attempts)
-        progress = Progress(held, on_progress)
+        feature_set.attempts += 1
+        FeatureSet.objects.filter(pk=feature_set.pk).update(attempts=feature_set.attempts)
+        progress = Progress(feature_set, on_progress)
         try:
-            if held.is_ours:
-                _extract(held, progress)
-            _check(held, progress)
+            if feature_set.is_ours:
+                _extract(feature_set, progress)
+            _check(feature_set, progress)
         except Stopped:
-            _after_stop(held)
+            _after_stop(feature_set)
         except (ScoringError, OSError) as error:
             if is_out_of_room(error):
                 raise NotPossible(FULL) from error
             raise
 
 
-def _killed(held: FeatureSet) -> str:
-    if not held.total:
-        return f"Its worker was killed before the first item, {held.attempts} times in a row."
-    number, names = min(held.done + 1, held.total), names_wanted(held.project, held.kind)
-    named = f" ({names[number - 1]})" if number <= len(names) else ""
-    often = f"{held.attempts} times in a row"
-    return f"Its worker was killed at item {number:,} of {held.total:,}{named} or just behind it, {often}."
+def _killed(feature_set: FeatureSet) -> str:
+    if not feature_set.total:
+        return f"Its worker was killed before the first item, {feature_set.attempts} times in a row."
+    number, names = min(feature_set.done + 1, feature_set.total), names_wanted(feature_set.project, feature_set.kind)
+    item_name = f" ({names[number - 1]})" if number <= len(names) else ""
+    often = f"{feature_set.attempts} times in a row"
+    return f"Its worker was killed at item {number:,} of {feature_set.total:,}{item_name} or just behind it, {often}."
 
 
-def _extract(held: FeatureSet, progress: Progress) -> None:
-    path = Path(held.path)
+def _extract(feature_set: FeatureSet, progress: Progress) -> None:
+    path = Path(feature_set.path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    progress.step(Step.EXTRACTING, len(names_wanted(held.project, held.kind)))
-    if held.model:
-        model_check(held.model)  # again: links and settings may have changed since it was named
+    progress.step(Step.EXTRACTING, len(names_wanted(feature_set.project, feature_set.kind)))
+    if feature_set.model:
+        model_check(feature_set.model)  # again: links and settings may have changed since it was named
     setup = Setup(settings.SENTENCE_DEVICE, settings.SENTENCE_THREADS)
-    extractor = extractor_of(Way(held.extractor), Kind(held.kind), model=held.model, setup=setup)
-    held.made_by = extractor.name[:300]
+    extractor = extractor_of(Way(feature_set.extractor), Kind(feature_set.kind), model=feature_set.model, setup=setup)
+    feature_set.made_by = extractor.name[:300]
     writer = FeatureWriter(path, width=extractor.width)
     try:
-        items = ITEMS[held.kind](held.project, writer.__contains__)
+        items = ITEMS[feature_set.kind](feature_set.project, writer.__contains__)
         outcome = extract(items, extractor, writer, on_progress=progress.advance)
         if not len(writer):
             name, reason = next(iter(outcome.reasons.items()), ("", "there is nothing to make them of"))
@@ -134,32 +134,37 @@ def _extract(held: FeatureSet, progress: Progress) -> None:
         writer.finish()
     finally:
         writer.close()
-    held.n_failed, held.reasons = outcome.failures, outcome.reasons
+    feature_set.n_failed, feature_set.reasons = outcome.failures, outcome.reasons
 
 
-def _check(held: FeatureSet, progress: Progress) -> None:
-    names = names_wanted(held.project, held.kind)
+def _check(feature_set: FeatureSet, progress: Progress) -> None:
+    names = names_wanted(feature_set.project, feature_set.kind)
     progress.step(Step.CHECKING, len(names))
-    found = inspect(held.path, held.kind, names, on_progress=progress.advance)
-    measured = {"width": found.width, "n_items": found.count, "checksum": found.checksum, "findings": found.findings}
-    values = {**measured, **{name: getattr(held, name) for name in ("made_by", "n_failed", "reasons")}}
+    inspection = inspect(feature_set.path, feature_set.kind, names, on_progress=progress.advance)
+    measured = {
+        "width": inspection.width,
+        "n_items": inspection.count,
+        "checksum": inspection.checksum,
+        "findings": inspection.findings,
+    }
+    values = {**measured, **{name: getattr(feature_set, name) for name in ("made_by", "n_failed", "reasons")}}
     now = clock.now()
-    at_work = FeatureSet.objects.filter(pk=held.pk, state=State.RUNNING)
+    at_work = FeatureSet.objects.filter(pk=feature_set.pk, state=State.RUNNING)
     if not at_work.update(state=State.DONE, done=len(names), finished_at=now, moved_at=now, **values):
         raise Stopped
-    logger.info("feature set %s: %s of %s %s", held.pk, values["n_items"], len(names), held.kind)
+    logger.info("feature set %s: %s of %s %s", feature_set.pk, values["n_items"], len(names), feature_set.kind)
 
 
-def _after_stop(held: FeatureSet) -> None:
+def _after_stop(feature_set: FeatureSet) -> None:
     """Cancelled sets keep what was made; of deleted ones nothing stays."""
-    if held.is_ours and not FeatureSet.objects.filter(pk=held.pk).exists():
-        throw_away(Path(held.path))
+    if feature_set.is_ours and not FeatureSet.objects.filter(pk=feature_set.pk).exists():
+        features_file_delete(Path(feature_set.path))
 
 
 @FEATURE_SETS.failure
-def _fail(held: FeatureSet, error: str) -> None:
+def _fail(feature_set: FeatureSet, error: str) -> None:
     values = {"state": State.FAILED, "error": storable(error)[:2000] or "unknown"}
-    if FeatureSet.objects.filter(pk=held.pk, state=State.RUNNING).update(**values):
-        logger.warning("feature set %s failed: %s", held.pk, error)
+    if FeatureSet.objects.filter(pk=feature_set.pk, state=State.RUNNING).update(**values):
+        logger.warning("feature set %s failed: %s", feature_set.pk, error)
     else:
-        _after_stop(held)
+        _after_stop(feature_set)

@@ -14,7 +14,7 @@ class FeatureSet(models.Model):
     """One file of features that experiments are trained on: made here, or official and named by its path."""
 
     class Kind(models.TextChoices):
-        """What the features are of."""
+        """Source of the features."""
 
         VIDEO = "video", "videos"
         SUBTITLE = "subtitle", "subtitles"
@@ -34,7 +34,7 @@ class FeatureSet(models.Model):
         DONE = "done"
 
     class Step(models.TextChoices):
-        """What ``done`` and ``total`` count."""
+        """Meaning of ``done`` and ``total``."""
 
         EXTRACTING = "extracting"
         CHECKING = "checking"

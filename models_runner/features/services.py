@@ -89,8 +89,8 @@ def feature_set_start(
     uuid = uuid4()
     path = Path(settings.FEATURES_ROOT).absolute() / str(project.uuid) / kind / f"{uuid.hex}.h5"
     made_name = name or _free_name(project, f"{kind} {model.rpartition('/')[2] or extractor}")
-    said = {"kind": kind, "extractor": extractor, "model": model}
-    return _create(project, actor, "features.start", wake, uuid=uuid, name=made_name, path=str(path), **said)
+    values = {"kind": kind, "extractor": extractor, "model": model}
+    return _create(project, actor, "features.start", wake, uuid=uuid, name=made_name, path=str(path), **values)
 
 
 def feature_set_register(
@@ -99,52 +99,57 @@ def feature_set_register(
     """Add an official file, by its absolute path below FEATURES_ROOTS; a task checks it. ``model`` is the text model
     that made the features of queries, if it is known. Raises NotPossible where no file of features may be read there,
     it is here already, or the model may not be named here."""
-    place = _allowed(path)
+    location = _allowed(path)
     try:
-        check_format(place)  # the task opens it, in a child process
+        check_format(location)  # the task opens it, in a child process
     except ScoringError as error:
         raise NotPossible(str(error)) from error
-    said = {"kind": kind, "extractor": Extractor.FILE, "model": model, "step": Step.CHECKING, "path": str(place)}
-    _check_model(FeatureSet(**said))
-    return _create(project, actor, "features.register", wake, name=name or _free_name(project, place.stem), **said)
+    values = {"kind": kind, "extractor": Extractor.FILE, "model": model, "step": Step.CHECKING, "path": str(location)}
+    _check_model(FeatureSet(**values))
+    return _create(project, actor, "features.register", wake, name=name or _free_name(project, location.stem), **values)
 
 
 @transaction.atomic
 def feature_set_model(*, feature_set: FeatureSet, model: str, actor: User | None) -> FeatureSet:
     """Say which text model made an official file of queries: typed words are read by it. Empty: nobody knows. Raises
     NotPossible where it is no such file, or the model may not be named here."""
-    held = _held(feature_set)
-    held.model = model
-    _check_model(held)
-    held.save(update_fields=["model"])
-    said = {"name": held.name, "model": model}
-    audit_record(project=held.project, actor=actor, action="features.model", subject=held.uuid, **said)
-    return held
+    row = _held(feature_set)
+    row.model = model
+    _check_model(row)
+    row.save(update_fields=["model"])
+    details = {"name": row.name, "model": model}
+    audit_record(project=row.project, actor=actor, action="features.model", subject=row.uuid, **details)
+    return row
 
 
-def _check_model(named: FeatureSet) -> None:
-    if not named.model:
+def _check_model(feature_set: FeatureSet) -> None:
+    if not feature_set.model:
         return
-    if not named.may_name_model:
+    if not feature_set.may_name_model:
         raise NotPossible("Which text model made them is said of official files of queries alone.")
-    model_check(named.model)
+    model_check(feature_set.model)
 
 
 def _create(project: Project, actor: User | None, action: str, wake: bool, **values: Any) -> FeatureSet:
     try:
         with transaction.atomic():
-            made = FeatureSet.objects.create(project=project, started_by=actor, **values)
-            said = {"name": made.name, "kind": made.kind, "extractor": made.extractor, "model": made.model}
-            audit_record(project=project, actor=actor, action=action, subject=made.uuid, **said)
+            feature_set = FeatureSet.objects.create(project=project, started_by=actor, **values)
+            details = {
+                "name": feature_set.name,
+                "kind": feature_set.kind,
+                "extractor": feature_set.extractor,
+                "model": feature_set.model,
+            }
+            audit_record(project=project, actor=actor, action=action, subject=feature_set.uuid, **details)
             if wake:
-                send_on_commit(TASK, made.pk)
+                send_on_commit(TASK, feature_set.pk)
     except IntegrityError as error:
         if "feature_set_file_once" in str(error):
             raise NotPossible("This file is among the features of the project already.") from error
         if "feature_set_name_once" in str(error):
             raise NotPossible(f"There are features named {values['name']!r} already.") from error
         raise
-    return made
+    return feature_set
 
 
 def _allowed(path: str) -> Path:
@@ -152,87 +157,87 @@ def _allowed(path: str) -> Path:
     roots = [Path(root).resolve() for root in settings.FEATURES_ROOTS]
     if not roots:
         raise NotPossible("Files of features can be added where the setting FEATURES_ROOTS names their folders.")
-    given = Path(path)
-    place = given.resolve()
-    held = (place, (place / LMDB_FILE).resolve())  # the file of a folder may be a link itself
+    absolute_path = Path(path)
+    location = absolute_path.resolve()
+    locations = (location, (location / LMDB_FILE).resolve())  # the file of a folder may be a link itself
     if (
-        not given.is_absolute()
+        not absolute_path.is_absolute()
         or "\0" in path
-        or not any(all(one.is_relative_to(root) for one in held) for root in roots)
+        or not any(all(one.is_relative_to(root) for one in locations) for root in roots)
     ):
         raise NotPossible(f"Give an absolute path below {' or '.join(map(str, roots))}.")
-    return place
+    return location
 
 
-def _free_name(project: Project, wanted: str) -> str:
-    taken = set(FeatureSet.objects.filter(project=project).values_list("name", flat=True))
-    numbered = (wanted[:70] if count == 1 else f"{wanted[:70]} {count}" for count in range(1, len(taken) + 2))
-    return next(name for name in numbered if name not in taken)
+def _free_name(project: Project, base: str) -> str:
+    other_names = set(FeatureSet.objects.filter(project=project).values_list("name", flat=True))
+    numbered = (base[:70] if count == 1 else f"{base[:70]} {count}" for count in range(1, len(other_names) + 2))
+    return next(name for name in numbered if name not in other_names)
 
 
 @transaction.atomic
 def feature_set_cancel(*, feature_set: FeatureSet, actor: User | None) -> FeatureSet:
     """Stop making or checking a set; what is made is kept, and it can go on."""
-    held = _held(feature_set)
-    if not held.is_at_work:
+    row = _held(feature_set)
+    if not row.is_at_work:
         raise NotPossible("These features are not being made.")
-    FeatureSet.objects.filter(pk=held.pk).update(state=State.CANCELLED)
-    said = {"name": held.name, "done": held.done, "total": held.total}
-    audit_record(project=held.project, actor=actor, action="features.cancel", subject=held.uuid, **said)
-    held.state = State.CANCELLED
-    return held
+    FeatureSet.objects.filter(pk=row.pk).update(state=State.CANCELLED)
+    details = {"name": row.name, "done": row.done, "total": row.total}
+    audit_record(project=row.project, actor=actor, action="features.cancel", subject=row.uuid, **details)
+    row.state = State.CANCELLED
+    return row
 
 
 @transaction.atomic
 def feature_set_resume(*, feature_set: FeatureSet, actor: User | None, wake: bool = True) -> FeatureSet:
     """Go on with a set that was cancelled or failed; what was made of it is not made again."""
-    held = _held(feature_set)
-    if not held.may_go_on:
+    row = _held(feature_set)
+    if not row.may_go_on:
         raise NotPossible("These features are done, or being made already.")
     values = {"state": State.RUNNING, "error": "", "done": 0, "total": 0, "attempts": 0, "moved_at": clock.now()}
-    step = Step.EXTRACTING if held.is_ours else Step.CHECKING
-    FeatureSet.objects.filter(pk=held.pk).update(step=step, **values)
-    audit_record(project=held.project, actor=actor, action="features.resume", subject=held.uuid, name=held.name)
+    step = Step.EXTRACTING if row.is_ours else Step.CHECKING
+    FeatureSet.objects.filter(pk=row.pk).update(step=step, **values)
+    audit_record(project=row.project, actor=actor, action="features.resume", subject=row.uuid, name=row.name)
     if wake:
-        send_on_commit(TASK, held.pk)
-    held.refresh_from_db()
-    return held
+        send_on_commit(TASK, row.pk)
+    row.refresh_from_db()
+    return row
 
 
 @transaction.atomic
 def feature_set_delete(*, feature_set: FeatureSet, actor: User | None) -> None:
     """Remove a set; its file too where it was made here. One that is being made stops. Raises NotPossible where a
     training needs the file that would go."""
-    held = _held(feature_set)  # who orders an experiment locks the row too: see features_hold
-    if held.is_ours and (uses := uses_of(held)):
+    row = _held(feature_set)  # who orders an experiment locks the row too: see features_hold
+    if row.is_ours and (uses := uses_of(row)):
         needs = first_few([f"{system} {need}" for system, need in uses], "more trainings")
-        raise NotPossible(f"The features {held.name} are needed: {needs}.")
-    said = {"name": held.name, "kind": held.kind, "state": held.state}
-    audit_record(project=held.project, actor=actor, action="features.delete", subject=held.uuid, **said)
-    path, is_ours = Path(held.path), held.is_ours
-    held.delete()
+        raise NotPossible(f"The features {row.name} are needed: {needs}.")
+    details = {"name": row.name, "kind": row.kind, "state": row.state}
+    audit_record(project=row.project, actor=actor, action="features.delete", subject=row.uuid, **details)
+    path, is_ours = Path(row.path), row.is_ours
+    row.delete()
     if is_ours:
-        transaction.on_commit(partial(throw_away, path))
+        transaction.on_commit(partial(features_file_delete, path))
 
 
 def features_hold(project: Project, features: Mapping[str, Mapping[str, Any]]) -> None:
     """Keep the sets of an experiment that is being ordered from being deleted until it is stored. Raises NotPossible
     where one has been deleted."""
-    named = {told["set"]: told["name"] for told in features.values() if told.get("set")}
-    rows = FeatureSet.objects.select_for_update().filter(project=project, uuid__in=named).order_by("pk")
-    if gone := set(named) - {str(row.uuid) for row in rows}:
-        raise NotPossible(f"The features {named[min(gone)]!r} have been deleted; choose others.")
+    names_by_uuid = {source["set"]: source["name"] for source in features.values() if source.get("set")}
+    rows = FeatureSet.objects.select_for_update().filter(project=project, uuid__in=names_by_uuid).order_by("pk")
+    if missing_uuids := set(names_by_uuid) - {str(row.uuid) for row in rows}:
+        raise NotPossible(f"The features {names_by_uuid[min(missing_uuids)]!r} have been deleted; choose others.")
 
 
 def _held(feature_set: FeatureSet) -> FeatureSet:
     rows = FeatureSet.objects.select_for_update(of=("self",)).select_related("project")
-    held = rows.filter(pk=feature_set.pk).first()
-    if held is None:
+    row = rows.filter(pk=feature_set.pk).first()
+    if row is None:
         raise NotPossible("These features have been deleted.")
-    return held
+    return row
 
 
-def throw_away(path: Path) -> None:
+def features_file_delete(path: Path) -> None:
     """A restored site does not touch what lies in the folder of the one it was copied from."""
     if not path.is_relative_to(Path(settings.FEATURES_ROOT).absolute()):
         logger.warning("features were deleted, their file stays: it lies outside FEATURES_ROOT")

@@ -22,7 +22,7 @@ from models_runner.features.services import feature_set_start
 from models_runner.models import FeatureSet
 
 Extractor = FeatureSet.Extractor
-WAYS = {
+METHODS_BY_KIND = {
     FeatureSet.Kind.VIDEO: (Extractor.PIXELS, Extractor.IMAGES),
     FeatureSet.Kind.SUBTITLE: (Extractor.WORDS, Extractor.TEXTS),
     FeatureSet.Kind.QUERY: (Extractor.WORDS, Extractor.TEXTS),
@@ -44,9 +44,9 @@ class ExtractionForm(forms.Form):
     what = forms.ChoiceField(
         label="Features of, by",
         choices=[
-            (f"{kind} {way}", f"{FeatureSet.Kind(kind).label}: {Extractor(way).label}")
-            for kind, ways in WAYS.items()
-            for way in ways
+            (f"{kind} {method}", f"{FeatureSet.Kind(kind).label}: {Extractor(method).label}")
+            for kind, methods in METHODS_BY_KIND.items()
+            for method in methods
         ],
         error_messages=dict.fromkeys(("required", "invalid_choice"), "Choose what to make features of."),
     )
@@ -54,13 +54,13 @@ class ExtractionForm(forms.Form):
     name = forms.CharField(max_length=80, required=False, label="Name", help_text=NAME_HELP)
 
     def clean(self) -> dict[str, Any]:
-        said = super().clean() or {}
-        kind, _, extractor = said.pop("what", "").partition(" ")
-        if extractor in WITH_MODEL and not said.get("model"):
+        form_data = super().clean() or {}
+        kind, _, extractor = form_data.pop("what", "").partition(" ")
+        if extractor in WITH_MODEL and not form_data.get("model"):
             self.add_error("model", "Name a model, or the folder of one.")
-        if extractor and extractor not in WITH_MODEL and said.get("model"):
+        if extractor and extractor not in WITH_MODEL and form_data.get("model"):
             self.add_error("model", "What is built in takes no model; leave this empty.")
-        return {**said, "kind": kind, "extractor": extractor}
+        return {**form_data, "kind": kind, "extractor": extractor}
 
 
 class FileForm(forms.Form):
@@ -149,41 +149,41 @@ def feature_set_model(request: HttpRequest, set_uuid: UUID) -> HttpResponse:
     form = ModelForm(request.POST)
     if form.is_valid():
         return _changed(request, set_uuid, partial(services.feature_set_model, **form.cleaned_data))
-    held = _granted(request, set_uuid)
+    feature_set = _granted(request, set_uuid)
     messages.error(request, str(form.errors["model"][0]))
-    return redirect(PAGE, held.project.uuid)
+    return redirect(PAGE, feature_set.project.uuid)
 
 
 def _changed(request: HttpRequest, set_uuid: UUID, change: Callable[..., FeatureSet]) -> HttpResponse:
-    held = _granted(request, set_uuid)
+    feature_set = _granted(request, set_uuid)
     if request.method == "POST":
         try:
-            change(feature_set=held, actor=cast(User, request.user))
+            change(feature_set=feature_set, actor=cast(User, request.user))
         except NotPossible as error:
             messages.error(request, str(error))
-    return redirect(PAGE, held.project.uuid)
+    return redirect(PAGE, feature_set.project.uuid)
 
 
 @login_required
 def feature_set_delete(request: HttpRequest, set_uuid: UUID) -> HttpResponse:
     """Ask, then remove features, with their file where it was made here."""
-    held = _granted(request, set_uuid)
+    feature_set = _granted(request, set_uuid)
     if request.method != "POST":
-        return _ask(request, held)
+        return _ask(request, feature_set)
     try:
-        services.feature_set_delete(feature_set=held, actor=cast(User, request.user))
+        services.feature_set_delete(feature_set=feature_set, actor=cast(User, request.user))
     except NotPossible as error:
-        return _ask(request, held, error)
-    messages.success(request, f"The features {held.name} are gone.")
-    return redirect(PAGE, held.project.uuid)
+        return _ask(request, feature_set, error)
+    messages.success(request, f"The features {feature_set.name} are gone.")
+    return redirect(PAGE, feature_set.project.uuid)
 
 
-def _ask(request: HttpRequest, held: FeatureSet, error: NotPossible | None = None) -> HttpResponse:
-    context = {"row": held, "uses": uses_of(held), "error": error}
+def _ask(request: HttpRequest, feature_set: FeatureSet, error: NotPossible | None = None) -> HttpResponse:
+    context = {"row": feature_set, "uses": uses_of(feature_set), "error": error}
     return render(request, "models_runner/features/delete.html", context, status=409 if error else 200)
 
 
 def _granted(request: HttpRequest, set_uuid: UUID) -> FeatureSet:
-    held = get_object_or_404(FeatureSet.objects.select_related("project"), uuid=set_uuid)
-    grant(request, held.project, ADMIN)
-    return held
+    feature_set = get_object_or_404(FeatureSet.objects.select_related("project"), uuid=set_uuid)
+    grant(request, feature_set.project, ADMIN)
+    return feature_set

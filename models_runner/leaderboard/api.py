@@ -174,11 +174,11 @@ class Runs(ApiView):
     def _said(self, request: Request, membership: Membership) -> dict[str, Any]:
         if not request.data and not request.FILES:  # of an empty body the framework makes no form at all
             raise ParseError("Nothing was sent. Send a form (multipart/form-data) with a file.", code="malformed")
-        said = cast(QueryDict, request.data).dict()
-        if unknown := said.keys() - RunForm.base_fields.keys():
+        request_data = cast(QueryDict, request.data).dict()
+        if unknown := request_data.keys() - RunForm.base_fields.keys():
             raise Invalid(f"There is no field {min(unknown)[:40]!r} here.")
         newest = membership.project.releases.filter(state="ready").order_by("-version").first()
-        return {"release": newest.version if newest else "", **said}
+        return {"release": newest.version if newest else "", **request_data}
 
 
 class OneRun(ApiView):
@@ -200,8 +200,8 @@ class OneRun(ApiView):
         """Withdraw a run: yours, or any for leads. It leaves the leaderboard, and still counts as an upload."""
         run = run_withdrawable(request, run_uuid)
         reason = request.query_params.get("reason", "")
-        held = run_withdraw(run=run, actor=cast(User, request.user), reason=reason)
-        return Response(RunGiven(held).data)
+        row = run_withdraw(run=run, actor=cast(User, request.user), reason=reason)
+        return Response(RunGiven(row).data)
 
 
 class Leaderboard(ApiView):
@@ -222,8 +222,8 @@ class Leaderboard(ApiView):
         membership = grant_by(request, project_uuid, RUNNERS)
         sort = request.query_params.get("sort", "")
         show = f"k{sort.partition('@')[2].partition(',')[0]}" if sort.startswith("NDCG") else ""
-        given = {"show": "recall" if sort.startswith("R@") else show, **request.query_params.dict()}
-        asked = asked_by(membership, given)
-        if asked is None:
+        query = {"show": "recall" if sort.startswith("R@") else show, **request.query_params.dict()}
+        filters = asked_by(membership, query)
+        if filters is None:
             raise Http404
-        return Response(files.as_json(asked, leaderboard_tested(asked, membership)))
+        return Response(files.as_json(filters, leaderboard_tested(filters, membership)))

@@ -23,22 +23,22 @@ TRAIN = re.compile(r"train_top\d+\.json")
 QUERIES = {f"{split}_queries.json": str(split) for split in JUDGED_SPLITS}  # in place of labels
 
 
-def entries(asked: Asked, table: Table) -> Iterator[dict[str, Any]]:
+def entries(filters: Asked, table: Table) -> Iterator[dict[str, Any]]:
     """A row for each run and measure; the p-values are those of the measure that the leaderboard is sorted by."""
     for row in table.ranked:
-        for column in asked.all_columns:
+        for column in filters.all_columns:
             if column.metric in row.scores:
-                yield _entry(asked, table, row, row.scores[column.metric])
+                yield _entry(filters, table, row, row.scores[column.metric])
 
 
-def _entry(asked: Asked, table: Table, row: Row, score: ShownScore) -> dict[str, Any]:
-    tested = score.metric == asked.sorted_by.metric and not row.is_base
+def _entry(filters: Asked, table: Table, row: Row, score: ShownScore) -> dict[str, Any]:
+    tested = score.metric == filters.sorted_by.metric and not row.is_base
     return {
         "system": row.run.system,
         "team": row.run.team,
         "source": row.run.source,
-        "release": asked.release.version,
-        "split": asked.split,
+        "release": filters.release.version,
+        "split": filters.split,
         "metric": score.metric,
         "convention": score.column.convention,
         "gain": score.column.gain,
@@ -52,25 +52,25 @@ def _entry(asked: Asked, table: Table, row: Row, score: ShownScore) -> dict[str,
     }
 
 
-def as_csv(asked: Asked, table: Table) -> str:
-    return csv_text(COLUMNS, ([entry[name] for name in COLUMNS] for entry in entries(asked, table)))
+def as_csv(filters: Asked, table: Table) -> str:
+    return csv_text(COLUMNS, ([entry[name] for name in COLUMNS] for entry in entries(filters, table)))
 
 
-def as_json(asked: Asked, table: Table) -> dict[str, Any]:
-    about = {"release": asked.release.version, "split": asked.split, "is_testing": table.is_testing}
+def as_json(filters: Asked, table: Table) -> dict[str, Any]:
+    about = {"release": filters.release.version, "split": filters.split, "is_testing": table.is_testing}
     about |= {"step": float(table.step) if table.step else None, "refusal": table.refusal}
-    return {**about, "scores": list(entries(asked, table))}
+    return {**about, "scores": list(entries(filters, table))}
 
 
-def as_latex(asked: Asked, table: Table) -> str:
+def as_latex(filters: Asked, table: Table) -> str:
     """A table of the measures shown, for booktabs; the best of each column is bold."""
     columns = zip(*(row.cells for row in table.ranked), strict=True)
     best = [max((score.value for score in column if score), default=0.0) for column in columns]
-    heads = " & ".join(escaped(column.metric) for column in asked.columns)
+    heads = " & ".join(escaped(column.metric) for column in filters.columns)
     lines = [
-        f"% release {asked.release.version}, {asked.split}; convention {asked.convention}, gain {asked.gain}",
+        f"% release {filters.release.version}, {filters.split}; convention {filters.convention}, gain {filters.gain}",
         f"% {_about_intervals(table)}",
-        f"\\begin{{tabular}}{{l{'r' * len(asked.columns)}}}",
+        f"\\begin{{tabular}}{{l{'r' * len(filters.columns)}}}",
         "\\toprule",
         f"System & {heads} \\\\",
         "\\midrule",
@@ -93,9 +93,9 @@ def _latex_cell(score: ShownScore | None, best: float) -> str:
         return "--"
     value = f"{score.value:.{score.decimals}f}"
     value = f"\\textbf{{{value}}}" if score.value >= best else value
-    told = f"[{score.low:.{score.decimals}f}, {score.high:.{score.decimals}f}]"
-    told += "" if score.unjudged is None else f" u {score.unjudged:.0%}".replace("%", "\\,\\%")
-    return f"{value} {{\\scriptsize {told}}}"
+    details = f"[{score.low:.{score.decimals}f}, {score.high:.{score.decimals}f}]"
+    details += "" if score.unjudged is None else f" u {score.unjudged:.0%}".replace("%", "\\,\\%")
+    return f"{value} {{\\scriptsize {details}}}"
 
 
 def escaped(text: str) -> str:
@@ -115,7 +115,7 @@ class OpenFile(NamedTuple):
 
 def listed(release: Release, settings: Leaderboard) -> list[OpenFile]:
     """Return the files of the release that tell no hidden label."""
-    sizes = {name: told["bytes"] for name, told in release.manifest.get("files", {}).items()}
+    sizes = {name: entry["bytes"] for name, entry in release.manifest.get("files", {}).items()}
     judged = set(Truth.objects.filter(release=release).values_list("split", flat=True))
     files = []
     for split, name in JUDGED_SPLITS.items():

@@ -48,11 +48,11 @@ class RunForm(forms.Form):
             self.initial.setdefault("release", newest.version)
 
     def clean(self) -> dict[str, Any]:
-        said = super().clean() or {}
-        release, split = said.get("release"), said.get("split")
+        form_data = super().clean() or {}
+        release, split = form_data.get("release"), form_data.get("split")
         if release and split and not Truth.objects.filter(release=release, split=split).exists():
             self.add_error("split", f"Release {release.version} has no judged query of this split.")
-        return said
+        return form_data
 
 
 def rows_offer(form: forms.Form, name: str, rows: QuerySet[Any]) -> None:
@@ -67,7 +67,7 @@ def ready_releases(project: Project) -> QuerySet[Release]:
 
 
 class LeaderboardForm(forms.Form):
-    """What participants see, and how often they may upload."""
+    """Label visibility and upload limits for participants."""
 
     hides_test = forms.BooleanField(required=False, label="Hide the labels of the test split from participants")
     hides_val = forms.BooleanField(required=False, label="Hide the labels of the validation split, too")

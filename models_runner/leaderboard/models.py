@@ -17,7 +17,7 @@ ATTEMPTS = 3
 
 
 class Leaderboard(models.Model):
-    """What is kept from participants, and how often they may upload; a project without a row has the defaults."""
+    """Labels hidden from participants, and their upload limits; a project without a row has the defaults."""
 
     class Ladder(models.TextChoices):
         AUTO = "auto", "below 200 queries"
@@ -188,7 +188,7 @@ def truth_path(truth: "Truth", filename: str) -> str:
 
 
 class Truth(models.Model):
-    """What the archive says of one split, kept as columns; it never changes, as its release does not."""
+    """Ground truth of a split in the archive, as columns; it never changes, as its release does not."""
 
     release = models.ForeignKey(Release, models.CASCADE, related_name="truths")
     split = models.CharField(max_length=5)

@@ -1,4 +1,4 @@
-"""What participants may learn from scores on hidden labels. Pure: no Django, no clock, no database.
+"""Limits to what scores on hidden labels reveal. Pure: no Django, no clock, no database.
 
 An exact mean tells the labels behind it: enough uploads that differ in one prediction give one equation each. Therefore
 participants see numbers in steps that depend on the number of queries alone, each rounded up or down by chance, and
@@ -30,9 +30,9 @@ def score_step(n_queries: int) -> Decimal:
     if n_queries < 1:
         raise ValueError(f"a split has at least one query, got {n_queries}")
     # digit * 10**-place >= 0.3 / sqrt(n), both sides squared, in whole numbers
-    place = next(k for k in range(40) if 25 * n_queries * 100 < 9 * 100 ** (k + 1))
-    digit = next(digit for digit in STEPS if digit**2 * n_queries * 100 >= 9 * 100**place)
-    return Decimal(digit).scaleb(-place)
+    exponent = next(k for k in range(40) if 25 * n_queries * 100 < 9 * 100 ** (k + 1))
+    digit = next(digit for digit in STEPS if digit**2 * n_queries * 100 >= 9 * 100**exponent)
+    return Decimal(digit).scaleb(-exponent)
 
 
 def share_of(secret: bytes, *parts: str) -> float:
@@ -59,25 +59,25 @@ def rounded(value: float, step: Decimal, share: float) -> float:
     return min(1.0, float((lower + is_up) * step))
 
 
-def interval(shown: float, step: Decimal) -> tuple[float, float]:
+def interval(value: float, step: Decimal) -> tuple[float, float]:
     """Return a 95 % interval around a shown score that depends on the number of queries alone. It is as wide as that of
     a run whose queries' values deviate by 0.3; a computed one would tell of single queries."""
     reach = INTERVAL_STEPS * step
-    middle = Decimal(repr(shown))
+    middle = Decimal(repr(value))
     return float(max(Decimal(0), middle - reach)), float(min(Decimal(1), middle + reach))
 
 
-def ranks(shown: Sequence[float], step: Decimal) -> list[int]:
+def ranks(scores: Sequence[float], step: Decimal) -> list[int]:
     """Return the rank of each score: 1 and the number of those that are more than one step higher."""
     reach = 1.5 * float(step)  # between one step and two, whatever the last bit
-    return [1 + sum(other - score > reach for other in shown) for score in shown]
+    return [1 + sum(other - score > reach for other in scores) for score in scores]
 
 
-def ladder(shown: Iterable[float], step: Decimal) -> list[bool]:
+def ladder(scores: Iterable[float], step: Decimal) -> list[bool]:
     """Say which of one person's scores are shown, in the order of the uploads: those a step better than all before."""
     best = -1.0
     visible = []
-    for score in shown:
+    for score in scores:
         visible.append(score - best > float(step) / 2)
         best = max(best, score)
     return visible

@@ -71,61 +71,61 @@ TEXTS = {"csv": ("text/csv", leaderboard_files.as_csv), "tex": ("application/x-t
 @project_page(RUNNERS)
 def runs(request: MemberRequest, project: Project) -> HttpResponse:
     """The runs of one release and split, with intervals, tests, and what has no relevance."""
-    asked = asked_by(request.membership, request.GET)
+    filters = asked_by(request.membership, request.GET)
     context: dict[str, object] = {"staff": sees_all(request.membership), "settings": leaderboard_of(project)}
-    if asked is not None:
-        context |= _board(request, project, asked)
+    if filters is not None:
+        context |= _board(request, project, filters)
     return render(request, "models_runner/leaderboard/leaderboard.html", context)
 
 
-def _board(request: MemberRequest, project: Project, asked: Asked) -> dict[str, object]:
-    table = leaderboard_tested(asked, request.membership)
+def _board(request: MemberRequest, project: Project, filters: Asked) -> dict[str, object]:
+    table = leaderboard_tested(filters, request.membership)
     own = project.runs.filter(owner=request.user).select_related("release")[:10]
-    settings, splits = leaderboard_of(project), splits_of(asked.release)
+    settings, splits = leaderboard_of(project), splits_of(filters.release)
     return {
-        "asked": asked,
+        "asked": filters,
         "table": table,
         "own": own,
         "at_work": table.waiting or any(run.is_at_work for run in own),
-        "headings": [(column, asked.query(sort=column.metric)) for column in asked.columns],
+        "headings": [(column, filters.query(sort=column.metric)) for column in filters.columns],
         "groups": [
-            (name, label, asked.query(show=name, sort=""))
+            (name, label, filters.query(show=name, sort=""))
             for name, label in GROUPS.items()
-            if not (asked.is_blind and name == RECALL)
+            if not (filters.is_blind and name == RECALL)
         ],
         "releases": project.releases.filter(state=Release.State.READY),
         "splits": splits,
         "open_splits": [split for split in splits if not settings.hides(split)],
         "conventions": [each.value for each in Convention],
         "gains": [each.value for each in Gain],
-        "participants_see": participants_see(settings, asked.split, *truth_sizes(asked)),
-        "concerns": runs_with_concerns(project, asked.split) if sees_all(request.membership) else [],
-        "chart": _chart(table, asked),
+        "participants_see": participants_see(settings, filters.split, *truth_sizes(filters)),
+        "concerns": runs_with_concerns(project, filters.split) if sees_all(request.membership) else [],
+        "chart": _chart(table, filters),
     }
 
 
-def _chart(table: Table, asked: Asked) -> str:
-    metric = asked.sorted_by.metric
+def _chart(table: Table, filters: Asked) -> str:
+    metric = filters.sorted_by.metric
     rows = [(row.run.name, row.scores[metric]) for row in table.ranked[:MOST_DRAWN] if metric in row.scores]
-    drawn = [(name, score.value, score.low, score.high) for name, score in rows]
+    intervals = [(name, score.value, score.low, score.high) for name, score in rows]
     decimals = max((score.decimals for _, score in rows), default=0)
-    about = "two steps each way" if asked.is_blind else OVER_QUERIES
-    return intervals_chart(asked.sorted_by.metric, drawn, decimals, about).inline() if len(drawn) > 1 else ""
+    about = "two steps each way" if filters.is_blind else OVER_QUERIES
+    return intervals_chart(filters.sorted_by.metric, intervals, decimals, about).inline() if len(intervals) > 1 else ""
 
 
 @project_page(RUNNERS)
 def export(request: MemberRequest, project: Project, form: str) -> HttpResponse:
     """The leaderboard asked for as CSV, JSON or LaTeX."""
-    asked = asked_by(request.membership, request.GET)
-    if asked is None or form not in ("json", *TEXTS):
+    filters = asked_by(request.membership, request.GET)
+    if filters is None or form not in ("json", *TEXTS):
         raise Http404
-    table = leaderboard_tested(asked, request.membership)
-    name = f"leaderboard-{asked.release.version}-{asked.split}.{form}"
+    table = leaderboard_tested(filters, request.membership)
+    name = f"leaderboard-{filters.release.version}-{filters.split}.{form}"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     if form == "json":
-        return JsonResponse(leaderboard_files.as_json(asked, table), headers=headers)
+        return JsonResponse(leaderboard_files.as_json(filters, table), headers=headers)
     kind, write = TEXTS[form]
-    return HttpResponse(write(asked, table), content_type=f"{kind}; charset=utf-8", headers=headers)
+    return HttpResponse(write(filters, table), content_type=f"{kind}; charset=utf-8", headers=headers)
 
 
 @project_page(STAFF)
@@ -156,11 +156,11 @@ def _refused_unread(request: MemberRequest, project: Project) -> HttpResponse | 
 @receives_file(limit="RUN_MAX_MB", instead="pack it with gzip", refuse=_refused_unread)
 def run_new(request: MemberRequest, project: Project) -> HttpResponse:
     """The form for a run; the file goes into a temporary one, piece by piece."""
-    shown = partial(_form_page, request, project)
+    page = partial(_form_page, request, project)
     if request.method != "POST":
-        return shown(RunForm(project=project))
+        return page(RunForm(project=project))
     create = partial(run_upload, membership=request.membership)
-    return save_form(RunForm(request.POST, request.FILES, project=project), create, shown, "models_runner:run")
+    return save_form(RunForm(request.POST, request.FILES, project=project), create, page, "models_runner:run")
 
 
 def _form_page(
@@ -171,7 +171,7 @@ def _form_page(
         "form": form,
         "refusal": refusal,
         "most_mb": settings.RUN_MAX_MB,
-        "forms": [known.value for known in Form],
+        "forms": [option.value for option in Form],
         "ready": ready_releases(project).exists(),
         "settings": settings_of_project,
         "limited": membership.role == Membership.Role.PARTICIPANT,
@@ -190,8 +190,8 @@ def run_page(request: HttpRequest, run_uuid: UUID) -> HttpResponse:
     run, membership = run_granted(request, run_uuid)
     view = ScoreView(membership, run.split)
     scorings = run.scorings.select_related("release", "run").prefetch_related("scores").order_by("-release__version")
-    shown = [(scoring, view.shown(scoring, scoring.scores.all()), view.refusal(scoring)) for scoring in scorings]
-    context = {"run": run, "scorings": shown, "is_blind": view.is_blind, "staff": sees_all(membership)}
+    score_rows = [(scoring, view.shown(scoring, scoring.scores.all()), view.refusal(scoring)) for scoring in scorings]
+    context = {"run": run, "scorings": score_rows, "is_blind": view.is_blind, "staff": sees_all(membership)}
     context["may_withdraw"] = run.owner_id and (membership.role == "lead" or run.owner_id == membership.user_id)
     return render(request, "models_runner/leaderboard/run.html", context)
 
@@ -224,28 +224,28 @@ def run_withdraw(request: HttpRequest, run_uuid: UUID) -> HttpResponse:
 @project_page(RUNNERS)
 def compare(request: MemberRequest, project: Project) -> HttpResponse:
     """Which queries make the difference between two runs."""
-    asked = asked_by(request.membership, request.GET)
-    if asked is None:
+    filters = asked_by(request.membership, request.GET)
+    if filters is None:
         return redirect("models_runner:runs", project.uuid)
-    table = leaderboard(asked, request.membership, tested=False)
-    one, other = (scored_run(asked, request.membership, request.GET.get(name, "")) for name in ("one", "other"))
+    table = leaderboard(filters, request.membership, tested=False)
+    one, other = (scored_run(filters, request.membership, request.GET.get(name, "")) for name in ("one", "other"))
     runs = [row.run for row in table.ranked]
     context: dict[str, object] = {
-        **{"asked": asked, "runs": runs, "one": one, "other": other, "refusal": table.refusal}
+        **{"asked": filters, "runs": runs, "one": one, "other": other, "refusal": table.refusal}
     }
-    if one and other and one != other and asked.is_blind:
-        context["in_steps"] = comparison_in_steps(asked, one, other, ScoreView(request.membership, asked.split))
+    if one and other and one != other and filters.is_blind:
+        context["in_steps"] = comparison_in_steps(filters, one, other, ScoreView(request.membership, filters.split))
     elif one and other and one != other:
-        found = comparison(asked, one, other)
-        if found.test is None:
-            score_tests_order(base=found.scores[0].pk, others=[found.scores[1].pk])
-        context |= {"found": found, **_drawn(found, one, other)}
+        result = comparison(filters, one, other)
+        if result.test is None:
+            score_tests_order(base=result.scores[0].pk, others=[result.scores[1].pk])
+        context |= {"found": result, **_drawn(result, one, other)}
     return render(request, "models_runner/leaderboard/compare.html", context)
 
 
-def _drawn(found: Comparison, one: Scoring, other: Scoring) -> dict[str, str]:
+def _drawn(result: Comparison, one: Scoring, other: Scoring) -> dict[str, str]:
     first, second = one.run.name, other.run.name
-    points = found.values.tolist()
+    points = result.values.tolist()
     hill = differences_chart(f"Differences between {first} and {second}", [a - b for a, b in points])
     scatter = scatter_chart(f"{first} against {second}", first, second, points)
     return {"hill": hill.inline(), "scatter": scatter.inline()}
@@ -254,70 +254,70 @@ def _drawn(found: Comparison, one: Scoring, other: Scoring) -> dict[str, str]:
 @project_page(RUNNERS)
 def case_page(request: MemberRequest, project: Project) -> HttpResponse:
     """A query: what was judged, what up to three runs returned, and what that earned."""
-    asked = asked_by(request.membership, request.GET)
-    if asked is None:
+    filters = asked_by(request.membership, request.GET)
+    if filters is None:
         return redirect("models_runner:runs", project.uuid)
-    if asked.is_blind:  # what a query scores tells its labels, piece by piece
+    if filters.is_blind:  # what a query scores tells its labels, piece by piece
         raise PermissionDenied
-    table = leaderboard(asked, request.membership, tested=False)
-    chosen = [scored_run(asked, request.membership, uuid) for uuid in request.GET.getlist("run")[:MOST_RUNS]]
-    scorings = list(dict.fromkeys(scoring for scoring in chosen if scoring))
+    table = leaderboard(filters, request.membership, tested=False)
+    candidates = [scored_run(filters, request.membership, uuid) for uuid in request.GET.getlist("run")[:MOST_RUNS]]
+    scorings = list(dict.fromkeys(scoring for scoring in candidates if scoring))
     scorings = scorings or [row.scoring for row in table.ranked[:MOST_RUNS]]
     query_id, staff = request.GET.get("query", ""), sees_all(request.membership)
-    found = case(asked, project, query_id, scorings, previews=staff) if query_id else None
-    if found is None and query_id:
+    result = case(filters, project, query_id, scorings, previews=staff) if query_id else None
+    if result is None and query_id:
         raise Http404
     runs, chosen_runs = [row.run for row in table.ranked], [scoring.run_id for scoring in scorings]
-    context = {"asked": asked, "case": found, "runs": runs, "chosen": chosen_runs, "staff": staff}
+    context = {"asked": filters, "case": result, "runs": runs, "chosen": chosen_runs, "staff": staff}
     return render(request, "models_runner/leaderboard/case.html", context)
 
 
 @project_page(STAFF)
 def economy(request: MemberRequest, project: Project) -> HttpResponse:
     """How the ranking of a release's runs holds with fewer judgments."""
-    asked = asked_for(project, request.GET)
-    if asked is None:
+    filters = asked_for(project, request.GET)
+    if filters is None:
         return render(request, "models_runner/leaderboard/economy.html", {"asked": None})
-    studies = EconomyStudy.objects.filter(release=asked.release, split=asked.split)
-    done = studies.filter(state=EconomyStudy.State.DONE).first()
+    studies = EconomyStudy.objects.filter(release=filters.release, split=filters.split)
+    finished = studies.filter(state=EconomyStudy.State.DONE).first()
     context: dict[str, object] = {
-        **{"asked": asked, "newest": studies.first(), "study": done, "least": LEAST_RUNS},
+        **{"asked": filters, "newest": studies.first(), "study": finished, "least": LEAST_RUNS},
         "releases": project.releases.filter(state=Release.State.READY),
-        "splits": splits_of(asked.release),
-        "runs": runs_of(asked.release, asked.split),
-        "lacking": lacking(asked.release),
+        "splits": splits_of(filters.release),
+        "runs": runs_of(filters.release, filters.split),
+        "lacking": lacking(filters.release),
     }
-    if done is not None:
-        measures = tuple(done.result["measures"])
+    if finished is not None:
+        measures = tuple(finished.result["measures"])
         measure = known_or_first(request.GET.get("measure"), measures)
-        context |= {"measures": measures, "measure": measure, "rows": rows_of(done, measures.index(measure))}
+        context |= {"measures": measures, "measure": measure, "rows": rows_of(finished, measures.index(measure))}
     return render(request, "models_runner/leaderboard/economy.html", context)
 
 
 @project_page(STAFF)
 @post_only("models_runner:economy")
 def economy_study(request: MemberRequest, project: Project) -> HttpResponse:
-    asked = asked_for(project, request.POST)
-    if asked is None:
+    filters = asked_for(project, request.POST)
+    if filters is None:
         raise Http404
     try:
-        study_create(release=asked.release, split=asked.split, actor=request.user)
+        study_create(release=filters.release, split=filters.split, actor=request.user)
     except NotPossible as error:
         messages.error(request, str(error))
-    where = f"?release={asked.release.version}&split={asked.split}"
+    where = f"?release={filters.release.version}&split={filters.split}"
     return redirect(reverse("models_runner:economy", args=[project.uuid]) + where)
 
 
 @project_page(STAFF)
 def economy_csv(request: MemberRequest, project: Project) -> HttpResponse:
     """Every cut, measure and run."""
-    asked = asked_for(project, request.GET)
-    if asked is None:
+    filters = asked_for(project, request.GET)
+    if filters is None:
         raise Http404
-    done = EconomyStudy.objects.filter(release=asked.release, split=asked.split, state=EconomyStudy.State.DONE)
-    if (study := done.first()) is None:
+    finished = EconomyStudy.objects.filter(release=filters.release, split=filters.split, state=EconomyStudy.State.DONE)
+    if (study := finished.first()) is None:
         raise Http404
-    name = f"economy-{asked.release.version}-{asked.split}.csv"
+    name = f"economy-{filters.release.version}-{filters.split}.csv"
     return csv_download(name, COLUMNS, table_rows(study.result))
 
 
@@ -325,8 +325,8 @@ def economy_csv(request: MemberRequest, project: Project) -> HttpResponse:
 def release_files(request: MemberRequest, project: Project) -> HttpResponse:
     """The files of every release that tell no hidden label."""
     settings = leaderboard_of(project)
-    listed = [(release, leaderboard_files.listed(release, settings)) for release in ready_releases(project)]
-    return render(request, "models_runner/leaderboard/files.html", {"releases": listed, "settings": settings})
+    files = [(release, leaderboard_files.listed(release, settings)) for release in ready_releases(project)]
+    return render(request, "models_runner/leaderboard/files.html", {"releases": files, "settings": settings})
 
 
 @login_required
@@ -334,8 +334,8 @@ def release_file(request: HttpRequest, release_uuid: UUID, name: str) -> FileRes
     """One file of a release, straight from its archive."""
     release = get_object_or_404(Release.objects.select_related("project"), uuid=release_uuid)
     grant(request, release.project, RUNNERS)
-    listed = leaderboard_files.listed(release, leaderboard_of(release.project))
-    if release.state != Release.State.READY or name not in {each.name for each in listed}:
+    files = leaderboard_files.listed(release, leaderboard_of(release.project))
+    if release.state != Release.State.READY or name not in {each.name for each in files}:
         raise Http404
     filename = f"release-{release.version}-{name}"
     if name in leaderboard_files.QUERIES:
@@ -352,7 +352,7 @@ def _pieces(archive: ZipFile, member: IO[bytes]) -> Iterator[bytes]:
 
 @project_page(LEAD)
 def leaderboard_settings(request: MemberRequest, project: Project) -> HttpResponse:
-    """What participants never see, and how often they upload."""
+    """Edit hidden labels and upload limits of participants."""
     current = leaderboard_of(project)
     initial = {name: getattr(current, name) for name in LeaderboardForm.base_fields}
     form = LeaderboardForm(request.POST if request.method == "POST" else None, initial=initial)

@@ -97,6 +97,6 @@ def corpus_of(project: Project) -> records.VideoCorpus:
     otherwise would be translated without a word, and be wrong."""
     videos = list(project.dataset.corpus.videos.values_list("name", "duration_s", "index", "index_is_given"))
     durations_s = {name: duration_s for name, duration_s, _, _ in videos}
-    if made_up := sum(not given for *_, given in videos):
+    if made_up := sum(not has_duration for *_, has_duration in videos):
         return records.VideoCorpus(durations_s, {}, MADE_UP.format(made_up, len(videos)))
     return records.VideoCorpus(durations_s, {index: name for name, _, index, _ in videos})

@@ -73,11 +73,11 @@ class PoolForm(forms.Form):
         return [self.stored[uuid] for uuid in self.cleaned_data["runs"]]
 
     def scope(self) -> Scope:
-        said = self.cleaned_data
-        kind, _, name = said["which"].partition(":")
+        form_data = self.cleaned_data
+        kind, _, name = form_data["which"].partition(":")
         return Scope(
-            depth=said["depth"],
-            iou_min=said["iou_min"],
+            depth=form_data["depth"],
+            iou_min=form_data["iou_min"],
             split=name if kind == "split" else "",
             query_set=self.sets[str(UUID(name))] if kind == "set" else None,
         )
@@ -90,9 +90,13 @@ def pools(request: MemberRequest, project: Project) -> HttpResponse:
 
 
 def _pools(request: MemberRequest, project: Project, form: PoolForm, *, status: int = 200) -> HttpResponse:
-    held = project.poolings.filter(seed=None).exclude(state=Pooling.State.DISCARDED)
-    held = held.select_related("query_set").prefetch_related("sources")
-    context = {"form": form, "poolings": held.annotate(added=Count("candidates")), "begun": project.batches.exists()}
+    poolings = project.poolings.filter(seed=None).exclude(state=Pooling.State.DISCARDED)
+    poolings = poolings.select_related("query_set").prefetch_related("sources")
+    context = {
+        "form": form,
+        "poolings": poolings.annotate(added=Count("candidates")),
+        "begun": project.batches.exists(),
+    }
     return render(request, "models_runner/pools/pools.html", context, status=status)
 
 
@@ -181,10 +185,10 @@ def report_rows(report: PoolReport) -> Iterator[list[object]]:
     for source, counts in report.totals:
         yield _row("", "", source.name, counts)
     yield _row("", "", ALL_RUNS, report.union)
-    for told in report.queries:
-        for source, counts in zip(report.sources, told.by_source, strict=True):
-            yield _row(told.query.number, told.query.text, source.name, counts)
-        yield _row(told.query.number, told.query.text, ALL_RUNS, told.union)
+    for entry in report.queries:
+        for source, counts in zip(report.sources, entry.by_source, strict=True):
+            yield _row(entry.query.number, entry.query.text, source.name, counts)
+        yield _row(entry.query.number, entry.query.text, ALL_RUNS, entry.union)
 
 
 def _row(number: object, text: str, source: str, counts: Counts) -> list[object]:

@@ -39,8 +39,8 @@ class HitGiven(serializers.Serializer[Any]):
     preview = serializers.SerializerMethodField(help_text="Of an annotated moment that it overlaps by 0.3 or more.")
     why = WhyGiven()
 
-    def get_preview(self, shown: Shown) -> UUID | None:
-        return shown.seen.preview if shown.seen else None
+    def get_preview(self, hit_view: Shown) -> UUID | None:
+        return hit_view.seen.preview if hit_view.seen else None
 
 
 class FoundGiven(serializers.Serializer[Any]):
@@ -68,20 +68,27 @@ class Search(ApiView):
     def get(self, request: Request, project_uuid: UUID) -> Response:
         """Moments for a query, ranked by a trained checkpoint; 503 while it is being loaded: ask again."""
         project = grant_by(request, project_uuid, STAFF).project
-        said = _said(request, project)
-        found = search_ask(training=said["training"], text=said["q"], moments=said["limit"], every=said["every"])
-        told = {"q": said["q"], "training": said["training"].uuid, "ms": found.ms, "searched": found.answer.searched}
-        hits = shown_hits(project, found.answer)
-        return Response(FoundGiven({**told, "clip_s": found.answer.clip_s, "hits": hits}).data)
+        form_data = _said(request, project)
+        result = search_ask(
+            training=form_data["training"], text=form_data["q"], moments=form_data["limit"], every=form_data["every"]
+        )
+        details = {
+            "q": form_data["q"],
+            "training": form_data["training"].uuid,
+            "ms": result.ms,
+            "searched": result.answer.searched,
+        }
+        hits = shown_hits(project, result.answer)
+        return Response(FoundGiven({**details, "clip_s": result.answer.clip_s, "hits": hits}).data)
 
 
 def _said(request: Request, project: Any) -> dict[str, Any]:
-    given = cast(QueryDict, request.query_params).dict()
-    if unknown := given.keys() - SearchForm.base_fields.keys():
+    query = cast(QueryDict, request.query_params).dict()
+    if unknown := query.keys() - SearchForm.base_fields.keys():
         raise Invalid(f"There is no parameter {min(unknown)[:40]!r} here.")
-    if "training" not in given and (newest := searchable(project).first()):
-        given["training"] = str(newest.uuid)
-    form = SearchForm(given, project=project)
+    if "training" not in query and (newest := searchable(project).first()):
+        query["training"] = str(newest.uuid)
+    form = SearchForm(query, project=project)
     if not form.is_valid():
         field, reasons = next(iter(form.errors.items()))
         raise Invalid(f"{field}: {reasons[0]}")

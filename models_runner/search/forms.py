@@ -23,7 +23,7 @@ class ScoredField(TrainingField):
 
 
 class SearchForm(forms.Form):
-    """What is searched for, and by which training."""
+    """Query and the training that searches for it."""
 
     q = forms.CharField(
         label="Query",

@@ -1,4 +1,4 @@
-"""What can be searched with, and what is shown of what was found: spans as moments that have a preview."""
+"""Trainings to search with, and the hits as shown: spans as moments that have a preview."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -31,16 +31,18 @@ def previews_of(project: Project, spans: Sequence[Span]) -> dict[Span, Seen]:
     ready = Moment.objects.filter(
         video__corpus=project.dataset.corpus_id, video__name__in=names, preview_state=Moment.Preview.READY
     )
-    held: dict[str, list[tuple[Span, UUID]]] = {}
+    previews_by_video: dict[str, list[tuple[Span, UUID]]] = {}
     for video, start, end, preview in ready.values_list("video__name", "start_s", "end_s", "preview_uuid"):
-        held.setdefault(video, []).append((Span(video, start, end), preview))
-    found = {}
+        previews_by_video.setdefault(video, []).append((Span(video, start, end), preview))
+    best_by_span = {}
     for span in map(plain, spans):
-        rivals = [Seen(rival, preview, span_iou(span, rival)) for rival, preview in held.get(span.video, [])]
-        best = max(rivals, key=lambda seen: seen.iou, default=None)  # of equals the first
+        rivals = [
+            Seen(rival, preview, span_iou(span, rival)) for rival, preview in previews_by_video.get(span.video, [])
+        ]
+        best = max(rivals, key=lambda candidate: candidate.iou, default=None)  # of equals the first
         if best is not None and best.iou >= SEEN_FROM:
-            found[span] = best
-    return found
+            best_by_span[span] = best
+    return best_by_span
 
 
 def plain(moment: Span) -> Span:
@@ -66,8 +68,8 @@ class Shown(NamedTuple):
 
 def searchable(project: Project) -> QuerySet[Training]:
     """Finished trainings, the newest first."""
-    done = Training.objects.filter(experiment__project=project, state=Training.State.DONE)
-    return done.select_related("experiment").order_by("-experiment_id", "seed")
+    trainings = Training.objects.filter(experiment__project=project, state=Training.State.DONE)
+    return trainings.select_related("experiment").order_by("-experiment_id", "seed")
 
 
 def words_by(experiment: Experiment) -> dict[str, Any]:
@@ -88,11 +90,11 @@ def shown_hits(project: Project, answer: Answer) -> list[Shown]:
     """The hits with what there is to be seen of them, by two statements."""
     rows = Video.objects.filter(corpus=project.dataset.corpus_id, name__in=answer.videos)
     videos = {video.name: video for video in rows.only("uuid", "name", "duration_s", "file")}
-    seen = previews_of(project, [hit.span for hit in answer.hits])
-    shown = []
+    previews = previews_of(project, [hit.span for hit in answer.hits])
+    hit_views = []
     for rank, hit in enumerate(answer.hits, start=1):
         video = videos.get(hit.video)
         file = video.uuid if video and video.file else None
         duration_s = video.duration_s if video else None
-        shown.append(Shown(rank, hit, answer.videos[hit.video], file, duration_s, seen.get(hit.span)))
-    return shown
+        hit_views.append(Shown(rank, hit, answer.videos[hit.video], file, duration_s, previews.get(hit.span)))
+    return hit_views

@@ -24,7 +24,7 @@ from moment_retrieval.searching.queries import Answer
 logger = logging.getLogger(__name__)
 MOST_MOMENTS = 40
 LOCK = "search"
-AWAY = (OperationalError, RedisError, OSError)
+UNAVAILABLE_ERRORS = (OperationalError, RedisError, OSError)
 
 
 class SearchRefused(MomentJudgeError):
@@ -63,31 +63,33 @@ def search_ask(*, training: Training, text: str, moments: int, every: bool = Fal
         SearchLate: the worker still loads it, is busy, or does not run.
     """
     began = perf_counter()
-    told = _awaited(training.pk, text, min(moments, MOST_MOMENTS), every)
-    if "refused" in told:
-        raise SearchRefused(told["refused"])
-    return Answered(Answer.of(told), 1000 * (perf_counter() - began))
+    result = _awaited(training.pk, text, min(moments, MOST_MOMENTS), every)
+    if "refused" in result:
+        raise SearchRefused(result["refused"])
+    return Answered(Answer.of(result), 1000 * (perf_counter() - began))
 
 
-def _awaited(*asked: Any) -> dict[str, Any]:
+def _awaited(*arguments: Any) -> dict[str, Any]:
     try:
         wait = float(settings.SEARCH_WAIT_S)
-        sent = tasks.search_work.apply_async(asked, expires=wait)
+        task = tasks.search_work.apply_async(arguments, expires=wait)
         try:
-            told: dict[str, Any] | BaseException = sent.get(timeout=wait, interval=0.02, propagate=False)
+            result: dict[str, Any] | BaseException = task.get(timeout=wait, interval=0.02, propagate=False)
         except NoAnswer as error:
             raise _late(wait) from error
         finally:
-            sent.forget()
-    except (*AWAY, RuntimeError) as error:
-        if not isinstance(error, AWAY) and not isinstance(error.__cause__, AWAY):  # Celery gave up connecting again
+            task.forget()
+    except (*UNAVAILABLE_ERRORS, RuntimeError) as error:
+        if not isinstance(error, UNAVAILABLE_ERRORS) and not isinstance(
+            error.__cause__, UNAVAILABLE_ERRORS
+        ):  # Celery gave up connecting again
             raise
         logger.warning("the broker is away: %s", error)
         raise SearchLate("The broker that carries queries to the search worker is away.", is_loading=False) from error
-    if isinstance(told, BaseException):  # a worker that was killed cannot say more
-        logger.error("training %s: the search worker failed: %r", asked[0], told)
-        raise SearchRefused(_failure(told)) from told
-    return told
+    if isinstance(result, BaseException):  # a worker that was killed cannot say more
+        logger.error("training %s: the search worker failed: %r", arguments[0], result)
+        raise SearchRefused(_failure(result)) from result
+    return result
 
 
 def _failure(error: BaseException) -> str:
@@ -113,14 +115,14 @@ def search_work(*, training_id: int, text: str, moments: int, every: bool) -> di
     try:
         training = Training.objects.select_related("experiment__candidates__experiment").get(pk=training_id)
         with only_one(LOCK):
-            found = worker.searcher_of(_source(training)).answer(text, moments, every=every)
+            answer = worker.searcher_of(_source(training)).answer(text, moments, every=every)
     except (ScoringError, ModelRefused) as error:
         logger.warning("training %s cannot be searched: %s", training_id, error)
         return {"refused": f"{training} cannot be searched: {str(error).removesuffix('.')}."}
     except Exception as error:
         logger.exception("training %s: a search failed", training_id)
         return {"refused": _failure(error)}
-    return found.told()
+    return answer.told()
 
 
 def _source(training: Training) -> Source:

@@ -42,8 +42,8 @@ def why_chart(
         end_offset_s: from the beginning of the end's clip to where a moment ends that ends there.
         duration_s: of the video; None: as long as its clips.
     """
-    starts = [(place * clip_s, value) for place, value in enumerate(start)]
-    ends = [(place * clip_s + end_offset_s, value) for place, value in enumerate(end)]
+    starts = [(index * clip_s, value) for index, value in enumerate(start)]
+    ends = [(index * clip_s + end_offset_s, value) for index, value in enumerate(end)]
     last = max(duration_s or 0.0, len(start) * clip_s, span[1])
     label = f"Start and end by probability; the moment from {span[0]:.1f} to {span[1]:.1f} s is marked"
     canvas = Canvas(label, WIDTH, TOP + HEIGHT + FOOT)
@@ -58,9 +58,9 @@ def why_chart(
     words = f"{span[0]:.1f} to {span[1]:.1f} s"
     canvas.mark("rect", "span", title=words, x=x(span[0]), y=TOP, width=x(span[1]) - x(span[0]), height=HEIGHT)
     canvas.words(0, 14, axis.name, "name", "start")
-    for place, (css, words) in enumerate((("series-1", "start"), ("series-2", "end"), ("span", "the moment"))):
-        canvas.mark("rect", css, x=150 + 100 * place, y=4, width=12, height=12, rx=2)
-        canvas.words(168 + 100 * place, 14, words, "key", "start")
+    for index, (css, words) in enumerate((("series-1", "start"), ("series-2", "end"), ("span", "the moment"))):
+        canvas.mark("rect", css, x=150 + 100 * index, y=4, width=12, height=12, rx=2)
+        canvas.words(168 + 100 * index, 14, words, "key", "start")
     for tick in axis.ticks:
         canvas.mark("line", "axis" if tick == 0 else "grid", x1=LEFT, y1=y(tick), x2=WIDTH - RIGHT, y2=y(tick))
         canvas.words(LEFT - 6, y(tick) + 4, axis.label(tick), anchor="end")
@@ -68,8 +68,8 @@ def why_chart(
         canvas.words(x(tick), TOP + HEIGHT + 18, seconds.label(tick))
     canvas.words((LEFT + WIDTH) / 2, TOP + HEIGHT + 38, "seconds of the video", "name")
     for points, css, name in ((starts, "series-1", "start"), (ends, "series-2", "end")):
-        drawn = " ".join(f"{number(x(second))},{number(y(value))}" for second, value in points)
-        canvas.mark("polyline", f"line {css}", points=drawn)
+        coordinates = " ".join(f"{number(x(second))},{number(y(value))}" for second, value in points)
+        canvas.mark("polyline", f"line {css}", points=coordinates)
         second, most = max(points, key=lambda point: point[1])
         canvas.mark("circle", css, title=f"{name} at {second:.1f} s: {most:.3f}", cx=x(second), cy=y(most), r=4)
     return canvas
@@ -78,13 +78,13 @@ def why_chart(
 @project_page(STAFF)
 def search(request: MemberRequest, project: Project) -> HttpResponse:
     """The form, and under it what was found for the query in the address."""
-    newest, asked = searchable(project).first(), "q" in request.GET
-    given = request.GET.copy()
-    if newest and not given.get("training"):
-        given["training"] = str(newest.uuid)
-    form = SearchForm(given if asked else None, project=project, initial=given.dict())
+    newest, is_query = searchable(project).first(), "q" in request.GET
+    query = request.GET.copy()
+    if newest and not query.get("training"):
+        query["training"] = str(newest.uuid)
+    form = SearchForm(query if is_query else None, project=project, initial=query.dict())
     context: dict[str, Any] = {"form": form, "newest": newest, "recent": _recent(request, project)}
-    if not asked or not newest:
+    if not is_query or not newest:
         return render(request, PAGE, context)
     if not form.is_valid():
         return render(request, PAGE, context, status=422)
@@ -92,22 +92,24 @@ def search(request: MemberRequest, project: Project) -> HttpResponse:
 
 
 def _answered(request: MemberRequest, project: Project, form: SearchForm, context: dict[str, Any]) -> HttpResponse:
-    said = form.cleaned_data
-    training: Training = said["training"]
+    form_data = form.cleaned_data
+    training: Training = form_data["training"]
     try:
-        found = search_ask(training=training, text=said["q"], moments=said["limit"], every=said["every"])
+        result = search_ask(
+            training=training, text=form_data["q"], moments=form_data["limit"], every=form_data["every"]
+        )
     except SearchRefused as error:
         return render(request, PAGE, {**context, "refused": error}, status=error.status)
     except SearchLate as error:
         return _late(request, error, context)
-    _remember(request, project, said)
-    clips = {"clip_s": found.answer.clip_s, "end_offset_s": found.answer.end_offset_s}
+    _remember(request, project, form_data)
+    clips = {"clip_s": result.answer.clip_s, "end_offset_s": result.answer.end_offset_s}
     rows = []
-    for shown in shown_hits(project, found.answer):
-        span = (shown.hit.start_s, shown.end_s)
-        chart = why_chart(shown.why.start, shown.why.end, span, **clips, duration_s=shown.duration_s)
-        rows.append({"shown": shown, "chart": chart.inline()})
-    context |= {"rows": rows, "found": found, "training": training, "recent": _recent(request, project)}
+    for hit_view in shown_hits(project, result.answer):
+        span = (hit_view.hit.start_s, hit_view.end_s)
+        chart = why_chart(hit_view.why.start, hit_view.why.end, span, **clips, duration_s=hit_view.duration_s)
+        rows.append({"shown": hit_view, "chart": chart.inline()})
+    context |= {"rows": rows, "found": result, "training": training, "recent": _recent(request, project)}
     return render(request, PAGE, context)
 
 
@@ -122,9 +124,9 @@ def _late(request: MemberRequest, error: SearchLate, context: dict[str, Any]) ->
     return render(request, PAGE, {**context, "late": error}, status=200 if request.htmx else error.status)
 
 
-def _remember(request: MemberRequest, project: Project, said: dict[str, Any]) -> None:
+def _remember(request: MemberRequest, project: Project, form_data: dict[str, Any]) -> None:
     """The last queries of a project, newest first, as addresses."""
-    entry = [said["q"], urlencode({"q": said["q"], "training": said["training"].uuid})]
+    entry = [form_data["q"], urlencode({"q": form_data["q"], "training": form_data["training"].uuid})]
     by_project, key = request.session.get(RECENT, {}), str(project.uuid)
     before = by_project.get(key, [])
     if before[:1] != [entry]:
@@ -139,9 +141,9 @@ def _recent(request: MemberRequest, project: Project) -> list[tuple[str, str]]:
 @project_page(STAFF)
 def video(request: MemberRequest, project: Project, video_uuid: UUID) -> HttpResponseBase:
     """A video of the project, or the part that a player asks for."""
-    held = get_object_or_404(Video, uuid=video_uuid, corpus=project.dataset.corpus_id)
-    if not held.file or not held.file.storage.exists(str(held.file.name)):
+    row = get_object_or_404(Video, uuid=video_uuid, corpus=project.dataset.corpus_id)
+    if not row.file or not row.file.storage.exists(str(row.file.name)):
         raise Http404
-    kind = mimetypes.guess_type(str(held.file.name))[0] or ""
+    kind = mimetypes.guess_type(str(row.file.name))[0] or ""
     kind = kind if kind.startswith("video/") else "application/octet-stream"
-    return file_answer(request, held.file, content_type=kind, cache="private, max-age=86400")
+    return file_answer(request, row.file, content_type=kind, cache="private, max-age=86400")

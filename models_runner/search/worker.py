@@ -1,4 +1,4 @@
-"""What the worker of the queue `search` keeps in memory between queries: text models, and trainings with their indexes.
+"""Memory of the worker of the queue `search` between queries: text models, and trainings with their indexes.
 Nothing of it is imported by the process that serves pages: torch stays out of there."""
 
 from __future__ import annotations
@@ -78,10 +78,10 @@ def _key(source: Source) -> Hashable:
 def _stamp(source: Source) -> Stamp:
     """Of the best weights: others that lie there later are loaded anew."""
     try:
-        told = (source.folder / "best" / "weights.safetensors").stat()
+        stat = (source.folder / "best" / "weights.safetensors").stat()
     except OSError:
         return (0, 0)
-    return (told.st_mtime_ns, told.st_size)
+    return (stat.st_mtime_ns, stat.st_size)
 
 
 def forget() -> None:
@@ -115,10 +115,10 @@ class Held(Generic[Value]):
         if key not in self._values:
             self._values[key] = make()
         self._needs[key] = needs
-        kept = (*(one for one in needs if one in self), key)
-        for one in kept:
+        pinned = (*(one for one in needs if one in self), key)
+        for one in pinned:
             self._values.move_to_end(one)
-        while self.nbytes > self.limit and (oldest := next(iter(self._values))) not in kept:
+        while self.nbytes > self.limit and (oldest := next(iter(self._values))) not in pinned:
             self.drop(oldest)
         return self._values[key]
 

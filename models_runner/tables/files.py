@@ -22,57 +22,57 @@ def as_csv(tables: Tables) -> str:
 
 def entries(tables: Tables) -> Iterator[dict[str, Any]]:
     about = {"convention": tables.asked.convention, "gain": "exponential", "comparison": _comparison(tables)}
-    for place in product(published.SPLITS, published.KS, published.MUS):
-        known = {**about, **dict(zip(("split", "k", "mu"), place, strict=True))}
+    for key in product(published.SPLITS, published.KS, published.MUS):
+        about_key = {**about, **dict(zip(("split", "k", "mu"), key, strict=True))}
         for setting in tables.settings:
             of = {"table": SCORES, "baseline": setting.baseline, "n": setting.top_n}
-            theirs = _published(setting, place) if tables.asked.shows_published else {}
+            theirs = _published(setting, key) if tables.asked.shows_published else {}
             for line in setting.shown:
-                yield {**known, **of, **theirs, **(_line(tables, line, place) if line else {})}
+                yield {**about_key, **of, **theirs, **(_line(tables, line, key) if line else {})}
         for line in tables.by_similarity:
-            yield {**known, "table": SIMILARITY, **_line(tables, line, place), "comparison": "Nothing is published."}
-        yield {**known, **_similarity(tables, place)}
+            yield {**about_key, "table": SIMILARITY, **_line(tables, line, key), "comparison": "Nothing is published."}
+        yield {**about_key, **_similarity(tables, key)}
 
 
 def _comparison(tables: Tables) -> str:
     return tables.standing.words if tables.asked.shows_published else "Published values are those of `released`."
 
 
-def _published(setting: Setting, place: Place) -> dict[str, Any]:
-    split, k, mu = place
+def _published(setting: Setting, key: Place) -> dict[str, Any]:
+    split, k, mu = key
     spread = published.spread_of(setting.baseline, setting.top_n, k, mu, split)
     over = {"published_mean": spread.mean, "published_deviation": spread.deviation} if spread else {}
-    return {"published": setting.published(*place), **over}
+    return {"published": setting.published(*key), **over}
 
 
-def _line(tables: Tables, line: Line, place: Place) -> dict[str, Any]:
+def _line(tables: Tables, line: Line, key: Place) -> dict[str, Any]:
     of = line.experiment
     return {
         **{"baseline": of.baseline, "n": of.top_n, "experiment": of.name, "labels": of.labels},
         **{"trained_on_release": of.release.version, "seeds": len(line.seeds), "best_seed": line.best_seed},
-        **line.cell(*place)._asdict(),
+        **line.cell(*key)._asdict(),
         "trained_on": tables.standing.trained_on,
         "notes": "; ".join(line.notes),
     }
 
 
-def _similarity(tables: Tables, place: Place) -> dict[str, Any]:
-    _, k, mu = place
+def _similarity(tables: Tables, key: Place) -> dict[str, Any]:
+    _, k, mu = key
     theirs = {"published": published.SIMILARITY[k][published.MUS.index(mu)]} if tables.asked.shows_published else {}
-    ours = {"best": tables.similarity.get(place), "mean": tables.similarity.get(place)}
+    ours = {"best": tables.similarity.get(key), "mean": tables.similarity.get(key)}
     words = "moments ranked by similarity, measured by judgments; the paper's split is not known here"
     return {"table": SIMILARITY, "experiment": "similarity", "labels": "judged", **ours, **theirs, "notes": words}
 
 
 def as_latex(tables: Tables) -> str:
     """The table of one split for booktabs, every K; what is not comparable says so below it."""
-    asked, columns = tables.asked, 3 if tables.asked.shows_published else 2
+    filters, columns = tables.asked, 3 if tables.asked.shows_published else 2
     own = [*tables.lines, *tables.by_similarity]
     marks = {line.experiment.pk: number for number, line in enumerate(own, start=1)}
-    heads = ["best", "mean", *(["published"] if asked.shows_published else [])] * len(published.MUS)
+    heads = ["best", "mean", *(["published"] if filters.shows_published else [])] * len(published.MUS)
     spans = " & ".join(f"\\multicolumn{{{columns}}}{{c}}{{IoU $\\geq$ {mu}}}" for mu in published.MUS)
     lines = [
-        f"% release {asked.release.version}, {asked.split}; convention {asked.convention}, gain exponential",
+        f"% release {filters.release.version}, {filters.split}; convention {filters.convention}, gain exponential",
         f"% {_comparison(tables)}",
         f"\\begin{{tabular}}{{ll{'r' * columns * len(published.MUS)}}}",
         "\\toprule",

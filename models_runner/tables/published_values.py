@@ -1,4 +1,4 @@
-"""What the papers print, beside which ours is shown: NDCG@K with the exponential gain under the convention `released`.
+"""Values of the papers, beside which ours are shown: NDCG@K with the exponential gain under the convention `released`.
 Facts, each table with its source. "arXiv" is arXiv:2407.06597, "SIGIR-AP" the paper of 2025 under the same title."""
 
 from typing import NamedTuple
@@ -63,7 +63,7 @@ SIMILARITY = {10: (0.759, 0.758, 0.758), 20: (0.808, 0.808, 0.808), 40: (0.891, 
 
 
 class Collection(NamedTuple):
-    """What the published values were measured on."""
+    """Data and features of the published values."""
 
     videos: int
     queries: dict[str, int]

@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 from accounts.models import Project
 from judging.models import Release
 from models_runner.experiments.settings import settings_changed
-from models_runner.leaderboard.selectors.leaderboard import known_or_first, release_asked
+from models_runner.leaderboard.selectors.leaderboard import known_or_first, release_of_query
 from models_runner.models import Experiment, Run, Score, Scoring, Training
 from models_runner.tables import published_values as published
 from models_runner.tables.published_values import SPLITS, TVR_RANKING
@@ -75,7 +75,7 @@ def trained_on(release: Release) -> str:
 
 
 def notes_of(experiment: Experiment, release: Release) -> tuple[str, ...]:
-    """What sets an experiment apart from the published setting, the ends and candidates always."""
+    """List differences from the published setting, the ends and candidates always."""
     notes = [_features(experiment)[1]]
     if experiment.baseline != Experiment.Baseline.RELOCLNET:
         notes.append(_ends(experiment))
@@ -101,11 +101,13 @@ def _features(experiment: Experiment) -> tuple[bool, str]:
     """Whether they are other than the published ones for certain; and what they are called. Certain are other widths,
     and features of videos or subtitles that were made here."""
     published = {"video": TVR_RANKING.widths[experiment.baseline], **dict.fromkeys(TEXTS, TVR_RANKING.text_width)}
-    held: dict[str, Mapping[str, object]] = experiment.features
-    told = [f"{kind} {_told(held[kind])}" if kind in held else f"no {kind}" for kind in published]
-    is_other = any(kind not in held or held[kind].get("width", width) != width for kind, width in published.items())
-    is_other = is_other or any(held[kind].get("made_by") for kind in SEEN_AND_HEARD)
-    return is_other, f"features: {', '.join(told)}"
+    features: dict[str, Mapping[str, object]] = experiment.features
+    descriptions = [f"{kind} {_told(features[kind])}" if kind in features else f"no {kind}" for kind in published]
+    is_other = any(
+        kind not in features or features[kind].get("width", width) != width for kind, width in published.items()
+    )
+    is_other = is_other or any(features[kind].get("made_by") for kind in SEEN_AND_HEARD)
+    return is_other, f"features: {', '.join(descriptions)}"
 
 
 def _told(features: Mapping[str, object]) -> str:
@@ -125,8 +127,8 @@ ByRun = dict[int | None, dict[Place, float]]  # a seed has no run on a split wit
 
 
 @dataclass(frozen=True)
-class TablesAsked:
-    """What is not known falls back to the newest release, test, K = 10, released, and the setting of Table 7."""
+class TablesFilters:
+    """Filters; unknown ones become the newest release, test, K = 10, released, and the setting of Table 7."""
 
     release: Release
     split: str
@@ -140,26 +142,26 @@ class TablesAsked:
         return self.convention == Convention.RELEASED.value
 
     def query(self, **changes: object) -> str:
-        held = {"release": self.release.version, "split": self.split, "k": self.k, "convention": self.convention}
-        return urlencode({**held, "of": setting_key(self.of), **changes})
+        parameters = {"release": self.release.version, "split": self.split, "k": self.k, "convention": self.convention}
+        return urlencode({**parameters, "of": setting_key(self.of), **changes})
 
 
 def setting_key(setting: tuple[str, int]) -> str:
     return f"{setting[0]}-{setting[1]}"
 
 
-def tables_asked(project: Project, given: Mapping[str, str]) -> TablesAsked | None:
-    """The tables that ``given`` names; None where no release is ready."""
-    release = release_asked(project, given)
+def tables_filters(project: Project, query: Mapping[str, str]) -> TablesFilters | None:
+    """The tables that ``query`` names; None where no release is ready."""
+    release = release_of_query(project, query)
     if release is None:
         return None
     keys = {setting_key(setting): setting for setting in (published.SPREAD_OF, *SETTINGS)}
-    return TablesAsked(
+    return TablesFilters(
         release=release,
-        split=known_or_first(given.get("split"), ("test", "val")),
-        k=int(known_or_first(given.get("k"), tuple(map(str, published.KS)))),
-        convention=known_or_first(given.get("convention"), CONVENTIONS),
-        of=keys[known_or_first(given.get("of"), tuple(keys))],
+        split=known_or_first(query.get("split"), ("test", "val")),
+        k=int(known_or_first(query.get("k"), tuple(map(str, published.KS)))),
+        convention=known_or_first(query.get("convention"), CONVENTIONS),
+        of=keys[known_or_first(query.get("of"), tuple(keys))],
     )
 
 
@@ -184,7 +186,9 @@ class Line:
         return next(iter(self.seeds))
 
     def cell(self, split: str, k: int, mu: float) -> Cell:
-        values = [held[split, k, mu] for held in self.seeds.values() if (split, k, mu) in held]
+        values = [
+            values_by_key[split, k, mu] for values_by_key in self.seeds.values() if (split, k, mu) in values_by_key
+        ]
         if not values:
             return Cell()
         deviation = statistics.stdev(values) if len(values) > 1 else None
@@ -229,7 +233,7 @@ class Row(NamedTuple):
 class Tables:
     """All of them."""
 
-    asked: TablesAsked
+    asked: TablesFilters
     settings: list[Setting]  # those of the papers, in their order, with the experiments measured by judgments
     by_similarity: list[Line]  # experiments whose validation and test have labels by similarity
     similarity: Values  # of the site's own run, which ranks by similarity, measured by judgments
@@ -248,17 +252,17 @@ class Tables:
         """Return the lines of the main table: every setting, with its experiments or alone."""
         rows = []
         for setting in self.settings:
-            for place, line in enumerate(setting.shown):
-                rows.append(self._row(setting, line, 0 if place else len(setting.shown), k))
+            for index, line in enumerate(setting.shown):
+                rows.append(self._row(setting, line, 0 if index else len(setting.shown), k))
         return rows
 
     def rows_by_similarity(self, k: int) -> list[Row]:
         return [self._row(None, line, 1, k) for line in self.by_similarity]
 
     def _row(self, setting: Setting | None, line: Line | None, span: int, k: int) -> Row:
-        places = [(self.asked.split, k, mu) for mu in published.MUS]
-        ours = [line.cell(*place) if line else Cell() for place in places]
-        theirs = [setting.published(*place) if setting else None for place in places]
+        keys = [(self.asked.split, k, mu) for mu in published.MUS]
+        ours = [line.cell(*key) if line else Cell() for key in keys]
+        theirs = [setting.published(*key) if setting else None for key in keys]
         return Row(setting, line, span, list(zip(ours, theirs, strict=True)))
 
     def bounds(self, k: int) -> list[tuple[float | None, float]]:
@@ -267,55 +271,55 @@ class Tables:
         return list(zip(ours, published.SIMILARITY[k], strict=True))
 
 
-def tables(asked: TablesAsked) -> Tables:
-    trainings = _trainings(asked.release)
-    values = _values(asked, trainings)
+def tables(filters: TablesFilters) -> Tables:
+    trainings = _trainings(filters.release)
+    values = _values(filters, trainings)
     grouped = groupby(trainings, key=lambda training: training.experiment)
-    lines = [_line(asked, experiment, own, values) for experiment, own in grouped]
+    lines = [_line(filters, experiment, own, values) for experiment, own in grouped]
     by_setting: dict[tuple[str, int], list[Line]] = {setting: [] for setting in SETTINGS}
     for line in lines:
         if line.experiment.labels == Run.Labels.JUDGED:
             by_setting[line.experiment.baseline, line.experiment.top_n].append(line)
     return Tables(
-        asked=asked,
+        asked=filters,
         settings=[Setting(*setting, own) for setting, own in by_setting.items()],
         by_similarity=[line for line in lines if line.experiment.labels == Run.Labels.SIMILARITY],
-        similarity={place: value for _, place, value in _scores(asked, run__source=Run.Source.SIMILARITY)},
-        standing=standing_of(asked.release, [line.experiment for line in lines]),
+        similarity={key: value for _, key, value in _scores(filters, run__source=Run.Source.SIMILARITY)},
+        standing=standing_of(filters.release, [line.experiment for line in lines]),
     )
 
 
 def _trainings(release: Release) -> list[Training]:
     """Finished ones with a run that is scored on the release, as they were ordered; the best of each goes first."""
-    done = Training.objects.filter(experiment__project=release.project_id, state=Training.State.DONE)
-    scored = done.filter(val_run__scorings__release=release, val_run__scorings__state=Scoring.State.SCORED)
-    found = scored.select_related("experiment__release", "experiment__candidates__experiment")
-    return sorted(found, key=lambda one: (one.experiment_id, -(one.best or 0.0), one.seed))
+    trainings = Training.objects.filter(experiment__project=release.project_id, state=Training.State.DONE)
+    scored = trainings.filter(val_run__scorings__release=release, val_run__scorings__state=Scoring.State.SCORED)
+    scored_trainings = scored.select_related("experiment__release", "experiment__candidates__experiment")
+    return sorted(scored_trainings, key=lambda one: (one.experiment_id, -(one.best or 0.0), one.seed))
 
 
-def _line(asked: TablesAsked, experiment: Experiment, trainings: Iterable[Training], values: ByRun) -> Line:
+def _line(filters: TablesFilters, experiment: Experiment, trainings: Iterable[Training], values: ByRun) -> Line:
     seeds: dict[int, Values] = {
         training.seed: {**values.get(training.val_run_id, {}), **values.get(training.test_run_id, {})}
         for training in trainings
     }
-    return Line(experiment, seeds, notes_of(experiment, asked.release))
+    return Line(experiment, seeds, notes_of(experiment, filters.release))
 
 
-def _values(asked: TablesAsked, trainings: Iterable[Training]) -> ByRun:
+def _values(filters: TablesFilters, trainings: Iterable[Training]) -> ByRun:
     """Return the scores of each run on the release."""
     runs = [pk for one in trainings for pk in (one.val_run_id, one.test_run_id)]
     values: ByRun = {}
-    for run, place, value in _scores(asked, run__in=runs):
-        values.setdefault(run, {})[place] = value
+    for run, key, value in _scores(filters, run__in=runs):
+        values.setdefault(run, {})[key] = value
     return values
 
 
-def _scores(asked: TablesAsked, **which: object) -> list[tuple[int, Place, float]]:
+def _scores(filters: TablesFilters, **which: object) -> list[tuple[int, Place, float]]:
     scorings = Scoring.objects.filter(
-        release=asked.release, state=Scoring.State.SCORED, run__state=Run.State.SCORED, **which
+        release=filters.release, state=Scoring.State.SCORED, run__state=Run.State.SCORED, **which
     )
     rows = Score.objects.filter(
-        scoring__in=scorings, convention=asked.convention, gain=Gain.EXPONENTIAL.value, k__in=published.KS
+        scoring__in=scorings, convention=filters.convention, gain=Gain.EXPONENTIAL.value, k__in=published.KS
     )
-    found = rows.values_list("scoring__run", "scoring__run__split", "k", "mu", "value")
-    return [(run, (split, k, mu), value) for run, split, k, mu, value in found if mu is not None]
+    scores = rows.values_list("scoring__run", "scoring__run__split", "k", "mu", "value")
+    return [(run, (split, k, mu), value) for run, split, k, mu, value in scores if mu is not None]

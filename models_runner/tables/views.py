@@ -10,7 +10,7 @@ from accounts.models import Project
 from judging.models import Release
 from models_runner.tables import files
 from models_runner.tables import published_values as published
-from models_runner.tables.selectors import CONVENTIONS, Cell, Line, Setting, tables, tables_asked
+from models_runner.tables.selectors import CONVENTIONS, Cell, Line, Setting, tables, tables_filters
 
 FORMS = {"csv": ("text/csv", files.as_csv), "tex": ("application/x-tex", files.as_latex)}
 COLUMNS = list(product(published.SPLITS, published.MUS))  # of a table over seeds
@@ -19,19 +19,19 @@ COLUMNS = list(product(published.SPLITS, published.MUS))  # of a table over seed
 @project_page(STAFF)
 def benchmark_tables(request: MemberRequest, project: Project) -> HttpResponse:
     """Show tables 5, 6 and 7 of the papers, and the upper bound by similarity."""
-    asked = tables_asked(project, request.GET)
-    if asked is None:
+    filters = tables_filters(project, request.GET)
+    if filters is None:
         return render(request, "models_runner/tables/tables.html", {"asked": None})
-    found = tables(asked)
+    result = tables(filters)
     context = {
-        **{"asked": asked, "tables": found, "mus": published.MUS, "ks": published.KS, "facts": published},
+        **{"asked": filters, "tables": result, "mus": published.MUS, "ks": published.KS, "facts": published},
         "releases": project.releases.filter(state=Release.State.READY),
         "conventions": CONVENTIONS,
         "splits": ("test", "val"),
-        "rows": found.rows(asked.k),
-        "by_similarity": found.rows_by_similarity(asked.k),
-        "bounds": [(k, found.bounds(k)) for k in published.KS],
-        "seeds": [(line, _seed_rows(found.chosen, line)) for line in found.chosen.lines],
+        "rows": result.rows(filters.k),
+        "by_similarity": result.rows_by_similarity(filters.k),
+        "bounds": [(k, result.bounds(k)) for k in published.KS],
+        "seeds": [(line, _seed_rows(result.chosen, line)) for line in result.chosen.lines],
         "columns": COLUMNS,
     }
     return render(request, "models_runner/tables/tables.html", context)
@@ -50,10 +50,10 @@ def _seed_rows(of: Setting, line: Line) -> list[tuple[int, list[tuple[Cell, publ
 @project_page(STAFF)
 def benchmark_tables_export(request: MemberRequest, project: Project, form: str) -> HttpResponse:
     """Send all that the page tells as CSV, or the main table of a split as LaTeX."""
-    asked = tables_asked(project, request.GET)
-    if asked is None or form not in FORMS:
+    filters = tables_filters(project, request.GET)
+    if filters is None or form not in FORMS:
         raise Http404
     kind, write = FORMS[form]
-    name = f"tables-{asked.release.version}-{asked.convention}.{form}"
+    name = f"tables-{filters.release.version}-{filters.convention}.{form}"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-    return HttpResponse(write(tables(asked)), content_type=f"{kind}; charset=utf-8", headers=headers)
+    return HttpResponse(write(tables(filters)), content_type=f"{kind}; charset=utf-8", headers=headers)

@@ -32,7 +32,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     making = commands.add_parser("extract", help="make features; what was cut short goes on")
     making.add_argument("kind", choices=KINDS, help="what to make features of")
     making.add_argument("--to", metavar="FILE", type=Path, required=True, help="the HDF5 file to write")
-    making.add_argument("--extractor", choices=[way.value for way in Way], help="default: the one that is built in")
+    making.add_argument(
+        "--extractor",
+        choices=[extractor_name.value for extractor_name in Way],
+        help="default: the one that is built in",
+    )
     making.add_argument("--model", default="", help="of transformers: a name on the hub, or a folder")
     making.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1 (default: %(default)s)")
     making.add_argument("--threads", type=int, default=1, help="of a model on the CPU (default: %(default)s)")
@@ -47,53 +51,55 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def output(options: argparse.Namespace) -> tuple[str, list[str]]:
-    """What the command prints for its parsed arguments, and what is wrong. Raises ScoringError."""
-    found: tuple[str, list[str]] = options.features(options)
-    return found
+    """Return the command's output for parsed arguments, and the errors. Raises ScoringError."""
+    result: tuple[str, list[str]] = options.features(options)
+    return result
 
 
 def check_output(options: argparse.Namespace) -> tuple[str, list[str]]:
     paths = {kind: getattr(options, kind) for kind in KINDS if getattr(options, kind)}
     if not paths:
         return "", [f"say what to check: {', '.join(f'--{kind}' for kind in KINDS)}"]
-    wanted: dict[str, Sequence[str]] = {}
+    names_by_kind: dict[str, Sequence[str]] = {}
     if options.corpus:
         videos = list(read_corpus(options.corpus).durations_s)
-        wanted = {"video": videos, "subtitle": videos}
+        names_by_kind = {"video": videos, "subtitle": videos}
     if options.queries:
-        wanted["query"] = [item.name for item in sentences(options.queries)]
-    findings = check(paths, wanted)
+        names_by_kind["query"] = [item.name for item in sentences(options.queries)]
+    findings = check(paths, names_by_kind)
     fatal = [str(finding) for finding in findings if finding.is_fatal]
     if options.json:
         return json.dumps([finding.as_dict() for finding in findings]), fatal
-    remarks = [str(finding) for finding in findings if not finding.is_fatal]
-    return "\n".join(remarks or ([] if fatal else ["Everything is in order."])), fatal
+    warnings = [str(finding) for finding in findings if not finding.is_fatal]
+    return "\n".join(warnings or ([] if fatal else ["Everything is in order."])), fatal
 
 
 def extract_output(options: argparse.Namespace) -> tuple[str, list[str]]:
     kind = Kind(options.kind)
-    way = Way(options.extractor) if options.extractor else Way.PIXELS if kind is Kind.VIDEO else Way.WORDS
+    extractor_name = Way(options.extractor) if options.extractor else Way.PIXELS if kind is Kind.VIDEO else Way.WORDS
     needed = {Kind.VIDEO: ("corpus", "folder"), Kind.SUBTITLE: ("corpus", "subtitles"), Kind.QUERY: ("queries",)}
     if missing := [f"--{name}" for name in needed[kind] if not getattr(options, name)]:
         return "", [f"features of {kind.value} need {' and '.join(missing)}"]
     items = list(ITEMS[kind](options))
     try:
-        extractor = extractor_of(way, kind, model=options.model, setup=Setup(options.device, options.threads))
+        extractor = extractor_of(
+            extractor_name, kind, model=options.model, setup=Setup(options.device, options.threads)
+        )
     except ValueError as error:
         return "", [str(error)]
     with FeatureWriter(options.to, width=extractor.width) as writer:
         outcome = extract(items, extractor, writer, total=len(items), on_progress=tell)
-        made = len(writer)
+        count = len(writer)
     print(file=sys.stderr)
     errors = [f"{name}: {reason}" for name, reason in outcome.reasons.items()]
     if outcome.failures > len(errors):
         errors.append(f"and {outcome.failures - len(errors)} more")
-    return f"{options.to}: {made} of {len(items)}, {extractor.width} numbers in a row, by {extractor.name}", errors
+    return f"{options.to}: {count} of {len(items)}, {extractor.width} numbers in a row, by {extractor.name}", errors
 
 
-def tell(done: int, total: int) -> None:
+def tell(n_done: int, total: int) -> None:
     """Progress, on one line."""
-    print(f"\r{done:,} of {total:,}", end="", file=sys.stderr, flush=True)
+    print(f"\r{n_done:,} of {total:,}", end="", file=sys.stderr, flush=True)
 
 
 def films(options: argparse.Namespace) -> Iterator[Film]:
@@ -104,10 +110,10 @@ def films(options: argparse.Namespace) -> Iterator[Film]:
 
 
 def speeches(options: argparse.Namespace) -> Iterator[Speech]:
-    """What is said in each video of the corpus."""
-    said = {as_text(row.get("vid_name"), "vid_name"): lines(row) for row in records(options.subtitles)}
+    """Yield the speech of every corpus video."""
+    lines_by_video = {as_text(row.get("vid_name"), "vid_name"): lines(row) for row in records(options.subtitles)}
     for name, duration_s in read_corpus(options.corpus).durations_s.items():
-        yield Speech(name, clip_count(duration_s), said.get(name, []))
+        yield Speech(name, clip_count(duration_s), lines_by_video.get(name, []))
 
 
 def lines(row: Mapping[str, Any]) -> list[Line]:
@@ -119,13 +125,13 @@ def lines(row: Mapping[str, Any]) -> list[Line]:
 
 def sentences(paths: Sequence[Path]) -> list[Sentence]:
     """The queries of TVR-Ranking files, each once."""
-    found: dict[str, Sentence] = {}
+    sentences_by_id: dict[str, Sentence] = {}
     for path in paths:
         for row in records(path):
             name = str(row.get("query_id", ""))
             with at(str(path)), at(f"query {name}"):
-                found.setdefault(name, Sentence(name, as_text(row.get("query"), "query")))
-    return list(found.values())
+                sentences_by_id.setdefault(name, Sentence(name, as_text(row.get("query"), "query")))
+    return list(sentences_by_id.values())
 
 
 def records(path: Path) -> Iterator[Mapping[str, Any]]:

@@ -15,7 +15,7 @@ from moment_retrieval.cli import score
 from moment_retrieval.features.extractors import EXTRACTORS, Kind, Way
 from moment_retrieval.searching.queries import Answer
 
-READERS = [way.value for way, about in EXTRACTORS.items() if Kind.QUERY in about.kinds]
+READERS = [extractor_name.value for extractor_name, about in EXTRACTORS.items() if Kind.QUERY in about.kinds]
 SPLITS, DEVICES = ("val", "test"), ("auto", "cpu", "cuda")
 
 
@@ -105,13 +105,13 @@ def add_checkpoint_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def score_checkpoint(options: argparse.Namespace) -> tuple[str, list[str]]:
-    """What the command prints for its parsed arguments, and what is wrong. Raises ScoringError."""
+    """Return the command's output for parsed arguments, and the errors. Raises ScoringError."""
     from moment_retrieval.training.published_run import Wanted, retrieve
 
     names = ("plan", "split", "ground_truth", "corpus", "video", "subtitle", "query", "candidates", "device", "work")
-    found = retrieve(options.checkpoint, Wanted(**{name: getattr(options, name) for name in names}), to=options.to)
-    for notice in found.notices:
+    run = retrieve(options.checkpoint, Wanted(**{name: getattr(options, name) for name in names}), to=options.to)
+    for notice in run.notices:
         print(notice, file=sys.stderr)
     scoring: dict[str, Any] = dict.fromkeys(("format", "ground_truth_format", "corpus"))
-    scoring |= {"runs": [options.to], "ground_truth": found.ground_truth, "metric": score.NDCG, "lenient": True}
+    scoring |= {"runs": [options.to], "ground_truth": run.ground_truth, "metric": score.NDCG, "lenient": True}
     return score.output(argparse.Namespace(**{**vars(options), **scoring}))

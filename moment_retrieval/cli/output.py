@@ -47,15 +47,15 @@ class Scored:
         return {"queries": len(self.scores.query_ids), "missing queries": len(self.scores.missing)}
 
 
-def as_table(held: Sequence[Scored], *, per_query: bool) -> str:
+def as_table(runs: Sequence[Scored], *, per_query: bool) -> str:
     """For people: how it was computed, then the values."""
-    first = held[0]
-    facts = {"run": first.run} if len(held) == 1 else {}
+    first = runs[0]
+    facts = {"run": first.run} if len(runs) == 1 else {}
     facts |= {"ground truth": first.ground_truth} | first.how
-    if len(held) > 1:
-        return "\n".join([*fact_lines(facts), "", *side_by_side(held, per_query=per_query)])
+    if len(runs) > 1:
+        return "\n".join([*fact_lines(facts), "", *side_by_side(runs, per_query=per_query)])
     lines = fact_lines(facts | {name: str(count) for name, count in first.counts.items()})
-    lines += [f"{'remark':<{NAME_WIDTH}}{remark}" for remark in first.remarks]
+    lines += [f"{'remark':<{NAME_WIDTH}}{warning}" for warning in first.remarks]
     lines += ["", *(grid(first.scores) if isinstance(first.scores, Report) else by_measure(first.scores))]
     return "\n".join([*lines, *(["", *each_query(first.scores)] if per_query else [])])
 
@@ -79,14 +79,14 @@ def by_measure(scores: Scores) -> list[str]:
     return columned(columns, scores.mean)
 
 
-def side_by_side(held: Sequence[Scored], *, per_query: bool) -> list[str]:
+def side_by_side(runs: Sequence[Scored], *, per_query: bool) -> list[str]:
     """One row for each measure, one column for each run; then the remarks, and each run's queries."""
-    names = short_names([one.run for one in held])
-    columns = {name: one.scores.mean for name, one in zip(names, held, strict=True)}
-    lines = columned(columns, held[0].scores.mean, [(name, one.counts) for name, one in zip(names, held, strict=True)])
-    remarks = [f"{name}: {remark}" for name, one in zip(names, held, strict=True) for remark in one.remarks]
-    lines += ["", *remarks] if remarks else []
-    for name, one in zip(names, held, strict=True) if per_query else ():
+    names = short_names([one.run for one in runs])
+    columns = {name: one.scores.mean for name, one in zip(names, runs, strict=True)}
+    lines = columned(columns, runs[0].scores.mean, [(name, one.counts) for name, one in zip(names, runs, strict=True)])
+    warnings = [f"{name}: {warning}" for name, one in zip(names, runs, strict=True) for warning in one.remarks]
+    lines += ["", *warnings] if warnings else []
+    for name, one in zip(names, runs, strict=True) if per_query else ():
         lines += ["", name, *each_query(one.scores)]
     return lines
 
@@ -102,11 +102,11 @@ def columned(
     widths = [max(9, len(name) + 2) for name in columns]
     lines = [" " * wide + "".join(f"{name:>{width}}" for name, width in zip(columns, widths, strict=True))]
     for what in counts[0][1] if counts else ():
-        cells = (f"{held[what]:>{width}}" for (_, held), width in zip(counts, widths, strict=True))
+        cells = (f"{column[what]:>{width}}" for (_, column), width in zip(counts, widths, strict=True))
         lines.append(f"{what:<{wide}}" + "".join(cells))
     for measure in measures:
         values = zip(columns.values(), widths, strict=True)
-        lines.append(f"{measure!s:<{wide}}" + "".join(f"{shown(held[measure]):>{width}}" for held, width in values))
+        lines.append(f"{measure!s:<{wide}}" + "".join(f"{shown(column[measure]):>{width}}" for column, width in values))
     return lines
 
 
@@ -133,18 +133,18 @@ def short_names(runs: Sequence[str]) -> list[str]:
         return [Path(run).name for run in runs]
     first = _shared(parts)
     last = _shared([own[first:][::-1] for own in parts])
-    left = [own[first : len(own) - last] for own in parts]
-    return [str(Path(*own)) if own else run for own, run in zip(left, runs, strict=True)]
+    middles = [own[first : len(own) - last] for own in parts]
+    return [str(Path(*own)) if own else run for own, run in zip(middles, runs, strict=True)]
 
 
 def _shared(parts: Sequence[Sequence[str]]) -> int:
     """How many parts are the same at the beginning of all."""
-    return sum(1 for _ in takewhile(lambda found: len(set(found)) == 1, zip(*parts, strict=False)))
+    return sum(1 for _ in takewhile(lambda level: len(set(level)) == 1, zip(*parts, strict=False)))
 
 
-def as_json(held: Sequence[Scored], *, per_query: bool) -> str:
+def as_json(runs: Sequence[Scored], *, per_query: bool) -> str:
     """One JSON object on one line; several runs give an array of them, a line each."""
-    rows = [json.dumps(json_of(one, per_query=per_query), allow_nan=False) for one in held]
+    rows = [json.dumps(json_of(one, per_query=per_query), allow_nan=False) for one in runs]
     return rows[0] if len(rows) == 1 else "[\n" + ",\n".join(rows) + "\n]"
 
 
@@ -152,8 +152,8 @@ def json_of(one: Scored, *, per_query: bool) -> dict[str, Any]:
     """A run's scores by the names of measures; null where there is none."""
     scores = one.scores
     how = {"convention": scores.convention.value, "gain": scores.gain.value} if isinstance(scores, Report) else one.how
-    held: dict[str, Any] = {"run": one.run, "ground_truth": one.ground_truth, "metric": one.metric, **how}
-    held |= {
+    record: dict[str, Any] = {"run": one.run, "ground_truth": one.ground_truth, "metric": one.metric, **how}
+    record |= {
         "queries": len(scores.query_ids),
         "missing_queries": len(scores.missing),
         "missing_query_ids": scores.missing,
@@ -161,29 +161,29 @@ def json_of(one: Scored, *, per_query: bool) -> dict[str, Any]:
         "scores": named(scores.mean),
     }
     if scores.kinds:
-        held["by_type"] = {kind: named(values) for kind, values in scores.by_kind.items()}
+        record["by_type"] = {kind: named(values) for kind, values in scores.by_kind.items()}
     if per_query:
-        held["per_query"] = {query_id: named(values) for query_id, values in scores.per_query.items()}
-    return held
+        record["per_query"] = {query_id: named(values) for query_id, values in scores.per_query.items()}
+    return record
 
 
 def named(values: Mapping[Any, float]) -> dict[str, float | None]:
     return {str(measure): None if math.isnan(value) else value for measure, value in values.items()}
 
 
-def as_csv(held: Sequence[Scored], *, per_query: bool) -> str:
+def as_csv(runs: Sequence[Scored], *, per_query: bool) -> str:
     """One row for each run, or for each query of each run; an empty cell where there is no value."""
     out = io.StringIO(newline="")
     writer = csv.writer(out, lineterminator="\n")
-    first = held[0].scores
+    first = runs[0].scores
     if per_query:
         writer.writerow(["run", "query_id", *map(str, first.measures)])
-        for one in held:
+        for one in runs:
             for query_id, row in zip(one.scores.query_ids, one.scores.values.tolist(), strict=True):
                 writer.writerow([plain(one.run), plain(query_id), *map(cell, row)])
     else:
         writer.writerow(["run", "queries", "missing_queries", *map(str, first.mean)])
-        for one in held:
+        for one in runs:
             writer.writerow([plain(one.run), *one.counts.values(), *map(cell, one.scores.mean.values())])
     return out.getvalue().removesuffix("\n")
 

@@ -95,16 +95,16 @@ def thresholds(text: str) -> tuple[float, ...]:
     return numbers(text, float, "numbers", lambda mu: Measure(1, mu))
 
 
-def numbers(text: str, kind: Callable[[str], Number], expected: str, measure: Callable[[Number], Measure]) -> Any:
+def numbers(text: str, kind: Callable[[str], Number], description: str, measure: Callable[[Number], Measure]) -> Any:
     """Return the numbers between commas; ArgumentTypeError for what is none, and for numbers that no measure has."""
     try:
-        found = tuple(map(kind, text.split(",")))
-        check_measures(map(measure, found))
+        values = tuple(map(kind, text.split(",")))
+        check_measures(map(measure, values))
     except InvalidCutoff as error:
         raise argparse.ArgumentTypeError(str(error)) from error
     except ValueError as error:
-        raise argparse.ArgumentTypeError(f"expected {expected} with commas between, got {text!r}") from error
-    return found
+        raise argparse.ArgumentTypeError(f"expected {description} with commas between, got {text!r}") from error
+    return values
 
 
 def overlap(text: str) -> float:
@@ -135,7 +135,7 @@ def score_files(
 
 
 def output(options: argparse.Namespace) -> tuple[str, list[str]]:
-    """What the command prints for its parsed arguments, and what is wrong with runs that cannot be scored.
+    """Return the command's output for its parsed arguments, and the errors of runs that cannot be scored.
 
     One bad run does not keep the others from being scored; with none left there is nothing to print.
 
@@ -176,8 +176,8 @@ def scorer(options: argparse.Namespace) -> Callable[[Path], Scored]:
         with at(str(path)):
             scores = computed(options, run, judged)
             depth = max(options.k or report.KS) if options.metric == NDCG else None
-            told = remarks(run, judged, depth=depth, durations_s=durations_s)
-            return Scored(str(path), str(truth_path), options.metric, scores, told)
+            warnings = remarks(run, judged, depth=depth, durations_s=durations_s)
+            return Scored(str(path), str(truth_path), options.metric, scores, warnings)
 
     return score_run
 

@@ -25,7 +25,7 @@ OnProgress = Callable[[int, int], None]
 
 
 class Trouble(StrEnum):
-    """What can be wrong."""
+    """Possible problems."""
 
     UNREADABLE = "unreadable"
     MISSING = "missing"
@@ -45,7 +45,7 @@ WORDS = {
     Trouble.ZERO: "nothing but zeros",
     Trouble.LENGTH: "video and subtitles differ in length by more than a clip",
 }
-REMARKS = (Trouble.ZERO, Trouble.LENGTH)  # training goes on in spite of them
+WARNINGS = (Trouble.ZERO, Trouble.LENGTH)  # training goes on in spite of them
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Finding:
     @property
     def is_fatal(self) -> bool:
         """Whether training cannot do with it."""
-        return self.trouble not in REMARKS
+        return self.trouble not in WARNINGS
 
     def __str__(self) -> str:
         what = f"{self.kind}: {WORDS[self.trouble]}"
@@ -72,37 +72,39 @@ class Finding:
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
-        told = {"kind": self.kind, "trouble": self.trouble.value, "count": self.count, "names": list(self.names)}
-        return told | {"detail": self.detail, "fatal": self.is_fatal, "text": str(self)}
+        record = {"kind": self.kind, "trouble": self.trouble.value, "count": self.count, "names": list(self.names)}
+        return record | {"detail": self.detail, "fatal": self.is_fatal, "text": str(self)}
 
 
 def check(
     stores: Mapping[str, FeatureStore | str | Path],
-    wanted: Mapping[str, Collection[str]],
+    required_names: Mapping[str, Collection[str]],
     *,
     on_progress: OnProgress | None = None,
 ) -> list[Finding]:
-    """What is wrong with files of features.
+    """Find problems in files of features.
 
     Args:
         stores: by kind (video, subtitle, query), opened or by path.
-        wanted: by kind, whose features there must be; a kind that is left out is looked through as it is.
+        required_names: by kind, whose features there must be; a kind that is left out is looked through as it is.
         on_progress: called with names looked through, and all.
     """
     notes = _Notes()
-    opened = {kind: store for kind, held in stores.items() if (store := _opened(kind, held, notes)) is not None}
-    asked = {kind: list(wanted.get(kind, store.names)) for kind, store in opened.items()}
-    total, done = sum(map(len, asked.values())), 0
+    open_stores = {
+        kind: store for kind, source in stores.items() if (store := _opened(kind, source, notes)) is not None
+    }
+    names_by_kind = {kind: list(required_names.get(kind, store.names)) for kind, store in open_stores.items()}
+    total, n_done = sum(map(len, names_by_kind.values())), 0
     lengths: dict[str, dict[str, int]] = {}
-    for kind, store in opened.items():
+    for kind, store in open_stores.items():
         lengths[kind] = {}
-        for name in asked[kind]:
+        for name in names_by_kind[kind]:
             length = _look(kind, store, name, notes)
             if length is not None:
                 lengths[kind][name] = length
-            done += 1
+            n_done += 1
             if on_progress:
-                on_progress(done, total)
+                on_progress(n_done, total)
     for name, detail in _uneven(lengths.get("video", {}), lengths.get("subtitle", {})):
         notes.add("subtitle", Trouble.LENGTH, name, detail)
     return notes.findings()
@@ -124,9 +126,9 @@ class _Notes:
         ]
 
 
-def _opened(kind: str, held: FeatureStore | str | Path, notes: _Notes) -> FeatureStore | None:
+def _opened(kind: str, source: FeatureStore | str | Path, notes: _Notes) -> FeatureStore | None:
     try:
-        store = held if isinstance(held, FeatureStore) else open_features(held)
+        store = source if isinstance(source, FeatureStore) else open_features(source)
         _ = store.width
     except BrokenFeatures as error:
         notes.add(kind, Trouble.UNREADABLE, detail=str(error))
@@ -166,7 +168,7 @@ LEAST_CPU_S, BYTES_A_SECOND = 600, 10 * 2**20
 
 @dataclass(frozen=True)
 class Inspection:
-    """What a file holds."""
+    """A file's contents."""
 
     width: int  # numbers in a row
     count: int  # names that have rows
@@ -175,27 +177,27 @@ class Inspection:
 
 
 def inspect(path: str | Path, kind: str, names: Sequence[str], *, on_progress: OnProgress | None = None) -> Inspection:
-    """What a file of features of a kind (video, subtitle, query) holds of ``names``, and what is wrong with it.
+    """Inspect a file of features of a kind (video, subtitle, query) for ``names``, and for problems.
 
     Raises:
         BrokenFeatures: it cannot be read, ends its reader, or takes more memory or time than any file needs.
     """
     path = Path(path)
     request = json.dumps({"path": str(path.absolute()), "kind": kind, "names": list(names)}).encode()
-    said: dict[str, Any] = {}
+    message: dict[str, Any] = {}
     try:
         with reader(__name__, request, _limits(path)) as output:
             for line in output:
                 if not line.endswith(b"\n"):
                     break  # the child was ended while it wrote
-                said = json.loads(line)
-                if on_progress and "done" in said:
-                    on_progress(said["done"], said["total"])
+                message = json.loads(line)
+                if on_progress and "done" in message:
+                    on_progress(message["done"], message["total"])
     except ReaderEnded as error:
         raise BrokenFeatures(f"{path.name}: {error}") from error
-    if "error" in said:
-        raise BrokenFeatures(said["error"])
-    return Inspection(**said)
+    if "error" in message:
+        raise BrokenFeatures(message["error"])
+    return Inspection(**message)
 
 
 def _limits(path: Path) -> Limits:
@@ -214,16 +216,16 @@ def serve(request: IO[bytes], output: IO[bytes]) -> None:
         output.write(json.dumps(values).encode() + b"\n")
         output.flush()
 
-    asked = json.load(request)
+    options = json.load(request)
     try:
-        with open_features(asked["path"]) as store:
+        with open_features(options["path"]) as store:
             findings = check(
-                {asked["kind"]: store},
-                {asked["kind"]: asked["names"]},
-                on_progress=lambda done, total: say(done=done, total=total),
+                {options["kind"]: store},
+                {options["kind"]: options["names"]},
+                on_progress=lambda n_done, total: say(done=n_done, total=total),
             )
-            found = {"width": store.width, "count": len(store), "checksum": store.checksum()}
+            summary = {"width": store.width, "count": len(store), "checksum": store.checksum()}
     except ScoringError as error:
         say(error=str(error))
     else:
-        say(**found, findings=[finding.as_dict() for finding in findings])
+        say(**summary, findings=[finding.as_dict() for finding in findings])

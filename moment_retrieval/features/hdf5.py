@@ -101,8 +101,8 @@ def _opened(path: Path) -> Any:
     try:
         return h5py.File(path, "r", locking="best-effort", rdcc_nbytes=0)  # every dataset is read whole, and once
     except Exception as error:
-        cut = "truncated" in str(error)
-        problem = "the file is cut short" if cut else f"not a readable HDF5 file: {first_line(error)}"
+        is_truncated = "truncated" in str(error)
+        problem = "the file is cut short" if is_truncated else f"not a readable HDF5 file: {first_line(error)}"
         raise BrokenFeatures(f"{path.name}: {problem}") from error
 
 
@@ -113,10 +113,10 @@ def _datasets(group: Any, path: str, visited: set[int]) -> Iterator[str]:
     """
     import h5py
 
-    place = h5py.h5o.get_info(group.id).addr
-    if place in visited:
+    address = h5py.h5o.get_info(group.id).addr
+    if address in visited:
         raise BrokenFeatures(f"it leads to its group {path!r} twice")
-    visited.add(place)
+    visited.add(address)
     for name in group:
         below = f"{path}/{name}" if path else name
         if len(below) > LONGEST_NAME:
@@ -174,17 +174,17 @@ class FeatureWriter:
             if name in self:
                 raise NotWritable("has features already")
             _check_name(name)
-            kept = as_rows(np.asarray(rows))
-            if kept.shape[1] != self.width:
-                raise BrokenFeatures(f"rows of {kept.shape[1]} numbers, where {self.width} are expected")
-            if not np.isfinite(kept).all():
+            values = as_rows(np.asarray(rows))
+            if values.shape[1] != self.width:
+                raise BrokenFeatures(f"rows of {values.shape[1]} numbers, where {self.width} are expected")
+            if not np.isfinite(values).all():
                 raise BrokenFeatures("the rows hold what is not a number")
-        key, data = name.encode(), np.ascontiguousarray(kept, FLOAT).tobytes()
-        self._journal.write(RECORD.pack(MARK, len(key), *kept.shape, crc32(data, crc32(key))) + key)
-        place = self._journal.tell()
+        key, data = name.encode(), np.ascontiguousarray(values, FLOAT).tobytes()
+        self._journal.write(RECORD.pack(MARK, len(key), *values.shape, crc32(data, crc32(key))) + key)
+        position = self._journal.tell()
         self._journal.write(data)
         self._journal.flush()
-        self._places[name] = place, len(kept)
+        self._places[name] = position, len(values)
 
     def finish(self) -> None:
         """Make the file of what it held and what was added, and put it in place."""
@@ -220,22 +220,22 @@ class FeatureWriter:
     def _names_of_file(self) -> frozenset[str]:
         if not self.path.exists():
             return frozenset()
-        with open_features(self.path) as held:
-            if len(held) and held.width != self.width:
-                raise BrokenFeatures(f"{self.path.name}: rows of {held.width} numbers, where {self.width} are added")
-            return frozenset(held.names)
+        with open_features(self.path) as store:
+            if len(store) and store.width != self.width:
+                raise BrokenFeatures(f"{self.path.name}: rows of {store.width} numbers, where {self.width} are added")
+            return frozenset(store.names)
 
     def _recover(self) -> None:
         """Take what an earlier writer left, up to a record that a kill cut short."""
         end = 0
-        for name, place, shape, whole in _records(self._journal):
+        for name, position, shape, whole in _records(self._journal):
             if not whole:
                 break
             if shape[1] != self.width:
                 raise BrokenFeatures(f"rows of {shape[1]} numbers, where {self.width} are added")
-            end = place + shape[0] * shape[1] * FLOAT.itemsize
+            end = position + shape[0] * shape[1] * FLOAT.itemsize
             if name not in self._finished:  # else a kill came between the file and the end of its journal
-                self._places[name] = place, shape[0]
+                self._places[name] = position, shape[0]
         self._journal.truncate(end)
         self._journal.seek(end)
 
@@ -246,18 +246,18 @@ class FeatureWriter:
             with h5py.File(target, "w") as file:
                 for name, rows in self._all():
                     file.create_dataset(name, data=rows)
-            with target.open("rb") as written:
-                os.fsync(written.fileno())
+            with target.open("rb") as output:
+                os.fsync(output.fileno())
         except (OSError, ValueError) as error:
             raise NotWritable(f"{self.path.name}: {error}") from error
 
     def _all(self) -> Iterator[tuple[str, Rows]]:
         if self._finished:
-            with open_features(self.path) as held:
-                for name in held.names:
-                    yield name, held.rows(name)
-        for name, (place, count) in self._places.items():
-            self._journal.seek(place)
+            with open_features(self.path) as store:
+                for name in store.names:
+                    yield name, store.rows(name)
+        for name, (position, count) in self._places.items():
+            self._journal.seek(position)
             data = self._journal.read(count * self.width * FLOAT.itemsize)
             yield name, np.frombuffer(data, FLOAT).reshape(count, self.width)
 
@@ -272,12 +272,12 @@ def _records(journal: BinaryIO) -> Iterator[tuple[str, int, tuple[int, int], boo
     """Each record's name, where its rows begin, their shape, and whether it is whole."""
     journal.seek(0)
     while len(head := journal.read(RECORD.size)) == RECORD.size:
-        mark, key_bytes, count, width, expected = RECORD.unpack(head)
+        mark, key_bytes, count, width, checksum = RECORD.unpack(head)
         if mark != MARK:
             yield "", 0, (0, 0), False
             return
         key = journal.read(key_bytes)
-        place = journal.tell()
+        position = journal.tell()
         data = journal.read(count * width * FLOAT.itemsize)
-        whole = len(data) == count * width * FLOAT.itemsize and crc32(data, crc32(key)) == expected
-        yield key.decode("utf-8", "replace"), place, (count, width), whole
+        whole = len(data) == count * width * FLOAT.itemsize and crc32(data, crc32(key)) == checksum
+        yield key.decode("utf-8", "replace"), position, (count, width), whole

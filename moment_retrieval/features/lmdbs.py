@@ -71,23 +71,23 @@ def _environment(path: Path) -> Any:
     """The folder as this process opened it."""
     import lmdb
 
-    place, now = str(path.resolve()), _held_now(path)
-    if place in _open:
-        held, then = _open[place]
+    folder, now = str(path.resolve()), _file_identity(path)
+    if folder in _open:
+        environment, then = _open[folder]
         if then == now:
-            return held
-        held.close()  # inherited from the parent, or of files that were replaced since
-        del _open[place]
-    _look_through(place, *now[1:])
+            return environment
+        environment.close()  # inherited from the parent, or of files that were replaced since
+        del _open[folder]
+    _look_through(folder, *now[1:])
     try:
-        opened = lmdb.open(place, readonly=True, lock=False, readahead=False)
+        new_environment = lmdb.open(folder, readonly=True, lock=False, readahead=False)
     except lmdb.Error as error:
         raise BrokenFeatures(f"not a readable LMDB folder: {str(error).rpartition(': ')[2]}") from error
-    _open[place] = opened, now
-    return opened
+    _open[folder] = new_environment, now
+    return new_environment
 
 
-def _held_now(path: Path) -> Held:
+def _file_identity(path: Path) -> Held:
     try:
         file = (path / LMDB_FILE).stat()
     except OSError as error:
@@ -97,20 +97,20 @@ def _held_now(path: Path) -> Held:
 
 def _check_header(file: Path) -> None:
     """Whether all pages are there, by what the file says itself; it is not mapped for that."""
-    with reading("not a readable LMDB folder"), file.open("rb") as held:
-        first = META.unpack(held.read(META.size))
+    with reading("not a readable LMDB folder"), file.open("rb") as stream:
+        first = META.unpack(stream.read(META.size))
         if first[0] != MARK or first[1] not in PAGES:
             raise BrokenFeatures("not a readable LMDB folder: it does not begin as one")
-        held.seek(first[1])
-        _, page, last, _ = max(first, META.unpack(held.read(META.size)), key=lambda meta: meta[-1])
-        if (last + 1) * page > os.fstat(held.fileno()).st_size:
+        stream.seek(first[1])
+        _, page, last, _ = max(first, META.unpack(stream.read(META.size)), key=lambda meta: meta[-1])
+        if (last + 1) * page > os.fstat(stream.fileno()).st_size:
             raise BrokenFeatures("the file is cut short")
 
 
 @lru_cache(maxsize=100)
-def _look_through(place: str, *file: int) -> None:
+def _look_through(folder: str, *file: int) -> None:
     """Have another process walk through a folder first: LMDB maps the file, and damage may end whoever reads it."""
-    ended = subprocess.run([sys.executable, "-I", WALK, place], capture_output=True, text=True, check=False)  # noqa: S603
+    ended = subprocess.run([sys.executable, "-I", WALK, folder], capture_output=True, text=True, check=False)  # noqa: S603
     if ended.returncode < 0:
         raise BrokenFeatures("it is damaged: whoever reads it is ended by the system")
     if ended.returncode:
@@ -120,17 +120,17 @@ def _look_through(place: str, *file: int) -> None:
 def _from_npz(message: bytes) -> NDArray[Any]:
     with reading("not a readable npz of plain numbers"):
         _check_npz(message)
-        with np.load(io.BytesIO(message), allow_pickle=False) as held:
-            return np.asarray(held[FEATURES])
+        with np.load(io.BytesIO(message), allow_pickle=False) as archive:
+            return np.asarray(archive[FEATURES])
 
 
 def _check_npz(message: bytes) -> None:
     """Look at what the array says of itself; its bytes may be packed a thousandfold."""
-    with zipfile.ZipFile(io.BytesIO(message)) as held:
-        if MEMBER not in held.namelist():
+    with zipfile.ZipFile(io.BytesIO(message)) as archive:
+        if MEMBER not in archive.namelist():
             raise BrokenFeatures(f"there is no {FEATURES!r} in it")
-        check_bytes(held.getinfo(MEMBER).file_size)
-        with held.open(MEMBER) as file:
+        check_bytes(archive.getinfo(MEMBER).file_size)
+        with archive.open(MEMBER) as file:
             shape, _, kind = HEADERS[np.lib.format.read_magic(file)](file)
     check_declared(shape, kind)
 
@@ -139,8 +139,8 @@ def _from_msgpack(message: bytes) -> NDArray[Any]:
     import msgpack
 
     with reading("not a readable message"):
-        held = msgpack.unpackb(message, raw=True, strict_map_key=False)
-    features = held.get(FEATURES.encode()) if isinstance(held, Mapping) else None
+        content = msgpack.unpackb(message, raw=True, strict_map_key=False)
+    features = content.get(FEATURES.encode()) if isinstance(content, Mapping) else None
     if features is None:
         raise BrokenFeatures(f"there is no {FEATURES!r} in it")
     with reading("its features are no table of numbers"):

@@ -1,4 +1,4 @@
-"""What every file of features offers, and which reader suits a path."""
+"""Interface of files of features, and the reader for a path."""
 
 from __future__ import annotations
 
@@ -151,8 +151,8 @@ def reading(problem: str) -> Iterator[None]:
 
 def without_masks(names: list[str]) -> list[str]:
     """The names but for the masks that published subtitle files hold beside their rows."""
-    known = set(names)
-    return [name for name in names if not (name.endswith("-mask") and name.removesuffix("-mask") in known)]
+    all_names = set(names)
+    return [name for name in names if not (name.endswith("-mask") and name.removesuffix("-mask") in all_names)]
 
 
 def open_features(path: str | Path) -> FeatureStore:
@@ -197,15 +197,15 @@ def check_format(path: Path) -> None:
         return
     try:
         with path.open("rb") as file:
-            place = 0
-            while (mark := _bytes_at(file, place)) and mark != HDF5_MARK:
-                place = 2 * place or LEAST_BLOCK
+            position = 0
+            while (mark := _bytes_at(file, position)) and mark != HDF5_MARK:
+                position = 2 * position or LEAST_BLOCK
     except OSError as error:
         raise BrokenFeatures(f"{path.name}: {error.strerror}") from error
     if not mark:
         raise BrokenFeatures(f"{path.name}: not a readable HDF5 file: it does not begin as one")
 
 
-def _bytes_at(file: BinaryIO, place: int) -> bytes:
-    file.seek(place)
+def _bytes_at(file: BinaryIO, position: int) -> bytes:
+    file.seek(position)
     return file.read(len(HDF5_MARK))

@@ -1,4 +1,4 @@
-"""What all readers share: moments are checked, collected into columns, and made a table."""
+"""Base of all readers: moments are checked, collected into columns, and made a table."""
 
 from __future__ import annotations
 
@@ -90,27 +90,27 @@ class Builder:
         self.lines.append(line)
         self.sizes.append(0)
 
-    def add(self, rows: Rows, place: Place, notes: Iterable[Note] = ()) -> None:
+    def add(self, rows: Rows, locate: Place, notes: Iterable[Note] = ()) -> None:
         """Take the moments of the query last begun. Raises ScoringError with the place of the row."""
         if len(rows.video) > self.source.most:
-            with place(self.source.most):
+            with locate(self.source.most):
                 raise UnreadableFile(f"more than {self.source.most} moments of one query")
         numeric = numbers_of(rows, judged=self.judged, strict=self.source.strict)
         if numeric is None:
             for number, row in enumerate(zip(*rows, strict=True)):
-                with place(number):
+                with locate(number):
                     self.check(*row)
             numeric = np.array(rows[1:], np.float64)
         codes = [self.codes.get(video, -1) for video in rows.video]
         for number in (number for number, code in enumerate(codes) if code < 0):
-            with place(number):
+            with locate(number):
                 codes[number] = self.code(rows.video[number])
         check_count(len(self.video) + len(codes) - 1, MAX_MOMENTS, "moments")
         self.sizes[-1] += len(codes)
         self.video.extend(codes)
         self.notes.extend(notes)
-        for held, column in zip(self.numeric, numeric, strict=True):
-            held.frombytes(column.tobytes())
+        for buffer, column in zip(self.numeric, numeric, strict=True):
+            buffer.frombytes(column.tobytes())
 
     def check(self, video: object, start: object, end: object, weight: object) -> None:
         """Raise InvalidRecord for what is no moment."""
@@ -224,9 +224,9 @@ class Groups:
         start = 0
         for number, (query_id, end) in enumerate(zip(self.numbers, ends.tolist(), strict=True)):
             some = order[start:end].tolist()
-            rows = Rows([self.video[place] for place in some], *(column[start:end].tolist() for column in columns))
+            rows = Rows([self.video[row] for row in some], *(column[start:end].tolist() for column in columns))
             builder.query(query_id, self.texts[number], self.first[number])
-            builder.add(rows, partial(self.place, some), [self.notes[place] for place in some] if self.notes else ())
+            builder.add(rows, partial(self.place, some), [self.notes[row] for row in some] if self.notes else ())
             start = end
         return builder
 

@@ -89,7 +89,7 @@ def columns(table: RunTable | JudgedTable) -> dict[str, list[Any]]:
     """The columns of a table, with texts and types where they are known."""
     sizes = np.diff(table.offsets).tolist()
     spans = table.spans
-    held: dict[str, list[Any]] = {
+    cells: dict[str, list[Any]] = {
         "query_id": spread(table.query_ids, sizes),
         "video_name": [spans.names[video] for video in spans.video.tolist()],
         "start": spans.start_s.tolist(),
@@ -97,10 +97,10 @@ def columns(table: RunTable | JudgedTable) -> dict[str, list[Any]]:
         table.weight_name: table.weights.tolist(),
     }
     if any(table.texts):
-        held["query"] = spread(table.texts, sizes)
+        cells["query"] = spread(table.texts, sizes)
     if isinstance(table, JudgedTable) and table.kinds:
-        held["type"] = spread(table.kinds, sizes)
-    return held
+        cells["type"] = spread(table.kinds, sizes)
+    return cells
 
 
 def spread(values: Sequence[str], sizes: Sequence[int]) -> list[str]:
@@ -110,10 +110,10 @@ def spread(values: Sequence[str], sizes: Sequence[int]) -> list[str]:
 
 def write_csv(table: RunTable | JudgedTable) -> str:
     """The columns of a table as CSV."""
-    out, held = io.StringIO(newline=""), columns(table)
+    out, cells = io.StringIO(newline=""), columns(table)
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(held)
-    writer.writerows(zip(*held.values(), strict=True))
+    writer.writerow(cells)
+    writer.writerows(zip(*cells.values(), strict=True))
     return out.getvalue()
 
 

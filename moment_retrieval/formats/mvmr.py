@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from operator import itemgetter
 
-from moment_retrieval.entries import Entry, Window, located, object_places
+from moment_retrieval.entries import Entry, Window, located, value_positions
 from moment_retrieval.errors import InvalidRecord, NotWritable, UnknownVideo, at
 from moment_retrieval.formats.builder import Builder, Rows, Source
 from moment_retrieval.formats.tvr_ranking import add_predictions, ranking
@@ -40,7 +40,7 @@ def query_name(video: str, number: int) -> str:
 def videos(source: Source, name: str) -> Iterator[tuple[str, Entry]]:
     """Name and entry of every video."""
     window, line, last = Window(source.text), 1, 0
-    for video, start in sorted(object_places(source.text, name).items(), key=itemgetter(1)):
+    for video, start in sorted(value_positions(source.text, name).items(), key=itemgetter(1)):
         line, last = line + source.text.count("\n", last, start), start
         yield video, Entry(f"video {video}", line, window.decoded(start)[0], start)
 
@@ -98,8 +98,8 @@ def add_video(
         with at(f"query {number}"), at("timestamps", "timestamps", number):
             start, end = (min(max(time / fps, 0.0), duration) for time in interval(times))
         moments = [(video, start, end, str(text))]
-        for place, other in enumerate(as_array(others, "pos_moments")):
-            with at(f"query {number}"), at(f"positive {place + 1}", "pos_moments", number, place):
+        for index, other in enumerate(as_array(others, "pos_moments")):
+            with at(f"query {number}"), at(f"positive {index + 1}", "pos_moments", number, index):
                 moments.append(positive(other, rates))
         names, starts, ends, captions = zip(*moments, strict=True)
         with at(f"query {number}"):
@@ -130,13 +130,13 @@ def positive(value: object, rates: dict[str, tuple[float, float]]) -> tuple[str,
 
 def write_run(run: RunTable) -> str:
     """A run by the videos of its queries. Raises NotWritable unless queries are called ``video#number``, from 0."""
-    held: dict[str, dict[str, list[list[list[object]]]]] = {}
-    for number, (video, place) in enumerate(named(run)):
-        rankings = held.setdefault(video, {"predictions": []})["predictions"]
-        if place != len(rankings):
+    rankings_by_video: dict[str, dict[str, list[list[list[object]]]]] = {}
+    for number, (video, position) in enumerate(named(run)):
+        rankings = rankings_by_video.setdefault(video, {"predictions": []})["predictions"]
+        if position != len(rankings):
             raise NotWritable(f"query {run.query_ids[number]} comes where {query_name(video, len(rankings))} belongs")
         rankings.append(ranking(run, number))
-    return json.dumps(held, ensure_ascii=False, allow_nan=False) + "\n"
+    return json.dumps(rankings_by_video, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def named(table: RunTable | JudgedTable) -> Iterator[tuple[str, int]]:

@@ -41,16 +41,16 @@ def parquet_rows(data: bytes, needed: Sequence[str], optional: Sequence[str], te
     Raises:
         ScoringError: it is no Parquet, lacks a column, ends its reader, or takes more than LIMITS.
     """
-    asked = {"needed": list(needed), "optional": list(optional), "texts": list(texts)}
+    request = {"needed": list(needed), "optional": list(optional), "texts": list(texts)}
     words: dict[str, list[str]] = {}
     row = 0
     try:
-        with reader(__name__, json.dumps(asked).encode() + b"\n" + data, LIMITS) as output:
+        with reader(__name__, json.dumps(request).encode() + b"\n" + data, LIMITS) as output:
             while (line := output.readline()).endswith(b"\n"):
-                said = json.loads(line)
-                if "error" in said:
-                    raise ERRORS[said["error"]](said["problem"])
-                if (columns := _columns(output, said, words)) is None:
+                header = json.loads(line)
+                if "error" in header:
+                    raise ERRORS[header["error"]](header["problem"])
+                if (columns := _columns(output, header, words)) is None:
                     break  # the child was ended while it wrote
                 for cells in zip(*columns.values(), strict=True):
                     row += 1
@@ -59,19 +59,19 @@ def parquet_rows(data: bytes, needed: Sequence[str], optional: Sequence[str], te
         raise UnreadableFile(str(error)) from error
 
 
-def _columns(output: IO[bytes], said: dict[str, Any], words: dict[str, list[str]]) -> dict[str, list[Any]] | None:
+def _columns(output: IO[bytes], header: dict[str, Any], words: dict[str, list[str]]) -> dict[str, list[Any]] | None:
     """The cells of one batch by column; None where the bytes end too early."""
     columns: dict[str, list[Any]] = {}
-    for name, new in said["columns"].items():
+    for name, new in header["columns"].items():
         kind = NUMBER if new is None else CODE
-        content = output.read(said["rows"] * kind.itemsize)
-        if len(content) < said["rows"] * kind.itemsize:
+        content = output.read(header["rows"] * kind.itemsize)
+        if len(content) < header["rows"] * kind.itemsize:
             return None
         cells = np.frombuffer(content, kind).tolist()
         if new is not None:
-            known = words.setdefault(name, [])
-            known += new
-            cells = [None if code == NO_TEXT else known[code] for code in cells]
+            texts = words.setdefault(name, [])
+            texts += new
+            cells = [None if code == NO_TEXT else texts[code] for code in cells]
         columns[name] = cells
     return columns
 
@@ -81,8 +81,8 @@ def serve(request: IO[bytes], output: IO[bytes]) -> None:
     import pyarrow
 
     try:
-        for said, arrays in _batches(json.loads(request.readline()), request.read()):
-            output.write(json.dumps(said).encode() + b"\n")
+        for header, arrays in _batches(json.loads(request.readline()), request.read()):
+            output.write(json.dumps(header).encode() + b"\n")
             for array in arrays:
                 output.write(array.tobytes())
     except MemoryError:
@@ -103,14 +103,14 @@ def shown_line(error: Exception) -> str:
     return "".join(letter if letter.isprintable() else "?" for letter in line)
 
 
-def _batches(asked: dict[str, Any], data: bytes) -> Iterator[tuple[dict[str, Any], list[NDArray[Any]]]]:
+def _batches(request: dict[str, Any], data: bytes) -> Iterator[tuple[dict[str, Any], list[NDArray[Any]]]]:
     import pyarrow
     from pyarrow import parquet
 
     schema = parquet.read_schema(pyarrow.BufferReader(data))
-    check_names(schema.names, asked["needed"])
-    names = [name for name in schema.names if name in (*asked["needed"], *asked["optional"])]
-    read = {name: _column(name, schema.field(name).type, is_text=name in asked["texts"]) for name in names}
+    check_names(schema.names, request["needed"])
+    names = [name for name in schema.names if name in (*request["needed"], *request["optional"])]
+    read = {name: _column(name, schema.field(name).type, is_text=name in request["texts"]) for name in names}
     packed = [name for name, column in read.items() if isinstance(column, _Texts)]
     file = parquet.ParquetFile(pyarrow.BufferReader(data), read_dictionary=packed)
     sizes = [file.metadata.row_group(group).total_byte_size for group in range(file.num_row_groups)]
@@ -118,13 +118,13 @@ def _batches(asked: dict[str, Any], data: bytes) -> Iterator[tuple[dict[str, Any
         raise UnreadableFile(f"larger than {MAX_BYTES // 1024**2} MiB")
     for batch in file.iter_batches(columns=names, batch_size=BATCH):
         batch.validate(full=True)  # texts that are no UTF-8, codes of no text
-        held = {name: read[name].of(batch.column(place)) for place, name in enumerate(batch.schema.names)}
-        said = {name: new for name, (new, _) in held.items()}
-        yield {"rows": len(batch), "columns": said}, [array for _, array in held.values()]
+        cells = {name: read[name].of(batch.column(index)) for index, name in enumerate(batch.schema.names)}
+        new_texts = {name: new for name, (new, _) in cells.items()}
+        yield {"rows": len(batch), "columns": new_texts}, [array for _, array in cells.values()]
 
 
 def _column(name: str, kind: Any, *, is_text: bool) -> _Texts | _Numbers:
-    """What reads a column of this type. Raises InvalidRecord for one that cannot hold what is expected."""
+    """Choose a reader for this column. Raises InvalidRecord for one that cannot hold what is expected."""
     from pyarrow import types
 
     plain = kind.value_type if types.is_dictionary(kind) else kind
@@ -184,11 +184,11 @@ def check_names(names: Sequence[str], needed: Sequence[str]) -> None:
         raise InvalidRecord(f"line 1: a column appears twice: {shown(', '.join(names))}")
 
 
-def parquet_bytes(held: dict[str, list[Any]]) -> bytes:
+def parquet_bytes(columns: dict[str, list[Any]]) -> bytes:
     """The columns as a file."""
     import pyarrow
     from pyarrow import parquet
 
     out = io.BytesIO()
-    parquet.write_table(pyarrow.table(held), out, compression="zstd")
+    parquet.write_table(pyarrow.table(columns), out, compression="zstd")
     return out.getvalue()

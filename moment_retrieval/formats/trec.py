@@ -60,17 +60,17 @@ def lines(text: str, columns: tuple[str, ...]) -> Iterator[tuple[int, list[str]]
 
 def parsed(moment: str) -> tuple[str, float, float]:
     """(video, start, end) of ``video:start-end``."""
-    found = MOMENT.fullmatch(moment)
-    if found is None:
+    match = MOMENT.fullmatch(moment)
+    if match is None:
         raise InvalidRecord(f"a moment must be video:start-end, got {shown(moment)}")
-    return _plain(found[1]), float(found[2]), float(found[3])
+    return _plain(match[1]), float(match[2]), float(match[3])
 
 
 def write_run(run: RunTable) -> str:
     """A run. Where its scores do not fall from rank to rank, the numbers n to 1 are written in their place."""
     rows = []
-    for place, query_id in enumerate(run.query_ids):
-        some = slice(int(run.offsets[place]), int(run.offsets[place + 1]))
+    for index, query_id in enumerate(run.query_ids):
+        some = slice(int(run.offsets[index]), int(run.offsets[index + 1]))
         scores = run.weights[some]
         if not (np.diff(scores) < 0).all():
             scores = np.arange(len(scores), 0.0, -1.0)
@@ -80,7 +80,7 @@ def write_run(run: RunTable) -> str:
 
 
 def written(video: str, start: float, end: float) -> str:
-    return f"{word(NO_WORD.sub(lambda found: quote(found[0]), video))}:{start}-{end}"
+    return f"{word(NO_WORD.sub(lambda match: quote(match[0]), video))}:{start}-{end}"
 
 
 def _plain(name: str) -> str:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 
-from moment_retrieval.entries import array_entries, decoded, line_entries, located, object_places
+from moment_retrieval.entries import array_entries, decoded, line_entries, located, value_positions
 from moment_retrieval.errors import InvalidRecord, UnknownVideo, WrongFormat, at
 from moment_retrieval.formats.builder import Builder, Rows, Source
 from moment_retrieval.formats.tvr_ranking import add_ranking, as_query_id, query_text, written_id
@@ -25,13 +25,13 @@ FOUND = 1  # the relevance of a query's moment
 
 def read_run(source: Source) -> RunTable:
     """One task of a submission. Raises ScoringError with line and place."""
-    places = object_places(source.text, "submission")
-    if source.task not in places:
-        tasks = [task for task in TASKS if task in places]
+    positions = value_positions(source.text, "submission")
+    if source.task not in positions:
+        tasks = [task for task in TASKS if task in positions]
         raise WrongFormat(f"no task {source.task} in the submission, only {', '.join(tasks) or 'no task at all'}")
-    names = video_names(source.text, places)
+    names = video_names(source.text, positions)
     builder = Builder(source, translate=lambda video: name_of(video, names))
-    start = places[source.task]
+    start = positions[source.task]
     with at(source.task):
         if source.text[start] != "[":
             raise InvalidRecord(f"{source.task} must be an array, got {shown(decoded(source.text, start)[0])}")
@@ -41,11 +41,11 @@ def read_run(source: Source) -> RunTable:
     return builder.run()
 
 
-def video_names(text: str, places: dict[str, int]) -> dict[int, str]:
+def video_names(text: str, positions: dict[str, int]) -> dict[int, str]:
     """Video index to name, from ``video2idx``."""
-    if "video2idx" not in places:
+    if "video2idx" not in positions:
         raise InvalidRecord("no key video2idx")
-    indexes = as_object(decoded(text, places["video2idx"])[0], "video2idx")
+    indexes = as_object(decoded(text, positions["video2idx"])[0], "video2idx")
     names: dict[int, str] = {}
     for name, index in indexes.items():
         with at("video2idx"), at(f"video {name}"):

@@ -113,7 +113,7 @@ def judged_row(record: dict[str, object]) -> tuple[object, object, object, objec
 
 
 def note(record: dict[str, object]) -> Note:
-    """What scoring does not need, and what may be absent."""
+    """Read the optional fields scoring does not need."""
     pair_id, caption = record.get("pair_id"), record.get("caption")
     duration, similarity = record.get("duration"), record.get("similarity")
     if pair_id is not None and (isinstance(pair_id, bool) or not isinstance(pair_id, int | str)):
@@ -134,7 +134,7 @@ def as_query_id(value: object) -> str:
 
 
 def query_text(record: Mapping[str, object]) -> str:
-    """What the query says; a file need not tell."""
+    """Return the query text; empty if absent."""
     text = record.get("query", record.get("desc"))
     return "" if text is None else as_text(text, "query")
 

@@ -61,16 +61,16 @@ def board(run: RunTable, judged: JudgedTable) -> Board:
         ScoringError: the run answers a query that is not judged, or there is nothing to score.
     """
     parts = [evaluate(run, judged, convention=convention, gain=gain) for convention, gain in WAYS]
-    found = recall.recall(run, judged, mus=RECALL_MUS)
-    values = np.concatenate([placed(scores, judged) for scores in (*parts, found)], axis=1)
-    return Board(COLUMNS, judged.query_ids, values, unjudged(run, judged), found.missing)
+    recall_scores = recall.recall(run, judged, mus=RECALL_MUS)
+    values = np.concatenate([placed(scores, judged) for scores in (*parts, recall_scores)], axis=1)
+    return Board(COLUMNS, judged.query_ids, values, unjudged(run, judged), recall_scores.missing)
 
 
 def placed(scores: Scores, judged: JudgedTable) -> Floats:
     """[Q, measures] the values at the places of their queries in the ground truth; NaN for the others."""
-    held = np.full((len(judged), len(scores.measures)), np.nan)
-    held[[judged.place[query_id] for query_id in scores.query_ids]] = scores.values
-    return held
+    values = np.full((len(judged), len(scores.measures)), np.nan)
+    values[[judged.place[query_id] for query_id in scores.query_ids]] = scores.values
+    return values
 
 
 def unjudged(run: RunTable, judged: JudgedTable) -> Floats:
@@ -105,12 +105,12 @@ def unjudged_rates(
     covered_n = {mu: np.zeros(depth) for mu in least}
     pairs = np.stack([numbers_of(judged.query_ids, run), np.arange(len(judged))], axis=1)
     for _, retrieved, truth in grids(run, judged, pairs, depth=depth):
-        found = overlaps(retrieved, truth, min(least.values()))
+        hits = overlaps(retrieved, truth, min(least.values()))
         width = retrieved.row.shape[1]
         retrieved_n[:width] += (retrieved.row >= 0).sum(axis=0)
         for mu, enough in least.items():
             covered = np.zeros(retrieved.row.size, np.bool_)
-            covered[found.seat[found.iou >= enough]] = True
+            covered[hits.seat[hits.iou >= enough]] = True
             covered_n[mu][:width] += covered.reshape(retrieved.row.shape).sum(axis=0)
     with np.errstate(invalid="ignore"):
         return np.array([1 - covered_n[mu][:k].sum() / retrieved_n[:k].sum() for k, mu in measures])

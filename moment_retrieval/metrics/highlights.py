@@ -52,10 +52,10 @@ def highlights(run: RunTable, truth: JudgedTable) -> Scores:
 def in_range(truth: JudgedTable, bounds: tuple[int, int] | None) -> JudgedTable:
     """The relevant windows longer than the one bound and no longer than the other."""
     length = truth.spans.end_s - truth.spans.start_s
-    kept = truth.weights > 0
+    mask = truth.weights > 0
     if bounds is not None:
-        kept &= (bounds[0] < length) & (length <= bounds[1])
-    return truth.taken(kept)
+        mask &= (bounds[0] < length) & (length <= bounds[1])
+    return truth.taken(mask)
 
 
 def of_windows(run: RunTable, truth: JudgedTable) -> dict[str, Floats]:
@@ -108,12 +108,12 @@ def best_of_first(run: RunTable, truth: JudgedTable) -> Floats:
 def of_saliency(run: HighlightRun, truth: HighlightTruth) -> dict[str, Floats]:
     """Average precision, the mean over annotators, and HIT@1, the best of them, of every query."""
     columns = {f"HL-min-{name}-{key}": np.zeros(len(truth)) for name in SALIENCY for key in ("mAP", "Hit1")}
-    for queries, predicted, given in alike(run, truth):
-        tops = np.array([clips.argmax() if len(clips) else len(given[0]) for clips in predicted])
-        inside = np.flatnonzero(tops < given.shape[1])
-        scores = np.stack([np.pad(clips, (0, given.shape[1]))[: given.shape[1]] for clips in predicted])
+    for queries, predicted, saliency in alike(run, truth):
+        tops = np.array([clips.argmax() if len(clips) else len(saliency[0]) for clips in predicted])
+        inside = np.flatnonzero(tops < saliency.shape[1])
+        scores = np.stack([np.pad(clips, (0, saliency.shape[1]))[: saliency.shape[1]] for clips in predicted])
         for name, least in SALIENCY.items():
-            worth = given >= least  # [queries, clips, annotators]
+            worth = saliency >= least  # [queries, clips, annotators]
             columns[f"HL-min-{name}-mAP"][queries] = clip_precisions(scores, worth).mean(axis=1)
             columns[f"HL-min-{name}-Hit1"][queries[inside]] = worth[inside, tops[inside]].any(axis=1)
     return columns
@@ -138,13 +138,13 @@ def clip_precisions(scores: Floats, worth: Flags) -> Floats:
     """
     order = np.argsort(-scores, axis=1, kind="stable")
     ranked = np.take_along_axis(scores, order, axis=1)
-    found = np.cumsum(np.take_along_axis(worth, order[:, :, None], axis=1), axis=1)  # [queries, ranks, annotators]
+    hits = np.cumsum(np.take_along_axis(worth, order[:, :, None], axis=1), axis=1)  # [queries, ranks, annotators]
     ends = np.ones((*ranked.shape, 1), np.bool_)  # of the steps
     ends[:, :-1, 0] = ranked[:, 1:] != ranked[:, :-1]
-    share = np.where(ends, found / np.arange(1, ranked.shape[1] + 1)[:, None], 0.0)
+    share = np.where(ends, hits / np.arange(1, ranked.shape[1] + 1)[:, None], 0.0)
     best = np.maximum.accumulate(share[:, ::-1], axis=1)[:, ::-1]
-    before = np.zeros_like(found)
-    before[:, 1:] = np.maximum.accumulate(np.where(ends, found, 0), axis=1)[:, :-1]
-    new = ends & (found > before)
+    before = np.zeros_like(hits)
+    before[:, 1:] = np.maximum.accumulate(np.where(ends, hits, 0), axis=1)[:, :-1]
+    new = ends & (hits > before)
     precision: Floats = (best * new).sum(axis=1) / np.maximum(1, new.sum(axis=1))
     return precision

@@ -74,8 +74,8 @@ def suppressed(
         run = in_first_video(run)
     entering = np.flatnonzero(run.order < (len(run.order) if before is None else before))
     order = entering[np.lexsort((-run.weights[entering], run.query[entering]))]  # stable: equals as they stand
-    left = run.taken(order[kept_of(run, order, threshold)])
-    return left if after is None else left.taken(left.order < after)
+    result = run.taken(order[suppression_mask(run, order, threshold)])
+    return result if after is None else result.taken(result.order < after)
 
 
 def in_first_video(run: RunTable) -> RunTable:
@@ -86,28 +86,28 @@ def in_first_video(run: RunTable) -> RunTable:
     return replace(run, spans=run.spans._replace(video=video))
 
 
-def kept_of(run: RunTable, order: Ints, threshold: float, dtype: DTypeLike = np.float64) -> Flags:
+def suppression_mask(run: RunTable, order: Ints, threshold: float, dtype: DTypeLike = np.float64) -> Flags:
     """Which of the rows in ``order`` are kept: best first within each query and video."""
     group = run.query[order] * len(run.spans.names) + run.spans.video[order]
     by_group = np.argsort(group, kind="stable")
     starts = np.flatnonzero(np.diff(group[by_group], prepend=-1))
     sizes = np.diff(starts, append=len(by_group))
     start_s, end_s = (times[order[by_group]].astype(dtype) for times in (run.spans.start_s, run.spans.end_s))
-    kept = np.ones(len(order), np.bool_)
+    mask = np.ones(len(order), np.bool_)
     for size in np.unique(sizes[sizes > 1]).tolist():
         at_once = max(1, MAX_CELLS // size**2)
         of_size = starts[sizes == size]
         for some in (of_size[low : low + at_once] for low in range(0, len(of_size), at_once)):
             rows = some[:, None] + np.arange(size)
-            kept[by_group[rows]] = survivors(start_s[rows], end_s[rows], threshold)
-    return kept
+            mask[by_group[rows]] = survivors(start_s[rows], end_s[rows], threshold)
+    return mask
 
 
 def survivors(start: NDArray[Any], end: NDArray[Any], threshold: float) -> Flags:
     """[groups, moments] which are kept, of moments best first."""
     iou = hull_ious(start[:, :, None], end[:, :, None], start[:, None, :], end[:, None, :])
     above = iou > start.dtype.type(threshold)
-    kept = np.ones(start.shape, np.bool_)
-    for place in range(start.shape[1] - 1):
-        kept[:, place + 1 :] &= ~(above[:, place, place + 1 :] & kept[:, place, None])
-    return kept
+    mask = np.ones(start.shape, np.bool_)
+    for rank in range(start.shape[1] - 1):
+        mask[:, rank + 1 :] &= ~(above[:, rank, rank + 1 :] & mask[:, rank, None])
+    return mask

@@ -26,7 +26,7 @@ PADDING = -2  # where a query's judged moments end
 
 @dataclass(frozen=True)
 class Matches:
-    """What the ranks of some queries claim.
+    """Claims by the ranks of some queries.
 
     Shapes: B queries, N ranks of the longest list, G judged moments of the query that has most, T thresholds.
     """
@@ -62,7 +62,7 @@ class Overlaps(NamedTuple):
 def matches(
     run: RunTable, judged: JudgedTable, queries: Ints, least: Sequence[float], *, tolerance: float, depth: int
 ) -> Iterator[Matches]:
-    """What each rank claims, some of the queries at a time.
+    """Yield each rank's claims, some queries at a time.
 
     Each retrieved moment, best first, meets the unclaimed judged moment of its query and video that it overlaps most
     (of equals: the more relevant, then the earlier row) and claims it if their IoU is large enough.
@@ -74,8 +74,8 @@ def matches(
         depth: how many ranks to look at.
     """
     for some, retrieved, truth in grids(run, judged, queries, depth=depth):
-        found = overlaps(retrieved, truth, min(least) - tolerance)
-        yield Matches(some, truth.row, claims(found, least, tolerance, retrieved.row.shape, truth.row))
+        pairs = overlaps(retrieved, truth, min(least) - tolerance)
+        yield Matches(some, truth.row, claims(pairs, least, tolerance, retrieved.row.shape, truth.row))
 
 
 def grids(run: RunTable, judged: JudgedTable, queries: Ints, *, depth: int) -> Iterator[tuple[Ints, Grid, Grid]]:
@@ -118,8 +118,8 @@ def blocks(retrieved_n: Ints, judged_n: Ints) -> Iterator[Ints]:
 
 def padded(offsets: Ints, numbers: Ints, sizes: Ints) -> Ints:
     """[B, longest] the first rows of each query, as many as ``sizes`` says, then NOTHING."""
-    place = np.arange(sizes.max(initial=0))
-    return np.where(place < sizes[:, None], offsets[numbers, None] + place, NOTHING)
+    positions = np.arange(sizes.max(initial=0))
+    return np.where(positions < sizes[:, None], offsets[numbers, None] + positions, NOTHING)
 
 
 def by_level(rows: Ints, level: Ints) -> Ints:
@@ -138,44 +138,46 @@ def overlaps(retrieved: Grid, truth: Grid, least: float) -> Overlaps:
     """The overlaps of ``least`` or more."""
     ranks, width = max(1, retrieved.row.shape[1]), max(1, truth.row.shape[1])
     cell = np.flatnonzero(retrieved.video[:, :, None] == truth.video[:, None, :])
-    seat = cell // width
-    judged = cell - (seat - seat // ranks) * width
-    one, other = retrieved.row.ravel()[seat], truth.row.ravel()[judged]
+    slot = cell // width
+    judged = cell - (slot - slot // ranks) * width
+    one, other = retrieved.row.ravel()[slot], truth.row.ravel()[judged]
     above, below = retrieved.spans, truth.spans
     iou = ious(above.start_s[one], above.end_s[one], below.start_s[other], below.end_s[other])
-    return Overlaps(seat, judged, iou).at(np.flatnonzero((iou >= least) & (iou > 0)))
+    return Overlaps(slot, judged, iou).at(np.flatnonzero((iou >= least) & (iou > 0)))
 
 
-def claims(found: Overlaps, least: Sequence[float], tolerance: float, shape: tuple[int, ...], rows: Ints) -> Ints:
+def claims(pairs: Overlaps, least: Sequence[float], tolerance: float, shape: tuple[int, ...], rows: Ints) -> Ints:
     """[T, B, N] the row that each rank claims, or NOTHING; ``shape`` is [B, N]."""
     claimed = np.full((len(least), math.prod(shape)), NOTHING, np.int64)
-    taken = np.zeros((len(least), rows.size), np.bool_)
-    for turn in turns(found, shape[1]):
+    claim_mask = np.zeros((len(least), rows.size), np.bool_)
+    for turn in turns(pairs, shape[1]):
         first, sizes = groups(turn.seat)
         untouched = chosen(turn.iou, first, sizes, tolerance)
         for number, enough in enumerate(least):
-            gone = taken[number, turn.judged]
-            best, choice = chosen(np.where(gone, 0.0, turn.iou), first, sizes, tolerance) if gone.any() else untouched
+            pair_mask = claim_mask[number, turn.judged]
+            best, choice = (
+                chosen(np.where(pair_mask, 0.0, turn.iou), first, sizes, tolerance) if pair_mask.any() else untouched
+            )
             good = np.flatnonzero(best >= enough)
             won = turn.judged[choice[good]]
-            taken[number, won] = True
+            claim_mask[number, won] = True
             claimed[number, turn.seat[first[good]]] = rows.ravel()[won]
     return claimed.reshape(len(least), *shape)
 
 
-def turns(found: Overlaps, ranks: int) -> Iterator[Overlaps]:
+def turns(pairs: Overlaps, ranks: int) -> Iterator[Overlaps]:
     """Who may choose together: first all that share no judged moment with another rank, then the others by rank."""
-    if not len(found.seat):
+    if not len(pairs.seat):
         return
-    first, sizes = groups(found.seat)
-    contested = np.logical_or.reduceat((np.bincount(found.judged) > 1)[found.judged], first).repeat(sizes)
+    first, sizes = groups(pairs.seat)
+    contested = np.logical_or.reduceat((np.bincount(pairs.judged) > 1)[pairs.judged], first).repeat(sizes)
     if not contested.all():
-        yield found.at(np.flatnonzero(~contested))
-    found = found.at(np.flatnonzero(contested))
-    rank = found.seat % ranks
+        yield pairs.at(np.flatnonzero(~contested))
+    pairs = pairs.at(np.flatnonzero(contested))
+    rank = pairs.seat % ranks
     order = np.argsort(rank.astype(np.uint16) if ranks < 1 << 16 else rank, kind="stable")  # 16 bits: a radix sort
     bounds = np.searchsorted(rank[order], np.arange(ranks + 1)).tolist()
-    yield from (found.at(order[low:high]) for low, high in pairwise(bounds) if low < high)
+    yield from (pairs.at(order[low:high]) for low, high in pairwise(bounds) if low < high)
 
 
 def chosen(iou: Floats, first: Ints, sizes: Ints, tolerance: float) -> tuple[Floats, Ints]:
@@ -187,7 +189,7 @@ def chosen(iou: Floats, first: Ints, sizes: Ints, tolerance: float) -> tuple[Flo
     return best, np.minimum.reduceat(np.where(equal, np.arange(len(iou)), len(iou)), first)
 
 
-def groups(seat: Ints) -> tuple[Ints, Ints]:
+def groups(slot: Ints) -> tuple[Ints, Ints]:
     """Where each rank's pairs begin, and how many they are."""
-    bounds = np.flatnonzero(np.concatenate([[True], seat[1:] != seat[:-1], [True]]))
+    bounds = np.flatnonzero(np.concatenate([[True], slot[1:] != slot[:-1], [True]]))
     return bounds[:-1], bounds[1:] - bounds[:-1]

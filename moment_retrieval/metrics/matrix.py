@@ -55,8 +55,8 @@ def instance_ranks(
     check_matrices(similarity, similarity)
     owner = np.arange(similarity.shape[1]) if owners is None else np.asarray(owners)
     check_owners(owner, similarity.shape)
-    held = np.flatnonzero(owner >= 0)
-    similarity, owner = similarity[:, held], owner[held]
+    columns = np.flatnonzero(owner >= 0)
+    similarity, owner = similarity[:, columns], owner[columns]
     v2t = np.full(len(similarity), np.inf)
     np.minimum.at(v2t, owner, tied_ranks(similarity[owner], np.arange(len(owner))))
     return v2t, tied_ranks(similarity.T, owner)
@@ -112,8 +112,8 @@ def check_matrices(similarity: Floats, relevance: Floats) -> None:
     for name, matrix in (("similarity", similarity), ("relevance", relevance)):
         if not np.isfinite(matrix).all():
             row, column = np.argwhere(~np.isfinite(matrix))[0].tolist()
-            place = f"row {row + 1}, column {column + 1}"
-            raise InvalidRecord(f"{place}: {name} must be finite, got {matrix[row, column]}")
+            position = f"row {row + 1}, column {column + 1}"
+            raise InvalidRecord(f"{position}: {name} must be finite, got {matrix[row, column]}")
 
 
 def by_row(similarity: Floats, relevance: Floats, gain: Gain) -> Floats:
@@ -125,9 +125,9 @@ def by_row(similarity: Floats, relevance: Floats, gain: Gain) -> Floats:
         some = slice(low, low + height)
         worth = np.asarray(gain.worth(relevance[some]), np.float64)
         order = np.argsort(-similarity[some], axis=1, kind="stable")
-        counted = np.arange(worth.shape[1]) < (relevance[some] > 0).sum(axis=1)[:, None]
-        earned = (np.take_along_axis(worth, order, axis=1) / discount * counted).sum(axis=1)
-        ideal = (np.sort(worth, axis=1)[:, ::-1] / discount * counted).sum(axis=1)
+        mask = np.arange(worth.shape[1]) < (relevance[some] > 0).sum(axis=1)[:, None]
+        earned = (np.take_along_axis(worth, order, axis=1) / discount * mask).sum(axis=1)
+        ideal = (np.sort(worth, axis=1)[:, ::-1] / discount * mask).sum(axis=1)
         values[some] = np.where(ideal > 0, ratio(earned, ideal), np.nan)
     return values
 

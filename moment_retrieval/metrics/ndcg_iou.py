@@ -50,7 +50,7 @@ class Convention(enum.Enum):
 
 
 class Gain(enum.Enum):
-    """What a relevance is worth.
+    """Gain of a relevance.
 
     EXPONENTIAL: ``2**relevance - 1``. Source: the released scorer and the SIGIR-AP 2025 paper.
     LINEAR: the relevance itself. Source: equation 1 of arXiv:2407.06597.

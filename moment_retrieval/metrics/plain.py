@@ -47,11 +47,11 @@ def plain(
         raise EmptyFile("no queries to score")
     if (judged.weights % 1).any():
         raise InvalidRecord("measures of trec_eval need whole numbers as relevance")
-    wanted = [parsed(name, gain) for name in measures]
+    metrics = [parsed(name, gain) for name in measures]
     qrels = [ir_measures.Qrel(query_id, name, int(weight)) for query_id, name, weight in judged_items(judged, by_video)]
     docs = [ir_measures.ScoredDoc(query_id, name, -rank) for query_id, name, rank in ranked_items(run, by_video)]
-    values = np.zeros((len(judged), len(wanted)))
-    columns = {measure: number for number, measure in enumerate(wanted)}
+    values = np.zeros((len(judged), len(metrics)))
+    columns = {measure: number for number, measure in enumerate(metrics)}
     for metric in ir_measures.iter_calc(list(columns), qrels, docs):
         values[judged.place[metric.query_id], columns[metric.measure]] = metric.value
     return Scores(
@@ -91,11 +91,11 @@ def judged_items(judged: JudgedTable, by_video: bool) -> Iterator[tuple[str, str
 def ranked_items(run: RunTable, by_video: bool) -> Iterator[tuple[str, str, int]]:
     """Query, name and rank of every retrieved item; a repetition gets a name of its own."""
     for query_id in run.query_ids:
-        seen: set[str] = set()
+        earlier_names: set[str] = set()
         for rank, row in enumerate(rows_of(run, query_id), start=1):
             name = item(run, row, by_video)
-            yield query_id, f"{name} again {rank}" if name in seen else name, rank
-            seen.add(name)
+            yield query_id, f"{name} again {rank}" if name in earlier_names else name, rank
+            earlier_names.add(name)
 
 
 def rows_of(table: MomentTable[Any], query_id: str) -> range:

@@ -15,7 +15,7 @@ import numpy as np
 
 from moment_retrieval.errors import EmptyFile, InvalidRecord
 from moment_retrieval.formats.mvmr import PoolTruth
-from moment_retrieval.metrics.iou import kept_of
+from moment_retrieval.metrics.iou import suppression_mask
 from moment_retrieval.metrics.ndcg_iou import Measure, check_measures
 from moment_retrieval.metrics.recall import first_hits, shown
 from moment_retrieval.metrics.scores import Scores, check_queries, missing_queries, numbers_of
@@ -63,8 +63,8 @@ def rank_in_pool(
     scored = np.flatnonzero(sizes == sizes.max(initial=0))
     if not len(scored):
         raise EmptyFile("no queries to score")
-    left = candidates(run, truth, nms)
-    first = first_hits(left, truth, ms, depth=int(np.diff(left.offsets).max(initial=1)))[:, scored]
+    pool_run = candidates(run, truth, nms)
+    first = first_hits(pool_run, truth, ms, depth=int(np.diff(pool_run.offsets).max(initial=1)))[:, scored]
     measures = tuple(RankMeasure(n, m) for n in ns for m in ms)
     return Scores(
         measures=measures,
@@ -80,11 +80,11 @@ def rank_in_pool(
 
 
 def candidates(run: RunTable, truth: PoolTruth, nms: float | None) -> RunTable:
-    """What competes for each query: candidates of its pool that are not suppressed, by score."""
+    """Select for each query the candidates of its pool that are not suppressed, by score."""
     pooled = np.flatnonzero(in_pool(run, truth))
     order = pooled[np.lexsort((-run.weights[pooled], run.query[pooled]))]
     if nms is not None:
-        order = order[kept_of(run, order, nms, np.float32)]
+        order = order[suppression_mask(run, order, nms, np.float32)]
     return run.taken(order)
 
 

@@ -131,20 +131,20 @@ def recall(
         raise EmptyFile("no queries to score")
     if nms is not None and task is not Task.VR:
         run = suppressed(run, nms, before=BEFORE_NMS, after=DEPTH, one_video=task is Task.SVMR)
-    wanted: tuple[float | None, ...] = (None,) if task is Task.VR else tuple(mus)
+    thresholds: tuple[float | None, ...] = (None,) if task is Task.VR else tuple(mus)
     first = first_hits(
         run,
         judged,
-        [mu or 0.0 for mu in wanted],
+        [mu or 0.0 for mu in thresholds],
         depth=DEPTH,
         in_right_video=task is Task.SVMR,
         agreeing=1 if task is Task.VR else agreeing,
     )
-    measures = tuple(RecallMeasure(k, mu) for mu in wanted for k in ks)
+    measures = tuple(RecallMeasure(k, mu) for mu in thresholds for k in ks)
     return Scores(
         measures=measures,
         query_ids=judged.query_ids,
-        values=np.stack([first[wanted.index(mu)] <= k for k, mu in measures], axis=1).astype(np.float64),
+        values=np.stack([first[thresholds.index(mu)] <= k for k, mu in measures], axis=1).astype(np.float64),
         missing=missing_queries(run, judged),
         kinds=judged.kinds,
         facts={"task": task.value, "nms": shown(nms)},

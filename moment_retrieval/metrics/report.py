@@ -94,16 +94,16 @@ def remarks(
         depth: the largest cutoff; predictions beyond it do not count.
         durations_s: how long the videos are, where that is known.
     """
-    return (*video_remarks(run, judged), *run_remarks(run, depth, durations_s), *truth_remarks(judged))
+    return (*video_warnings(run, judged), *run_warnings(run, depth, durations_s), *truth_warnings(judged))
 
 
-def video_remarks(run: RunTable, judged: JudgedTable) -> Iterator[str]:
+def video_warnings(run: RunTable, judged: JudgedTable) -> Iterator[str]:
     """Whether the run names other videos; it says which videos hold judged moments, so it is not for hidden labels."""
     if len(run.spans.names) and not set(run.spans.names) & set(judged.spans.names):
         yield "none of the run's videos is in the ground truth: are they called alike?"
 
 
-def run_remarks(run: RunTable, depth: int | None, durations_s: Durations | None = None) -> Iterator[str]:
+def run_warnings(run: RunTable, depth: int | None, durations_s: Durations | None = None) -> Iterator[str]:
     """Those on the run alone; they tell nothing of what was judged."""
     length = run.spans.end_s - run.spans.start_s
     yield from said(run, repeated(run), "repeated predictions, which find their moment claimed")
@@ -127,7 +127,7 @@ def outside(run: RunTable, durations_s: Durations) -> Iterator[str]:
             yield from said(run, late > ROUNDING_S, f"predictions that {words}, by up to {late.max():.1f} s")
 
 
-def truth_remarks(judged: JudgedTable) -> Iterator[str]:
+def truth_warnings(judged: JudgedTable) -> Iterator[str]:
     """Those on the judged moments."""
     yield from said(
         judged, judged.spans.end_s == judged.spans.start_s, "judged moments without length, which nothing finds"
@@ -144,8 +144,8 @@ def said(table: MomentTable[Any], odd: Flags, sentence: str) -> Iterator[str]:
     if len(rows):
         query = int(table.query[rows[0]])
         line = f"in line {table.lines[query]}, " if table.lines else ""
-        place = f"{table.row_name} {int(table.order[rows[0]]) + 1}"
-        yield f"{sentence}: {len(rows)}, first {line}query {table.query_ids[query]}, {place}"
+        position = f"{table.row_name} {int(table.order[rows[0]]) + 1}"
+        yield f"{sentence}: {len(rows)}, first {line}query {table.query_ids[query]}, {position}"
 
 
 def repeated(run: RunTable) -> Flags:

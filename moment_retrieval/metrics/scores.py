@@ -1,4 +1,4 @@
-"""What every metric gives: a value for each query and measure, and their means."""
+"""Result of every metric: a value for each query and measure, and their means."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ class Scores:
 
 def means(measures: Sequence[Hashable], values: Floats) -> dict[Any, float]:
     """The mean of each column, NaN left out; NaN where nothing is left."""
-    held = {}
+    result = {}
     for measure, column in zip(measures, np.ascontiguousarray(values.T), strict=True):
-        known = column[~np.isnan(column)]
-        held[measure] = float(known.mean()) if len(known) else float("nan")
-    return held
+        numbers = column[~np.isnan(column)]
+        result[measure] = float(numbers.mean()) if len(numbers) else float("nan")
+    return result
 
 
 def check_queries(runs: MomentTable[Any], judged: MomentTable[Any]) -> None:

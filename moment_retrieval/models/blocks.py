@@ -47,18 +47,18 @@ def _kept(values: Tensor, share: float) -> Tensor:
     seed = int(torch.empty((), dtype=torch.int64).random_())
     words = np.random.Generator(np.random.SFC64(seed)).integers(2**64 - 1, size=(values.numel() + 3) // 4, **ALL_WORDS)
     bits = torch.from_numpy(words.view(np.int16))[: values.numel()].view(values.shape)
-    kept = torch.empty_like(values, memory_format=torch.contiguous_format)
-    return torch.ge(bits, round(share * 2**16) - 2**15, out=kept).mul_(1 / (1 - share))
+    mask = torch.empty_like(values, memory_format=torch.contiguous_format)
+    return torch.ge(bits, round(share * 2**16) - 2**15, out=mask).mul_(1 / (1 - share))
 
 
 class InputProjection(nn.Module):
     """Features of any origin -> hidden features: normalised, dropped, mapped, rectified."""
 
-    def __init__(self, size: int, hidden: int, dropout: float) -> None:
+    def __init__(self, size: int, hidden_size: int, dropout: float) -> None:
         super().__init__()
         self.norm = nn.LayerNorm(size, eps=NORM_EPSILON)
         self.dropout = Dropout(dropout)
-        self.linear = nn.Linear(size, hidden)
+        self.linear = nn.Linear(size, hidden_size)
 
     def forward(self, rows: Tensor) -> Tensor:
         """[R, D] -> [R, H]."""
@@ -80,11 +80,11 @@ class InputProjection(nn.Module):
 class PositionalEncoding(nn.Module):
     """Adds a learnt vector for the place in the sequence, and one for its kind where there are several."""
 
-    def __init__(self, length: int, hidden: int, dropout: float, *, kinds: int = 0) -> None:
+    def __init__(self, length: int, hidden_size: int, dropout: float, *, kinds: int = 0) -> None:
         super().__init__()
-        self.place = nn.Embedding(length, hidden)
-        self.kind = nn.Embedding(kinds, hidden) if kinds else None
-        self.norm = nn.LayerNorm(hidden, eps=NORM_EPSILON)
+        self.place = nn.Embedding(length, hidden_size)
+        self.kind = nn.Embedding(kinds, hidden_size) if kinds else None
+        self.norm = nn.LayerNorm(hidden_size, eps=NORM_EPSILON)
         self.dropout = Dropout(dropout)
 
     def forward(self, rows: Tensor, position: Tensor, kind: int = 0) -> Tensor:
@@ -102,29 +102,29 @@ class Attention(nn.Module):
     rounded as coarsely as float32 rounds at that size. Published weights were trained so.
     """
 
-    def __init__(self, hidden: int, heads: int, dropout: float) -> None:
+    def __init__(self, hidden_size: int, heads: int, dropout: float) -> None:
         super().__init__()
         self.heads = heads
         self.dropout = Dropout(dropout)
-        self.query = nn.Linear(hidden, hidden)
-        self.key = nn.Linear(hidden, hidden)
-        self.value = nn.Linear(hidden, hidden)
+        self.query = nn.Linear(hidden_size, hidden_size)
+        self.key = nn.Linear(hidden_size, hidden_size)
+        self.value = nn.Linear(hidden_size, hidden_size)
 
     def forward(
-        self, rows: Tensor, layout: AnyLayout, hidden: Tensor, seen: tuple[Tensor, Layout] | None = None
+        self, rows: Tensor, layout: AnyLayout, mask_bias: Tensor, context: tuple[Tensor, Layout] | None = None
     ) -> Tensor:
         """rows [R, H], hidden broadcasts to [B, h, W, W'], seen [R', H] (the rows themselves if None) -> [R, H]."""
-        if seen is None:
+        if context is None:
             query, key, value = self._of(rows, layout, self.query, self.key, self.value)
         else:
             (query,) = self._of(rows, layout, self.query)
-            key, value = self._of(*seen, self.key, self.value)
-        scores = query @ key.transpose(2, 3) / query.shape[3] ** 0.5 + hidden  # [B, h, W, W']
+            key, value = self._of(*context, self.key, self.value)
+        scores = query @ key.transpose(2, 3) / query.shape[3] ** 0.5 + mask_bias  # [B, h, W, W']
         mixed = self.dropout(scores.softmax(3)) @ value  # [B, h, W, H / h]
         return layout.collect(mixed.transpose(1, 2).flatten(2))
 
     def _of(self, rows: Tensor, layout: AnyLayout, *maps: nn.Linear) -> list[Tensor]:
-        """What each linear map makes of the rows, by head: [B, h, W, H / h] each."""
+        """Apply each linear map to the rows, by head: [B, h, W, H / h] each."""
         return [layout.spread(one(rows)).unflatten(2, (self.heads, -1)).transpose(1, 2) for one in maps]
 
 
@@ -144,11 +144,11 @@ class ProjectedEncoder(nn.Module):
 class FeedForward(nn.Module):
     """BERT's second half of a layer: out, bent by the exact GELU, and back."""
 
-    def __init__(self, hidden: int, inner: int, dropout: float) -> None:
+    def __init__(self, hidden_size: int, inner: int, dropout: float) -> None:
         super().__init__()
-        self.outward = nn.Linear(hidden, inner)
-        self.back = nn.Linear(inner, hidden)
-        self.norm = nn.LayerNorm(hidden, eps=NORM_EPSILON)
+        self.outward = nn.Linear(hidden_size, inner)
+        self.back = nn.Linear(inner, hidden_size)
+        self.norm = nn.LayerNorm(hidden_size, eps=NORM_EPSILON)
         self.dropout = Dropout(dropout)
 
     def forward(self, rows: Tensor) -> Tensor:
@@ -159,13 +159,13 @@ class FeedForward(nn.Module):
 class EncoderBlock(nn.Module):
     """A transformer layer; without ``inner`` it has no feed-forward half, as in XML and ReLoCLNet."""
 
-    def __init__(self, hidden: int, heads: int, dropout: float, *, inner: int = 0) -> None:
+    def __init__(self, hidden_size: int, heads: int, dropout: float, *, inner: int = 0) -> None:
         super().__init__()
-        self.attention = Attention(hidden, heads, dropout)
-        self.mix = nn.Linear(hidden, hidden)
-        self.norm = nn.LayerNorm(hidden, eps=NORM_EPSILON)
+        self.attention = Attention(hidden_size, heads, dropout)
+        self.mix = nn.Linear(hidden_size, hidden_size)
+        self.norm = nn.LayerNorm(hidden_size, eps=NORM_EPSILON)
         self.dropout = Dropout(dropout)
-        self.feed_forward = FeedForward(hidden, inner, dropout) if inner else nn.Identity()
+        self.feed_forward = FeedForward(hidden_size, inner, dropout) if inner else nn.Identity()
 
     def forward(self, rows: Tensor, layout: AnyLayout) -> Tensor:
         """[R, H] -> [R, H]; keys that are not real are hidden."""

@@ -40,9 +40,9 @@ class EncodedQueries:
     real: Tensor
     weights: Tensor
 
-    def taken(self, chosen: Tensor) -> EncodedQueries:
+    def taken(self, indexes: Tensor) -> EncodedQueries:
         """The queries of these indexes, in their order."""
-        return EncodedQueries(self.words[chosen], self.real[chosen], self.weights[chosen])
+        return EncodedQueries(self.words[indexes], self.real[indexes], self.weights[indexes])
 
 
 @dataclass(frozen=True)
@@ -53,16 +53,16 @@ class EncodedClips:
     heard: Tensor
     layout: Layout
 
-    def taken(self, chosen: Tensor) -> EncodedClips:
+    def taken(self, indexes: Tensor) -> EncodedClips:
         """The videos of these indexes, in their order."""
-        layout, rows = self.layout.taken(chosen)
+        layout, rows = self.layout.taken(indexes)
         return EncodedClips(self.seen[rows], self.heard[rows], layout)
 
     @classmethod
     def joined(cls, parts: Sequence[EncodedClips]) -> EncodedClips:
         """The videos of all parts, one after the other."""
-        seen, heard = (torch.cat([getattr(part, stream) for part in parts]) for stream in ("seen", "heard"))
-        return cls(seen, heard, Layout.joined([part.layout for part in parts]))
+        visual, subtitle = (torch.cat([getattr(part, stream) for part in parts]) for stream in ("seen", "heard"))
+        return cls(visual, subtitle, Layout.joined([part.layout for part in parts]))
 
 
 @dataclass(frozen=True)
@@ -80,24 +80,26 @@ class Conquer(nn.Module):
     def __init__(self, config: ConquerConfig) -> None:
         super().__init__()
         self.config = config
-        hidden, dropout = config.hidden, config.dropout
-        sizes = (hidden, config.heads, dropout)
-        projected = partial(ProjectedEncoder, hidden=hidden, heads=config.heads, dropout=dropout, inner=config.inner)
-        self.visual_input = InputProjection(config.video_size, hidden, dropout)
-        self.subtitle_input = InputProjection(config.subtitle_size, hidden, dropout)
-        self.clip_position = PositionalEncoding(config.clips, hidden, dropout, kinds=2)
+        hidden_size, dropout = config.hidden, config.dropout
+        sizes = (hidden_size, config.heads, dropout)
+        projected = partial(
+            ProjectedEncoder, hidden=hidden_size, heads=config.heads, dropout=dropout, inner=config.inner
+        )
+        self.visual_input = InputProjection(config.video_size, hidden_size, dropout)
+        self.subtitle_input = InputProjection(config.subtitle_size, hidden_size, dropout)
+        self.clip_position = PositionalEncoding(config.clips, hidden_size, dropout, kinds=2)
         self.clip_encoder = EncoderBlock(*sizes, inner=config.inner)
-        self.query_input = InputProjection(config.query_size, hidden, dropout)
-        self.query_position = PositionalEncoding(config.words, hidden, dropout, kinds=2)
+        self.query_input = InputProjection(config.query_size, hidden_size, dropout)
+        self.query_position = PositionalEncoding(config.words, hidden_size, dropout, kinds=2)
         self.query_encoder = EncoderBlock(*sizes, inner=config.inner)
-        self.fusion = Fusion(hidden, config.centres, dropout)
-        self.flow = nn.Linear(3 * hidden, 1, bias=False)
-        self.context = projected(4 * hidden)
-        self.start = projected(5 * hidden)
-        self.end = projected(2 * hidden)
-        self.start_score = ClipScore(hidden, config.narrow, config.kernel_size)
-        self.end_score = ClipScore(hidden, config.narrow, config.kernel_size)
-        self.video_score = VideoScore(projected(5 * hidden), config) if config.score_videos else None
+        self.fusion = Fusion(hidden_size, config.centres, dropout)
+        self.flow = nn.Linear(3 * hidden_size, 1, bias=False)
+        self.context = projected(4 * hidden_size)
+        self.start = projected(5 * hidden_size)
+        self.end = projected(2 * hidden_size)
+        self.start_score = ClipScore(hidden_size, config.narrow, config.kernel_size)
+        self.end_score = ClipScore(hidden_size, config.narrow, config.kernel_size)
+        self.video_score = VideoScore(projected(5 * hidden_size), config) if config.score_videos else None
         self.apply(initialise)
 
     @staticmethod
@@ -109,13 +111,13 @@ class Conquer(nn.Module):
         """A batch of Q queries and P videos."""
         queries = self.encode_queries(batch.queries)
         each = len(batch.video) // len(batch.queries)
-        asked = torch.arange(len(batch.queries), device=queries.words.device).repeat_interleave(each)
-        return self.locate(queries.taken(asked), self.encode_clips(batch.video, batch.subtitle))
+        query_index = torch.arange(len(batch.queries), device=queries.words.device).repeat_interleave(each)
+        return self.locate(queries.taken(query_index), self.encode_clips(batch.video, batch.subtitle))
 
     def encode_queries(self, queries: Sequences) -> EncodedQueries:
         """Words that have seen each other, all T places of them."""
-        kept = torch.full_like(queries.lengths, self.config.words)
-        layout = Layout(queries.lengths, kept, self.config.words, queries.rows.device)
+        row_counts = torch.full_like(queries.lengths, self.config.words)
+        layout = Layout(queries.lengths, row_counts, self.config.words, queries.rows.device)
         rows = self.query_position(self.query_input.laid(queries.rows, layout), layout.position, ASKED)
         words = layout.spread(self.query_encoder(rows, layout))
         return EncodedQueries(words, layout.real, self.fusion(words))
@@ -123,15 +125,19 @@ class Conquer(nn.Module):
     def encode_clips(self, video: Sequences, subtitle: Sequences) -> EncodedClips:
         """Clips that have seen the rest of their video and heard what is said in it."""
         longer = torch.maximum(video.lengths, subtitle.lengths)
-        kept = (longer + self._behind()).clamp(max=self.config.clips)
-        width = max(1, int(kept.max()))
-        seen, heard = (Layout(lengths, kept, width, video.rows.device) for lengths in (video.lengths, subtitle.lengths))
+        row_counts = (longer + self._behind()).clamp(max=self.config.clips)
+        width = max(1, int(row_counts.max()))
+        visual_layout, subtitle_layout = (
+            Layout(lengths, row_counts, width, video.rows.device) for lengths in (video.lengths, subtitle.lengths)
+        )
         rows = [
-            self.clip_position(self.visual_input.laid(video.rows, seen), seen.position, SEEN),
-            self.clip_position(self.subtitle_input.laid(subtitle.rows, heard), heard.position, HEARD),
+            self.clip_position(self.visual_input.laid(video.rows, visual_layout), visual_layout.position, SEEN),
+            self.clip_position(
+                self.subtitle_input.laid(subtitle.rows, subtitle_layout), subtitle_layout.position, HEARD
+            ),
         ]
-        rows = self.clip_encoder(torch.cat(rows), SideBySide(seen, heard)).chunk(2)
-        return EncodedClips(rows[0], rows[1], seen)
+        rows = self.clip_encoder(torch.cat(rows), SideBySide(visual_layout, subtitle_layout)).chunk(2)
+        return EncodedClips(rows[0], rows[1], visual_layout)
 
     def locate(self, queries: EncodedQueries, clips: EncodedClips) -> ConquerOutput:
         """Start and end of what each query [P] asks for in the video beside it."""
@@ -173,13 +179,13 @@ class Fusion(nn.Module):
     All places count, words or not, as released.
     """
 
-    def __init__(self, hidden: int, centres: int, dropout: float) -> None:
+    def __init__(self, hidden_size: int, centres: int, dropout: float) -> None:
         super().__init__()
-        self.centres = nn.Parameter(torch.randn(hidden, centres) / hidden**0.5)
-        self.origins = nn.Parameter(torch.randn(1, hidden, centres) / hidden**0.5)
+        self.centres = nn.Parameter(torch.randn(hidden_size, centres) / hidden_size**0.5)
+        self.origins = nn.Parameter(torch.randn(1, hidden_size, centres) / hidden_size**0.5)
         self.norm = nn.LayerNorm(centres, eps=NORM_EPSILON)
         self.dropout = Dropout(dropout)
-        self.gate = nn.Linear(hidden * centres, 2, bias=False)
+        self.gate = nn.Linear(hidden_size * centres, 2, bias=False)
 
     def forward(self, words: Tensor) -> Tensor:
         """[Q, T, H] -> weights of what is seen and heard [Q, 2], their sum 1."""
@@ -214,8 +220,8 @@ class VideoScore(nn.Module):
 
     def forward(self, rows: Tensor, layout: Layout) -> Tensor:
         """[R, 5 H] -> [P]."""
-        kept = torch.arange(layout.width, device=rows.device) < layout.kept.to(rows.device)[:, None]
-        features = layout.spread(wide(self.features(rows, layout))).masked_fill(~kept[..., None], NOTHING)
+        mask = torch.arange(layout.width, device=rows.device) < layout.kept.to(rows.device)[:, None]
+        features = layout.spread(wide(self.features(rows, layout))).masked_fill(~mask[..., None], NOTHING)
         return self.score(functional.relu(self.narrow(features.amax(1)))).squeeze(1)
 
 

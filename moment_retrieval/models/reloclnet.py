@@ -25,7 +25,7 @@ from moment_retrieval.settings import Objective, ReloclnetConfig
 
 @dataclass(frozen=True)
 class ReloclnetOutput:
-    """What the losses of a batch are made of."""
+    """Inputs of the losses of a batch."""
 
     scores: Tensor  # of every query with every video [B, B]
     # start, end: logits in the own video [B, W]
@@ -84,8 +84,8 @@ def frame_losses(output: ReloclnetOutput, batch: Batch) -> tuple[Tensor, Tensor]
     width = output.frames[0].shape[1]
     clip = torch.arange(width, device=batch.start.device)
     inside = (clip >= batch.start[:, None]) & (clip <= batch.end[:, None])
-    seen, heard = (
+    visual, subtitle = (
         frame_contrast(scores, inside, ~inside & layout.real)
         for scores, layout in zip(output.frames, output.layouts, strict=True)
     )
-    return seen, heard
+    return visual, subtitle

@@ -1,4 +1,4 @@
-"""What XML and ReLoCLNet share: a query split in two, a video seen and heard, both looking at each other.
+"""Base of XML and ReLoCLNet: a query split in two, video and subtitle streams attending to each other.
 
 Notation: B videos, Q queries, R rows kept of all videos end to end, W clips of the longest, H hidden features.
 Pairs are always (video, subtitle).
@@ -60,20 +60,20 @@ class EncodedVideos:
     def __len__(self) -> int:
         return len(self.layouts[0].lengths)
 
-    def taken(self, chosen: Tensor) -> EncodedVideos:
+    def taken(self, indexes: Tensor) -> EncodedVideos:
         """The videos of these indexes, in their order."""
-        seen, rows = self.layouts[0].taken(chosen)
-        heard, _ = self.layouts[1].taken(chosen)  # both streams keep as many rows of a video
+        visual, rows = self.layouts[0].taken(indexes)
+        subtitle, _ = self.layouts[1].taken(indexes)  # both streams keep as many rows of a video
         levels = {level: (pair[0][rows], pair[1][rows]) for level, pair in self.levels.items()}
-        return EncodedVideos(levels, (seen, heard))
+        return EncodedVideos(levels, (visual, subtitle))
 
     @classmethod
     def joined(cls, parts: Sequence[EncodedVideos]) -> EncodedVideos:
         """The videos of all parts, one after the other."""
         levels = {}
         for level in parts[0].levels:
-            seen, heard = zip(*(part.levels[level] for part in parts), strict=True)
-            levels[level] = torch.cat(seen), torch.cat(heard)
+            visual_rows, subtitle_rows = zip(*(part.levels[level] for part in parts), strict=True)
+            levels[level] = torch.cat(visual_rows), torch.cat(subtitle_rows)
         video, subtitle = zip(*(part.layouts for part in parts), strict=True)
         return cls(levels, (Layout.joined(video), Layout.joined(subtitle)))
 
@@ -97,12 +97,12 @@ class TwoStream(nn.Module):
         super().__init__()
         self.config = config
         self.score_level, self.span_level = score_level, span_level
-        hidden, heads, dropout = config.hidden, config.heads, config.dropout
-        self.query_input = InputProjection(config.query_size, hidden, dropout)
-        self.query_position = PositionalEncoding(config.words, hidden, dropout)
-        self.query_encoders = nn.ModuleList(EncoderBlock(hidden, heads, dropout) for _ in range(query_encoders))
-        self.query_split = nn.Linear(hidden, 2, bias=False)
-        self.clip_position = PositionalEncoding(config.clips, hidden, dropout)
+        hidden_size, heads, dropout = config.hidden, config.heads, config.dropout
+        self.query_input = InputProjection(config.query_size, hidden_size, dropout)
+        self.query_position = PositionalEncoding(config.words, hidden_size, dropout)
+        self.query_encoders = nn.ModuleList(EncoderBlock(hidden_size, heads, dropout) for _ in range(query_encoders))
+        self.query_split = nn.Linear(hidden_size, 2, bias=False)
+        self.clip_position = PositionalEncoding(config.clips, hidden_size, dropout)
         self.video = Stream(config.video_size, config, encoders)
         self.subtitle = Stream(config.subtitle_size, config, encoders)
         self.span_head = SpanHead(kernel_size=config.kernel_size)
@@ -133,13 +133,13 @@ class TwoStream(nn.Module):
         around = 0 if is_compact else self.config.kernel_size // 2  # clips that the convolution sees after the last
         narrow = _layouts(lengths, (torch.maximum(*lengths) + around).clamp(max=self.config.clips), device)
         wide = narrow if is_compact else _layouts(lengths, torch.full_like(lengths[0], self.config.clips), device)
-        seen = self.video.first(video.rows, wide[0], self.clip_position)
-        heard = self.subtitle.first(subtitle.rows, wide[1], self.clip_position)
-        pair = wide[0].narrowed(seen, narrow[0]), wide[1].narrowed(heard, narrow[1])
+        visual_rows = self.video.first(video.rows, wide[0], self.clip_position)
+        subtitle_rows = self.subtitle.first(subtitle.rows, wide[1], self.clip_position)
+        pair = wide[0].narrowed(visual_rows, narrow[0]), wide[1].narrowed(subtitle_rows, narrow[1])
         levels = {0: pair}
         pair = (
-            self.video.meet(pair[0], narrow[0], heard, wide[1], self.config.padding),
-            self.subtitle.meet(pair[1], narrow[1], seen, wide[0], self.config.padding),
+            self.video.meet(pair[0], narrow[0], subtitle_rows, wide[1], self.config.padding),
+            self.subtitle.meet(pair[1], narrow[1], visual_rows, wide[0], self.config.padding),
         )
         for deeper in zip(self.video.deeper, self.subtitle.deeper, strict=True):
             pair = deeper[0](pair[0], narrow[0]), deeper[1](pair[1], narrow[1])
@@ -172,46 +172,46 @@ class Stream(nn.Module):
 
     def __init__(self, size: int, config: Config, encoders: int) -> None:
         super().__init__()
-        hidden, heads, dropout = config.hidden, config.heads, config.dropout
-        self.input = InputProjection(size, hidden, dropout)
-        self.encoder = EncoderBlock(hidden, heads, dropout)
-        self.meeting = Meeting(hidden, heads, dropout)
-        self.deeper = nn.ModuleList(EncoderBlock(hidden, heads, dropout) for _ in range(encoders - 1))
-        self.span_query = nn.Linear(hidden, hidden)
+        hidden_size, heads, dropout = config.hidden, config.heads, config.dropout
+        self.input = InputProjection(size, hidden_size, dropout)
+        self.encoder = EncoderBlock(hidden_size, heads, dropout)
+        self.meeting = Meeting(hidden_size, heads, dropout)
+        self.deeper = nn.ModuleList(EncoderBlock(hidden_size, heads, dropout) for _ in range(encoders - 1))
+        self.span_query = nn.Linear(hidden_size, hidden_size)
 
     def first(self, rows: Tensor, layout: Layout, position: PositionalEncoding) -> Tensor:
         """Feature rows of the real clips -> rows after the first encoder, of all that is kept [R, H]."""
         rows = self.input.laid(rows, layout)
         return self.encoder(position(rows, layout.position), layout)
 
-    def meet(self, rows: Tensor, layout: Layout, seen: Tensor, seen_layout: Layout, padding: Padding) -> Tensor:
+    def meet(self, rows: Tensor, layout: Layout, other_rows: Tensor, other_layout: Layout, padding: Padding) -> Tensor:
         """Rows [R, H] after looking at the other stream.
 
         In the released code a row that is no clip looks at everything, padding included: all scores sink alike.
         """
-        hidden = seen_layout.hidden
+        mask_bias = other_layout.hidden
         if padding is Padding.OFFICIAL:
-            hidden = torch.where(layout.real[:, None, :, None], hidden, HIDDEN)  # [B, 1, W, W']
-        return self.meeting(rows, layout, hidden, (seen, seen_layout))
+            mask_bias = torch.where(layout.real[:, None, :, None], mask_bias, HIDDEN)  # [B, 1, W, W']
+        return self.meeting(rows, layout, mask_bias, (other_rows, other_layout))
 
 
 class Meeting(nn.Module):
     """Cross attention: one stream looks at the other and keeps itself."""
 
-    def __init__(self, hidden: int, heads: int, dropout: float) -> None:
+    def __init__(self, hidden_size: int, heads: int, dropout: float) -> None:
         super().__init__()
-        self.attention = Attention(hidden, heads, dropout)
-        self.norm = nn.LayerNorm(hidden, eps=NORM_EPSILON)
+        self.attention = Attention(hidden_size, heads, dropout)
+        self.norm = nn.LayerNorm(hidden_size, eps=NORM_EPSILON)
 
-    def forward(self, rows: Tensor, layout: Layout, hidden: Tensor, seen: tuple[Tensor, Layout]) -> Tensor:
+    def forward(self, rows: Tensor, layout: Layout, mask_bias: Tensor, context: tuple[Tensor, Layout]) -> Tensor:
         """[R, H] -> [R, H]."""
-        return self.norm(self.attention(rows, layout, hidden, seen) + rows)
+        return self.norm(self.attention(rows, layout, mask_bias, context) + rows)
 
 
-def _layouts(lengths: Pair, kept: Tensor, device: torch.device) -> tuple[Layout, Layout]:
+def _layouts(lengths: Pair, row_counts: Tensor, device: torch.device) -> tuple[Layout, Layout]:
     """Of both streams, which keep as many rows of a video."""
-    width = max(1, int(kept.max()))
-    return Layout(lengths[0], kept, width, device), Layout(lengths[1], kept, width, device)
+    width = max(1, int(row_counts.max()))
+    return Layout(lengths[0], row_counts, width, device), Layout(lengths[1], row_counts, width, device)
 
 
 def alone(queries: Pair) -> Pair:

@@ -21,7 +21,7 @@ class RelevanceError(Exception):
 
 
 class RelevanceMissing(RelevanceError):
-    """What the proxy needs is not here; the message says what to install or set."""
+    """The proxy lacks a dependency; the message says what to install or set."""
 
 
 class RankingNotOffered(RelevanceError):

@@ -51,33 +51,38 @@ def meteor(
 def _matches(reference: Words, hypothesis: Words, wordnet: WordNet, edition: Edition) -> list[Match]:
     """All matches by place in the hypothesis."""
     exact = _same(reference, hypothesis)
-    left, right = _free(reference, exact, 1), _free(hypothesis, exact, 0)
-    stemmed = [[(place, wordnet.stem(word)) for place, word in side] for side in (left, right)]
+    reference_words, hypothesis_words = _free(reference, exact, 1), _free(hypothesis, exact, 0)
+    stemmed = [
+        [(position, wordnet.stem(word)) for position, word in side] for side in (reference_words, hypothesis_words)
+    ]
     by_stem = _same(*stemmed)
     if edition is Edition.NLTK_3_10:
-        left, right = _free(stemmed[0], by_stem, 1), _free(stemmed[1], by_stem, 0)  # synonyms of stems, as it is there
-    synonyms = _taken(left, [(place, wordnet.synonyms(word)) for place, word in right])
+        reference_words, hypothesis_words = (
+            _free(stemmed[0], by_stem, 1),
+            _free(stemmed[1], by_stem, 0),
+        )  # synonyms of stems, as it is there
+    synonyms = _taken(reference_words, [(position, wordnet.synonyms(word)) for position, word in hypothesis_words])
     return sorted([*exact, *by_stem, *synonyms], key=lambda match: match[0])
 
 
 def _same(reference: Words, hypothesis: Words) -> list[Match]:
-    return _taken(reference, [(place, (word,)) for place, word in hypothesis])
+    return _taken(reference, [(position, (word,)) for position, word in hypothesis])
 
 
-def _taken(reference: Words, wanted: Sequence[tuple[int, Collection[str]]]) -> list[Match]:
+def _taken(reference: Words, hypothesis: Sequence[tuple[int, Collection[str]]]) -> list[Match]:
     """Each hypothesis word, the last first, takes the last free reference word that it wants."""
-    free, found = list(reference), []
-    for place, forms in reversed(wanted):
+    free, matches = list(reference), []
+    for position, forms in reversed(hypothesis):
         for index in range(len(free) - 1, -1, -1):
             if free[index][1] in forms:
-                found.append((place, free.pop(index)[0]))
+                matches.append((position, free.pop(index)[0]))
                 break
-    return found
+    return matches
 
 
 def _free(words: Words, matches: Sequence[Match], side: int) -> Words:
-    taken = {match[side] for match in matches}
-    return [word for word in words if word[0] not in taken]
+    positions = {match[side] for match in matches}
+    return [word for word in words if word[0] not in positions]
 
 
 def _chunks(matches: Sequence[Match]) -> int:
@@ -86,13 +91,13 @@ def _chunks(matches: Sequence[Match]) -> int:
 
 
 def kernel(
-    left: Sequence[Sequence[str]],
-    right: Sequence[Sequence[str]],
+    first: Sequence[Sequence[str]],
+    second: Sequence[Sequence[str]],
     wordnet: WordNet,
     edition: Edition = Edition.NLTK_3_10,
 ) -> float:
     """Two videos with several captions each: the mean of both sides' best matches (Wray et al. cite the kernel)."""
-    scores = np.array([[meteor(one, other, wordnet, edition) for other in right] for one in left])
+    scores = np.array([[meteor(one, other, wordnet, edition) for other in second] for one in first])
     return float((scores.max(axis=1).mean() + scores.max(axis=0).mean()) / 2)
 
 
@@ -105,10 +110,10 @@ class Meteor:
         self.version = f"{version}, {Edition.NLTK_3_10}"
         self.normalisation = str(how)
 
-    def pairs(self, left: Sequence[str], right: Sequence[str]) -> NDArray[np.float64]:
-        read = {text: tokens(text, self.how) for text in {*left, *right}}
-        scores = (meteor(read[one], read[other], self.wordnet) for one, other in zip(left, right, strict=True))
-        return np.fromiter(scores, np.float64, len(left))
+    def pairs(self, first: Sequence[str], second: Sequence[str]) -> NDArray[np.float64]:
+        read = {text: tokens(text, self.how) for text in {*first, *second}}
+        scores = (meteor(read[one], read[other], self.wordnet) for one, other in zip(first, second, strict=True))
+        return np.fromiter(scores, np.float64, len(first))
 
     def top(
         self, queries: Sequence[str], captions: Sequence[str], first_caption: NDArray[np.intp], *, depth: int
@@ -182,19 +187,19 @@ def _case(how: Normalisation) -> Callable[[str], str]:
     return str if how is Normalisation.OFFICIAL else str.lower
 
 
-def iou(left: frozenset[Hashable], right: frozenset[Hashable]) -> float:
+def iou(first: frozenset[Hashable], second: frozenset[Hashable]) -> float:
     """Intersection over union; 0 for two empty sets."""
-    shared = len(left & right)
-    return shared / (len(left) + len(right) - shared) if shared else 0.0
+    shared = len(first & second)
+    return shared / (len(first) + len(second) - shared) if shared else 0.0
 
 
-def alike(left: Bag, right: Bag, weights: Sequence[float]) -> float:
-    return sum(weight * iou(*parts) for weight, *parts in zip(weights, left, right, strict=True))
+def alike(first: Bag, second: Bag, weights: Sequence[float]) -> float:
+    return sum(weight * iou(*parts) for weight, *parts in zip(weights, first, second, strict=True))
 
 
 def common(bags: Sequence[Bag], *, share: float = SHARE) -> Bag:
     """The bag of a video with several captions: what at least ``share`` of their bags hold."""
-    counts = (Counter(item for held in part for item in held) for part in zip(*bags, strict=True))
+    counts = (Counter(item for items in part for item in items) for part in zip(*bags, strict=True))
     return tuple(frozenset(item for item, n in count.items() if n >= share * len(bags)) for count in counts)
 
 
@@ -203,24 +208,24 @@ class Postings:
 
     def __init__(self, bags: Sequence[Bag], weights: Sequence[float]) -> None:
         self.weights = tuple(weights)
-        self.size = np.array([[len(held) for held in bag] for bag in bags]).reshape(len(bags), len(self.weights)).T
-        places: list[defaultdict[Hashable, list[int]]] = [defaultdict(list) for _ in weights]
-        for place, bag in enumerate(bags):
-            for holders, held in zip(places, bag, strict=True):
-                for item in held:
-                    holders[item].append(place)
-        self.holders = [{item: np.array(rows) for item, rows in part.items()} for part in places]
+        self.size = np.array([[len(items) for items in bag] for bag in bags]).reshape(len(bags), len(self.weights)).T
+        rows_by_item: list[defaultdict[Hashable, list[int]]] = [defaultdict(list) for _ in weights]
+        for row, bag in enumerate(bags):
+            for holders, items in zip(rows_by_item, bag, strict=True):
+                for item in items:
+                    holders[item].append(row)
+        self.holders = [{item: np.array(rows) for item, rows in part.items()} for part in rows_by_item]
 
     def scores(self, bag: Bag) -> NDArray[np.float64]:
         """How alike ``bag`` is to each [N]."""
-        found = np.zeros(self.size.shape[1])
-        for weight, holders, size, held in zip(self.weights, self.holders, self.size, bag, strict=True):
+        result = np.zeros(self.size.shape[1])
+        for weight, holders, size, items in zip(self.weights, self.holders, self.size, bag, strict=True):
             shared = np.zeros(len(size), np.int64)
-            for item in held & holders.keys():
+            for item in items & holders.keys():
                 shared[holders[item]] += 1
             some = np.flatnonzero(shared)
-            found[some] += weight * (shared[some] / (size[some] + len(held) - shared[some]))
-        return found
+            result[some] += weight * (shared[some] / (size[some] + len(items) - shared[some]))
+        return result
 
 
 def best_moments(scores: NDArray[np.float64], first_caption: NDArray[np.intp], depth: int) -> Ranked:
@@ -244,9 +249,9 @@ class SetSimilarity:
     normalisation: str
     reader: Reader
 
-    def pairs(self, left: Sequence[str], right: Sequence[str]) -> NDArray[np.float64]:
+    def pairs(self, first: Sequence[str], second: Sequence[str]) -> NDArray[np.float64]:
         read, weights = self.reader.read, self.reader.weights
-        return np.array([alike(read(one), read(other), weights) for one, other in zip(left, right, strict=True)])
+        return np.array([alike(read(one), read(other), weights) for one, other in zip(first, second, strict=True)])
 
     def top(
         self, queries: Sequence[str], captions: Sequence[str], first_caption: NDArray[np.intp], *, depth: int
@@ -290,6 +295,6 @@ def with_own(relevance: NDArray[np.float64], owners: Sequence[int]) -> NDArray[n
 
     So the paper has it (equation 5); the released script leaves these as they come out.
     """
-    made = relevance.copy()
-    made[np.asarray(owners), np.arange(len(owners))] = 1.0
-    return made
+    result = relevance.copy()
+    result[np.asarray(owners), np.arange(len(owners))] = 1.0
+    return result

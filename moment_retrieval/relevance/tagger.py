@@ -77,7 +77,7 @@ class Kind(StrEnum):
 K = Kind
 CLOSED = {
     word: kind
-    for kind, listed in {
+    for kind, word_list in {
         K.DETERMINER: "a an the this that these those his her its their my your our 's another each every some any no"
         " both all one two three four five several many few much more most other same",
         K.SUBJECT: "i you he she it we they who someone somebody everyone everybody",
@@ -93,7 +93,7 @@ CLOSED = {
         K.ADVERB: "not also there here very too just still even again",
         K.START: ". ! ? ; :",
     }.items()
-    for word in listed.split()
+    for word in word_list.split()
 }
 HAVE, DO = {"have", "has", "had", "having", "'ve"}, {"do", "does", "did"}
 TITLES = {"dr", "mr", "mrs", "ms", "miss", "st"}
@@ -104,7 +104,7 @@ PERHAPS_AFTER_A_VERB = {K.PREPOSITION, K.TO, K.ADVERB}
 
 @dataclass(frozen=True)
 class Word:
-    """What WordNet knows of a word in lower case: how often it is used as what; None for never."""
+    """WordNet's counts of a lower-case word: uses as each part of speech; None for never."""
 
     text: str
     verb: int | None
@@ -116,15 +116,15 @@ class Word:
 
     @property
     def kind(self) -> Kind | None:
-        """What it is wherever it stands."""
+        """Kind independent of context."""
         if self.text in CLOSED:
             return CLOSED[self.text]
         if self.text.endswith("n't"):
             return K.MODAL
         if self.text[0].isdigit():
             return K.DETERMINER
-        known = (self.verb, self.noun, self.adjective)
-        return K.ADVERB if self.adverb is not None and known == (None, None, None) else None
+        forms = (self.verb, self.noun, self.adjective)
+        return K.ADVERB if self.adverb is not None and forms == (None, None, None) else None
 
     @property
     def rather_verb(self) -> bool:
@@ -145,8 +145,8 @@ class LexiconTagger:
     def tag(self, text: str) -> Tags:
         tokens = TOKEN.findall(text.replace("’", "'"))
         kinds = _Reading(tokens, [self.word(token.lower()) for token in tokens]).kinds()
-        found = list(zip(tokens, kinds, strict=True))
-        verbs, nouns = (tuple(token for token, kind in found if kind is wanted) for wanted in (K.VERB, K.NOUN))
+        pairs = list(zip(tokens, kinds, strict=True))
+        verbs, nouns = (tuple(token for token, kind in pairs if kind is word_class) for word_class in (K.VERB, K.NOUN))
         return Tags(verbs, nouns)
 
     def _word(self, text: str) -> Word:
@@ -173,40 +173,40 @@ class _Reading:
         self.said = False  # the clause has its verb
 
     def kinds(self) -> list[Kind]:
-        for place in range(len(self.tokens)):
-            kind = self._kind(place)
+        for index in range(len(self.tokens)):
+            kind = self._kind(index)
             self.said = kind is K.VERB or (self.said and kind not in (K.LINK, K.START))
             self.found.append(kind)
         return self.found
 
-    def _kind(self, place: int) -> Kind:
-        word, before = self.words[place], self.found[-1] if place else K.START
-        if self._belongs_to_title(place):
+    def _kind(self, index: int) -> Kind:
+        word, before = self.words[index], self.found[-1] if index else K.START
+        if self._belongs_to_title(index):
             return K.NAME
         if word.text in DO | HAVE:
-            return self._auxiliary(place, before)
+            return self._auxiliary(index, before)
         sure = word.kind
         if sure is not None and sure is not K.ADVERB:
             return sure
-        if self._is_name(place, before):
+        if self._is_name(index, before):
             return K.NAME
-        return sure or self._open(word, before, self._ahead(place + 1))
+        return sure or self._open(word, before, self._ahead(index + 1))
 
-    def _ahead(self, place: int) -> Kind | None:
-        """What the word at ``place`` is, where that is sure; past the end a sentence starts."""
-        return self.words[place].kind if place < len(self.words) else K.START
+    def _ahead(self, index: int) -> Kind | None:
+        """Return the word's kind at ``index`` where sure; past the end a sentence starts."""
+        return self.words[index].kind if index < len(self.words) else K.START
 
-    def _belongs_to_title(self, place: int) -> bool:
+    def _belongs_to_title(self, index: int) -> bool:
         """A title, or the stop behind it, which ends no sentence."""
-        texts = [word.text for word in self.words[max(place - 1, 0) : place + 1]]
+        texts = [word.text for word in self.words[max(index - 1, 0) : index + 1]]
         return texts[-1] in TITLES or (texts[-1] == "." and texts[0] in TITLES)
 
-    def _auxiliary(self, place: int, before: Kind) -> Kind:
+    def _auxiliary(self, index: int, before: Kind) -> Kind:
         """Have and do: verbs before what one has or does, otherwise the help of another verb."""
-        have = self.words[place].text in HAVE
+        have = self.words[index].text in HAVE
         if before is K.DETERMINER:
             return K.NOUN
-        ahead = place + 1
+        ahead = index + 1
         while self._ahead(ahead) is K.ADVERB:
             ahead += 1
         if self._ahead(ahead) is not None:
@@ -216,19 +216,19 @@ class _Reading:
             return K.VERB
         return K.BE if have else K.MODAL
 
-    def _is_name(self, place: int, before: Kind) -> bool:
+    def _is_name(self, index: int, before: Kind) -> bool:
         """A capital in mid-sentence, or at its start where a noun would want an article, before a verb or "and"."""
-        word = self.words[place]
-        if not self.tokens[place][0].isupper() or word.text in PEOPLE:
+        word = self.words[index]
+        if not self.tokens[index][0].isupper() or word.text in PEOPLE:
             return False
         if before is not K.START:
             return True
         if word.noun is None:
             return (word.verb, word.adjective, word.adverb) == (None, None, None)
-        ahead, beyond = self._ahead(place + 1), self.tokens[place + 2 : place + 3]
+        ahead, beyond = self._ahead(index + 1), self.tokens[index + 2 : index + 3]
         if ahead is K.LINK:
             return word.singular and bool(beyond) and beyond[0][0].isupper()
-        verb_follows = ahead in (K.BE, K.MODAL) or (ahead is None and self.words[place + 1].form in ("s", "past"))
+        verb_follows = ahead in (K.BE, K.MODAL) or (ahead is None and self.words[index + 1].form in ("s", "past"))
         return word.singular and verb_follows
 
     def _open(self, word: Word, before: Kind, ahead: Kind | None) -> Kind:

@@ -57,21 +57,21 @@ def install(source: Path, data: Path) -> Path:
         raise WordNetMissing(f"{source} is not WordNet's folder: it lacks {', '.join(missing)}.")
     target = data / PLACE
     target.parent.mkdir(parents=True, exist_ok=True)
-    made = Path(mkdtemp(prefix="wordnet-", dir=target.parent))
+    temporary = Path(mkdtemp(prefix="wordnet-", dir=target.parent))
     try:
         for name in (*NEEDED, *WANTED):
             if (source / name).is_file():
-                shutil.copyfile(source / name, made / name)
-        shutil.copyfile(LEXNAMES, made / LEXNAMES.name)
-        made.chmod(0o755)
+                shutil.copyfile(source / name, temporary / name)
+        shutil.copyfile(LEXNAMES, temporary / LEXNAMES.name)
+        temporary.chmod(0o755)
         if lacking(target):
             shutil.rmtree(target, ignore_errors=True)
-            os.replace(made, target)
+            os.replace(temporary, target)
     except OSError:
         if lacking(target):  # else somebody was faster
             raise
     finally:
-        shutil.rmtree(made, ignore_errors=True)
+        shutil.rmtree(temporary, ignore_errors=True)
     return target
 
 
@@ -174,7 +174,7 @@ class Ties(StrEnum):
 
 class Senses(Protocol):
     def sense(self, word: str, context: frozenset[str]) -> Hashable:
-        """What ``word`` means among the words of its sentence."""
+        """Return the sense of ``word`` in its sentence."""
 
 
 class WordNetSenses:

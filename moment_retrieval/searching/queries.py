@@ -1,4 +1,4 @@
-"""What reads the words of a typed query, and the answer to it as it travels between processes. No torch."""
+"""Features of a typed query, and the answer to it as it travels between processes. No torch."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class UnknownWords(ScoringError):
 
 @dataclass(frozen=True)
 class WordsBy:
-    """What makes the query features: a way of ``features.extractors``, and the model it asks for."""
+    """Extractor of query features: name in ``features.extractors``, and the model it asks for."""
 
     way: str
     model: str = ""
@@ -43,9 +43,9 @@ class Words:
         return rows
 
 
-def can_read(way: str) -> bool:
+def can_read(extractor_name: str) -> bool:
     """Whether a way makes features of queries."""
-    return any(way == one.value and Kind.QUERY in about.kinds for one, about in EXTRACTORS.items())
+    return any(extractor_name == one.value and Kind.QUERY in about.kinds for one, about in EXTRACTORS.items())
 
 
 ALIKE = 0.5  # intersection over union of two moments of which the better one stands for both
@@ -71,7 +71,7 @@ class Hit:
 
 @dataclass(frozen=True)
 class Why:
-    """What a model made of a video."""
+    """A model's scores of a video."""
 
     score: float  # of the whole video; ``seen`` and ``heard`` are its halves
     seen: float
@@ -100,24 +100,24 @@ class Answer:
         return asdict(self)
 
     @classmethod
-    def of(cls, told: Mapping[str, Any]) -> Self:
-        """What ``told`` gave."""
-        hits = [Hit(**hit) for hit in told["hits"]]
-        return cls(**{**told, "hits": hits, "videos": {name: Why(**why) for name, why in told["videos"].items()}})
+    def of(cls, record: Mapping[str, Any]) -> Self:
+        """Invert ``record``."""
+        hits = [Hit(**hit) for hit in record["hits"]]
+        return cls(**{**record, "hits": hits, "videos": {name: Why(**why) for name, why in record["videos"].items()}})
 
 
 def folded(hits: Iterable[Hit]) -> list[Hit]:
     """Of moments of one video that overlap by ``ALIKE`` or more only the best, which counts the others."""
-    kept: list[Hit] = []
+    best: list[Hit] = []
     counts: list[int] = []
     for hit in hits:
-        place = next((place for place, other in enumerate(kept) if _alike(hit, other)), None)
-        if place is None:
-            kept.append(hit)
+        index = next((index for index, other in enumerate(best) if _alike(hit, other)), None)
+        if index is None:
+            best.append(hit)
             counts.append(0)
         else:
-            counts[place] += 1
-    return [Hit(**{**asdict(hit), "folded": count}) for hit, count in zip(kept, counts, strict=True)]
+            counts[index] += 1
+    return [Hit(**{**asdict(hit), "folded": count}) for hit, count in zip(best, counts, strict=True)]
 
 
 def _alike(one: Hit, other: Hit) -> bool:

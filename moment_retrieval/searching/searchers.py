@@ -53,15 +53,15 @@ def corpus_index(trained: Trained, folder: Path) -> tuple[Names, Index]:
         ScoringError: there is none, and the features cannot be read.
     """
     weights = _digest(folder / BEST / WEIGHTS)
-    place = folder / FOLDER
+    index_folder = folder / FOLDER
     try:
-        about = json.loads((place / ABOUT).read_text(encoding="utf-8"))
+        about = json.loads((index_folder / ABOUT).read_text(encoding="utf-8"))
         if about["weights"] == weights:
-            return tuple(about["names"]), Index.load(place / INDEX)
+            return tuple(about["names"]), Index.load(index_folder / INDEX)
     except (OSError, ValueError, KeyError, TypeError, BrokenCheckpoint):
         pass  # not there yet, or cut short
     names, index = _read(trained, lambda pairs: encode_corpus(trained.model, pairs))
-    _keep(place, index, {"weights": weights, "names": names})
+    _keep(index_folder, index, {"weights": weights, "names": names})
     return names, index
 
 
@@ -86,33 +86,33 @@ def _read(trained: Trained, encode: Callable[[Pairs], Encoded]) -> tuple[Names, 
 
 
 def _pairs(trained: Trained, names: Names, stores: dict[str, Store]) -> Pairs:
-    """What is seen and heard, a batch of videos at a time; where nothing is said, rows of zeros."""
+    """Yield video and subtitle rows, some videos at a time; zeros where nothing is said."""
     readers, silence = readers_of(trained.plan), stores["subtitle"].width
     for first in range(0, len(names), VIDEOS):
         some = names[first : first + VIDEOS]
-        seen = [readers["video"](stores["video"].rows(name)) for name in some]
-        heard = []
-        for name, rows in zip(some, seen, strict=True):
+        visual = [readers["video"](stores["video"].rows(name)) for name in some]
+        subtitle = []
+        for name, rows in zip(some, visual, strict=True):
             is_heard = name in stores["subtitle"]
             lines = stores["subtitle"].rows(name) if is_heard else np.zeros((len(rows), silence), np.float32)
-            heard.append(readers["subtitle"](lines))
-        yield Sequences.of(seen), Sequences.of(heard)
+            subtitle.append(readers["subtitle"](lines))
+        yield Sequences.of(visual), Sequences.of(subtitle)
 
 
-def _keep(place: Path, index: Index, about: dict[str, object]) -> None:
+def _keep(folder: Path, index: Index, about: dict[str, object]) -> None:
     """Index first, what it is of last; a disk that takes nothing costs the next worker the same work again."""
     mine = f".{os.getpid()}.part"
     try:
-        place.mkdir(parents=True, exist_ok=True)
-        index.save(place / (INDEX + mine))
-        (place / (ABOUT + mine)).write_text(json.dumps(about), encoding="utf-8")
-        (place / ABOUT).unlink(missing_ok=True)
-        os.replace(place / (INDEX + mine), place / INDEX)
-        os.replace(place / (ABOUT + mine), place / ABOUT)
+        folder.mkdir(parents=True, exist_ok=True)
+        index.save(folder / (INDEX + mine))
+        (folder / (ABOUT + mine)).write_text(json.dumps(about), encoding="utf-8")
+        (folder / ABOUT).unlink(missing_ok=True)
+        os.replace(folder / (INDEX + mine), folder / INDEX)
+        os.replace(folder / (ABOUT + mine), folder / ABOUT)
     except (OSError, SafetensorError):
         for name in (INDEX, ABOUT):
             with suppress(OSError):
-                (place / (name + mine)).unlink()
+                (folder / (name + mine)).unlink()
 
 
 def _digest(path: Path) -> str:
@@ -136,9 +136,9 @@ class Reading:
     is_said: bool = False  # nobody saw that ``words`` made them: a query of theirs is read again and compared
 
     def __post_init__(self) -> None:
-        made, read = self.words.width, self.trained.model.config.query_size
-        if made != read:
-            raise UnknownWords(f"{self.words.name} makes {made} numbers of a word, and this training reads {read}")
+        width, read = self.words.width, self.trained.model.config.query_size
+        if width != read:
+            raise UnknownWords(f"{self.words.name} makes {width} numbers of a word, and this training reads {read}")
         if self.is_said:
             with at("the query features of this training"):
                 self._compare()
@@ -147,12 +147,16 @@ class Reading:
         """Raises UnknownWords where a query has another number of rows in the file; ScoringError: it cannot be read."""
         judged = read_ground_truth(Path(self.trained.plan.val))
         with open_features(self.trained.plan.query) as store:
-            known = ((name, text) for name, text in zip(judged.query_ids, judged.texts, strict=False) if name in store)
-            for name, text in islice(known, 1):
-                made, there = len(self.words.rows(text)), len(store.rows(name))
-                if made != there:
-                    told = f"{self.words.name} makes {made} rows of query {name}, and the file of this training has"
-                    raise UnknownWords(f"{told} {there}")
+            queries = (
+                (name, text) for name, text in zip(judged.query_ids, judged.texts, strict=False) if name in store
+            )
+            for name, text in islice(queries, 1):
+                n_rows, there = len(self.words.rows(text)), len(store.rows(name))
+                if n_rows != there:
+                    problem = (
+                        f"{self.words.name} makes {n_rows} rows of query {name}, and the file of this training has"
+                    )
+                    raise UnknownWords(f"{problem} {there}")
 
     def query(self, text: str) -> Sequences:
         """The words of one query as the model reads them."""
@@ -192,25 +196,25 @@ class CorpusSearcher:
         began = perf_counter()
         query, read = self.reading.query(text), perf_counter()
         trained = self.reading.trained
-        found = search(trained.model, query, self.index, replace(trained.decoding, moments=max(DEPTH, moments)))
-        hits, videos = _hits(found, self.names, trained, moments, every=every)
+        result = search(trained.model, query, self.index, replace(trained.decoding, moments=max(DEPTH, moments)))
+        hits, videos = _hits(result, self.names, trained, moments, every=every)
         with torch.inference_mode():
             encoded = trained.model.encode_queries(query)
             whys = self.whys(encoded, videos, *self._curves(encoded, videos)) if hits else {}
         return _answer(self, hits, whys, trained.decoding.alpha, (began, read))
 
     def whys(self, encoded: Pair, videos: Tensor, start: list[Tensor], end: list[Tensor]) -> dict[str, Why]:
-        """What was made of some videos [v], given the curves [W] of each."""
-        seen, heard = (part[0].tolist() for part in self.index.stream_scores(encoded, videos[None]))
+        """Explain the scores of videos [v], given the curves [W] of each."""
+        visual, subtitle = (part[0].tolist() for part in self.index.stream_scores(encoded, videos[None]))
         return {
             self.names[video]: Why((a + b) / 2, a, b, first.tolist(), last.tolist())
-            for video, a, b, first, last in zip(videos.tolist(), seen, heard, start, end, strict=True)
+            for video, a, b, first, last in zip(videos.tolist(), visual, subtitle, start, end, strict=True)
         }
 
     def _curves(self, encoded: Pair, videos: Tensor) -> tuple[list[Tensor], list[Tensor]]:
         some, count = self.index.taken(videos), len(videos)
-        asked = encoded[0].expand(count, -1), encoded[1].expand(count, -1)
-        logits = self.reading.trained.model.span_logits(asked, some)
+        queries = encoded[0].expand(count, -1), encoded[1].expand(count, -1)
+        logits = self.reading.trained.model.span_logits(queries, some)
         start, end = (_cut(part.softmax(1), some.layouts[0].lengths) for part in logits)
         return start, end
 
@@ -246,8 +250,8 @@ class CandidateSearcher:
         with torch.inference_mode():
             others = self.first.reading.trained.model.encode_queries(others_query)
             candidates = self._candidates(others, decoding.videos)
-        found = search_candidates(trained.model, query, self.clips, candidates, decoding)
-        hits, videos = _hits(found, self.names, trained, moments, every=every)
+        result = search_candidates(trained.model, query, self.clips, candidates, decoding)
+        hits, videos = _hits(result, self.names, trained, moments, every=every)
         with torch.inference_mode():
             whys = self.first.whys(others, self._theirs[videos], *self._curves(query, videos)) if hits else {}
         return _answer(self, hits, whys, 0.0, (began, read))
@@ -257,19 +261,19 @@ class CandidateSearcher:
         both = self._theirs[self._theirs >= 0]
         allowed = torch.zeros(1, len(self.first.names), dtype=torch.bool)
         allowed[0, both] = True
-        found, _ = best_videos(self.first.index.scores(others), count, allowed)
-        return self._ours[found].masked_fill(found < 0, -1)
+        best, _ = best_videos(self.first.index.scores(others), count, allowed)
+        return self._ours[best].masked_fill(best < 0, -1)
 
     @cached_property
     def _theirs(self) -> Tensor:
         """[V] the other training's number of each video, -1 where it has none."""
-        place = {name: number for number, name in enumerate(self.first.names)}
-        return torch.tensor([place.get(name, -1) for name in self.names])
+        numbers = {name: number for number, name in enumerate(self.first.names)}
+        return torch.tensor([numbers.get(name, -1) for name in self.names])
 
     @cached_property
     def _ours(self) -> Tensor:
-        place = {name: number for number, name in enumerate(self.names)}
-        return torch.tensor([place.get(name, -1) for name in self.first.names])
+        numbers = {name: number for number, name in enumerate(self.names)}
+        return torch.tensor([numbers.get(name, -1) for name in self.first.names])
 
     def _curves(self, query: Sequences, videos: Tensor) -> tuple[list[Tensor], list[Tensor]]:
         model, some = self.reading.trained.model, self.clips.taken(videos)
@@ -283,15 +287,15 @@ class CandidateSearcher:
 Searcher = CorpusSearcher | CandidateSearcher
 
 
-def _hits(found: Found, names: Names, trained: Trained, moments: int, *, every: bool) -> tuple[list[Hit], Tensor]:
+def _hits(result: Found, names: Names, trained: Trained, moments: int, *, every: bool) -> tuple[list[Hit], Tensor]:
     """The best moments of one query, and the videos they lie in."""
-    start_s, end_s = seconds(found, trained.decoding)
-    columns: list[Any] = [found.video, start_s, end_s, found.score, found.start, found.end]
-    rows = zip(*(column[0, : int(found.real.sum())].tolist() for column in columns), strict=True)
+    start_s, end_s = seconds(result, trained.decoding)
+    columns: list[Any] = [result.video, start_s, end_s, result.score, result.start, result.end]
+    rows = zip(*(column[0, : int(result.real.sum())].tolist() for column in columns), strict=True)
     hits = [Hit(names[video], *rest) for video, *rest in rows]
     hits = (hits if every else folded(hits))[:moments]
-    held = {hit.video for hit in hits}
-    return hits, torch.tensor([number for number, name in enumerate(names) if name in held], dtype=torch.long)
+    video_names = {hit.video for hit in hits}
+    return hits, torch.tensor([number for number, name in enumerate(names) if name in video_names], dtype=torch.long)
 
 
 def _cut(rows: Tensor, lengths: Tensor) -> list[Tensor]:

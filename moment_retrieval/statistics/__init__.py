@@ -1,1 +1,1 @@
-"""What may be said of scores over queries: intervals, tests, and how alike two rankings of runs are. numpy alone."""
+"""Statistics of scores over queries: intervals, tests, and how alike two rankings of runs are. numpy alone."""

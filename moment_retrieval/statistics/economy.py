@@ -1,4 +1,4 @@
-"""What fewer judgments would have said of the same runs: the ground truth is thinned, and every run scored again.
+"""Effect of fewer judgments on the same runs: the ground truth is thinned, and every run scored again.
 
 Source: Voorhees 2000 and Sanderson & Zobel 2005 ask so of documents; here of moments and of TVR-Ranking's protocol.
 """
@@ -27,7 +27,7 @@ LEAST_RUNS = 3
 
 @dataclass(frozen=True)
 class Pair:
-    """What a release's files say of one judged pair beside its relevance; grades in the order of their rounds."""
+    """Data of a release's files on one judged pair beside its relevance; grades in the order of their rounds."""
 
     pair_id: int
     query_id: str
@@ -52,7 +52,7 @@ class Cut:
 
 @dataclass(frozen=True)
 class Effect:
-    """What a cut does to the scores and the ranking of the runs, for each measure [M]."""
+    """Effect of a cut on the scores and the ranking of the runs, for each measure [M]."""
 
     tau: Floats  # Kendall's tau-b between the ranking and the full one, mean of the draws; NaN where all runs tie
     low: Floats  # its 95 % interval over queries and draws
@@ -64,9 +64,9 @@ class Effect:
 def first_half(judged: JudgedTable, rank: Floats) -> JudgedTable:
     """Return of each query the half of its judged moments whose rank [R] is smaller, rounded up."""
     order = np.lexsort((judged.order, rank, judged.query))
-    place = np.empty(len(order), np.int64)
-    place[order] = judged.order
-    return judged.taken(place < (np.diff(judged.offsets)[judged.query] + 1) // 2)
+    position = np.empty(len(order), np.int64)
+    position[order] = judged.order
+    return judged.taken(position < (np.diff(judged.offsets)[judged.query] + 1) // 2)
 
 
 def ranks_of(judged: JudgedTable) -> Floats | None:
@@ -94,11 +94,11 @@ def first_two(pairs: Sequence[Pair], judged: JudgedTable, *, average: bool) -> J
 
 def twins(judged: JudgedTable, pairs: Mapping[object, Pair]) -> dict[str, str]:
     """Whose pairs each query's moments are: queries of the same text share those of one of them."""
-    held = {query_id: query_id for query_id in judged.query_ids}
+    representatives = {query_id: query_id for query_id in judged.query_ids}
     for query, note in zip(judged.query.tolist(), judged.notes, strict=False):
         if note.pair_id in pairs:
-            held[judged.query_ids[query]] = pairs[note.pair_id].query_id
-    return held
+            representatives[judged.query_ids[query]] = pairs[note.pair_id].query_id
+    return representatives
 
 
 def cuts(judged: JudgedTable, pairs: Sequence[Pair] = (), *, halves: int = HALVES, seed: int = SEED) -> Iterator[Cut]:
@@ -106,20 +106,20 @@ def cuts(judged: JudgedTable, pairs: Sequence[Pair] = (), *, halves: int = HALVE
     random = np.random.default_rng(seed)
     thinned = [first_half(judged, random.random(len(judged.weights))) for _ in range(halves)]
     by_id: dict[object, Pair] = {pair.pair_id: pair for pair in pairs}
-    held = [by_id.get(note.pair_id) for note in judged.notes] or [None] * len(judged.weights)
+    note_pairs = [by_id.get(note.pair_id) for note in judged.notes] or [None] * len(judged.weights)
     spent = spent_at_random(judged, thinned, pairs)
     yield Cut("half", "a random half of each query's pairs", thinned, spent, len(thinned[0].weights))
-    depths = [math.inf if pair is None else _depth(pair) for pair in held]
+    depths = [math.inf if pair is None else _depth(pair) for pair in note_pairs]
     rank = np.array(depths) if pairs else ranks_of(judged)
     if rank is not None:
         shallow = first_half(judged, rank)
         spent = spent_to_depth(judged, shallow, pairs)
         yield Cut("depth", "half as deep: the better half by similarity", [shallow], spent, len(shallow.weights))
-    if any(pair is not None and (pair.batch or 1) > 1 for pair in held):
-        first = np.array([pair is None or (pair.batch or 1) == 1 for pair in held])
-        left = judged.taken(first)
+    if any(pair is not None and (pair.batch or 1) > 1 for pair in note_pairs):
+        first = np.array([pair is None or (pair.batch or 1) == 1 for pair in note_pairs])
+        batch_table = judged.taken(first)
         spent = _judgments(pair for pair in pairs if (pair.batch or 1) == 1)
-        yield Cut("first-batch", "without second batches", [left], spent, len(left.weights))
+        yield Cut("first-batch", "without second batches", [batch_table], spent, len(batch_table.weights))
     if any(len(pair.grades) > 2 for pair in pairs):
         spent = sum(len(pair.grades[:2]) for pair in pairs)
         averaged = first_two(pairs, judged, average=True)
@@ -131,14 +131,16 @@ def cuts(judged: JudgedTable, pairs: Sequence[Pair] = (), *, halves: int = HALVE
 
 def spent_at_random(judged: JudgedTable, halves: Sequence[JudgedTable], pairs: Sequence[Pair]) -> int | None:
     """The judgments behind random halves, their mean; of dropped pairs the share that each query keeps of others."""
-    known = _ids(judged)
-    settled = Counter(pair.query_id for pair in pairs if pair.pair_id in known)
-    dropped = [pair for pair in pairs if pair.pair_id not in known]
+    judged_ids = _ids(judged)
+    settled = Counter(pair.query_id for pair in pairs if pair.pair_id in judged_ids)
+    dropped = [pair for pair in pairs if pair.pair_id not in judged_ids]
     spent = []
     for half in halves:
         ids = _ids(half)
-        left = Counter(pair.query_id for pair in pairs if pair.pair_id in ids)
-        shares = (left[pair.query_id] / settled[pair.query_id] if settled[pair.query_id] else 0.5 for pair in dropped)
+        half_counts = Counter(pair.query_id for pair in pairs if pair.pair_id in ids)
+        shares = (
+            half_counts[pair.query_id] / settled[pair.query_id] if settled[pair.query_id] else 0.5 for pair in dropped
+        )
         beside = sum(len(pair.grades) * share for pair, share in zip(dropped, shares, strict=True))
         spent.append(_judgments(pair for pair in pairs if pair.pair_id in ids) + beside)
     return round(sum(spent) / len(spent)) if pairs else None
@@ -176,13 +178,15 @@ def values_of(runs: Mapping[str, RunTable], judged: JudgedTable) -> Floats:
     return np.stack([evaluate(answers_to(run, judged.query_ids), judged).values for run in runs.values()])
 
 
-def effect(full: Floats, cut: Sequence[Floats], *, samples: int = SAMPLES, seed: int = SEED) -> Effect:
-    """What a cut does, from the values [runs, queries, M] under the full judgments and under each of its draws."""
-    whole, parts = full.mean(axis=1), [values.mean(axis=1) for values in cut]
+def effect(full: Floats, cut_values: Sequence[Floats], *, samples: int = SAMPLES, seed: int = SEED) -> Effect:
+    """Return a cut's effect, from the values [runs, queries, M] under the full judgments and each of its draws."""
+    whole, parts = full.mean(axis=1), [values.mean(axis=1) for values in cut_values]
     taus = np.array([kendall(whole.T, part.T) for part in parts])
-    each = max(1, samples // len(cut))
-    drawn = np.concatenate([_sampled(full, values, each, seed + number) for number, values in enumerate(cut)])
-    low, high = bounds(drawn).T
+    each = max(1, samples // len(cut_values))
+    tau_samples = np.concatenate(
+        [_sampled(full, values, each, seed + number) for number, values in enumerate(cut_values)]
+    )
+    low, high = bounds(tau_samples).T
     return Effect(
         tau=_mean(taus),
         low=low,
@@ -196,22 +200,22 @@ def _sampled(full: Floats, values: Floats, samples: int, seed: int) -> Floats:
     """[samples, M] tau where the queries are drawn again, the same for both."""
     runs, queries, measures = full.shape
     flat = [np.moveaxis(each, 1, 0).reshape(queries, runs * measures) for each in (full, values)]
-    found = []
+    taus = []
     for counts in draws(queries, samples, seed=seed):
         one, other = ((counts @ each).reshape(len(counts), runs, measures) / queries for each in flat)
-        found.append(kendall(np.moveaxis(one, 1, 2), np.moveaxis(other, 1, 2)))
-    return np.concatenate(found)
+        taus.append(kendall(np.moveaxis(one, 1, 2), np.moveaxis(other, 1, 2)))
+    return np.concatenate(taus)
 
 
 def _mean(taus: Floats) -> Floats:
-    known = ~np.isnan(taus)
+    mask = ~np.isnan(taus)
     with np.errstate(invalid="ignore"):
-        mean: Floats = np.where(known, taus, 0).sum(axis=0) / known.sum(axis=0)
+        mean: Floats = np.where(mask, taus, 0).sum(axis=0) / mask.sum(axis=0)
     return mean
 
 
 MEASURES = tuple(f"NDCG@{k},IoU>={mu}" for k in report.KS for mu in report.MUS)
-Told = Callable[[int, int], None]
+OnProgress = Callable[[int, int], None]
 
 
 def study(
@@ -222,7 +226,7 @@ def study(
     halves: int = HALVES,
     samples: int = SAMPLES,
     seed: int = SEED,
-    tell: Told = lambda done, total: None,
+    tell: OnProgress = lambda n_done, total: None,
 ) -> dict[str, Any]:
     """The effects of all cuts as plain values: what is kept, shown and written.
 
@@ -232,19 +236,19 @@ def study(
     """
     if len(runs) < LEAST_RUNS:
         raise ValueError(f"needs {LEAST_RUNS} runs, got {len(runs)}")
-    found = list(cuts(judged, pairs, halves=halves, seed=seed))
-    total = 1 + sum(len(cut.truths) for cut in found)
-    done = 1
+    reductions = list(cuts(judged, pairs, halves=halves, seed=seed))
+    total = 1 + sum(len(reduction.truths) for reduction in reductions)
+    n_done = 1
     full = values_of(runs, judged)
-    tell(done, total)
+    tell(n_done, total)
     rows = []
-    for cut in found:
+    for reduction in reductions:
         values = []
-        for truth in cut.truths:
+        for truth in reduction.truths:
             values.append(values_of(runs, truth))
-            done += 1
-            tell(done, total)
-        rows.append(_told(cut, effect(full, values, samples=samples, seed=seed)))
+            n_done += 1
+            tell(n_done, total)
+        rows.append(_told(reduction, effect(full, values, samples=samples, seed=seed)))
     return {
         "runs": list(runs),
         "measures": list(MEASURES),
@@ -259,9 +263,15 @@ def study(
     }
 
 
-def _told(cut: Cut, found: Effect) -> dict[str, Any]:
-    numbers = {name: _plain(getattr(found, name)) for name in ("tau", "low", "high", "change", "scores")}
-    return {"name": cut.name, "words": cut.words, "judgments": cut.judgments, "pairs": cut.pairs, **numbers}
+def _told(reduction: Cut, outcome: Effect) -> dict[str, Any]:
+    numbers = {name: _plain(getattr(outcome, name)) for name in ("tau", "low", "high", "change", "scores")}
+    return {
+        "name": reduction.name,
+        "words": reduction.words,
+        "judgments": reduction.judgments,
+        "pairs": reduction.pairs,
+        **numbers,
+    }
 
 
 def _plain(values: Floats) -> Any:

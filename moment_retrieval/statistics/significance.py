@@ -34,9 +34,9 @@ def draws(queries: int, samples: int = SAMPLES, *, seed: int = SEED) -> Iterator
     at_once = max(1, CELLS // queries)
     for first in range(0, samples, at_once):
         some = min(at_once, samples - first)
-        drawn = random.integers(0, queries, (some, queries), dtype=np.uint32).astype(np.int64)
-        drawn += queries * np.arange(some)[:, None]
-        yield np.bincount(drawn.ravel(), minlength=some * queries).reshape(some, queries).astype(np.float64)
+        indexes = random.integers(0, queries, (some, queries), dtype=np.uint32).astype(np.int64)
+        indexes += queries * np.arange(some)[:, None]
+        yield np.bincount(indexes.ravel(), minlength=some * queries).reshape(some, queries).astype(np.float64)
 
 
 def resampled_means(values: Floats, samples: int = SAMPLES, *, seed: int = SEED) -> Floats:
@@ -44,10 +44,10 @@ def resampled_means(values: Floats, samples: int = SAMPLES, *, seed: int = SEED)
 
     NaN has no part in a mean; a sample in which a column has nothing else is NaN.
     """
-    known = ~np.isnan(values)
-    if known.all():
+    mask = ~np.isnan(values)
+    if mask.all():
         return np.concatenate([counts @ values for counts in draws(len(values), samples, seed=seed)]) / len(values)
-    filled, weights = np.where(known, values, 0.0), known.astype(np.float64)
+    filled, weights = np.where(mask, values, 0.0), mask.astype(np.float64)
     parts = []
     with np.errstate(invalid="ignore"):
         for counts in draws(len(values), samples, seed=seed):
@@ -72,12 +72,12 @@ def bounds(samples: Floats, level: float = LEVEL) -> Floats:
     shares = [50 * (1 - level), 50 * (1 + level)]
     if not np.isnan(samples).any():
         return np.percentile(samples, shares, axis=0).T
-    held = np.full((samples.shape[1], 2), np.nan)
-    for place, column in enumerate(samples.T):
-        known = column[~np.isnan(column)]
-        if len(known):
-            held[place] = np.percentile(known, shares)
-    return held
+    limits = np.full((samples.shape[1], 2), np.nan)
+    for index, column in enumerate(samples.T):
+        values = column[~np.isnan(column)]
+        if len(values):
+            limits[index] = np.percentile(values, shares)
+    return limits
 
 
 PERMUTATIONS = 10_000
@@ -90,8 +90,8 @@ def signs(queries: int, permutations: int = PERMUTATIONS, *, seed: int = SEED) -
     random = np.random.default_rng(seed)
     at_once = max(1, SIGNS // max(1, queries))
     for first in range(0, permutations, at_once):
-        drawn = random.integers(0, 2, (min(at_once, permutations - first), queries), dtype=np.int8)
-        yield drawn.astype(np.float64) * 2 - 1
+        bits = random.integers(0, 2, (min(at_once, permutations - first), queries), dtype=np.int8)
+        yield bits.astype(np.float64) * 2 - 1
 
 
 def randomisation_test(differences: Floats, permutations: int = PERMUTATIONS, *, seed: int = SEED) -> Floats:
@@ -100,11 +100,11 @@ def randomisation_test(differences: Floats, permutations: int = PERMUTATIONS, *,
     NaN counts as no difference: such queries have no part in a comparison. The observed order is one of those counted,
     so no p-value is 0 (Phipson & Smyth 2010).
     """
-    held = np.nan_to_num(differences, nan=0.0)
-    observed = np.abs(held.sum(axis=0))
-    reached = np.ones(held.shape[1])
-    for some in signs(len(held), permutations, seed=seed):
-        reached += (np.abs(some @ held) >= observed - EQUAL).sum(axis=0)
+    values = np.nan_to_num(differences, nan=0.0)
+    observed = np.abs(values.sum(axis=0))
+    reached = np.ones(values.shape[1])
+    for some in signs(len(values), permutations, seed=seed):
+        reached += (np.abs(some @ values) >= observed - EQUAL).sum(axis=0)
     return reached / (permutations + 1)
 
 
@@ -112,8 +112,8 @@ def holm(p_values: Sequence[float]) -> list[float]:
     """The p-values corrected for their number, in their order; the chance of any false alarm stays within alpha."""
     order = sorted(range(len(p_values)), key=p_values.__getitem__)
     corrected, highest = [0.0] * len(p_values), 0.0
-    for place, number in enumerate(order):
-        highest = max(highest, min(1.0, (len(p_values) - place) * p_values[number]))
+    for rank, number in enumerate(order):
+        highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[number]))
         corrected[number] = highest
     return corrected
 

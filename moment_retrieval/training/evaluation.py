@@ -64,14 +64,15 @@ class Asked:
     device: torch.device  # where that model computes
 
 
-def first_stage(plan: Plan, asked: Asked) -> FirstStage:
-    """What the source of a plan names; its paths must not depend on the folder. Raises ScoringError."""
+def first_stage(plan: Plan, request: Asked) -> FirstStage:
+    """Read a plan's candidate source; its paths must not depend on the folder. Raises ScoringError."""
     source = plan.candidates or {}
     path, allowed = Path(source["path"]), Allowed.read(source.get("groups"))
-    name, candidates = (_listed if source["source"] == "listed" else _scored)(path, asked, allowed)
+    name, candidates = (_listed if source["source"] == "listed" else _scored)(path, request, allowed)
     name += "" if allowed is None else " of its group"
     recall = {
-        split.name: candidate_recall(candidates[split.name], _relevant(split, asked.clips)) for split in asked.splits
+        split.name: candidate_recall(candidates[split.name], _relevant(split, request.clips))
+        for split in request.splits
     }
     return FirstStage(name, candidates, recall)
 
@@ -88,69 +89,71 @@ class Allowed:
         if path is None:
             return None
         with at(path):
-            told = as_object(parse_json(decode(read_bytes(Path(path)))), "the groups")
-            held = {kind: as_object(told.get(kind), kind).items() for kind in ("videos", "queries")}
-        return cls(**{kind: {name: str(group) for name, group in items} for kind, items in held.items()})
+            record = as_object(parse_json(decode(read_bytes(Path(path)))), "the groups")
+            groups = {kind: as_object(record.get(kind), kind).items() for kind in ("videos", "queries")}
+        return cls(**{kind: {name: str(group) for name, group in items} for kind, items in groups.items()})
 
     def among(self, names: Sequence[str], query_ids: Sequence[str]) -> Tensor:
         """[Q, V]; of a query of no group, all."""
         groups = {name: number for number, name in enumerate(sorted(set(self.videos.values())))}
-        held = torch.tensor([groups.get(self.videos.get(name, ""), -1) for name in names])
-        wanted = torch.tensor([groups.get(self.queries.get(query_id, ""), -2) for query_id in query_ids])
-        return (wanted[:, None] == held[None, :]) | (wanted == -2)[:, None]
+        video_groups = torch.tensor([groups.get(self.videos.get(name, ""), -1) for name in names])
+        query_groups = torch.tensor([groups.get(self.queries.get(query_id, ""), -2) for query_id in query_ids])
+        return (query_groups[:, None] == video_groups[None, :]) | (query_groups == -2)[:, None]
 
 
-def _listed(path: Path, asked: Asked, allowed: Allowed | None) -> tuple[str, dict[str, Tensor]]:
-    number = {asked.clips.names[place]: place for place in asked.clips.found.tolist()}
+def _listed(path: Path, request: Asked, allowed: Allowed | None) -> tuple[str, dict[str, Tensor]]:
+    number = {request.clips.names[index]: index for index in request.clips.found.tolist()}
     with at(str(path)):
         lists = {
             query: [number[name] for name in map(str, as_array(names, query)) if name in number]
             for query, names in as_object(parse_json(decode(read_bytes(path))), "the lists").items()
         }
-    source, found = ListedCandidates(path.stem, lists, asked.count), {}
-    for split in asked.splits:
+    source, candidates = ListedCandidates(path.stem, lists, request.count), {}
+    for split in request.splits:
         asking = split.judged.query_ids
-        found[split.name], _ = source.candidates(asking, allowed and allowed.among(asked.clips.names, asking))
-    return source.name, found
+        candidates[split.name], _ = source.candidates(asking, allowed and allowed.among(request.clips.names, asking))
+    return source.name, candidates
 
 
-def _scored(folder: Path, asked: Asked, allowed: Allowed | None) -> tuple[str, dict[str, Tensor]]:
+def _scored(folder: Path, request: Asked, allowed: Allowed | None) -> tuple[str, dict[str, Tensor]]:
     with at("candidates"):
-        place, which = checkpoint_at(folder)
-        trained = open_trained(place, which=which, device=asked.device)
+        training_folder, which = checkpoint_at(folder)
+        trained = open_trained(training_folder, which=which, device=request.device)
         if trained.plan.baseline == "conquer":
             raise BadPlan("they come from xml or reloclnet: conquer needs candidates itself")
-        with opened_stores(trained.plan, asked.opener) as stores:
-            return f"{trained.plan.baseline}, top {asked.count}", _scored_by(trained, asked, stores, allowed)
+        with opened_stores(trained.plan, request.opener) as stores:
+            return f"{trained.plan.baseline}, top {request.count}", _scored_by(trained, request, stores, allowed)
 
 
-def _scored_by(trained: Trained, asked: Asked, stores: dict[str, Store], allowed: Allowed | None) -> dict[str, Tensor]:
+def _scored_by(
+    trained: Trained, request: Asked, stores: dict[str, Store], allowed: Allowed | None
+) -> dict[str, Tensor]:
     """The videos a model scores highest, of those that CONQUER can look into."""
-    readers, shelf = readers_of(trained.plan), Shelf(asked.shelf.folder / "candidates", asked.shelf.on_item)
-    names = [asked.clips.names[place] for place in asked.clips.found.tolist()]
-    theirs = read_clips(names, len(names), shelf, stores, readers)
-    numbers = asked.clips.found[theirs.found]  # of what both have features
-    corpus = encode_corpus(trained.model, batches(theirs, theirs.found, asked.device, asked.shelf.on_item))
-    searched = [theirs.names[place] for place in theirs.found.tolist()]
-    found = {}
-    for split in asked.splits:
-        queries = shelf.prepared(split.name, split.judged.query_ids, stores["query"], readers["query"])
-        candidates = torch.full((len(queries), min(asked.count, len(numbers))), -1)
+    readers, feature_cache = readers_of(trained.plan), Shelf(request.shelf.folder / "candidates", request.shelf.on_item)
+    names = [request.clips.names[index] for index in request.clips.found.tolist()]
+    theirs = read_clips(names, len(names), feature_cache, stores, readers)
+    numbers = request.clips.found[theirs.found]  # of what both have features
+    corpus = encode_corpus(trained.model, batches(theirs, theirs.found, request.device, request.shelf.on_item))
+    searched = [theirs.names[index] for index in theirs.found.tolist()]
+    result = {}
+    for split in request.splits:
+        queries = feature_cache.prepared(split.name, split.judged.query_ids, stores["query"], readers["query"])
+        candidates = torch.full((len(queries), min(request.count, len(numbers))), -1)
         for rows in queries.lengths.nonzero().squeeze(1).split(QUERIES):
-            asked.shelf.on_item()
+            request.shelf.on_item()
             asking = [split.judged.query_ids[row] for row in rows.tolist()]
-            mask = None if allowed is None else allowed.among(searched, asking).to(asked.device)
+            mask = None if allowed is None else allowed.among(searched, asking).to(request.device)
             with torch.inference_mode():
-                encoded = trained.model.encode_queries(queries.taken(rows).to(asked.device))
-                best, _ = best_videos(corpus.scores(encoded), asked.count, mask)
+                encoded = trained.model.encode_queries(queries.taken(rows).to(request.device))
+                best, _ = best_videos(corpus.scores(encoded), request.count, mask)
             candidates[rows] = torch.where(best.cpu() < 0, -1, numbers[best.cpu()])
-        found[split.name] = candidates
-    return found
+        result[split.name] = candidates
+    return result
 
 
 def _relevant(split: Split, clips: Clips) -> list[list[int]]:
     """The videos of each query's relevant moments, as often as they hold one; -2 for one that is not there."""
-    number = {name: place for place, name in enumerate(clips.names)}
+    number = {name: index for index, name in enumerate(clips.names)}
     judged = split.judged
     videos: list[list[int]] = [[] for _ in judged.query_ids]
     for row in (judged.weights > 0).nonzero()[0].tolist():
@@ -167,7 +170,7 @@ OnPart = Callable[[], None]
 def batches(
     clips: Clips, videos: Tensor, device: torch.device, on_part: OnPart
 ) -> Iterator[tuple[Sequences, Sequences]]:
-    """What is seen and heard in videos of these numbers, some of them at a time."""
+    """Yield the visual and subtitle features of these videos, some at a time."""
     for part in videos.split(VIDEOS):
         on_part()
         yield clips.seen.taken(part).to(device), clips.heard.taken(part).to(device)
@@ -237,18 +240,18 @@ class AmongCandidates:
     candidates: dict[str, Tensor]
 
     def __call__(self, model: Any, splits: list[Split], on_part: OnPart) -> dict[str, RunTable]:
-        wanted = torch.cat([self.candidates[split.name].flatten() for split in splits]).unique()
-        videos = wanted[wanted >= 0]
+        numbers = torch.cat([self.candidates[split.name].flatten() for split in splits]).unique()
+        videos = numbers[numbers >= 0]
         with torch.inference_mode():
             parts = batches(self.clips, videos, self.device, on_part)
             encoded = EncodedClips.joined([model.encode_clips(*pair) for pair in parts])
         tables = {}
         for split in splits:
-            held = self.candidates[split.name]
-            places = torch.searchsorted(videos, held.clamp(min=0)).masked_fill(held < 0, -1)
+            candidates = self.candidates[split.name]
+            indexes = torch.searchsorted(videos, candidates.clamp(min=0)).masked_fill(candidates < 0, -1)
 
-            def answered(queries: Sequences, rows: Tensor, places: Tensor = places) -> Found:
-                return search_candidates(model, queries, encoded, places[rows], self.decoding)
+            def answered(queries: Sequences, rows: Tensor, indexes: Tensor = indexes) -> Found:
+                return search_candidates(model, queries, encoded, indexes[rows], self.decoding)
 
             tables[split.name] = answers(self, split, videos, answered, on_part)
         return tables
@@ -261,15 +264,15 @@ def answers(
     answered: Callable[[Sequences, Tensor], Found],
     on_part: OnPart,
 ) -> RunTable:
-    """What ``answered`` finds for every query that has features; found videos are places in ``videos``."""
+    """Collect what ``answered`` finds for every query with features; its videos index ``videos``."""
     parts = []
     for rows in split.answered.split(QUERIES):
         on_part()
-        found = answered(split.queries.taken(rows).to(retriever.device), rows)
-        start, end = seconds(found, retriever.decoding)
-        number = videos[found.video.cpu()].masked_fill(~found.real.cpu(), -1)
-        parts.append([column.cpu().double().numpy() for column in (number, start, end, found.score)])
-    video, start_s, end_s, score = (_stacked([part[place] for part in parts]) for place in range(4))
+        moments = answered(split.queries.taken(rows).to(retriever.device), rows)
+        start, end = seconds(moments, retriever.decoding)
+        number = videos[moments.video.cpu()].masked_fill(~moments.real.cpu(), -1)
+        parts.append([column.cpu().double().numpy() for column in (number, start, end, moments.score)])
+    video, start_s, end_s, score = (_stacked([part[index] for part in parts]) for index in range(4))
     ids = [split.judged.query_ids[row] for row in split.answered.tolist()]
     table = RunTable.from_arrays(ids, video.astype(np.int64), start_s, end_s, score, names=retriever.clips.names)
     texts = split.judged.texts

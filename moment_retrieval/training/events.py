@@ -1,4 +1,4 @@
-"""What a training reports: ``events.jsonl`` for programs, ``log.txt`` for people, curves for charts and TensorBoard.
+"""Reports of a training: ``events.jsonl`` for programs, ``log.txt`` for people, curves for charts and TensorBoard.
 
 No torch here: whoever watches reads the events too.
 """
@@ -113,26 +113,26 @@ def curves(events: Iterable[Mapping[str, Any]]) -> dict[str, Curve]:
     What was told of a step again, after training had gone on from an earlier one, replaces what was told before; what
     lay behind that step is dropped.
     """
-    held: dict[str, dict[int, float]] = {}
+    points: dict[str, dict[int, float]] = {}
     for event in events:
         if event["kind"] == "start":
-            _drop_after(held, event.get("resumed_from_step") or 0)
+            _drop_after(points, event.get("resumed_from_step") or 0)
         elif event["kind"] == "step":
-            _put(held, event["step"], {"loss": event["loss"]})
+            _put(points, event["step"], {"loss": event["loss"]})
         elif event["kind"] == "evaluation" and event["split"] == "val":
-            _put(held, event["step"], {"val_loss": event["loss"], **event["metrics"]})
-    return {name: sorted(values.items()) for name, values in held.items() if values}
+            _put(points, event["step"], {"val_loss": event["loss"], **event["metrics"]})
+    return {name: sorted(values.items()) for name, values in points.items() if values}
 
 
-def _put(held: dict[str, dict[int, float]], step: int, values: Mapping[str, float | None]) -> None:
+def _put(points: dict[str, dict[int, float]], step: int, values: Mapping[str, float | None]) -> None:
     for name, value in values.items():
         if value is not None:
-            held.setdefault(name, {})[step] = value
+            points.setdefault(name, {})[step] = value
 
 
-def _drop_after(held: dict[str, dict[int, float]], step: int) -> None:
-    for name, values in held.items():
-        held[name] = {place: value for place, value in values.items() if place <= step}
+def _drop_after(points: dict[str, dict[int, float]], step: int) -> None:
+    for name, values in points.items():
+        points[name] = {position: value for position, value in values.items() if position <= step}
 
 
 FOLDER = "tensorboard"

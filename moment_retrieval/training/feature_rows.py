@@ -100,9 +100,9 @@ class Reader:
             return word_rows(rows, limit=self.limit, normalise=self.normalise)
         return clip_rows(rows, limit=self.limit, endpoints=self.endpoints, sample=self.sample, normalise=self.normalise)
 
-    def width(self, stored: int) -> int:
+    def width(self, store_width: int) -> int:
         """Features of a row, given how many are stored."""
-        return stored + 2 * self.endpoints
+        return store_width + 2 * self.endpoints
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,14 +116,14 @@ class FeatureRows:
     def __len__(self) -> int:
         return len(self.lengths)
 
-    def taken(self, chosen: Tensor, *, pinned: bool = False) -> Sequences:
+    def taken(self, indexes: Tensor, *, pinned: bool = False) -> Sequences:
         """Those of some names, as a batch; from ``pinned`` memory it goes to a GPU without waiting."""
-        index = rows_of(self.lengths, chosen)
+        index = rows_of(self.lengths, indexes)
         if self.rows.device.type != "cpu":
-            return Sequences(self.rows[index.to(self.rows.device)], self.lengths[chosen])
+            return Sequences(self.rows[index.to(self.rows.device)], self.lengths[indexes])
         rows = torch.empty(len(index), self.rows.shape[1], pin_memory=pinned)
         torch.index_select(self.rows, 0, index, out=rows)
-        return Sequences(rows, self.lengths[chosen])
+        return Sequences(rows, self.lengths[indexes])
 
     def to(self, device: torch.device) -> FeatureRows:
         """The same with all rows on a device."""
@@ -147,8 +147,8 @@ class Shelf:
         Raises:
             UnusableFeatures: a feature is not a finite number.
         """
-        told = [names, store.checksum(), repr(reader), None if otherwise is None else otherwise.tolist()]
-        key = hashlib.blake2b(json.dumps(told).encode(), digest_size=8).hexdigest()
+        key_parts = [names, store.checksum(), repr(reader), None if otherwise is None else otherwise.tolist()]
+        key = hashlib.blake2b(json.dumps(key_parts).encode(), digest_size=8).hexdigest()
         path = self.folder / FOLDER / f"{kind}-{key}"
         if not path.with_suffix(".npz").exists():
             self._write(path, names, store, reader, otherwise)
@@ -163,9 +163,9 @@ class Shelf:
             with part.open("wb") as file:
                 for number, name in enumerate(names):
                     self.on_item()
-                    known = name in store
-                    absent += not known
-                    if known:
+                    has_features = name in store
+                    absent += not has_features
+                    if has_features:
                         rows = _read(name, store, reader)
                     else:
                         count = 0 if otherwise is None else int(otherwise[number])
@@ -180,11 +180,11 @@ class Shelf:
             part.unlink(missing_ok=True)
 
 
-def _put(part: Path, place: Path) -> None:
+def _put(part: Path, target: Path) -> None:
     """Move what is whole to its place, and have it there before anything else is."""
     flush(part)
-    part.replace(place)
-    flush(place.parent)
+    part.replace(target)
+    flush(target.parent)
 
 
 def _read(name: str, store: Store, reader: Reader) -> Rows:
@@ -196,8 +196,8 @@ def _read(name: str, store: Store, reader: Reader) -> Rows:
 
 
 def _opened(path: Path) -> FeatureRows:
-    told = np.load(path.with_suffix(".npz"))
-    lengths, width, absent = torch.from_numpy(told["lengths"]), int(told["width"]), int(told["absent"])
+    header = np.load(path.with_suffix(".npz"))
+    lengths, width, absent = torch.from_numpy(header["lengths"]), int(header["width"]), int(header["absent"])
     count = int(lengths.sum())
     if not count:  # nothing can be mapped
         return FeatureRows(lengths, torch.empty(0, width), absent)

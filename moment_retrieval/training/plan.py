@@ -1,4 +1,4 @@
-"""What is to be trained: ``plan.json`` in the folder of an experiment, and the settings it comes to."""
+"""Plan of a training: ``plan.json`` in the folder of an experiment, and the settings it comes to."""
 
 from __future__ import annotations
 
@@ -88,8 +88,8 @@ class Plan:
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
         """The plan of JSON values. Raises BadPlan."""
-        known = {one.name: one for one in fields(cls)}
-        if unknown := sorted(set(values) - set(known)):
+        fields_by_name = {one.name: one for one in fields(cls)}
+        if unknown := sorted(set(values) - set(fields_by_name)):
             raise BadPlan(f"nothing is known of {', '.join(unknown)}")
         if lacking := [name for name in ("baseline", *FILES) if name in REQUIRED and name not in values]:
             raise BadPlan(f"{', '.join(lacking)} must be given")
@@ -102,13 +102,13 @@ class Plan:
     def located(self, folder: Path) -> Self:
         """The same with paths that do not depend on the folder."""
         paths = {name: str(Path(folder) / path) for name in FILES if (path := getattr(self, name)) is not None}
-        named = (self.candidates or {}).items()
-        held = {name: told if name == "source" else str(Path(folder) / told) for name, told in named} or None
-        changes: dict[str, Any] = {**paths, "candidates": held}
+        entries = (self.candidates or {}).items()
+        candidates = {name: value if name == "source" else str(Path(folder) / value) for name, value in entries} or None
+        changes: dict[str, Any] = {**paths, "candidates": candidates}
         return replace(self, **changes)
 
     def differences(self, other: Mapping[str, Any]) -> list[str]:
-        """What is not as in an earlier plan and would make another training of it, in words."""
+        """List changes from an earlier plan that would make another training, in words."""
         now, before = json.loads(json.dumps(asdict(self))), {**LATER, **other}
         names = [name for name in now if name not in FREE | set(FILES) and now[name] != before.get(name)]
         return [f"{name}: {shown(before.get(name))}, now {shown(now[name])}" for name in names]
@@ -143,8 +143,10 @@ def _path(*, none: bool) -> tuple[Callable[[Any], bool], str]:
 def _candidates(value: Any) -> bool:
     if value is None:
         return True
-    named = isinstance(value, Mapping) and set(value) - {"groups"} == {"source", "path"} and value["source"] in SOURCES
-    return named and all(isinstance(told, str) and told != "" for told in value.values())
+    is_complete = (
+        isinstance(value, Mapping) and set(value) - {"groups"} == {"source", "path"} and value["source"] in SOURCES
+    )
+    return is_complete and all(isinstance(text, str) and text != "" for text in value.values())
 
 
 NAMED = (lambda value: isinstance(value, Mapping) and all(isinstance(name, str) for name in value), "values by name")
@@ -182,20 +184,20 @@ class OtherSizes(ScoringError):
     """Features have other sizes than the plan says."""
 
 
-def settings_of(plan: Plan, found: Mapping[str, int] | None = None) -> Settings:
-    """Return the released settings with the changes of a plan and the sizes that were ``found`` in its features.
+def settings_of(plan: Plan, sizes: Mapping[str, int] | None = None) -> Settings:
+    """Return the released settings with the changes of a plan and the sizes that were ``sizes`` in its features.
 
     Raises:
         BadPlan: a name is not known, or a value is of another kind.
         OtherSizes: the plan names other sizes than the features have.
     """
     released = RELEASED[plan.baseline]
-    for name, size in (found or {}).items():
+    for name, size in (sizes or {}).items():
         if plan.sizes.get(name, size) != size:
             raise OtherSizes(f"{name} is {plan.sizes[name]} in the plan, and the features have {size}")
     if plan.sizes.get("score_videos"):
         raise BadPlan("score_videos needs sampled videos beside the own one, which training does not draw")
-    config = config_of(plan, found)
+    config = config_of(plan, sizes)
     _check_sizes(config)
     return replace(
         released,
@@ -207,9 +209,9 @@ def settings_of(plan: Plan, found: Mapping[str, int] | None = None) -> Settings:
     )
 
 
-def config_of(plan: Plan, found: Mapping[str, int] | None = None) -> Any:
-    """Return the sizes that a plan names, or that were ``found``. Raises BadPlan."""
-    return changed(RELEASED[plan.baseline].config, "sizes", {**plan.sizes, **(found or {})})
+def config_of(plan: Plan, sizes: Mapping[str, int] | None = None) -> Any:
+    """Return the sizes that a plan names, or that were ``sizes``. Raises BadPlan."""
+    return changed(RELEASED[plan.baseline].config, "sizes", {**plan.sizes, **(sizes or {})})
 
 
 def reading_of(plan: Plan) -> Reading:
@@ -232,8 +234,8 @@ def _check_sizes(config: Any) -> None:
 
 def changed(settings: SettingsT, name: str, changes: Mapping[str, Any]) -> SettingsT:
     """Settings with some values changed. Raises BadPlan for what they do not have or cannot be."""
-    known = {one.name for one in fields(settings)}  # type: ignore[arg-type]
-    if unknown := sorted(set(changes) - known):
+    field_names = {one.name for one in fields(settings)}  # type: ignore[arg-type]
+    if unknown := sorted(set(changes) - field_names):
         raise BadPlan(f"{name}: nothing is known of {', '.join(unknown)}")
     for key, value in changes.items():
         none = value is None and key in MAY_BE_NONE

@@ -50,10 +50,10 @@ class CheckpointManager:
     data: Mapping[str, str]
 
     def about(self, progress: Progress, epoch: int) -> About:
-        """What meta.json says."""
+        """Build meta.json."""
         settings = self.settings
         config = {**asdict(settings.config), **asdict(settings.objective), **asdict(settings.decoding)}
-        told = {name: value for name, value in asdict(self.plan).items() if name not in ("sizes", "objective")}
+        plan_values = {name: value for name, value in asdict(self.plan).items() if name not in ("sizes", "objective")}
         return About(
             baseline=self.plan.baseline,
             config=config,
@@ -63,7 +63,10 @@ class CheckpointManager:
             step=progress.step,
             epoch=epoch,
             metrics=dict(progress.metrics),
-            progress={**asdict(progress), "plan": {**told, "sizes": self.plan.sizes, "objective": self.plan.objective}},
+            progress={
+                **asdict(progress),
+                "plan": {**plan_values, "sizes": self.plan.sizes, "objective": self.plan.objective},
+            },
         )
 
     def save(self, which: str, progress: Progress, epoch: int, model: nn.Module, *more: Any) -> None:
@@ -71,7 +74,7 @@ class CheckpointManager:
         checkpoints.save(self.folder / which, self.about(progress, epoch), model, *more)
 
     def last(self) -> Checkpoint | None:
-        """What there is to go on from.
+        """Load the last checkpoint.
 
         Raises:
             BadPlan: it was trained by another plan or on other files.
@@ -80,12 +83,14 @@ class CheckpointManager:
         folder = self.folder / LAST
         if not folder.exists() and not folder.with_name(f".{LAST}.old").exists():
             return None
-        found = checkpoints.load(folder)
-        others = self.plan.differences(_told(found, "plan", dict))
-        others += [f"{name}: another file" for name, told in self.data.items() if found.about.data.get(name) != told]
+        checkpoint = checkpoints.load(folder)
+        others = self.plan.differences(_told(checkpoint, "plan", dict))
+        others += [
+            f"{name}: another file" for name, digest in self.data.items() if checkpoint.about.data.get(name) != digest
+        ]
         if others:
             raise BadPlan(f"{LAST}/ was trained by another plan ({'; '.join(others)}): start in a new folder")
-        return found
+        return checkpoint
 
 
 def progress_of(checkpoint: Checkpoint) -> Progress:

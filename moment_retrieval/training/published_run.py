@@ -1,4 +1,4 @@
-"""What a published checkpoint retrieves, given features and judged moments."""
+"""Retrieval by a published checkpoint, given features and judged moments."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TEMPORAL = 2  # numbers that a clip's place in time adds to its features
 
 @dataclass(frozen=True, kw_only=True)
 class Wanted:
-    """What to retrieve from."""
+    """Inputs of a retrieval."""
 
     plan: Path | None = None  # folder of a plan, which names what is not named here
     split: str = "val"  # of the plan
@@ -49,7 +49,7 @@ class PublishedRun:
     notices: list[str]
 
 
-def retrieve(checkpoint: Path, wanted: Wanted, *, to: Path) -> PublishedRun:
+def retrieve(checkpoint: Path, options: Wanted, *, to: Path) -> PublishedRun:
     """Answer all judged queries by a published checkpoint, and write the predictions.
 
     Raises:
@@ -60,47 +60,47 @@ def retrieve(checkpoint: Path, wanted: Wanted, *, to: Path) -> PublishedRun:
     published = load_published(checkpoint)
     with at(str(checkpoint)):
         model = published.model()
-    plan = plan_of(wanted, published, model.config)
-    device = _device(wanted.device)
+    plan = plan_of(options, published, model.config)
+    device = _device(options.device)
     with TemporaryDirectory(prefix="score-checkpoint-") as temporary:
-        shelf = Shelf(wanted.work or Path(temporary))
+        feature_cache = Shelf(options.work or Path(temporary))
         with _opened(plan, model.config) as (stores, readers):
             names = tuple(read_corpus(Path(plan.corpus)).durations_s)
-            clips = read_clips(names, len(names), shelf, stores, readers)
-            split = read_split(SPLIT, plan, clips, shelf, stores["query"])
-        retriever, notices = _retriever(plan, Asked(0, clips, [split], shelf, open_features, device))
+            clips = read_clips(names, len(names), feature_cache, stores, readers)
+            split = read_split(SPLIT, plan, clips, feature_cache, stores["query"])
+        retriever, notices = _retriever(plan, Asked(0, clips, [split], feature_cache, open_features, device))
         table = retriever(model.to(device), [split], lambda: None)[SPLIT]
     formats.write_run(to, table)
-    if lost := len(split.queries) - len(split.answered):
-        notices.append(f"{lost} of the {len(split.queries)} queries have no features and score 0")
-    if lost := clips.searched - len(clips.found):
-        notices.append(f"{lost} of the {clips.searched} videos have no features and cannot be retrieved")
+    if n_missing := len(split.queries) - len(split.answered):
+        notices.append(f"{n_missing} of the {len(split.queries)} queries have no features and score 0")
+    if n_missing := clips.searched - len(clips.found):
+        notices.append(f"{n_missing} of the {clips.searched} videos have no features and cannot be retrieved")
     return PublishedRun(Path(plan.val), notices)
 
 
-def plan_of(wanted: Wanted, published: Published, config: object) -> Plan:
+def plan_of(options: Wanted, published: Published, config: object) -> Plan:
     """A plan that names the files, and the sizes that features are read by. Raises BadPlan."""
-    given = _named(wanted) | {"sizes": {name: getattr(config, name) for name in ("clips", "words")}}
-    if wanted.plan is None:
+    values = _named(options) | {"sizes": {name: getattr(config, name) for name in ("clips", "words")}}
+    if options.plan is None:
         needed = {SPLIT: "--ground-truth", "corpus": "--corpus", "video": "--video", "query": "--query"}
-        if lacking := [option for name, option in needed.items() if name not in given]:
+        if lacking := [option for name, option in needed.items() if name not in values]:
             raise BadPlan(f"name a plan, or {', '.join(lacking)}")
-        return Plan.of({"baseline": published.baseline, "train": given[SPLIT], **given})
-    plan = Plan.read(wanted.plan).located(wanted.plan)
+        return Plan.of({"baseline": published.baseline, "train": values[SPLIT], **values})
+    plan = Plan.read(options.plan).located(options.plan)
     if plan.baseline != published.baseline:
         raise BadPlan(f"the plan is for {plan.baseline}, and the checkpoint of {published.baseline}")
-    if SPLIT not in given and getattr(plan, wanted.split) is None:
-        raise BadPlan(f"the plan names no {wanted.split}")
-    return replace(plan, **{SPLIT: getattr(plan, wanted.split), **given})
+    if SPLIT not in values and getattr(plan, options.split) is None:
+        raise BadPlan(f"the plan names no {options.split}")
+    return replace(plan, **{SPLIT: getattr(plan, options.split), **values})
 
 
-def _named(wanted: Wanted) -> dict[str, Any]:
+def _named(options: Wanted) -> dict[str, Any]:
     """The files that are named, as a plan names them."""
-    paths = {name: getattr(wanted, name) for name in ("corpus", *KINDS)} | {SPLIT: wanted.ground_truth}
-    named: dict[str, Any] = {name: str(path.absolute()) for name, path in paths.items() if path is not None}
-    if (path := wanted.candidates) is not None:
-        named["candidates"] = {"source": "checkpoint" if path.is_dir() else "listed", "path": str(path.absolute())}
-    return named
+    paths = {name: getattr(options, name) for name in ("corpus", *KINDS)} | {SPLIT: options.ground_truth}
+    files: dict[str, Any] = {name: str(path.absolute()) for name, path in paths.items() if path is not None}
+    if (path := options.candidates) is not None:
+        files["candidates"] = {"source": "checkpoint" if path.is_dir() else "listed", "path": str(path.absolute())}
+    return files
 
 
 @contextmanager
@@ -120,18 +120,18 @@ def _opened(plan: Plan, config: object) -> Iterator[tuple[dict[str, Store], dict
         yield stores, readers
 
 
-def _retriever(plan: Plan, asked: Asked) -> tuple[Retriever, list[str]]:
+def _retriever(plan: Plan, request: Asked) -> tuple[Retriever, list[str]]:
     decoding = settings_of(plan).decoding
-    clips: Clips = asked.clips
+    clips: Clips = request.clips
     if plan.candidates is None:
-        return WholeCorpus(clips, decoding, asked.device), []
-    found = first_stage(plan, replace(asked, count=decoding.videos))
-    notice = f"candidates: {found.name}; they hold {found.recall[SPLIT]:.4f} (share of relevant moments)"
-    return AmongCandidates(clips, decoding, asked.device, found.candidates), [notice]
+        return WholeCorpus(clips, decoding, request.device), []
+    stage = first_stage(plan, replace(request, count=decoding.videos))
+    notice = f"candidates: {stage.name}; they hold {stage.recall[SPLIT]:.4f} (share of relevant moments)"
+    return AmongCandidates(clips, decoding, request.device, stage.candidates), [notice]
 
 
-def _device(wanted: str) -> torch.device:
+def _device(choice: str) -> torch.device:
     there = torch.cuda.is_available()
-    if wanted == "cuda" and not there:
+    if choice == "cuda" and not there:
         raise BadPlan("device is cuda, and there is no GPU")
-    return torch.device("cuda" if there and wanted != "cpu" else "cpu")
+    return torch.device("cuda" if there and choice != "cpu" else "cpu")

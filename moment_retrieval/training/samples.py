@@ -1,4 +1,4 @@
-"""What training learns from: the query-moment pairs of a ``train_topN.json``, as columns.
+"""Training samples: the query-moment pairs of a ``train_topN.json``, as columns.
 
 The file of N = 40 has 2.8 million pairs in 800 MB, so it is read query by query and only numbers are kept.
 """
@@ -82,8 +82,8 @@ class _Columns:
             self.counts.append(0)
         moments = as_array(record["relevant_moment"], "relevant_moment") if "relevant_moment" in record else [record]
         with at(f"query {query_id}"):
-            for place, moment in enumerate(moments[: self.top_n - self.counts[number]], start=1):
-                with at(f"moment {place}"):
+            for position, moment in enumerate(moments[: self.top_n - self.counts[number]], start=1):
+                with at(f"moment {position}"):
                     self._add(number, as_object(moment, "a moment"))
 
     def _add(self, query: int, moment: dict[str, object]) -> None:
@@ -166,5 +166,5 @@ def _objects(stream: IO[str]) -> Iterator[object]:
 
 
 def _beyond_gap(text: str, position: int) -> int:
-    found = BETWEEN.match(text, position)
-    return position if found is None else found.end()
+    match = BETWEEN.match(text, position)
+    return position if match is None else match.end()

@@ -81,8 +81,8 @@ class TestBorrowedSession:
         client.force_login(person)
 
     def change(self, client: Client, **change: str) -> int:
-        said = {"name": "Some Body", "email": "some@example.org", **change}
-        return client.post(reverse("account"), said).status_code
+        form = {"name": "Some Body", "email": "some@example.org", **change}
+        return client.post(reverse("account"), form).status_code
 
     @pytest.mark.parametrize("password", ["", "wrong"])
     def test_the_email_asks_for_the_password(self, client: Client, person: User, password: str) -> None:
@@ -104,8 +104,8 @@ class TestBorrowedSession:
     def test_wrong_passwords_are_counted_together(self, client: Client, page: str) -> None:
         for _ in range(6):
             client.post(reverse("password-change"), {"old_password": "wrong", **NEW})
-        said = {"name": "x", "email": "mine@example.org", "password": PASSWORD, "old_password": PASSWORD, **NEW}
-        refused = client.post(reverse(page), said)
+        form = {"name": "x", "email": "mine@example.org", "password": PASSWORD, "old_password": PASSWORD, **NEW}
+        refused = client.post(reverse(page), form)
         assert refused.status_code == 429
         assert "Wait up to 15 minutes" in body(refused)
 
@@ -140,12 +140,12 @@ class TestForgotten:
     def test_the_answer_is_the_same_for_who_is_not_known(
         self, client: Client, person: User, messages: Messages
     ) -> None:
-        said = []
+        bodies = []
         for email in ("some@example.org", "nobody@example.org"):
             with messages():
                 answer = client.post(reverse("password-forgotten"), {"email": email}, follow=True)
-            said.append(re.sub(r"csrf\S+ value=\S+|x-csrftoken\S+ \S+", "", body(answer)))
-        assert said[0] == said[1]
+            bodies.append(re.sub(r"csrf\S+ value=\S+|x-csrftoken\S+ \S+", "", body(answer)))
+        assert bodies[0] == bodies[1]
         assert [message.to for message in mail.outbox] == [["some@example.org"]]
 
     def test_not_for_who_is_no_more(self, client: Client, person: User, messages: Messages) -> None:
@@ -188,7 +188,7 @@ class TestNoMail:
 
 
 class TestBadInput:
-    """What no account can have is refused by the form, before anything counts it."""
+    """The form refuses what no account can have, before anything counts it."""
 
     @pytest.mark.parametrize(
         ("change", "words"),

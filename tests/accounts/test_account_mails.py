@@ -12,14 +12,14 @@ from accounts.services import identities
 from accounts.services.identities import email_changed_mail, identity_set, password_link_mail
 from accounts.services.throttles import MAIL_ONCE, throttle_digest
 from tests.conftest import Messages
-from tests.locks import held_elsewhere
+from tests.locks import locked_elsewhere
 
 pytestmark = pytest.mark.django_db
 REQUEST = "0" * 32
 
 
 class Killed(BaseException):
-    """What a test kills a task with."""
+    """Exception that kills a task."""
 
 
 def die(*args: object) -> None:
@@ -50,9 +50,9 @@ class TestFormerAddress:
 
     @pytest.fixture
     def user(self) -> User:
-        made = User.objects.create_user("somebody")
-        identity_set(user=made, name="", email="old@example.org")
-        return made
+        user = User.objects.create_user("somebody")
+        identity_set(user=user, name="", email="old@example.org")
+        return user
 
     def test_it_is_told_by_a_worker(self, user: User, messages: Messages) -> None:
         with messages():
@@ -89,6 +89,6 @@ def test_a_killed_worker_loses_none(write: Callable[[], None], monkeypatch: pyte
 
 
 def test_not_while_another_worker_sends_it(write: Callable[[], None]) -> None:
-    with held_elsewhere(MAIL_ONCE.kind, int(throttle_digest(REQUEST), 16)):
+    with locked_elsewhere(MAIL_ONCE.kind, int(throttle_digest(REQUEST), 16)):
         write()
     assert not mail.outbox

@@ -122,8 +122,13 @@ def test_saving_a_session_leaves_its_beginning(person: User) -> None:
     uuid, session = session_of(client).uuid, client.session
     session["anything"] = 1
     session.save()
-    held = session_of(client)
-    assert (held.began_at, held.uuid, held.user, held.client) == (began, uuid, person, "Firefox on Linux")
+    browser_session = session_of(client)
+    assert (browser_session.began_at, browser_session.uuid, browser_session.user, browser_session.client) == (
+        began,
+        uuid,
+        person,
+        "Firefox on Linux",
+    )
 
 
 @pytest.mark.parametrize(
@@ -152,7 +157,7 @@ def test_browsers_as_people_know_theirs(agent: str, name: str) -> None:
 
 
 def test_what_has_ended_is_deleted(person: User) -> None:
-    gone, here = logged_in(person), logged_in(person)
-    BrowserSession.objects.filter(pk=session_of(gone).pk).update(expire_date=timezone.now() - timedelta(days=1))
+    old_client, here = logged_in(person), logged_in(person)
+    BrowserSession.objects.filter(pk=session_of(old_client).pk).update(expire_date=timezone.now() - timedelta(days=1))
     assert sessions_sweep() == 1
     assert is_in(here)

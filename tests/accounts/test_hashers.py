@@ -1,4 +1,4 @@
-"""What a check of a password costs, and how many a process makes at once."""
+"""Tests of the cost of password checks, and how many run at once."""
 
 import subprocess
 import sys
@@ -48,10 +48,10 @@ def test_a_check_takes_19_mib() -> None:
 
 
 def test_threads_take_the_memory_of_one_check_and_give_it_back() -> None:
-    done = subprocess.run([sys.executable, "-c", MANY], cwd=BASE_DIR, capture_output=True, text=True, check=True)
-    most, left = map(int, done.stdout.split())
+    process = subprocess.run([sys.executable, "-c", MANY], cwd=BASE_DIR, capture_output=True, text=True, check=True)
+    most, memory_left = map(int, process.stdout.split())
     assert most < 19 + 10
-    assert left < 10
+    assert memory_left < 10
 
 
 @pytest.mark.django_db
@@ -65,7 +65,7 @@ def test_a_hash_at_the_old_price_opens_and_is_made_anew(client: Client) -> None:
 
 
 @pytest.mark.django_db
-def test_who_is_asked_for_their_password_stays_logged_in_at_the_new_price(client: Client) -> None:
+def test_confirming_a_password_rehashes_it_and_stays_logged_in(client: Client) -> None:
     person = User.objects.create(username="somebody", password=Argon2PasswordHasher().encode(PASSWORD, "salt" * 8))
     client.force_login(person)
     client.post(reverse("totp-codes"), {"password": PASSWORD})
@@ -93,7 +93,7 @@ def test_one_is_checked_at_a_time_and_the_others_wait(monkeypatch: pytest.Monkey
     assert most == AT_ONCE == 1
 
 
-def test_who_waits_too_long_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_waiting_too_long_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hashers, "WAIT_S", 0.01)
     with hashers.turn(), pytest.raises(Busy, match="Wait half a minute"):
         Argon2().verify(PASSWORD, "")

@@ -16,8 +16,8 @@ pytestmark = pytest.mark.django_db
 def test_annotators_are_numbered_in_order() -> None:
     project = ProjectFactory()
     roles = ["annotator", "lead", "annotator", "admin", "annotator"]
-    made = [member_add(project=project, user=UserFactory(), role=role) for role in roles]
-    assert [(member.role, member.number) for member in made] == [
+    members = [member_add(project=project, user=UserFactory(), role=role) for role in roles]
+    assert [(member.role, member.number) for member in members] == [
         ("annotator", 1),
         ("lead", None),
         ("annotator", 2),

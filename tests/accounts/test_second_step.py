@@ -41,7 +41,7 @@ def paper(person: User) -> list[str]:
 
 
 def shown_on_phone(person: User, steps: int = 0) -> str:
-    """What the phone shows now, as if the last code were of long ago."""
+    """Return the phone's code, as if the last one were of long ago."""
     TOTPDevice.objects.filter(user=person).update(last_t=-1)
     device = TOTPDevice.objects.get(user=person)
     return f"{totp(device.bin_key, drift=steps):06}"
@@ -118,9 +118,9 @@ class TestSettingUp:
         assert (owes(client), owes(other)) == (False, True)
 
     def test_codes_on_paper_are_kept_as_digests(self, person: User, paper: list[str]) -> None:
-        kept = set(StaticToken.objects.values_list("token", flat=True))
-        assert len(kept) == RECOVERY_CODES
-        assert not kept & {code.replace("-", "")[:16] for code in paper}
+        digests = set(StaticToken.objects.values_list("token", flat=True))
+        assert len(digests) == RECOVERY_CODES
+        assert not digests & {code.replace("-", "")[:16] for code in paper}
 
     def test_nobody_sets_up_a_second_phone_over_the_first(self, client: Client, person: User, paper: list[str]) -> None:
         client.force_login(person)
@@ -271,8 +271,8 @@ class TestRequired:
     def test_whose_role_requires_it_sets_it_up_first(self, client: Client, person: User) -> None:
         project = MembershipFactory(user=person, role="lead").project
         client.force_login(person)
-        for place in ("/", reverse("judging:overview", args=[project.uuid]), reverse("tokens"), "/corpora/"):
-            assert client.get(place).headers["Location"] == reverse("totp"), place
+        for path in ("/", reverse("judging:overview", args=[project.uuid]), reverse("tokens"), "/corpora/"):
+            assert client.get(path).headers["Location"] == reverse("totp"), path
         refused = client.get("/api/v1/projects/")
         assert (refused.status_code, refused.json()["code"]) == (403, "totp_required")
         assert client.get(reverse("account")).status_code == 200

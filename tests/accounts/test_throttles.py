@@ -60,13 +60,13 @@ def test_what_no_limit_looks_at_is_deleted() -> None:
 
 def test_an_address_gets_few_links_and_nobody_learns_that(client: Client, messages: Messages) -> None:
     identity_set(user=User.objects.create_user("somebody"), name="", email="some@example.org")
-    said = set()
+    bodies = set()
     for _ in range(MAILS_TO.most + 2):
         with messages():
             answer = client.post(reverse("password-forgotten"), {"email": "Some@example.org"}, follow=True)
-        said.add(re.sub(r"csrf\S+ value=\S+|x-csrftoken\S+ \S+", "", answer.content.decode()))
+        bodies.add(re.sub(r"csrf\S+ value=\S+|x-csrftoken\S+ \S+", "", answer.content.decode()))
     assert len(mail.outbox) == MAILS_TO.most
-    assert len(said) == 1
+    assert len(bodies) == 1
 
 
 def test_whoever_asks_for_many_links_waits(client: Client) -> None:
@@ -81,8 +81,8 @@ def test_whoever_asks_for_many_links_waits(client: Client) -> None:
 
 def test_joining_is_counted_by_address(client: Client) -> None:
     project = ProjectFactory(registration_is_open=True)
-    place = reverse("judging:join", args=[project.uuid])
+    url = reverse("judging:join", args=[project.uuid])
     form = {"username": "x", "password": "short"}
-    answers = [client.post(place, form).status_code for _ in range(REGISTRATIONS.most + 1)]
+    answers = [client.post(url, form).status_code for _ in range(REGISTRATIONS.most + 1)]
     assert answers == [422] * REGISTRATIONS.most + [429]
-    assert client.get(place).status_code == 200
+    assert client.get(url).status_code == 200

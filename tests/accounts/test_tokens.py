@@ -48,9 +48,9 @@ def opens(token: str) -> bool:
 
 
 def test_a_token_is_shown_once_and_opens_the_api(browser: Client, person: User) -> None:
-    made = browser.post(reverse("tokens"), {**KNOWN, "name": " laptop "})
-    (token,) = TOKEN.findall(made.content.decode())
-    assert made.headers["Cache-Control"] == "no-store"
+    response = browser.post(reverse("tokens"), {**KNOWN, "name": " laptop "})
+    (token,) = TOKEN.findall(response.content.decode())
+    assert response.headers["Cache-Control"] == "no-store"
     assert opens(token)
     later = browser.get(reverse("tokens")).content.decode()
     assert TOKEN.findall(later) == []
@@ -65,10 +65,10 @@ def test_a_borrowed_session_makes_none(browser: Client, password: str) -> None:
     assert not AccessToken.objects.exists()
 
 
-def test_only_its_hash_is_kept(person: User) -> None:
+def test_only_its_hash_is_saved(person: User) -> None:
     token = token_create(user=person, name="laptop")
-    held = AccessToken.objects.get()
-    assert held.digest == sha256(token.encode()).hexdigest()
+    access_token = AccessToken.objects.get()
+    assert access_token.digest == sha256(token.encode()).hexdigest()
     with connection.cursor() as cursor:
         for table in connection.introspection.table_names(cursor):
             cursor.execute(f'SELECT count(*) FROM "{table}" shown WHERE shown::text LIKE %s', [f"%{token[3:]}%"])
@@ -102,13 +102,13 @@ def test_nobody_sees_or_revokes_the_tokens_of_others(browser: Client) -> None:
 
 def test_making_and_revoking_are_written_down(person: User) -> None:
     token_create(user=person, name="laptop")
-    held = AccessToken.objects.get()
-    token_revoke(user=person, uuid=held.uuid)
+    access_token = AccessToken.objects.get()
+    token_revoke(user=person, uuid=access_token.uuid)
     events = AuditEvent.objects.order_by("id").values_list("action", "actor", "subject", "data")
-    said = {"scopes": SCOPES, "expires_at": held.expires_at.isoformat()[:23] + "Z"}
+    data = {"scopes": SCOPES, "expires_at": access_token.expires_at.isoformat()[:23] + "Z"}
     assert list(events) == [
-        ("token.create", person.pk, held.uuid, said),
-        ("token.revoke", person.pk, held.uuid, {}),
+        ("token.create", person.pk, access_token.uuid, data),
+        ("token.revoke", person.pk, access_token.uuid, {}),
     ]
 
 
@@ -141,12 +141,12 @@ class TestScopes:
         )
         return answer.status_code, answer.json()["code"] + answer.json()["message"]
 
-    def test_what_lacks_is_named(self, person: User) -> None:
-        status, said = self.asked(person, "POST", ["read", "upload", "manage"])
-        assert (status, said[:13]) == (403, "scope_missing")
-        assert "'judge'" in said
-        status, said = self.asked(person, "GET", ["judge"])
-        assert (status, "'read'" in said) == (403, True)
+    def test_what_is_missing_is_named(self, person: User) -> None:
+        status, message = self.asked(person, "POST", ["read", "upload", "manage"])
+        assert (status, message[:13]) == (403, "scope_missing")
+        assert "'judge'" in message
+        status, message = self.asked(person, "GET", ["judge"])
+        assert (status, "'read'" in message) == (403, True)
 
     def test_what_is_there_opens(self, person: User) -> None:
         for method, scope in (("GET", "read"), ("POST", "judge")):
@@ -154,13 +154,13 @@ class TestScopes:
 
     def test_who_writes_says_by_which_scope(self) -> None:
         """Only what a lead or admin does is left to the scope that is the default."""
-        found: dict[str, set[str]] = {}
+        names_by_scope: dict[str, set[str]] = {}
         for route in get_resolver().namespace_dict["api"][1].url_patterns:
             view = route.callback.cls
-            ways = {way.upper() for way in view.http_method_names if hasattr(view, way)} - set(SAFE_METHODS)
-            if ways:
-                found.setdefault(view.writes, set()).add(route.name)
-        assert found == {
+            methods = {method.upper() for method in view.http_method_names if hasattr(view, method)} - set(SAFE_METHODS)
+            if methods:
+                names_by_scope.setdefault(view.writes, set()).add(route.name)
+        assert names_by_scope == {
             "judge": {"assignment", "heartbeat", "finish", "return", "judgment", "flag"},
             "upload": {"runs", "run"},
             "manage": {"review", "withdraw", "restore", "query-set", "experiments"}
@@ -211,7 +211,7 @@ class TestEnding:
             assert (AccessToken.objects.get().used_at != before) is is_written
 
 
-def test_people_are_asked_to_log_in(client: Client) -> None:
+def test_people_have_to_log_in(client: Client) -> None:
     for answer in (client.get(reverse("tokens")), client.post(reverse("tokens"), {"name": "x"})):
         assert answer.headers["Location"].startswith(reverse("login"))
 

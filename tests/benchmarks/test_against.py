@@ -34,14 +34,14 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_both_sides_run_in_turns_and_the_ratio_is_of_the_medians(
     repository: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    found = common.compare("HEAD", "figure.py", ["--all"], rounds=3, ratios={"pace": (0, "pace")})
-    assert found["ratio"] == {"pace": 1.5}
-    assert found["medians"] == {"here": {"pace": 3}, "there": {"pace": 2}}
-    assert found["here"] == [[{"pace": 3, "words": ["--all", "--json"]}]] * 3
+    result = common.compare("HEAD", "figure.py", ["--all"], rounds=3, ratios={"pace": (0, "pace")})
+    assert result["ratio"] == {"pace": 1.5}
+    assert result["medians"] == {"here": {"pace": 3}, "there": {"pace": 2}}
+    assert result["here"] == [[{"pace": 3, "words": ["--all", "--json"]}]] * 3
     turns = [line.rpartition(" ")[2] for line in capfd.readouterr().err.splitlines() if line.startswith("Round")]
     assert turns == ["there", "here", "here", "there", "there", "here"]
-    listed = subprocess.run(["git", "worktree", "list"], cwd=repository, capture_output=True, text=True, check=True)
-    assert len(listed.stdout.splitlines()) == 1
+    worktrees = subprocess.run(["git", "worktree", "list"], cwd=repository, capture_output=True, text=True, check=True)
+    assert len(worktrees.stdout.splitlines()) == 1
 
 
 def test_a_benchmark_that_fails_is_an_error(repository: Path) -> None:

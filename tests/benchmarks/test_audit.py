@@ -11,10 +11,10 @@ from core.embedded.services import BASE_DIR
 
 @pytest.mark.slow
 def test_a_small_site() -> None:
-    """What is found, not how fast: other work on the machine may fall on it."""
+    """Check results, not speed: other work on the machine may slow it."""
     size = ["--pairs", "8000", "--judgments", "20000", "--annotators", "120", "--events", "2000", "--answers", "2"]
     command = [sys.executable, "-m", "benchmarks.audit", *size, "--json"]
-    done = subprocess.run(command, cwd=BASE_DIR, capture_output=True, text=True, timeout=300, check=False)
-    result = json.loads(done.stdout)
+    process = subprocess.run(command, cwd=BASE_DIR, capture_output=True, text=True, timeout=300, check=False)
+    result = json.loads(process.stdout)
     assert result["events"] == 2000
     assert len(result["pages"]) == 14 and result["file_mb"] > 0

@@ -16,7 +16,7 @@ def demo() -> demo_experiment.Demo:
     return demo_experiment.Demo.of(videos=30, seed=3)
 
 
-def test_no_text_is_asked_for_in_two_splits(demo: demo_experiment.Demo) -> None:
+def test_no_text_is_a_query_in_two_splits(demo: demo_experiment.Demo) -> None:
     texts = [{query.text for query in demo.splits[name]} for name in ("train", "val", "test")]
     captions = {moment.caption for _, moment in demo.moments}
     assert set.union(*texts) == captions
@@ -26,9 +26,9 @@ def test_no_text_is_asked_for_in_two_splits(demo: demo_experiment.Demo) -> None:
 
 def test_a_query_is_judged_on_every_moment_that_concerns_it(demo: demo_experiment.Demo) -> None:
     query = demo.splits["val"][0]
-    (found,) = demo_experiment.judged_moments([query], demo)
+    (judged,) = demo_experiment.judged_moments([query], demo)
     grades = [true_relevance(query.moment, moment) for _, moment in demo.moments]
-    rows = found["relevant_moment"]
+    rows = judged["relevant_moment"]
     assert [row["relevance"] for row in rows] == [grade for grade in grades if grade]
     assert query.text in {row["caption"] for row in rows}
 
@@ -56,9 +56,9 @@ def test_and_that_beats_chance(chance: float, good: bool) -> None:
 
 
 def test_the_control_differs_in_its_links_alone(tmp_path: Path) -> None:
-    place = Place(tmp_path, workers=1)
+    layout = Place(tmp_path, workers=1)
     for baseline in demo_experiment.SETTINGS:
-        learnt, shuffled = (demo_experiment.plan_of(place, baseline, way) for way in (LEARNT, SHUFFLED))
+        learnt, shuffled = (demo_experiment.plan_of(layout, baseline, variant) for variant in (LEARNT, SHUFFLED))
         assert [line.split(":")[0] for line in shuffled.differences(vars(learnt))] == ["shuffle_links"]
 
 

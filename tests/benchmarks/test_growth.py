@@ -1,4 +1,4 @@
-"""What growth compares, and when it has failed."""
+"""Comparisons growth makes, and when it fails."""
 
 import json
 import subprocess
@@ -45,11 +45,11 @@ def test_options_without_sense(words: list[str]) -> None:
 
 @pytest.mark.slow
 def test_two_small_sites() -> None:
-    """What is found, not how fast: other work on the machine may fall on one of them."""
+    """Check results, not speed: other work on the machine may slow one of them."""
     words = ["--pairs", "20000", "--judgments", "60000", "--rounds", "1", "--seconds", "2", "--json"]
     command = [sys.executable, "-m", "benchmarks.growth", *words]
-    done = subprocess.run(command, cwd=BASE_DIR, capture_output=True, text=True, timeout=600, check=False)
-    result = json.loads(done.stdout)
+    process = subprocess.run(command, cwd=BASE_DIR, capture_output=True, text=True, timeout=600, check=False)
+    result = json.loads(process.stdout)
     assert result["small"]["errors"] == result["large"]["errors"] == []
     assert (result["small"]["pairs"], result["large"]["pairs"]) == (10_000, 20_000)
     assert result["small"]["submits"] > 0 and result["large"]["takes"] > 0

@@ -27,17 +27,17 @@ def test_options_without_sense(words: list[str]) -> None:
 def test_a_lost_grade_is_a_fault() -> None:
     safe, unsafe = {"fsync": "on"}, {"fsync": "off"}
     assert faults(answered=5, recorded=5, undecided=0, statements=(9, 9), ended=[], durability=safe) == []
-    found = faults(answered=5, recorded=4, undecided=1, statements=(9, 10), ended=["worker"], durability=unsafe)
-    assert len(found) == 5
+    problems = faults(answered=5, recorded=4, undecided=1, statements=(9, 10), ended=["worker"], durability=unsafe)
+    assert len(problems) == 5
 
 
 @pytest.mark.slow
 def test_two_annotators_for_two_seconds() -> None:
     command = [sys.executable, "-m", "benchmarks.judging_loop", "--json", "--media"]
     command += ["--annotators", "2", "--seconds", "2", "--queries", "20"]
-    done = subprocess.run(command, cwd=BASE_DIR, capture_output=True, text=True, timeout=600, check=False)
-    assert done.returncode == 0, done.stderr
-    (line,) = done.stdout.splitlines()
+    process = subprocess.run(command, cwd=BASE_DIR, capture_output=True, text=True, timeout=600, check=False)
+    assert process.returncode == 0, process.stderr
+    (line,) = process.stdout.splitlines()
     result = json.loads(line)
     assert result["annotators"] == 2 and result["judgments"] > 0
     assert result["errors"] == result["over_assigned"] == 0

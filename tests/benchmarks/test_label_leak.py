@@ -37,16 +37,16 @@ def test_what_a_pair_adds_is_what_the_scorer_says(gain: Gain) -> None:
     rank = np.array([1] * queries + [2, 2])
     first = undefended.gains.index(gain) * 9
     crafted = (target.truth[:, first : first + 9] / np.log2(rank + 1)[:, None]).sum(axis=0)
-    expected = mean_of(judged, rows, gain)
-    assert crafted * label_leak.LEAST_SHOWN == pytest.approx(expected, abs=1e-12)
+    correct = mean_of(judged, rows, gain)
+    assert crafted * label_leak.LEAST_SHOWN == pytest.approx(correct, abs=1e-12)
 
 
 def test_spans_of_smaller_iou_count_in_fewer_numbers() -> None:
     judged = label_leak.split_drawn(np.random.default_rng(4), 3)
     whole, most, some = (mean_of(judged, [(0, 0, end_s)], Gain.EXPONENTIAL) for end_s in (10.0, 6.0, 4.0))
     for columns, run in (([0, 1, 2], whole), ([0, 1], most), ([0], some)):
-        counted = np.isin(np.arange(9) % 3, columns)
-        assert run == pytest.approx(np.where(counted, whole, 0))
+        mask = np.isin(np.arange(9) % 3, columns)
+        assert run == pytest.approx(np.where(mask, whole, 0))
     assert whole.min() > 0
 
 
@@ -67,15 +67,15 @@ def test_answers_are_drawn_as_likely_as_the_attacker_believes(name: str) -> None
     target = label_leak.target_of(judged, 1, policy)
     attacker = Attacker(policy, target, np.random.default_rng(1), SHARES[None].copy(), 2_781)
     exact = np.full(4_000, 7.3)
-    shown = attacker.rounded(exact)
+    rounded = attacker.rounded(exact)
     for answer in (7.0, 8.0):
         believed = attacker.likelihood(np.full(1, answer), exact[:1], np.zeros(1), at_most=False)
-        assert (shown == answer).mean() == pytest.approx(believed[0], abs=0.03)
+        assert (rounded == answer).mean() == pytest.approx(believed[0], abs=0.03)
     at_most = attacker.likelihood(np.full(1, 7.0), exact[:1], np.zeros(1), at_most=True)
-    assert (shown <= 7).mean() == pytest.approx(at_most[0], abs=0.03)
+    assert (rounded <= 7).mean() == pytest.approx(at_most[0], abs=0.03)
 
 
-def test_the_undefended_policy_tells_labels_and_the_default_hardly_any() -> None:
+def test_the_undefended_policy_leaks_labels_and_the_default_hardly_any() -> None:
     some = {"queries": 2_781, "uploads": 50, "pairs": 10, "attack": "differencing", "trials": 1}
     undefended, steps, default = (
         attacked(policy_of(name, 2_781), **some)["bits"] for name in ("undefended", "steps", DEFAULT)
@@ -88,19 +88,19 @@ def test_the_undefended_policy_tells_labels_and_the_default_hardly_any() -> None
 def test_what_the_default_promises_holds_and_the_undefended_policy_fails_it() -> None:
     """The figure that docs/leaderboard.md promises, with one split instead of four."""
     some = {"queries": 2_781, "uploads": 50, "pairs": 100, "trials": 1}
-    told = [attacked(policy_of(DEFAULT, 2_781), attack=name, **some)["bits"] for name in label_leak.ATTACKS]
-    assert max(told) <= label_leak.MOST_BITS
+    bits = [attacked(policy_of(DEFAULT, 2_781), attack=name, **some)["bits"] for name in label_leak.ATTACKS]
+    assert max(bits) <= label_leak.MOST_BITS
     assert attacked(policy_of("undefended", 2_781), attack="differencing", **some)["bits"] > 1
 
 
-def test_few_judged_moments_a_query_tell_more_than_is_promised() -> None:
+def test_few_judged_moments_a_query_leak_more_than_is_promised() -> None:
     """Each weighs more in a score: why docs/leaderboard.md names the number."""
     some = {"queries": 2_781, "uploads": 50, "pairs": 100, "trials": 4, "attack": "group testing"}
     many, few = (attacked(policy_of(DEFAULT, 2_781), **some, moments=moments)["bits"] for moments in (20, 5))
     assert few > label_leak.MOST_BITS > many
 
 
-def test_a_small_split_tells_nothing_under_the_default_policy() -> None:
+def test_a_small_split_leaks_nothing_under_the_default_policy() -> None:
     rows = {row["policy"]: row for row in rows_of(10, 5, 1_000, 1)}
     assert rows[DEFAULT]["attacked"] == 10 * PROMISED_MOMENTS
     assert (rows[DEFAULT]["bits"], rows[DEFAULT]["bound"]) == (0, 0)
@@ -125,7 +125,7 @@ def test_the_bound_counts_distinct_answers() -> None:
         ({"queries": 49, "uploads": 1, "attacked": 10, "bits": 0.001}, False),
     ],
 )
-def test_what_is_asked(row: dict[str, float], safe: bool) -> None:
+def test_is_safe(row: dict[str, float], safe: bool) -> None:
     assert (
         is_safe(
             [{"policy": DEFAULT, "per_query": 20, **row}, {"policy": "other", "per_query": 20, **row, "bits": 2}],

@@ -35,7 +35,7 @@ def test_stand_in_leaves_the_grade_of_whoever_sits_there() -> None:
     assert ledger.by == {"the person named": 1, "a stand-in": 2}
 
 
-def test_asked_again_is_the_same_grade() -> None:
+def test_a_repeated_request_gets_the_same_grade() -> None:
     ledger = Ledger({PAIR: TWO})
     assert [ledger.grade_for(PAIR, BERT) for _ in range(3)] == [4, 4, 4]
     ledger.confirm(PAIR, BERT)
@@ -74,12 +74,12 @@ def test_refused_grade_is_for_somebody_else() -> None:
 def test_any_order_of_people_sends_each_grade_once(pairs: list[PlannedPair], seed: int) -> None:
     plan = {uuid4(): pair for pair in pairs}
     ledger, chance = Ledger(plan), random.Random(seed)
-    said: dict[UUID, list[int]] = {uuid: [] for uuid in plan}
+    grades_by_pair: dict[UUID, list[int]] = {uuid: [] for uuid in plan}
     for uuid in plan:
         for annotator in chance.sample([ANNA, BERT, CARL, DORA, STRANGER], 5):
             grade = sent(ledger, annotator, uuid)
-            said[uuid] += [] if grade is None else [grade]
+            grades_by_pair[uuid] += [] if grade is None else [grade]
     assert ledger.complete
     for uuid, pair in plan.items():
-        assert sorted(said[uuid]) == sorted(row.grade for row in pair.grades)
-        assert sorted(said[uuid][:2]) == sorted(row.grade for row in pair.first)
+        assert sorted(grades_by_pair[uuid]) == sorted(row.grade for row in pair.grades)
+        assert sorted(grades_by_pair[uuid][:2]) == sorted(row.grade for row in pair.first)

@@ -28,11 +28,11 @@ def test_a_run_without_judgments_says_nothing_good() -> None:
 
 
 def test_clips_are_not_among_the_annotators_requests() -> None:
-    asked = [("annotator", "judgment", 20.0), ("annotator", "take", 50.0), ("media", "clip", 900.0)]
-    found = Measured(60.0, asked, [], 1, {}, 0.0)
-    assert found.of("annotator") == [0.02, 0.05]
-    assert found.table()["media: clip"]["p95_ms"] == 900
-    assert set(found.table()) == {"annotator: judgment", "annotator: take", "media: clip"}
+    requests = [("annotator", "judgment", 20.0), ("annotator", "take", 50.0), ("media", "clip", 900.0)]
+    measured = Measured(60.0, requests, [], 1, {}, 0.0)
+    assert measured.of("annotator") == [0.02, 0.05]
+    assert measured.table()["media: clip"]["p95_ms"] == 900
+    assert set(measured.table()) == {"annotator: judgment", "annotator: take", "media: clip"}
 
 
 def test_figures_are_of_the_nearest_rank() -> None:

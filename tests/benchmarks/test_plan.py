@@ -1,4 +1,4 @@
-"""What the replay sends of a judgment file, and what must come of it."""
+"""Grades replayed from a judgment file, and the outcomes expected."""
 
 from pathlib import Path
 

@@ -7,17 +7,17 @@ from django.db.models import Count
 from benchmarks.populate import FREE_HANDS, OPEN_KINDS, fill, sizes
 from judging.models import Assignment, Batch, Judgment, Pair
 from judging.work.rules import free_seats
-from judging.work.selectors.assignments import pairs_asked_now, seats_held
+from judging.work.selectors.assignments import pairs_requested, slots_taken
 from judging.work.services.batches import tallies_recount
 
-ASKED_OTHERWISE = """
+MISMATCHED_JUDGMENTS = """
 SELECT count(*) FROM judging_judgment given JOIN judging_assignment held ON held.id = given.assignment_id
 JOIN judging_pair pair ON pair.id = given.pair_id
 WHERE (given.annotator_id, given.round, given.seat, pair.batch_id, given.pair_id)
     <> (held.annotator_id, held.round, held.seat, held.batch_id, held.pair_ids[given.position])"""
 
 
-def test_sizes_give_the_judgments_asked_for() -> None:
+def test_sizes_give_the_judgments_requested() -> None:
     size = sizes(pairs=1_000_000, judgments=3_000_000)
     assert (size.batches, size.open) == (50_000, 2_500)
     assert size.done * (40 + 2 * (size.escalated - 1)) < 3_000_000 <= size.done * (40 + 2 * size.escalated)
@@ -45,7 +45,7 @@ def test_rows_obey_the_rules() -> None:
     assert rows["judging_pair"] == Pair.objects.count() == 6_200
     assert rows["judging_judgment"] == Judgment.objects.count() > 600
     with connection.cursor() as cursor:
-        cursor.execute(ASKED_OTHERWISE)
+        cursor.execute(MISMATCHED_JUDGMENTS)
         assert cursor.fetchone() == (0,)
     sat = Assignment.objects.values("batch", "annotator").annotate(n=Count("pk"))
     assert not sat.filter(n__gt=1).exists()
@@ -58,9 +58,9 @@ def test_rows_obey_the_rules() -> None:
 
 @pytest.mark.django_db
 @pytest.mark.deployment
-def test_free_seats_are_what_the_rows_say() -> None:
+def test_free_slots_are_what_the_rows_say() -> None:
     fill(pairs=6_200, judgments=600, annotators=120)
     for batch in Batch.objects.filter(state="open"):
-        asked = pairs_asked_now(batch_id=batch.pk)
-        assert batch.free_seats == len(free_seats(asked, held=seats_held(batch.pk)))
+        pairs = pairs_requested(batch_id=batch.pk)
+        assert batch.free_seats == len(free_seats(pairs, taken_slots=slots_taken(batch.pk)))
         assert batch.begun == batch.assignments.filter(round=batch.round).exists()

@@ -18,9 +18,9 @@ WITH_OPEN_ENDS = ["--first", "166440", "--limit", "36"]  # two of these pairs st
 
 def replayed(*words: str, timeout: float) -> dict[str, Any]:
     command = [sys.executable, "-m", "benchmarks.replay", "--json", *words]
-    done = subprocess.run(command, cwd=BASE_DIR, capture_output=True, text=True, timeout=timeout, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    result: dict[str, Any] = json.loads(done.stdout)
+    process = subprocess.run(command, cwd=BASE_DIR, capture_output=True, text=True, timeout=timeout, check=False)
+    assert process.returncode == 0, process.stdout + process.stderr
+    result: dict[str, Any] = json.loads(process.stdout)
     return result
 
 
@@ -71,7 +71,7 @@ def test_without_kill_nobody_is_killed() -> None:
     assert options_from(["--kill", "--kills", "5"]).kills == 5
 
 
-def test_missing_file_is_said(
+def test_missing_file_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("MOMENTJUDGE_SHARED", str(tmp_path))

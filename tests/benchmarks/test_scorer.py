@@ -26,7 +26,7 @@ def test_a_synthetic_run_finds_some_and_misses_some() -> None:
     assert 0.2 < shared.mean() < 0.95
 
 
-def test_growth_tells_the_time_of_a_query() -> None:
+def test_growth_gives_the_time_of_a_query() -> None:
     (row,) = growth([50])
     assert row["us_per_query"] == pytest.approx(1e6 * row["library_s"] / 50, rel=0.5)
 
@@ -39,7 +39,7 @@ def test_a_scorer_is_taken_from_a_file(tmp_path: Path) -> None:
     assert set(published_scorer(path)({"1": []}, {"1": []}).values()) == {1.0}
 
 
-def test_the_restatement_is_held_against_the_published_scorer_there_and_here() -> None:
+def test_the_restatement_is_compared_with_the_published_scorer_there_and_here() -> None:
     slow = comparable([{"queries": QUERIES, "naive_s": 2.87, "published_s": 2.79}])
     assert (slow["band_s"], slow["naive_within_band"]) == ([1.65, 2.75], False)
     assert (slow["naive_over_published"], slow["naive_within_band_of_published_here"]) == (1.029, True)

@@ -1,4 +1,4 @@
-"""What the benchmark of searching leaves out, before it takes all memory."""
+"""Cases the search benchmark leaves out, before it takes all memory."""
 
 import subprocess
 from argparse import Namespace
@@ -18,8 +18,8 @@ def options(*videos: int, **values: object) -> Namespace:
 
 @pytest.mark.parametrize("half", [False, True])
 def test_the_bytes_of_the_vectors_are_reckoned_as_they_are(half: bool) -> None:
-    found, centres = search.random_corpus(40, options(half=half)).nbytes, 40 * 4 * search.HIDDEN
-    assert search.bytes_needed(40, options(half=half)) - search.BESIDE == found + centres
+    n_bytes, centres = search.random_corpus(40, options(half=half)).nbytes, 40 * 4 * search.HIDDEN
+    assert search.bytes_needed(40, options(half=half)) - search.BESIDE == n_bytes + centres
 
 
 def test_faiss_keeps_the_vectors_once_more() -> None:
@@ -28,16 +28,16 @@ def test_faiss_keeps_the_vectors_once_more() -> None:
 
 
 def test_candidates_are_the_best_of_what_was_found_each_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    told = options()
-    corpus = search.random_corpus(150, told)
+    search_options = options()
+    corpus = search.random_corpus(150, search_options)
     queries = search.Asked(SimpleNamespace(encode_queries=lambda _: None), corpus).encode_queries(None)  # type: ignore[arg-type]
-    found = torch.arange(-1, 119).repeat_interleave(2).expand(search.QUERIES, -1)
-    monkeypatch.setattr(search, "nearest", lambda indexes, queries: found)
+    nearest = torch.arange(-1, 119).repeat_interleave(2).expand(search.QUERIES, -1)
+    monkeypatch.setattr(search, "nearest", lambda indexes, queries: nearest)
     exact = corpus.scores(queries)[:, :119].topk(100, dim=1).indices
     assert torch.equal(search.candidates([], queries, corpus).sort(1).values, exact.sort(1).values)
 
 
-def test_what_does_not_fit_is_left_out_and_said(
+def test_what_does_not_fit_is_left_out_and_reported(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(search, "bytes_free", lambda device: 4 * GIB)
@@ -45,12 +45,12 @@ def test_what_does_not_fit_is_left_out_and_said(
     monkeypatch.setattr(search, "in_own_process", lambda size, options: {"videos": size, **row})
     rows, left_out = search.measured(options(10_000, 100_000))
     assert ([each["videos"] for each in rows], [each["videos"] for each in left_out]) == ([10_000], [100_000])
-    said = capsys.readouterr().out.splitlines()
-    assert said[1].split() == ["10,000", "5", "82,080", "1,024"]
-    assert said[2].strip() == "100,000  left out: it needs about 8.7 GiB, and 4.0 GiB are free"
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1].split() == ["10,000", "5", "82,080", "1,024"]
+    assert lines[2].strip() == "100,000  left out: it needs about 8.7 GiB, and 4.0 GiB are free"
 
 
-def test_a_process_that_was_killed_is_said_and_the_others_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_that_was_killed_is_reported_and_the_others_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     def killed(*words: object, **how: object) -> SimpleNamespace:
         raise subprocess.CalledProcessError(-9, [], stderr="Traceback\nKilled")
 

@@ -29,11 +29,11 @@ def test_options_without_sense(words: list[str]) -> None:
 def test_two_annotators_beside_sixteen_slow_clients() -> None:
     command = [sys.executable, "-m", "benchmarks.slow_clients", "--json", "--rounds", "1"]
     command += ["--annotators", "2", "--seconds", "2", "--slow", "16"]
-    done = subprocess.run(command, cwd=BASE_DIR, capture_output=True, text=True, timeout=600, check=False)
-    said = json.loads(done.stdout)
-    assert [(each["slow"], each["connections"], each["errors"]) for each in said["rows"]] == [
+    process = subprocess.run(command, cwd=BASE_DIR, capture_output=True, text=True, timeout=600, check=False)
+    report = json.loads(process.stdout)
+    assert [(each["slow"], each["connections"], each["errors"]) for each in report["rows"]] == [
         ("none", 0, 0),
         ("headers", 16, 0),
         ("bodies", 16, 0),
     ]
-    assert all(each["judgments_per_s"] > 0 for each in said["rows"])
+    assert all(each["judgments_per_s"] > 0 for each in report["rows"])

@@ -1,4 +1,4 @@
-"""What people do on the site, and the rows they find there."""
+"""People's actions on the site, and the rows they find there."""
 
 import time
 from collections.abc import Callable
@@ -30,7 +30,7 @@ def project() -> Project:
 
 
 def batch(
-    held: Project,
+    project: Project,
     *,
     text: str = "A person opens a letter",
     pairs: int = 3,
@@ -40,16 +40,16 @@ def batch(
     mp4: bytes | None = None,
 ) -> Batch:
     """The first batch of a new query; ``beyond`` candidates are left for a second one."""
-    query = factories.QueryFactory(project=held, text=text, split=split)
+    query = factories.QueryFactory(project=project, text=text, split=split)
     media = {"preview": ContentFile(gif, "preview.gif")} | ({"preview_clip": ContentFile(mp4, "c.mp4")} if mp4 else {})
     for rank in range(1, pairs + beyond + 1):
-        moment = factories.MomentFactory(video__corpus=held.dataset.corpus, **media)
+        moment = factories.MomentFactory(video__corpus=project.dataset.corpus, **media)
         candidate = factories.CandidateFactory(query=query, rank=rank, moment=moment)
         factories.CaptionFactory(moment=candidate.moment)
-    opened = batch_create(query=query, number=1)
-    assert opened is not None
-    assert opened.pairs.count() == pairs
-    return opened
+    first_batch = batch_create(query=query, number=1)
+    assert first_batch is not None
+    assert first_batch.pairs.count() == pairs
+    return first_batch
 
 
 def log_in(page: Page, name: str, password: str) -> None:
@@ -59,14 +59,14 @@ def log_in(page: Page, name: str, password: str) -> None:
     page.keyboard.press("Enter")
 
 
-def start(page: Page, held: Project) -> None:
+def start(page: Page, project: Project) -> None:
     """Take a batch from the desk; its first pair is shown."""
-    page.goto(desk(held))
+    page.goto(desk(project))
     take(page)
 
 
-def desk(held: Project) -> str:
-    return reverse("judging:desk", args=[held.uuid])
+def desk(project: Project) -> str:
+    return reverse("judging:desk", args=[project.uuid])
 
 
 def take(page: Page) -> None:
@@ -121,9 +121,9 @@ def by_click(page: Page, grade: int) -> None:
 
 def answers(page: Page) -> list[Request]:
     """A list that grows by every grade or flag the page sends."""
-    sent: list[Request] = []
-    page.on("request", lambda request: sent.append(request) if is_answer(request) else None)
-    return sent
+    requests: list[Request] = []
+    page.on("request", lambda request: requests.append(request) if is_answer(request) else None)
+    return requests
 
 
 def catch(page: Page, pattern: str, handler: Callable[[Route], object]) -> None:
@@ -156,15 +156,15 @@ def judging(
     browse: Callable[..., Page], *, media: dict[str, Any] | None = None, clock: bool = False, **options: Any
 ) -> tuple[Page, Batch]:
     """An annotator before the first of three pairs, whose clips are ``media``; a ``clock`` is turned by the test."""
-    held = batch(project(), **(media or {}))
-    person = factories.annotator(held.project)
+    first_batch = batch(project(), **(media or {}))
+    person = factories.annotator(first_batch.project)
     page = browse(person, **options)
     if clock:
         page.clock.install()
-    go_on(page, person, held)
+    go_on(page, person, first_batch)
     if clock:
         stop_clock(page)
-    return page, held
+    return page, first_batch
 
 
 def stop_clock(page: Page) -> None:
@@ -173,11 +173,11 @@ def stop_clock(page: Page) -> None:
     page.clock.pause_at(page.evaluate("Date.now() + 1000"))
 
 
-def go_on(page: Page, person: User, held: Batch) -> None:
+def go_on(page: Page, person: User, batch: Batch) -> None:
     """To the first pair of a batch that was taken before."""
-    taken = assignment_take(project=held.project, annotator=person)
-    assert taken is not None and taken.batch == held
-    page.goto(reverse("judging:pair-next", args=[held.project.uuid]))
+    assignment = assignment_take(project=batch.project, annotator=person)
+    assert assignment is not None and assignment.batch == batch
+    page.goto(reverse("judging:pair-next", args=[batch.project.uuid]))
     expect(place(page)).to_contain_text("pair 1 of")
     settle(page)
 
@@ -200,7 +200,7 @@ def wait_until(holds: Callable[[], object]) -> None:
         time.sleep(0.02)
 
 
-def given(held: Batch, *, round: int = 1, seat: int = 1) -> dict[int, int]:
+def given(batch: Batch, *, round: int = 1, slot: int = 1) -> dict[int, int]:
     """Grade by rank of what one seat holds."""
-    rows = Assignment.objects.get(batch=held, round=round, seat=seat).judgments
+    rows = Assignment.objects.get(batch=batch, round=round, seat=slot).judgments
     return dict(rows.order_by("pair__candidate__rank").values_list("pair__candidate__rank", "grade"))

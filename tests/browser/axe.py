@@ -1,4 +1,4 @@
-"""What axe finds on a page as it stands."""
+"""Findings of axe on a page as it is."""
 
 from pathlib import Path
 from typing import Literal

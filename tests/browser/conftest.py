@@ -85,11 +85,11 @@ def browse(chromium: Browser, live_server: LiveServer, settings: Settings, tmp_p
 @pytest.fixture
 def asked() -> Iterator[list[str]]:
     """Every address the server was asked for, with its method: what a browser's cache answers is not among them."""
-    seen: list[str] = []
+    requests: list[str] = []
 
     def note(environ: dict[str, str], **kwargs: object) -> None:
-        seen.append(f"{environ['REQUEST_METHOD']} {environ['PATH_INFO']}")
+        requests.append(f"{environ['REQUEST_METHOD']} {environ['PATH_INFO']}")
 
     request_started.connect(note)
-    yield seen
+    yield requests
     request_started.disconnect(note)

@@ -16,12 +16,12 @@ PASSWORD = "a-long-enough-password"
 
 
 def barriers_at(page: Page, *addresses: str) -> list[str]:
-    found = []
+    problems = []
     for address in addresses:
         page.goto(address)
         page.wait_for_load_state("load")
-        found += barriers(page)
-    return found
+        problems += barriers(page)
+    return problems
 
 
 def test_axe_finds_nothing_on_pages_that_say_no(browse: Browse) -> None:
@@ -41,37 +41,37 @@ def test_on_a_phone_the_row_of_pages_begins_where_one_is(browse: Browse) -> None
 @pytest.mark.parametrize("size", [{"width": 1280, "height": 720}, PHONE])
 def test_axe_finds_nothing_wherever_the_judging_page_is(browse: Browse, size: dict[str, int]) -> None:
     page, _ = acts.judging(browse, media={"gif": acts.moving_gif()}, viewport=size)
-    found = barriers(page)
+    problems = barriers(page)
     for key in ("?", "k"):
         page.keyboard.press(key)
-        found += barriers(page)
+        problems += barriers(page)
         page.keyboard.press("Escape")
     page.get_by_role("link", name="Stop here").click()
-    found += barriers(page)
+    problems += barriers(page)
     page.keyboard.press("Escape")
     acts.settle(page)
     page.get_by_text("Comment", exact=True).click()
     page.get_by_text("Cannot judge", exact=True).click()
-    found += barriers(page)
+    problems += barriers(page)
     page.get_by_role("button", name="Offensive").click()
     acts.arrive(page, 2)
     page.keyboard.press("ArrowLeft")
     acts.arrive(page, 1)
-    found += barriers(page)
+    problems += barriers(page)
     page.keyboard.press("ArrowRight")
     acts.arrive(page, 2)
     page.context.set_offline(True)
     page.keyboard.press("3")
     expect(page.get_by_text("Your 3 is kept")).to_be_visible()
-    found += barriers(page)
+    problems += barriers(page)
     page.locator("#break").evaluate("element => (element.hidden = false)")
-    found += barriers(page)
+    problems += barriers(page)
     page.context.set_offline(False)
     acts.arrive(page, 3)
     page.keyboard.press("4")
     expect(page.get_by_role("heading", name="A last look")).to_be_visible()
-    found += barriers(page)
-    assert found == []
+    problems += barriers(page)
+    assert problems == []
 
 
 def test_the_focus_is_never_lost_and_every_pair_is_announced(browse: Browse) -> None:
@@ -100,7 +100,7 @@ def test_the_focus_is_never_lost_and_every_pair_is_announced(browse: Browse) -> 
     expect(announced).to_have_text("A last look at your grades")
 
 
-def test_a_note_above_the_pair_is_said(browse: Browse) -> None:
+def test_a_note_above_the_pair_is_announced(browse: Browse) -> None:
     page, _ = acts.judging(browse)
     first = acts.shown(page)
     other = page.context.new_page()
@@ -166,8 +166,8 @@ def test_words_alone_lead_from_the_log_in_to_a_finished_batch(browse: Browse) ->
     page.get_by_role("button", name="Finish and stop").click()
     expect(page.get_by_text("your grades for this batch are final")).to_be_visible()
     assert Assignment.objects.get().state == Assignment.State.FINISHED
-    given = Judgment.objects.order_by("position").values_list("grade", "comment")
-    assert list(given) == [(0, ""), (2, "Only half of it."), (3, "")]
+    grades = Judgment.objects.order_by("position").values_list("grade", "comment")
+    assert list(grades) == [(0, ""), (2, "Only half of it."), (3, "")]
 
 
 def log_in(page: Page, user: User) -> None:

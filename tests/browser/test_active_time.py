@@ -1,4 +1,4 @@
-"""What the page measures: how long a pair was before somebody's eyes."""
+"""Time the page measures: how long somebody could see a pair."""
 
 from urllib.parse import parse_qs
 
@@ -30,16 +30,16 @@ def pass_units(page: Page, number: int) -> None:
 
 
 def before_a_pair(browse: Browse) -> Page:
-    held = acts.batch(acts.project())
-    page = browse(factories.annotator(held.project))
+    first_batch = acts.batch(acts.project())
+    page = browse(factories.annotator(first_batch.project))
     page.add_init_script(CLOCK)
-    acts.start(page, held.project)
+    acts.start(page, first_batch.project)
     return page
 
 
 def test_time_counts_while_the_pair_is_seen(browse: Browse) -> None:
     page = before_a_pair(browse)
-    sent = acts.answers(page)
+    requests = acts.answers(page)
     page.evaluate("unit => { pass(unit); cover(true); pass(10 * unit); cover(false); pass(unit); }", UNIT_S)
     acts.by_key(page, 3)
     acts.arrive(page, 2)
@@ -52,11 +52,11 @@ def test_time_counts_while_the_pair_is_seen(browse: Browse) -> None:
     pass_units(page, 1)
     acts.by_key(page, 2)
     acts.arrive(page, 3)
-    assert [measured(request) // UNIT_S for request in sent] == [2, 4]
-    assert all(measured(request) % UNIT_S < SLACK_S for request in sent)
+    assert [measured(request) // UNIT_S for request in requests] == [2, 4]
+    assert all(measured(request) % UNIT_S < SLACK_S for request in requests)
 
 
-def test_what_is_kept_says_when_it_was_pressed(browse: Browse) -> None:
+def test_a_queued_grade_says_when_it_was_pressed(browse: Browse) -> None:
     page = before_a_pair(browse)
     acts.catch(page, "**/grade/", lambda route: route.abort())
     pass_units(page, 1)
@@ -64,7 +64,7 @@ def test_what_is_kept_says_when_it_was_pressed(browse: Browse) -> None:
     expect(page.get_by_role("button", name="Try now")).to_be_visible()
     pass_units(page, 10)
     page.unroute("**/grade/")
-    sent = acts.answers(page)
+    requests = acts.answers(page)
     page.get_by_role("button", name="Try now").click()
     acts.arrive(page, 2)
-    assert UNIT_S <= measured(sent[-1]) < UNIT_S + SLACK_S
+    assert UNIT_S <= measured(requests[-1]) < UNIT_S + SLACK_S

@@ -30,14 +30,14 @@ Begin = Callable[[Callable[[Project], object]], Page]
 @pytest.fixture
 def worker(browse: Browse, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Trains in a thread of its own, one after the other, as the worker of the queue ``gpu`` does."""
-    sent: list[Future[None]] = []
+    futures: list[Future[None]] = []
     with ThreadPoolExecutor(1) as alone:
-        monkeypatch.setattr(app.tasks[TASK], "apply", lambda args: sent.append(alone.submit(_train, *args)))
+        monkeypatch.setattr(app.tasks[TASK], "apply", lambda args: futures.append(alone.submit(_train, *args)))
         yield
         Training.objects.filter(state=State.WAITING).update(state=State.CANCELLED)
         Training.objects.filter(state=State.RUNNING).update(state=State.CANCELLING)
     search_worker.forget()
-    for one in sent:
+    for one in futures:
         one.result()
 
 
@@ -110,10 +110,10 @@ def test_a_run_is_started_cancelled_resumed_and_ranked(begin: Begin, settings: A
     complaints = Complaints(page)
     start(page, epochs=2)
     cancel_and_resume(page)
-    seen = page.url
+    run_url = page.url
     ranked(page)
     assert complaints == []
-    assert visit(page, seen, reverse("models_runner:experiment-delete", args=[Experiment.objects.get().uuid])) == []
+    assert visit(page, run_url, reverse("models_runner:experiment-delete", args=[Experiment.objects.get().uuid])) == []
     page.get_by_role("button", name="Delete").click()
     expect(page.get_by_text("The benchmark run XML, N=1 is gone. Its runs stay.")).to_be_visible()
     assert Run.objects.filter(system="XML, N=1, seed 1").count() == 2

@@ -14,7 +14,7 @@ from tests.judging.play import judge_round
 TELLING = re.compile(
     r"\b(rank|round|similarity|escalated|settled|dropped|relevance|consensus|caption|seat)s?\b", re.IGNORECASE
 )
-PLACE = re.compile(r"/(static/[\w./-]+|(judge|previews|pairs)/[0-9a-f-]{36}(\.(gif|mp4)|/([a-z-]+/)?))")
+ALLOWED_PATH = re.compile(r"/(static/[\w./-]+|(judge|previews|pairs)/[0-9a-f-]{36}(\.(gif|mp4)|/([a-z-]+/)?))")
 
 
 class Received:
@@ -37,7 +37,7 @@ class Received:
 
 
 def secrets(batch: Batch) -> set[str]:
-    """What is known of the batch's moments beyond what is to be judged."""
+    """Return facts of the batch's moments beyond what is to be judged."""
     candidates = [pair.candidate for pair in batch.pairs.select_related("candidate__moment__video")]
     moments = [candidate.moment for candidate in candidates]
     return {
@@ -54,7 +54,7 @@ def secrets(batch: Batch) -> set[str]:
     }
 
 
-def test_a_second_round_tells_its_annotator_nothing_but_query_and_picture(browse: Browse) -> None:
+def test_a_second_round_shows_its_annotator_nothing_but_query_and_picture(browse: Browse) -> None:
     batch = acts.batch(acts.project(), pairs=4)
     judge_round(batch, [0, 0, 4, 4], [4, 4, 1, 1])
     assert batch.round == 2
@@ -70,10 +70,10 @@ def test_a_second_round_tells_its_annotator_nothing_but_query_and_picture(browse
     received.keep()
 
     assert len(received.pages) >= 6  # the desk, four pairs, the last look
-    hidden = secrets(batch)
-    assert [(secret, text[:80]) for text in received.texts for secret in hidden if secret in text] == []
+    secret_texts = secrets(batch)
+    assert [(secret, text[:80]) for text in received.texts for secret in secret_texts if secret in text] == []
     assert [TELLING.findall(text) for text in received.pages if TELLING.search(text)] == []
     marked = {grade for text in received.pages for grade in re.findall(r'grade-(\d)|value="(\d)" aria-pressed', text)}
     assert marked == {("2", "")}  # one's own
     root = "/".join(page.url.split("/")[:3])
-    assert [url for url in addresses if not PLACE.fullmatch(url.removeprefix(root))] == []
+    assert [url for url in addresses if not ALLOWED_PATH.fullmatch(url.removeprefix(root))] == []

@@ -18,9 +18,9 @@ def test_keys_move_decide_and_undo(browse: Browse) -> None:
     page.goto(reverse("annotation:captions", args=[project.uuid]))
     captions = [page.locator(f"#caption-{caption.uuid}") for caption in (first, second, third)]
 
-    for key, place in (("j", 0), ("j", 1), ("k", 0)):
+    for key, index in (("j", 0), ("j", 1), ("k", 0)):
         page.keyboard.press(key)
-        expect(captions[place]).to_be_focused()
+        expect(captions[index]).to_be_focused()
     page.keyboard.press("a")
     expect(captions[0]).to_contain_text("Accepted")
     expect(captions[1]).to_be_focused()

@@ -41,8 +41,8 @@ def test_the_next_three_clips_are_loaded_ahead_and_shown_without_asking(
         assert all(address.endswith(kind) for address in loaded)
         page.keyboard.press("2")
         acts.arrive(page, position + 1, 6)
-        shown = page.locator(".clip").get_attribute(f"data-{kind}")
-        assert shown in loaded
+        current = page.locator(".clip").get_attribute(f"data-{kind}")
+        assert current in loaded
     page.wait_for_load_state("networkidle")
     assert len(previews(asked)) == 6  # each was asked for
     assert sum("/previews/" in line for line in asked) <= (6 if kind == "gif" else 12)  # an MP4 may come in parts
@@ -50,8 +50,8 @@ def test_the_next_three_clips_are_loaded_ahead_and_shown_without_asking(
     assert [swap["atOnce"] for swap in swaps] == [True] * 5  # in the very task that shows the pair
 
 
-def previews(asked: list[str]) -> set[str]:
-    return {line.removeprefix("GET ") for line in asked if "/previews/" in line}
+def previews(requests: list[str]) -> set[str]:
+    return {line.removeprefix("GET ") for line in requests if "/previews/" in line}
 
 
 def test_grading_is_one_request(browse: Browse, asked: list[str]) -> None:
@@ -118,7 +118,7 @@ def test_a_browser_without_frames_plays_pauses_and_replays_the_gif(browse: Brows
     assert asked == []
 
 
-def test_an_mp4_that_does_not_play_gives_way_to_the_gif(browse: Browse) -> None:
+def test_an_mp4_that_does_not_play_is_replaced_by_the_gif(browse: Browse) -> None:
     page, _ = acts.judging(browse, media={"gif": acts.moving_gif(), "mp4": b"no film"})
     expect(page.locator(".clip canvas.moment")).to_be_visible()
     page.keyboard.press("2")
@@ -127,7 +127,7 @@ def test_an_mp4_that_does_not_play_gives_way_to_the_gif(browse: Browse) -> None:
     expect(page.get_by_text("could not be loaded")).to_be_hidden()
 
 
-def test_a_clip_that_cannot_be_loaded_is_said_and_can_be_tried_again(browse: Browse) -> None:
+def test_a_clip_that_cannot_be_loaded_is_reported_and_can_be_tried_again(browse: Browse) -> None:
     batch = acts.batch(acts.project(), gif=acts.moving_gif())
     page = browse(factories.annotator(batch.project))
     page.route("**/*.gif", lambda route: route.abort())

@@ -60,9 +60,9 @@ def test_from_a_file_to_pools_training_sets_and_statistics(browse: Browse, tmp_p
     page.get_by_role("link", name="Training sets").click()
     page.get_by_label("N, moments for each query").fill("3")
     page.get_by_role("button", name="Write a training set").click()
-    with page.expect_download() as written:
+    with page.expect_download() as download:
         page.get_by_role("button", name="JSON").click()
-    assert [len(row["relevant_moment"]) for row in json.loads(written.value.path().read_text())] == [3] * 5
+    assert [len(row["relevant_moment"]) for row in json.loads(download.value.path().read_text())] == [3] * 5
 
     page.get_by_role("link", name="Statistics").click()
     expect(page.get_by_role("img", name="Texts by their number of words")).to_be_visible()

@@ -63,7 +63,7 @@ ANNOTATOR_PAGES = [f"judging:{name}" for name in ("desk", "pair-next", "last-loo
 
 
 class Complaints(list[str]):
-    """What the browser holds against the pages it shows."""
+    """Faults the browser reports on the pages it shows."""
 
     def __init__(self, page: Page) -> None:
         super().__init__()
@@ -89,23 +89,23 @@ class Complaints(list[str]):
             self.append(f"{self.page.url}: {response.url} {response.status}")
 
 
-def visit(page: Page, *paths: str, seen: set[str] | None = None) -> list[str]:
+def visit(page: Page, *paths: str, visited: set[str] | None = None) -> list[str]:
     """Open every page and look at it, in light and wide, in dark and narrow: what is wrong with them.
 
-    What ``seen`` holds already, a page shown to somebody else with the same in it, is opened and not looked at again.
+    A page in ``visited`` already, shown to somebody else with the same in it, is opened and not looked at again.
     """
-    complaints, seen = Complaints(page), set() if seen is None else seen
+    complaints, visited = Complaints(page), set() if visited is None else visited
     for path in paths:
         page.goto(path)
         page.wait_for_load_state("load")
-        if (shown := page.evaluate(SHOWN)) not in seen:
+        if (state := page.evaluate(SHOWN)) not in visited:
             complaints += looked_at(page)
-        seen.add(shown)
+        visited.add(state)
     return complaints
 
 
 def looked_at(page: Page) -> list[str]:
-    """What is wrong with the page that is open: all of it in light and wide; in dark and narrow, what these change."""
+    """Return the faults of the open page: all of it in light and wide; in dark and narrow, what these change."""
     page.wait_for_load_state("load")
     complaints = too_wide(page, DESKTOP) + barriers_in(page, "light")
     return complaints + too_wide(page, PHONE) + barriers_in(page, "dark", NARROW)
@@ -163,8 +163,8 @@ def planned_pool(project: Project) -> Pooling:
 @pytest.mark.usefixtures("encoder")
 def test_pages_of_lead_and_admin_are_clean(browse: Browse) -> None:
     project = busy_project()
-    shown = Batch.objects.filter(number=1, pairs__state__in=["settled", "escalated"], query__split="val").distinct()
-    details = [reverse("judging:batch", args=[batch.uuid]) for batch in shown]
+    batches = Batch.objects.filter(number=1, pairs__state__in=["settled", "escalated"], query__split="val").distinct()
+    details = [reverse("judging:batch", args=[batch.uuid]) for batch in batches]
     report = quality_report(project)
     assert report is not None
     details += [reverse("judging:figure", args=[project.uuid, name]) for name in ("grades", "cases")]
@@ -172,9 +172,11 @@ def test_pages_of_lead_and_admin_are_clean(browse: Browse) -> None:
     details += [reverse("judging:agreement-of", args=[project.uuid, next(iter(report.data["annotators"]))])]
     pool = reverse("pools:pool", args=[planned_pool(project).uuid])
     of_lead = [pool, *paths(["judging:reviews-preview"], project)]
-    seen: set[str] = set()
-    assert visit(browse(factories.lead(project)), *paths(STAFF_PAGES, project), *details, *of_lead, seen=seen) == []
-    assert visit(browse(factories.admin(project)), *paths(ADMIN_PAGES, project), *details, seen=seen) == []
+    visited: set[str] = set()
+    assert (
+        visit(browse(factories.lead(project)), *paths(STAFF_PAGES, project), *details, *of_lead, visited=visited) == []
+    )
+    assert visit(browse(factories.admin(project)), *paths(ADMIN_PAGES, project), *details, visited=visited) == []
 
 
 def test_pages_of_a_project_without_anything_are_clean(browse: Browse) -> None:
@@ -245,8 +247,8 @@ def test_pages_of_an_account_are_clean(browse: Browse) -> None:
     assert complaints + visit(page, *map(reverse, ("account", "totp", "tokens"))) == []
 
 
-def left_of(shown: Locator) -> float:
-    box = shown.bounding_box()
+def left_of(element: Locator) -> float:
+    box = element.bounding_box()
     assert box is not None
     return box["x"]
 
@@ -260,8 +262,8 @@ def test_pages_of_a_log_in_by_two_steps_and_of_a_new_password_are_clean(browse: 
     acts.log_in(page, "somebody", PASSWORD)
     expect(page.get_by_role("heading", name="The second step")).to_be_visible()
     link = [urlsafe_base64_encode(force_bytes(user.pk)), default_token_generator.make_token(user)]
-    chosen, used_up = reverse("password-choose", args=link), reverse("password-choose", args=[link[0], "a-b"])
-    assert complaints + looked_at(page) + visit(page, reverse("password-forgotten"), chosen, used_up) == []
+    choose_url, used_up = reverse("password-choose", args=link), reverse("password-choose", args=[link[0], "a-b"])
+    assert complaints + looked_at(page) + visit(page, reverse("password-forgotten"), choose_url, used_up) == []
 
 
 def code_on_phone(user: User) -> str:
@@ -314,12 +316,12 @@ def test_a_page_that_nobody_sees_asks_for_nothing(browse: Browse, asked: list[st
     page.goto(reverse("judging:overview", args=[project.uuid]))
     waiting = page.locator("dt", has_text="Wait for your decision").locator("+ dd")
     expect(waiting).to_have_text("0")
-    seen = """Object.defineProperty(document, 'hidden', {value: %s, configurable: true});
+    visibility_script = """Object.defineProperty(document, 'hidden', {value: %s, configurable: true});
         document.dispatchEvent(new Event('visibilitychange'))"""
-    page.evaluate(seen % "true")
+    page.evaluate(visibility_script % "true")
     factories.BatchFactory(query__project=project, state="done", pairs=0)
     before = len(asked)
     page.clock.run_for(60_000)
     assert len(asked) == before
-    page.evaluate(seen % "false")
+    page.evaluate(visibility_script % "false")
     expect(waiting).to_have_text("1")

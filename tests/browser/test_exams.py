@@ -30,18 +30,23 @@ def exam_of(project: Project) -> Exam:
 
 
 def tutorial_of(project: Project) -> None:
-    for place, truth in enumerate((4, 1), start=1):
+    for position, truth in enumerate((4, 1), start=1):
         factories.KnownPairFactory(
-            exam=None, project=project, source="lead", truth=truth, tutorial_position=place, explanation="Seen whole."
+            exam=None,
+            project=project,
+            source="lead",
+            truth=truth,
+            tutorial_position=position,
+            explanation="Seen whole.",
         )
 
 
 def sit(user: User, project: Project, grades: dict[int, int]) -> Sitting:
-    sitting = start(user, project)
-    for known in asked(sitting):
-        give(user, known, grades[known.pk])
-    hand_in(sitting)
-    return sitting
+    attempt = start(user, project)
+    for known_pair in asked(attempt):
+        give(user, known_pair, grades[known_pair.pk])
+    hand_in(attempt)
+    return attempt
 
 
 def press(page: Page, grade: int) -> None:
@@ -84,29 +89,29 @@ def test_from_the_guideline_to_judging(browse: Browse) -> None:
     assert visit(page, page.url, acts.desk(project)) == []
 
     page.get_by_role("button", name="Start the exam").click()
-    sitting = Sitting.objects.get(annotator=user, purpose="exam")
-    assert visit(page, path("sitting", sitting)) == []
+    attempt = Sitting.objects.get(annotator=user, purpose="exam")
+    assert visit(page, path("sitting", attempt)) == []
     far = exam.known_pairs.order_by("pk")[0]
-    for place, known in enumerate(asked(sitting), start=1):
-        expect(page.get_by_text(f"pair {place} of 4", exact=True)).to_be_visible()
-        press(page, 2 if known == far else others[known.pk])
+    for position, known_pair in enumerate(asked(attempt), start=1):
+        expect(page.get_by_text(f"pair {position} of 4", exact=True)).to_be_visible()
+        press(page, 2 if known_pair == far else others[known_pair.pk])
     expect(page.get_by_role("heading", name="A last look")).to_be_visible()
-    assert visit(page, path("sitting-look", sitting)) == []
+    assert visit(page, path("sitting-look", attempt)) == []
     page.get_by_role("button", name="Hand in").click()
     expect(page.get_by_role("heading", name="Your grades are in")).to_be_visible()
-    assert visit(page, path("sitting", sitting), acts.desk(project)) == []
+    assert visit(page, path("sitting", attempt), acts.desk(project)) == []
 
     boss = factories.lead(project)
     exam_close(exam=exam, actor=boss)
     exam_report(exam_id=exam.pk)
-    known_pair_explain(known=KnownPair.objects.get(pk=far.pk), actor=boss, explanation="Nobody hurries.")
+    known_pair_explain(pair=KnownPair.objects.get(pk=far.pk), actor=boss, explanation="Nobody hurries.")
     page.goto(acts.desk(project))
     page.get_by_role("button", name="See the feedback").click()
     expect(page.get_by_text("Nobody hurries.")).to_be_visible()
-    assert visit(page, path("sitting", sitting)) == []
+    assert visit(page, path("sitting", attempt)) == []
     press(page, 1)
     expect(page.get_by_role("heading", name="You have passed")).to_be_visible()
-    assert visit(page, path("sitting", sitting), acts.desk(project)) == []
+    assert visit(page, path("sitting", attempt), acts.desk(project)) == []
 
 
 @pytest.mark.browser_all

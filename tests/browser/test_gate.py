@@ -18,17 +18,17 @@ def test_from_the_desk_through_the_test_to_training(browse: Browse) -> None:
     policy_publish(project=project, actor=None, gate_questions=2, gate_passing=2, gate_is_open=True)
     user = newcomer(project)
     page = browse(user)
-    gate = reverse("judging:gate", args=[project.uuid])
+    screening_url = reverse("judging:gate", args=[project.uuid])
     page.goto(acts.desk(project))
     page.get_by_role("button", name="Take the test").click()
-    assert visit(page, gate) == []
+    assert visit(page, screening_url) == []
     page.get_by_role("button", name="Begin the test").click()
     expect(page.get_by_role("radio")).to_have_count(4)
-    assert visit(page, gate) == []
+    assert visit(page, screening_url) == []
     page.keyboard.press("Tab")
     for right in page.get_by_role("radio", name="right").all():
         right.check()
     page.locator("main form button").last.click()
     expect(page.get_by_role("heading", name="Passed")).to_be_visible()
-    assert visit(page, gate) == []
+    assert visit(page, screening_url) == []
     assert standing_of(user) == "training"

@@ -28,20 +28,20 @@ WATCH = "window.ran = 0; window.injected = () => { window.ran += 1 }"
 PEOPLE_PAGES = [f"judging:{name}" for name in ("people", "pay", "forecast", "guideline-edit", "guideline-examples")]
 
 
-def opened(page: Page, *places: str) -> list[str]:
-    """What is wrong with these pages."""
+def opened(page: Page, *addresses: str) -> list[str]:
+    """List the faults of these pages."""
     page.add_init_script(WATCH)
     complaints = Complaints(page)
-    for place in places:
-        page.goto(place)
+    for address in addresses:
+        page.goto(address)
         page.wait_for_load_state("networkidle")
         if ran := page.evaluate("window.ran"):
-            complaints.append(f"{place}: {ran} scripts ran")
+            complaints.append(f"{address}: {ran} scripts ran")
         for tag in page.evaluate(f"[...document.querySelectorAll('[{INJECTED}]')].map(({{tagName}}) => tagName)"):
-            complaints.append(f"{place}: <{tag}> came to be")
+            complaints.append(f"{address}: <{tag}> came to be")
         for link in page.evaluate("[...document.links].map(({protocol}) => protocol)"):
             if link not in ("http:", "https:", "mailto:"):
-                complaints.append(f"{place}: a link of {link}")
+                complaints.append(f"{address}: a link of {link}")
         complaints += too_wide(page, DESKTOP) + too_wide(page, PHONE)
     return list(dict.fromkeys(complaints))
 
@@ -74,5 +74,5 @@ def test_pages_of_an_annotator(browse: Browse) -> None:
     acts.by_click(page, 3)
     acts.arrive(page, 2)
     spoil()
-    places = [*paths(ANNOTATOR_PAGES, project), *map(reverse, ("home", "account", "tokens", "help"))]
-    assert opened(page, *places) == []
+    addresses = [*paths(ANNOTATOR_PAGES, project), *map(reverse, ("home", "account", "tokens", "help"))]
+    assert opened(page, *addresses) == []

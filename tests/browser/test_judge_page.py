@@ -70,7 +70,7 @@ def test_a_lease_that_ran_out_while_the_page_was_open_stores_nothing(browse: Bro
     assert not Judgment.objects.exists()
 
 
-def test_a_batch_taken_away_by_the_sweep_stores_nothing(browse: Browse) -> None:
+def test_a_batch_released_by_the_sweep_stores_nothing(browse: Browse) -> None:
     page, batch = acts.judging(browse)
     acts.rest(page)
     assignments_sweep(now=timezone.now() + timedelta(hours=1))

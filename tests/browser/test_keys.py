@@ -30,13 +30,13 @@ def test_each_of_the_five_keys_gives_its_grade(browse: Browse) -> None:
 @pytest.mark.parametrize("key", ["Enter", "ArrowRight"])
 def test_next_shows_the_next_pair_and_sends_nothing(browse: Browse, key: str) -> None:
     page, _ = acts.judging(browse)
-    sent = acts.answers(page)
+    requests = acts.answers(page)
     for position in (2, 3):
         page.keyboard.press(key)
         acts.arrive(page, position)
     page.keyboard.press(key)
     expect(page.get_by_text("3 pairs still need a grade or a flag.")).to_be_visible()
-    assert sent == []
+    assert requests == []
 
 
 def test_the_left_arrow_goes_back_one_pair_whose_grade_can_change(browse: Browse) -> None:
@@ -57,14 +57,14 @@ def test_the_left_arrow_goes_back_one_pair_whose_grade_can_change(browse: Browse
 
 def test_the_guideline_opens_and_closes_by_key_and_shields_the_grades(browse: Browse) -> None:
     page, _ = acts.judging(browse)
-    guideline, sent = page.get_by_role("dialog", name="Guideline"), acts.answers(page)
+    guideline, requests = page.get_by_role("dialog", name="Guideline"), acts.answers(page)
     page.keyboard.press("?")
     expect(guideline).to_be_visible()
     page.keyboard.press("3")
     page.keyboard.press("Escape")
     expect(guideline).to_be_hidden()
     expect(acts.place(page)).to_have_text("pair 1 of 3")
-    assert sent == []
+    assert requests == []
 
     page.keyboard.press("3")
     expect(acts.place(page)).to_have_text("pair 2 of 3")
@@ -191,9 +191,9 @@ def test_space_and_enter_on_a_button_are_the_buttons_own(browse: Browse) -> None
     assert grades_given() == [1]
 
 
-def test_a_held_key_grades_once(browse: Browse) -> None:
+def test_a_key_pressed_long_grades_once(browse: Browse) -> None:
     page, _ = acts.judging(browse)
-    sent = acts.answers(page)
+    requests = acts.answers(page)
     page.keyboard.down("3")
     acts.arrive(page, 2)
     for _ in range(5):
@@ -201,13 +201,13 @@ def test_a_held_key_grades_once(browse: Browse) -> None:
     page.keyboard.up("3")
     page.keyboard.press("?")
     expect(page.get_by_role("dialog")).to_be_visible()  # every key before it has been handled
-    assert len(sent) == 1
+    assert len(requests) == 1
     assert grades_given() == [3]
 
 
 def test_two_presses_at_once_are_one_grade(browse: Browse) -> None:
     page, _ = acts.judging(browse)
-    sent = acts.answers(page)
+    requests = acts.answers(page)
     acts.stop_clock(page)
     page.keyboard.press("3")
     page.keyboard.press("3")
@@ -217,7 +217,7 @@ def test_two_presses_at_once_are_one_grade(browse: Browse) -> None:
     page.keyboard.press("3")
     page.keyboard.press("?")
     expect(page.get_by_role("dialog")).to_be_visible()
-    assert len(sent) == 1
+    assert len(requests) == 1
     page.keyboard.press("Escape")
     page.clock.run_for(100)
     page.keyboard.press("4")
@@ -227,8 +227,8 @@ def test_two_presses_at_once_are_one_grade(browse: Browse) -> None:
 
 def test_a_double_click_is_one_grade(browse: Browse) -> None:
     page, _ = acts.judging(browse)
-    sent = acts.answers(page)
+    requests = acts.answers(page)
     page.locator("button[name=grade][value='2']").dblclick()
     acts.arrive(page, 2)
-    assert len(sent) == 1
+    assert len(requests) == 1
     assert grades_given() == [2]

@@ -38,7 +38,7 @@ def released(project: Project) -> Release:
     return release
 
 
-def test_a_run_is_brought_scored_compared_and_looked_into(browse: Browse, tmp_path: Path) -> None:
+def test_a_run_is_uploaded_scored_compared_and_looked_into(browse: Browse, tmp_path: Path) -> None:
     project = acts.project()
     release = released(project)
     bring(participant(project), release, run_json({10: WRONG}), system="theirs")
@@ -58,18 +58,18 @@ def test_a_run_is_brought_scored_compared_and_looked_into(browse: Browse, tmp_pa
     assert Run.objects.get(system="ours").scorings.get().state == "scored"
 
     page.get_by_role("link", name="Release 1").click()
-    seen = [page.url]
+    urls = [page.url]
     row = page.get_by_role("row", name=re.compile("theirs"))
     expect(row).to_contain_text("unjudged")
     row.get_by_role("link", name="compare").click()
     expect(page.get_by_text("0 · 0 · 2")).to_be_visible()
-    seen.append(page.url)
+    urls.append(page.url)
     page.get_by_role("link", name="10", exact=True).click()
     expect(page.get_by_role("heading", name="Query 10")).to_be_visible()
     expect(page.locator("li.found")).to_have_count(2)
-    seen.append(page.url)
+    urls.append(page.url)
     assert complaints == []
-    assert visit(page, *seen) == []
+    assert visit(page, *urls) == []
 
 
 def test_of_hidden_labels_a_participant_sees_steps_and_why_some_runs_are_not_there(browse: Browse) -> None:

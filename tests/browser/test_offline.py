@@ -22,7 +22,7 @@ def cut(page: Page) -> None:
     acts.catch(page, "**/grade/", lambda route: route.abort())
 
 
-def test_a_grade_pressed_without_connection_is_kept_and_sent_when_it_is_back(browse: Browse) -> None:
+def test_a_grade_pressed_without_connection_is_queued_and_sent_when_it_is_back(browse: Browse) -> None:
     page, _ = acts.judging(browse)
     page.context.set_offline(True)
     page.keyboard.press("3")
@@ -36,7 +36,7 @@ def test_a_grade_pressed_without_connection_is_kept_and_sent_when_it_is_back(bro
     assert Judgment.objects.get().grade == 3
 
 
-def test_a_kept_grade_survives_a_reload(browse: Browse) -> None:
+def test_a_queued_grade_survives_a_reload(browse: Browse) -> None:
     page, _ = acts.judging(browse)
     cut(page)
     page.keyboard.press("3")
@@ -52,7 +52,7 @@ def test_a_kept_grade_survives_a_reload(browse: Browse) -> None:
     assert page.evaluate("sessionStorage.getItem('momentjudge-kept')") == "[]"
 
 
-def test_another_press_replaces_what_is_kept(browse: Browse) -> None:
+def test_another_press_replaces_the_queued_grade(browse: Browse) -> None:
     page, _ = acts.judging(browse)
     cut(page)
     page.keyboard.press("3")
@@ -83,9 +83,9 @@ def test_a_grade_whose_answer_was_lost_is_one_judgment(browse: Browse) -> None:
     assert (judgment.grade, judgment.revision) == (3, 0)
 
 
-def test_a_server_in_trouble_is_said_and_asked_again_after_growing_pauses(browse: Browse) -> None:
+def test_a_server_in_trouble_is_reported_and_retried_after_growing_pauses(browse: Browse) -> None:
     page, _ = acts.judging(browse)
-    sent = acts.answers(page)
+    requests = acts.answers(page)
     acts.catch(page, "**/grade/", lambda route: route.fulfill(status=502, body="Bad Gateway"))
     page.evaluate(COUNT_ANSWERS)
     acts.stop_clock(page)
@@ -93,12 +93,12 @@ def test_a_server_in_trouble_is_said_and_asked_again_after_growing_pauses(browse
     expect(kept(page)).to_contain_text("The server has trouble. Your 3 is kept")
     for attempts, pause_s in ((2, 2), (3, 4), (4, 8)):
         page.clock.run_for(1000 * pause_s - 500)
-        assert len(sent) == attempts - 1
+        assert len(requests) == attempts - 1
         with page.expect_response("**/grade/"):
             page.clock.run_for(600)
         expect(kept(page)).to_be_visible()
-        acts.wait_until(lambda expected=attempts: page.evaluate("window.answered") == expected)  # type: ignore[misc]
-        assert len(sent) == attempts
+        acts.wait_until(lambda n_answers=attempts: page.evaluate("window.answered") == n_answers)  # type: ignore[misc]
+        assert len(requests) == attempts
     page.unroute("**/grade/")
     page.clock.run_for(15_000)
     expect(acts.place(page)).to_have_text("pair 2 of 3")
@@ -106,7 +106,7 @@ def test_a_server_in_trouble_is_said_and_asked_again_after_growing_pauses(browse
     assert Judgment.objects.get().grade == 3
 
 
-def test_a_flag_is_kept_as_a_grade_is(browse: Browse) -> None:
+def test_a_flag_is_queued_as_a_grade_is(browse: Browse) -> None:
     page, _ = acts.judging(browse)
     page.context.set_offline(True)
     page.keyboard.press("f")
@@ -117,7 +117,7 @@ def test_a_flag_is_kept_as_a_grade_is(browse: Browse) -> None:
     assert Flag.objects.get().reason == "offensive"
 
 
-def test_a_line_that_drops_on_the_way_to_another_pair_is_said(browse: Browse) -> None:
+def test_a_line_that_drops_before_another_pair_is_reported(browse: Browse) -> None:
     page, _ = acts.judging(browse)
     page.context.set_offline(True)
     page.keyboard.press("ArrowRight")
@@ -157,9 +157,9 @@ def test_a_grade_that_came_too_late_is_not_dropped_without_a_word(browse: Browse
     page.goto(page.url.replace("/next/", "/"))
     page.unroute("**/grade/")
     page.get_by_role("button", name="Start a batch").click()
-    said = page.get_by_role("status").filter(has_text="Your 3 was not taken: the time on its batch ran out")
-    expect(said).to_be_visible()
+    message = page.get_by_role("status").filter(has_text="Your 3 was not taken: the time on its batch ran out")
+    expect(message).to_be_visible()
     page.keyboard.press("2")
     expect(acts.place(page)).to_have_text("pair 2 of 2")
-    expect(said).to_have_count(0)
+    expect(message).to_have_count(0)
     assert Judgment.objects.get().grade == 2

@@ -23,15 +23,15 @@ def test_a_person_is_invited_joins_is_suspended_and_forgotten(browse: Browse) ->
     project = acts.project()
     lead, guest = browse(factories.lead(project)), browse()
     complaints = [Complaints(lead), Complaints(guest)]
-    found = []
+    problems = []
     lead.goto(reverse("judging:people", args=[project.uuid]))
     expect(lead.get_by_text("No annotator yet")).to_be_visible()
     lead.get_by_role("button", name="Invite", exact=True).click()
     link = lead.get_by_label("The link of the invitation").input_value()
-    found += faults(lead)
+    problems += faults(lead)
 
     guest.goto(link)
-    found += faults(guest)
+    problems += faults(guest)
     for label, value in (("User name", "newcomer"), ("Name", "New Comer"), ("Password", PASSWORD)):
         guest.get_by_label(label, exact=True).fill(value)
     guest.get_by_label("Password again").fill(PASSWORD)
@@ -39,9 +39,9 @@ def test_a_person_is_invited_joins_is_suspended_and_forgotten(browse: Browse) ->
     expect(guest.get_by_text("You are annotator 1 of")).to_be_visible()
     for name in ("account", "password-change"):
         guest.goto(reverse(name))
-        found += faults(guest)
+        problems += faults(guest)
     guest.goto(reverse("judging:leave-project", args=[project.uuid]))
-    found += faults(guest)
+    problems += faults(guest)
 
     lead.goto(reverse("judging:person", args=[project.uuid, 1]))
     lead.get_by_label("Reason").fill("Too fast")
@@ -49,28 +49,28 @@ def test_a_person_is_invited_joins_is_suspended_and_forgotten(browse: Browse) ->
     expect(lead.get_by_role("heading", name="Annotator 1 suspended")).to_be_visible()
     lead.get_by_role("button", name="Make a link to a new password").click()
     expect(lead.get_by_label("A link to a new password")).to_have_value(re.compile("/password/choose/"))
-    found += faults(lead)
+    problems += faults(lead)
     lead.get_by_role("link", name="Erase name and e-mail").click()
-    found += faults(lead)
+    problems += faults(lead)
     lead.get_by_label("Type the number").fill("1")
     lead.get_by_role("button", name="Erase").click()
     expect(lead.get_by_text("Name, e-mail and account are erased")).to_be_visible()
     assert Membership.objects.get(project=project, number=1).standing == "left"
-    assert [*found, *complaints[0], *complaints[1]] == []
+    assert [*problems, *complaints[0], *complaints[1]] == []
 
 
-def test_pages_for_who_has_no_way_in_are_clean(browse: Browse) -> None:
+def test_pages_for_people_without_access_are_clean(browse: Browse) -> None:
     project = acts.project()
     project.registration_is_open = True
     project.save()
     page = browse()
-    found = []
+    problems = []
     for address in (reverse("login"), reverse("password-forgotten"), reverse("judging:join", args=[project.uuid])):
         page.goto(address)
-        found += faults(page)
+        problems += faults(page)
     page.get_by_role("button", name="Join as annotator").click()
     expect(page.get_by_text("This field is required.").first).to_be_visible()
-    found += faults(page)
+    problems += faults(page)
     page.goto("/invitations/nonsense/")
-    found += faults(page)
-    assert found == []
+    problems += faults(page)
+    assert problems == []

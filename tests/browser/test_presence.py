@@ -20,12 +20,12 @@ def at_work(browse: Browse, **options: object) -> tuple[Page, Batch]:
     return page, batch
 
 
-def beats(asked: list[str]) -> int:
-    return sum(line.endswith("/heartbeat/") for line in asked)
+def beats(requests: list[str]) -> int:
+    return sum(line.endswith("/heartbeat/") for line in requests)
 
 
-def lefts(asked: list[str]) -> int:
-    return sum(line.endswith("/leave/") for line in asked)
+def lefts(requests: list[str]) -> int:
+    return sum(line.endswith("/leave/") for line in requests)
 
 
 def minutes_left() -> float:
@@ -45,7 +45,7 @@ def test_somebody_at_the_page_renews_the_time_every_minute(browse: Browse, asked
     Assignment.objects.update(expires_at=timezone.now() + timedelta(minutes=2))
     for minute in (1, 2, 3):
         move(page, 1)
-        acts.wait_until(lambda expected=minute: beats(asked) == expected)  # type: ignore[misc]
+        acts.wait_until(lambda n_beats=minute: beats(asked) == n_beats)  # type: ignore[misc]
     acts.wait_until(lambda: minutes_left() > 19)
 
 
@@ -60,7 +60,7 @@ def test_a_page_that_nobody_is_at_stops_renewing(browse: Browse, asked: list[str
     acts.wait_until(lambda: beats(asked) >= 4)
 
 
-def test_time_that_ran_out_is_said_and_leads_to_the_desk(browse: Browse) -> None:
+def test_time_that_ran_out_is_reported_and_leads_to_the_desk(browse: Browse) -> None:
     page, batch = at_work(browse)
     page.keyboard.press("?")
     Assignment.objects.update(expires_at=timezone.now() - timedelta(seconds=1))

@@ -40,55 +40,55 @@ def press(page: Page, key: str) -> None:
 
 
 def decisions(batches: list[Batch]) -> list[str]:
-    held = dict(BatchReview.objects.values_list("batch", "decision"))
-    return [held.get(batch.pk, "") for batch in batches]
+    by_batch = dict(BatchReview.objects.values_list("batch", "decision"))
+    return [by_batch.get(batch.pk, "") for batch in batches]
 
 
 def test_twenty_queries(browse: Browse) -> None:
     project = acts.project()
-    held = [waiting(project, 3 * (n % 2)) for n in range(20)]
+    batches = [waiting(project, 3 * (n % 2)) for n in range(20)]
     page = queue(browse, project)
-    complaints, left = Complaints(page), page.locator("#waiting")
-    expect(left).to_have_text("20")
-    expect(article(page, held[0])).to_be_focused()
-    for key, place in (("j", 1), ("j", 2), ("k", 1), ("k", 0), ("k", 0)):
+    complaints, counter = Complaints(page), page.locator("#waiting")
+    expect(counter).to_have_text("20")
+    expect(article(page, batches[0])).to_be_focused()
+    for key, target in (("j", 1), ("j", 2), ("k", 1), ("k", 0), ("k", 0)):
         page.keyboard.press(key)
-        expect(article(page, held[place])).to_be_focused()
+        expect(article(page, batches[target])).to_be_focused()
 
     for key in "ecec":  # nobody waits for an answer
         page.keyboard.press(key)
-    expect(article(page, held[4])).to_be_focused()
-    expect(left).to_have_text("16")
-    assert decisions(held[:5]) == ["extend", "close", "extend", "close", ""]
+    expect(article(page, batches[4])).to_be_focused()
+    expect(counter).to_have_text("16")
+    assert decisions(batches[:5]) == ["extend", "close", "extend", "close", ""]
 
     page.keyboard.press("u")
-    expect(article(page, held[3])).to_be_focused()
-    expect(left).to_have_text("17")
+    expect(article(page, batches[3])).to_be_focused()
+    expect(counter).to_have_text("17")
     page.keyboard.press("e")
-    expect(article(page, held[4])).to_be_focused()
+    expect(article(page, batches[4])).to_be_focused()
     for key in "cccccccc":
         press(page, key)
-    expect(left).to_have_text("8")
-    assert decisions(held[:12]) == ["extend", "close", "extend", "extend", *["close"] * 8]
+    expect(counter).to_have_text("8")
+    assert decisions(batches[:12]) == ["extend", "close", "extend", "extend", *["close"] * 8]
     page.keyboard.press("u")
-    expect(article(page, held[11])).to_be_focused()
+    expect(article(page, batches[11])).to_be_focused()
     page.keyboard.press("u")
-    expect(article(page, held[10])).to_be_focused()
-    expect(left).to_have_text("10")
+    expect(article(page, batches[10])).to_be_focused()
+    expect(counter).to_have_text("10")
 
     page.get_by_role("button", name="Accept suggestions").click()
     sums = [page.locator(f"dd[data-sum={name}]") for name in ("extend", "close", "pairs", "rest")]
-    for place, n in zip(sums, ("5", "5", "5", "0"), strict=True):
-        expect(place).to_have_text(n)
-    page.get_by_role("checkbox", name=held[11].query.text).uncheck()
-    for place, n in zip(sums, ("4", "5", "4", "1"), strict=True):
-        expect(place).to_have_text(n)
+    for target, n in zip(sums, ("5", "5", "5", "0"), strict=True):
+        expect(target).to_have_text(n)
+    page.get_by_role("checkbox", name=batches[11].query.text).uncheck()
+    for target, n in zip(sums, ("4", "5", "4", "1"), strict=True):
+        expect(target).to_have_text(n)
     page.get_by_role("button", name="Extend 4 and close 5").click()
     expect(page.get_by_text("4 extended, 5 closed.")).to_be_visible()
-    expect(article(page, held[11])).to_be_focused()
+    expect(article(page, batches[11])).to_be_focused()
     press(page, "e")
     expect(page.get_by_role("heading", name="Nothing waits for you")).to_be_visible()
-    assert decisions(held[10:]) == ["close", "extend"] * 5
+    assert decisions(batches[10:]) == ["close", "extend"] * 5
     assert Batch.objects.filter(number=2).count() == BatchReview.objects.filter(decision="extend").count() == 8
     events = AuditEvent.objects.filter(project=project, action__startswith="batch.")
     assert events.filter(action__in=["batch.extend", "batch.close"]).count() == 23
@@ -131,7 +131,7 @@ def test_a_reason_is_typed_without_deciding(browse: Browse) -> None:
     assert BatchReview.objects.get().reason == "echo"
 
 
-def test_the_second_lead_is_told_and_goes_on(browse: Browse) -> None:
+def test_the_second_lead_is_informed_and_goes_on(browse: Browse) -> None:
     project = acts.project()
     first, second = waiting(project, 3), waiting(project, 3)
     page = queue(browse, project)

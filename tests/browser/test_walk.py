@@ -21,16 +21,16 @@ DISTANT = {1: (1, 4, 3, 4), 2: (2, 0, 0, 1), 3: (3, 0, 0, 3)}  # rank: the four 
 OUTCOMES = {1: ("settled", 4), 2: ("settled", 1), 3: ("dropped", None)}
 
 
-def wish(rank: int, seat: int) -> int:
+def wish(rank: int, slot: int) -> int:
     """Round 1: what this seat gives the pair of this rank; apart from DISTANT both seats agree."""
-    return DISTANT[rank][seat - 1] if rank in DISTANT else rank % 5
+    return DISTANT[rank][slot - 1] if rank in DISTANT else rank % 5
 
 
 def person(project: Project, role: str = "annotator") -> User:
-    made = factories.MembershipFactory(project=project, role=role).user
-    made.set_password(PASSWORD)
-    made.save()
-    return made  # type: ignore[no-any-return]
+    user = factories.MembershipFactory(project=project, role=role).user
+    user.set_password(PASSWORD)
+    user.save()
+    return user  # type: ignore[no-any-return]
 
 
 def arrive(browse: Browse, user: User) -> Page:
@@ -45,16 +45,16 @@ def finish(page: Page) -> None:
     expect(page.get_by_role("main").get_by_role("status")).to_contain_text("your grades for this batch are final")
 
 
-def judge_first_round(browse: Browse, batch: Batch, seat: int) -> None:
+def judge_first_round(browse: Browse, batch: Batch, slot: int) -> None:
     page = arrive(browse, person(batch.project))
     expect(page.get_by_role("button", name="Start a batch")).to_be_focused()
     page.keyboard.press("Enter")
-    acts.judge(page, 20, lambda pair: wish(pair.candidate.rank, seat), give=acts.by_key)
-    assert acts.given(batch, seat=seat) == {rank: wish(rank, seat) for rank in range(1, 21)}
-    if seat == 1:
+    acts.judge(page, 20, lambda pair: wish(pair.candidate.rank, slot), give=acts.by_key)
+    assert acts.given(batch, slot=slot) == {rank: wish(rank, slot) for rank in range(1, 21)}
+    if slot == 1:
         change_rank_20(page, batch)
     finish(page)
-    assert Assignment.objects.get(batch=batch, round=1, seat=seat).state == Assignment.State.FINISHED
+    assert Assignment.objects.get(batch=batch, round=1, seat=slot).state == Assignment.State.FINISHED
 
 
 def change_rank_20(page: Page, batch: Batch) -> None:
@@ -69,12 +69,12 @@ def change_rank_20(page: Page, batch: Batch) -> None:
     assert (change.judgment.pair, change.from_grade, change.to_grade) == (pair, 0, 1)
 
 
-def judge_second_round(browse: Browse, batch: Batch, seat: int) -> None:
+def judge_second_round(browse: Browse, batch: Batch, slot: int) -> None:
     page = arrive(browse, person(batch.project))
     page.get_by_role("button", name="Start a batch").click()
-    acts.judge(page, len(DISTANT), lambda pair: DISTANT[pair.candidate.rank][seat + 1], give=acts.by_key)
+    acts.judge(page, len(DISTANT), lambda pair: DISTANT[pair.candidate.rank][slot + 1], give=acts.by_key)
     finish(page)
-    assert acts.given(batch, round=2, seat=seat) == {rank: grades[seat + 1] for rank, grades in DISTANT.items()}
+    assert acts.given(batch, round=2, slot=slot) == {rank: grades[slot + 1] for rank, grades in DISTANT.items()}
 
 
 def decide(page: Page, batch: Batch, word: str) -> None:
@@ -101,20 +101,20 @@ def release(page: Page, project: Project) -> dict[str, str]:
 def test_a_query_goes_from_its_first_grade_to_the_release(browse: Browse) -> None:
     project = acts.project()
     batch = acts.batch(project, text="A person opens a letter", pairs=20, beyond=2)
-    for seat in (1, 2):
-        judge_first_round(browse, batch, seat)
+    for slot in (1, 2):
+        judge_first_round(browse, batch, slot)
     batch.refresh_from_db()
     assert (batch.state, batch.round) == (Batch.State.OPEN, 2)
     escalated = batch.pairs.filter(state=Pair.State.ESCALATED)
     assert set(escalated.values_list("candidate__rank", flat=True)) == set(DISTANT)
 
-    for seat in (1, 2):
-        judge_second_round(browse, batch, seat)
+    for slot in (1, 2):
+        judge_second_round(browse, batch, slot)
     batch.refresh_from_db()
     assert batch.state == Batch.State.DONE
-    expected = {rank: OUTCOMES.get(rank, ("settled", rank % 5)) for rank in range(1, 20)} | {20: ("settled", 1)}
+    correct = {rank: OUTCOMES.get(rank, ("settled", rank % 5)) for rank in range(1, 20)} | {20: ("settled", 1)}
     pairs = batch.pairs.values_list("candidate__rank", "state", "relevance")
-    assert {rank: (state, relevance) for rank, state, relevance in pairs} == expected
+    assert {rank: (state, relevance) for rank, state, relevance in pairs} == correct
 
     other = acts.batch(project, text="A person waters a plant", split="test")
     judge_round(other, [4, 3, 0], [4, 3, 1])

@@ -30,7 +30,7 @@ def schema() -> dict[str, Any]:
 
 
 def operations(schema: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
-    return [(path, method, what) for path, ways in schema["paths"].items() for method, what in ways.items()]
+    return [(path, method, what) for path, methods in schema["paths"].items() for method, what in methods.items()]
 
 
 def test_every_endpoint_is_described(schema: dict[str, Any]) -> None:
@@ -55,10 +55,10 @@ def test_refusals_have_one_shape(schema: dict[str, Any]) -> None:
 
 
 def test_a_grade_is_a_number_from_0_to_4(schema: dict[str, Any]) -> None:
-    taken = schema["components"]["schemas"]["GradeRequest"]
-    grade = taken["properties"]["grade"]
+    request_schema = schema["components"]["schemas"]["GradeRequest"]
+    grade = request_schema["properties"]["grade"]
     assert (grade["type"], grade["minimum"], grade["maximum"]) == ("integer", 0, 4)
-    assert taken["required"] == ["grade", "key"]
+    assert request_schema["required"] == ["grade", "key"]
 
 
 OF_PAGES_ALONE = {  # no endpoint invites, trains, examines, sets or reviews
@@ -69,10 +69,10 @@ OF_PAGES_ALONE = {  # no endpoint invites, trains, examines, sets or reviews
 
 
 def test_every_code_is_in_the_docs() -> None:
-    told = {(row[0], code) for row in tables(DOCS) if row[0].isdigit() for code in re.findall(r"`(\w+)`", row[1])}
+    documented = {(row[0], code) for row in tables(DOCS) if row[0].isdigit() for code in re.findall(r"`(\w+)`", row[1])}
     ours = [kind for kind in kinds(MomentJudgeError) if kind.__module__ == "judging.exceptions"]
-    assert {(str(kind.status), kind.code) for kind in ours if kind.code not in OF_PAGES_ALONE} <= told
-    assert {(str(status), code) for status, (code, _) in OUTSIDE.items()} <= told
+    assert {(str(kind.status), kind.code) for kind in ours if kind.code not in OF_PAGES_ALONE} <= documented
+    assert {(str(status), code) for status, (code, _) in OUTSIDE.items()} <= documented
 
 
 def kinds(kind: type[MomentJudgeError]) -> set[type[MomentJudgeError]]:
@@ -89,15 +89,15 @@ def test_schema_and_page_are_for_everybody(client: Client) -> None:
 
 
 @pytest.mark.django_db
-def test_the_description_is_made_once_however_it_is_asked_for(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = []
+def test_the_description_is_made_once_however_it_is_requested(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
     real = SchemaGenerator.get_schema
-    monkeypatch.setattr(SchemaGenerator, "get_schema", lambda *args, **how: made.append(how) or real(*args, **how))
+    monkeypatch.setattr(SchemaGenerator, "get_schema", lambda *args, **how: calls.append(how) or real(*args, **how))
     for words in ("", "?version=2", "?version=3", "?lang=de", "?format=json"):
         assert client.get(f"/api/schema/{words}").status_code == 200
     client.force_login(UserFactory())
     assert client.get("/api/schema/", headers={"accept": "application/json"}).status_code == 200
-    assert len(made) <= 1
+    assert len(calls) <= 1
 
 
 @pytest.mark.parametrize(("asked", "read"), [("application/yaml", yaml.safe_load), ("application/json", json.loads)])

@@ -46,9 +46,9 @@ def ticks(beat: Sent, times: int = 6) -> list[str]:
 
 @pytest.fixture(autouse=True)
 def time_of_the_database(monkeypatch: pytest.MonkeyPatch) -> datetime:
-    told = timezone.now() + 5 * HOUR
-    monkeypatch.setattr(clock, "now", lambda: told)
-    return told
+    database_now = timezone.now() + 5 * HOUR
+    monkeypatch.setattr(clock, "now", lambda: database_now)
+    return database_now
 
 
 def test_what_was_sent_in_the_future_was_sent_now(beat: Sent) -> None:

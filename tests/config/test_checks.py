@@ -1,4 +1,4 @@
-"""What `manage.py check --deploy` finds."""
+"""Findings of `manage.py check --deploy`."""
 
 import os
 import subprocess
@@ -96,27 +96,27 @@ def test_they_are_registered_for_deploy_alone(settings: Settings) -> None:
 
 @pytest.mark.deployment
 def test_check_deploy_is_clean_with_the_settings_of_production(tmp_path: Path) -> None:
-    said = production(tmp_path)
-    done = manage(said, "check", "--deploy", "--fail-level", "WARNING")
-    assert done.returncode == 0, done.stderr
-    assert "no issues" in done.stdout
+    environment = production(tmp_path)
+    process = manage(environment, "check", "--deploy", "--fail-level", "WARNING")
+    assert process.returncode == 0, process.stderr
+    assert "no issues" in process.stdout
 
 
 def test_the_example_file_as_it_is_fails_and_names_what_is_left(tmp_path: Path) -> None:
     lines = (BASE_DIR / "docker" / "momentjudge.env.example").read_text().splitlines()
     example = dict(line.split("=", 1) for line in lines if line and not line.startswith("#"))
-    said = {"PATH": os.environ["PATH"], "DJANGO_SETTINGS_MODULE": "config.settings.production", **example}
-    said |= {"SECRET_KEY": GOOD_KEY, "MOMENTJUDGE_VAR": str(tmp_path)}
-    done = manage(said, "check", "--deploy", "--fail-level", "ERROR")
-    assert done.returncode != 0
+    environment = {"PATH": os.environ["PATH"], "DJANGO_SETTINGS_MODULE": "config.settings.production", **example}
+    environment |= {"SECRET_KEY": GOOD_KEY, "MOMENTJUDGE_VAR": str(tmp_path)}
+    process = manage(environment, "check", "--deploy", "--fail-level", "ERROR")
+    assert process.returncode != 0
     for words in ("The password in DATABASE_URL is an", "SITE_URL names an", "ALLOWED_HOSTS names an"):
-        assert words in done.stderr
-    assert "TOTP_REQUIRED_FOR" not in done.stderr
+        assert words in process.stderr
+    assert "TOTP_REQUIRED_FOR" not in process.stderr
 
 
 def test_a_command_says_what_is_wrong_with_a_setting_in_one_line(tmp_path: Path) -> None:
-    done = manage(production(tmp_path) | {"SECRET_KEY": "change-me"}, "check", "--deploy")
-    assert (done.returncode, done.stderr) == (1, "SECRET_KEY must be set to at least 32 characters.\n")
+    process = manage(production(tmp_path) | {"SECRET_KEY": "change-me"}, "check", "--deploy")
+    assert (process.returncode, process.stderr) == (1, "SECRET_KEY must be set to at least 32 characters.\n")
 
 
 @pytest.mark.parametrize(
@@ -132,25 +132,25 @@ def test_a_command_says_what_is_wrong_with_an_address_and_not_its_password(
     tmp_path: Path, name: str, value: str
 ) -> None:
     bucket = {"MEDIA_STORAGE": "s3", "S3_BUCKET": "clips", "S3_ACCESS_KEY_ID": "key", "S3_SECRET_ACCESS_KEY": "word"}
-    done = manage(production(tmp_path) | bucket | {"S3_REGION": "eu-1", name: value}, "check")
-    assert done.returncode == 1 and done.stderr.startswith(name) and done.stderr.count("\n") == 1
-    assert "Sup3r" not in done.stdout + done.stderr
+    process = manage(production(tmp_path) | bucket | {"S3_REGION": "eu-1", name: value}, "check")
+    assert process.returncode == 1 and process.stderr.startswith(name) and process.stderr.count("\n") == 1
+    assert "Sup3r" not in process.stdout + process.stderr
 
 
 @pytest.mark.parametrize("name", ["DATABASE_URL", "BROKER_URL", "ALLOWED_HOSTS", "SECRET_KEY"])
 def test_what_is_missing_stops_every_start(tmp_path: Path, name: str) -> None:
-    said = production(tmp_path)
-    del said[name]
-    done = subprocess.run(
+    environment = production(tmp_path)
+    del environment[name]
+    process = subprocess.run(
         [sys.executable, "-c", "import config.settings.production"],
-        env=said,
+        env=environment,
         cwd=BASE_DIR,
         capture_output=True,
         text=True,
         check=False,
     )
-    assert done.returncode != 0
-    assert f"{name} must be set" in done.stderr
+    assert process.returncode != 0
+    assert f"{name} must be set" in process.stderr
 
 
 def production(var: Path) -> dict[str, str]:

@@ -13,7 +13,7 @@ from config import health
 
 
 @pytest.fixture(autouse=True)
-def asked_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+def forgotten_checks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(health, "_last", (0.0, {}))
 
 
@@ -65,10 +65,10 @@ def test_what_hangs_is_not_waited_for(client: Client, monkeypatch: pytest.Monkey
 
 
 def test_asking_often_asks_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[int] = []
-    checks(monkeypatch, broker=lambda: asked.append(1))
+    calls: list[int] = []
+    checks(monkeypatch, broker=lambda: calls.append(1))
     assert {health.readiness()["broker"] for _ in range(5)} == {"ok"}
-    assert len(asked) == 1
+    assert len(calls) == 1
 
 
 @pytest.mark.django_db
@@ -78,8 +78,8 @@ def test_a_migrated_database_is_ready() -> None:
 
 @pytest.mark.django_db
 def test_a_database_behind_the_code_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    wanted = health.wanted_migrations() | {("judging", "9999_of_the_next_release")}
-    monkeypatch.setattr(health, "wanted_migrations", lambda: wanted)
+    migrations = health.wanted_migrations() | {("judging", "9999_of_the_next_release")}
+    monkeypatch.setattr(health, "wanted_migrations", lambda: migrations)
     with pytest.raises(health.NotReady, match="not migrated"):
         health.database()
 

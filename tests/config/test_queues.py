@@ -15,12 +15,12 @@ def tasks() -> set[str]:
 
 
 def test_the_table_names_every_task_once_and_nothing_else(tasks: set[str]) -> None:
-    assert sorted(task for named in QUEUES.values() for task in named) == sorted(tasks)
+    assert sorted(task for names in QUEUES.values() for task in names) == sorted(tasks)
 
 
 def test_every_message_goes_to_the_queue_of_the_table(tasks: set[str]) -> None:
     queues = {task: app.amqp.router.route({}, task)["queue"].name for task in tasks}
-    assert queues == {task: queue for queue, named in QUEUES.items() for task in named}
+    assert queues == {task: queue for queue, names in QUEUES.items() for task in names}
 
 
 def test_judging_shares_its_queue_with_nothing() -> None:
@@ -32,6 +32,6 @@ def test_a_worker_that_is_given_no_queue_does_not_take_what_judging_waits_for() 
 
 
 def test_beat_sends_the_sweeps_of_judging_to_its_queue(tasks: set[str]) -> None:
-    sent = {entry["task"] for entry in app.conf.beat_schedule.values()}
-    assert sent <= tasks
-    assert sent & set(QUEUES["judging"]) == {"judging.tasks.assignments_sweep", "judging.tasks.batches_sweep"}
+    scheduled = {entry["task"] for entry in app.conf.beat_schedule.values()}
+    assert scheduled <= tasks
+    assert scheduled & set(QUEUES["judging"]) == {"judging.tasks.assignments_sweep", "judging.tasks.batches_sweep"}

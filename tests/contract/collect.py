@@ -56,18 +56,18 @@ def _routes(resolver: URLResolver, before: str, namespace: str) -> Iterator[tupl
 
 def commands() -> dict[str, dict[str, Any]]:
     """Return each command's arguments: of ``manage.py`` and of the library."""
-    found = {}
+    by_command = {}
     for name, app in sorted(get_commands().items()):
         if isinstance(app, str) and app in APPS:
             parser = load_command_class(app, name).create_parser("manage.py", name)
             own = argparse.ArgumentParser()
             load_command_class(app, name).add_arguments(own)
-            found[f"manage.py {name}"] = _arguments(own if own._actions else parser)
+            by_command[f"manage.py {name}"] = _arguments(own if own._actions else parser)
     for name, module in COMMANDS.items():
         parser = argparse.ArgumentParser()
         module.add_arguments(parser)
-        found[f"library {name}"] = _arguments(parser)
-    return found
+        by_command[f"library {name}"] = _arguments(parser)
+    return by_command
 
 
 def _arguments(parser: argparse.ArgumentParser) -> dict[str, Any]:
@@ -128,13 +128,13 @@ def metrics() -> dict[str, list[str]]:
     texts = (node.value for tree in _trees() for node in ast.walk(tree) if isinstance(node, ast.Constant))
     code = {name for text in texts if isinstance(text, str) for name in METRIC.findall(text)}
     files = [ROOT / "docker" / "momentjudge.rules.yml", *(ROOT / "docker" / "grafana").glob("*.json")]
-    shown = {name for path in files for name in METRIC.findall(path.read_text())}
-    return {"code": sorted(code), "dashboards": sorted(shown)}
+    dashboard_metrics = {name for path in files for name in METRIC.findall(path.read_text())}
+    return {"code": sorted(code), "dashboards": sorted(dashboard_metrics)}
 
 
 def audit_actions() -> list[str]:
     """Return every action an audit event is written with, and every one that has a sentence."""
-    written = {
+    in_code = {
         name.value
         for tree in _trees()
         for node in ast.walk(tree)
@@ -144,7 +144,7 @@ def audit_actions() -> list[str]:
         for name in (keyword.value.elts if isinstance(keyword.value, ast.Tuple) else [keyword.value])
         if isinstance(name, ast.Constant) and "." in str(name.value)
     }
-    return sorted(written | {action for actions in KINDS.values() for action in actions})
+    return sorted(in_code | {action for actions in KINDS.values() for action in actions})
 
 
 def browser_storage() -> list[str]:

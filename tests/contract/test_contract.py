@@ -1,4 +1,4 @@
-"""What others build on stays: the API, addresses, files, commands, settings, metrics, and what the database enforces.
+"""The public interface stays: the API, addresses, files, commands, settings, metrics, and what the database enforces.
 
 Additions are allowed but in the schema, where everything is equal. A reviewed change is written by
 ``CONTRACT_WRITE=1 pytest tests/contract``.
@@ -23,7 +23,7 @@ from judging.releases.selectors import scope_of
 from moment_retrieval import checkpoints
 from moment_retrieval.features import FeatureWriter
 from tests.contract import collect
-from tests.judging.views.doors import DOORS, World
+from tests.judging.views.doors import ENDPOINTS, World
 from tests.judging.world import HandMade
 
 HERE = Path(__file__).parent
@@ -86,17 +86,17 @@ def test_files_of_a_release_have_their_layout(tmp_path: Path) -> None:
 
 @pytest.mark.django_db
 def test_tables_that_pages_hand_out_have_their_columns() -> None:
-    world, found = World(), {}
-    for door in DOORS:
-        name, method = door[0], door[3]
+    site, headers = World(), {}
+    for endpoint in ENDPOINTS:
+        name, method = endpoint[0], endpoint[3]
         if method != "get" or not (name.endswith(("-csv", "export", "report"))):
             continue
-        role = sorted(door[2])[-1]
-        answer = world.request(door, world.people[role])
+        role = sorted(endpoint[2])[-1]
+        answer = site.request(endpoint, site.people[role])
         if answer.headers["Content-Type"].startswith("text/csv"):
             content = b"".join(answer.streaming_content) if answer.streaming else answer.content  # type: ignore[attr-defined]
-            found[name] = content.decode().lstrip("\ufeff").partition("\n")[0]
-    check("tables", found)
+            headers[name] = content.decode().lstrip("\ufeff").partition("\n")[0]
+    check("tables", headers)
 
 
 def test_checkpoints_and_features_keep_their_keys(tmp_path: Path) -> None:
@@ -113,9 +113,9 @@ def test_checkpoints_and_features_keep_their_keys(tmp_path: Path) -> None:
     writer = FeatureWriter(tmp_path / "features.h5", width=2)
     writer.add("a", np.ones((3, 2)))
     writer.finish()
-    with h5py.File(tmp_path / "features.h5") as opened:
-        dataset = opened["a"]
-        features = {"attributes": sorted(opened.attrs), "a": [str(dataset.dtype), dataset.ndim, sorted(dataset.attrs)]}
+    with h5py.File(tmp_path / "features.h5") as file:
+        dataset = file["a"]
+        features = {"attributes": sorted(file.attrs), "a": [str(dataset.dtype), dataset.ndim, sorted(dataset.attrs)]}
     layout = {"files": sorted(folder), "meta": collect.layout(meta), "groups": sorted(meta["groups"][0])}
     check("checkpoint", {"checkpoint": layout, "features": features})
 

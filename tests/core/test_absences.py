@@ -1,4 +1,4 @@
-"""What the site lacks is said in words: to pages, to htmx and to programs."""
+"""Missing parts are reported in words: to pages, to htmx and to programs."""
 
 import errno
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from django.core.files.base import ContentFile
 from django.db import InterfaceError, OperationalError
 from django.test import Client
 
-from core.error_pages import DATABASE, FULL_DISK, absence_of
+from core.error_pages import DATABASE, FULL_DISK, outage_of
 from core.exceptions import NotPossible, StorageFull
 from core.storage.folder import FolderMedia
 from tests.factories import UserFactory
@@ -38,7 +38,7 @@ def disk_full() -> OperationalError:
     ids=repr,
 )
 def test_errors_say_what_is_lacking(error: Exception | None, absence: object) -> None:
-    assert absence_of(error) == absence
+    assert outage_of(error) == absence
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def fails(error: Exception) -> Callable[..., NoReturn]:
     return fail
 
 
-def test_a_page_htmx_and_a_program_are_told(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_page_htmx_and_a_program_get_the_error(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("accounts.sessions.SessionStore.load", fails(OperationalError("secret host")))
     page = client.get("/")
     assert (page.status_code, page["Retry-After"], page["Cache-Control"]) == (503, "10", "no-store")
@@ -63,8 +63,8 @@ def test_a_page_htmx_and_a_program_are_told(client: Client, monkeypatch: pytest.
     part = client.get("/", headers={"HX-Request": "true"})
     assert (part.status_code, part["HX-Retarget"]) == (503, "main")
     assert DATABASE.message in part.text and "<!doctype" not in part.text
-    told = client.get("/api/v1/projects/")
-    assert (told.status_code, told.json()) == (503, {"code": "database_away", "message": DATABASE.message})
+    response = client.get("/api/v1/projects/")
+    assert (response.status_code, response.json()) == (503, {"code": "database_away", "message": DATABASE.message})
 
 
 class TestFolder:

@@ -22,7 +22,7 @@ def test_who_what_when_on_what() -> None:
     assert event.created_at is not None
 
 
-def test_values_that_json_lacks() -> None:
+def test_values_that_json_cannot_express() -> None:
     at, name = datetime(2026, 1, 1, tzinfo=UTC), uuid4()
     audit_record(project=None, actor=None, action="thing.do", subject=None, at=at, name=name)
     assert AuditEvent.objects.get().data == {"at": "2026-01-01T00:00:00Z", "name": str(name)}

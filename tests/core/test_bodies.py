@@ -16,13 +16,13 @@ MB = 2**20
 
 def call(path: str, size: int, **environ: Any) -> tuple[int, bytes, int]:
     """Status, body, and how much of what was sent is still unread."""
-    sent = io.BytesIO(b" " * size)
+    stream = io.BytesIO(b" " * size)
     about: dict[str, Any] = {"CONTENT_LENGTH": str(size), "CONTENT_TYPE": "application/json", **environ}
-    request = RequestFactory().post(path).environ | about | {"wsgi.input": sent}
+    request = RequestFactory().post(path).environ | about | {"wsgi.input": stream}
     statuses: list[str] = []
     answer = get_wsgi_application()(request, lambda status, headers: statuses.append(status))
     body = b"".join(answer)
-    return int(statuses[0][:3]), body, size - sent.tell()
+    return int(statuses[0][:3]), body, size - stream.tell()
 
 
 @pytest.mark.django_db

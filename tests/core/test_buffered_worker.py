@@ -33,10 +33,10 @@ def eventually(there: Callable[[], bool]) -> None:
 
 def test_the_site_sees_a_request_as_it_was_sent(served: Served) -> None:
     headers = "X-Forwarded-For: 192.0.2.7\r\nX-Forwarded-Proto: https\r\n"
-    known = json.loads(opened(served.port).ask("/echo/?a=%20b", headers=headers).body)
-    assert (known["RAW_URI"], known["REMOTE_ADDR"]) == ("/echo/?a=%20b", "127.0.0.1")
-    assert known["HTTP_X_FORWARDED_FOR"] == "192.0.2.7"  # TRUSTED_PROXIES decides whether it counts
-    assert known["wsgi.url_scheme"] == "http"
+    environ = json.loads(opened(served.port).ask("/echo/?a=%20b", headers=headers).body)
+    assert (environ["RAW_URI"], environ["REMOTE_ADDR"]) == ("/echo/?a=%20b", "127.0.0.1")
+    assert environ["HTTP_X_FORWARDED_FOR"] == "192.0.2.7"  # TRUSTED_PROXIES decides whether it counts
+    assert environ["wsgi.url_scheme"] == "http"
 
 
 @pytest.mark.parametrize("size", [0, 1, 8 * 1024, 200 * 1024, 2 * 2**20])
@@ -82,7 +82,7 @@ def test_a_file_is_logged_with_its_length(served: Served) -> None:
         eventually(lambda line=line: line in served.log.read_text())  # type: ignore[misc]
 
 
-def test_what_is_under_way_is_answered_before_the_end(tmp_path: Path) -> None:
+def test_running_requests_are_answered_before_the_end(tmp_path: Path) -> None:
     port = free_port()
     with serving(of_make_run(port), port, tmp_path) as served:
         connection = opened(port)

@@ -126,15 +126,15 @@ class TestCharts:
         assert (words(chart, "strong"), words(chart, "few")) == (["9"], ["?"])
 
     def test_labels_give_way_where_there_is_no_room(self) -> None:
-        spreads = [Spread(f"long label {place}", 0.5, 0.4, 0.6, "") for place in range(60)]
+        spreads = [Spread(f"long label {index}", 0.5, 0.4, 0.6, "") for index in range(60)]
         chart = spread_chart("Many", spreads, UNIT, x_name="label")
-        shown = [text for text in drawn(chart, "text", "tick") if "long" in (text.text or "")]
-        gaps = [float(b.get("x", "")) - float(a.get("x", "")) for a, b in pairwise(shown)]
+        labels = [text for text in drawn(chart, "text", "tick") if "long" in (text.text or "")]
+        gaps = [float(b.get("x", "")) - float(a.get("x", "")) for a, b in pairwise(labels)]
         assert min(gaps) > 7 * len("long label 59")
-        assert any("minor" in text.get("class", "") for text in shown)
+        assert any("minor" in text.get("class", "") for text in labels)
 
 
-def test_words_are_escaped_and_nothing_is_styled_in_place() -> None:
+def test_words_are_escaped_and_nothing_is_styled_inline() -> None:
     chart = columns_chart('<b>&"', [Column("<i>", 1, ("</svg><script>",))], UNIT, x_name="&")
     page = chart.inline()
     assert "<script" not in page
@@ -155,10 +155,10 @@ def test_a_file_stands_alone() -> None:
     assert file == document("A figure & more", charts, standalone_style())
 
 
-def test_the_sheet_of_files_names_every_colour_itself() -> None:
+def test_the_stylesheet_of_files_names_every_colour_itself() -> None:
     style = standalone_style()
     assert "var(" not in style
     assert "@media" not in style
-    used = set(re.findall(r"svg\.chart \.([\w.-]+)", style))
-    assert {"r0", "r4", "cell", "grid", "axis", "series-1", "line.series-2", "strong", "weak", "few"} <= used
+    classes = set(re.findall(r"svg\.chart \.([\w.-]+)", style))
+    assert {"r0", "r4", "cell", "grid", "axis", "series-1", "line.series-2", "strong", "weak", "few"} <= classes
     assert "svg.chart .r4 { fill: #2f7d5b; }" in style

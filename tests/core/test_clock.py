@@ -13,15 +13,15 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(autouse=True)
-def not_asked_yet(monkeypatch: pytest.MonkeyPatch) -> None:
+def forgotten_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(clock, "_last", None)
 
 
 def test_it_is_the_time_of_the_database_and_no_statement_of_the_work_at_hand() -> None:
     with CaptureQueriesContext(connection) as captured:
-        told = clock.now()
-    assert abs(told - timezone.now()) < timedelta(seconds=5)
-    assert told.utcoffset() == timedelta()
+        now = clock.now()
+    assert abs(now - timezone.now()) < timedelta(seconds=5)
+    assert now.utcoffset() == timedelta()
     assert not captured.captured_queries
 
 
@@ -34,9 +34,9 @@ def test_between_two_questions_passes_what_the_steady_clock_counts(monkeypatch: 
     assert timedelta(seconds=29) < clock.now() - first < timedelta(seconds=31)
 
 
-def test_it_is_asked_anew_after_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_is_read_anew_after_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
     clock.now()
-    before, passed = clock._last, clock.monotonic() + clock.KEPT_S + 1
+    before, passed = clock._last, clock.monotonic() + clock.CACHE_S + 1
     monkeypatch.setattr(clock, "monotonic", lambda: passed)
     clock.now()
     assert clock._last is not before

@@ -39,4 +39,4 @@ def test_a_backup_of_before_is_refused_before_the_database_is_touched(tmp_path: 
     about = {"format": 1, "snapshot_at": "2026-01-01", "dump": {"sha256": empty}, "tables": {"auth_group": [0, "0"]}}
     (tmp_path / ABOUT).write_text(json.dumps(about))
     with pytest.raises(TooOld, match=r"^The backup .* was made before .* restore it there"):
-        backup_restore(folder=tmp_path, tell=lambda line: None)
+        backup_restore(folder=tmp_path, report=lambda line: None)

@@ -33,11 +33,11 @@ def _production(settings: Settings) -> None:
 
 def routes(resolver: URLResolver, before: str = "/") -> list[str]:
     """An address of every route of the site, of objects that are not there."""
-    found = []
+    addresses = []
     for each in resolver.url_patterns:
         path = before + str(each.pattern)
-        found += routes(each, path) if isinstance(each, URLResolver) else [filled(each, path)]
-    return found
+        addresses += routes(each, path) if isinstance(each, URLResolver) else [filled(each, path)]
+    return addresses
 
 
 def filled(route: URLPattern, path: str) -> str:
@@ -61,10 +61,10 @@ def lacking(answer: object) -> list[str]:
 def is_strict(policy: str) -> bool:
     """No inline code; inline style only in a drawing on its own, which may run and load nothing at all."""
     parts = [part.split() for part in policy.split(";") if part.strip()]
-    said = {name: values for name, *values in parts}
-    scripts = said.get("script-src", said.get("default-src"))
+    directives = {name: values for name, *values in parts}
+    scripts = directives.get("script-src", directives.get("default-src"))
     runs_nothing, runs_ours = scripts == ["'none'"], scripts == ["'self'"] and "unsafe" not in policy
-    return said.get("default-src") == ["'none'"] and (runs_nothing or runs_ours)
+    return directives.get("default-src") == ["'none'"] and (runs_nothing or runs_ours)
 
 
 @pytest.mark.parametrize(
@@ -90,23 +90,23 @@ def test_every_route(method: str) -> None:
     browsers[1].force_login(person)
     addresses = routes(get_resolver())
     assert len(addresses) > 200
-    found = {}
+    faults_by_path = {}
     for path in addresses:
         if path == reverse("logout"):
             continue
         for browser in browsers:
             answer = getattr(browser, method)(path, **SECURE)
             if wrong := set(lacking(answer)) - ({"Strict-Transport-Security"} if path in PROBES else set()):
-                found[path] = wrong
+                faults_by_path[path] = wrong
             assert answer.status_code < 500 or path in PROBES, path
-    assert found == {}
+    assert faults_by_path == {}
 
 
 def test_media() -> None:
-    held = AssignmentFactory()
-    moment = pairs_of(held.batch)[0].candidate.moment
+    assignment = AssignmentFactory()
+    moment = pairs_of(assignment.batch)[0].candidate.moment
     browser = Client()
-    browser.force_login(held.annotator)
+    browser.force_login(assignment.annotator)
     for name in ("judging:preview", "api:preview-gif"):
         answer = browser.get(reverse(name, args=[moment.preview_uuid]), **SECURE)  # type: ignore[arg-type]
         assert (answer.status_code, lacking(answer)) == (200, [])

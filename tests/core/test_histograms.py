@@ -26,14 +26,14 @@ def test_nothing_to_draw() -> None:
 
 def test_the_longest_texts_share_the_last_bin() -> None:
     chart = words_histogram(lengths((12, 990), (90, 10), captions=((11, 5),)))
-    assert [found.label for found in chart.bins[-2:]] == ["12 words", "more than 12 words"]
-    assert [found.counts for found in chart.bins[-3:]] == [(0, 5), (990, 0), (10, 0)]
+    assert [each.label for each in chart.bins[-2:]] == ["12 words", "more than 12 words"]
+    assert [each.counts for each in chart.bins[-3:]] == [(0, 5), (990, 0), (10, 0)]
     assert [tick for _, tick in chart.ticks] == ["0", "5", "more"]
 
 
 def test_texts_of_any_length_are_all_counted() -> None:
     chart = words_histogram(lengths((0, 1), (700, 1)))
-    assert sum(found.counts[0] for found in chart.bins) == 2
+    assert sum(each.counts[0] for each in chart.bins) == 2
     assert len(chart.bins) == 52
 
 

@@ -40,7 +40,7 @@ def empty_var(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.fixture(scope="module")
-def made_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def module_scenario(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A data folder whose cluster is made and does not run."""
     folder = tmp_path_factory.mktemp("cluster") / "var"
     with hold_database(folder):
@@ -48,9 +48,9 @@ def made_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def var(empty_var: Path, made_once: Path) -> Path:
+def var(empty_var: Path, module_scenario: Path) -> Path:
     """A data folder with a cluster of its own: a copy, as making one takes most of a test."""
-    subprocess.run(["cp", "--archive", made_once, empty_var], check=True)
+    subprocess.run(["cp", "--archive", module_scenario, empty_var], check=True)
     return empty_var
 
 
@@ -85,9 +85,9 @@ def leave(process: subprocess.Popen[str]) -> None:
 
 def rows(url: str) -> int:
     with psycopg.connect(url) as connection:
-        found = connection.execute("SELECT count(*) FROM kept").fetchone()
-    assert found is not None
-    return int(found[0])
+        row = connection.execute("SELECT count(*) FROM kept").fetchone()
+    assert row is not None
+    return int(row[0])
 
 
 def keep_rows(url: str, count: int) -> None:
@@ -228,11 +228,11 @@ def test_unusable_folder_ends_a_command_with_a_clear_line(tmp_path: Path) -> Non
         "MOMENTJUDGE_VAR": str(tmp_path / "var"),
         "DJANGO_SETTINGS_MODULE": "config.settings.local",
     }
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", COMMAND, "migrate"], env=environment, capture_output=True, text=True, check=False
     )
-    assert done.returncode == 1 and "Traceback" not in done.stderr
-    assert "MomentJudge: The data folder" in done.stderr
+    assert process.returncode == 1 and "Traceback" not in process.stderr
+    assert "MomentJudge: The data folder" in process.stderr
 
 
 @pytest.mark.slow

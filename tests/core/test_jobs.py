@@ -12,7 +12,7 @@ from core.exceptions import NotPossible
 from core.jobs import JobKind, job_fail, job_finish, job_set, job_start, job_wait, sweep_all
 from core.models import Job
 from tests.factories import ProjectFactory
-from tests.locks import held_elsewhere
+from tests.locks import locked_elsewhere
 
 pytestmark = pytest.mark.django_db
 
@@ -36,7 +36,7 @@ def test_one_running_job_of_a_kind(project: Project) -> None:
 @pytest.mark.parametrize(("done", "percent"), [(0, 0), (1, 33), (3, 100), (9, 100)])
 def test_progress_stays_within_the_total(project: Project, done: int, percent: int) -> None:
     job = start(project)
-    job_set(job=job, done=done, title="Further")
+    job_set(job=job, n_done=done, title="Further")
     job.refresh_from_db()
     assert (job.percent, job.title) == (percent, "Further")
 
@@ -52,7 +52,7 @@ def test_a_waiting_job_is_the_same_that_goes_on(project: Project) -> None:
 def test_an_ended_job_does_not_move(project: Project) -> None:
     job = start(project)
     job_fail(job=job, error="no disk")
-    job_set(job=job, done=1, title="Further")
+    job_set(job=job, n_done=1, title="Further")
     job_finish(job=job, title="Done")
     job.refresh_from_db()
     assert (job.state, job.error, job.done, job.title) == ("failed", "no disk", 0, "Working")
@@ -91,7 +91,7 @@ def told(kind: JobKind[Job], job: Job, error: Exception) -> tuple[str, bool]:
 
 
 @pytest.mark.parametrize(
-    ("error", "told_and_raised"),
+    ("error", "message_and_raised"),
     [
         (NotPossible("No words."), ("No words.", False)),
         (OSError("No space left."), ("No space left.", True)),
@@ -102,9 +102,9 @@ def told(kind: JobKind[Job], job: Job, error: Exception) -> tuple[str, bool]:
     ],
 )
 def test_an_error_is_the_rows_failure(
-    kind: JobKind[Job], project: Project, error: Exception, told_and_raised: tuple[str, bool]
+    kind: JobKind[Job], project: Project, error: Exception, message_and_raised: tuple[str, bool]
 ) -> None:
-    assert told(kind, start(project), error) == told_and_raised
+    assert told(kind, start(project), error) == message_and_raised
 
 
 def test_what_was_ended_meanwhile_does_not_fail(kind: JobKind[Job], project: Project) -> None:
@@ -119,7 +119,7 @@ def test_what_was_ended_meanwhile_does_not_fail(kind: JobKind[Job], project: Pro
 @pytest.mark.django_db(transaction=True)
 def test_one_process_has_it(kind: JobKind[Job], project: Project) -> None:
     job = start(project)
-    with held_elsewhere("tests.work", job.pk), kind.claim(job.pk) as row:
+    with locked_elsewhere("tests.work", job.pk), kind.claim(job.pk) as row:
         assert row is None
     with kind.claim(job.pk) as row:
         assert row == job
@@ -133,12 +133,12 @@ def test_the_sweep_sends_what_has_not_moved(
 ) -> None:
     job, now = start(project), timezone.now()
     job_finish(job=start(project, "other"), title="Done")
-    sent: list[tuple[str, int]] = []
-    monkeypatch.setattr(jobs, "send_on_commit", lambda task, key: sent.append((task, key)))
+    calls: list[tuple[str, int]] = []
+    monkeypatch.setattr(jobs, "send_on_commit", lambda task, key: calls.append((task, key)))
     sweep_all(now=now + timedelta(minutes=1))
-    assert sent == []
+    assert calls == []
     sweep_all(now=now + timedelta(minutes=3))
-    assert sent == [("tests.work", job.pk)]
+    assert calls == [("tests.work", job.pk)]
 
 
 def test_one_sweep_that_fails_keeps_none_back(kind: JobKind[Job]) -> None:

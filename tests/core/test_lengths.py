@@ -1,4 +1,4 @@
-"""What an answer announces as its length is what is sent: else clients wait, or take its end for the next answer."""
+"""The length that an answer announces is the length sent: else clients wait, or take its end for the next answer."""
 
 from collections.abc import Iterator
 
@@ -57,6 +57,6 @@ def test_answers_follow_each_other_on_one_connection(port: int, method: str) -> 
         if answer.closes:  # a stream whose length nobody knew
             assert "content-length" not in answer.headers, path
             connection = opened(port)
-        said = connection.ask("/json/")
-        assert (said.status, said.body) == (200, b'{"status": "ok"}'), path
+        response = connection.ask("/json/")
+        assert (response.status, response.body) == (200, b'{"status": "ok"}'), path
     connection.socket.close()

@@ -22,9 +22,7 @@ def given(monkeypatch: pytest.MonkeyPatch, values: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize("said", [{}, {"MEDIA_STORAGE": ""}, {"MEDIA_STORAGE": "local"}, KEYS])
-def test_files_lie_in_a_folder_unless_a_bucket_is_asked_for(
-    monkeypatch: pytest.MonkeyPatch, said: dict[str, str]
-) -> None:
+def test_files_lie_in_a_folder_unless_a_bucket_is_set(monkeypatch: pytest.MonkeyPatch, said: dict[str, str]) -> None:
     given(monkeypatch, said)
     media = media_from_env()
     assert media.storage["BACKEND"].endswith("FolderMedia")

@@ -24,17 +24,17 @@ TASK = "judging.tasks.batch_advance"
 
 @pytest.fixture
 def sent(monkeypatch: pytest.MonkeyPatch) -> list[tuple[object, ...]]:
-    """What would go to the broker, as in production."""
-    held: list[tuple[object, ...]] = []
-    pretend(monkeypatch, lambda *message, **options: held.append(message))
-    return held
+    """Provide broker messages, as in production."""
+    calls: list[tuple[object, ...]] = []
+    pretend(monkeypatch, lambda *message, **options: calls.append(message))
+    return calls
 
 
 def pretend(monkeypatch: pytest.MonkeyPatch, send_task: Callable[..., object]) -> None:
     """Let messages go through ``send_task`` instead of being done in place."""
     app = SimpleNamespace(conf=SimpleNamespace(task_always_eager=False), send_task=send_task)
     monkeypatch.setattr(sending, "current_app", app)
-    monkeypatch.setattr(sending, "_away_until", 0.0)
+    monkeypatch.setattr(sending, "_unavailable_until", 0.0)
 
 
 @pytest.mark.django_db
@@ -68,7 +68,7 @@ def test_no_broker(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFix
     assert f"the broker is away ({error}); judging.tasks.batch_advance(5,)" in record.getMessage()
 
 
-def test_a_broker_that_is_away_is_not_asked_again_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unavailable_broker_is_not_tried_again_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
     tries: list[tuple[object, ...]] = []
 
     def refuse(*message: object, **options: object) -> None:
@@ -77,7 +77,13 @@ def test_a_broker_that_is_away_is_not_asked_again_for_a_while(monkeypatch: pytes
 
     pretend(monkeypatch, refuse)
     start = sending.time.monotonic()
-    for seconds, tried in ((0, 1), (1, 1), (sending.AWAY_S - 1, 1), (sending.AWAY_S, 2), (sending.AWAY_S + 1, 2)):
+    for seconds, tried in (
+        (0, 1),
+        (1, 1),
+        (sending.UNAVAILABLE_S - 1, 1),
+        (sending.UNAVAILABLE_S, 2),
+        (sending.UNAVAILABLE_S + 1, 2),
+    ):
         monkeypatch.setattr(sending, "time", SimpleNamespace(monotonic=lambda now=start + seconds: now))
         sending._send(TASK, (5,))
         assert len(tries) == tried, seconds
@@ -97,20 +103,20 @@ def aside(monkeypatch: pytest.MonkeyPatch) -> Iterator[ThreadPoolExecutor]:
 def test_a_page_waits_for_no_broker(
     monkeypatch: pytest.MonkeyPatch, messages: Messages, aside: ThreadPoolExecutor
 ) -> None:
-    hangs, held = threading.Event(), []
+    hangs, calls = threading.Event(), []
 
     def send_task(*message: object, **options: object) -> None:
         assert hangs.wait(30)
-        held.append((*message, get_contextvars()["request_id"]))
+        calls.append((*message, get_contextvars()["request_id"]))
 
     pretend(monkeypatch, send_task)
     with bound_contextvars(request_id="r-1"), messages(), transaction.atomic():
         send_on_commit(TASK, 5)
         send_on_commit(TASK, 6)
-    assert held == []  # the block has ended, the broker has not answered
+    assert calls == []  # the block has ended, the broker has not answered
     hangs.set()
     aside.shutdown()
-    assert held == [(TASK, (5,), "r-1"), (TASK, (6,), "r-1")]
+    assert calls == [(TASK, (5,), "r-1"), (TASK, (6,), "r-1")]
 
 
 @pytest.mark.django_db
@@ -137,7 +143,7 @@ def test_a_bug_met_aside_is_logged(
 
 
 @pytest.mark.filterwarnings("ignore:task_always_eager")
-def test_a_broker_that_hangs_is_asked_once(monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
+def test_a_broker_that_hangs_is_tried_once(monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
     """Each further try would let whoever waits for ``send_now`` wait as long again."""
     options = {**settings.CELERY_BROKER_TRANSPORT_OPTIONS, "socket_timeout": 0.05}
     with socket.create_server(("127.0.0.1", 0)) as mute:
@@ -152,7 +158,7 @@ def test_a_broker_that_hangs_is_asked_once(monkeypatch: pytest.MonkeyPatch, sett
 
 
 @pytest.mark.filterwarnings("ignore:task_always_eager")
-def test_a_real_broker_that_is_away(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_real_broker_that_is_unavailable(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     """Nothing listens on the test settings' socket: the message is lost, with a warning."""
     pretend(monkeypatch, current_app.send_task)
     with caplog.at_level(logging.WARNING, logger="core.messages"):

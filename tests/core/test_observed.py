@@ -23,27 +23,27 @@ from tests.factories import ProjectFactory, annotator
 
 @pytest.fixture
 def lines() -> Iterator[list[dict[str, Any]]]:
-    """What is logged, as JSON."""
-    out, found = io.StringIO(), []
+    """Provide the log as JSON."""
+    out, records = io.StringIO(), []
     handler = logging.StreamHandler(out)
     handler.setFormatter(formatter("json"))
-    handler.emit = lambda record: found.append(json.loads(handler.format(record)))  # type: ignore[method-assign]
+    handler.emit = lambda record: records.append(json.loads(handler.format(record)))  # type: ignore[method-assign]
     logging.getLogger().addHandler(handler)
-    yield found
+    yield records
     logging.getLogger().removeHandler(handler)
     clear_contextvars()
 
 
-def test_a_sane_request_id_is_kept(client: Client) -> None:
+def test_a_sane_request_id_is_used(client: Client) -> None:
     answer = client.get("/healthz", headers={"X-Request-ID": "from-the-proxy-1"})
     assert answer.headers["X-Request-ID"] == "from-the-proxy-1"
 
 
 @pytest.mark.parametrize("said", ["", "short", "with spaces in it", "x" * 65, "<script>alert</script>", "new\nline-12"])
 def test_any_other_is_replaced(said: str, client: Client) -> None:
-    made = client.get("/healthz", headers={"X-Request-ID": said}).headers["X-Request-ID"]
-    assert made != said
-    assert len(made) == 32
+    new_id = client.get("/healthz", headers={"X-Request-ID": said}).headers["X-Request-ID"]
+    assert new_id != said
+    assert len(new_id) == 32
 
 
 @pytest.mark.django_db
@@ -121,8 +121,8 @@ def test_a_line_for_people_ends_with_its_context() -> None:
 
 def test_the_access_log_knows_no_query_string() -> None:
     environ = {"REQUEST_METHOD": "GET", "RAW_URI": "/somewhere/?email=some@example.org", NOTES: {"request_id": "abc"}}
-    said = told(SimpleNamespace(status="200 OK", sent=12), environ, timedelta(milliseconds=3).total_seconds())
-    assert said == {
+    fields = told(SimpleNamespace(status="200 OK", sent=12), environ, timedelta(milliseconds=3).total_seconds())
+    assert fields == {
         **{"method": "GET", "path": "/somewhere/", "status_code": 200, "bytes": 12, "duration_ms": 3.0},
         "request_id": "abc",
     }
@@ -138,8 +138,8 @@ class Task:
 
 
 def test_a_task_inherits_the_request_that_sent_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    counted: list[tuple[str, str]] = []
-    monkeypatch.setattr(tasks, "task_count", lambda name, *, seconds, outcome: counted.append((name, outcome)))
+    outcomes: list[tuple[str, str]] = []
+    monkeypatch.setattr(tasks, "task_count", lambda name, *, seconds, outcome: outcomes.append((name, outcome)))
     bind_contextvars(request_id="abc", member="annotator 7", route="judging:judgment-create")
     headers: dict[str, Any] = {"id": "1"}
     tasks.message_sign(headers=headers)
@@ -152,10 +152,10 @@ def test_a_task_inherits_the_request_that_sent_it(monkeypatch: pytest.MonkeyPatc
     }
     tasks.task_end(task_id="1", task=task, state="FAILURE")
     assert get_contextvars() == {}
-    assert counted == [("judging.tasks.batch_advance", tasks.FAILURES)]
+    assert outcomes == [("judging.tasks.batch_advance", tasks.FAILURES)]
 
 
-def test_a_task_run_in_place_gives_back_what_was_bound() -> None:
+def test_an_eager_task_restores_what_was_bound() -> None:
     bind_contextvars(request_id="abc")
     task = Task({"is_eager": True})
     tasks.task_begin(task_id="2", task=task)

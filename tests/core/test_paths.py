@@ -44,7 +44,7 @@ def test_folder_that_others_may_enter_is_refused(tmp_path: Path) -> None:
         embedded_folder.make_private_folder(tmp_path / "s")
 
 
-def test_link_in_the_place_of_a_private_folder_is_refused(tmp_path: Path) -> None:
+def test_link_instead_of_a_private_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "theirs").mkdir(mode=0o700)
     (tmp_path / "s").symlink_to(tmp_path / "theirs")
     with pytest.raises(EmbeddedError):
@@ -59,7 +59,7 @@ def test_folder_of_another_user_is_refused(tmp_path: Path) -> None:
         embedded_folder.make_private_folder(tmp_path / "s")
 
 
-def test_file_in_the_place_of_the_data_folder_is_named(tmp_path: Path) -> None:
+def test_file_instead_of_the_data_folder_is_named(tmp_path: Path) -> None:
     (tmp_path / "var").write_text("")
     with pytest.raises(EmbeddedError, match=r"var.*MOMENTJUDGE_VAR"):
         embedded_folder.make_var_folder(tmp_path / "var")

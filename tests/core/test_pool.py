@@ -15,15 +15,15 @@ SIZE = 4
 @pytest.fixture
 def users() -> Iterator[list[DatabaseWrapper]]:
     """As many as the pool has connections, each with one; they are given back."""
-    held = connection.settings_dict
-    options = {**held["OPTIONS"], "pool": pool_of(SIZE)}
-    made = [DatabaseWrapper({**held, "OPTIONS": options}, "pooled") for _ in range(SIZE)]
-    for one in made:
+    database_settings = connection.settings_dict
+    options = {**database_settings["OPTIONS"], "pool": pool_of(SIZE)}
+    wrappers = [DatabaseWrapper({**database_settings, "OPTIONS": options}, "pooled") for _ in range(SIZE)]
+    for one in wrappers:
         one.ensure_connection()
-    yield made
-    for one in made:
+    yield wrappers
+    for one in wrappers:
         one.close()
-    made[0].close_pool()
+    wrappers[0].close_pool()
 
 
 def end(users: list[DatabaseWrapper]) -> None:
@@ -45,7 +45,7 @@ def test_who_comes_after_a_restart_of_the_database_is_served(users: list[Databas
             assert cursor.fetchone() == (1,)
 
 
-def test_a_database_that_stays_away_is_said_to_be_away(users: list[DatabaseWrapper]) -> None:
+def test_a_database_that_does_not_return_is_reported_unavailable(users: list[DatabaseWrapper]) -> None:
     users[0].pool.kwargs["port"] = "1"  # of what is connected from now on
     end(users)
     with pytest.raises(OperationalError, match="couldn't get a connection"):

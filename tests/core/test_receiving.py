@@ -41,14 +41,14 @@ def test_a_file_lies_in_a_folder_that_is_the_sites_alone(folder: Path) -> None:
     assert list(folder.iterdir()) == []
 
 
-def test_what_was_left_a_day_ago_goes_and_what_is_under_way_stays(folder: Path) -> None:
-    under_way = receive()
-    left = folder / "left.upload.gz"
-    left.write_bytes(b"half")
+def test_uploads_of_a_day_ago_go_and_running_ones_stay(folder: Path) -> None:
+    current = receive()
+    old_file = folder / "left.upload.gz"
+    old_file.write_bytes(b"half")
     day_ago = time.time() - LEFT_AFTER_S - 60
-    os.utime(left, (day_ago, day_ago))
+    os.utime(old_file, (day_ago, day_ago))
     receive().close()
-    assert list(folder.iterdir()) == [Path(under_way.temporary_file_path())]
+    assert list(folder.iterdir()) == [Path(current.temporary_file_path())]
 
 
 @pytest.mark.django_db
@@ -157,8 +157,8 @@ def full_at(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def write(file: TemporaryUploadedFile, piece: bytes) -> int:
         if file.name == f"{name}.json" and file.tell():
             raise OSError(errno.ENOSPC, "No space left on device")
-        written: int = file.file.write(piece)  # type: ignore[union-attr]
-        return written
+        n_bytes: int = file.file.write(piece)  # type: ignore[union-attr]
+        return n_bytes
 
     monkeypatch.setattr(TemporaryUploadedFile, "write", write, raising=False)
 

@@ -1,4 +1,4 @@
-"""What is written down holds nothing that opens something."""
+"""Logs contain nothing that gives access."""
 
 import logging
 

@@ -19,7 +19,7 @@ def test_a_command_works_in_a_folder_nothing_was_in(tmp_path: Path) -> None:
     }
     count = "from accounts.models import Project; print(Project.objects.count())"
     command = [sys.executable, "manage.py", "shell", "--no-imports", "-c", count]
-    done = subprocess.run(
+    process = subprocess.run(
         command, cwd=settings.BASE_DIR, env=environment, capture_output=True, text=True, timeout=600, check=False
     )
-    assert (done.returncode, done.stdout.strip()) == (0, "0"), done.stderr
+    assert (process.returncode, process.stdout.strip()) == (0, "0"), process.stderr

@@ -1,4 +1,4 @@
-"""What opens something is in no line of any log, however it is used or misused."""
+"""Secrets are in no line of any log, however they are used or misused."""
 
 import io
 import logging
@@ -22,7 +22,7 @@ from pytest_django import Settings
 from accounts.models import User
 from accounts.services.credentials import token_create, totp_begin, totp_confirm, totp_secret
 from accounts.services.identities import identity_set
-from annotation.captions.rewriting.provider import Chat, Endpoint, Item, ProviderAway
+from annotation.captions.rewriting.provider import Chat, Endpoint, Item, ProviderUnavailable
 from core.observability.logs import AccessLog
 from core.refusals import WithoutSecrets, without_secrets
 from judging.people.services import invitation_create
@@ -36,10 +36,10 @@ KEY = "sk-this-key-opens-the-provider"
 
 @pytest.fixture
 def written(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> Iterator[io.StringIO]:
-    """What the site's own handler writes of everything from INFO on."""
+    """Provide all that the site's own handler writes from INFO on."""
     out = io.StringIO()
     handlers = logging.getLogger().handlers
-    (console,) = [held for held in handlers if any(isinstance(each, WithoutSecrets) for each in held.filters)]
+    (console,) = [handler for handler in handlers if any(isinstance(each, WithoutSecrets) for each in handler.filters)]
     monkeypatch.setattr(console, "stream", out)
     for name in ("", "axes", "django", "django.request", "django.security", "httpx", "openai"):
         monkeypatch.setattr(logging.getLogger(name), "level", logging.INFO)
@@ -67,15 +67,15 @@ def test_of_log_ins_tokens_invitations_and_links(written: io.StringIO, messages:
         browser.post(reverse("login-code"), {"code": wrong})
     session = browser.cookies["sessionid"].value
     for path in (link, reset, f"{link}x", f"{reset}x", f"/api/v1/{token}/", f"/nowhere/?token={token}"):
-        for way in (browser.get, browser.post, browser.delete):
-            way(path)
+        for send in (browser.get, browser.post, browser.delete):
+            send(path)
     for proof in (token, token + "x"):
         Client(headers={"Authorization": f"Bearer {proof}"}).post("/api/v1/projects/", {"token": proof})
-    said = written.getvalue()
-    assert "404" in said  # it was written, only without them
+    log_text = written.getvalue()
+    assert "404" in log_text  # it was written, only without them
     secrets = [PASSWORD, "a wrong password", token, token[3:], secret, *codes, session, "some@example.org"]
     secrets += [link.strip("/").split("/")[-1], *reset.strip("/").split("/")[-2:]]
-    assert [one for one in secrets if len(one) > 4 and one in said] == []
+    assert [one for one in secrets if len(one) > 4 and one in log_text] == []
 
 
 def test_of_a_fault(written: io.StringIO, settings: Settings) -> None:
@@ -85,11 +85,11 @@ def test_of_a_fault(written: io.StringIO, settings: Settings) -> None:
         raise RuntimeError(f"the provider said: {KEY} and {token} are wrong")
     except RuntimeError:
         logging.getLogger("annotation").exception("a fault with %s", KEY)
-    said = written.getvalue()
-    assert "Traceback" in said
-    assert "the provider said: [secret] and mj_[secret] are wrong" in said
-    assert KEY not in said
-    assert token not in said
+    log_text = written.getvalue()
+    assert "Traceback" in log_text
+    assert "the provider said: [secret] and mj_[secret] are wrong" in log_text
+    assert KEY not in log_text
+    assert token not in log_text
 
 
 class Echo(BaseHTTPRequestHandler):
@@ -97,12 +97,12 @@ class Echo(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers["Content-Length"]))
-        said = f'{{"error": {{"message": "no good: {self.headers["Authorization"]}"}}}}'.encode()
+        reply = f'{{"error": {{"message": "no good: {self.headers["Authorization"]}"}}}}'.encode()
         self.send_response(418)
         self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(said)))
+        self.send_header("Content-Length", str(len(reply)))
         self.end_headers()
-        self.wfile.write(said)
+        self.wfile.write(reply)
 
     def log_message(self, format: str, *args: object) -> None:
         pass
@@ -114,14 +114,14 @@ def test_of_a_provider_that_repeats_the_key(written: io.StringIO, settings: Sett
     Thread(target=server.serve_forever, daemon=True).start()
     url = f"http://127.0.0.1:{server.server_port}/v1"
     endpoint = Endpoint(url, "any", KEY, "Rewrite: {text}", tries=1, probes=False)
-    with pytest.raises(ProviderAway) as away:
+    with pytest.raises(ProviderUnavailable) as error:
         list(Chat(endpoint).rewrite([Item(1, "A man walks.")]))
     server.shutdown()
     server.server_close()
-    assert "no good: Bearer [key]" in str(away.value)
-    said = written.getvalue()
-    assert "no good" in said
-    assert KEY not in said
+    assert "no good: Bearer [key]" in str(error.value)
+    log_text = written.getvalue()
+    assert "no good" in log_text
+    assert KEY not in log_text
 
 
 def test_of_stores_that_repeat_what_opens_them(settings: Settings) -> None:
@@ -130,11 +130,11 @@ def test_of_stores_that_repeat_what_opens_them(settings: Settings) -> None:
     }
     settings.CELERY_BROKER_URL = "redis://:opens%2Fthe-broker@redis:6379/0"
     settings.DATABASES["default"] = settings.DATABASES["default"] | {"PASSWORD": "opens@the/database"}
-    said = without_secrets(
+    text = without_secrets(
         "opens/the+bucket opens%2Fthe%2Bbucket; redis://:opens%2Fthe-broker@redis opens/the-broker;"
         " postgresql://momentjudge:opens%40the%2Fdatabase@postgres opens%40the/database opens@the/database"
     )
-    assert said == (
+    assert text == (
         "[secret] [secret]; redis://:[secret]@redis [secret];"
         " postgresql://momentjudge:[secret]@postgres [secret] [secret]"
     )
@@ -153,13 +153,13 @@ def test_a_secret_that_the_settings_change_to_is_left_out_too(settings: Settings
 
 
 def test_the_access_log_looks_through_what_it_writes_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[str] = []
-    monkeypatch.setattr("core.observability.logs.without_secrets", lambda text: [seen.append(text), text][1])
+    texts: list[str] = []
+    monkeypatch.setattr("core.observability.logs.without_secrets", lambda text: [texts.append(text), text][1])
     config = Config()
     config.set("accesslog", os.devnull)
     answer = SimpleNamespace(status="200 OK", headers=[("X-Answer", "unlogged")], sent=2)
     request = SimpleNamespace(headers=[("X-Asked", "unlogged")])
     environ = {"REQUEST_METHOD": "GET", "RAW_URI": "/a/", "SERVER_PROTOCOL": "HTTP/1.1", "HTTP_REFERER": "http://b/"}
     AccessLog(config).access(answer, request, environ | {"HTTP_COOKIE": "unlogged"}, timedelta(seconds=1))
-    assert {"GET /a/ HTTP/1.1", "http://b/"} <= set(seen)
-    assert "unlogged" not in seen
+    assert {"GET /a/ HTTP/1.1", "http://b/"} <= set(texts)
+    assert "unlogged" not in texts

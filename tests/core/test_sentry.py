@@ -1,4 +1,4 @@
-"""What is sent where SENTRY_DSN is set, seen by a transport that sends nothing."""
+"""Data sent where SENTRY_DSN is set, seen by a transport that sends nothing."""
 
 import json
 from collections.abc import Iterator
@@ -53,10 +53,10 @@ def test_a_fault_is_sent_without_who_it_was(sent: list[Any]) -> None:
             scope.set_extra("form", {"password": "a long password"})
             sentry_sdk.capture_exception(error)
     (event,) = sent
-    told = json.dumps(event, default=str)
+    text = json.dumps(event, default=str)
     assert event["exception"]["values"][0]["type"] == "ValueError"
     for one in ("some@example.org", "some.body", "192.0.2.7", "a long password", "in a variable", "mj_x"):
-        assert one not in told
+        assert one not in text
 
 
 def test_a_request_keeps_its_method_and_path() -> None:

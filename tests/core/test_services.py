@@ -104,7 +104,7 @@ def test_static_fingerprint_follows_the_sources(tmp_path: Path) -> None:
     assert not static_is_collected(tmp_path / "var", static_fingerprint(tmp_path))
 
 
-def test_second_supervisor_is_told_who_runs(tmp_path: Path) -> None:
+def test_second_supervisor_learns_who_runs(tmp_path: Path) -> None:
     code = (
         "import sys\n"
         "from pathlib import Path\n"
@@ -117,7 +117,7 @@ def test_second_supervisor_is_told_who_runs(tmp_path: Path) -> None:
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with subprocess.Popen([sys.executable, "-c", code], **pipes) as first:  # type: ignore[call-overload]
         first.stdout.readline()
-        done = subprocess.run(
+        process = subprocess.run(
             [sys.executable, "-m", "core.embedded"],
             env={**os.environ, "MOMENTJUDGE_VAR": str(tmp_path), "PORT": ""},
             capture_output=True,
@@ -125,5 +125,5 @@ def test_second_supervisor_is_told_who_runs(tmp_path: Path) -> None:
             check=False,
         )
         first.stdin.write(b"\n")
-    assert done.returncode == 1 and "Traceback" not in done.stderr
-    assert "process 4711, http://127.0.0.1:8000/" in done.stdout
+    assert process.returncode == 1 and "Traceback" not in process.stderr
+    assert "process 4711, http://127.0.0.1:8000/" in process.stdout

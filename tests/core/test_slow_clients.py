@@ -61,7 +61,7 @@ def test_who_does_not_read_the_answer_holds_no_thread_either(port: int) -> None:
         each.socket.close()
 
 
-def test_more_than_is_kept_for_a_client_arrives_whole(port: int) -> None:
+def test_more_than_is_buffered_for_a_client_arrives_whole(port: int) -> None:
     """The thread waits until some of it has been read, and goes on."""
     answer = opened(port).ask("/endless/")
     assert answer.body == LARGE * 8

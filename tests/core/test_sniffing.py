@@ -1,4 +1,4 @@
-"""What an upload is, is told by its content."""
+"""Uploads are recognised by their content."""
 
 import gzip
 import io

@@ -155,21 +155,21 @@ SEPARATED_BY = {",": 44, ";": 59, "\t": 9}
 
 @pytest.mark.skipif(not shutil.which("soffice"), reason="Debian's libreoffice-calc is not installed")
 class TestLibreOffice:
-    """What LibreOffice makes of the file, set to each separator; it computes formulas, quoted ones too unless told."""
+    """Files as LibreOffice reads them, by each separator; it computes formulas, quoted ones too unless set not to."""
 
     def converted(self, folder: Path, text: str, to: str, separator: str = ",", *, quoted_is_text: bool = True) -> str:
         """The content of the file that it writes of ``text``."""
         (folder / "page.csv").write_text(text, encoding="utf-8", newline="")
-        taken = f"CSV:{SEPARATED_BY[separator]},34,76,1,,0,{str(quoted_is_text).lower()},true"
+        import_filter = f"CSV:{SEPARATED_BY[separator]},34,76,1,,0,{str(quoted_is_text).lower()},true"
         profile = f"-env:UserInstallation=file://{folder}/profile"
-        command = ["soffice", profile, "--headless", f"--infilter={taken}", "--convert-to", to, "--outdir"]
-        done = subprocess.run(
+        command = ["soffice", profile, "--headless", f"--infilter={import_filter}", "--convert-to", to, "--outdir"]
+        process = subprocess.run(
             [*command, str(folder / "out"), str(folder / "page.csv")], check=False, capture_output=True, timeout=300
         )
-        (made,) = (folder / "out").iterdir()
-        content = made.read_text(encoding="utf-8")
-        assert done.returncode == 0, done.stderr
-        made.unlink()
+        (output,) = (folder / "out").iterdir()
+        content = output.read_text(encoding="utf-8")
+        assert process.returncode == 0, process.stderr
+        output.unlink()
         return content
 
     def formulas(self, folder: Path, text: str, separator: str) -> list[str]:

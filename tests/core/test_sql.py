@@ -14,22 +14,22 @@ pytestmark = pytest.mark.django_db
 
 def test_the_row_is_the_one_that_the_orm_reads() -> None:
     project = ProjectFactory()
-    asked = Policy.objects.get(project=project)
-    found = row_first(Policy, "WHERE project_id = %s", project.pk)
-    assert found == asked
-    assert model_to_dict(found) == model_to_dict(asked)
-    found.lease_minutes = 7
-    found.save()
-    asked.refresh_from_db()
-    assert asked.lease_minutes == 7
+    policy = Policy.objects.get(project=project)
+    row = row_first(Policy, "WHERE project_id = %s", project.pk)
+    assert row == policy
+    assert model_to_dict(row) == model_to_dict(policy)
+    row.lease_minutes = 7
+    row.save()
+    policy.refresh_from_db()
+    assert policy.lease_minutes == 7
 
 
 def test_a_related_row_comes_with_it(django_assert_num_queries: DjangoAssertNumQueries) -> None:
     member = MembershipFactory()
     with django_assert_num_queries(1):
-        found = row_first(Membership, "WHERE accounts_membership.id = %s", member.pk, related="project")
-        assert found is not None
-        assert (found, found.project, found.project.name) == (member, member.project, member.project.name)
+        row = row_first(Membership, "WHERE accounts_membership.id = %s", member.pk, related="project")
+        assert row is not None
+        assert (row, row.project, row.project.name) == (member, member.project, member.project.name)
 
 
 def test_no_row_is_none() -> None:

@@ -7,8 +7,8 @@ import pytest
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 
-from core.exceptions import StorageAway
-from core.storage.bucket import HELD_BYTES, S3Media
+from core.exceptions import StorageUnavailable
+from core.storage.bucket import IN_MEMORY_BYTES, S3Media
 from tests.buckets import bucket
 from tests.factories import UserFactory
 from tests.judging.watching import logged_in, watched, ways
@@ -43,14 +43,14 @@ class TestNginx:
 
 def test_a_large_file_of_a_bucket_is_read_where_nothing_was_received_yet(settings: Any, tmp_path: Path) -> None:
     settings.FILE_UPLOAD_TEMP_DIR = tmp_path / "data" / "receiving"
-    large = bytes(HELD_BYTES + 1)
+    large = bytes(IN_MEMORY_BYTES + 1)
     with bucket():
         default_storage.save("large", ContentFile(large))
-        with default_storage.open("large") as stored:
-            assert stored.read() == large
+        with default_storage.open("large") as file:
+            assert file.read() == large
 
 
-def test_a_bucket_that_does_not_answer_is_said_in_words(settings: Any) -> None:
+def test_a_bucket_that_does_not_answer_is_reported_in_words(settings: Any) -> None:
     nowhere = S3Media(
         bucket_name="clips",
         endpoint_url="http://127.0.0.1:9",  # the port that discards
@@ -61,7 +61,7 @@ def test_a_bucket_that_does_not_answer_is_said_in_words(settings: Any) -> None:
         addressing="path",
         tries=1,
     )
-    with pytest.raises(StorageAway, match="does not answer just now") as refused:
+    with pytest.raises(StorageUnavailable, match="does not answer just now") as refused:
         nowhere.save("a", ContentFile(b"a"))
     assert "127.0.0.1" not in str(refused.value)
     assert "127.0.0.1" in refused.value.reason

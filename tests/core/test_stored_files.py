@@ -6,7 +6,7 @@ from django.core.files.storage import default_storage
 from django.db import OperationalError
 
 from core import stored_files
-from core.exceptions import StorageAway
+from core.exceptions import StorageUnavailable
 from core.models import LeftFile
 from core.sql import only_one
 from core.stored_files import BACKUP, files_delete, left_files_sweep
@@ -45,12 +45,12 @@ def test_they_wait_for_the_storage(monkeypatch: pytest.MonkeyPatch) -> None:
     names = stored("e", "f")
 
     def silent(name: str) -> None:
-        raise StorageAway(reason="no route")
+        raise StorageUnavailable(reason="no route")
 
     with monkeypatch.context() as patch:
         patch.setattr(default_storage, "delete", silent)
         files_delete(*names)
-        with pytest.raises(StorageAway):
+        with pytest.raises(StorageUnavailable):
             left_files_sweep()
     assert LeftFile.objects.count() == 2
     left_files_sweep()
@@ -63,6 +63,6 @@ def test_without_the_database_nothing_is_removed(monkeypatch: pytest.MonkeyPatch
     def away(name: str) -> bool:
         raise OperationalError("no route")
 
-    monkeypatch.setattr(stored_files, "is_held", away)
+    monkeypatch.setattr(stored_files, "is_locked", away)
     files_delete(*names)
     assert there(names) == [True]

@@ -11,7 +11,7 @@ from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 
 from annotation.previews.services import local_copy
-from core.exceptions import StorageAway
+from core.exceptions import StorageUnavailable
 from core.storage.bucket import answering
 from tests.buckets import NAME, ORIGIN, bucket
 from tests.factories import UserFactory, VideoFactory
@@ -31,8 +31,8 @@ def test_those_who_may_watch_are_sent_there_for_a_while(s3: Any) -> None:
     [gif, mp4] = (client.get(url) for url in ways(moment))
     assert (gif.status_code, mp4.status_code) == (302, 302)
     assert gif.headers["Cache-Control"] == "private, max-age=90"
-    said = parse_qs(urlsplit(gif.headers["Location"]).query)
-    assert said["X-Amz-Expires"] == ["120"]
+    query = parse_qs(urlsplit(gif.headers["Location"]).query)
+    assert query["X-Amz-Expires"] == ["120"]
     assert gif.headers["Location"].startswith(f"{ORIGIN}/{moment.preview.name}?")
 
 
@@ -52,12 +52,12 @@ def test_others_are_not_sent_there(s3: Any) -> None:
     assert [logged_in(UserFactory()).get(url).status_code for url in ways(moment)] == [404, 404]
 
 
-def test_the_names_and_what_lies_beside_them_tell_nothing(s3: Any) -> None:
+def test_the_names_and_what_lies_beside_them_reveal_nothing(s3: Any) -> None:
     _, moment = watched()
-    told = f"{moment.uuid.hex} {moment.preview_uuid.hex} {moment.video.name} {moment.video.uuid.hex}"
+    identifiers = f"{moment.uuid.hex} {moment.preview_uuid.hex} {moment.video.name} {moment.video.uuid.hex}"
     for key in (str(moment.preview.name), str(moment.preview_clip.name)):
         name = key.removeprefix("previews/").split(".")[0]
-        assert len(name) == 32 and name not in told
+        assert len(name) == 32 and name not in identifiers
         assert s3.head_object(Bucket=NAME, Key=key)["Metadata"] == {}
 
 
@@ -77,7 +77,7 @@ def test_a_file_that_is_not_there_is_no_silence(s3: Any) -> None:
 
 
 def test_a_bucket_that_is_gone_is_no_word_on_the_file() -> None:
-    for code, named in (("NoSuchBucket", StorageAway), ("NoSuchKey", FileNotFoundError)):
+    for code, error in (("NoSuchBucket", StorageUnavailable), ("NoSuchKey", FileNotFoundError)):
         answer: Any = {"Error": {"Code": code}, "ResponseMetadata": {"HTTPStatusCode": 404}}
-        with pytest.raises(named), answering("a.zip"):
+        with pytest.raises(error), answering("a.zip"):
             raise ClientError(answer, "PutObject")

@@ -2,10 +2,10 @@
 
 import pytest
 
-from core.files import bytes_asked
+from core.files import requested_bytes
 
 WHOLE, NOTHING = None, "nothing"
-ASKED = {  # of a file of 100 bytes: first and last, both served
+RANGES = {  # of a file of 100 bytes: first and last, both served
     "bytes=0-": (0, 99),
     "bytes=0-0": (0, 0),
     "bytes=0-1": (0, 1),
@@ -40,9 +40,9 @@ ASKED = {  # of a file of 100 bytes: first and last, both served
 }
 
 
-@pytest.mark.parametrize(("header", "expected"), ASKED.items(), ids=lambda value: repr(value)[:24])
-def test_bytes_asked(header: str, expected: tuple[int, int] | str | None) -> None:
-    part = bytes_asked(header, 100)
+@pytest.mark.parametrize(("header", "expected"), RANGES.items(), ids=lambda value: repr(value)[:24])
+def test_bytes_requested(header: str, expected: tuple[int, int] | str | None) -> None:
+    part = requested_bytes(header, 100)
     if expected is WHOLE:
         assert part is None
     elif part is None or not part:

@@ -9,7 +9,7 @@ from django.urls import reverse
 from pytest_django import Settings
 
 from core.exceptions import NotPossible
-from models_runner.experiments.files import kept_file
+from models_runner.experiments.files import training_file_open
 from models_runner.features.services import _allowed
 from tests.judging.views.doors import World
 
@@ -28,17 +28,17 @@ CLIMBING += ["....//secret_key", "%252e%252e%252fsecret_key", "plan.json/../../s
 
 @pytest.mark.django_db
 def test_names_in_addresses() -> None:
-    world = World()
+    site = World()
     browser = Client(raise_request_exception=False)
-    browser.force_login(world.people["admin"])
+    browser.force_login(site.people["admin"])
     befores = [
-        reverse("models_runner:training-file", args=[world.training.uuid, "x"])[:-1],
-        reverse("models_runner:file", args=[world.release.uuid, "x"])[:-1],
+        reverse("models_runner:training-file", args=[site.training.uuid, "x"])[:-1],
+        reverse("models_runner:file", args=[site.release.uuid, "x"])[:-1],
         "/static/",
     ]
     for name, before in product(CLIMBING, befores):
         assert browser.get(before + name).status_code in (400, 404), before + name
-    assert [name for name in CLIMBING if kept_file(world.training, name)] == []
+    assert [name for name in CLIMBING if training_file_open(site.training, name)] == []
 
 
 def test_official_files_lie_below_their_folders(settings: Settings, tmp_path: Path) -> None:

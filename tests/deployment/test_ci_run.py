@@ -1,4 +1,4 @@
-"""What .ci/run does around the tests: packages are asked about, and a service that is away stops nothing."""
+"""Steps of .ci/run around the tests: packages are checked, and an unavailable service stops nothing."""
 
 import os
 import shutil
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from core.embedded.services import BASE_DIR
-from tools.audit import CLEAN, FOUND, NOT_ASKED
+from tools.audit import CLEAN, FOUND, NOT_CHECKED
 
 TESTS, REST, PRODUCTION = (
     "make test CI=1",
@@ -19,18 +19,18 @@ TESTS, REST, PRODUCTION = (
 
 def run(folder: Path, audited: int) -> tuple[int, list[str], str]:
     """Status, what was called, and what was said; every program is a stand-in that writes down its name."""
-    done = folder / "done"
+    log = folder / "done"
     (folder / ".ci").mkdir()
     shutil.copy(BASE_DIR / ".ci" / "run", folder / ".ci" / "run")
-    stand_in(folder / "bin" / "make", f'echo "make $* CI=$CI" >> {done}')
+    stand_in(folder / "bin" / "make", f'echo "make $* CI=$CI" >> {log}')
     stand_in(folder / "bin" / "apt-get", "exit 0")
-    stand_in(folder / ".venv" / "bin" / "python", f'echo "python $*" >> {done}; exit {audited}')
+    stand_in(folder / ".venv" / "bin" / "python", f'echo "python $*" >> {log}; exit {audited}')
     environment = {name: value for name, value in os.environ.items() if name != "CI"}
     environment["PATH"] = f"{folder / 'bin'}:{environment['PATH']}"
     ran = subprocess.run(
         [folder / ".ci" / "run"], env=environment, capture_output=True, text=True, check=False, timeout=600
     )
-    return ran.returncode, done.read_text().splitlines(), ran.stderr
+    return ran.returncode, log.read_text().splitlines(), ran.stderr
 
 
 def stand_in(path: Path, command: str) -> None:
@@ -39,11 +39,11 @@ def stand_in(path: Path, command: str) -> None:
     path.chmod(0o755)
 
 
-@pytest.mark.parametrize(("audited", "warns"), [(CLEAN, False), (NOT_ASKED, True)])
+@pytest.mark.parametrize(("audited", "warns"), [(CLEAN, False), (NOT_CHECKED, True)])
 def test_without_a_known_weakness_it_goes_on(tmp_path: Path, audited: int, warns: bool) -> None:
-    status, called, said = run(tmp_path, audited)
+    status, called, stderr = run(tmp_path, audited)
     assert (status, called) == (0, [TESTS, REST, "python -m tools.audit", PRODUCTION])
-    assert ("WARNING: packages were not checked" in said) is warns
+    assert ("WARNING: packages were not checked" in stderr) is warns
 
 
 def test_a_known_weakness_fails_it(tmp_path: Path) -> None:

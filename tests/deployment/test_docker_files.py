@@ -1,4 +1,4 @@
-"""What can be known of docker/ without an engine: that it names what exists, and that its parts fit together."""
+"""Checks of docker/ without an engine: that it names what exists, and that its parts fit together."""
 
 import re
 import shlex
@@ -31,13 +31,13 @@ def dockerfile() -> list[str]:
 
 
 def stages() -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    by_stage: dict[str, list[str]] = {}
     for line in dockerfile():
-        if named := re.fullmatch(r"FROM (\S+) AS (\S+)", line):
-            found[named[2]] = [named[1]]
-        elif found:
-            list(found.values())[-1].append(line)
-    return found
+        if match := re.fullmatch(r"FROM (\S+) AS (\S+)", line):
+            by_stage[match[2]] = [match[1]]
+        elif by_stage:
+            list(by_stage.values())[-1].append(line)
+    return by_stage
 
 
 @pytest.fixture(scope="module")
@@ -53,12 +53,12 @@ def example() -> dict[str, str]:
 
 def settings_read() -> set[str]:
     """Every name that our configuration asks the environment for."""
-    places = [*(BASE_DIR / "config").rglob("*.py"), *(BASE_DIR / "core").rglob("*.py"), DOCKER / "gunicorn.conf.py"]
-    text = "\n".join(path.read_text() for path in places)
-    found = re.findall(r'(?:env_\w+|_address)\(\s*"([A-Z0-9_]+)"', text) + re.findall(
+    paths = [*(BASE_DIR / "config").rglob("*.py"), *(BASE_DIR / "core").rglob("*.py"), DOCKER / "gunicorn.conf.py"]
+    text = "\n".join(path.read_text() for path in paths)
+    names = re.findall(r'(?:env_\w+|_address)\(\s*"([A-Z0-9_]+)"', text) + re.findall(
         r'environ(?:\.get\(|\[)"(\w+)"', text
     )
-    return {*found, "DATABASE_URL", "BROKER_URL", "ALLOWED_HOSTS"}
+    return {*names, "DATABASE_URL", "BROKER_URL", "ALLOWED_HOSTS"}
 
 
 def test_every_copied_file_exists_and_is_not_ignored() -> None:
@@ -75,12 +75,12 @@ def test_every_copied_file_exists_and_is_not_ignored() -> None:
 
 
 def test_every_stage_stands_on_an_earlier_one() -> None:
-    known: set[str] = set()
+    earlier: set[str] = set()
     for name, (below, *lines) in stages().items():
-        taken = [found[1] for line in lines if (found := re.search(r"--from=(\S+)", line))]
-        assert below.startswith("python:") or below in known
-        assert set(taken) <= known
-        known.add(name)
+        sources = [match[1] for line in lines if (match := re.search(r"--from=(\S+)", line))]
+        assert below.startswith("python:") or below in earlier
+        assert set(sources) <= earlier
+        earlier.add(name)
 
 
 def test_no_image_runs_as_root() -> None:
@@ -112,11 +112,13 @@ def test_every_built_target_exists(compose: dict[str, Any]) -> None:
 
 
 def test_every_queue_has_a_worker(compose: dict[str, Any]) -> None:
-    said = {name: str(service.get("command", "")) for name, service in compose["services"].items()}
-    queues = {name: found[1].split(",") for name, line in said.items() if (found := re.search(r"--queues (\S+)", line))}
+    commands = {name: str(service.get("command", "")) for name, service in compose["services"].items()}
+    queues = {
+        name: match[1].split(",") for name, line in commands.items() if (match := re.search(r"--queues (\S+)", line))
+    }
     assert {queue for listened in queues.values() for queue in listened} == set(QUEUES)
     assert [name for name, listened in queues.items() if "judging" in listened] == ["judging"]
-    assert (queues["judging"], "--concurrency 1 " in said["judging"]) == (["judging"], True)
+    assert (queues["judging"], "--concurrency 1 " in commands["judging"]) == (["judging"], True)
 
 
 def test_every_queue_has_a_unit_of_systemd() -> None:
@@ -134,35 +136,35 @@ def test_one_beat(compose: dict[str, Any]) -> None:
 
 
 def test_every_setting_named_is_read(compose: dict[str, Any]) -> None:
-    named = set(example())
+    names = set(example())
     for service in compose["services"].values():
-        named |= set(service.get("environment", {}))
+        names |= set(service.get("environment", {}))
     for line in dockerfile():
         if line.startswith("ENV "):
-            named |= set(re.findall(r"(\w+)=", line))
-    ours = {name for name in named - FOREIGN if not name.startswith("MJ_")}
+            names |= set(re.findall(r"(\w+)=", line))
+    ours = {name for name in names - FOREIGN if not name.startswith("MJ_")}
     assert ours - settings_read() == set()
 
 
 def test_the_template_asks_nginx_for_what_compose_gives(compose: dict[str, Any]) -> None:
     template = (DOCKER / "nginx" / "momentjudge.conf.template").read_text()
-    asked = set(re.findall(r"\$\{(MJ_\w+)\}", template)) - {"MJ_..."}
-    given = {name for name in compose["services"]["nginx"]["environment"] if name.startswith("MJ_")}
-    assert asked == given
+    variables = set(re.findall(r"\$\{(MJ_\w+)\}", template)) - {"MJ_..."}
+    provided = {name for name in compose["services"]["nginx"]["environment"] if name.startswith("MJ_")}
+    assert variables == provided
 
 
 def test_nginx_asks_every_web_host(compose: dict[str, Any]) -> None:
     hosts = {name for name in compose["services"] if name.startswith("web-")}
-    listed = re.findall(r"server (web-\d+):8000", compose["services"]["nginx"]["environment"]["MJ_WEB_SERVERS"])
-    assert set(listed) == hosts
+    servers = re.findall(r"server (web-\d+):8000", compose["services"]["nginx"]["environment"]["MJ_WEB_SERVERS"])
+    assert set(servers) == hosts
     assert set(compose["services"]["nginx"]["depends_on"]) - {"storage"} == hosts
 
 
-def test_nginx_serves_while_a_web_host_is_away(compose: dict[str, Any]) -> None:
+def test_nginx_serves_while_a_web_host_is_down(compose: dict[str, Any]) -> None:
     """A name that nobody has keeps nginx from starting, unless it is to be asked for again (`resolve`)."""
     nginx = compose["services"]["nginx"]
-    named = re.findall(r"server \S+[^;\n]*", "\n".join(map(str, nginx["environment"].values())))
-    assert len(named) == 3 and all(" resolve" in line for line in named)
+    servers = re.findall(r"server \S+[^;\n]*", "\n".join(map(str, nginx["environment"].values())))
+    assert len(servers) == 3 and all(" resolve" in line for line in servers)
     assert nginx["environment"]["MJ_RESOLVER"].startswith("resolver 127.0.0.11 ")
     assert {how["condition"] for how in nginx["depends_on"].values()} == {"service_started"}
     assert tuple(map(int, re.findall(r"\d+", nginx["image"])[:2])) >= (1, 28)
@@ -196,21 +198,23 @@ def test_everything_waits_for_what_it_needs(compose: dict[str, Any]) -> None:
 
 def test_volumes_are_declared(compose: dict[str, Any]) -> None:
     volumes = [volume for service in compose["services"].values() for volume in service.get("volumes", [])]
-    used = {volume["source"] if isinstance(volume, dict) else volume.split(":")[0] for volume in volumes}
-    assert {name for name in used if not name.startswith(".")} == set(compose["volumes"])
+    mounted = {volume["source"] if isinstance(volume, dict) else volume.split(":")[0] for volume in volumes}
+    assert {name for name in mounted if not name.startswith(".")} == set(compose["volumes"])
 
 
 def test_what_is_not_ours_gets_no_secret_but_its_own(compose: dict[str, Any]) -> None:
     for name, service in compose["services"].items():
         assert ("env_file" in service) is ("build" in service), name
-    given = {name: set(map(str, compose["services"][name]["environment"].values())) for name in ("postgres", "storage")}
-    assert given["postgres"] == {"${POSTGRES_USER:?}", "${POSTGRES_PASSWORD:?}", "${POSTGRES_DB:?}"}
-    assert given["storage"] == {"${S3_ACCESS_KEY_ID:-}", "${S3_SECRET_ACCESS_KEY:-}"}
+    environments = {
+        name: set(map(str, compose["services"][name]["environment"].values())) for name in ("postgres", "storage")
+    }
+    assert environments["postgres"] == {"${POSTGRES_USER:?}", "${POSTGRES_PASSWORD:?}", "${POSTGRES_DB:?}"}
+    assert environments["storage"] == {"${S3_ACCESS_KEY_ID:-}", "${S3_SECRET_ACCESS_KEY:-}"}
 
 
 def test_compose_asks_the_env_file_for_what_the_example_has() -> None:
-    asked = re.findall(r"(?<!\$)\$\{(\w+)", (DOCKER / "compose.yaml").read_text())
-    assert set(asked) - {"MOMENTJUDGE_TAG", "TORCH_INDEX"} <= set(example())
+    variables = re.findall(r"(?<!\$)\$\{(\w+)", (DOCKER / "compose.yaml").read_text())
+    assert set(variables) - {"MOMENTJUDGE_TAG", "TORCH_INDEX"} <= set(example())
 
 
 def test_nginx_sees_of_the_data_what_it_sends(compose: dict[str, Any]) -> None:
@@ -229,22 +233,22 @@ def test_nobody_comes_as_the_gateway_of_docker(compose: dict[str, Any]) -> None:
 
 
 def mounts(service: dict[str, Any]) -> dict[str, str]:
-    """What lies where in a container, by its place there."""
-    return {place: source for source, place, *_ in (volume.split(":") for volume in service["volumes"])}
+    """Map mount points of a container to their sources."""
+    return {target: source for source, target, *_ in (volume.split(":") for volume in service["volumes"])}
 
 
-def asked_of_compose() -> Iterator[tuple[str, list[str]]]:
-    """What docs/ asks ``docker compose`` for: its command, and that one's words after the options."""
+def compose_commands() -> Iterator[tuple[str, list[str]]]:
+    """Yield the ``docker compose`` commands in docs/, and their words after the options."""
     for page in (BASE_DIR / "docs").glob("*.md"):
-        for said in re.findall(r"docker compose ([^`\n]+)", page.read_text()):
-            words = shlex.split(re.sub(r"--(file|profile|volume) \S+", "", said), comments=True)
+        for command_line in re.findall(r"docker compose ([^`\n]+)", page.read_text()):
+            words = shlex.split(re.sub(r"--(file|profile|volume) \S+", "", command_line), comments=True)
             command, *rest = (word for word in words if word.isascii() and not word.startswith("-"))
             yield command, rest
 
 
 def test_pages_ask_compose_for_services_that_exist(compose: dict[str, Any]) -> None:
-    one = [words[0] for command, words in asked_of_compose() if command in ("run", "exec")]
-    many = [word for command, words in asked_of_compose() if command in ("up", "stop") for word in words]
+    one = [words[0] for command, words in compose_commands() if command in ("run", "exec")]
+    many = [word for command, words in compose_commands() if command in ("up", "stop") for word in words]
     assert {"manage", "redis", "prometheus", "web-1"} <= {*one, *many} <= set(compose["services"])
 
 
@@ -254,7 +258,7 @@ def test_commands_reach_the_database_the_files_and_the_folder_of_backups(compose
     assert manage["entrypoint"] == ["python", "manage.py"]
     assert set(manage["depends_on"]) == {"postgres", "redis"}  # not migrate: it would fill what is to be restored
     assert mounts(manage)["/srv/momentjudge/var"] == mounts(worker)["/srv/momentjudge/var"] == "data"
-    folders = {words[2] for _, words in asked_of_compose() if {"backup", "restore"} & set(words[1:2])}
+    folders = {words[2] for _, words in compose_commands() if {"backup", "restore"} & set(words[1:2])}
     assert folders == {"/backups"} <= set(mounts(manage))
 
 
@@ -278,22 +282,22 @@ def test_the_image_holds_programs_that_read_the_server(
 
 
 def test_prometheus_finds_its_files_and_every_web_host(compose: dict[str, Any]) -> None:
-    said = yaml.safe_load((DOCKER / "prometheus.yml").read_text())
-    (job,) = said["scrape_configs"]
-    held = mounts(compose["services"]["prometheus"])
-    assert {"/etc/prometheus/prometheus.yml", job["authorization"]["credentials_file"], *said["rule_files"]} <= set(
-        held
+    config = yaml.safe_load((DOCKER / "prometheus.yml").read_text())
+    (job,) = config["scrape_configs"]
+    mounted = mounts(compose["services"]["prometheus"])
+    assert {"/etc/prometheus/prometheus.yml", job["authorization"]["credentials_file"], *config["rule_files"]} <= set(
+        mounted
     )
-    assert all((DOCKER / source).exists() for source in held.values() if source.endswith(".yml"))
+    assert all((DOCKER / source).exists() for source in mounted.values() if source.endswith(".yml"))
     (targets,) = (each["targets"] for each in job["static_configs"])
     assert targets == [f"{name}:8000" for name in compose["services"] if name.startswith("web-")]
 
 
 def test_the_example_holds_no_secret() -> None:
     assert example()["SECRET_KEY"] == example()["POSTGRES_PASSWORD"] == "change-me"
-    for kept in ("docker/*.env", "docker/*.token", "docker/backups", "docker/tls"):
-        assert kept in (BASE_DIR / ".dockerignore").read_text().splitlines()
-        assert f"/{kept}" in [line.rstrip("/") for line in (BASE_DIR / ".gitignore").read_text().splitlines()]
+    for pattern in ("docker/*.env", "docker/*.token", "docker/backups", "docker/tls"):
+        assert pattern in (BASE_DIR / ".dockerignore").read_text().splitlines()
+        assert f"/{pattern}" in [line.rstrip("/") for line in (BASE_DIR / ".gitignore").read_text().splitlines()]
 
 
 @pytest.mark.parametrize("script", ["migrate", "healthy", "roll", "momentjudge"])

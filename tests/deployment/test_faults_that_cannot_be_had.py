@@ -16,7 +16,7 @@ NOT_ROOT = subprocess.CompletedProcess(["mount"], 32, "", "mount: permission den
 def test_clocks_need_a_package(
     ci: str, outcome: type[BaseException], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(clocks, "PLACE", tmp_path)
+    monkeypatch.setattr(clocks, "FOLDER", tmp_path)
     monkeypatch.setenv("CI", ci)
     with pytest.raises(outcome, match="apt-get install faketime"):
         clocks.library()
@@ -25,6 +25,6 @@ def test_clocks_need_a_package(
 def test_disks_that_cannot_be_mounted_say_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CI", "1")
     monkeypatch.setattr(subprocess, "run", lambda *words, **more: NOT_ROOT)
-    said = "full disk does was not tried.*permission denied"
-    with pytest.raises(pytest.skip.Exception, match=said), disks.small_disk(tmp_path / "disk"):
+    message = "full disk does was not tried.*permission denied"
+    with pytest.raises(pytest.skip.Exception, match=message), disks.small_disk(tmp_path / "disk"):
         raise AssertionError("it was mounted")

@@ -1,4 +1,4 @@
-"""What the soak calls growth, on figures made up for it."""
+"""Growth as the soak defines it, on made-up figures."""
 
 from itertools import pairwise
 
@@ -33,22 +33,22 @@ def soak(server: str, *sizes: float) -> list[Look]:
         ("postgres", (40, 400), True),
     ],
 )
-def test_a_slope_is_told(server: str, sizes: tuple[float, ...], is_told: bool) -> None:
+def test_a_slope_is_reported(server: str, sizes: tuple[float, ...], is_told: bool) -> None:
     assert bool(too_large(soak(server, *sizes), web=WEB, workers=WORKERS)) is is_told
 
 
 @pytest.mark.parametrize(("server", "is_told"), [("worker-1", False), ("web-1", True)])
 def test_what_a_worker_loads_at_once_is_no_slope(server: str, is_told: bool) -> None:
     looks = soak(server, 140, 143)
-    for place, look in enumerate(looks[LOOKS // 2 :]):
-        look[server][7] += min(place, 2) * 58
+    for index, look in enumerate(looks[LOOKS // 2 :]):
+        look[server][7] += min(index, 2) * 58
     assert bool(too_large(looks, web=WEB, workers=WORKERS)) is is_told
 
 
 def test_what_comes_at_once_again_and_again_is() -> None:
     looks = soak("worker-1", 140, 140)
-    for place, look in enumerate(looks):
-        look["worker-1"][7] += place // 12 * 10
+    for index, look in enumerate(looks):
+        look["worker-1"][7] += index // 12 * 10
     assert too_large(looks, web=WEB, workers=WORKERS) == ["worker-1 (7) grew from 150 to 180 MB"]
 
 

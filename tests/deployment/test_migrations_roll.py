@@ -27,14 +27,14 @@ def later_migrations() -> Iterator[tuple[str, type[Migration]]]:
 
 
 def faults(migration: type[Migration]) -> list[str]:
-    """What it does that code of the release before could not live with."""
+    """List its changes that break code of the release before."""
     if getattr(migration, "not_used_since", ""):
         return []
     return [fault for operation in flat(migration.operations) if (fault := fault_of(operation))]
 
 
-def flat(listed: list[Operation]) -> Iterator[Operation]:
-    for operation in listed:
+def flat(nested_operations: list[Operation]) -> Iterator[Operation]:
+    for operation in nested_operations:
         inner = getattr(operation, "database_operations", None)
         yield from flat(inner) if inner is not None else [operation]
 
@@ -56,7 +56,7 @@ def is_optional(operation: operations.AddField) -> bool:
 
 
 def test_every_migration_since_can_run_before_its_code() -> None:
-    assert {name: found for name, migration in later_migrations() if (found := faults(migration))} == {}
+    assert {name: problems for name, migration in later_migrations() if (problems := faults(migration))} == {}
 
 
 class Taking(Migration):
@@ -67,12 +67,12 @@ class Dropping(Migration):
     operations = [operations.RunSQL("ALTER TABLE judging_pair DROP COLUMN state")]
 
 
-class SaidSo(Taking):
+class Announced(Taking):
     not_used_since = "0.2.0"
 
 
-@pytest.mark.parametrize(("migration", "number"), [(Taking, 1), (Dropping, 1), (SaidSo, 0)])
-def test_the_rule_finds_what_takes_something_away(migration: type[Migration], number: int) -> None:
+@pytest.mark.parametrize(("migration", "number"), [(Taking, 1), (Dropping, 1), (Announced, 0)])
+def test_the_rule_finds_what_removes_something(migration: type[Migration], number: int) -> None:
     assert len(faults(migration)) == number
 
 

@@ -23,16 +23,16 @@ sys.exit(4)
 
 
 def given(folder: Path, *words: str) -> tuple[list[str], list[str]]:
-    """What systemd-run is told of the process, and its words as the process gets them."""
+    """Return systemd-run's options, and the command's words as the process gets them."""
     double = folder / "systemd-run"
     double.write_text(DOUBLE)
     double.chmod(0o755)
     environment = os.environ | {"PATH": f"{folder}:{os.environ['PATH']}"}
-    done = subprocess.run([BASE_DIR / "docker" / "momentjudge", *words], cwd="/", env=environment, check=False)
-    assert done.returncode == 4
-    said: list[str] = json.loads((folder / "words").read_text())
-    divide = said.index("--")
-    return said[:divide], [expanded(word) for word in said[divide + 1 :]]
+    process = subprocess.run([BASE_DIR / "docker" / "momentjudge", *words], cwd="/", env=environment, check=False)
+    assert process.returncode == 4
+    arguments: list[str] = json.loads((folder / "words").read_text())
+    divide = arguments.index("--")
+    return arguments[:divide], [expanded(word) for word in arguments[divide + 1 :]]
 
 
 def expanded(word: str) -> str:
@@ -55,17 +55,17 @@ def test_a_command_gets_its_words_unharmed(words: list[str], tmp_path: Path) -> 
 
 
 def test_it_runs_as_the_processes_of_the_site_do(tmp_path: Path) -> None:
-    said, _ = given(tmp_path, "retention", "--dry-run")
+    arguments, _ = given(tmp_path, "retention", "--dry-run")
     unit = (BASE_DIR / "docker" / "systemd" / "momentjudge-web@.service").read_text().splitlines()
-    options = dict(zip(said, [*said[1:], ""], strict=True))
+    options = dict(zip(arguments, [*arguments[1:], ""], strict=True))
     assert f"User={options['--uid']}" in unit
     assert f"WorkingDirectory={options['--working-directory']}" in unit
     assert options["--property"] in unit
     assert options["--property"].startswith("EnvironmentFile=")
-    assert {"--wait", "--pipe"} <= set(said)
+    assert {"--wait", "--pipe"} <= set(arguments)
 
 
 def test_migrate_is_the_one_that_looks_at_the_settings_first(tmp_path: Path) -> None:
-    said, command = given(tmp_path, "migrate", "judging", "0001")
+    arguments, command = given(tmp_path, "migrate", "judging", "0001")
     assert command == [f"{CODE}/docker/migrate", "judging", "0001"]
-    assert f"PYTHON={PYTHON}" in said
+    assert f"PYTHON={PYTHON}" in arguments

@@ -14,14 +14,14 @@ PACKAGES = "accounts|annotation|config|core|judging|models_runner|moment_retriev
 FOLDERS = f"{PACKAGES}|benchmarks|docker|docs|requirements|static|templates|tests|tools"
 MODULE = re.compile(rf"(?<![\w./@-])(?:{PACKAGES})(?:\.\w+)+(?![\w/-])")
 APP = re.compile(r"celery -A (\S+)|\"-A\", \"(\w+)\"")
-PLACE = re.compile(rf"(?<![\w./=-])(?:/srv/momentjudge/code/|\./)?((?:{FOLDERS})(?:/[\w.*@-]+)+|manage\.py)")
+REPOSITORY_PATH = re.compile(rf"(?<![\w./=-])(?:/srv/momentjudge/code/|\./)?((?:{FOLDERS})(?:/[\w.*@-]+)+|manage\.py)")
 MADE = {"docker/.env"}  # by whoever runs the site
 
 
 def files() -> list[Path]:
-    asked = ["docker", ".ci", "Makefile", "requirements"]
-    listed = subprocess.run(["git", "ls-files", *asked], cwd=BASE_DIR, capture_output=True, text=True, check=True)
-    return [BASE_DIR / name for name in listed.stdout.split() if not name.endswith((".lock", ".in"))]
+    pathspecs = ["docker", ".ci", "Makefile", "requirements"]
+    process = subprocess.run(["git", "ls-files", *pathspecs], cwd=BASE_DIR, capture_output=True, text=True, check=True)
+    return [BASE_DIR / name for name in process.stdout.split() if not name.endswith((".lock", ".in"))]
 
 
 def is_there(name: str) -> bool:
@@ -38,15 +38,15 @@ def test_what_it_names_is_there(path: Path) -> None:
     text = path.read_text()
     modules = set(MODULE.findall(text)) | {app or other for app, other in APP.findall(text)}
     assert [name for name in sorted(modules) if not is_there(name)] == []
-    places = {place.rstrip(".") for place in PLACE.findall(text)} - MADE
-    assert [place for place in sorted(places) if not list(BASE_DIR.glob(place))] == []
+    references = {reference.rstrip(".") for reference in REPOSITORY_PATH.findall(text)} - MADE
+    assert [reference for reference in sorted(references) if not list(BASE_DIR.glob(reference))] == []
 
 
 def test_the_patterns_find_names() -> None:
     text = "python -m celery -A config worker; config.wsgi; core.observability.logs.AccessLog; docker/gone a/core/x.py"
     assert MODULE.findall(text) == ["config.wsgi", "core.observability.logs.AccessLog"]
     assert APP.findall(text) == [("config", "")]
-    assert PLACE.findall(text) == ["docker/gone"]
+    assert REPOSITORY_PATH.findall(text) == ["docker/gone"]
     assert [is_there(name) for name in ("config.wsgi", "config.gone", "core.jobs.JobKind", "core.jobs.Gone")] == [
         True,
         False,

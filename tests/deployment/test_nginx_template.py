@@ -14,7 +14,7 @@ from core.middleware import HEADERS
 TEMPLATE = (BASE_DIR / "docker" / "nginx" / "momentjudge.conf.template").read_text()
 UNKNOWN = "00000000-0000-4000-8000-000000000000"
 SECRET = "Zm9v-c2VjcmV0-d2l4s13f2a8b9c"
-TELLS_NOTHING = {"uuid", "int", "slug"}
+HARMLESS_KINDS = {"uuid", "int", "slug"}
 NAMES = {"name", "form"}  # of files and forms: `run.json`, `csv`
 
 
@@ -34,20 +34,20 @@ ROUTES = dict(routes(get_resolver()))
 def secret_parts(path: str) -> list[str]:
     """Parts that are neither numbers, UUIDs nor names."""
     parts = re.findall(r"<(?:(\w+):)?(\w+)>", path)
-    return [name for kind, name in parts if kind not in TELLS_NOTHING and name not in NAMES]
+    return [name for kind, name in parts if kind not in HARMLESS_KINDS and name not in NAMES]
 
 
 OPENING = [path for path in ROUTES if secret_parts(path)]
 
 
 def logged(address: str) -> str:
-    """What the template's map makes of it, as nginx does: the first expression that fits."""
+    """Apply the template's map as nginx does: the first expression that fits."""
     block = re.search(r"map \$request_uri \$momentjudge_path \{\n(.*?)\n\}", TEMPLATE, re.DOTALL)
     assert block is not None
     for any_case, expression, value in re.findall(r'^\s+"~(\*?)(.+?)" (.+);$', block[1], re.MULTILINE):
         python = expression.replace("(?<", "(?P<")
-        if found := re.search(python, address, re.IGNORECASE if any_case else 0):
-            return re.sub(r"\$\{?(\w+)\}?", lambda name: found[name[1]], value.strip('"'))
+        if match := re.search(python, address, re.IGNORECASE if any_case else 0):
+            return re.sub(r"\$\{?(\w+)\}?", lambda name: match[name[1]], value.strip('"'))
     return ""
 
 
@@ -59,8 +59,8 @@ def test_there_are_routes_with_secrets() -> None:
 def test_every_route_with_a_secret_is_masked_in_the_log(path: str) -> None:
     address = re.sub(r"<[^>]+>", SECRET, path)
     odd = address.replace("/i", "/%69").replace("/p", "/%70"), address.upper(), f"//x/..{address}", address.strip("/")
-    for asked in (address, f"{address}?next=1", *(each if each[0] == "/" else f"/{each}" for each in odd)):
-        assert SECRET.casefold() not in logged(asked).casefold(), asked
+    for url in (address, f"{address}?next=1", *(each if each[0] == "/" else f"/{each}" for each in odd)):
+        assert SECRET.casefold() not in logged(url).casefold(), url
     assert logged(address).endswith("[secret]")
 
 
@@ -85,11 +85,11 @@ def test_both_servers_log_by_this_format_alone() -> None:
 def takes_files(route: URLPattern) -> bool:
     """Whether its view has its file received on disk: without, a form with a file is refused."""
     view = inspect.unwrap(route.callback)
-    found = getattr(view, "view_class", getattr(view, "cls", view))
-    package = found.__module__.split(".")[0]
+    view_class = getattr(view, "view_class", getattr(view, "cls", view))
+    package = view_class.__module__.split(".")[0]
     if package not in ("core", "accounts", "annotation", "judging", "models_runner", "config"):
         return False
-    source = inspect.getsource(found)
+    source = inspect.getsource(view_class)
     return "receive_on_disk(" in source or "@receives_file(" in source
 
 
@@ -108,20 +108,20 @@ def test_every_other_page_takes_the_longest_form_that_django_takes() -> None:
 
 
 def test_nginx_says_of_its_own_answers_what_django_says_of_its() -> None:
-    said = dict(re.findall(r"^    add_header (\S+) (\$momentjudge_\w+) always;", TEMPLATE, re.MULTILINE))
+    variable_of = dict(re.findall(r"^    add_header (\S+) (\$momentjudge_\w+) always;", TEMPLATE, re.MULTILINE))
     values = dict(
         re.findall(r'^map "[^"]+" (\$\w+) \{\n.*?\n    default "([^"]+)";', TEMPLATE, re.MULTILINE | re.DOTALL)
     )
-    told = {name: values[variable] for name, variable in said.items() if variable in values}
-    hsts = told.pop("Strict-Transport-Security")
+    headers = {name: values[variable] for name, variable in variable_of.items() if variable in values}
+    hsts = headers.pop("Strict-Transport-Security")
     assert hsts == "max-age=31536000; includeSubDomains; preload"  # config/settings/production.py
-    assert told == HEADERS
+    assert headers == HEADERS
     (block,) = re.findall(r"location /protected/ \{\n(.*?)^    \}", TEMPLATE, re.MULTILINE | re.DOTALL)
     again = dict(re.findall(r"add_header (\S+) (\$momentjudge_\w+) always;", block))
-    assert again == {name: variable for name, variable in said.items() if variable in values}
+    assert again == {name: variable for name, variable in variable_of.items() if variable in values}
 
 
 def test_what_asks_every_server_is_answered_to_this_machine_alone() -> None:
-    found = re.search(r"location = /readyz \{(.*?)\}", TEMPLATE, re.DOTALL)
-    assert found is not None
-    assert re.findall(r"(?:allow|deny) \S+;", found[1]) == ["allow 127.0.0.0/8;", "allow ::1;", "deny all;"]
+    match = re.search(r"location = /readyz \{(.*?)\}", TEMPLATE, re.DOTALL)
+    assert match is not None
+    assert re.findall(r"(?:allow|deny) \S+;", match[1]) == ["allow 127.0.0.0/8;", "allow ::1;", "deny all;"]

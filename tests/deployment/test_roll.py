@@ -102,9 +102,9 @@ class Site:
         for name in ("compose", "systemctl", "curl", "nginx", "systemd-run"):
             (self.folder / name).write_text(DOUBLE)
             (self.folder / name).chmod(0o755)
-        named = ("web-1:8000", "web-2:8000") if self.way == "compose" else ("127.0.0.1:8001", "127.0.0.1:8002")
-        listed = "".join(f"server {name} max_fails=2 fail_timeout=5s; " for name in named)
-        self.conf.write_text(TEMPLATE.read_text().replace("${MJ_WEB_SERVERS}", listed))
+        servers = ("web-1:8000", "web-2:8000") if self.way == "compose" else ("127.0.0.1:8001", "127.0.0.1:8002")
+        server_lines = "".join(f"server {name} max_fails=2 fail_timeout=5s; " for name in servers)
+        self.conf.write_text(TEMPLATE.read_text().replace("${MJ_WEB_SERVERS}", server_lines))
         shutil.copy(self.conf, self.folder / "loaded")
 
     @property
@@ -113,13 +113,13 @@ class Site:
 
     def roll(self) -> int:
         (self.folder / "calls").write_text("")
-        said = {"PATH": f"{self.folder}:{os.environ['PATH']}", "COMPOSE": "compose", "NGINX_CONF": str(self.conf)}
+        settings = {"PATH": f"{self.folder}:{os.environ['PATH']}", "COMPOSE": "compose", "NGINX_CONF": str(self.conf)}
         command = [str(BASE_DIR / "docker" / "roll"), self.way]
-        environment = os.environ | said | {"DRAIN_S": "0", "START_S": "0"}
-        done = subprocess.run(command, env=environment, stderr=subprocess.PIPE, text=True, check=False)
-        self.errors = done.stderr
+        environment = os.environ | settings | {"DRAIN_S": "0", "START_S": "0"}
+        process = subprocess.run(command, env=environment, stderr=subprocess.PIPE, text=True, check=False)
+        self.errors = process.stderr
         self.calls = [json.loads(line) for line in (self.folder / "calls").read_text().splitlines()]
-        return done.returncode
+        return process.returncode
 
     def breaks(self, host: str) -> None:
         (self.folder / "broken" / host).touch()
@@ -145,10 +145,10 @@ class Site:
 @pytest.fixture(params=["compose", "systemd"])
 def site(request: pytest.FixtureRequest, tmp_path: Path) -> Site:
     hosts = ("web-1", "web-2") if request.param == "compose" else ("8001", "8002")
-    made = Site(tmp_path, request.param, hosts)
-    made.prepare()
-    (made.folder / "answering" / JUDGING).touch()
-    return made
+    site = Site(tmp_path, request.param, hosts)
+    site.prepare()
+    (site.folder / "answering" / JUDGING).touch()
+    return site
 
 
 def test_a_roll_drains_one_host_after_the_other_and_ends_with_all_in_service(site: Site) -> None:
@@ -206,14 +206,14 @@ def test_a_drained_host_that_answers_is_taken_back_when_the_roll_fails(site: Sit
     assert site.somebody_served()
 
 
-def test_what_nginx_is_told_of_others_stays(site: Site) -> None:
+def test_other_settings_of_nginx_stay(site: Site) -> None:
     assert STORAGE in site.conf.read_text()
     assert site.roll() == 0
     assert STORAGE in site.conf.read_text()
 
 
 def test_a_roll_brings_the_judging_worker_first_or_says_that_it_is_missing(site: Site) -> None:
-    """What is finished on a new web host is decided by a worker of its queue alone."""
+    """Work finished on a new web host is decided by a worker of its queue alone."""
     assert site.roll() == 0
     judging, web = (
         (["compose", "up", "--detach", "--no-deps", "judging"], "web-1")

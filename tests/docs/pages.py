@@ -1,4 +1,4 @@
-"""What README and docs/ hold: their pages, links, blocks of code and tables."""
+"""Contents of README and docs/: pages, links, blocks of code and tables."""
 
 import re
 from collections.abc import Iterator
@@ -38,9 +38,9 @@ def blocks() -> tuple[Block, ...]:
 
 def _blocks_of(page: Path) -> Iterator[Block]:
     text = page.read_text()
-    for found in BLOCK.finditer(text):
-        line = text[: found.start()].count("\n") + 1
-        yield Block(page, line, found[3], re.sub(f"^{found[1]}", "", found[4], flags=re.MULTILINE), bool(found[2]))
+    for match in BLOCK.finditer(text):
+        line = text[: match.start()].count("\n") + 1
+        yield Block(page, line, match[3], re.sub(f"^{match[1]}", "", match[4], flags=re.MULTILINE), bool(match[2]))
 
 
 def prose(page: Path) -> str:
@@ -54,7 +54,7 @@ def links(page: Path) -> list[str]:
 
 
 def anchors(page: Path) -> set[str]:
-    """What a link may name after ``#``: the headings, as the common viewers of Markdown spell them."""
+    """Return link targets after ``#``: the headings, as the common viewers of Markdown spell them."""
     return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in HEADING.findall(prose(page))}
 
 

@@ -21,9 +21,9 @@ def test_every_concept_of_judging_is_in_the_picture() -> None:
 
 
 def test_every_name_of_the_paths_is_defined_where_it_says() -> None:
-    named = NAMED.findall(PAGE.read_text())
-    assert len(named) > 30
-    assert [(name, path) for name, path in named if name not in _defined(path)] == []
+    names = NAMED.findall(PAGE.read_text())
+    assert len(names) > 30
+    assert [(name, path) for name, path in names if name not in _defined(path)] == []
 
 
 def _defined(path: str) -> set[str]:

@@ -28,7 +28,7 @@ def steps(block: Block) -> list[tuple[str, str]]:
 
 
 def output_of(command: str) -> str:
-    """What the command prints, errors included, in the order of printing."""
+    """Return the command's output, errors included, as printed."""
     out = io.StringIO()
     match shlex.split(command):
         case [python, "manage.py", name, *words] if python == PYTHON:
@@ -57,9 +57,9 @@ def test_a_command_prints_what_the_page_shows(block: Block, monkeypatch: pytest.
 def test_python_gives_what_the_page_shows(block: Block, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     example = doctest.DocTestParser().get_doctest(block.text, {}, str(block), str(block.page), block.line)
-    said: list[str] = []
+    output: list[str] = []
     assert example.examples
-    assert doctest.DocTestRunner(verbose=False).run(example, out=said.append).failed == 0, "".join(said)
+    assert doctest.DocTestRunner(verbose=False).run(example, out=output.append).failed == 0, "".join(output)
 
 
 def test_only_blocks_that_can_be_run_are_marked() -> None:
@@ -71,7 +71,7 @@ def test_every_management_command_takes_the_words_shown(
     block: Block, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.chdir(tmp_path)  # a file to be written is opened with the words
-    for command in (found[1] for line in block.text.splitlines() if (found := MANAGED.search(line))):
+    for command in (match[1] for line in block.text.splitlines() if (match := MANAGED.search(line))):
         name, *options = shlex.split(command, comments=True)
         assert name in get_commands(), f"there is no command {name}"
         parser = load_command_class(get_commands()[name], name).create_parser("manage.py", name)

@@ -22,8 +22,8 @@ def names_in(path: Path) -> Iterator[str]:
 
 
 def written() -> set[tuple[str, str]]:
-    found = ((path, name) for path in FOLDER.rglob("test_*.py") for name in names_in(path))
-    return {(str(path.relative_to(ROOT)), name) for path, name in found if name.rpartition("::")[2].startswith("test_")}
+    tests = ((path, name) for path in FOLDER.rglob("test_*.py") for name in names_in(path))
+    return {(str(path.relative_to(ROOT)), name) for path, name in tests if name.rpartition("::")[2].startswith("test_")}
 
 
 def named() -> list[tuple[str, str]]:
@@ -31,7 +31,7 @@ def named() -> list[tuple[str, str]]:
 
 
 def test_every_fault_is_shown_by_a_test_that_exists_and_every_test_by_a_fault() -> None:
-    assert written() == {place for place in named() if place[0].startswith("tests/production/faults/")}
+    assert written() == {entry for entry in named() if entry[0].startswith("tests/production/faults/")}
     for path, name in named():
         assert name in set(names_in(ROOT / path)), f"{path}::{name}"
 

@@ -36,22 +36,22 @@ def site(example: ModuleType, server: LiveServer, person: User) -> Any:
 def test_a_batch_from_taking_to_finishing(example: ModuleType, live_server: LiveServer) -> None:
     batch = BatchFactory(pairs=5)
     person = annotator(batch.project)
-    grades = {str(pair.uuid): place for place, pair in enumerate(pairs_of(batch))}
-    shown: list[int] = []
+    grades = {str(pair.uuid): position for position, pair in enumerate(pairs_of(batch))}
+    sizes: list[int] = []
 
     def grade_of(query: str, pair: dict[str, Any]) -> int:
         assert query == batch.query.text
         with urllib.request.urlopen(example_request(pair, at)) as preview:
-            shown.append(len(preview.read()))
+            sizes.append(len(preview.read()))
         return grades[pair["uuid"]]
 
     at = site(example, live_server, person)
     (project,) = at.call("GET", "projects/")
     assert example.judge(at, project["uuid"], grade_of) == 5
-    given = Judgment.objects.values_list("pair__uuid", "grade", "annotator")
-    assert set(given) == {(UUID(uuid), grade, person.pk) for uuid, grade in grades.items()}
+    rows = Judgment.objects.values_list("pair__uuid", "grade", "annotator")
+    assert set(rows) == {(UUID(uuid), grade, person.pk) for uuid, grade in grades.items()}
     assert Assignment.objects.get().state == "finished"
-    assert len(shown) == 5 and all(shown)
+    assert len(sizes) == 5 and all(sizes)
     assert example.judge(at, project["uuid"], grade_of) == 0  # nothing waits
 
 
@@ -66,19 +66,19 @@ def test_a_connection_that_breaks_after_each_request(
     batch = BatchFactory(pairs=3)
     person = annotator(batch.project)
     at = site(example, live_server, person)
-    opened, asked = urllib.request.urlopen, []
+    open_url, requests = urllib.request.urlopen, []
 
     def breaks(request: urllib.request.Request, timeout: float) -> Any:
-        asked.append(request)
-        answer = opened(request, timeout=timeout)
-        if asked.count(request) == 1:
+        requests.append(request)
+        answer = open_url(request, timeout=timeout)
+        if requests.count(request) == 1:
             raise ConnectionResetError("the answer is lost")
         return answer
 
     monkeypatch.setattr(example.urllib.request, "urlopen", breaks)
     monkeypatch.setattr(example.time, "sleep", lambda seconds: None)
     assert example.judge(at, batch.project.uuid, lambda query, pair: 2) == 3
-    assert len(asked) == 2 * (1 + 3 + 1)
+    assert len(requests) == 2 * (1 + 3 + 1)
     assert list(Judgment.objects.values_list("grade", "revision")) == [(2, 0)] * 3
     assert Assignment.objects.get().state == "finished"
 

@@ -30,6 +30,8 @@ def named_in(text: str) -> Iterator[str]:
 def test_what_cron_and_systemd_start_is_named_by_its_whole_path() -> None:
     texts = {str(block): block.text for block in blocks()}
     texts |= {path.name: path.read_text() for path in (ROOT / "docker" / "systemd").iterdir()}
-    named = {place: list(named_in(text)) for place, text in texts.items()}
-    assert sum(map(len, named.values())) > 5
-    assert {place: bad for place, all_of in named.items() if (bad := [each for each in all_of if each[0] != "/"])} == {}
+    programs = {source: list(named_in(text)) for source, text in texts.items()}
+    assert sum(map(len, programs.values())) > 5
+    assert {
+        source: bad for source, all_of in programs.items() if (bad := [each for each in all_of if each[0] != "/"])
+    } == {}

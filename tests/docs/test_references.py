@@ -1,4 +1,4 @@
-"""What README and docs/ name exists: links, pictures, files, commands, settings, constraints."""
+"""Names in README and docs/ exist: links, pictures, files, commands, settings, constraints."""
 
 import re
 from pathlib import Path
@@ -41,16 +41,16 @@ def test_every_file_named_exists() -> None:
 
 def test_the_readme_tree_names_files_that_exist() -> None:
     tree = next(block.text for block in blocks() if block.page.name == "README.md" and "pyproject.toml" in block.text)
-    named = [path for line in tree.splitlines() for path in re.split(r" {2,}", line)[0].split()]
-    assert len(named) > 30
-    assert [path for path in named if not (ROOT / path).exists()] == []
+    paths = [path for line in tree.splitlines() for path in re.split(r" {2,}", line)[0].split()]
+    assert len(paths) > 30
+    assert [path for path in paths if not (ROOT / path).exists()] == []
 
 
 def test_every_command_named_exists() -> None:
     commands, targets = get_commands(), TARGET.findall((ROOT / "Makefile").read_text())
     assert [(page, name) for page, name in named_in_pages(MANAGE_COMMAND) if name not in commands] == []
-    named = named_in_pages(QUOTED_TARGET) + named_in_pages(TYPED_TARGET)
-    assert [(page, name) for page, name in named if name not in targets] == []
+    names = named_in_pages(QUOTED_TARGET) + named_in_pages(TYPED_TARGET)
+    assert [(page, name) for page, name in names if name not in targets] == []
 
 
 def test_every_setting_named_is_read_somewhere() -> None:
@@ -66,9 +66,9 @@ def test_every_setting_named_is_read_somewhere() -> None:
         ROOT / "tests" / "production" / "test_soak.py",
     ]
     read = "\n".join(path.read_text() for path in sources)
-    named = set(re.findall(r"`([A-Z]{2,}(?:_[A-Z]+)*)(?:=[^`]*)?`", "\n".join(page.read_text() for page in pages())))
-    assert named
-    assert [name for name in sorted(named) if name not in read and not _in_code(name)] == []
+    names = set(re.findall(r"`([A-Z]{2,}(?:_[A-Z]+)*)(?:=[^`]*)?`", "\n".join(page.read_text() for page in pages())))
+    assert names
+    assert [name for name in sorted(names) if name not in read and not _in_code(name)] == []
 
 
 def _in_code(name: str) -> bool:
@@ -77,13 +77,15 @@ def _in_code(name: str) -> bool:
 
 
 def test_every_constraint_named_exists() -> None:
-    held = {constraint.name for model in apps.get_models() for constraint in model._meta.constraints}
+    constraint_names = {constraint.name for model in apps.get_models() for constraint in model._meta.constraints}
     migrations = (path.read_text() for path in ROOT.glob("*/migrations/*.sql"))
-    held |= {name for text in migrations for name in re.findall(r"CREATE (?:CONSTRAINT )?TRIGGER (\w+)", text)}
-    assert _in_last_column(ROOT / "docs" / "rules.md") <= held
+    constraint_names |= {
+        name for text in migrations for name in re.findall(r"CREATE (?:CONSTRAINT )?TRIGGER (\w+)", text)
+    }
+    assert _in_last_column(ROOT / "docs" / "rules.md") <= constraint_names
     assert _in_last_column(ROOT / "docs" / "rules.md")
 
 
 def _in_last_column(page: Path) -> set[str]:
-    """What the table of rules says of the database."""
+    """Return database names in the table of rules."""
     return {name for row in tables(page) if len(row) == 4 for name in re.findall(r"`(\w+_\w+)`", row[3])}

@@ -44,9 +44,9 @@ def test_the_code_of_an_archives_readme(
 ) -> None:
     monkeypatch.chdir(folder)
     first, second = re.findall(r"```python\n(.*?)```", (folder / "README.md").read_text(), re.DOTALL)
-    known: dict[str, object] = {}
-    exec(first, known)
-    assert known["rows"][0] == (10, "alpha", 1.0, 2.5, 4)  # type: ignore[index]
+    namespace: dict[str, object] = {}
+    exec(first, namespace)
+    assert namespace["rows"][0] == (10, "alpha", 1.0, 2.5, 4)  # type: ignore[index]
     exec(second, {})
     assert "nDCG@20" in capsys.readouterr().out
 
@@ -68,10 +68,10 @@ def test_the_lines_of_the_data_formats_page_are_those_of_a_release(tmp_path: Pat
     text = (ROOT / "docs" / "data-formats.md").read_text()
     for name in ("raw_annotation.csv", "pairs.csv", "qrels.txt"):
         _, _, section = text.partition(f"### {name}\n")
-        shown = re.findall(r"```\n(.*?)```", section.partition("\n### ")[0], re.DOTALL)
+        examples = re.findall(r"```\n(.*?)```", section.partition("\n### ")[0], re.DOTALL)
         lines = (tmp_path / name).read_text().splitlines()
-        written = [re.sub(rf"^{pair.pk},", "1,", line) for line in lines]
-        assert [example.splitlines() for example in shown] == [written], name
+        release_lines = [re.sub(rf"^{pair.pk},", "1,", line) for line in lines]
+        assert [example.splitlines() for example in examples] == [release_lines], name
 
 
 def test_the_example_scores_a_run_of_the_published_form(folder: Path) -> None:

@@ -46,9 +46,9 @@ def test_as_readme_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         "test": 2781,
     }
     assert Candidate.objects.filter(query__project=project).count() == 40 * 3281
-    written = json.loads((tmp_path / "sets" / "train_top20.json").read_text())
-    assert len(written) == project.queries.filter(split="train").count() > 4000
-    assert {len(query["relevant_moment"]) for query in written} == {20}
+    rows = json.loads((tmp_path / "sets" / "train_top20.json").read_text())
+    assert len(rows) == project.queries.filter(split="train").count() > 4000
+    assert {len(query["relevant_moment"]) for query in rows} == {20}
     assert (tmp_path / "sets" / "train_top20.parquet").stat().st_size > 0
     assert (tmp_path / "statistics.csv").read_text().startswith('"group","texts","measure","value"\n')
 

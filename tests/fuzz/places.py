@@ -34,7 +34,7 @@ FOUND = Answered(
 
 
 class Right(NamedTuple):
-    """What a request says that is carried out; paths name the first of their kind where they are not told."""
+    """Data of a request that succeeds; paths name the first of their kind by default."""
 
     body: dict[str, Any] | None = None
     query: dict[str, Any] = {}
@@ -45,13 +45,13 @@ class Places:
     """The hand-made project released and trained on, and one person of every role; its annotator may finish."""
 
     def __init__(self, folder: Path) -> None:
-        made = HandMade()
-        self.project = made.project
+        hand_made = HandMade()
+        self.project = hand_made.project
         release = ready_release(self.project)
         team = participant(self.project)
         self.people: dict[str, User] = {
-            "annotator": made.people[1],
-            "lead": made.lead,
+            "annotator": hand_made.people[1],
+            "lead": hand_made.lead,
             "admin": admin(self.project),
             "participant": team.user,
             "stranger": MembershipFactory().user,
@@ -59,15 +59,15 @@ class Places:
         self._held()
         features_of(self.project, folder)
         own = bring(team, release, run_json({10: GOOD}))
-        by_lead = bring(member_of(made, made.lead), release, run_json({10: GOOD}), system="trained")
-        waiting, ended, done = (ordered(release, folder, name=name) for name in ("waiting", "ended", "done"))
+        by_lead = bring(member_of(hand_made, hand_made.lead), release, run_json({10: GOOD}), system="trained")
+        waiting, ended, finished = (ordered(release, folder, name=name) for name in ("waiting", "ended", "done"))
         training_cancel(training=only(ended), actor=None)
-        given = {"state": "done", "ended_at": timezone.now(), "val_run": by_lead, "best": 0.25}
-        Training.objects.filter(experiment=done).update(**given)
-        second = ordered(release, folder, name="second", baseline="conquer", candidates=only(done))
+        values = {"state": "done", "ended_at": timezone.now(), "val_run": by_lead, "best": 0.25}
+        Training.objects.filter(experiment=finished).update(**values)
+        second = ordered(release, folder, name="second", baseline="conquer", candidates=only(finished))
         train_set, set_at_work = self._train_sets()
         query_set = NamedQuerySet.objects.create(project=self.project, name="a set")
-        reviewed, waits = made.first, Batch.objects.get(project=self.project, query__number=30)
+        reviewed, waits = hand_made.first, Batch.objects.get(project=self.project, query__number=30)
         self.named = {
             "project_uuid": [self.project],
             "pair_uuid": [self.pair, self.flagged, self.withdrawn],
@@ -75,8 +75,8 @@ class Places:
             "set_uuid": [query_set, train_set, set_at_work],
             "release_uuid": [release],
             "run_uuid": [own, by_lead],
-            "experiment_uuid": [waiting, ended, done, second],
-            "training_uuid": [only(waiting), only(ended), only(done)],
+            "experiment_uuid": [waiting, ended, finished, second],
+            "training_uuid": [only(waiting), only(ended), only(finished)],
             "preview_uuid": [self.pair.candidate.moment.preview_uuid],
         }
         grade, decision = {"grade": 2, "key": str(key(self.held, self.pair))}, {"decision": "close"}
@@ -101,7 +101,7 @@ class Places:
         }
 
     def _held(self) -> None:
-        """What the annotator holds: one pair graded, one flagged, one withdrawn."""
+        """Assign pairs to the annotator: one graded, one flagged, one withdrawn."""
         batch = BatchFactory(query__project=self.project, pairs=3)
         self.held = hold(batch, annotator=self.people["annotator"])
         self.pair, self.flagged, self.withdrawn = batch.pairs.order_by("pk")
@@ -112,24 +112,24 @@ class Places:
 
     def _train_sets(self) -> tuple[TrainSet, TrainSet]:
         about = {"project": self.project, "measure": MeasureFactory()}
-        done = TrainSet(depth=2, state="done", finished_at=timezone.now(), **about)
+        finished = TrainSet(depth=2, state="done", finished_at=timezone.now(), **about)
         for form in ("json", "parquet"):
-            getattr(done, form).save(f"set.{form}", ContentFile(TRAIN_SET), save=False)
-        done.json_sha256 = done.parquet_sha256 = "0" * 64
-        done.save()
-        return done, TrainSet.objects.create(project=self.project, depth=1)
+            getattr(finished, form).save(f"set.{form}", ContentFile(TRAIN_SET), save=False)
+        finished.json_sha256 = finished.parquet_sha256 = "0" * 64
+        finished.save()
+        return finished, TrainSet.objects.create(project=self.project, depth=1)
 
     def proof(self, role: str) -> dict[str, str]:
         return bearer(self.people[role]) if role in self.people else {}
 
     def path(self, operation: str, names: Any) -> dict[str, str]:
-        """What the right request's path names."""
-        told = self.right.get(operation, Right()).path
-        return {name: uuid_of(told.get(name, self.named[name][0])) for name in names}
+        """Return the right path parameters."""
+        overrides = self.right.get(operation, Right()).path
+        return {name: uuid_of(overrides.get(name, self.named[name][0])) for name in names}
 
-    def path_at(self, place: int, names: Any) -> dict[str, str]:
+    def path_at(self, index: int, names: Any) -> dict[str, str]:
         """One of everything that there is."""
-        return {name: uuid_of(self.named[name][place % len(self.named[name])]) for name in names}
+        return {name: uuid_of(self.named[name][index % len(self.named[name])]) for name in names}
 
 
 def uuid_of(row: Any) -> str:

@@ -68,13 +68,13 @@ def described() -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def schema() -> Any:
-    held = schemathesis.openapi.from_dict(described())
-    held.app = get_wsgi_application()
-    return held
+    loaded_schema = schemathesis.openapi.from_dict(described())
+    loaded_schema.app = get_wsgi_application()
+    return loaded_schema
 
 
 @pytest.fixture(autouse=True)
-def _kept_connection() -> Iterator[None]:
+def _persistent_connection() -> Iterator[None]:
     """The site runs inside of the test's transaction, as with Django's own client."""
     signals = (request_started, request_finished)
     for signal in signals:
@@ -87,42 +87,42 @@ def _kept_connection() -> Iterator[None]:
 @pytest.fixture
 def places(db: None, encoder: object, settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Places:
     stand_ins(settings, tmp_path)
-    monkeypatch.setattr("models_runner.search.api.search_ask", lambda **asked: FOUND)
+    monkeypatch.setattr("models_runner.search.api.search_ask", lambda **options: FOUND)
     return Places(tmp_path)
 
 
 @pytest.mark.parametrize("role", MAY)
 def test_no_request_is_answered_by_a_fault(role: str, schema: Any, places: Places) -> None:
     headers = places.proof(role)
-    done = set()
+    successes = set()
     for result in schema.get_all_operations():
         operation = result.ok()
         if is_done(operation, headers, places):
-            done.add(name_of(operation))
+            successes.add(name_of(operation))
         ask(operation, headers, places)
-    assert done == MAY[role]
+    assert successes == MAY[role]
 
 
 def test_every_operation_is_done_by_somebody() -> None:
-    ways = [way for methods in described()["paths"].values() for way in methods.values()]
-    assert {way["operationId"] for way in ways} == set().union(*MAY.values())
+    operations = [operation for methods in described()["paths"].values() for operation in methods.values()]
+    assert {operation["operationId"] for operation in operations} == set().union(*MAY.values())
 
 
-def is_done(operation: Any, headers: dict[str, str], places: Places) -> bool:
+def is_done(operation: Any, headers: dict[str, str], site: Places) -> bool:
     """Whether the right request is carried out. It is sent again, as by somebody who got no answer."""
     with rolled_back():
-        first, _ = [answered(right_case(operation, places), headers) for _ in range(2)]
+        first, _ = [answered(right_case(operation, site), headers) for _ in range(2)]
     return 200 <= first.status_code < 300
 
 
-def right_case(operation: Any, places: Places) -> Case:
-    right = places.right.get(name_of(operation), Right())
-    path = places.path(name_of(operation), (parameter.name for parameter in operation.path_parameters))
+def right_case(operation: Any, site: Places) -> Case:
+    right = site.right.get(name_of(operation), Right())
+    path = site.path(name_of(operation), (parameter.name for parameter in operation.path_parameters))
     body = {} if right.body is None else {"body": right.body, "media_type": operation.body[0].media_type}
     return operation.Case(path_parameters=path, query=right.query, **body)  # type: ignore[no-any-return]
 
 
-def ask(operation: Any, headers: dict[str, str], places: Places) -> None:
+def ask(operation: Any, headers: dict[str, str], site: Places) -> None:
     """Requests that are made up; in a part of them the path names what there is, or the body is right."""
     modes = st.sampled_from([GenerationMode.POSITIVE, GenerationMode.NEGATIVE])
     cases = modes.flatmap(lambda mode: operation.as_strategy(generation_mode=mode))
@@ -138,9 +138,9 @@ def ask(operation: Any, headers: dict[str, str], places: Places) -> None:
     @hypothesis.given(case=cases, place=st.none() | st.integers(0, 3), is_right=st.booleans())
     def once(case: Case, place: int | None, is_right: bool) -> None:
         if place is not None:
-            case.path_parameters = places.path_at(place, case.path_parameters)
-        if is_right and name_of(operation) in places.right:
-            right = right_case(operation, places)
+            case.path_parameters = site.path_at(place, case.path_parameters)
+        if is_right and name_of(operation) in site.right:
+            right = right_case(operation, site)
             case.query, case.body, case.media_type = right.query, right.body, right.media_type
         with rolled_back():
             answered(case, headers)

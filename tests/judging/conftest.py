@@ -39,11 +39,11 @@ def long_clip(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 @pytest.fixture
 def quick_rendering(long_clip: bytes, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Draw nothing: every episode is the same clip. The list holds the names asked for."""
-    asked: list[str] = []
+    names: list[str] = []
 
     def render(episode: object, path: Path) -> None:
-        asked.append(episode.name)  # type: ignore[attr-defined]
+        names.append(episode.name)  # type: ignore[attr-defined]
         path.write_bytes(long_clip)
 
     monkeypatch.setattr(services, "render_episode", render)
-    return asked
+    return names

@@ -8,8 +8,8 @@ from typing import Any
 from accounts.models import Membership, Project, User
 from annotation.models import Moment, Query
 from judging.models import Exam, KnownPair, Sitting
-from judging.qualification.selectors.sittings import Sat, sitting_by_id
-from judging.qualification.services.sittings import sitting_grade, sitting_hand_in, sitting_start
+from judging.qualification.selectors.sittings import Sat, attempt_by_id
+from judging.qualification.services.sittings import attempt_grade, attempt_hand_in, attempt_start
 from tests.factories import (
     NOW,
     MembershipFactory,
@@ -26,16 +26,16 @@ EVERYBODY = range(1_000_000)  # whoever is not done when a round is closed
 GradeOf = Callable[[KnownPair], int]
 
 
-def examinee(project: Project, standing: str = "exam", **values: Any) -> User:
+def examinee(project: Project, status: str = "exam", **values: Any) -> User:
     """An annotator at this step of the way who has confirmed the guideline."""
     user: User = annotator(project, **values)
-    Membership.objects.filter(user=user).update(standing=standing)
+    Membership.objects.filter(user=user).update(standing=status)
     return user
 
 
-def newcomer(project: Project, standing: str = "candidate") -> User:
+def newcomer(project: Project, status: str = "candidate") -> User:
     """An annotator at this step who has confirmed nothing."""
-    return MembershipFactory(project=project, standing=standing, confirmed=False).user  # type: ignore[no-any-return]
+    return MembershipFactory(project=project, standing=status, confirmed=False).user  # type: ignore[no-any-return]
 
 
 def standing_of(user: User) -> str:
@@ -46,16 +46,22 @@ def cohort_exam(project: Project | None = None, *, queries: int = 2, depth: int 
     """An open exam of a first cohort, its pairs in the order of their ids by query and rank."""
     project = project or ProjectFactory()
     number = project.exams.count() + 1
-    given = {"number": number, "kind": "cohort", "state": "open", "seed": SEED, **values}
-    exam = Exam.objects.create(project=project, queries=queries, depth=depth, **given)
+    fields = {"number": number, "kind": "cohort", "state": "open", "seed": SEED, **values}
+    exam = Exam.objects.create(project=project, queries=queries, depth=depth, **fields)
     pairs_add(project, queries=queries, depth=depth, source="exam", exam=exam)
     return exam
 
 
 def closed_exam(project: Project, truths: Sequence[Sequence[float]], **values: Any) -> Exam:
     """A cohort's exam that nobody here sat: one query for each row of truths."""
-    given = {"number": project.exams.count() + 1, "kind": "cohort", "state": "closed", "seed": SEED, "closed_at": NOW}
-    exam = Exam.objects.create(project=project, queries=len(truths), depth=len(truths[0]), **{**given, **values})
+    defaults = {
+        "number": project.exams.count() + 1,
+        "kind": "cohort",
+        "state": "closed",
+        "seed": SEED,
+        "closed_at": NOW,
+    }
+    exam = Exam.objects.create(project=project, queries=len(truths), depth=len(truths[0]), **{**defaults, **values})
     for row in truths:
         pairs_add(project, queries=1, depth=len(row), source="exam", exam=exam, truths=row)
     return exam
@@ -67,87 +73,87 @@ def pairs_add(
     """Known pairs of new training queries; moments are of one new video."""
     video = VideoFactory(corpus=project.dataset.corpus)
     moments = MomentFactory.build_batch(queries * depth, video=video, preview="previews/none.gif")
-    for place, moment in enumerate(moments):
-        moment.start_s, moment.end_s = float(place), place + 0.5
+    for index, moment in enumerate(moments):
+        moment.start_s, moment.end_s = float(index), index + 0.5
     moments = Moment.objects.bulk_create(moments)
-    asked = [QueryFactory(project=project, split=Query.Split.TRAIN) for _ in range(queries)]
+    query_rows = [QueryFactory(project=project, split=Query.Split.TRAIN) for _ in range(queries)]
     rows = [
         KnownPair(
             project=project,
-            query=asked[place // depth],
+            query=query_rows[index // depth],
             moment=moment,
-            rank=place % depth + 1,
-            truth=None if truths is None else Decimal(str(truths[place % depth])),
+            rank=index % depth + 1,
+            truth=None if truths is None else Decimal(str(truths[index % depth])),
             **values,
         )
-        for place, moment in enumerate(moments)
+        for index, moment in enumerate(moments)
     ]
     return KnownPair.objects.bulk_create(rows)
 
 
 def tutorial(project: Project, truths: Sequence[int] = (4, 0)) -> list[KnownPair]:
     pairs = pairs_add(project, queries=1, depth=len(truths), truths=truths, source="lead")
-    for place, known in enumerate(pairs, start=1):
-        known.tutorial_position = place
-        known.explanation = f"Because of thing {place}."
+    for position, pair in enumerate(pairs, start=1):
+        pair.tutorial_position = position
+        pair.explanation = f"Because of thing {position}."
     KnownPair.objects.bulk_update(pairs, ["tutorial_position", "explanation"])
     return pairs
 
 
 def start(user: User, project: Project, purpose: str = "exam") -> Sitting:
-    return sitting_start(project=project, annotator=user, purpose=purpose)
+    return attempt_start(project=project, annotator=user, purpose=purpose)
 
 
-def give(user: User, known: KnownPair, grade: int, **more: Any) -> Any:
-    return sitting_grade(annotator=user, pair_uuid=known.uuid, grade=grade, **{"now": NOW, **more})
+def give(user: User, pair: KnownPair, grade: int, **more: Any) -> Any:
+    return attempt_grade(annotator=user, pair_uuid=pair.uuid, grade=grade, **{"now": NOW, **more})
 
 
-def asked(sitting: Sitting) -> list[KnownPair]:
+def asked(attempt: Sitting) -> list[KnownPair]:
     """The pairs in the order shown."""
-    pairs = KnownPair.objects.in_bulk(sitting.known_ids)
-    return [pairs[known_id] for known_id in sitting.known_ids]
+    pairs = KnownPair.objects.in_bulk(attempt.known_ids)
+    return [pairs[known_id] for known_id in attempt.known_ids]
 
 
 def sit(user: User, project: Project, grade_of: GradeOf, *, purpose: str = "exam") -> Sitting:
     """Start, grade every pair, hand in."""
-    sitting = start(user, project, purpose)
-    for known in asked(sitting):
-        give(user, known, grade_of(known))
+    attempt = start(user, project, purpose)
+    for pair in asked(attempt):
+        give(user, pair, grade_of(pair))
     if purpose == "exam":
-        hand_in(sitting)
-    sitting.refresh_from_db()
-    return sitting
+        hand_in(attempt)
+    attempt.refresh_from_db()
+    return attempt
 
 
-def hand_in(sitting: Sitting, now: datetime = NOW) -> Sat:
-    return sitting_hand_in(annotator=sitting.annotator, sitting=sitting.uuid, now=now)
+def hand_in(attempt: Sitting, now: datetime = NOW) -> Sat:
+    return attempt_hand_in(annotator=attempt.annotator, attempt=attempt.uuid, now=now)
 
 
 def by_pair(exam: Exam, grades: Sequence[int]) -> GradeOf:
     """Grades for the exam's pairs in the order of their ids."""
     of = dict(zip(exam.known_pairs.order_by("pk").values_list("pk", flat=True), grades, strict=True))
-    return lambda known: of[known.pk]
+    return lambda pair: of[pair.pk]
 
 
-def regrade(sitting: Sitting) -> None:
+def regrade(attempt: Sitting) -> None:
     """Give each misaligned pair its truth, rounded down."""
-    sat = sitting_by_id(sitting_id=sitting.pk)
-    for card in sat.still_misaligned:
-        assert card.truth is not None
-        sitting_grade(annotator=sitting.annotator, pair_uuid=card.uuid, grade=int(card.truth), now=NOW)
-    sitting.refresh_from_db()
+    sat = attempt_by_id(attempt_id=attempt.pk)
+    for pair_view in sat.still_misaligned:
+        assert pair_view.truth is not None
+        attempt_grade(annotator=attempt.annotator, pair_uuid=pair_view.uuid, grade=int(pair_view.truth), now=NOW)
+    attempt.refresh_from_db()
 
 
 def in_feedback(user: User, project: Project) -> Sitting:
     """The person's sitting of a closed exam whose only pair has come back to them."""
     exam = cohort_exam(project, queries=1, depth=1)
-    known = exam.known_pairs.get()
-    sitting = Sitting.objects.create(
-        project=project, annotator=user, purpose="exam", exam=exam, seed=SEED, known_ids=[known.pk]
+    pair = exam.known_pairs.get()
+    attempt = Sitting.objects.create(
+        project=project, annotator=user, purpose="exam", exam=exam, seed=SEED, known_ids=[pair.pk]
     )
-    SittingGradeFactory(sitting=sitting, grade=0)
+    SittingGradeFactory(sitting=attempt, grade=0)
     Exam.objects.filter(pk=exam.pk).update(state="closed", closed_at=NOW)
-    KnownPair.objects.filter(pk=known.pk).update(truth=4)
-    Sitting.objects.filter(pk=sitting.pk).update(state="feedback", graded_at=NOW)
-    sitting.refresh_from_db()
-    return sitting
+    KnownPair.objects.filter(pk=pair.pk).update(truth=4)
+    Sitting.objects.filter(pk=attempt.pk).update(state="feedback", graded_at=NOW)
+    attempt.refresh_from_db()
+    return attempt

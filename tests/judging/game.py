@@ -11,15 +11,15 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant
 from accounts.models import User
 from judging.exceptions import LeaseLost, PairWithdrawn
 from judging.models import Assignment, Batch, Flag, Judgment, JudgmentChange, Pair
-from judging.work.rules import seat_for
+from judging.work.rules import slot_for
 from judging.work.selectors.assignments import (
-    Card,
     Held,
-    held_by_pair,
-    held_open,
+    PairView,
+    assignment_by_pair,
+    current_assignment,
     open_assignment,
-    pairs_asked_now,
-    seats_held,
+    pairs_requested,
+    slots_taken,
 )
 from judging.work.services.assignments import assignment_finish, assignment_take
 from judging.work.services.batches import batches_sweep
@@ -111,10 +111,10 @@ class Game(RuleBasedStateMachine):
     def what_is_left_can_be_done_by_somebody_new(self, batch: Batch) -> None:
         """An open batch never gets stuck: it has a seat for a newcomer, or it is in somebody's hands, or it waits
         for no more than being decided."""
-        free = self.rows.free_seats_of(batch)
+        free = self.rows.free_slots_of(batch)
         assert self.could_take(self.newcomer, batch) == bool(free)
-        held = any(a.batch_id == batch.pk and a.state == OPEN for a in self.rows.assignments)
-        if batch.state == Batch.State.OPEN and not free and not held:
+        has_holder = any(a.batch_id == batch.pk and a.state == OPEN for a in self.rows.assignments)
+        if batch.state == Batch.State.OPEN and not free and not has_holder:
             with transaction.atomic():
                 before = self.standing()
                 batches_sweep()
@@ -134,9 +134,9 @@ class Game(RuleBasedStateMachine):
         Rows(self.project.pk).check()
 
     def grade_all_and_finish_as_newcomer(self, person: int) -> None:
-        held = self.taken_by(person)
-        assert held is not None
-        self.answer_all(held, person, (0, 3), None)
+        assignment = self.taken_by(person)
+        assert assignment is not None
+        self.answer_all(assignment, person, (0, 3), None)
         assert assignment_finish(project=self.project, annotator=self.people[person], now=self.now)
 
     # doing
@@ -158,21 +158,21 @@ class Game(RuleBasedStateMachine):
         self.forms.append(Form(person, pair, key, grade, self.now, next_pair(answer)))
         self.last_grade[Judgment.objects.get(pair=pair, annotator=self.people[person]).pk] = grade
 
-    def answer_all(self, held: Assignment, person: int, values: tuple[int, int], flagged: int | None) -> None:
-        for place in range(len(held.pair_ids)):
-            pair = self.pair_of(held, place)
-            card = self.card_of(person, pair)
-            if not card.needs_answer:
+    def answer_all(self, assignment: Assignment, person: int, values: tuple[int, int], flagged: int | None) -> None:
+        for index in range(len(assignment.pair_ids)):
+            pair = self.pair_of(assignment, index)
+            pair_view = self.card_of(person, pair)
+            if not pair_view.needs_answer:
                 continue
-            if place == flagged:
+            if index == flagged:
                 flag_set(annotator=self.people[person], pair_uuid=pair.uuid, reason="broken", now=self.tick())
             else:
-                key, value = self.key_of(person, pair), values[place % 2]
+                key, value = self.key_of(person, pair), values[index % 2]
                 self.kept(person, pair, key, value, self.submit(person, pair, value, key))
 
-    def refused(self, held: Assignment, pair: Pair, submit: Any) -> bool:
+    def refused(self, assignment: Assignment, pair: Pair, submit: Any) -> bool:
         """Whether a submit must be refused as things stand; it is tried then, and named rightly."""
-        if held.state != OPEN or held.expires_at <= self.now + MOMENT:
+        if assignment.state != OPEN or assignment.expires_at <= self.now + MOMENT:
             reason: type[Exception] = LeaseLost
         elif pair.state == WITHDRAWN:
             reason = PairWithdrawn
@@ -191,33 +191,33 @@ class Game(RuleBasedStateMachine):
     def latest(self, person: int) -> Assignment | None:
         return Assignment.objects.filter(annotator=self.people[person]).order_by("-pk").first()
 
-    def at_a_pair(self, person: int, place: int) -> tuple[Assignment | None, Pair | None]:
-        held = self.latest(person) or self.taken_by(person)
-        return held, self.pair_of(held, place) if held else None
+    def at_a_pair(self, person: int, index: int) -> tuple[Assignment | None, Pair | None]:
+        assignment = self.latest(person) or self.taken_by(person)
+        return assignment, self.pair_of(assignment, index) if assignment else None
 
-    def pair_of(self, held: Assignment, place: int) -> Pair:
-        return Pair.objects.get(pk=held.pair_ids[place % len(held.pair_ids)])
+    def pair_of(self, assignment: Assignment, index: int) -> Pair:
+        return Pair.objects.get(pk=assignment.pair_ids[index % len(assignment.pair_ids)])
 
-    def held_with(self, person: int, pair: Pair) -> Held:
-        held = held_by_pair(annotator_id=self.people[person].pk, pair=pair.uuid)
-        assert held is not None
-        return held
+    def assignment_with(self, person: int, pair: Pair) -> Held:
+        assignment = assignment_by_pair(annotator_id=self.people[person].pk, pair=pair.uuid)
+        assert assignment is not None
+        return assignment
 
-    def card_of(self, person: int, pair: Pair) -> Card:
-        held = self.held_with(person, pair)
-        return held.cards[held.index_of(pair.uuid)]
+    def card_of(self, person: int, pair: Pair) -> PairView:
+        assignment = self.assignment_with(person, pair)
+        return assignment.cards[assignment.index_of(pair.uuid)]
 
     def key_of(self, person: int, pair: Pair) -> UUID:
-        return self.held_with(person, pair).key_of(self.card_of(person, pair))
+        return self.assignment_with(person, pair).key_of(self.card_of(person, pair))
 
     def left_in(self, person: int) -> int:
-        held = held_open(annotator_id=self.people[person].pk, project_id=self.project.pk)
-        return len(held.cards) - held.answered if held else 0
+        assignment = current_assignment(annotator_id=self.people[person].pk, project_id=self.project.pk)
+        return len(assignment.cards) - assignment.answered if assignment else 0
 
     def could_take(self, person: User, batch: Batch) -> bool:
         """Whether a seat of the batch fits this person, looked at without what the batch says of its seats."""
-        pairs = pairs_asked_now(batch_id=batch.pk, annotator_id=person.pk)
-        return seat_for(pairs, held=seats_held(batch.pk)) is not None
+        pairs = pairs_requested(batch_id=batch.pk, annotator_id=person.pk)
+        return slot_for(pairs, taken_slots=slots_taken(batch.pk)) is not None
 
     def open_batches(self) -> list[Batch]:
         """Those that are handed out."""
@@ -226,7 +226,7 @@ class Game(RuleBasedStateMachine):
     def shows_what_was_next_then(self, answer: Answer, form: Form) -> None:
         """Pairs withdrawn since are passed over; a flag taken back since is not known of any more."""
         taken_back = Flag.objects.filter(annotator=self.people[form.person], withdrawn_at__gt=form.at).exists()
-        withdrawn = any(card.withdrawn for card in answer.held.cards)
+        withdrawn = any(pair_view.withdrawn for pair_view in answer.held.cards)
         if not taken_back and not withdrawn:
             assert next_pair(answer) == form.shown_next
         assert answer.index is None or not answer.held.cards[answer.index].withdrawn

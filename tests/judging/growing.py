@@ -26,7 +26,7 @@ class Growing:
     """Moments 0 to 4 are seconds 0-10, 10-20, ... of the video alpha, 5 to 9 those of beta; query 10 has moments 0 and
     1 as its candidates by similarity, in an open batch."""
 
-    def __init__(self, *, moments: int = 5, held: Sequence[int] = (0, 1)) -> None:
+    def __init__(self, *, moments: int = 5, candidates: Sequence[int] = (0, 1)) -> None:
         corpus = CorpusFactory()
         self.videos = [VideoFactory(corpus=corpus, name=name, duration_s=10.0 * moments) for name in ("alpha", "beta")]
         self.moments: list[Moment] = [
@@ -36,16 +36,16 @@ class Growing:
         ]
         self.project: Project = ProjectFactory(corpus=corpus)
         self.lead = lead(self.project)
-        self.query = self.begin(10, held)
+        self.query = self.begin(10, candidates)
 
     @property
     def batch(self) -> Batch:
         return self.query.batches.get(number=1)
 
-    def begin(self, number: int, held: Sequence[int] = (0, 1), **values: object) -> Query:
+    def begin(self, number: int, candidates: Sequence[int] = (0, 1), **values: object) -> Query:
         query: Query = QueryFactory(project=self.project, number=number, **values)
-        for rank, place in enumerate(held, start=1):
-            CandidateFactory(query=query, moment=self.moments[place], rank=rank)
+        for rank, index in enumerate(candidates, start=1):
+            CandidateFactory(query=query, moment=self.moments[index], rank=rank)
         batch_create(query=query, number=1)
         return query
 
@@ -56,14 +56,14 @@ class Growing:
         judge_round(first, [2] * n, [2] * n)
         batch_review(batch=first, extend=False, lead=self.lead)
 
-    def row(self, source: str, rank: int, place: int, *, query: int = 10, off: float = 0.0) -> Returned:
-        """A span over the moment at ``place``, begun ``off`` seconds late."""
-        moment = self.moments[place]
+    def row(self, source: str, rank: int, index: int, *, query: int = 10, off: float = 0.0) -> Returned:
+        """A span over the moment at ``index``, begun ``off`` seconds late."""
+        moment = self.moments[index]
         return Returned(query, moment.video.name, moment.start_s + off, moment.end_s, source, rank)
 
-    def rows(self, source: str, places: Sequence[int], **more: int) -> list[Returned]:
-        """What a source returned, best first."""
-        return [self.row(source, rank, place, **more) for rank, place in enumerate(places, start=1)]
+    def rows(self, source: str, indexes: Sequence[int], **more: int) -> list[Returned]:
+        """Return a source's rows, best first."""
+        return [self.row(source, rank, index, **more) for rank, index in enumerate(indexes, start=1)]
 
     def plan(self, rows: Sequence[Returned], **values: object) -> Pooling:
         """A plan over these rows; its sources are those they name."""

@@ -26,16 +26,18 @@ NUMBERS: Iterator[int] = count()
 
 def project_in(zone: str = "UTC", **values: Any) -> Project:
     """A project whose first policy has been in force for ever."""
-    made: Project = ProjectFactory()
-    Policy.objects.filter(project=made).update(time_zone=zone, created_at=datetime(2020, 1, 1, tzinfo=UTC), **values)
-    return made
+    new_project: Project = ProjectFactory()
+    Policy.objects.filter(project=new_project).update(
+        time_zone=zone, created_at=datetime(2020, 1, 1, tzinfo=UTC), **values
+    )
+    return new_project
 
 
 def policy_from(project: Project, day: datetime, **values: Any) -> Policy:
     """A version in force from this instant on."""
-    made = policy_publish(project=project, actor=None, **values)
-    Policy.objects.filter(pk=made.pk).update(created_at=day)
-    return made
+    policy = policy_publish(project=project, actor=None, **values)
+    Policy.objects.filter(pk=policy.pk).update(created_at=day)
+    return policy
 
 
 def local(text: str, zone: str = "UTC", *, fold: int = 0) -> datetime:
@@ -47,24 +49,24 @@ def judged(project: Project, person: User, at: datetime, seconds: float | None, 
     pilot = values.pop("pilot", False)
     batch = BatchFactory(query=QueryFactory(project=project), pairs=1, is_pilot=pilot)
     if seconds is None:
-        given = Judgment.objects.create(
+        judgment = Judgment.objects.create(
             pair=batch.pairs.get(), annotator=person, round=1, seat=1, grade=2, source="imported"
         )
     else:
-        held = AssignmentFactory(batch=batch, annotator=person)
-        given = JudgmentFactory(assignment=held, active_ms=round(seconds * 1000), **values)
-        type(held).objects.filter(pk=held.pk).update(state="finished", ended_at=at)
+        assignment = AssignmentFactory(batch=batch, annotator=person)
+        judgment = JudgmentFactory(assignment=assignment, active_ms=round(seconds * 1000), **values)
+        type(assignment).objects.filter(pk=assignment.pk).update(state="finished", ended_at=at)
     with transaction.atomic(), triggers_asleep():
-        Judgment.objects.filter(pk=given.pk).update(created_at=at)
-    return given
+        Judgment.objects.filter(pk=judgment.pk).update(created_at=at)
+    return judgment
 
 
 def gold_graded(project: Project, person: User, at: datetime, seconds: float) -> GoldGrade:
     pair = BatchFactory(query=QueryFactory(project=project), pairs=1).pairs.get()
-    held = AssignmentFactory(batch=pair.batch, annotator=person, pair_ids=[pair.pk], gold_ids=[pair.pk])
-    given = GoldGrade.objects.create(
+    assignment = AssignmentFactory(batch=pair.batch, annotator=person, pair_ids=[pair.pk], gold_ids=[pair.pk])
+    gold_grade = GoldGrade.objects.create(
         pair=pair,
-        assignment=held,
+        assignment=assignment,
         annotator=person,
         grade=3,
         truth=3,
@@ -75,13 +77,13 @@ def gold_graded(project: Project, person: User, at: datetime, seconds: float) ->
         policy=project.policies.latest("version"),
         created_at=at,
     )
-    type(held).objects.filter(pk=held.pk).update(state="finished", ended_at=at)
-    return given
+    type(assignment).objects.filter(pk=assignment.pk).update(state="finished", ended_at=at)
+    return gold_grade
 
 
 def trained(project: Project, person: User, at: datetime, seconds: float) -> SittingGrade:
     """A grade of the tutorial."""
-    known = KnownPair.objects.create(
+    pair = KnownPair.objects.create(
         project=project,
         query=QueryFactory(project=project, split="train"),
         moment=MomentFactory(video__corpus=project.dataset.corpus),
@@ -89,19 +91,17 @@ def trained(project: Project, person: User, at: datetime, seconds: float) -> Sit
         truth=2,
         tutorial_position=1 + next(NUMBERS),
     )
-    sitting = Sitting.objects.create(
-        project=project, annotator=person, purpose="tutorial", seed=1, known_ids=[known.pk]
-    )
+    attempt = Sitting.objects.create(project=project, annotator=person, purpose="tutorial", seed=1, known_ids=[pair.pk])
     graded = SittingGrade.objects.create(
-        sitting=sitting,
-        known_pair=known,
+        sitting=attempt,
+        known_pair=pair,
         annotator=person,
         grade=2,
         position=1,
         active_ms=round(seconds * 1000),
         guideline=project.guidelines.latest("version"),
     )
-    Sitting.objects.filter(pk=sitting.pk).update(state="done", ended_at=at)
+    Sitting.objects.filter(pk=attempt.pk).update(state="done", ended_at=at)
     with transaction.atomic(), triggers_asleep():
         SittingGrade.objects.filter(pk=graded.pk).update(created_at=at)
     return graded

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from accounts.models import User
 from judging.models import Assignment, Batch, Flag, Judgment, Pair
-from judging.work.selectors.assignments import Held, held_by_pair
+from judging.work.selectors.assignments import Held, assignment_by_pair
 from judging.work.services.assignments import assignment_finish, assignment_return, assignment_take
 from judging.work.services.batches import batch_advance
 from judging.work.services.judgments import Answer, flag_set, judgment_submit
@@ -21,10 +21,10 @@ def pairs_of(batch: Batch) -> list[Pair]:
 
 def take(batch: Batch, person: User | None = None, *, now: datetime = NOW) -> Assignment:
     """An assignment of this batch; it must be the one that is due."""
-    taken = assignment_take(project=batch.project, annotator=person or annotator(batch.project), now=now)
-    assert taken is not None
-    assert taken.batch_id == batch.pk
-    return taken
+    assignment = assignment_take(project=batch.project, annotator=person or annotator(batch.project), now=now)
+    assert assignment is not None
+    assert assignment.batch_id == batch.pk
+    return assignment
 
 
 def grade(assignment: Assignment, grades: Sequence[int], *, now: datetime = NOW) -> None:
@@ -38,37 +38,37 @@ def give(assignment: Assignment, pair: Pair, value: int, *, now: datetime = NOW,
 
 
 def flag(assignment: Assignment, pair: Pair, *, now: datetime = NOW, **more: Any) -> Answer:
-    said = {"reason": Flag.Reason.BROKEN, **more}
-    return flag_set(annotator=assignment.annotator, pair_uuid=pair.uuid, now=now, **said)
+    fields = {"reason": Flag.Reason.BROKEN, **more}
+    return flag_set(annotator=assignment.annotator, pair_uuid=pair.uuid, now=now, **fields)
 
 
 def asked(assignment: Assignment) -> list[Pair]:
-    """What it asks for, best rank first."""
+    """Return its pairs, best rank first."""
     return list(Pair.objects.filter(pk__in=assignment.pair_ids).order_by("candidate__rank"))
 
 
 def shown(assignment: Assignment) -> list[Pair]:
-    """What it asks for, in the order shown."""
+    """Return its pairs in the order shown."""
     pairs = Pair.objects.in_bulk(assignment.pair_ids)
     return [pairs[pair_id] for pair_id in assignment.pair_ids]
 
 
 def ungraded(assignment: Assignment) -> list[Pair]:
-    given = set(assignment.judgments.values_list("pair", flat=True))
-    return [pair for pair in asked(assignment) if pair.pk not in given]
+    graded_ids = set(assignment.judgments.values_list("pair", flat=True))
+    return [pair for pair in asked(assignment) if pair.pk not in graded_ids]
 
 
-def held_with(assignment: Assignment, pair: Pair) -> Held:
-    """What the annotator's page is made of when it shows this pair."""
-    held = held_by_pair(annotator_id=assignment.annotator_id, pair=pair.uuid)
-    assert held is not None
-    return held
+def assignment_with(assignment: Assignment, pair: Pair) -> Held:
+    """Return the open assignment behind the page of this pair."""
+    open_assignment = assignment_by_pair(annotator_id=assignment.annotator_id, pair=pair.uuid)
+    assert open_assignment is not None
+    return open_assignment
 
 
 def key_of(assignment: Assignment, pair: Pair) -> UUID:
     """The key of the form that would show the pair now."""
-    held = held_with(assignment, pair)
-    return held.key_of(held.cards[held.index_of(pair.uuid)])
+    open_assignment = assignment_with(assignment, pair)
+    return open_assignment.key_of(open_assignment.cards[open_assignment.index_of(pair.uuid)])
 
 
 def next_pair(answer: Answer) -> int | None:
@@ -90,10 +90,10 @@ def give_back(assignment: Assignment, *, now: datetime = NOW) -> bool:
 
 def judge(batch: Batch, grades: Sequence[int], person: User | None = None, *, now: datetime = NOW) -> Assignment:
     """Take, grade and finish one seat; grades by rank of what is asked."""
-    taken = take(batch, person, now=now)
-    grade(taken, grades, now=now)
-    finish(taken, now=now)
-    return taken
+    assignment = take(batch, person, now=now)
+    grade(assignment, grades, now=now)
+    finish(assignment, now=now)
+    return assignment
 
 
 def judge_round(batch: Batch, first: Sequence[int], second: Sequence[int]) -> None:

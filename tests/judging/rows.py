@@ -72,16 +72,16 @@ class Rows:
         assert most((j.pair_id, j.annotator_id) for j in self.judgments) <= 1
 
     def one_holder_per_seat_and_one_open_assignment_per_person(self) -> None:
-        held = [a for a in self.assignments if a.state == OPEN]
-        assert most((a.batch_id, a.round, a.seat) for a in held) <= 1
-        assert most(a.annotator_id for a in held) <= 1
+        open_assignments = [a for a in self.assignments if a.state == OPEN]
+        assert most((a.batch_id, a.round, a.seat) for a in open_assignments) <= 1
+        assert most(a.annotator_id for a in open_assignments) <= 1
 
     def it_was_asked_for(self, judgment: Judgment) -> None:
-        asked = judgment.assignment
-        assert asked is not None and judgment.position is not None
-        assert asked.pair_ids[judgment.position - 1] == judgment.pair_id
-        assert (asked.annotator_id, asked.batch_id) == (judgment.annotator_id, judgment.pair.batch_id)
-        assert (asked.round, asked.seat) == (judgment.round, judgment.seat)
+        assignment = judgment.assignment
+        assert assignment is not None and judgment.position is not None
+        assert assignment.pair_ids[judgment.position - 1] == judgment.pair_id
+        assert (assignment.annotator_id, assignment.batch_id) == (judgment.annotator_id, judgment.pair.batch_id)
+        assert (assignment.round, assignment.seat) == (judgment.round, judgment.seat)
 
     def history_of(self, judgment: Judgment) -> list[tuple[int, datetime]]:
         changes = self.changes.get(judgment.pk, [])
@@ -99,16 +99,16 @@ class Rows:
         assert judgment.assignment is not None
         name = {"assignment": judgment.assignment.uuid, "pair": judgment.pair.uuid}
         keys += [flag.uuid for flag in self.flags if (flag.assignment_id, flag.pair_id) == _place(judgment)]
-        assert sorted(keys) == sorted(form_key(**name, given=given) for given in range(len(keys)))
+        assert sorted(keys) == sorted(form_key(**name, n_answers=n_earlier) for n_earlier in range(len(keys)))
 
     def keys_are_unique(self) -> None:
         changes = [change.uuid for steps in self.changes.values() for change in steps]
         assert most([*changes, *(judgment.uuid for judgment in self.judgments)]) <= 1
 
     def previous_grades_follow_the_order_in_time(self, assignment: Assignment) -> None:
-        given = [j for j in self.judgments if j.assignment_id == assignment.pk]
-        assert [j.previous_grade for j in given[:1]] in ([], [None])
-        for before, judgment in pairwise(given):
+        judgments = [j for j in self.judgments if j.assignment_id == assignment.pk]
+        assert [j.previous_grade for j in judgments[:1]] in ([], [None])
+        for before, judgment in pairwise(judgments):
             stood = [grade for grade, at in self.history_of(before) if at <= judgment.created_at]
             assert judgment.previous_grade == stood[-1]
 
@@ -152,7 +152,7 @@ class Rows:
             assert not states <= ENDED - {WITHDRAWN}
 
     def the_free_seats_are_a_recount(self, batch: Batch) -> None:
-        assert batch.free_seats == len(self.free_seats_of(batch))
+        assert batch.free_seats == len(self.free_slots_of(batch))
 
     def kept_counts_are_a_recount(self) -> None:
         pairs = Counter(
@@ -161,20 +161,20 @@ class Rows:
         batches = Counter(f"batch:{batch.number}:{batch.state}:{batch.round}" for batch in self.batches)
         assert tallies(self.project) == {**pairs, **batches}
         days = JudgmentDay.objects.filter(project=self.project)
-        kept: Counter[int] = Counter()
+        counts: Counter[int] = Counter()
         for annotator, judgments in days.values_list("annotator", "judgments"):
-            kept[annotator] += judgments
-        assert kept == Counter(judgment.annotator_id for judgment in self.judgments)
+            counts[annotator] += judgments
+        assert counts == Counter(judgment.annotator_id for judgment in self.judgments)
 
-    def free_seats_of(self, batch: Batch) -> set[int]:
+    def free_slots_of(self, batch: Batch) -> set[int]:
         """Seats that nobody holds and that lack a grade."""
         if batch.state == Batch.State.DONE:
             return set()
         here = [a for a in self.assignments if a.batch_id == batch.pk and a.round == batch.round]
-        held = {a.seat for a in here if a.state == OPEN}
-        asked = {p.pk for p in self.pairs if p.batch_id == batch.pk and p.state == ASKED[batch.round]}
-        given = {(j.pair_id, j.seat) for j in self.judgments if j.round == batch.round}
-        return {seat for seat in (1, 2) if any((pk, seat) not in given for pk in asked)} - held
+        open_slots = {a.seat for a in here if a.state == OPEN}
+        pair_ids = {p.pk for p in self.pairs if p.batch_id == batch.pk and p.state == ASKED[batch.round]}
+        pair_slots = {(j.pair_id, j.seat) for j in self.judgments if j.round == batch.round}
+        return {slot for slot in (1, 2) if any((pk, slot) not in pair_slots for pk in pair_ids)} - open_slots
 
     def grades_of(self, pair: Pair, number: int) -> list[int]:
         return [j.grade for j in self.judgments if j.pair_id == pair.pk and j.round == number]

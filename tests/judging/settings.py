@@ -1,4 +1,4 @@
-"""What leads set, for tests: pairs drawn for training, questions of the gate, and the forms of their pages."""
+"""Leads' settings, for tests: pairs drawn for training, screening questions, and the forms of their pages."""
 
 from typing import Any
 
@@ -18,13 +18,13 @@ def drawn_pair(project: Project, **values: Any) -> KnownPair:
 
 def gate_question(project: Project, **values: Any) -> GateQuestion:
     moment = values.pop("moment", None) or MomentFactory(video__corpus=project.dataset.corpus)
-    given = {"description": "What happens?", "options": ["right", "wrong", "worse"], "correct": 0, **values}
-    return GateQuestion.objects.create(project=project, moment=moment, **given)
+    fields = {"description": "What happens?", "options": ["right", "wrong", "worse"], "correct": 0, **values}
+    return GateQuestion.objects.create(project=project, moment=moment, **fields)
 
 
-def gate_attempt(annotator: User, questions: list[GateQuestion], **values: Any) -> GateAttempt:
+def screening_attempt(annotator: User, questions: list[GateQuestion], **values: Any) -> GateAttempt:
     """An attempt that asks these, options in the order written."""
-    asked = [
+    question_data = [
         {
             "question": str(row.uuid),
             "moment": str(row.moment.uuid),
@@ -34,8 +34,8 @@ def gate_attempt(annotator: User, questions: list[GateQuestion], **values: Any) 
         }
         for row in questions
     ]
-    given = {"passing": len(questions), **values}
-    return GateAttempt.objects.create(project=questions[0].project, annotator=annotator, asked=asked, **given)
+    fields = {"passing": len(questions), **values}
+    return GateAttempt.objects.create(project=questions[0].project, annotator=annotator, asked=question_data, **fields)
 
 
 def guideline_form(**values: str) -> dict[str, str]:
@@ -45,5 +45,5 @@ def guideline_form(**values: str) -> dict[str, str]:
 def policy_form(project: Project, **values: object) -> dict[str, object]:
     """The page of the policy in force as its browser would send it, with other ``values``."""
     in_force = policy_in_force(project.pk)
-    given = {name: getattr(in_force, name) for name in POLICY_VALUES} | {"version": in_force.version} | values
-    return {name: value for name, value in given.items() if value is not False}
+    form = {name: getattr(in_force, name) for name in POLICY_VALUES} | {"version": in_force.version} | values
+    return {name: value for name, value in form.items() if value is not False}

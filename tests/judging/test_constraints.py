@@ -96,14 +96,14 @@ def test_every_trigger_is_tried() -> None:
         assert {name for (name,) in cursor.fetchall()} == TRIGGERS
 
 
-def test_every_entry_has_one_place() -> None:
+def test_every_entry_is_in_one_area() -> None:
     entered = Counter(name for area in AREAS for name in (*area.REFUSED, *area.MORE, *area.TRIGGERS))
     assert [name for name, times in entered.items() if times > 1] == []
 
 
 def test_grades_of_an_open_assignment_may_change() -> None:
-    given = JudgmentFactory()
-    assert Judgment.objects.filter(pk=given.pk).update(grade=0) == 1
+    judgment = JudgmentFactory()
+    assert Judgment.objects.filter(pk=judgment.pk).update(grade=0) == 1
 
 
 def test_candidates_of_no_batch_may_change() -> None:
@@ -113,16 +113,16 @@ def test_candidates_of_no_batch_may_change() -> None:
 
 
 @pytest.mark.parametrize("state", ["finished", "lapsed", "returned"])
-def test_a_seat_whose_assignment_has_ended_is_free_again(state: str) -> None:
+def test_a_slot_whose_assignment_has_ended_is_free_again(state: str) -> None:
     """Whether a pair of it still lacks a grade is the service's to say."""
     ended = AssignmentFactory(state=state)
     assert AssignmentFactory(batch=ended.batch, seat=ended.seat)
 
 
 def test_an_escalated_pair_is_judged_in_round_2() -> None:
-    held = AssignmentFactory(batch__round=2)
-    held.batch.pairs.update(state="escalated")
-    assert JudgmentFactory(assignment=held).round == 2
+    assignment = AssignmentFactory(batch__round=2)
+    assignment.batch.pairs.update(state="escalated")
+    assert JudgmentFactory(assignment=assignment).round == 2
 
 
 def test_a_flag_that_was_taken_back_may_be_set_again() -> None:
@@ -141,15 +141,21 @@ def test_queries_of_one_text_share_one_judging() -> None:
 def test_a_person_appears_again_only_in_an_import() -> None:
     pair = pair_of_batch()
     person = MembershipFactory(project=pair.batch.project).user
-    for seat in (1, 2):
+    for slot in (1, 2):
         Judgment.objects.create(
-            pair=pair, annotator=person, occurrence=seat - 1, round=1, seat=seat, grade=1, source="imported"
+            pair=pair, annotator=person, occurrence=slot - 1, round=1, seat=slot, grade=1, source="imported"
         )
     assert pair.judgments.count() == 2
 
 
 def test_what_is_judged_cannot_be_deleted_from_under_it() -> None:
-    given = JudgmentFactory()
-    for row in (given.pair, given.assignment, given.annotator, given.pair.batch, given.pair.candidate.moment):
+    judgment = JudgmentFactory()
+    for row in (
+        judgment.pair,
+        judgment.assignment,
+        judgment.annotator,
+        judgment.pair.batch,
+        judgment.pair.candidate.moment,
+    ):
         with pytest.raises(IntegrityError):
             row.delete()

@@ -87,7 +87,7 @@ def undone() -> Iterator[None]:
 
 
 def refusal(prepare: Prepare, drop: str, *, only_constraints: bool) -> str:
-    """What is said of the write without what ``drop`` drops; nothing where it is not refused."""
+    """Return the write's error without what ``drop`` drops; nothing where it is not refused."""
     with undone():
         execute(drop)
         write = prepare()
@@ -115,8 +115,10 @@ def refusing(case: str) -> frozenset[str]:
     """Names of the triggers without which the case is not refused."""
     words, prepare = CASES[case]
     raised = [(name, drop) for name, drop, source in execute(RAISED) if re.search(words, source)]
-    left = {name: refusal(prepare, drop, only_constraints=False) for name, drop in raised}
-    return frozenset(name for name, said in left.items() if not said or (case in TWICE and TWICE[case] in said))
+    refusals = {name: refusal(prepare, drop, only_constraints=False) for name, drop in raised}
+    return frozenset(
+        name for name, message in refusals.items() if not message or (case in TWICE and TWICE[case] in message)
+    )
 
 
 WORDED = [case for case, (words, _) in CASES.items() if words not in REFUSED]

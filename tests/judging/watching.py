@@ -15,13 +15,13 @@ GIF, MP4 = b"GIF89a" + bytes(200), b"0123456789"
 
 def watched() -> tuple[Client, Moment]:
     """Somebody who judges a moment with a preview and its twin."""
-    held = AssignmentFactory(batch__pairs=1)
-    moment = held.batch.pairs.get().candidate.moment
+    assignment = AssignmentFactory(batch__pairs=1)
+    moment = assignment.batch.pairs.get().candidate.moment
     default_storage.delete(str(moment.preview.name))
     Moment.objects.filter(pk=moment.pk).update(preview="", preview_state="missing")
     assert preview_save(moment=moment, gif=GIF, clip=MP4)
     moment.refresh_from_db()
-    return logged_in(held.annotator), moment
+    return logged_in(assignment.annotator), moment
 
 
 def logged_in(user: Any) -> Client:

@@ -35,9 +35,9 @@ class HandMade:
         ]
         spans = [(0, 1.0, 2.5), (0, 10.0, 20.25), (1, 0.0, 3.0), (1, 3.0, 30.0)]
         self.moments = [MomentFactory(video=videos[v], start_s=start, end_s=end) for v, start, end in spans]
-        for place, moment in enumerate(self.moments):
-            description = DescriptionFactory(moment=moment, source_id=place)
-            CaptionFactory(description=description, moment=moment, text=f"caption {place}")
+        for source_id, moment in enumerate(self.moments):
+            description = DescriptionFactory(moment=moment, source_id=source_id)
+            CaptionFactory(description=description, moment=moment, text=f"caption {source_id}")
         second = DescriptionFactory(moment=self.moments[0], source_id=99)
         CaptionFactory(description=second, moment=self.moments[0], text="a later caption")
         self.project: Project = ProjectFactory(name="hand made", corpus=self.corpus)
@@ -52,9 +52,9 @@ class HandMade:
     def batch(self, query: Query, number: int, ranked: list[int]) -> Batch:
         """A batch whose candidates are these of the four moments, best first."""
         batch: Batch = BatchFactory(query=query, number=number, pairs=0)
-        for rank, place in enumerate(ranked, start=20 * (number - 1) + 1):
+        for rank, index in enumerate(ranked, start=20 * (number - 1) + 1):
             candidate = CandidateFactory(
-                query=query, moment=self.moments[place], rank=rank, similarity=round(1 - rank / 100, 6)
+                query=query, moment=self.moments[index], rank=rank, similarity=round(1 - rank / 100, 6)
             )
             PairFactory(batch=batch, candidate=candidate)
         return batch
@@ -105,6 +105,6 @@ def judge_rest(batch: Batch, grades: list[int], person: User) -> Assignment:
     batch_advance(batch_id=batch.pk)
     batch.refresh_from_db()
     assert Pair.objects.filter(batch=batch, state="escalated").count() == len(grades)
-    held = judge(batch, grades, person)
+    assignment = judge(batch, grades, person)
     batch_advance(batch_id=batch.pk)
-    return held
+    return assignment

@@ -1,4 +1,4 @@
-"""What is done again and again: a release to score on, files of runs, uploads."""
+"""Repeated actions: a release to score on, files of runs, uploads."""
 
 import json
 from collections.abc import Sequence
@@ -51,5 +51,5 @@ def bring(
     return run
 
 
-def member_of(made: HandMade, person: User) -> Membership:
-    return made.project.memberships.get(user=person)
+def member_of(hand_made: HandMade, person: User) -> Membership:
+    return hand_made.project.memberships.get(user=person)

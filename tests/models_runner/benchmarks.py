@@ -33,13 +33,13 @@ def trainable(project: Project) -> Release:
     corpus = {name: [seconds, index] for index, (name, seconds) in enumerate(SECONDS.items())}
     files: dict[str, Any] = {f"{split}.json": _queries(project, split) for split in ("val", "test")}
     files |= {f"train_top{n:02d}.json": _queries(project, "train") for n in Experiment.TOP_N}
-    told = {name: json.dumps(rows).encode() for name, rows in {**files, "video_corpus.json": corpus}.items()}
+    contents = {name: json.dumps(rows).encode() for name, rows in {**files, "video_corpus.json": corpus}.items()}
     manifest = {
         "counts": {"pairs": {}, "videos": len(SECONDS)},
-        "files": {name: {"bytes": len(content)} for name, content in told.items()},
+        "files": {name: {"bytes": len(content)} for name, content in contents.items()},
     }
     release = Release(project=project, version=1, state="ready", manifest=manifest)
-    release.archive.save("release.zip", ContentFile(zipped(told)), save=False)
+    release.archive.save("release.zip", ContentFile(zipped(contents)), save=False)
     release.save()
     release_receive(release_id=release.pk)
     return release
@@ -53,9 +53,9 @@ def _queries(project: Project, split: str) -> list[dict[str, Any]]:
             QueryFactory(project=project, number=number, text=text, split=split)
         spans = {"alpha": [0.0, 3.0], "beta": [3.0, 7.5]}
         moments = [
-            {"pair_id": 2 * number + place, "video_name": name, "timestamp": span, "duration": SECONDS[name]}
-            | {"similarity": 0.9, "relevance": 4 - place}
-            for place, (name, span) in enumerate(spans.items())
+            {"pair_id": 2 * number + index, "video_name": name, "timestamp": span, "duration": SECONDS[name]}
+            | {"similarity": 0.9, "relevance": 4 - index}
+            for index, (name, span) in enumerate(spans.items())
         ]
         rows.append({"query_id": number, "query": text, "relevant_moment": moments})
     return rows
@@ -78,36 +78,36 @@ def places(settings: Any, folder: Path) -> None:
 
 def features_of(project: Project, folder: Path) -> dict[str, dict[str, Any]]:
     """Features of its videos and queries, made before; as an experiment keeps them."""
-    told = {}
+    facts = {}
     for kind, extractor in (("video", "builtin-pixels"), ("query", "builtin-text")):
         path = folder / "features" / str(project.uuid) / f"{kind}.h5"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(b"features")
         measured = {"width": 2, "n_items": 1, "checksum": "0", "state": "done", "finished_at": NOW}
         about = {"kind": kind, "extractor": extractor, "path": str(path), **measured}
-        made, _ = FeatureSet.objects.get_or_create(project=project, name=f"own {kind}", defaults=about)
-        told[kind] = facts_of(made)
-    return told
+        feature_set, _ = FeatureSet.objects.get_or_create(project=project, name=f"own {kind}", defaults=about)
+        facts[kind] = facts_of(feature_set)
+    return facts
 
 
 def features_drawn(project: Project, folder: Path) -> None:
     """Features that can be trained on, of the videos and queries of ``trainable``: there is nothing to be learnt."""
-    told, draw = features_of(project, folder), np.random.default_rng(7)
+    facts, draw = features_of(project, folder), np.random.default_rng(7)
     clips = {name: round(seconds / CLIP_S) for name, seconds in SECONDS.items()}
     words = {str(number): 4 for numbers in SPLITS.values() for number in numbers}
     for kind, counts, width in (("video", clips, VIDEO), ("query", words, QUERY)):
         rows = {name: draw.normal(size=(count, width)).astype(np.float32) for name, count in counts.items()}
-        write_features(Path(told[kind]["path"]), rows)
+        write_features(Path(facts[kind]["path"]), rows)
 
 
 def ordered(
     release: Release, folder: Path, *, how: str = "done", options: dict[str, Any] | None = None, **values: Any
 ) -> Experiment:
     """An experiment that nobody has begun to train."""
-    given = {"baseline": "reloclnet", "top_n": 20, "seeds": 1, "actor": None, **values}
+    fields = {"baseline": "reloclnet", "top_n": 20, "seeds": 1, "actor": None, **values}
     features = features_of(release.project, folder)
-    given["options"] = {"how": how, **(options or {})}
-    return experiment_create(release=release, features=features, **given)
+    fields["options"] = {"how": how, **(options or {})}
+    return experiment_create(release=release, features=features, **fields)
 
 
 def only(experiment: Experiment) -> Training:

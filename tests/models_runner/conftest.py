@@ -11,20 +11,20 @@ from tests.models_runner.acts import ready_release
 
 
 @pytest.fixture(scope="module")
-def made_once(kept_for_module: None) -> HandMade:
+def module_scenario(module_database: None) -> HandMade:
     return HandMade()
 
 
 @pytest.fixture
-def made(db: None, made_once: HandMade) -> HandMade:
-    return deepcopy(made_once)
+def made(db: None, module_scenario: HandMade) -> HandMade:
+    return deepcopy(module_scenario)
 
 
 @pytest.fixture(scope="module")
-def released_once(made_once: HandMade) -> Release:
+def released_once(module_scenario: HandMade) -> Release:
     with pytest.MonkeyPatch.context() as patch:
         hash_with(patch)
-        return ready_release(made_once.project)
+        return ready_release(module_scenario.project)
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ import signal
 import sys
 from pathlib import Path
 
-*words, place = sys.argv[1:]
-folder = Path(place)
+*words, folder_name = sys.argv[1:]
+folder = Path(folder_name)
 plan = json.loads((folder / "plan.json").read_text())
 how, checkpoint = plan.get("how", *words or ["done"]), folder / "last" / "step"
 

@@ -1,4 +1,4 @@
-"""What happened to files, in its order: reached the disk, moved, removed."""
+"""Events of files, in order: reached the disk, moved, removed."""
 
 import os
 import shutil
@@ -12,23 +12,23 @@ Seen = list[tuple[str, str]]
 
 def watched(monkeypatch: pytest.MonkeyPatch) -> Seen:
     """From now on: ("fsync" or "remove", name), ("move", "from > to")."""
-    seen: Seen = []
+    events: Seen = []
     fsync, replace, rmtree = os.fsync, os.replace, shutil.rmtree
 
     def synced(number: int) -> None:
-        seen.append(("fsync", Path(f"/proc/self/fd/{number}").readlink().name))
+        events.append(("fsync", Path(f"/proc/self/fd/{number}").readlink().name))
         fsync(number)
 
     def moved(source: Any, target: Any) -> None:
-        seen.append(("move", f"{Path(source).name} > {Path(target).name}"))
+        events.append(("move", f"{Path(source).name} > {Path(target).name}"))
         replace(source, target)
 
     def removed(path: Any, **how: Any) -> None:
         if Path(path).exists():
-            seen.append(("remove", Path(path).name))
+            events.append(("remove", Path(path).name))
         rmtree(path, **how)
 
     monkeypatch.setattr(os, "fsync", synced)
     monkeypatch.setattr(os, "replace", moved)
     monkeypatch.setattr(shutil, "rmtree", removed)
-    return seen
+    return events

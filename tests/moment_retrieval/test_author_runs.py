@@ -30,8 +30,8 @@ def test_an_author_run_loads(path: Path) -> None:
 
 def test_the_form_of_an_author_run_is_seen() -> None:
     corpus = read_corpus(CORPUS)
-    named = formats.read_run(PATHS[0], formats.Form.TVR_RANKING, corpus=corpus)
-    assert dict(formats.read_run(PATHS[0], corpus=corpus)) == dict(named)
+    run = formats.read_run(PATHS[0], formats.Form.TVR_RANKING, corpus=corpus)
+    assert dict(formats.read_run(PATHS[0], corpus=corpus)) == dict(run)
 
 
 @pytest.mark.parametrize("name", ["XML_N20", "ReLoCLNet_N40", "CONQUER_N40"])
@@ -40,11 +40,11 @@ def test_the_rows_are_those_the_oracle_was_made_from(name: str) -> None:
     path = RUNS / f"{model.lower()}_{size.lower()}.val.json.gz"
     videos, rows = oracle("ground_truth.json")["videos"], oracle(f"pred_{name}.json")["queries"]
     for query_id, moments in formats.read_run(path, corpus=read_corpus(CORPUS), strict=False).items():
-        expected = [(videos[video], start, end) for video, start, end in rows[query_id]]
-        assert [(moment.video, moment.start_s, moment.end_s) for moment in moments] == expected
+        correct = [(videos[video], start, end) for video, start, end in rows[query_id]]
+        assert [(moment.video, moment.start_s, moment.end_s) for moment in moments] == correct
 
 
-def test_an_author_run_without_the_corpus_is_refused_with_its_place() -> None:
+def test_an_author_run_without_the_corpus_is_refused_with_its_position() -> None:
     with pytest.raises(
         CorpusNeeded, match=r"xml_n1\.val\.json\.gz: line 1: entry 1: query 54251: prediction 1: video 20787"
     ):

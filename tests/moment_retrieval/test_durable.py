@@ -37,7 +37,7 @@ def of_safetensors(number: int) -> SafetensorError:
         (MemoryError(), False),
     ],
 )
-def test_a_full_disk_is_told_from_other_errors(error: Exception, expected: bool) -> None:
+def test_a_full_disk_is_distinguished_from_other_errors(error: Exception, expected: bool) -> None:
     assert is_out_of_room(error) is expected
 
 

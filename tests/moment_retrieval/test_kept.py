@@ -24,7 +24,7 @@ def test_a_run_comes_back_as_it_was() -> None:
     assert same(run_of(run_bytes(run)), run)
 
 
-def test_judged_moments_come_back_with_what_is_said_of_them() -> None:
+def test_judged_moments_come_back_with_their_notes() -> None:
     judged = parse_ground_truth(TRUTH)
     back = truth_of(truth_bytes(judged))
     assert same(back, judged)

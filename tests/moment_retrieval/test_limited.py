@@ -1,4 +1,4 @@
-"""What a file does to its reader happens to a child, and is told in words."""
+"""A file's harm to its reader hits a child, and is reported in words."""
 
 import json
 import os
@@ -27,7 +27,7 @@ def test_a_reader_that_is_ended_says_how(what: str, reason: str) -> None:
         assert output.read() == b"begun\n"
 
 
-def test_a_fault_of_a_reader_is_told_in_the_log_alone(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_fault_of_a_reader_is_reported_in_the_log_alone(caplog: pytest.LogCaptureFixture) -> None:
     with pytest.raises(ReaderEnded) as raised, reader(READER, b"fault", LIMITS) as output:
         output.read()
     assert "secret" not in str(raised.value) and "secret of the host" in caplog.text
@@ -37,9 +37,9 @@ def test_a_reader_knows_nothing_of_the_site(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("SECRET_KEY", "tell nobody")
     monkeypatch.setenv("DATABASE_URL", "postgres://somebody:pass@host/db")
     with reader(READER, b"surroundings", LIMITS) as output:
-        said = json.loads(output.read().splitlines()[-1])
-    assert "tell nobody" not in str(said) and "somebody" not in str(said)
-    assert said["environment"]["HDF5_PLUGIN_PRELOAD"] == "::"  # a file loads no library
+        payload = json.loads(output.read().splitlines()[-1])
+    assert "tell nobody" not in str(payload) and "somebody" not in str(payload)
+    assert payload["environment"]["HDF5_PLUGIN_PRELOAD"] == "::"  # a file loads no library
 
 
 def test_a_reader_that_is_left_early_is_ended() -> None:

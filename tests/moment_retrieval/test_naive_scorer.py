@@ -21,14 +21,14 @@ query_ids = st.sampled_from(["1", "2", "3", "4", "5"])
 judgments = st.dictionaries(query_ids, rows, min_size=1, max_size=5)
 
 
-def judged_rows(drawn: Rows) -> list[JudgedMoment]:
+def judged_rows(moment_rows: Rows) -> list[JudgedMoment]:
     """Judged moments do not end before they start; they may have no length, and repeat."""
-    return [JudgedMoment(video, min(start, end), max(start, end), grade) for video, start, end, grade in drawn]
+    return [JudgedMoment(video, min(start, end), max(start, end), grade) for video, start, end, grade in moment_rows]
 
 
-def spans(drawn: Rows) -> list[Span]:
+def spans(moment_rows: Rows) -> list[Span]:
     """Retrieved moments may end before they start."""
-    return [Span(video, start, end) for video, start, end, _ in drawn]
+    return [Span(video, start, end) for video, start, end, _ in moment_rows]
 
 
 def plain(moments: dict[str, list[Any]]) -> dict[str, list[dict[str, Any]]]:
@@ -47,10 +47,10 @@ def plain(moments: dict[str, list[Any]]) -> dict[str, list[dict[str, Any]]]:
 
 
 def both(
-    run: dict[str, list[Span]], judged: dict[str, list[JudgedMoment]], way: Convention, gain: Gain
+    run: dict[str, list[Span]], judged: dict[str, list[JudgedMoment]], convention: Convention, gain: Gain
 ) -> tuple[Report, scorer.Scores]:
-    report = evaluate(run, judged, ks=KS, mus=MUS, convention=way, gain=gain)
-    paper, linear = way is Convention.PAPER, gain is Gain.LINEAR
+    report = evaluate(run, judged, ks=KS, mus=MUS, convention=convention, gain=gain)
+    paper, linear = convention is Convention.PAPER, gain is Gain.LINEAR
     return report, scorer.naive_scores(plain(run), plain(judged), KS, MUS, paper=paper, linear=linear)
 
 
@@ -62,10 +62,10 @@ def test_every_value_equals_the_plain_re_statement(
     run = {query_id: spans(of_query) for query_id, of_query in retrieved.items() if query_id in judged}
     if not run and way is Convention.RELEASED:
         return  # there is nothing to take a mean over
-    report, expected = both(run, judged, way, gain)
+    report, correct = both(run, judged, way, gain)
     for number, measure in enumerate(report.measures):
-        np.testing.assert_allclose(report.values[:, number], expected[measure], rtol=0, atol=1e-12)
-        assert report.mean[measure] == pytest.approx(np.mean(expected[measure]), abs=1e-12)
+        np.testing.assert_allclose(report.values[:, number], correct[measure], rtol=0, atol=1e-12)
+        assert report.mean[measure] == pytest.approx(np.mean(correct[measure]), abs=1e-12)
 
 
 @pytest.mark.parametrize("way", Convention)
@@ -83,9 +83,9 @@ def test_how_many_queries_are_looked_at_together_changes_nothing(
     judged = {str(number): judged_rows(draw(chance.integers(0, 30))) for number in range(40)}
     run = {str(number): spans(draw(chance.integers(0, 40))) for number in range(0, 40, 2)}
     monkeypatch.setattr(matching, "MAX_CELLS", cells)
-    report, expected = both(run, judged, way, Gain.EXPONENTIAL)
+    report, correct = both(run, judged, way, Gain.EXPONENTIAL)
     for number, measure in enumerate(report.measures):
-        np.testing.assert_allclose(report.values[:, number], expected[measure], rtol=0, atol=1e-12)
+        np.testing.assert_allclose(report.values[:, number], correct[measure], rtol=0, atol=1e-12)
     assert report.mean[Measure(10, 0.3)] > 0.1
 
 

@@ -30,7 +30,7 @@ runs = st.lists(retrieved, max_size=12)
 judgments = st.lists(judged_rows(), max_size=12)
 ks = st.integers(1, 15)
 mus = st.sampled_from([0.1, 0.3, 0.5, 0.7, 1.0])
-ways = st.sampled_from(Convention)
+conventions = st.sampled_from(Convention)
 gains = st.sampled_from(Gain)
 
 
@@ -51,9 +51,9 @@ def exact_earned(run: list[Span], judged: list[JudgedMoment], mu: float) -> list
     unclaimed = sorted(judged, key=lambda row: -row.relevance)
     earned: list[float] = []
     for span in run:
-        overlapping = [(exact_iou(span, row), -place) for place, row in enumerate(unclaimed) if row.video == span.video]
-        iou, place = max(overlapping, default=(Fraction(0), 0))
-        earned.append(unclaimed.pop(-place).relevance if iou > 0 and iou >= exact(mu) else 0)
+        overlapping = [(exact_iou(span, row), -index) for index, row in enumerate(unclaimed) if row.video == span.video]
+        iou, index = max(overlapping, default=(Fraction(0), 0))
+        earned.append(unclaimed.pop(-index).relevance if iou > 0 and iou >= exact(mu) else 0)
     return earned
 
 
@@ -64,11 +64,11 @@ def dcg(relevances: list[float]) -> float:
 @given(runs, judgments, ks, mus)
 def test_paper_equals_exact_arithmetic(run: list[Span], judged: list[JudgedMoment], k: int, mu: float) -> None:
     ideal = dcg(sorted((row.relevance for row in judged), reverse=True)[:k])
-    expected = dcg(exact_earned(run, judged, mu)[:k]) / ideal if ideal else 0.0
-    assert ndcg_iou(run, judged, k=k, mu=mu) == pytest.approx(expected, abs=1e-12)
+    correct = dcg(exact_earned(run, judged, mu)[:k]) / ideal if ideal else 0.0
+    assert ndcg_iou(run, judged, k=k, mu=mu) == pytest.approx(correct, abs=1e-12)
 
 
-@given(runs, judgments, ks, mus, ways, gains)
+@given(runs, judgments, ks, mus, conventions, gains)
 def test_scores_lie_between_zero_and_one(
     run: list[Span], judged: list[JudgedMoment], k: int, mu: float, way: Convention, gain: Gain
 ) -> None:
@@ -82,14 +82,14 @@ def test_the_judged_moments_in_ideal_order_score_one(judged: list[JudgedMoment],
     assert ndcg_iou(run, judged, k=k, mu=0.7, convention=Convention.RELEASED, gain=gain) == 1.0
 
 
-@given(runs, judgments, ks, mus, ways)
+@given(runs, judgments, ks, mus, conventions)
 def test_input_is_not_changed(run: list[Span], judged: list[JudgedMoment], k: int, mu: float, way: Convention) -> None:
     run_before, judged_before = list(run), list(judged)
     evaluate({"1": run}, {"1": judged}, ks=[k], mus=[mu], convention=way)
     assert (run, judged) == (run_before, judged_before)
 
 
-@given(runs, runs, judgments, ks, mus, ways)
+@given(runs, runs, judgments, ks, mus, conventions)
 def test_what_follows_rank_k_does_not_matter(
     run: list[Span], tail: list[Span], judged: list[JudgedMoment], k: int, mu: float, way: Convention
 ) -> None:
@@ -99,7 +99,7 @@ def test_what_follows_rank_k_does_not_matter(
     )
 
 
-@given(runs, st.integers(1, 5), judgments, ks, mus, ways)
+@given(runs, st.integers(1, 5), judgments, ks, mus, conventions)
 def test_an_irrelevant_tail_does_not_matter_at_any_cutoff(
     run: list[Span], length: int, judged: list[JudgedMoment], k: int, mu: float, way: Convention
 ) -> None:
@@ -107,7 +107,7 @@ def test_an_irrelevant_tail_does_not_matter_at_any_cutoff(
     assert ndcg_iou(longer, judged, k=k, mu=mu, convention=way) == ndcg_iou(run, judged, k=k, mu=mu, convention=way)
 
 
-@given(runs, judgments, ks, mus, ways)
+@given(runs, judgments, ks, mus, conventions)
 def test_names_do_not_matter(run: list[Span], judged: list[JudgedMoment], k: int, mu: float, way: Convention) -> None:
     name = {"a": "z", "b": "b of another show", "c": "0"}
     run_renamed = [Span(name[span.video], span.start_s, span.end_s) for span in run]
@@ -117,7 +117,7 @@ def test_names_do_not_matter(run: list[Span], judged: list[JudgedMoment], k: int
     assert plain.mean == renamed.mean
 
 
-@given(runs, judgments, st.lists(ks, min_size=1, max_size=4), st.lists(mus, min_size=1, max_size=3), ways, gains)
+@given(runs, judgments, st.lists(ks, min_size=1, max_size=4), st.lists(mus, min_size=1, max_size=3), conventions, gains)
 def test_all_at_once_equals_one_by_one(
     run: list[Span], judged: list[JudgedMoment], ks: list[int], mus: list[float], way: Convention, gain: Gain
 ) -> None:

@@ -51,21 +51,21 @@ def test_fuzz_equals_the_published_scorer() -> None:
     cases = oracle("fuzz.json")
     assert len(cases) == 300
     for case in cases:
-        expected = measured(case["official"])
-        ks, mus = {measure.k for measure in expected}, {measure.mu for measure in expected}
-        assert released(case, sorted(ks), sorted(mus)).mean == expected
+        published = measured(case["official"])
+        ks, mus = {measure.k for measure in published}, {measure.mu for measure in published}
+        assert released(case, sorted(ks), sorted(mus)).mean == published
 
 
 @pytest.mark.parametrize("name", RUN_NAMES)
 def test_real_run_equals_the_published_scorer(name: str) -> None:
-    expected = oracle("expected.json")[name]
+    published = oracle("expected.json")[name]
     run, ground_truth = oracle(f"pred_{name}.json")["queries"], oracle("ground_truth.json")["queries"]
     report = released({"pred": run, "gt": ground_truth}, [10, 20, 40], [0.3, 0.5, 0.7])
-    measures = [Measure(k, mu) for k, mu in expected["per_query_columns"]]
-    assert len(report.per_query) == expected["n_queries_averaged"]
-    assert report.mean == measured(expected["mean"])
+    measures = [Measure(k, mu) for k, mu in published["per_query_columns"]]
+    assert len(report.per_query) == published["n_queries_averaged"]
+    assert report.mean == measured(published["mean"])
     assert report.per_query == {
-        query_id: dict(zip(measures, values, strict=True)) for query_id, values in expected["per_query"].items()
+        query_id: dict(zip(measures, values, strict=True)) for query_id, values in published["per_query"].items()
     }
 
 

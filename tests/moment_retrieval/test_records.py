@@ -69,7 +69,7 @@ def test_the_july_form_is_read() -> None:
     assert parse_ground_truth(encoded([QUERY])) == [QueryMoments("54251", "Somebody lies.", (JUDGED,))]
 
 
-def test_the_april_form_is_read_with_a_query_in_several_places() -> None:
+def test_the_april_form_is_read_with_a_query_in_several_entries() -> None:
     flat = {"query_id": 54251, "query": "Somebody lies.", **MOMENT}
     other = {**flat, "query_id": 9, "query": "Somebody\u2028runs."}
     lines = "\n".join(json.dumps(row, ensure_ascii=False) for row in (flat, other, {**flat, "relevance": 0}))
@@ -83,7 +83,7 @@ def test_what_scoring_does_not_need_may_be_absent() -> None:
     assert parse_ground_truth(data)[0].moments == (JudgedMoment("house_s01e01", 3.5, 9, 4),)
 
 
-def test_a_query_without_moments_is_kept() -> None:
+def test_a_query_without_moments_stays() -> None:
     assert parse_ground_truth(encoded([{**QUERY, "relevant_moment": []}]))[0].moments == ()
 
 

@@ -56,7 +56,7 @@ def corpus(tmp_path: Path) -> Path:
 
 
 def django_output(*arguments: object) -> str:
-    """What ``manage.py score`` prints."""
+    """Return ``manage.py score`` output."""
     stdout = io.StringIO()
     command = Command(stdout=stdout, no_color=True)
     options = vars(command.create_parser("manage.py", "score").parse_args([str(argument) for argument in arguments]))
@@ -64,14 +64,14 @@ def django_output(*arguments: object) -> str:
     return stdout.getvalue()
 
 
-def test_both_doors_print_the_same_table(
+def test_both_commands_print_the_same_table(
     run: Path, ground_truth: Path, corpus: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     arguments = [str(run), "--ground-truth", str(ground_truth), "--corpus", str(corpus)]
     assert main(["score", *arguments]) == 0
-    expected = TABLE.format(run=run, ground_truth=ground_truth)
-    assert capsys.readouterr().out == expected
-    assert django_output(*arguments) == expected
+    table = TABLE.format(run=run, ground_truth=ground_truth)
+    assert capsys.readouterr().out == table
+    assert django_output(*arguments) == table
 
 
 def test_another_program_may_call_the_command_with_plain_values(run: Path, ground_truth: Path, corpus: Path) -> None:
@@ -127,8 +127,8 @@ def test_a_run_of_other_queries_is_named(
 ) -> None:
     run.write_text(run.read_text().replace('"query_id": 1', '"query_id": 9'))
     assert main(["score", str(run), "--ground-truth", str(ground_truth), "--corpus", str(corpus)]) == 2
-    expected = f"error: {run}: line 1: 1 of the run's 1 queries are not in the ground truth: 9\n"
-    assert capsys.readouterr().err == expected
+    message = f"error: {run}: line 1: 1 of the run's 1 queries are not in the ground truth: 9\n"
+    assert capsys.readouterr().err == message
 
 
 def test_several_runs_stand_side_by_side_and_a_bad_one_does_not_disturb_the_others(
@@ -163,13 +163,13 @@ def test_values_of_every_query_as_table_json_and_csv(
     run: Path, ground_truth: Path, corpus: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     arguments = ["score", str(run), "--ground-truth", str(ground_truth), "--corpus", str(corpus), "--per-query"]
-    shown = {}
+    outputs = {}
     for kind in ("table", "json", "csv"):
         assert main([*arguments, "--k", "5", "--mu", "0.5", "--output", kind]) == 0
-        shown[kind] = capsys.readouterr().out
-    assert shown["table"].endswith("query  NDCG@5,IoU>=0.5\n1               1.0000\n2               0.0000\n")
-    assert json.loads(shown["json"])["per_query"] == {"1": {"NDCG@5,IoU>=0.5": 1.0}, "2": {"NDCG@5,IoU>=0.5": 0.0}}
-    assert shown["csv"] == f'run,query_id,"NDCG@5,IoU>=0.5"\n{run},1,1.0\n{run},2,0.0\n'
+        outputs[kind] = capsys.readouterr().out
+    assert outputs["table"].endswith("query  NDCG@5,IoU>=0.5\n1               1.0000\n2               0.0000\n")
+    assert json.loads(outputs["json"])["per_query"] == {"1": {"NDCG@5,IoU>=0.5": 1.0}, "2": {"NDCG@5,IoU>=0.5": 0.0}}
+    assert outputs["csv"] == f'run,query_id,"NDCG@5,IoU>=0.5"\n{run},1,1.0\n{run},2,0.0\n'
 
 
 def test_csv_has_a_line_for_each_run(
@@ -193,7 +193,7 @@ def test_csv_has_a_line_for_each_run(
         (["/a/run.json"] * 2, ["run.json"] * 2),
     ],
 )
-def test_paths_are_told_without_what_all_share(paths: list[str], names: list[str]) -> None:
+def test_paths_are_shown_without_what_all_share(paths: list[str], names: list[str]) -> None:
     assert short_names(paths) == names
 
 
@@ -204,9 +204,9 @@ def test_csv_holds_no_formula(run: Path, ground_truth: Path, corpus: Path, monke
     for more in ([], ["--per-query"]):
         with redirect_stdout(out):
             assert main([*scored, "--output", "csv", *more]) == 0
-    held = [line for line in out.getvalue().splitlines() if "cmd" in line]
-    assert len(held) == 3
-    assert all(line.startswith("'=cmd.json,") for line in held)
+    lines = [line for line in out.getvalue().splitlines() if "cmd" in line]
+    assert len(lines) == 3
+    assert all(line.startswith("'=cmd.json,") for line in lines)
 
 
 TVR_LINE = '{{"desc_id": {}, "desc": "q", "type": "{}", "vid_name": "a", "ts": [0, 10]}}'
@@ -242,13 +242,13 @@ METRICS = {
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_every_metric_has_its_files(metric: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run, truth, arguments, expected = METRICS[metric]
+    run, truth, arguments, correct = METRICS[metric]
     (tmp_path / "run").write_text(run)
     (tmp_path / "truth").write_text(truth)
     files = [str(tmp_path / "run"), "--ground-truth", str(tmp_path / "truth")]
     assert main(["score", *files, "--metric", metric, *arguments, "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)
-    assert expected.items() <= printed["scores"].items()
+    assert correct.items() <= printed["scores"].items()
     assert main(["score", *files, "--metric", metric, *arguments]) == 0
     assert f"metric           {metric}\n" in capsys.readouterr().out
 
@@ -307,8 +307,8 @@ def test_the_module_runs_without_django(run: Path, ground_truth: Path, corpus: P
         "from moment_retrieval.cli import main; sys.exit(main(sys.argv[1:]))"
     )
     arguments = ["score", str(run), "--ground-truth", str(ground_truth), "--corpus", str(corpus)]
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", code, *arguments], cwd=REPOSITORY, capture_output=True, text=True, check=False
     )
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == TABLE.format(run=run, ground_truth=ground_truth)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout == TABLE.format(run=run, ground_truth=ground_truth)

@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PARTS = ("config", "objective", "reading", "decoding")
 NAMES = {name for one in RELEASED.values() for part in PARTS for name in asdict(getattr(one, part))}
 NAMES |= {"batch", "lr", "warm_up", "warmup", "patience"}
-PLACES = ("moment_retrieval", "models_runner/experiments")
+FOLDERS = ("moment_retrieval", "models_runner/experiments")
 
 
 def defaults(source: str) -> Iterator[tuple[str, object]]:
@@ -40,7 +40,7 @@ def test_defaults_of_fields_and_parameters_are_seen() -> None:
 
 
 def test_no_other_module_states_a_released_number() -> None:
-    for path in (path for place in PLACES for path in (ROOT / place).rglob("*.py")):
+    for path in (path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py")):
         stated = {
             name for name, value in defaults(path.read_text()) if name in NAMES and value and type(value) is not bool
         }

@@ -28,9 +28,9 @@ def moment(video: str, relevance: int, similarity: float) -> JudgedMoment:
 def test_over_all_queries_and_nothing_else_changes() -> None:
     first, second = (moment("a", 0, 0.8), moment("b", 1, 0.6)), (moment("c", 4, 0.4),)
     judged = JudgedTable.from_queries([QueryMoments("1", "", first), QueryMoments("2", "", second)])
-    found = similarity_labelled(judged)
-    assert [m.relevance for m in (*found["1"], *found["2"])] == [4, 1, 0]
-    assert [(m.video, m.similarity) for m in found["1"]] == [("a", 0.8), ("b", 0.6)]
+    table = similarity_labelled(judged)
+    assert [m.relevance for m in (*table["1"], *table["2"])] == [4, 1, 0]
+    assert [(m.video, m.similarity) for m in table["1"]] == [("a", 0.8), ("b", 0.6)]
     assert judged["2"][0].relevance == 4
 
 

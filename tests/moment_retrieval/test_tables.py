@@ -37,10 +37,10 @@ def test_arrays_records_and_rows_score_alike() -> None:
     records = {"1": [Span("b", 5, 9), Span("a", 0, 9)], "2": [Span("b", 1, 4)]}
     rows = {"1": np.array([[2, 5, 9, 0.5], [1, 0, 9, 0.2]]), "2": np.array([[2, 1, 4, 0.1]])}
     judged_rows = {"1": np.array([[1, 0, 10, 4], [2, 5, 9, 1]]), "2": np.array([[2, 0, 4, 2]])}
-    expected = evaluate(records, JUDGED).per_query
-    assert expected["1"][Measure(10, 0.7)] == pytest.approx((1 + 15 / np.log2(3)) / (15 + 1 / np.log2(3)))
-    assert evaluate(of_arrays(), JUDGED).per_query == expected
-    assert evaluate(rows, judged_rows).per_query == expected
+    correct = evaluate(records, JUDGED).per_query
+    assert correct["1"][Measure(10, 0.7)] == pytest.approx((1 + 15 / np.log2(3)) / (15 + 1 / np.log2(3)))
+    assert evaluate(of_arrays(), JUDGED).per_query == correct
+    assert evaluate(rows, judged_rows).per_query == correct
 
 
 def test_no_rows_at_all() -> None:

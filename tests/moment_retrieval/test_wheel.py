@@ -21,15 +21,15 @@ PIP = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input",
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build from a copy of what git tracks, so that nothing is left in the tree."""
     source, folder = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheel")
-    listed = ["pyproject.toml", "LICENSE", "docs/library.md", "core", "annotation", "judging", "moment_retrieval"]
-    tracked = subprocess.run(["git", "ls-files", *listed], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    paths = ["pyproject.toml", "LICENSE", "docs/library.md", "core", "annotation", "judging", "moment_retrieval"]
+    tracked = subprocess.run(["git", "ls-files", *paths], cwd=ROOT, check=True, capture_output=True, text=True).stdout
     for name in tracked.splitlines():
         if (ROOT / name).is_file():
             (source / name).parent.mkdir(parents=True, exist_ok=True)
             (source / name).symlink_to(ROOT / name)
     subprocess.run([*PIP, "wheel", "--no-build-isolation", "--no-deps", "--no-index", "-w", folder, source], check=True)
-    (built,) = folder.glob("*.whl")
-    return built
+    (path,) = folder.glob("*.whl")
+    return path
 
 
 @pytest.fixture(scope="module")
@@ -63,14 +63,14 @@ def test_scores_where_numpy_is_and_nothing_else(program: Path) -> None:
     """The example of README, from another folder's Python."""
     match = EXAMPLE.search((ROOT / "README.md").read_text())
     assert match
-    command, expected = match.groups()
-    done = subprocess.run([program, *command.split()], cwd=ROOT, check=True, capture_output=True, text=True)
-    assert done.stdout.strip() == expected.strip()
+    command, output = match.groups()
+    result = subprocess.run([program, *command.split()], cwd=ROOT, check=True, capture_output=True, text=True)
+    assert result.stdout.strip() == output.strip()
 
 
 def test_names_the_extra_that_is_missing(program: Path, tmp_path: Path) -> None:
-    done = subprocess.run([program, "train", tmp_path], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (
+    result = subprocess.run([program, "train", tmp_path], capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stderr) == (
         2,
         "error: torch is not installed: pip install 'moment-retrieval[train]'\n",
     )

@@ -18,14 +18,14 @@ CACHES_MB = 160.0  # shared_buffers, which every process of PostgreSQL counts as
 
 def too_large(looks: list[Look], *, web: set[str], workers: set[str]) -> list[str]:
     """Every process that grew by more than it may, in words."""
-    said = []
+    lines = []
     for server in looks[-1]:
         for pid, (before, after) in grown(looks, server).items():
             sizes = [look[server][pid] for look in looks if pid in look.get(server, {})]
             step = largest_rise(sizes) if server in workers else 0.0
             if after - before - step > most(server, before, hosts=web | workers):
-                said.append(f"{server} ({pid}) grew from {before:.0f} to {after:.0f} MB")
-    return said
+                lines.append(f"{server} ({pid}) grew from {before:.0f} to {after:.0f} MB")
+    return lines
 
 
 def most(server: str, before: float, *, hosts: set[str]) -> float:
@@ -54,11 +54,11 @@ def gone(looks: list[Look], *, hosts: set[str]) -> list[str]:
     No process of ours has a limit that replaces it, so none may be. What a task runs is there for a look or two.
     """
     early, _ = fifths(looks)
-    said = []
+    lines = []
     for server in sorted(hosts & early[0].keys()):
         lived = set.intersection(*(set(look.get(server, {})) for look in early))
-        said += [f"{server} ({pid}) is gone" for pid in sorted(lived - looks[-1].get(server, {}).keys())]
-    return said
+        lines += [f"{server} ({pid}) is gone" for pid in sorted(lived - looks[-1].get(server, {}).keys())]
+    return lines
 
 
 def fifths(looks: list[Look]) -> tuple[list[Look], list[Look]]:

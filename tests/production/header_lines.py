@@ -10,11 +10,11 @@ PAGES_OWN = "Content-Security-Policy"  # a page says what it loads
 
 
 def lacking(answer: requests.Response, *, page: bool = False) -> list[str]:
-    """What a browser is not told, is told twice, or is told otherwise than by core/middleware.py."""
+    """List headers missing, sent twice, or not as set by core/middleware.py."""
     wrong = []
     for name, value in ALWAYS.items():
         lines = answer.raw.headers.getlist(name)
-        said = bool(lines) if page and name == PAGES_OWN else lines == [value]
-        if len(lines) != 1 or not said:
+        is_correct = bool(lines) if page and name == PAGES_OWN else lines == [value]
+        if len(lines) != 1 or not is_correct:
             wrong.append(f"{name}: {lines}")
     return wrong

@@ -77,15 +77,15 @@ TWO_READINGS = {  # headers and body that one server may read as one request and
 @pytest.mark.parametrize("name", TWO_READINGS)
 def test_no_second_request_hides_in_a_first(site: Site, name: str) -> None:
     headers, body = TWO_READINGS[name]
-    before = said_of_nobody(site)
+    before = requests_for_hidden_path(site)
     received = sent(site, request(site, b"POST", b"/login/", *headers, body=body))
     assert len(statuses(received)) <= 1, received[:2000]
     assert all(status < 500 or status == 501 for status in statuses(received)), received[:500]
     assert site.visitor().get("/login/").status_code == 200
-    assert said_of_nobody(site) == before
+    assert requests_for_hidden_path(site) == before
 
 
-def said_of_nobody(site: Site) -> int:
+def requests_for_hidden_path(site: Site) -> int:
     """How often a web host was asked for the hidden request's path."""
     return sum(web.said().count("metrics-of-nobody") for web in site.web)
 
@@ -175,14 +175,14 @@ def test_a_file_is_not_reached_by_another_name_of_its_path(site: Site, path: str
 @pytest.mark.parametrize(
     "header", ["X-Accel-Redirect: /protected/secret.txt", "X-Sendfile: /etc/passwd", "X-Accel-Internal: /protected/"]
 )
-def test_a_stranger_does_not_tell_nginx_what_to_send(site: Site, header: str) -> None:
+def test_a_stranger_does_not_choose_what_nginx_sends(site: Site, header: str) -> None:
     (site.shared / "media" / "secret.txt").write_text(SECRET)
     for path in (b"/login/", b"/healthz", b"/static/css/app.css", b"/nowhere/"):
         received = sent(site, request(site, b"GET", path, header.encode()))
         assert SECRET.encode() not in received and b"root:x:0" not in received
 
 
-def test_closed_places_have_one_name(site: Site) -> None:
+def test_closed_paths_have_one_name(site: Site) -> None:
     for path in ("/metrics", "//metrics", "/./metrics", "/login/../metrics", "/%6detrics", "/metrics/", "/metrics/x"):
         received = sent(site, request(site, b"GET", path.encode()))
         assert statuses(received)[0] in (403, 404), path
@@ -190,10 +190,10 @@ def test_closed_places_have_one_name(site: Site) -> None:
 
 
 def test_every_slash_and_dot_leads_to_the_same_refusal(site: Site) -> None:
-    """What nginx takes for one path Django must not take for another: a page is refused under all names of its own."""
-    world = World.make(annotators=1)
-    lead, person = world.person(site, world.lead), world.person(site, world.annotators[0])
-    overview = reverse("judging:overview", args=[world.project.uuid])
+    """A path must be the same to nginx and Django: a page is refused under all names of its own."""
+    scenario = World.make(annotators=1)
+    lead, person = scenario.person(site, scenario.lead), scenario.person(site, scenario.annotators[0])
+    overview = reverse("judging:overview", args=[scenario.project.uuid])
     for path in (overview, f"/{overview}", overview.replace("-", "%2d"), f"/x/..{overview}", f"/%2e{overview}"):
         assert person.session.get(f"{site.url}{path}", timeout=60).status_code in (403, 404), path
     assert lead.get(overview).status_code == 200
@@ -213,16 +213,16 @@ def test_ranges_by_the_thousand_are_one_file_at_most(site: Site) -> None:
     """A range repeated multiplies what is sent; nginx sends the file, or less."""
     from tests.production.test_files import cut
 
-    world = World.make(annotators=1)
-    moment = cut(world.batch(pairs=1).pairs.get().candidate.moment)
-    person = world.person(site, world.annotators[0])
-    take(person, world)
+    scenario = World.make(annotators=1)
+    moment = cut(scenario.batch(pairs=1).pairs.get().candidate.moment)
+    person = scenario.person(site, scenario.annotators[0])
+    take(person, scenario)
     url = reverse("judging:preview-clip", args=[moment.preview_uuid])
     ranges = {"0-," + ",".join(f"{n}-" for n in range(1000)): (200, 206), "9" * 200 + "-": (416,), "-0": (416,)}
-    for asked, expected in {**ranges, "5-1": (200, 416), "x": (200, 416), "0-0,-1,0-0": (200, 206)}.items():
-        answer = person.get(url, headers={"Range": f"bytes={asked}"})
-        assert answer.status_code in expected, asked
-        assert len(answer.content) <= 4 * 10 + 1000, (asked[:20], len(answer.content))
+    for byte_range, status_codes in {**ranges, "5-1": (200, 416), "x": (200, 416), "0-0,-1,0-0": (200, 206)}.items():
+        answer = person.get(url, headers={"Range": f"bytes={byte_range}"})
+        assert answer.status_code in status_codes, byte_range
+        assert len(answer.content) <= 4 * 10 + 1000, (byte_range[:20], len(answer.content))
 
 
 def test_headers_without_end_are_refused_and_others_are_served(site: Site) -> None:
@@ -255,11 +255,11 @@ def test_an_address_writes_no_header(site: Site, text: str) -> None:
     "next", ["//elsewhere.example", "https://elsewhere.example", "/\\elsewhere.example", "javascript:x"]
 )
 def test_a_log_in_leads_nowhere_else(site: Site, next: str) -> None:
-    world = World.make(annotators=1)
+    scenario = World.make(annotators=1)
     visitor = site.visitor()
     visitor.get("/login/")
-    said = {"username": world.annotators[0].username, "password": "only-for-these-tests", "next": next}
-    answer = visitor.post(f"/login/?next={quote(next)}", said, allow_redirects=False)
+    credentials = {"username": scenario.annotators[0].username, "password": "only-for-these-tests", "next": next}
+    answer = visitor.post(f"/login/?next={quote(next)}", credentials, allow_redirects=False)
     assert (answer.status_code, answer.headers["Location"]) == (302, "/")
 
 

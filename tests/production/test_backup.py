@@ -33,9 +33,9 @@ def manage(site: Site, *words: str, **more: str) -> "subprocess.CompletedProcess
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600, check=False)
 
 
-def told(done: "subprocess.CompletedProcess[str]") -> dict[str, Any]:
-    assert done.returncode == 0, done.stdout + done.stderr
-    answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+def told(result: "subprocess.CompletedProcess[str]") -> dict[str, Any]:
+    assert result.returncode == 0, result.stdout + result.stderr
+    answer: dict[str, Any] = json.loads(result.stdout.splitlines()[-1])
     return answer
 
 
@@ -55,20 +55,20 @@ def elsewhere(site: Site, tmp_path: Path) -> Iterator[dict[str, str]]:
         link.execute(f"DROP DATABASE {ELSEWHERE} WITH (FORCE)")
 
 
-def test_what_is_restored_is_what_the_snapshot_held_while_people_judged(
+def test_restored_rows_are_those_of_the_snapshot_taken_while_people_judged(
     site: Site, elsewhere: dict[str, str], tmp_path: Path
 ) -> None:
-    kept = VideoFactory(name="kept")
-    kept.file.save("kept.mp4", ContentFile(b"k" * 100_000))
+    video = VideoFactory(name="kept")
+    video.file.save("kept.mp4", ContentFile(b"k" * 100_000))
     with Crowd(site, pairs=20) as crowd:
         crowd.await_grades(8)
         before = set(Judgment.objects.values_list("uuid", flat=True))
-        made = told(manage(site, "backup", str(tmp_path / "backups")))
+        report = told(manage(site, "backup", str(tmp_path / "backups")))
     assert crowd.accepted == Judgment.objects.filter(assignment__project=crowd.world.project).count()
 
     restored = told(manage(site, "restore", str(tmp_path / "backups"), **elsewhere))
-    assert (restored["tables"], restored["rows"]) == (made["tables"], made["rows"])
-    assert restored["media"]["files"] == restored["media"]["stored"] == made["media"]["files"] > 0
+    assert (restored["tables"], restored["rows"]) == (report["tables"], report["rows"])
+    assert restored["media"]["files"] == restored["media"]["stored"] == report["media"]["files"] > 0
     with site.postgres.connect(dbname=ELSEWHERE) as link:
         after = {uuid for (uuid,) in link.execute("SELECT uuid FROM judging_judgment")}
         assert before <= after
@@ -76,14 +76,14 @@ def test_what_is_restored_is_what_the_snapshot_held_while_people_judged(
             "INSERT INTO annotation_corpus (uuid, name, is_placeholder, created_at)"
             " VALUES (gen_random_uuid(), 'new', false, now())"
         )  # its sequence goes on
-    copy = tmp_path / "var" / "media" / str(kept.file.name)
+    copy = tmp_path / "var" / "media" / str(video.file.name)
     assert copy.read_bytes() == b"k" * 100_000
 
     occupied = manage(site, "restore", str(tmp_path / "backups"), **elsewhere)
     assert (occupied.returncode, "is not empty" in occupied.stderr) == (3, True)
     copy.write_bytes(bytes(100_000))
     again = told(manage(site, "restore", str(tmp_path / "backups"), "--yes", **elsewhere))
-    assert (again["rows"], again["media"]["stored"], again["media"]["replaced"]) == (made["rows"], 0, 1)
+    assert (again["rows"], again["media"]["stored"], again["media"]["replaced"]) == (report["rows"], 0, 1)
     assert copy.read_bytes() == b"k" * 100_000
 
     in_use = manage(site, "restore", str(tmp_path / "backups"), "--yes")
@@ -111,18 +111,18 @@ def test_a_second_backup_copies_only_what_is_new_and_a_damaged_one_is_refused(
 
     third = told(manage(site, "backup", str(tmp_path / "backups"), "--keep", "1"))
     assert [path.parent for path in (tmp_path / "backups").glob("*/backup.json")] == [Path(third["folder"])]
-    kept = [path for path in (tmp_path / "backups" / "media").rglob("*") if path.is_file()]
-    assert len(kept) == third["media"]["files"]
+    files = [path for path in (tmp_path / "backups" / "media").rglob("*") if path.is_file()]
+    assert len(files) == third["media"]["files"]
 
 
 def test_rows_that_differ_are_named(site: Site, elsewhere: dict[str, str], tmp_path: Path) -> None:
     VideoFactory(name="one of them")
-    made = told(manage(site, "backup", str(tmp_path / "backups"), "--media", "none"))
-    about = Path(made["folder"]) / "backup.json"
-    said = json.loads(about.read_text())
-    said["tables"]["annotation_video"] = [said["tables"]["annotation_video"][0] + 1, "0"]
-    about.write_text(json.dumps(said))
-    refused = manage(site, "restore", made["folder"], **elsewhere)
+    report = told(manage(site, "backup", str(tmp_path / "backups"), "--media", "none"))
+    about = Path(report["folder"]) / "backup.json"
+    content = json.loads(about.read_text())
+    content["tables"]["annotation_video"] = [content["tables"]["annotation_video"][0] + 1, "0"]
+    about.write_text(json.dumps(content))
+    refused = manage(site, "restore", report["folder"], **elsewhere)
     assert refused.returncode == 4
     assert "annotation_video: " in refused.stderr and "annotation_moment" not in refused.stderr
 
@@ -135,7 +135,7 @@ def videos_with_files(number: int) -> list[Video]:
 
 
 @contextmanager
-def reading_held_up(video: Video) -> Iterator[None]:
+def reading_blocked(video: Video) -> Iterator[None]:
     """Whoever opens the file waits inside the block: a pipe that nobody writes to lies in its place."""
     path = Path(default_storage.path(str(video.file.name)))
     content = path.read_bytes()
@@ -162,7 +162,7 @@ def backup_among_files(site: Site, folder: Path) -> Iterator["subprocess.Popen[s
 
 def test_a_killed_backup_goes_on_and_leaves_no_half_one(site: Site, tmp_path: Path) -> None:
     *_, last = videos_with_files(12)
-    with reading_held_up(last), backup_among_files(site, tmp_path) as process:
+    with reading_blocked(last), backup_among_files(site, tmp_path) as process:
         process.kill()
     assert refused_as_none(site, tmp_path)
     told(manage(site, "backup", str(tmp_path)))
@@ -170,8 +170,8 @@ def test_a_killed_backup_goes_on_and_leaves_no_half_one(site: Site, tmp_path: Pa
 
 
 def refused_as_none(site: Site, folder: Path) -> bool:
-    done = manage(site, "restore", str(folder))
-    return done.returncode == 1 and "There is no whole backup" in done.stderr
+    result = manage(site, "restore", str(folder))
+    return result.returncode == 1 and "There is no whole backup" in result.stderr
 
 
 def test_files_in_a_bucket_are_copied_or_their_versions_listed(
@@ -189,22 +189,22 @@ def test_files_in_a_bucket_are_copied_or_their_versions_listed(
 
 
 def copied_into_another_bucket(site: Site, elsewhere: dict[str, str], backups: Path, name: str) -> None:
-    made = told(manage(site, "backup", str(backups)))
-    assert made["media"]["way"] == "copy"
+    report = told(manage(site, "backup", str(backups)))
+    assert report["media"]["way"] == "copy"
     site.storage.client().create_bucket(Bucket="another")
-    restored = told(manage(site, "restore", made["folder"], **elsewhere, S3_BUCKET="another"))
-    assert restored["media"]["stored"] == made["media"]["files"]
+    restored = told(manage(site, "restore", report["folder"], **elsewhere, S3_BUCKET="another"))
+    assert restored["media"]["stored"] == report["media"]["files"]
     assert site.storage.client().get_object(Bucket="another", Key=name)["Body"].read() == b"moving"
 
 
 def versions_restored(site: Site, elsewhere: dict[str, str], backups: Path) -> None:
     video = VideoFactory()
     video.file.save("a.mp4", ContentFile(b"moving on"))
-    made = told(manage(site, "backup", str(backups)))
-    assert made["media"]["way"] == "list"
+    report = told(manage(site, "backup", str(backups)))
+    assert report["media"]["way"] == "list"
     assert not (backups / "media").exists()
     default_storage.delete(str(video.file.name))
-    restored = told(manage(site, "restore", made["folder"], "--yes", **elsewhere))
+    restored = told(manage(site, "restore", report["folder"], "--yes", **elsewhere))
     assert restored["media"]["stored"] == 1
     assert default_storage.open(str(video.file.name)).read() == b"moving on"
 
@@ -213,7 +213,7 @@ def test_files_removed_meanwhile_stay_until_the_backup_has_them(site: Site, tmp_
     *_, last = videos = videos_with_files(12)
     names = [str(video.file.name) for video in videos]
     with ExitStack() as stack:
-        with reading_held_up(last):
+        with reading_blocked(last):
             process = stack.enter_context(backup_among_files(site, tmp_path))
             Video.objects.filter(pk__in=[video.pk for video in videos]).delete()
             files_delete(*names)

@@ -56,10 +56,10 @@ class TestNginx:
     """A folder: Django looks at who asks, nginx sends."""
 
     def test_who_judges_gets_the_file_from_nginx_and_nothing_beside_it(self, site: Site) -> None:
-        world = World.make(annotators=2)
-        moment = cut(world.batch(pairs=1).pairs.get().candidate.moment)
-        person, other = (world.person(site, user) for user in world.annotators)
-        take(person, world)
+        scenario = World.make(annotators=2)
+        moment = cut(scenario.batch(pairs=1).pairs.get().candidate.moment)
+        person, other = (scenario.person(site, user) for user in scenario.annotators)
+        take(person, scenario)
         url = reverse("judging:preview-clip", args=[moment.preview_uuid])
         whole, part = person.get(url), person.get(url, headers={"Range": "bytes=2-4"})
         assert (whole.status_code, whole.content) == (200, b"0123456789")
@@ -74,10 +74,10 @@ class TestNginx:
         assert site.visitor().get(f"/protected/{moment.preview_clip.name}").status_code == 404
 
     def test_a_file_that_is_gone_is_not_found(self, site: Site) -> None:
-        world = World.make(annotators=1)
-        moment = cut(world.batch(pairs=1).pairs.get().candidate.moment)
-        person = world.person(site, world.annotators[0])
-        take(person, world)
+        scenario = World.make(annotators=1)
+        moment = cut(scenario.batch(pairs=1).pairs.get().candidate.moment)
+        person = scenario.person(site, scenario.annotators[0])
+        take(person, scenario)
         default_storage.delete(str(moment.preview.name))
         assert person.get(reverse("judging:preview", args=[moment.preview_uuid])).status_code == 404
 
@@ -132,8 +132,8 @@ class TestKill:
     def test_an_import_that_is_killed_goes_on_and_stores_nothing_twice(self, site: Site, tmp_path: Path) -> None:
         rows = [[f"v{n:04}", 1, 2, f"Somebody walks {n}.", 60] for n in range(self.MANY)]
         words = import_of(tmp_path, "many", rows, b"no video")
-        stored = site.shared / "media" / "videos"
-        before = set(stored.glob("*"))
+        videos_folder = site.shared / "media" / "videos"
+        before = set(videos_folder.glob("*"))
         command = [sys.executable, str(BASE_DIR / "manage.py"), *words]
         with (
             latch(site, "annotation_video", when="NEW.file > ''", passing=self.KILLED_AT) as closed,
@@ -146,12 +146,12 @@ class TestKill:
         try:
             first = dict(Video.objects.filter(corpus__name="many", file__gt="").values_list("name", "file"))
             assert 0 < len(first) <= self.KILLED_AT
-            said = json.loads(site.manage(*words).splitlines()[-1])
+            report = json.loads(site.manage(*words).splitlines()[-1])
             last = dict(Video.objects.filter(corpus__name="many").values_list("name", "file"))
-            assert said["videos_with_file"] == self.MANY - len(first)
+            assert report["videos_with_file"] == self.MANY - len(first)
             assert first.items() <= last.items()
             assert len(set(last.values())) == self.MANY
-            assert len(set(stored.glob("*")) - before) - self.MANY in (0, 1)  # what was stored as it was killed
+            assert len(set(videos_folder.glob("*")) - before) - self.MANY in (0, 1)  # what was stored as it was killed
         finally:
             Moment.objects.filter(video__corpus__name="many").update(preview_state="failed", preview_error="a test")
 
@@ -162,55 +162,55 @@ class TestBucket:
     def test_from_the_import_of_videos_to_the_download_of_a_release(
         self, bucket: Site, tmp_path: Path, clip: bytes
     ) -> None:
-        world = World.make(annotators=2)
-        corpus = self.imported(bucket, world, tmp_path, clip)
+        scenario = World.make(annotators=2)
+        corpus = self.imported(bucket, scenario, tmp_path, clip)
         eventually(lambda: Moment.objects.filter(video__corpus=corpus, preview_state="ready").count() == MOMENTS)
-        batch = self.opened(world, corpus)
-        self.watched(bucket, world, batch)
-        for user in world.annotators:
-            assert judge_all(world.person(bucket, user), world, always(4)) == MOMENTS
+        batch = self.opened(scenario, corpus)
+        self.watched(bucket, scenario, batch)
+        for user in scenario.annotators:
+            assert judge_all(scenario.person(bucket, user), scenario, always(4)) == MOMENTS
         eventually(lambda: Batch.objects.get(pk=batch.pk).state == Batch.State.DONE)
-        self.released(bucket, world, batch)
+        self.released(bucket, scenario, batch)
 
-    def imported(self, site: Site, world: World, folder: Path, clip: bytes) -> Corpus:
-        name = world.project.dataset.corpus.name
+    def imported(self, site: Site, scenario: World, folder: Path, clip: bytes) -> Corpus:
+        name = scenario.project.dataset.corpus.name
         rows = [["walk", n / 2, n / 2 + 1, f"Somebody walks {n}.", 4.0] for n in range(MOMENTS)]
         assert '"videos_with_file": 1' in site.manage(*import_of(folder, name, rows, clip))
         return Corpus.objects.get(name=name)
 
-    def opened(self, world: World, corpus: Corpus) -> Batch:
-        query = factories.QueryFactory(project=world.project, split="val")
+    def opened(self, scenario: World, corpus: Corpus) -> Batch:
+        query = factories.QueryFactory(project=scenario.project, split="val")
         for rank, moment in enumerate(Moment.objects.filter(video__corpus=corpus).order_by("-start_s"), start=1):
             factories.CandidateFactory(query=query, rank=rank, moment=moment, source=Candidate.Source.SIMILARITY)
-        made = batch_create(query=query, number=1)
-        assert made is not None
-        return made
+        batch = batch_create(query=query, number=1)
+        assert batch is not None
+        return batch
 
-    def watched(self, site: Site, world: World, batch: Batch) -> None:
+    def watched(self, site: Site, scenario: World, batch: Batch) -> None:
         """A picture is seen by who judges it, for a while, and by nobody else."""
-        person = world.person(site, world.annotators[0])
-        take(person, world)
+        person = scenario.person(site, scenario.annotators[0])
+        take(person, scenario)
         moment = Moment.objects.filter(candidates__query=batch.query).exclude(preview_clip="").first()
         assert moment is not None
         for name, kind in (("preview", "image/gif"), ("preview-clip", "video/mp4")):
             url = reverse(f"judging:{name}", args=[moment.preview_uuid])
-            sent = person.get(url, allow_redirects=False)
-            assert (sent.status_code, sent.headers["Cache-Control"]) == (302, "private, max-age=90")
-            assert urlsplit(sent.headers["Location"]).netloc == urlsplit(site.storage.url).netloc
-            seen = requests.get(sent.headers["Location"], headers={"Range": "bytes=0-2"}, timeout=180)
-            assert (seen.status_code, seen.headers["Content-Type"], len(seen.content)) == (206, kind, 3)
-            assert "Content-Disposition" not in seen.headers
-            assert world.person(site, world.annotators[1]).get(url, allow_redirects=False).status_code == 404
-        page = person.get(world.path("desk"))
+            redirect = person.get(url, allow_redirects=False)
+            assert (redirect.status_code, redirect.headers["Cache-Control"]) == (302, "private, max-age=90")
+            assert urlsplit(redirect.headers["Location"]).netloc == urlsplit(site.storage.url).netloc
+            download = requests.get(redirect.headers["Location"], headers={"Range": "bytes=0-2"}, timeout=180)
+            assert (download.status_code, download.headers["Content-Type"], len(download.content)) == (206, kind, 3)
+            assert "Content-Disposition" not in download.headers
+            assert scenario.person(site, scenario.annotators[1]).get(url, allow_redirects=False).status_code == 404
+        page = person.get(scenario.path("desk"))
         assert f"img-src 'self' data: {site.storage.url}" in page.headers["Content-Security-Policy"]
 
-    def released(self, site: Site, world: World, batch: Batch) -> None:
+    def released(self, site: Site, scenario: World, batch: Batch) -> None:
         batch.refresh_from_db()
-        batch_review(batch=batch, extend=False, lead=world.lead)
-        lead = world.person(site, world.lead)
+        batch_review(batch=batch, extend=False, lead=scenario.lead)
+        lead = scenario.person(site, scenario.lead)
         on_disk = set((site.shared / "media").glob("releases/*"))
-        lead.post(reverse("judging:release-create", args=[world.project.uuid]))
-        release = Release.objects.get(project=world.project)
+        lead.post(reverse("judging:release-create", args=[scenario.project.uuid]))
+        release = Release.objects.get(project=scenario.project)
         eventually(lambda: Release.objects.get(pk=release.pk).state == Release.State.READY)
         archive = lead.get(reverse("judging:release-download", args=[release.uuid])).content
         assert zipfile.ZipFile(io.BytesIO(archive)).testzip() is None

@@ -1,4 +1,4 @@
-"""What /healthz and /readyz say of the running site."""
+"""The running site's answers at /healthz and /readyz."""
 
 import requests
 
@@ -36,9 +36,9 @@ def test_a_database_that_hangs_is_named(site: Site) -> None:
 
 def test_a_database_before_its_migration_is_named(site: Site) -> None:
     with site.postgres.connect() as connection:
-        taken = connection.execute(
+        row = connection.execute(
             "DELETE FROM django_migrations WHERE app = 'judging' AND name LIKE '0002%' RETURNING app, name, applied"
         ).fetchone()
         eventually(lambda: said(site)[1]["database"] == "not migrated")
-        connection.execute("INSERT INTO django_migrations (app, name, applied) VALUES (%s, %s, %s)", taken)
+        connection.execute("INSERT INTO django_migrations (app, name, applied) VALUES (%s, %s, %s)", row)
     eventually(lambda: said(site)[0] == 200)

@@ -12,17 +12,17 @@ from tests.production.topology.site import eventually
 from tests.production.topology.world import World, always, judge_all
 
 
-def asked_of(site: Site, path: str) -> list[str]:
+def hosts_that_answered(site: Site, path: str) -> list[str]:
     """The web hosts that were asked for this path, by their access logs."""
     return [web.name for web in site.web if path in web.said()]
 
 
 def test_a_batch_is_judged_over_both_web_hosts_and_released_by_any_worker(site: Site) -> None:
-    world = World.make(annotators=2)
-    batch = world.batch(pairs=6)
-    for number, user in enumerate(world.annotators):
-        assert judge_all(world.person(site, user), world, always(3 + number)) == 6
-    assert asked_of(site, str(world.project.uuid)) == ["web-1", "web-2"]
+    scenario = World.make(annotators=2)
+    batch = scenario.batch(pairs=6)
+    for number, user in enumerate(scenario.annotators):
+        assert judge_all(scenario.person(site, user), scenario, always(3 + number)) == 6
+    assert hosts_that_answered(site, str(scenario.project.uuid)) == ["web-1", "web-2"]
 
     eventually(lambda: Batch.objects.get(pk=batch.pk).state == Batch.State.DONE)
     assert Judgment.objects.filter(pair__batch=batch).count() == 12
@@ -31,23 +31,23 @@ def test_a_batch_is_judged_over_both_web_hosts_and_released_by_any_worker(site: 
     assert decided_by == ["judging"]
 
     batch.refresh_from_db()
-    batch_review(batch=batch, extend=False, lead=world.lead)
-    lead = world.person(site, world.lead)
-    assert lead.post(reverse("judging:release-create", args=[world.project.uuid])).status_code == 200
-    release = Release.objects.get(project=world.project)
+    batch_review(batch=batch, extend=False, lead=scenario.lead)
+    lead = scenario.person(site, scenario.lead)
+    assert lead.post(reverse("judging:release-create", args=[scenario.project.uuid])).status_code == 200
+    release = Release.objects.get(project=scenario.project)
     eventually(lambda: Release.objects.get(pk=release.pk).state == Release.State.READY)
 
     path = reverse("judging:release-download", args=[release.uuid])
     archives = [lead.get(path).content for _ in range(4)]
-    assert asked_of(site, path) == ["web-1", "web-2"]
+    assert hosts_that_answered(site, path) == ["web-1", "web-2"]
     assert len(set(archives)) == 1
     assert zipfile.ZipFile(io.BytesIO(archives[0])).testzip() is None
 
 
 def test_a_session_made_on_one_host_ends_on_the_other(site: Site) -> None:
-    world = World.make(annotators=1)
-    person = world.person(site, world.annotators[0])
-    desk = world.path("desk")
+    scenario = World.make(annotators=1)
+    person = scenario.person(site, scenario.annotators[0])
+    desk = scenario.path("desk")
     assert {person.get(desk).status_code for _ in range(4)} == {200}
     person.post("/logout/")
     assert [person.get(desk, allow_redirects=False).status_code for _ in range(4)] == [302] * 4

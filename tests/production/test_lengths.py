@@ -1,4 +1,4 @@
-"""What an answer announces as its length is what is sent, through nginx too: on one connection, packed and not."""
+"""The length that an answer announces is the length sent, through nginx too: on one connection, packed and not."""
 
 import gzip
 import socket
@@ -48,12 +48,12 @@ def test_answers_follow_each_other_on_one_connection(front: Nginx, method: str, 
         assert (answer.status, answer.closes) == (status, False), path
         if answer.headers.get("content-encoding") == "gzip" and method == "GET":
             assert len(gzip.decompress(answer.body)) >= LEAST_PACKED, path
-        said = connection.ask("/json/")
-        assert (said.status, said.body) == (200, b'{"status": "ok"}'), path
+        json_answer = connection.ask("/json/")
+        assert (json_answer.status, json_answer.body) == (200, b'{"status": "ok"}'), path
     connection.socket.close()
 
 
-def test_the_connection_is_kept_after_what_was_not_changed(front: Nginx) -> None:
+def test_the_connection_stays_open_after_what_was_not_changed(front: Nginx) -> None:
     connection = opened(front)
     for _ in range(2):
         answer = connection.ask("/unchanged/", headers='If-None-Match: "always-this"\r\n')

@@ -16,12 +16,12 @@ def test_nginx_accepts_the_shipped_template(site: Site) -> None:
 
 
 def test_nginx_accepts_it_without_object_storage_and_ipv6(site: Site) -> None:
-    kept = site.nginx.storage, site.nginx.also
+    values_before = site.nginx.storage, site.nginx.also
     site.nginx.storage = site.nginx.also = ""
     try:
         assert "syntax is ok" in site.nginx.check()
     finally:
-        site.nginx.storage, site.nginx.also = kept
+        site.nginx.storage, site.nginx.also = values_before
 
 
 def test_what_begins_after_a_reload_is_not_cut_off_by_it(site: Site) -> None:
@@ -53,12 +53,12 @@ def test_where_files_are_uploaded_they_are_let_through_up_to_the_limit_of_the_si
     assert announced(site, path, 240_000_000) == 413
 
 
-def test_what_is_too_large_is_said_in_words(site: Site) -> None:
+def test_what_is_too_large_is_refused_in_words(site: Site) -> None:
     much = b"x" * 4_000_000
     page = site.visitor().post("/login/", headers={"Content-Type": "text/plain"}, data=much)
-    told = site.visitor().post(f"/api/v1/pairs/{UNKNOWN}/judgment/", data=much)
+    answer = site.visitor().post(f"/api/v1/pairs/{UNKNOWN}/judgment/", data=much)
     assert (page.status_code, "every other page takes 3 MB" in page.text) == (413, True)
-    assert (told.status_code, told.json()["code"]) == (413, "too_large")
+    assert (answer.status_code, answer.json()["code"]) == (413, "too_large")
 
 
 def announced(site: Site, path: str, length: int) -> int:
@@ -85,12 +85,12 @@ def test_what_nginx_says_itself_has_the_headers_of_every_answer(site: Site) -> N
     assert (much.status_code, lacking(much)) == (413, [])
 
 
-def test_what_django_says_is_said_once(site: Site) -> None:
+def test_headers_that_django_sets_are_sent_once(site: Site) -> None:
     visitor = site.visitor()
     for path, page in (("/login/", True), ("/nowhere/", True), ("/readyz", False), ("/static/css/app.css", True)):
         assert lacking(visitor.get(path), page=page) == [], path
-    (kept,) = visitor.get("/login/").raw.headers.getlist("Cache-Control")
-    assert "no-store" in kept
+    (header,) = visitor.get("/login/").raw.headers.getlist("Cache-Control")
+    assert "no-store" in header
 
 
 def test_ipv6_is_answered_where_the_machine_has_it(site: Site) -> None:
@@ -112,5 +112,5 @@ def test_pages_are_packed_and_files_from_nginx_alone_are_not_reached(site: Site)
     assert site.visitor().get("/protected/secret.txt").status_code == 404
 
 
-def test_the_server_does_not_tell_its_version(site: Site) -> None:
+def test_the_server_does_not_reveal_its_version(site: Site) -> None:
     assert site.visitor().get("/login/").headers["Server"] == "nginx"

@@ -18,13 +18,13 @@ LOG_INS = re.compile(
 )
 
 
-def logged(said: str) -> list[dict[str, Any]]:
+def logged(log: str) -> list[dict[str, Any]]:
     """Lines of a log that are JSON."""
-    found = []
-    for line in said.splitlines():
+    records = []
+    for line in log.splitlines():
         if line.startswith("{"):
-            found.append(json.loads(line))
-    return found
+            records.append(json.loads(line))
+    return records
 
 
 def asked(web: Web, path: str, **headers: str) -> tuple[int, str]:
@@ -39,14 +39,14 @@ def asked(web: Web, path: str, **headers: str) -> tuple[int, str]:
 
 
 def test_one_id_leads_through_nginx_web_and_worker(site: Site) -> None:
-    world = World.make(annotators=1)
-    lead = world.person(site, world.lead)
+    scenario = World.make(annotators=1)
+    lead = scenario.person(site, scenario.lead)
     lead.get("/login/")
-    request_id = f"release-of-{world.project.pk}-000"
-    place = reverse("judging:release-create", args=[world.project.uuid])
-    answer = lead.post(place, headers={"X-Request-ID": request_id}, allow_redirects=False)
+    request_id = f"release-of-{scenario.project.pk}-000"
+    url = reverse("judging:release-create", args=[scenario.project.uuid])
+    answer = lead.post(url, headers={"X-Request-ID": request_id}, allow_redirects=False)
     assert (answer.status_code, answer.headers["X-Request-ID"]) == (302, request_id)
-    eventually(lambda: Release.objects.get(project=world.project).state != Release.State.PREPARING)
+    eventually(lambda: Release.objects.get(project=scenario.project).state != Release.State.PREPARING)
     of_web = [line for web in site.web for line in logged(web.said()) if line.get("request_id") == request_id]
     assert [line["route"] for line in of_web if line["event"] == "request"] == ["judging:release-create"]
 
@@ -56,8 +56,8 @@ def test_one_id_leads_through_nginx_web_and_worker(site: Site) -> None:
 
     eventually(lambda: "judging.tasks.release_build" in {line["task"] for line in of_workers()})
     assert {line["member"] for line in of_workers()} == {"lead"}
-    said = "".join(server.said() for server in [*site.web, *site.workers])
-    assert world.lead.username not in said
+    logs = "".join(server.said() for server in [*site.web, *site.workers])
+    assert scenario.lead.username not in logs
 
 
 def figures(site: Site, web: Web) -> str:

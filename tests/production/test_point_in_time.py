@@ -25,8 +25,8 @@ class Archiving(Postgres):
         share_with(self.archive, self.prefix, owner=True)
 
     def command(self) -> list[str]:
-        kept, new = f"{self.archive}/%f", f"{self.archive}/%f.new"
-        copying = f"test ! -f {kept} && cp %p {new} && sync {new} && mv {new} {kept}"
+        target, new = f"{self.archive}/%f", f"{self.archive}/%f.new"
+        copying = f"test ! -f {target} && cp %p {new} && sync {new} && mv {new} {target}"
         options = {"wal_level": "replica", "archive_mode": "on", "archive_timeout": "60", "archive_command": copying}
         return [*super().command(), *(word for name, value in options.items() for word in ("-c", f"{name}={value}"))]
 
@@ -59,8 +59,8 @@ class Recovering(Postgres):
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "log").mkdir()
-    for place in (tmp_path, *tmp_path.parents[:3]):
-        place.chmod(place.stat().st_mode | 0o011)  # PostgreSQL may run as somebody else
+    for path in (tmp_path, *tmp_path.parents[:3]):
+        path.chmod(path.stat().st_mode | 0o011)  # PostgreSQL may run as somebody else
     return tmp_path
 
 

@@ -59,23 +59,23 @@ def lengths(site: Site) -> dict[str, int]:
 
 
 def test_what_is_finished_is_decided_while_every_other_worker_is_busy(site: Site) -> None:
-    world = World.make(annotators=2)
-    batch = world.batch(pairs=2)
-    people = [world.person(site, user) for user in world.annotators]
+    scenario = World.make(annotators=2)
+    batch = scenario.batch(pairs=2)
+    people = [scenario.person(site, user) for user in scenario.annotators]
     with every_other_worker_busy(site):
         for person in people:
-            judge_all(person, world, always(3))
+            judge_all(person, scenario, always(3))
         eventually(lambda: Batch.objects.get(pk=batch.pk).state == Batch.State.DONE)
     assert list(batch.pairs.values_list("state", "relevance")) == [("settled", 3)] * 2
 
 
 def test_a_lease_that_runs_out_is_given_back_while_every_other_worker_is_busy(site: Site) -> None:
     """By the sweep that beat sends."""
-    world = World.make(annotators=1)
-    world.batch(pairs=1)
-    person = world.person(site, world.annotators[0])
+    scenario = World.make(annotators=1)
+    scenario.batch(pairs=1)
+    person = scenario.person(site, scenario.annotators[0])
     with every_other_worker_busy(site):
-        take(person, world)
-        lease = Assignment.objects.filter(project=world.project)
+        take(person, scenario)
+        lease = Assignment.objects.filter(project=scenario.project)
         assert lease.update(expires_at=timezone.now() - timedelta(seconds=1)) == 1
         eventually(lambda: lease.get().state == Assignment.State.LAPSED)

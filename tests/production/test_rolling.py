@@ -48,17 +48,17 @@ class Crowd:
 
 
 def test_both_web_hosts_are_rolled_without_an_error(site: Site) -> None:
-    world = World.make(annotators=2)
-    world.batch(pairs=3)
-    first, second = (world.person(site, user) for user in world.annotators)
-    lead = world.person(site, world.lead)
-    pair = f"/pairs/{GRADE.search(take(first, world))[2]}/"  # type: ignore[index]
+    scenario = World.make(annotators=2)
+    scenario.batch(pairs=3)
+    first, second = (scenario.person(site, user) for user in scenario.annotators)
+    lead = scenario.person(site, scenario.lead)
+    pair = f"/pairs/{GRADE.search(take(first, scenario))[2]}/"  # type: ignore[index]
     first.session.headers["Connection"] = "close"
     before = [web.pid for web in site.web]
 
     crowd = Crowd()
-    crowd.looks(second, world.path("desk"))
-    crowd.looks(lead, reverse("judging:releases", args=[world.project.uuid]))
+    crowd.looks(second, scenario.path("desk"))
+    crowd.looks(lead, reverse("judging:releases", args=[scenario.project.uuid]))
     crowd.regrades(first, pair)
     roll = Roll(site)
     roll.run()
@@ -68,18 +68,18 @@ def test_both_web_hosts_are_rolled_without_an_error(site: Site) -> None:
     assert roll.calls[0] == "run --rm migrate"
     assert set(answers) == {"200"}, answers
     assert answers["200"] > 20
-    assert Judgment.objects.filter(annotator=world.annotators[0]).count() == 1
+    assert Judgment.objects.filter(annotator=scenario.annotators[0]).count() == 1
 
 
-def test_a_worker_that_is_asked_to_end_finishes_its_task_or_hands_it_back(site: Site) -> None:
+def test_a_worker_that_is_to_end_finishes_its_task_or_hands_it_back(site: Site) -> None:
     """SIGTERM to both worker hosts while a release is asked for: it is built by whoever comes back."""
-    world = World.make()
-    lead = world.person(site, world.lead)
+    scenario = World.make()
+    lead = scenario.person(site, scenario.lead)
     for worker in site.workers:
         worker.tell(worker.polite)
-    assert lead.post(reverse("judging:release-create", args=[world.project.uuid])).status_code == 200
+    assert lead.post(reverse("judging:release-create", args=[scenario.project.uuid])).status_code == 200
     for worker in site.workers:
         assert worker.ended_within(60)
         assert worker.process is not None and worker.process.returncode == 0
     site.bring_back("worker")
-    eventually(lambda: Release.objects.get(project=world.project).state == Release.State.READY)
+    eventually(lambda: Release.objects.get(project=scenario.project).state == Release.State.READY)

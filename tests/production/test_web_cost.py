@@ -1,4 +1,4 @@
-"""What a web process costs: memory after it has served, each page's code and templates included."""
+"""Cost of a web process: memory after it has served, each page's code and templates included."""
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -25,20 +25,20 @@ def memory_mb(pid: int, field: str) -> int:
 
 
 def log_in_refused(site: Site, number: int) -> int:
-    said = {"username": f"nobody-{number}", "password": "not a password of anybody"}
+    credentials = {"username": f"nobody-{number}", "password": "not a password of anybody"}
     stranger = site.visitor()
     stranger.session.headers["Connection"] = "close"  # each request as if by another
-    return stranger.post("/login/", said).status_code
+    return stranger.post("/login/", credentials).status_code
 
 
 def test_a_web_process_stays_small(site: Site) -> None:
-    world = World.make(annotators=1)
-    world.batch(pairs=6)
-    judge_all(world.person(site, world.annotators[0]), world, always(3))
-    lead = world.person(site, world.lead)
+    scenario = World.make(annotators=1)
+    scenario.batch(pairs=6)
+    judge_all(scenario.person(site, scenario.annotators[0]), scenario, always(3))
+    lead = scenario.person(site, scenario.lead)
     for name in ("overview", "review-queue", "queries", "releases", "people", "agreement", "figures"):
         for _ in range(4):
-            assert lead.get(reverse(f"judging:{name}", args=[world.project.uuid])).status_code == 200
+            assert lead.get(reverse(f"judging:{name}", args=[scenario.project.uuid])).status_code == 200
     sizes = sizes_mb(site)
     assert max(sizes) <= LARGEST_MB, sizes
 

@@ -21,14 +21,14 @@ class Rows(Drawn):
 
 
 @pytest.fixture(scope="module")
-def made_once(kept_for_module: None) -> HandMade:
+def module_scenario(module_database: None) -> HandMade:
     return HandMade()
 
 
 @pytest.fixture
 def ground(
     db: None,
-    made_once: HandMade,
+    module_scenario: HandMade,
     encoder: object,
     videos_on_disk: Path,
     clip: bytes,
@@ -40,12 +40,12 @@ def ground(
     monkeypatch.setattr(settings, "FEATURES_ROOT", tmp_path / "features")
     places(settings, tmp_path)
     monkeypatch.setattr(services, "render_episode", lambda episode, path: path.write_bytes(clip))
-    monkeypatch.setattr(making, "extractor_of", lambda *way, **more: Rows())
-    return Ground(deepcopy(made_once), clip, tmp_path)
+    monkeypatch.setattr(making, "extractor_of", lambda *args, **more: Rows())
+    return Ground(deepcopy(module_scenario), clip, tmp_path)
 
 
 @pytest.fixture(autouse=True)
-def settings_kept(monkeypatch: pytest.MonkeyPatch) -> Any:
+def settings_restored(monkeypatch: pytest.MonkeyPatch) -> Any:
     """``places`` writes into the settings."""
     for name in ("EXPERIMENTS_ROOT", "TRAIN_COMMAND"):
         monkeypatch.setattr(settings, name, getattr(settings, name))

@@ -1,4 +1,4 @@
-"""What there is: every row of every table, every stored file, every message by e-mail."""
+"""Full state: every row of every table, every stored file, every message by e-mail."""
 
 import hashlib
 from collections.abc import Iterator
@@ -28,14 +28,14 @@ class Digest(NamedTuple):
 
 
 def digest() -> Digest:
-    stored = files()
-    return Digest(rows(), stored, len(mail.outbox), frozenset(named() - set(stored)))
+    file_digests = files()
+    return Digest(rows(), file_digests, len(mail.outbox), frozenset(named() - set(file_digests)))
 
 
 def rows() -> Rows:
     with connection.cursor() as cursor:
         cursor.execute(_statement())
-        return {table: held for table, held in cursor.fetchall() if held}
+        return {table: content for table, content in cursor.fetchall() if content}
 
 
 @cache
@@ -59,21 +59,21 @@ def models() -> list[type[Model]]:
 
 def named() -> set[str]:
     """Files of the storage that rows name."""
-    found: set[str] = set()
+    result: set[str] = set()
     for model in models():
         for field in model._meta.concrete_fields:
             if isinstance(field, FileField):
                 names = model._default_manager.exclude(**{field.name: ""}).exclude(**{field.name: None})
-                found |= {name for name in names.values_list(field.name, flat=True) if name}
-    return found
+                result |= {name for name in names.values_list(field.name, flat=True) if name}
+    return result
 
 
 def files() -> dict[str, str]:
     """Content of each stored file, of those on the disk too."""
-    found = {name: _sha(default_storage.open(name).read()) for name in _stored("")}
+    digests = {name: _sha(default_storage.open(name).read()) for name in _stored("")}
     for setting in FOLDERS:
-        found |= {str(path): _sha(path.read_bytes()) for path in _on_disk(Path(getattr(settings, setting)))}
-    return found
+        digests |= {str(path): _sha(path.read_bytes()) for path in _on_disk(Path(getattr(settings, setting)))}
+    return digests
 
 
 def _sha(content: bytes) -> str:
@@ -94,14 +94,14 @@ def _on_disk(folder: Path) -> Iterator[Path]:
 
 
 def differences(before: Digest, after: Digest) -> list[str]:
-    """What came, went or changed, in words: a failing test shows this."""
-    said = [f"{before.mails} mails, now {after.mails}"] if before.mails != after.mails else []
+    """List what came, went or changed, in words a failing test shows."""
+    lines = [f"{before.mails} mails, now {after.mails}"] if before.mails != after.mails else []
     for table in sorted({*before.rows, *after.rows}):
         old, new = before.rows.get(table, []), after.rows.get(table, [])
-        said += [f"- {table} {row[:300]}" for row in old if row not in new]
-        said += [f"+ {table} {row[:300]}" for row in new if row not in old]
-    said += [f"- {name}" for name in before.files if name not in after.files]
-    said += [f"+ {name}" for name in after.files if name not in before.files]
-    said += [f"* {name}" for name, sha in after.files.items() if before.files.get(name, sha) != sha]
-    said += [f"named and not there: {name}" for name in after.dangling - before.dangling]
-    return said
+        lines += [f"- {table} {row[:300]}" for row in old if row not in new]
+        lines += [f"+ {table} {row[:300]}" for row in new if row not in old]
+    lines += [f"- {name}" for name in before.files if name not in after.files]
+    lines += [f"+ {name}" for name in after.files if name not in before.files]
+    lines += [f"* {name}" for name, sha in after.files.items() if before.files.get(name, sha) != sha]
+    lines += [f"named and not there: {name}" for name in after.dangling - before.dangling]
+    return lines

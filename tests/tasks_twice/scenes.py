@@ -73,7 +73,7 @@ EXPORT = [
 
 @dataclass
 class Ground:
-    """What there is before."""
+    """The initial state."""
 
     made: HandMade
     clip: bytes
@@ -85,7 +85,7 @@ class Ground:
 
 
 @dataclass(frozen=True)
-class Scene:
+class TaskScenario:
     """The arguments of a message; and what makes it come too late, where something does."""
 
     args: tuple[Any, ...] = ()
@@ -93,33 +93,33 @@ class Scene:
     told_in: str = ""  # the table whose row then says why nothing came of it
 
 
-def nothing(ground: Ground) -> Scene:
+def nothing(ground: Ground) -> TaskScenario:
     """A sweep looks at all there is."""
-    return Scene()
+    return TaskScenario()
 
 
 # annotation
 
 
-def uncut_video(ground: Ground) -> Scene:
+def uncut_video(ground: Ground) -> TaskScenario:
     video = VideoFactory(corpus=ground.made.corpus, duration_s=4.0)
     video.file.save("clip.mp4", ContentFile(ground.clip))
-    moments = [MomentFactory(video=video, start_s=place, end_s=place + 1.0, uncut=True) for place in (0.0, 1.0)]
+    moments = [MomentFactory(video=video, start_s=start_s, end_s=start_s + 1.0, uncut=True) for start_s in (0.0, 1.0)]
     assert moments
-    return Scene((video.pk,), over=partial(cannot_be_cut, video))
+    return TaskScenario((video.pk,), over=partial(cannot_be_cut, video))
 
 
 def cannot_be_cut(video: Video) -> None:
     video.moments.update(preview_state=Moment.Preview.FAILED, preview_error="It was taken away.")
 
 
-def uploaded_corpus(ground: Ground) -> Scene:
+def uploaded_corpus(ground: Ground) -> TaskScenario:
     file, lengths = (
         SimpleUploadedFile("a.csv", CSV.encode()),
         SimpleUploadedFile("lengths.json", b'{"all": {"v": [60, 0]}}'),
     )
-    given = {"corpus_name": "mine", "format": "csv", "file": file, "durations": lengths}
-    row = corpus_import_create(actor=ground.made.lead, **given)
+    options = {"corpus_name": "mine", "format": "csv", "file": file, "durations": lengths}
+    row = corpus_import_create(actor=ground.made.lead, **options)
 
     def discard() -> None:
         corpus_import_work(import_id=row.pk)
@@ -127,135 +127,135 @@ def uploaded_corpus(ground: Ground) -> Scene:
         assert row.state == "checked", row.error
         imports.IMPORTS.discard(row=row, actor=ground.made.lead)
 
-    return Scene((row.pk,), over=discard)
+    return TaskScenario((row.pk,), over=discard)
 
 
-def forgetful(ground: Ground) -> Scene:
+def forgetful(ground: Ground) -> TaskScenario:
     user: User = UserFactory()
     identity_set(user=user, name="Some Body", email="body@example.org")
-    return Scene((user.pk, "0" * 32), over=partial(User.objects.filter(pk=user.pk).update, is_active=False))
+    return TaskScenario((user.pk, "0" * 32), over=partial(User.objects.filter(pk=user.pk).update, is_active=False))
 
 
-def moved(ground: Ground) -> Scene:
+def moved(ground: Ground) -> TaskScenario:
     """Somebody has another e-mail address; the old one, which no row holds any more, is told."""
-    return Scene(("body@example.org", "0" * 32))
+    return TaskScenario(("body@example.org", "0" * 32))
 
 
-def unwritten(ground: Ground) -> Scene:
-    for place in range(3):
-        DescriptionFactory(moment=ground.made.moments[place], text=f"Ross and Joey wave {place} times.")
+def unwritten(ground: Ground) -> TaskScenario:
+    for index in range(3):
+        DescriptionFactory(moment=ground.made.moments[index], text=f"Ross and Joey wave {index} times.")
     row = rewriting_start(corpus=ground.made.corpus, provider="rules", actor=ground.made.lead, project=ground.project)
-    return Scene((row.pk,), over=partial(Rewriting.objects.update, finished_at=timezone.now()))
+    return TaskScenario((row.pk,), over=partial(Rewriting.objects.update, finished_at=timezone.now()))
 
 
 def in_review(ground: Ground) -> Caption:
     about = {"project": ground.project, "corpus": ground.made.corpus, "provider": "rules", "model": "1"}
     Rewriting.objects.get_or_create(**about, finished_at=timezone.now())
     description = DescriptionFactory(moment=ground.made.moments[0], text="Ross and Joey wave.")
-    said = {"text": "A man and Joey wave.", "provider": "rules", "state": "in_review", "failed": ["name"]}
-    caption: Caption = CaptionFactory(description=description, moment=ground.made.moments[0], **said)
+    fields = {"text": "A man and Joey wave.", "provider": "rules", "state": "in_review", "failed": ["name"]}
+    caption: Caption = CaptionFactory(description=description, moment=ground.made.moments[0], **fields)
     failure_of(caption).save()
     return caption
 
 
-def other_wording(ground: Ground) -> Scene:
+def other_wording(ground: Ground) -> TaskScenario:
     caption = in_review(ground)
-    asked = caption_redo(project=ground.project, caption=caption, actor=ground.made.lead)
+    redo = caption_redo(project=ground.project, caption=caption, actor=ground.made.lead)
     decide = partial(caption_accept, project=ground.project, caption=caption, actor=ground.made.lead)
-    return Scene((asked.pk,), over=decide, told_in="annotation_captionredo")
+    return TaskScenario((redo.pk,), over=decide, told_in="annotation_captionredo")
 
 
-def edited(ground: Ground) -> Scene:
+def edited(ground: Ground) -> TaskScenario:
     caption = in_review(ground)
-    said = {"text": "Two men wave.", "state": "edited", "failed": [], "reviewed_by": ground.made.lead}
-    Caption.objects.filter(pk=caption.pk).update(**said)
-    return Scene((ground.made.corpus.pk,))
+    fields = {"text": "Two men wave.", "state": "edited", "failed": [], "reviewed_by": ground.made.lead}
+    Caption.objects.filter(pk=caption.pk).update(**fields)
+    return TaskScenario((ground.made.corpus.pk,))
 
 
-def training_set(ground: Ground) -> Scene:
+def training_set(ground: Ground) -> TaskScenario:
     project = filled(ProjectFactory())
     row = train_set_start(project=project, depth=3, actor=None, wake=False)
-    return Scene((row.pk,), over=partial(train_set_discard, train_set=row, actor=None))
+    return TaskScenario((row.pk,), over=partial(train_set_discard, train_set=row, actor=None))
 
 
-def uncounted(ground: Ground) -> Scene:
+def uncounted(ground: Ground) -> TaskScenario:
     statistics_request(project=ground.project)
-    return Scene((ground.project.pk,))
+    return TaskScenario((ground.project.pk,))
 
 
 # judging
 
 
-def judged(ground: Ground) -> Scene:
+def judged(ground: Ground) -> TaskScenario:
     """Two people have judged a batch, far apart on one pair; nobody has decided anything."""
     batch = Growing().batch
     judge(batch, [4, 2])
     judge(batch, [0, 2])
-    return Scene((batch.pk,))
+    return TaskScenario((batch.pk,))
 
 
-def to_extend(ground: Ground) -> Scene:
+def to_extend(ground: Ground) -> TaskScenario:
     """A lead has asked for the second batch of query 30, and may take that back."""
     batch = ground.made.project.batches.get(query__number=30)
     for rank in (21, 22):
         moment = ground.made.moments[rank - 21]
         CandidateFactory(query=batch.query, moment=moment, rank=rank)
     batch_review(batch=batch, extend=True, lead=ground.made.lead)
-    return Scene((batch.pk,), over=partial(review_undo, batch=batch, lead=ground.made.lead))
+    return TaskScenario((batch.pk,), over=partial(review_undo, batch=batch, lead=ground.made.lead))
 
 
-def all_to_extend(ground: Ground) -> Scene:
-    scene = to_extend(ground)
-    return Scene((ground.project.pk,), over=scene.over)
+def all_to_extend(ground: Ground) -> TaskScenario:
+    scenario = to_extend(ground)
+    return TaskScenario((ground.project.pk,), over=scenario.over)
 
 
-def left_to_the_rule(ground: Ground) -> Scene:
+def left_to_the_rule(ground: Ground) -> TaskScenario:
     Policy.objects.filter(project=ground.project).update(extend_automatically=True)
-    return Scene((ground.project.pk,), over=partial(Policy.objects.update, extend_automatically=False))
+    return TaskScenario((ground.project.pk,), over=partial(Policy.objects.update, extend_automatically=False))
 
 
-def to_recut(ground: Ground) -> Scene:
-    made = Growing()
-    pair = made.batch.pairs.order_by("pk").first()
+def to_recut(ground: Ground) -> TaskScenario:
+    growing = Growing()
+    pair = growing.batch.pairs.order_by("pk").first()
     assert pair is not None
     pair.candidate.moment.video.file.save("clip.mp4", ContentFile(ground.clip))
     Moment.objects.filter(pk=pair.candidate.moment.pk).update(start_s=0.0, end_s=1.0)
-    asked = recut_request(pair=pair, lead=made.lead)
-    return Scene(
-        (asked.pk,), over=partial(type(asked).objects.update, state="failed", error="no", ended_at=timezone.now())
+    recut = recut_request(pair=pair, lead=growing.lead)
+    return TaskScenario(
+        (recut.pk,), over=partial(type(recut).objects.update, state="failed", error="no", ended_at=timezone.now())
     )
 
 
-def to_build(ground: Ground) -> Scene:
+def to_build(ground: Ground) -> TaskScenario:
     row = release_create(project=ground.project, actor=ground.made.lead, wake=False)
     failed = {"state": Release.State.FAILED, "error": "The disk was full."}
-    return Scene((row.pk,), over=partial(Release.objects.filter(pk=row.pk).update, **failed))
+    return TaskScenario((row.pk,), over=partial(Release.objects.filter(pk=row.pk).update, **failed))
 
 
 def built(ground: Ground) -> Release:
     return release_build(release_id=release_create(project=ground.project, actor=ground.made.lead, wake=False).pk)  # type: ignore[return-value]
 
 
-def to_compare(ground: Ground) -> Scene:
+def to_compare(ground: Ground) -> TaskScenario:
     row = release_comparison_of(before=built(ground), after=built(ground), now=timezone.now())
-    return Scene((row.pk,), over=partial(type(row).objects.update, state="failed", error="no"))
+    return TaskScenario((row.pk,), over=partial(type(row).objects.update, state="failed", error="no"))
 
 
-def demo(ground: Ground) -> Scene:
+def demo(ground: Ground) -> TaskScenario:
     """It is seeded into an empty database alone: see test_demo_twice."""
     raise NotImplementedError
 
 
-def to_open(ground: Ground) -> Scene:
+def to_open(ground: Ground) -> TaskScenario:
     project = fresh()
     batches_request(project=project, actor=lead(project))
-    return Scene((project.pk,), over=partial(project.jobs.update, state="failed", error="no"))
+    return TaskScenario((project.pk,), over=partial(project.jobs.update, state="failed", error="no"))
 
 
-def to_rank(ground: Ground) -> Scene:
+def to_rank(ground: Ground) -> TaskScenario:
     project = fresh()
     candidates_request(project=project, actor=lead(project))
-    return Scene((project.pk,), over=partial(project.jobs.update, state="failed", error="no"))
+    return TaskScenario((project.pk,), over=partial(project.jobs.update, state="failed", error="no"))
 
 
 def fresh() -> Project:
@@ -265,47 +265,47 @@ def fresh() -> Project:
     return project
 
 
-def pool_to_open(ground: Ground) -> Scene:
-    made = Growing()
-    plan = made.plan(made.rows("one", [0, 3, 7]))
-    pool_open_request(pooling=plan, actor=made.lead)
-    return Scene((plan.pk,))
+def pool_to_open(ground: Ground) -> TaskScenario:
+    growing = Growing()
+    plan = growing.plan(growing.rows("one", [0, 3, 7]))
+    pool_open_request(pooling=plan, actor=growing.lead)
+    return TaskScenario((plan.pk,))
 
 
-def study_to_plan(ground: Ground) -> Scene:
-    made = Covering()
-    draw = {"queries": [made.query], "draw": Draw(1, 4, 3)}
-    study = coverage_request(project=made.project, actor=made.lead, **draw)
-    return Scene((study.pk,), over=partial(pooling_discard, pooling=study))
+def study_to_plan(ground: Ground) -> TaskScenario:
+    covering = Covering()
+    draw = {"queries": [covering.query], "draw": Draw(1, 4, 3)}
+    study = coverage_request(project=covering.project, actor=covering.lead, **draw)
+    return TaskScenario((study.pk,), over=partial(pooling_discard, pooling=study))
 
 
-def to_draw(ground: Ground) -> Scene:
+def to_draw(ground: Ground) -> TaskScenario:
     project = filled(ProjectFactory())
     training_request(project=project, actor=lead(project), queries=2, seed=7)
-    return Scene((project.pk, 2, 7), over=partial(project.jobs.update, state="failed", error="no"))
+    return TaskScenario((project.pk, 2, 7), over=partial(project.jobs.update, state="failed", error="no"))
 
 
-def exam_to_prepare(ground: Ground) -> Scene:
+def exam_to_prepare(ground: Ground) -> TaskScenario:
     project = filled(ProjectFactory())
     exam = exam_create(project=project, actor=lead(project), kind="cohort", queries=2, depth=2, seed=7)
-    return Scene((exam.pk,), over=partial(type(exam).objects.update, state="failed", error="no"))
+    return TaskScenario((exam.pk,), over=partial(type(exam).objects.update, state="failed", error="no"))
 
 
 def sat(ground: Ground) -> Any:
     """A first cohort whose exam is closed; one of the three is far off."""
     exam = cohort_exam()
     for grade in (3, 3, 0):
-        sit(examinee(exam.project), exam.project, lambda known, grade=grade: grade)
+        sit(examinee(exam.project), exam.project, lambda pair, grade=grade: grade)
     return exam_close(exam=exam, actor=lead(exam.project))
 
 
-def exam_to_report(ground: Ground) -> Scene:
+def exam_to_report(ground: Ground) -> TaskScenario:
     exam = sat(ground)
 
     def results() -> None:
         services_of_exams(exam)
 
-    return Scene((exam.pk,), over=results)
+    return TaskScenario((exam.pk,), over=results)
 
 
 def services_of_exams(exam: Any) -> None:
@@ -313,23 +313,25 @@ def services_of_exams(exam: Any) -> None:
     from judging.qualification.services.reports import exam_report
 
     exam_report(exam_id=exam.pk)
-    for sitting in exam.sittings.filter(state="done"):
-        sitting_report(sitting_id=sitting.pk)
+    for attempt in exam.sittings.filter(state="done"):
+        sitting_report(sitting_id=attempt.pk)
 
 
-def sitting_to_report(ground: Ground) -> Scene:
+def attempt_to_report(ground: Ground) -> TaskScenario:
     exam = sat(ground)
-    return Scene((exam.sittings.order_by("pk").first().pk,))
+    return TaskScenario((exam.sittings.order_by("pk").first().pk,))
 
 
-def guest(ground: Ground) -> Scene:
-    made, _ = invitation_create(
+def guest(ground: Ground) -> TaskScenario:
+    invitation, _ = invitation_create(
         project=ground.project, actor=ground.made.lead, role="annotator", email="guest@example.org"
     )
-    return Scene((made.pk,), over=partial(invitation_revoke, invitation=made, actor=ground.made.lead))
+    return TaskScenario(
+        (invitation.pk,), over=partial(invitation_revoke, invitation=invitation, actor=ground.made.lead)
+    )
 
 
-def uploaded_judgments(ground: Ground) -> Scene:
+def uploaded_judgments(ground: Ground) -> TaskScenario:
     owner, file = ground.made.lead, SimpleUploadedFile("export.json", text(EXPORT).encode())
     row = services.judgment_import_create(actor=owner, project_name="old", mapped=Mapped(pair="pair_id"), file=file)
 
@@ -338,76 +340,76 @@ def uploaded_judgments(ground: Ground) -> Scene:
         row.refresh_from_db()
         services.IMPORTS.discard(row=row, actor=owner)
 
-    return Scene((row.pk,), over=discard)
+    return TaskScenario((row.pk,), over=discard)
 
 
-def of_the_project(ground: Ground) -> Scene:
-    return Scene((ground.project.pk,))
+def of_the_project(ground: Ground) -> TaskScenario:
+    return TaskScenario((ground.project.pk,))
 
 
 # models_runner
 
 
-def to_receive(ground: Ground) -> Scene:
-    return Scene((built(ground).pk,))
+def to_receive(ground: Ground) -> TaskScenario:
+    return TaskScenario((built(ground).pk,))
 
 
-def uploaded_run(ground: Ground) -> Scene:
+def uploaded_run(ground: Ground) -> TaskScenario:
     release = ready_release(ground.project)
     run = bring(participant(ground.project), release, run_json({10: GOOD, 11: GOOD}), work=False)
-    return Scene((run.pk,), over=partial(run_fail, run, "It was called off."))
+    return TaskScenario((run.pk,), over=partial(run_fail, run, "It was called off."))
 
 
-def to_score_again(ground: Ground) -> Scene:
+def to_score_again(ground: Ground) -> TaskScenario:
     member, release = participant(ground.project), ready_release(ground.project)
     run = bring(member, release, run_json({10: GOOD, 11: GOOD}))
     later = built(ground)
     truths_make(later)
     waiting = Scoring.objects.create(run=run, release=later)
-    return Scene((waiting.pk,), over=partial(run_withdraw, run=run, actor=ground.made.lead, reason="A mistake."))
+    return TaskScenario((waiting.pk,), over=partial(run_withdraw, run=run, actor=ground.made.lead, reason="A mistake."))
 
 
-def to_test(ground: Ground) -> Scene:
+def to_test(ground: Ground) -> TaskScenario:
     member, release = participant(ground.project), ready_release(ground.project)
     run = bring(member, release, run_json({10: GOOD, 11: WRONG}))
     other = bring(member, release, run_json({10: WRONG}), system="worst")
     scores = Score.objects.filter(scoring__release=release, **COLUMNS[0]._asdict())
     base = scores.get(scoring__run=run)
     score_tests_order(base=base.pk, others=scores.filter(scoring__run=other).values_list("pk", flat=True))
-    return Scene((base.pk,), over=partial(run_withdraw, run=run, actor=ground.made.lead, reason="A mistake."))
+    return TaskScenario((base.pk,), over=partial(run_withdraw, run=run, actor=ground.made.lead, reason="A mistake."))
 
 
-def to_study(ground: Ground) -> Scene:
+def to_study(ground: Ground) -> TaskScenario:
     member, release = participant(ground.project), ready_release(ground.project)
     bring(member, release, run_json({10: GOOD, 11: GOOD}))
     bring(member, release, run_json({10: WRONG}), system="theirs")
     row = study_create(release=release, split="val", actor=None, wake=False)
-    return Scene((row.pk,), over=partial(type(row).objects.update, state="failed", error="no"))
+    return TaskScenario((row.pk,), over=partial(type(row).objects.update, state="failed", error="no"))
 
 
-def pool_to_plan(ground: Ground) -> Scene:
+def pool_to_plan(ground: Ground) -> TaskScenario:
     release = ready_release(ground.project)
     run = bring(participant(ground.project), release, run_json({10: GOOD, 11: GOOD}))
     plan = pool_request(project=ground.project, runs=[run], scope=Scope(depth=3), actor=ground.made.lead)
-    return Scene((plan.pk,), over=partial(pooling_discard, pooling=plan))
+    return TaskScenario((plan.pk,), over=partial(pooling_discard, pooling=plan))
 
 
-def to_train(ground: Ground) -> Scene:
+def to_train(ground: Ground) -> TaskScenario:
     training = only(ordered(ready_release(ground.project), ground.folder))
-    return Scene((training.pk,), over=partial(training_cancel, training=training, actor=None))
+    return TaskScenario((training.pk,), over=partial(training_cancel, training=training, actor=None))
 
 
-def to_extract(ground: Ground) -> Scene:
+def to_extract(ground: Ground) -> TaskScenario:
     row = feature_set_start(project=ground.project, kind="query", extractor="builtin-text", actor=None, wake=False)
-    return Scene((row.pk,), over=partial(feature_set_delete, feature_set=row, actor=None))
+    return TaskScenario((row.pk,), over=partial(feature_set_delete, feature_set=row, actor=None))
 
 
-def searched(ground: Ground) -> Scene:
+def searched(ground: Ground) -> TaskScenario:
     """Of a training that is gone: whoever asked is told so."""
-    return Scene((GONE, "somebody sings", 10, False))
+    return TaskScenario((GONE, "somebody sings", 10, False))
 
 
-SCENES: dict[str, Callable[[Ground], Scene]] = {
+TASK_SCENARIOS: dict[str, Callable[[Ground], TaskScenario]] = {
     "annotation.tasks.video_cut_previews": uncut_video,
     "core.tasks.sweep": nothing,
     "annotation.tasks.previews_sweep": nothing,
@@ -438,7 +440,7 @@ SCENES: dict[str, Callable[[Ground], Scene]] = {
     "judging.tasks.training_draw": to_draw,
     "judging.tasks.exam_prepare": exam_to_prepare,
     "judging.tasks.exam_report": exam_to_report,
-    "judging.tasks.sitting_report": sitting_to_report,
+    "judging.tasks.sitting_report": attempt_to_report,
     "judging.tasks.invitation_mail": guest,
     "judging.tasks.judgment_import_work": uploaded_judgments,
     "judging.tasks.retention_sweep": nothing,

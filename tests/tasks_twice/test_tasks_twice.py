@@ -7,10 +7,10 @@ import pytest
 from config.celery_app import app
 from tests.conftest import Messages
 from tests.tasks_twice.digest import differences, digest
-from tests.tasks_twice.scenes import GONE, SCENES, Ground, demo, moved, nothing, searched
+from tests.tasks_twice.scenes import GONE, TASK_SCENARIOS, Ground, demo, moved, nothing, searched
 
-ALL = sorted(name for name, scene in SCENES.items() if scene is not demo)
-WITH_ROWS = [name for name in ALL if SCENES[name] not in (nothing, searched, moved)]
+ALL = sorted(name for name, scenario in TASK_SCENARIOS.items() if scenario is not demo)
+WITH_ROWS = [name for name in ALL if TASK_SCENARIOS[name] not in (nothing, searched, moved)]
 
 
 def run(task: str, args: tuple[Any, ...], messages: Messages) -> None:
@@ -19,35 +19,35 @@ def run(task: str, args: tuple[Any, ...], messages: Messages) -> None:
         app.tasks[task].apply(args, throw=True)
 
 
-def test_every_task_has_its_scene() -> None:
+def test_every_task_has_its_scenario() -> None:
     ours = {name for name in app.tasks if not name.startswith("celery.")}
-    assert ours == set(SCENES)
+    assert ours == set(TASK_SCENARIOS)
 
 
 @pytest.mark.parametrize("task", ALL)
 def test_a_repeat_changes_nothing(task: str, ground: Ground, messages: Messages) -> None:
     """Nor does a message for a row that is gone."""
-    scene = SCENES[task](ground)
+    scenario = TASK_SCENARIOS[task](ground)
     if task in WITH_ROWS:
         before = digest()
-        run(task, (GONE, *scene.args[1:]), messages)
+        run(task, (GONE, *scenario.args[1:]), messages)
         assert differences(before, digest()) == []
-    run(task, scene.args, messages)
+    run(task, scenario.args, messages)
     once = digest()
-    run(task, scene.args, messages)
+    run(task, scenario.args, messages)
     assert differences(once, digest()) == []
 
 
 @pytest.mark.parametrize("task", WITH_ROWS)
 def test_work_that_is_over_is_left_alone(task: str, ground: Ground, messages: Messages) -> None:
-    scene = SCENES[task](ground)
-    if scene.over is None:
+    scenario = TASK_SCENARIOS[task](ground)
+    if scenario.over is None:
         pytest.skip("nothing can end it but itself")
     begin = digest()
     with messages():
-        scene.over()
+        scenario.over()
     before = digest()
     assert before.dangling <= begin.dangling
-    run(task, scene.args, messages)
+    run(task, scenario.args, messages)
     after = differences(before, digest())
-    assert [said for said in after if not scene.told_in or scene.told_in not in said.split()] == []
+    assert [line for line in after if not scenario.told_in or scenario.told_in not in line.split()] == []

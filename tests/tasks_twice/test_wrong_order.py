@@ -77,16 +77,16 @@ class Small:
         return self.query.batches.filter(number=number).values_list("pk", flat=True).first() or GONE
 
     def send(self, order: Sequence) -> None:
-        for place in order:
+        for index in order:
             all_there_are = self.messages()
-            name, args = all_there_are[place % len(all_there_are)]
+            name, args = all_there_are[index % len(all_there_are)]
             app.tasks[name if "." in name else JUDGING + name].apply(args, throw=True)
 
     def settle(self) -> None:
         self.send([*range(len(self.messages()))])
 
     def play(self, orders: list[Sequence]) -> dict[str, Any]:
-        """What stands in the end; nothing of it is kept."""
+        """Return the final state; roll all of it back."""
         with transaction.atomic():
             app.tasks[JUDGING + "batches_sweep"].apply(throw=True)
             self.open()
@@ -94,9 +94,9 @@ class Small:
                 act()
                 self.send(order)
                 self.settle()
-            found = self.shape()
+            shape = self.shape()
             transaction.set_rollback(True)
-        return found
+        return shape
 
     def open(self) -> None:
         from judging.work.services.batches import batches_open
@@ -125,7 +125,7 @@ class Small:
 
 
 @pytest.fixture(scope="module")
-def small(kept_for_module: None) -> Small:
+def small(module_database: None) -> Small:
     return Small()
 
 
@@ -149,7 +149,7 @@ def test_any_order_ends_as_the_right_one(small: Small, right: dict[str, Any], or
     assert small.play(orders) == right
 
 
-def test_a_score_is_asked_for_before_its_run_was_read(ground: Ground) -> None:
+def test_a_score_is_requested_before_its_run_was_read(ground: Ground) -> None:
     member, release = participant(ground.project), ready_release(ground.project)
     run = bring(member, release, run_json({10: GOOD, 11: GOOD}), work=False)
     later = built(ground)
@@ -167,7 +167,7 @@ def test_a_score_is_asked_for_before_its_run_was_read(ground: Ground) -> None:
         assert (scoring.state, Score.objects.filter(scoring=scoring).count()) == ("scored", len(COLUMNS))
 
 
-def test_a_second_batch_is_asked_for_before_the_first_is_decided(ground: Ground) -> None:
+def test_a_second_batch_is_requested_before_the_first_is_decided(ground: Ground) -> None:
     """Nobody has said so yet: nothing opens, and later it does."""
     batch = ground.project.batches.get(query__number=31)
     before = Batch.objects.count()

@@ -26,7 +26,7 @@ def test_words_are_counted_within_names_and_participles_where_they_are_variables
     }
 
 
-def test_only_a_number_that_grew_is_told_with_what_to_say_instead() -> None:
+def test_only_a_number_that_grew_is_reported_with_what_to_say_instead() -> None:
     counts = word_counts(SOURCE)
     assert more_than(counts, dict(counts)) == []
     [line] = more_than(counts, {**counts, "sitting": 0})

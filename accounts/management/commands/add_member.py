@@ -30,16 +30,16 @@ class Command(BaseCommand):
             raise CommandError(f"There is no project named {options['project']!r}.")
         user = User.objects.filter(username=options["username"]).first()
         password = "" if user else token_urlsafe(12)
-        qualified, standing = options["qualified"], Membership.Standing
-        way: dict[str, Any] = {
-            "standing": standing.QUALIFIED if qualified else standing.CANDIDATE,
+        qualified, statuses = options["qualified"], Membership.Standing
+        initial_status: dict[str, Any] = {
+            "standing": statuses.QUALIFIED if qualified else statuses.CANDIDATE,
             "reason": qualified or "",
         }
         try:
             if user is None:
                 User(username=options["username"]).clean_fields(exclude=["password"])
                 user = User.objects.create_user(options["username"], password)
-            member = member_add(project=project, user=user, role=options["role"], **way)
+            member = member_add(project=project, user=user, role=options["role"], **initial_status)
         except (MomentJudgeError, ValidationError) as error:
             raise CommandError(" ".join(getattr(error, "messages", [str(error)]))) from error
         self.stdout.write(f"{user.username} is {member}.")

@@ -22,19 +22,19 @@ ESCAPED = r"\\\1"
 def traces(words: Sequence[str]) -> dict[str, int]:
     """Rows that hold one of these words, upper or lower case, by ``table.column``. Reads every table once."""
     patterns = [f"%{LIKE.sub(ESCAPED, word.lower())}%" for word in words if word.strip()]
-    found: dict[str, int] = {}
+    counts_by_column: dict[str, int] = {}
     with connection.cursor() as cursor:
         cursor.execute(COLUMNS)
         for table, columns in cursor.fetchall():
             cursor.execute(_counts(table, columns), {"patterns": patterns})
             counts = cursor.fetchone()
-            found |= {f"{table}.{column}": n for column, n in zip(columns, counts, strict=True) if n}
-    return found
+            counts_by_column |= {f"{table}.{column}": n for column, n in zip(columns, counts, strict=True) if n}
+    return counts_by_column
 
 
 def _counts(table: str, columns: Sequence[str]) -> sql.Composed:
-    counted = sql.SQL("count(*) FILTER (WHERE lower({}::text) LIKE ANY (%(patterns)s))")
-    each = sql.SQL(", ").join(counted.format(sql.Identifier(column)) for column in columns)
+    count_sql = sql.SQL("count(*) FILTER (WHERE lower({}::text) LIKE ANY (%(patterns)s))")
+    each = sql.SQL(", ").join(count_sql.format(sql.Identifier(column)) for column in columns)
     return sql.SQL("SELECT {} FROM {}").format(each, sql.Identifier(table))
 
 
@@ -45,7 +45,7 @@ class Command(BaseCommand):
         parser.add_argument("words", nargs="+", metavar="WORD", help="of three letters or more")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        found = traces(options["words"])
-        for place, n in sorted(found.items()):
-            self.stdout.write(f"{n:8,} {place}")
-        self.stdout.write("" if found else "Nowhere.")
+        counts_by_column = traces(options["words"])
+        for column, n in sorted(counts_by_column.items()):
+            self.stdout.write(f"{n:8,} {column}")
+        self.stdout.write("" if counts_by_column else "Nowhere.")

@@ -36,7 +36,7 @@ COUPLE = re.compile(
     r"\b(Mr|Mrs|Dr|Ms)\.? (and|&) (Mr|Mrs|Dr|Ms)\.? (?=([A-Z]\w+))", re.IGNORECASE
 )  # "Mr. and Mrs. Geller"
 TOKEN = re.compile(rf"{TITLES}\.|[OD]'[A-Za-z]\w+|'s\b|\w+(?:-\w+)*(?:'(?!s\b)[A-Za-z]+)?|[^\w\s]", re.IGNORECASE)
-WORDS_TO_TELL = 4  # of a text in Latin letters, before its language is judged
+DETECTION_WORDS_MIN = 4  # of a text in Latin letters, before its language is judged
 
 
 def _third_persons(verb: str) -> list[str]:
@@ -102,7 +102,7 @@ def is_english(text: str) -> bool:
     if latin < 0.8 * len(letters):
         return False
     words = re.findall(r"[^\W\d_]+", text.lower())
-    if len(words) < WORDS_TO_TELL:
+    if len(words) < DETECTION_WORDS_MIN:
         return True
     english = sum(word in ENGLISH for word in words)
     foreign = max(sum(word in common for word in words) for common in FOREIGN.values())

@@ -49,12 +49,18 @@ class Lexicon:
     """Names by their lower-case words; earlier members go before later ones of the same name."""
 
     def __init__(
-        self, members: Iterable[Member], *, given: dict[str, str], proper: set[str], ordinary: set[str], show: str = ""
+        self,
+        members: Iterable[Member],
+        *,
+        first_names: dict[str, str],
+        proper: set[str],
+        ordinary: set[str],
+        show: str = "",
     ) -> None:
         self.things, self.places = _things(), _words("places.txt")
         self.cast: dict[str, Person] = {}
         self.full: set[tuple[str, str]] = set()  # neighbouring names of one person
-        self._given, self.proper, self.ordinary = given, proper, ordinary
+        self._given, self.proper, self.ordinary = first_names, proper, ordinary
         self._alike: dict[str, Person | None] = {}
         rows = list(members)
         words = {member.name.lower() for member in rows if member.kind == "word"}
@@ -128,7 +134,9 @@ def lexicon_for(members: Sequence[Member] = (), *, video: str = "") -> Lexicon:
 @lru_cache(maxsize=32)
 def _lexicon(members: tuple[Member, ...], start: str) -> Lexicon:
     everyone = sorted((*members, *packaged_members()), key=lambda member: not (start and member.videos == start))
-    return Lexicon(everyone, given=_given(), proper=_words("proper.txt"), ordinary=_words("ordinary.txt"), show=start)
+    return Lexicon(
+        everyone, first_names=_given(), proper=_words("proper.txt"), ordinary=_words("ordinary.txt"), show=start
+    )
 
 
 @lru_cache(maxsize=1)

@@ -40,19 +40,19 @@ SENTENCE_WORDS = FUNCTION_WORDS | set(PLURAL_VERB)
 
 def things(tokens: Sequence[Token], lexicon: Lexicon, *, wary: bool = False) -> set[int]:
     """Where in ``tokens`` the words of such names are; ``wary``: those of the lists alone."""
-    found: set[int] = set()
+    positions: set[int] = set()
     for at, token in enumerate(tokens):
-        if at in found or not token.text[0].isupper():
+        if at in positions or not token.text[0].isupper():
             continue
-        found.update(range(at, _listed(tokens, at, lexicon)))
-        if at in found or at + 1 >= len(tokens) or not tokens[at + 1].text[0].isupper():
+        positions.update(range(at, _listed(tokens, at, lexicon)))
+        if at in positions or at + 1 >= len(tokens) or not tokens[at + 1].text[0].isupper():
             continue
         end = next((end for end in range(at, len(tokens)) if not tokens[end].text[0].isupper()), len(tokens))
         first = lexicon.known(token.text)  # nobody of the shows' main casts
-        is_place = end - at < 4 and tokens[end - 1].text in lexicon.places and not (first and first.is_main)
-        if is_place or (not wary and _is_thing(tokens, at, end, lexicon)):
-            found.update(range(at, end))
-    return found
+        is_location = end - at < 4 and tokens[end - 1].text in lexicon.places and not (first and first.is_main)
+        if is_location or (not wary and _is_thing(tokens, at, end, lexicon)):
+            positions.update(range(at, end))
+    return positions
 
 
 def _listed(tokens: Sequence[Token], at: int, lexicon: Lexicon) -> int:
@@ -100,12 +100,12 @@ class Reader:
         return self.word(at).lower()
 
     def mentions(self) -> list[Mention]:
-        found, at = [], 0
+        mentions, at = [], 0
         while at < len(self.tokens):
             mention = self._mention_at(at) if self.tokens[at].is_word else None
-            found += [mention] if mention else []
+            mentions += [mention] if mention else []
             at = mention.end if mention else at + 1
-        return found
+        return mentions
 
     def _mention_at(self, at: int) -> Mention | None:
         first, noun, gender = self._title(at)
@@ -156,14 +156,14 @@ class Reader:
 
     def _in_small_letters(self, at: int, titled: bool) -> Person | None:
         word = self.word(at)
-        known = self.lexicon.known(word)
+        person = self.lexicon.known(word)
         if word in self.lexicon.ordinary:
             return None
         if self.tokens[at].starts and self.lower(at + 1) in PLURAL_VERB:
-            return known or self.lexicon.alike(word)
-        if known and known.is_cast:
-            is_name = titled or not known.is_word or self._is_beside_a_name(at)
-            return known if is_name or (known.is_here and self._stands_as_a_name(at)) else None
+            return person or self.lexicon.alike(word)
+        if person and person.is_cast:
+            is_name = titled or not person.is_word or self._is_beside_a_name(at)
+            return person if is_name or (person.is_here and self._stands_as_a_name(at)) else None
         return None
 
     def _stands_as_a_name(self, at: int) -> bool:
@@ -184,24 +184,24 @@ class Reader:
 
     def _with_a_capital(self, at: int, titled: bool) -> Person | None:
         word = self.word(at)
-        known = self.lexicon.known(word)
-        if known and known.is_cast:
-            return known if not known.is_word or titled or self._is_name_here(at) else None
-        is_acronym = word.isupper() and len(word) < 5 and not known
+        person = self.lexicon.known(word)
+        if person and person.is_cast:
+            return person if not person.is_word or titled or self._is_name_here(at) else None
+        is_acronym = word.isupper() and len(word) < 5 and not person
         is_family_name = titled and word in FAMILY_NAMES and self.lexicon.known(self.word(at - 1))
         has_title = self.lower(at - 1).rstrip(".") in TITLE_NOUN
         if (is_acronym or self.lexicon.is_no_name(word)) and not has_title and not is_family_name:
             return None
-        return self._guest(at, known, titled)
+        return self._guest(at, person, titled)
 
     def _thirteen(self, at: int) -> Person | None:
         after, person = self.lower(at + 1), self.lexicon.cast.get(THIRTEEN)
-        named = self.word(at)[0] == "T" and not self.tokens[at].starts
+        is_capital = self.word(at)[0] == "T" and not self.tokens[at].starts
         alone = after in PLURAL_VERB or after in VERBS or after in FUNCTION_WORDS or after in {"and", "heaves"}
         alone = alone or after in PAST or not after[:1].isalpha()
         alone = alone or (after.endswith("ly") and self.lower(at + 2) in PLURAL_VERB)
         alone = alone or (after.endswith("s") and self.lower(at + 2) in PARTICLES)  # "Thirteen holes up", misspelt
-        return person if named or alone else None
+        return person if is_capital or alone else None
 
     def _is_name_here(self, at: int) -> bool:
         """Whether a capitalised word that is also English names somebody in this place."""
@@ -233,12 +233,12 @@ class Reader:
             or word.endswith(("ly", "ing", "ed", "s"))
         )
 
-    def _guest(self, at: int, known: Person | None, titled: bool) -> Person | None:
+    def _guest(self, at: int, match: Person | None, titled: bool) -> Person | None:
         """Somebody whom no cast list knows: a given name, a misspelt one, or a capitalised word."""
         lower, starts = self.lower(at), self.tokens[at].starts
-        if known and (titled or not starts or self._may_follow_a_name(self.word(at + 1))):
-            return known
-        if lower.endswith("s") and (owner := self.lexicon.cast.get(lower[:-1])) and not known:
+        if match and (titled or not starts or self._may_follow_a_name(self.word(at + 1))):
+            return match
+        if lower.endswith("s") and (owner := self.lexicon.cast.get(lower[:-1])) and not match:
             return owner
         if person := self.lexicon.alike(lower):
             return person
@@ -262,13 +262,13 @@ class Reader:
 
     def _gender_told(self, at: int) -> str:
         """The gender that the pronouns after an unknown name tell, when nobody else is named before them."""
-        for place in range(at + 1, min(at + 12, len(self.tokens))):
-            word = self.lower(place)
+        for index in range(at + 1, min(at + 12, len(self.tokens))):
+            word = self.lower(index)
             if word in {"he", "his", "himself"}:
                 return "M"
             if word in {"she", "her", "herself", "hers"}:
                 return "F"
-            if self.word(place)[0].isupper() or word in {"man", "woman", "and"}:
+            if self.word(index)[0].isupper() or word in {"man", "woman", "and"}:
                 break
         return "N"
 
@@ -279,8 +279,8 @@ class Reader:
             return False
         if second.lower() in PLURAL_VERB and not self.lexicon.known(second):
             return False
-        told = self.lower(at - 2) in TELLING and self.lexicon.known(first) and self.lexicon.known(second)
-        return not told or (first.lower(), second.lower()) in self.lexicon.full
+        are_two_people = self.lower(at - 2) in TELLING and self.lexicon.known(first) and self.lexicon.known(second)
+        return not are_two_people or (first.lower(), second.lower()) in self.lexicon.full
 
     def _take_owner(self, mention: Mention) -> None:
         """The possessive after the name: 's, s', or an s without its apostrophe."""

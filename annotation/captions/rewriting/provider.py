@@ -26,7 +26,7 @@ class ProviderUnusable(MomentJudgeError):
     """The provider cannot be used as it is set: a wrong key, an unknown model, nothing set at all."""
 
 
-class ProviderAway(MomentJudgeError):
+class ProviderUnavailable(MomentJudgeError):
     """The provider does not answer anything now; what is not done yet can be done later."""
 
 
@@ -41,7 +41,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a provider made of an item: a text, or ``problem`` (no_answer, refused) and why."""
+    """A provider's result for an item: a text, or ``problem`` (no_answer, refused) and why."""
 
     key: int
     text: str = ""
@@ -64,7 +64,7 @@ class Provider(Protocol):
 
 
 def rules_version(members: Sequence[Member] = ()) -> str:
-    """What a caption of the rules depends on: their code, their lists, and the cast list of the corpus, in order."""
+    """Return the version of the rules, by their code, their lists, and the cast list of the corpus, in order."""
     digest = sha256(data_digest().encode())
     digest.update(repr([astuple(member) for member in members]).encode())
     return f"{RULES_CODE}-{digest.hexdigest()[:12]}"
@@ -85,8 +85,8 @@ class Rules:
 
     def rewrite(self, items: Sequence[Item], *, again: bool = False) -> Iterator[Answer]:
         for item in items:
-            made = rewrite(item.text, lexicon_for(self.members, video=item.video), general=again)
-            yield Answer(item.key, made.text, "" if made.text else "no_answer")
+            result = rewrite(item.text, lexicon_for(self.members, video=item.video), general=again)
+            yield Answer(item.key, result.text, "" if result.text else "no_answer")
 
 
 logger = logging.getLogger(__name__)
@@ -169,28 +169,29 @@ class Chat:
         return AGAIN_TEMPERATURE if again else 0.0
 
     def rewrite(self, items: Sequence[Item], *, again: bool = False) -> Iterator[Answer]:
-        """Answers as they come. Raises ProviderUnusable; ProviderAway, after the answers there are, for items without.
+        """Answers as they come. Raises ProviderUnusable;
+        ProviderUnavailable, after the answers there are, for items without.
 
         A description that gets no answer while a harmless one does is itself at fault.
         """
-        away, left = [], iter(items)
+        unavailable, queue = [], iter(items)
         at_once = max(1, self.endpoint.concurrency)
         threads = ThreadPoolExecutor(max_workers=at_once)
         try:
-            asked = {threads.submit(self._ask, item, again=again) for item in islice(left, at_once)}
-            while asked:
-                done, asked = wait(asked, return_when=FIRST_COMPLETED)
-                for answer in (one.result() for one in done):
+            futures = {threads.submit(self._ask, item, again=again) for item in islice(queue, at_once)}
+            while futures:
+                finished, futures = wait(futures, return_when=FIRST_COMPLETED)
+                for answer in (one.result() for one in finished):
                     if answer.problem == "away":
-                        away.append(answer)
+                        unavailable.append(answer)
                     else:
                         yield answer  # and is stored before the next is asked for: a kill loses what is in flight
-                    asked |= {threads.submit(self._ask, item, again=again) for item in islice(left, 1)}
+                    futures |= {threads.submit(self._ask, item, again=again) for item in islice(queue, 1)}
         finally:
             threads.shutdown(cancel_futures=True)
-        if away and not (self.endpoint.probes and self._ask(PROBE, again=False).problem != "away"):
-            raise ProviderAway(away[0].detail)
-        for answer in away:
+        if unavailable and not (self.endpoint.probes and self._ask(PROBE, again=False).problem != "away"):
+            raise ProviderUnavailable(unavailable[0].detail)
+        for answer in unavailable:
             yield Answer(answer.key, problem="no_answer", detail=answer.detail)
 
     def _ask(self, item: Item, *, again: bool) -> Answer:
@@ -220,9 +221,9 @@ class Chat:
             except openai.APIStatusError as error:
                 if error.status_code in UNUSABLE | REFUSED:
                     return _refusal(item, error)
-                detail, said = f"{error.status_code}: {error.message}", _retry_after(error.response.headers)
-                rest = rest if said is None else said
-                busy = error.status_code in BUSY or said is not None
+                detail, retry_after_s = f"{error.status_code}: {error.message}", _retry_after(error.response.headers)
+                rest = rest if retry_after_s is None else retry_after_s
+                busy = error.status_code in BUSY or retry_after_s is not None
             except openai.APIConnectionError as error:  # a time-out too
                 detail = f"{type(error).__name__}: {error}"
             except (openai.APIError, ValueError) as error:  # something that is no JSON, or no chat completion

@@ -44,20 +44,20 @@ def flaws(description: str, lexicon: Lexicon) -> list[str]:
     text = description.strip()
     if not any(character.isalnum() for character in text):
         return ["empty"]
-    found = ["huge"] if len(text) > LONGEST else []
-    found += ["markup"] if MARKUP.search(text) else []
+    names = ["huge"] if len(text) > LONGEST else []
+    names += ["markup"] if MARKUP.search(text) else []
     if len(text) <= LONGEST and _is_only_a_name(text, lexicon):
-        found.append("only_name")
+        names.append("only_name")
     elif not is_english(text):
-        found.append("language")
-    return found
+        names.append("language")
+    return names
 
 
 def _is_only_a_name(text: str, lexicon: Lexicon) -> bool:
     tokens = tokenise(text)
     mentions = Reader(tokens, lexicon).mentions()
-    named = {at for mention in mentions for at in range(mention.start, mention.end)}
-    rest = [token.text for at, token in enumerate(tokens) if at not in named and token.is_word]
+    name_positions = {at for mention in mentions for at in range(mention.start, mention.end)}
+    rest = [token.text for at, token in enumerate(tokens) if at not in name_positions and token.is_word]
     return bool(mentions) and not [word for word in rest if word != "and"]
 
 
@@ -80,18 +80,18 @@ def rewrite(description: str, lexicon: Lexicon, *, general: bool = False) -> Rew
     groups = group(reader, reader.mentions())
     pronouns = (at for at, token in enumerate(tokens) if token.text.lower() in TELLING)
     wording = Wording(groups, general=general, last_pronoun=max(pronouns, default=-1))
-    said: list[str] = []
+    phrases: list[str] = []
     out: list[Token] = []
     at = 0
     for one in groups:
         out += _copy(reader, range(at, one.start), wording)
         words = wording.of(one)
         out += _placed(words, tokens[one.start], one)
-        said.append(words)
+        phrases.append(words)
         at = one.end
         at = _agree(tokens, at, one, out)
     out += _copy(reader, range(at, len(tokens)), wording)
-    return Rewritten(_tidy(join(out)), tuple(words for words in said if words not in ("", "'s")))
+    return Rewritten(_tidy(join(out)), tuple(words for words in phrases if words not in ("", "'s")))
 
 
 def _placed(words: str, first: Token, one: Group) -> list[Token]:

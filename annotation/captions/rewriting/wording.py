@@ -151,10 +151,10 @@ class Wording:
         described = " ".join([*mention.adjectives, noun])
         if len(everyone) == 1 or key not in everyone:
             return f"the {described}"
-        place = everyone.index(key)
-        if len(everyone) == 2 and place == 1:
+        index = everyone.index(key)
+        if len(everyone) == 2 and index == 1:
             return f"the other {described}"
-        return f"the {ORDINALS[place]} {described}" if place < len(ORDINALS) else f"the {described}"
+        return f"the {ORDINALS[index]} {described}" if index < len(ORDINALS) else f"the {described}"
 
     def _many(self, group: Group) -> str:
         keys = frozenset(mention.person.key for mention in group.mentions)
@@ -169,18 +169,18 @@ class Wording:
         noun = self._common_noun(group)
         if noun == "person" and not self.general and len(keys) == 2 and self._last_pronoun >= group.end:
             return self._list(group)
-        said = f"{NUMBERS[len(keys)] if len(keys) < len(NUMBERS) else 'several'} {plural(noun)}"
-        self._together[keys] = said
+        phrase = f"{NUMBERS[len(keys)] if len(keys) < len(NUMBERS) else 'several'} {plural(noun)}"
+        self._together[keys] = phrase
         others = "other " if not met and self._people[noun] else ""
         definite = met or group.mentions[0].article == "the"
         if not met:
             self._people[noun] += list(keys)
-        text = said.replace(" ", f" {others}", 1)
+        text = phrase.replace(" ", f" {others}", 1)
         return f"{'the ' if definite else ''}{text}{owned if not text.endswith('s') else owned and chr(39)}"
 
     def _list(self, group: Group) -> str:
-        said = [self.one(mention) for mention in group.mentions]
-        return said[0] if len(said) == 1 else f"{', '.join(said[:-1])} and {said[-1]}"
+        phrases = [self.one(mention) for mention in group.mentions]
+        return phrases[0] if len(phrases) == 1 else f"{', '.join(phrases[:-1])} and {phrases[-1]}"
 
     def _common_noun(self, group: Group) -> str:
         if self.general:

@@ -1,4 +1,4 @@
-"""What people decide about captions in review, and the two checks: like its description, and naming no person."""
+"""Decisions of people about captions in review, and the two checks: like its description, and naming no person."""
 
 import logging
 from collections.abc import Sequence
@@ -43,11 +43,11 @@ def caption_accept(*, project: Project, caption: Caption, actor: User) -> None:
     Raises:
         NotPossible: it is no longer in review, or there is no proposal: it needs the person's own words.
     """
-    held = caption_in_review(caption)
-    failure = held.failures.filter(attempt=held.attempt).first()  # of the current wording
+    row = caption_in_review(caption)
+    failure = row.failures.filter(attempt=row.attempt).first()  # of the current wording
     if failure and UNTOLD & set(failure.failed):
         raise NotPossible("There is no proposal to accept; write the caption yourself.")
-    _decide(project, held, actor, Decision.ACCEPTED, text=held.text, state=State.ACCEPTED)
+    _decide(project, row, actor, Decision.ACCEPTED, text=row.text, state=State.ACCEPTED)
 
 
 @transaction.atomic
@@ -57,18 +57,18 @@ def caption_edit(*, project: Project, caption: Caption, text: str, actor: User) 
     Raises:
         NotPossible: it is no longer in review, or the words are none or too many.
     """
-    said = " ".join(text.split())
-    if not said or len(said) > LONGEST:
+    wording = " ".join(text.split())
+    if not wording or len(wording) > LONGEST:
         raise NotPossible(f"A caption has between 1 and {LONGEST} characters.")
-    _decide(project, caption_in_review(caption), actor, Decision.EDITED, text=said, state=State.EDITED)
+    _decide(project, caption_in_review(caption), actor, Decision.EDITED, text=wording, state=State.EDITED)
 
 
 def name_left_in(caption: Caption) -> str:
     """A name of a person that the lexicon finds in the caption; empty where it finds none."""
     video = caption.moment.video
     names = ner.name_finder(ner.LEXICON, members_of(video.corpus_id))
-    (found,) = names.find([caption.text], videos=[video.name])
-    return found.text if found.score > settings.CAPTION_NAME_SCORE_MAX else ""
+    (match,) = names.find([caption.text], videos=[video.name])
+    return match.text if match.score > settings.CAPTION_NAME_SCORE_MAX else ""
 
 
 @transaction.atomic
@@ -83,18 +83,18 @@ def caption_undo(*, project: Project, actor: User) -> Caption:
         return redo.caption
     if review is None:
         raise NotPossible("There is no decision of yours to undo.")
-    held = Caption.objects.select_for_update().get(pk=review.caption_id)
-    if held.reviews.filter(undone_at=None, pk__gt=review.pk).exists():
+    caption = Caption.objects.select_for_update().get(pk=review.caption_id)
+    if caption.reviews.filter(undone_at=None, pk__gt=review.pk).exists():
         raise NotPossible("Somebody has decided about this caption since.")
-    if held.queries.exists():
+    if caption.queries.exists():
         raise NotPossible("A query has been made of this caption; it stays.")
     for name, value in review.before.items():
-        setattr(held, name, value)
-    held.reviewed_by = held.reviewed_at = None
-    held.save()
+        setattr(caption, name, value)
+    caption.reviewed_by = caption.reviewed_at = None
+    caption.save()
     CaptionReview.objects.filter(pk=review.pk).update(undone_at=timezone.now())
-    audit_record(project=project, actor=actor, action="caption.undone", subject=held.uuid, decision=review.decision)
-    return held
+    audit_record(project=project, actor=actor, action="caption.undone", subject=caption.uuid, decision=review.decision)
+    return caption
 
 
 def _called_off(project: Project, actor: User, *, since: datetime | None) -> CaptionRedo | None:
@@ -114,27 +114,27 @@ def remembered(caption: Caption) -> dict[str, Any]:
 
 
 def caption_in_review(caption: Caption) -> Caption:
-    held = (
+    row = (
         Caption.objects.select_for_update(of=("self",))
         .select_related("description", "moment__video")
         .get(pk=caption.pk)
     )
-    if held.state != State.IN_REVIEW:
+    if row.state != State.IN_REVIEW:
         raise NotPossible("This caption has been decided already.")
-    return held
+    return row
 
 
-def _decide(project: Project, held: Caption, actor: User, decision: str, *, text: str, state: str) -> None:
-    before = remembered(held)
-    held.text, held.state, held.reviewed_by, held.reviewed_at = text, state, actor, timezone.now()
+def _decide(project: Project, caption: Caption, actor: User, decision: str, *, text: str, state: str) -> None:
+    before = remembered(caption)
+    caption.text, caption.state, caption.reviewed_by, caption.reviewed_at = text, state, actor, timezone.now()
     if decision == Decision.EDITED:  # what was measured was another text
-        held.similarity = held.similarity_measure = held.name_score = None
-        held.name_found = held.name_model = ""
+        caption.similarity = caption.similarity_measure = caption.name_score = None
+        caption.name_found = caption.name_model = ""
         send_on_commit(EDITS_TASK, project.dataset.corpus_id)
-    held.save()
-    CaptionReview.objects.create(caption=held, actor=actor, decision=decision, before=before, text=text)
-    facts = {"failed": held.failed, "from_text": before["text"], "to_text": text}
-    audit_record(project=project, actor=actor, action=f"caption.{decision}", subject=held.uuid, **facts)
+    caption.save()
+    CaptionReview.objects.create(caption=caption, actor=actor, decision=decision, before=before, text=text)
+    facts = {"failed": caption.failed, "from_text": before["text"], "to_text": text}
+    audit_record(project=project, actor=actor, action=f"caption.{decision}", subject=caption.uuid, **facts)
 
 
 def captions_measure(captions: Sequence[Caption], names: ner.NameFinder) -> None:
@@ -147,15 +147,15 @@ def captions_measure(captions: Sequence[Caption], names: ner.NameFinder) -> None
     measure = measure_of(similarity)
     texts = [caption.text for caption in captions]
     likeness = similarity.pairs([caption.description.text for caption in captions], texts)
-    found = names.find(texts, videos=[caption.moment.video.name for caption in captions])
-    for caption, value, name in zip(captions, likeness, found, strict=True):
+    matches = names.find(texts, videos=[caption.moment.video.name for caption in captions])
+    for caption, value, name in zip(captions, likeness, matches, strict=True):
         caption.similarity, caption.similarity_measure = round(float(value), 6), measure
-        caption.name_found, caption.name_score = name.text[:200], round(name.score, ner.KEPT_DIGITS)
+        caption.name_found, caption.name_score = name.text[:200], round(name.score, ner.SCORE_DIGITS)
         caption.name_model = names.name[:100]
 
 
 def checks_failed(caption: Caption) -> list[Caption.Check]:
-    """What the caption fails by what was measured of it."""
+    """Return the checks that the caption's measured values fail."""
     similarity, score = caption.similarity, caption.name_score
     failed = [Check.SIMILARITY] if similarity is not None and similarity < settings.CAPTION_SIMILARITY_MIN else []
     return failed + ([Check.NAME] if score is not None and score > settings.CAPTION_NAME_SCORE_MAX else [])

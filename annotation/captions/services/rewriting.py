@@ -21,7 +21,7 @@ from annotation.captions.rewriting.provider import (
     Endpoint,
     Item,
     Provider,
-    ProviderAway,
+    ProviderUnavailable,
     ProviderUnusable,
     Rules,
 )
@@ -49,9 +49,9 @@ logger = logging.getLogger(__name__)
 KIND = "rewriting"
 MILLION = Decimal(1_000_000)
 Check, State = Caption.Check, Caption.State
-AWAY_FOR = timedelta(minutes=5)
+PROVIDER_RETRY_AFTER = timedelta(minutes=5)
 SOMEBODY_WAITS_S = 20  # the longest a page waits for the provider
-TEXT_KEPT = 20_000  # characters of a huge description that its caption in review shows
+REVIEW_TEXT_MAX = 20_000  # characters of a huge description that its caption in review shows
 STOPS = (ProviderUnusable, SimilarityMissing, ner.NameModelMissing)
 HOPELESS = {Check.EMPTY, Check.HUGE}
 PROPOSED_FIELDS = ["text", "provider", "model", "prompt", "temperature", "attempt", "failed", "state", "detail"]
@@ -86,8 +86,8 @@ def rewriting_start(*, corpus: Corpus, provider: str, actor: User | None, projec
         return running
     if running and running.next_try_at is None:
         raise NotPossible(f"Another rewriting of {corpus.name!r}, by {running.provider}, is not finished.")
-    left = descriptions_to_rewrite(corpus.pk).count()
-    if not left and not _unchecked(corpus.pk).exists():
+    n_descriptions = descriptions_to_rewrite(corpus.pk).count()
+    if not n_descriptions and not _unchecked(corpus.pk).exists():
         raise NotPossible(f"Every description of {corpus.name!r} has its caption.")
     prompt = Prompt.objects.order_by("-version").first() if provider == Caption.Provider.OPENAI else None
     try:
@@ -95,17 +95,22 @@ def rewriting_start(*, corpus: Corpus, provider: str, actor: User | None, projec
     except ProviderUnusable as error:
         raise NotPossible(str(error)) from error
     if running:  # its provider does not answer
-        _give_way(running, project)
+        _waiting_end(running, project)
     rewriting = Rewriting.objects.create(
         project=project, corpus=corpus, provider=provider, model=model, prompt=prompt, started_by=actor
     )
-    facts = {"provider": provider, "model": model, "prompt": prompt.version if prompt else None, "descriptions": left}
+    facts = {
+        "provider": provider,
+        "model": model,
+        "prompt": prompt.version if prompt else None,
+        "descriptions": n_descriptions,
+    }
     audit_record(project=project, actor=actor, action="captions.rewrite", subject=rewriting.uuid, **facts)
     REWRITINGS.send(rewriting.pk)
     return rewriting
 
 
-def _give_way(waiting: Rewriting, project: Project | None) -> None:
+def _waiting_end(waiting: Rewriting, project: Project | None) -> None:
     """End a rewriting whose provider is away; its job goes to the one that follows, if that is of the same project."""
     Rewriting.objects.filter(pk=waiting.pk).update(finished_at=timezone.now(), next_try_at=None)
     if waiting.project and waiting.project != project:
@@ -127,7 +132,7 @@ def rewriting_run(*, rewriting_id: int) -> int:
         if not alone or rewriting.finished_at:
             return 0
         Rewriting.objects.filter(pk=rewriting.pk).update(next_try_at=None)
-        job, total, written = None, Description.objects.filter(corpus=rewriting.corpus_id).count(), 0
+        job, total, n_written = None, Description.objects.filter(corpus=rewriting.corpus_id).count(), 0
         if rewriting.project:
             job = job_start(project=rewriting.project, kind=KIND, title="Rewriting descriptions", total=total)
         try:
@@ -135,32 +140,32 @@ def rewriting_run(*, rewriting_id: int) -> int:
             work.check(_unchecked(rewriting.corpus_id))
             while batch := list(descriptions_to_rewrite(rewriting.corpus_id)[: work.provider.batch]):
                 work.check(work.propose(batch))
-                written += len(batch)
+                n_written += len(batch)
                 if job:
-                    done = total - descriptions_to_rewrite(rewriting.corpus_id).count()
-                    job_set(job=job, done=done, title="Rewriting descriptions")
+                    n_done = total - descriptions_to_rewrite(rewriting.corpus_id).count()
+                    job_set(job=job, n_done=n_done, title="Rewriting descriptions")
         except OperationalError:
             raise  # the task is tried again
-        except ProviderAway as error:
-            at = timezone.now() + AWAY_FOR
+        except ProviderUnavailable as error:
+            at = timezone.now() + PROVIDER_RETRY_AFTER
             Rewriting.objects.filter(pk=rewriting.pk).update(error=str(error), next_try_at=at)
             if job:
                 title = f"Rewriting waits; next try at {timezone.localtime(at):%H:%M}"
                 job_wait(job=job, title=title, error=str(error))
             logger.warning("rewriting %s waits: %s", rewriting.pk, error)
-            return written
+            return n_written
         except Exception as error:
-            said = str(error) if isinstance(error, STOPS) else f"{type(error).__name__}: {error}"
-            Rewriting.objects.filter(pk=rewriting.pk).update(error=said, finished_at=timezone.now())
+            message = str(error) if isinstance(error, STOPS) else f"{type(error).__name__}: {error}"
+            Rewriting.objects.filter(pk=rewriting.pk).update(error=message, finished_at=timezone.now())
             if job:
-                job_fail(job=job, error=said)
-            logger.warning("rewriting %s stopped: %s", rewriting.pk, said, exc_info=not isinstance(error, STOPS))
-            return written
+                job_fail(job=job, error=message)
+            logger.warning("rewriting %s stopped: %s", rewriting.pk, message, exc_info=not isinstance(error, STOPS))
+            return n_written
         Rewriting.objects.filter(pk=rewriting.pk).update(error="", finished_at=timezone.now())
         if job:
             job_finish(job=job, title="Descriptions rewritten")
-        logger.info("rewriting %s: %s captions", rewriting.pk, written)
-        return written
+        logger.info("rewriting %s: %s captions", rewriting.pk, n_written)
+        return n_written
 
 
 def descriptions_to_rewrite(corpus_id: int) -> QuerySet[Description]:
@@ -216,13 +221,13 @@ class Work:
             row.pk: rules.flaws(row.text, lexicon_for(self.members, video=row.moment.video.name))
             for row in descriptions
         }
-        asked = [row for row in descriptions if not {"empty", "huge"} & set(flaws[row.pk])]
-        rows, stored = {row.pk: row for row in descriptions}, []
-        for answers in self._ask(asked, again=False):
-            stored += _store([self._proposal(rows.pop(answer.key), answer, flaws[answer.key]) for answer in answers])
+        rewritable = [row for row in descriptions if not {"empty", "huge"} & set(flaws[row.pk])]
+        rows, captions = {row.pk: row for row in descriptions}, []
+        for answers in self._ask(rewritable, again=False):
+            captions += _store([self._proposal(rows.pop(answer.key), answer, flaws[answer.key]) for answer in answers])
         if rows:
-            stored += _store([self._proposal(row, None, flaws[key]) for key, row in rows.items()])
-        return stored
+            captions += _store([self._proposal(row, None, flaws[key]) for key, row in rows.items()])
+        return captions
 
     def check(self, captions: Iterable[Caption]) -> None:
         """Accept what passes; what fails is asked for once more and goes to review, whatever comes back."""
@@ -284,26 +289,30 @@ class Work:
 
     def _ask(self, descriptions: Sequence[Description], *, again: bool) -> Iterator[list[Answer]]:
         """Answers as they come, as many together as are stored at once; the first answer for each counts."""
-        left = {row.pk: Item(row.pk, row.text, row.moment.video.name) for row in descriptions}
-        answers = iter(self.provider.rewrite(list(left.values()), again=again) if left else ())
+        items = {row.pk: Item(row.pk, row.text, row.moment.video.name) for row in descriptions}
+        answers = iter(self.provider.rewrite(list(items.values()), again=again) if items else ())
         while some := list(islice(answers, self.provider.stored_at_once)):
-            yield [answer for answer in some if left.pop(answer.key, None)]
+            yield [answer for answer in some if items.pop(answer.key, None)]
 
     def _proposal(self, description: Description, answer: Answer | None, flaws: Sequence[str]) -> Caption:
         answer = answer or Answer(description.pk, problem=flaws[0] if flaws else Check.NO_ANSWER)
         caption = getattr(description, "caption", None) or Caption(description=description, moment=description.moment)
-        caption.text, caption.attempt, caption.state = answer.text or description.text[:TEXT_KEPT], 1, State.PROPOSED
+        caption.text, caption.attempt, caption.state = (
+            answer.text or description.text[:REVIEW_TEXT_MAX],
+            1,
+            State.PROPOSED,
+        )
         self._note(caption, answer, again=False)
         caption.failed = list(dict.fromkeys([*flaws, *caption.failed]))
         return caption
 
     def measure(self, captions: Sequence[Caption]) -> None:
         """Both checks, for every caption that has a text of its own."""
-        told = [caption for caption in captions if not UNTOLD & set(caption.failed)]
-        if not told:
+        measurable = [caption for caption in captions if not UNTOLD & set(caption.failed)]
+        if not measurable:
             return
-        captions_measure(told, self.names)
-        for caption in told:
+        captions_measure(measurable, self.names)
+        for caption in measurable:
             caption.failed = list(dict.fromkeys([*caption.failed, *checks_failed(caption)]))
 
 
@@ -320,11 +329,11 @@ def _store(proposals: Sequence[Caption]) -> list[Caption]:
     old = {caption.pk: caption for caption in proposals if caption.pk}
     free = Caption.objects.select_for_update().filter(pk__in=old, provider=Caption.Provider.AS_DESCRIBED)
     mine = [old[pk] for pk in free.values_list("pk", flat=True)]
-    taken = set(
+    existing_ids = set(
         Caption.objects.filter(description__in=[c.description_id for c in new]).values_list("description", flat=True)
     )
     new = Caption.objects.bulk_create(
-        [caption for caption in new if caption.description_id not in taken], batch_size=1000
+        [caption for caption in new if caption.description_id not in existing_ids], batch_size=1000
     )
     Caption.objects.bulk_update(mine, PROPOSED_FIELDS, batch_size=500)
     return [*mine, *new]
@@ -355,10 +364,10 @@ def caption_redo(*, project: Project, caption: Caption, actor: User) -> CaptionR
     Raises:
         NotPossible: it is no longer in review, or another wording is on its way.
     """
-    held = caption_in_review(caption)
-    if held.redos.filter(finished_at=None).exists():
+    row = caption_in_review(caption)
+    if row.redos.filter(finished_at=None).exists():
         raise NotPossible("Another wording of this caption is on its way.")
-    redo = CaptionRedo.objects.create(caption=held, project=project, actor=actor)
+    redo = CaptionRedo.objects.create(caption=row, project=project, actor=actor)
     REDOS.send(redo.pk)
     return redo
 
@@ -372,44 +381,44 @@ def caption_redo_make(*, redo_id: int) -> None:
 
 
 def _redo_make(redo: CaptionRedo) -> None:
-    asked = Caption.objects.select_related("description__corpus", "moment__video").get(pk=redo.caption_id)
+    caption = Caption.objects.select_related("description__corpus", "moment__video").get(pk=redo.caption_id)
     with transaction.atomic():
-        caption_in_review(asked)  # before anything is asked for or measured
-    rewriting = Rewriting.objects.filter(corpus=asked.description.corpus_id).select_related("prompt").latest("pk")
+        caption_in_review(caption)  # before anything is asked for or measured
+    rewriting = Rewriting.objects.filter(corpus=caption.description.corpus_id).select_related("prompt").latest("pk")
     work = Work(rewriting, patient=False)
-    before, known = remembered(asked), list(asked.failed)
-    work.reword(asked, _another_wording(work, asked))
-    work.measure([asked])  # loads models: nobody's row is locked meanwhile
+    before, earlier_flaws = remembered(caption), list(caption.failed)
+    work.reword(caption, _another_wording(work, caption))
+    work.measure([caption])  # loads models: nobody's row is locked meanwhile
     with transaction.atomic():
-        if remembered(caption_in_review(asked)) != before:
+        if remembered(caption_in_review(caption)) != before:
             raise NotPossible("Somebody has redone this caption meanwhile.")
         if not _redo_end(redo):
             return  # called off
-        if asked.failed:
-            _record_failures([asked])
-        asked.failed = list(dict.fromkeys([*known, *asked.failed]))
-        asked.save()
+        if caption.failed:
+            _record_failures([caption])
+        caption.failed = list(dict.fromkeys([*earlier_flaws, *caption.failed]))
+        caption.save()
         CaptionReview.objects.create(
-            caption=asked, actor=redo.actor, decision=CaptionReview.Decision.REDONE, before=before, text=asked.text
+            caption=caption, actor=redo.actor, decision=CaptionReview.Decision.REDONE, before=before, text=caption.text
         )
-        audit_record(project=redo.project, actor=redo.actor, action="caption.redone", subject=asked.uuid)
+        audit_record(project=redo.project, actor=redo.actor, action="caption.redone", subject=caption.uuid)
 
 
-def _another_wording(work: Work, asked: Caption) -> Answer:
-    """What the provider says now; the rules know two wordings, and give only one that nobody has seen.
+def _another_wording(work: Work, caption: Caption) -> Answer:
+    """Ask the provider for another wording; the rules know two, and give only one that nobody has seen.
 
     Raises:
         NotPossible: the rules have no other.
     """
-    item = Item(asked.description_id, asked.description.text, asked.moment.video.name)
+    item = Item(caption.description_id, caption.description.text, caption.moment.video.name)
     if work.provider.name != Caption.Provider.RULES:
         (answer,) = work.provider.rewrite([item], again=True)
         return answer
-    decided = asked.reviews.filter(undone_at=None).values_list("before__text", flat=True)
-    seen = {asked.text, *asked.failures.values_list("text", flat=True), *decided}
+    decided = caption.reviews.filter(undone_at=None).values_list("before__text", flat=True)
+    earlier_texts = {caption.text, *caption.failures.values_list("text", flat=True), *decided}
     for general in (True, False):
         (answer,) = work.provider.rewrite([item], again=general)
-        if answer.text and answer.text not in seen:
+        if answer.text and answer.text not in earlier_texts:
             return answer
     raise NotPossible(NOTHING_ELSE)
 

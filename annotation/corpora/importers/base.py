@@ -79,8 +79,8 @@ class BadLine:
     file: str = ""
 
     def __str__(self) -> str:
-        place = f"line {self.line}, {self.item}" if self.item else f"line {self.line}"
-        return f"{self.file}, {place}: {self.reason}" if self.file else f"{place}: {self.reason}"
+        position = f"line {self.line}, {self.item}" if self.item else f"line {self.line}"
+        return f"{self.file}, {position}: {self.reason}" if self.file else f"{position}: {self.reason}"
 
 
 Record = VideoRecord | DescriptionRecord | MomentRecord | SubtitleRecord
@@ -89,7 +89,7 @@ Item = Record | BadLine
 
 @dataclass(frozen=True)
 class Given:
-    """What a reader is told beside the file's text.
+    """Input of a reader beside the file's text.
 
     ``durations`` are the known videos; where there are none, the file's own lengths count. With ``clip`` a window may
     end any time after its video and is cut; without, only what rounding explains. ``stem`` is the file's name without

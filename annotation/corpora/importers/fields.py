@@ -29,8 +29,8 @@ Window = tuple[float, float, bool]  # start and end in seconds, and whether it e
 
 
 def notes_of(text: str) -> tuple[str, ...]:
-    """What is unusual about a description that is kept all the same."""
-    found = [
+    """List oddities of a description that is accepted all the same."""
+    checks = [
         ("is only a name or a word", is_only_a_name(text)),
         ("holds no word", not any(character.isalpha() for character in text)),
         ("is mostly not in Latin letters", foreign_share(text) > FOREIGN),
@@ -38,7 +38,7 @@ def notes_of(text: str) -> tuple[str, ...]:
         ("holds emoji or other symbols", not text.isascii() and "So" in map(_category, text)),
         ("holds control characters", CONTROLS.search(text) is not None),
     ]
-    return tuple(note for note, holds in found if holds)
+    return tuple(note for note, holds in checks if holds)
 
 
 def is_only_a_name(text: str) -> bool:
@@ -77,7 +77,7 @@ class Refused(Exception):
 def json_lines(
     parts: Iterable[str], fields: tuple[str, ...], read: Callable[[int, dict[str, Any]], Iterable[Item]]
 ) -> Iterator[Item]:
-    """What ``read`` gives of each line's number and JSON object; a line that it refuses becomes a bad one."""
+    """Yield what ``read`` gives of each line's number and JSON object; a line that it refuses becomes a bad one."""
     for number, line in enumerate(parts, start=1):
         if not line.strip():
             continue
@@ -114,10 +114,10 @@ def seconds(value: object) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def number(written: str) -> float | None:
+def number(digits: str) -> float | None:
     """A number written as text, or None."""
     try:
-        return seconds(float(written))
+        return seconds(float(digits))
     except ValueError:
         return None
 
@@ -174,8 +174,8 @@ def span(value: object, field: str, duration_s: float, *, clip: bool, rate: floa
 class Videos:
     """The videos that a file may speak of: those of the given table, or else those whose length it says itself."""
 
-    def __init__(self, given: Given, name_field: str = "video") -> None:
-        self.known: Durations = given.durations
+    def __init__(self, options: Given, name_field: str = "video") -> None:
+        self.known: Durations = options.durations
         self.said: dict[str, float] = {}
         self.name_field = name_field
 
@@ -235,7 +235,7 @@ class BrokenJson(Exception):
 
 
 class _Text:
-    """What was read and not used yet, and the number of the line it starts on."""
+    """Text that was read and not used yet, and the number of the line it starts on."""
 
     def __init__(self, parts: Iterable[str]) -> None:
         self.parts = iter(parts)
@@ -271,9 +271,11 @@ class _Text:
             if not self.more():
                 return ""
 
-    def take(self, wanted: str) -> None:
-        if (found := self.next_character()) != wanted:
-            raise BrokenJson(self.line, f"not JSON: {wanted!r} was expected" if found else "the file ends too early")
+    def take(self, character: str) -> None:
+        if (actual := self.next_character()) != character:
+            raise BrokenJson(
+                self.line, f"not JSON: {character!r} was expected" if actual else "the file ends too early"
+            )
         self.past(self.at + 1)
 
     def members(self, opening: str, closing: str) -> Iterator[str]:
@@ -339,12 +341,12 @@ def elements(parts: Iterable[str]) -> Iterator[tuple[int, Any]]:
 
 def lines_of_pieces(parts: Iterable[str]) -> Iterator[str]:
     """The lines of a text that comes in pieces of any size."""
-    held = ""
+    buffer = ""
     for piece in parts:
-        *whole, held = (held + piece).split("\n")
+        *whole, buffer = (buffer + piece).split("\n")
         yield from whole
-        if len(held) > LARGEST_ENTRY:
-            yield held
-            held = ""
-    if held:
-        yield held
+        if len(buffer) > LARGEST_ENTRY:
+            yield buffer
+            buffer = ""
+    if buffer:
+        yield buffer

@@ -192,7 +192,7 @@ class _Bounded:
         return getattr(self.source, name)
 
 
-def read_path(form: Format, path: Path, given: Given) -> Iterator[Item]:
+def read_path(form: Format, path: Path, options: Given) -> Iterator[Item]:
     """Every item of a file or, where the form has many files, of a folder of them.
 
     Raises:
@@ -200,14 +200,14 @@ def read_path(form: Format, path: Path, given: Given) -> Iterator[Item]:
     """
     if not path.is_dir():
         with path.open("rb") as source:
-            yield from read_file(form, source, path.name, given)
+            yield from read_file(form, source, path.name, options)
         return
     if not form.suffix:
         raise ImportFileError(f"{path} is a folder; the form {form.name} is one file.")
     files = sorted(file for file in path.iterdir() if file.suffix.lower() == form.suffix and file.is_file())
     if not files:
         raise ImportFileError(f"There is no {form.suffix} file in {path}.")
-    reading = _Reading(form, given, Budget())
+    reading = _Reading(form, options, Budget())
     for file in files:
         with file.open("rb") as source:
             yield from reading.one_of_many(source, file.name)
@@ -217,7 +217,7 @@ def read_file(
     form: Format,
     source: IO[bytes],
     name: str,
-    given: Given,
+    options: Given,
     *,
     budget: Budget | None = None,
     on_bytes: OnBytes | None = None,
@@ -227,10 +227,10 @@ def read_file(
     Raises:
         ImportFileError: it is packed in another way, is not UTF-8, or goes beyond the limits of ``budget``.
     """
-    reading = _Reading(form, given, budget or Budget(), on_bytes)
+    reading = _Reading(form, options, budget or Budget(), on_bytes)
     if _head(source).startswith(ZIP):
         return reading.archive(source)
-    return reading.one_of_many(source, name) if form.suffix else reading.items(source, given)
+    return reading.one_of_many(source, name) if form.suffix else reading.items(source, options)
 
 
 @dataclass
@@ -264,9 +264,9 @@ class _Reading:
         for item in self.items(source, replace(self.given, stem=PurePosixPath(name).stem)):
             yield replace(item, file=name) if isinstance(item, BadLine) else item
 
-    def items(self, source: IO[bytes], given: Given) -> Iterator[Item]:
+    def items(self, source: IO[bytes], options: Given) -> Iterator[Item]:
         with _opened(source, self.budget, self.on_bytes) as text:
-            yield from self.form.read(_pieces(text) if self.form.whole else _lines(text), given)
+            yield from self.form.read(_pieces(text) if self.form.whole else _lines(text), options)
 
 
 def pieces_of(source: IO[bytes], *, budget: Budget | None = None, on_bytes: OnBytes | None = None) -> Iterator[str]:
@@ -295,8 +295,8 @@ def _opened(source: IO[bytes], budget: Budget, on_bytes: OnBytes | None) -> Iter
         if on_bytes:
             on_bytes(len(data))
 
-    counted = CountedReader(source, count)
-    stream = cast(IO[bytes], gzip.GzipFile(fileobj=counted)) if is_packed else counted
+    reader = CountedReader(source, count)
+    stream = cast(IO[bytes], gzip.GzipFile(fileobj=reader)) if is_packed else reader
     try:
         buffered = io.BufferedReader(CountedReader(stream, budget.add), PIECE)
         yield io.TextIOWrapper(buffered, encoding="utf-8-sig", errors="surrogateescape", newline="")

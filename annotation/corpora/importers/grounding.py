@@ -27,20 +27,20 @@ CLIP_S = 2  # windows are made of such clips
 NEXT_WINDOW = 10**9  # the number of a query's n-th window, from 0, is n times this plus qid
 
 
-def read_qvhighlights(parts: Iterable[str], given: Given) -> Iterator[Item]:
+def read_qvhighlights(parts: Iterable[str], options: Given) -> Iterator[Item]:
     """Read lines with ``qid``, ``query``, ``vid``, ``duration`` and ``relevant_windows`` in seconds.
 
     Every window is a moment of its own with the query as its description: the first is numbered ``qid``, the others
     as ``NEXT_WINDOW`` says. A window of a length that clips of two seconds cannot make is kept and noted.
     """
-    videos, numbers = Videos(given, "vid"), Numbers("qid")
-    return fields.json_lines(parts, FIELDS, lambda number, held: _records(number, held, videos, numbers, given))
+    videos, numbers = Videos(options, "vid"), Numbers("qid")
+    return fields.json_lines(parts, FIELDS, lambda number, entry: _records(number, entry, videos, numbers, options))
 
 
-def _records(number: int, held: dict[str, Any], videos: Videos, numbers: Numbers, given: Given) -> Iterator[Item]:
-    name, duration_s, video = videos.duration(held["vid"], held.get("duration"))
-    qid, text = fields.source_id(held["qid"], "qid"), fields.text(held["query"], "query")
-    windows = held["relevant_windows"]
+def _records(number: int, entry: dict[str, Any], videos: Videos, numbers: Numbers, options: Given) -> Iterator[Item]:
+    name, duration_s, video = videos.duration(entry["vid"], entry.get("duration"))
+    qid, text = fields.source_id(entry["qid"], "qid"), fields.text(entry["query"], "query")
+    windows = entry["relevant_windows"]
     if qid >= NEXT_WINDOW:
         raise Refused(f"qid is not below {NEXT_WINDOW}")
     if not isinstance(windows, list) or not windows:
@@ -48,14 +48,14 @@ def _records(number: int, held: dict[str, Any], videos: Videos, numbers: Numbers
     numbers.take(qid)
     if video:
         yield video
-    for place, window in enumerate(windows):
-        item = f"window {place + 1}" if len(windows) > 1 else ""
+    for index, window in enumerate(windows):
+        item = f"window {index + 1}" if len(windows) > 1 else ""
         try:
-            start_s, end_s, _ = span = fields.span(window, "relevant_windows", duration_s, clip=given.clip)
+            start_s, end_s, _ = span = fields.span(window, "relevant_windows", duration_s, clip=options.clip)
         except Refused as refusal:
             yield BadLine(number, str(refusal), item or shown(str(window)))
             continue
-        record = fields.described(number, name, span, text, number=qid + place * NEXT_WINDOW, item=item)
+        record = fields.described(number, name, span, text, number=qid + index * NEXT_WINDOW, item=item)
         if start_s % CLIP_S or (end_s % CLIP_S and end_s != duration_s):
             record = replace(record, notes=(*record.notes, f"the window is not made of clips of {CLIP_S} s"))
         yield record
@@ -64,38 +64,38 @@ def _records(number: int, held: dict[str, Any], videos: Videos, numbers: Numbers
 Times = Callable[[dict[str, Any]], tuple[object, float]]  # an entry -> its video's length in seconds, its times' rate
 
 
-def read_seconds(parts: Iterable[str], given: Given) -> Iterator[Item]:
+def read_seconds(parts: Iterable[str], options: Given) -> Iterator[Item]:
     """Entries with ``duration`` and ``timestamps`` in seconds."""
-    return _read(parts, given, _in_seconds)
+    return _read(parts, options, _in_seconds)
 
 
-def read_frames(parts: Iterable[str], given: Given) -> Iterator[Item]:
+def read_frames(parts: Iterable[str], options: Given) -> Iterator[Item]:
     """Entries with ``timestamps`` in frames, ``fps`` and ``num_frames``: a time is frame / fps."""
-    return _read(parts, given, _in_frames)
+    return _read(parts, options, _in_frames)
 
 
-def read_charades(parts: Iterable[str], given: Given) -> Iterator[Item]:
+def read_charades(parts: Iterable[str], options: Given) -> Iterator[Item]:
     """Charades-STA as JSON, as ``read_seconds``, or as first published, a line each: ``AO8RW 0.0 6.9##a sentence``."""
     pieces = iter(parts)
     first = next((piece for piece in pieces if piece.strip()), "")
     together = chain([first], pieces)
-    return _read(together, given, _in_seconds) if first.lstrip()[:1] in "{[" else _read_lines(together, given)
+    return _read(together, options, _in_seconds) if first.lstrip()[:1] in "{[" else _read_lines(together, options)
 
 
-def _read_lines(parts: Iterable[str], given: Given) -> Iterator[Item]:
-    videos = Videos(given)
+def _read_lines(parts: Iterable[str], options: Given) -> Iterator[Item]:
+    videos = Videos(options)
     for number, line in enumerate(lines_of_pieces(parts), start=1):
         if not line.strip():
             continue
         try:
-            place, mark, sentence = line.partition("##")
-            words = place.split()
+            head, mark, sentence = line.partition("##")
+            words = head.split()
             if not mark or len(words) != 3:
                 raise Refused("not of the form: video start end##sentence")
             name, duration_s, _ = videos.duration(words[0], None)
             text = fields.text(sentence, "sentence")
             times = [fields.number(word) for word in words[1:]]
-            window = fields.span(times, "timestamp", duration_s, clip=given.clip)
+            window = fields.span(times, "timestamp", duration_s, clip=options.clip)
             yield fields.described(number, name, window, text)
         except Refused as refusal:
             yield BadLine(number, str(refusal))
@@ -116,15 +116,15 @@ def _in_frames(entry: dict[str, Any]) -> tuple[object, float]:
     return frames / fps, fps
 
 
-def _read(parts: Iterable[str], given: Given, times: Times) -> Iterator[Item]:
-    videos, seen = Videos(given), set[str]()
+def _read(parts: Iterable[str], options: Given, times: Times) -> Iterator[Item]:
+    videos, earlier_names = Videos(options), set[str]()
     try:
         for line, name, entry in entries(parts):
             try:
-                if name in seen:
+                if name in earlier_names:
                     raise Refused(f"the video is listed twice; {_sentences(entry)} sentences are left out")
-                seen.add(name)
-                yield from _entry(line, name, entry, given, times=times, videos=videos)
+                earlier_names.add(name)
+                yield from _entry(line, name, entry, options, times=times, videos=videos)
             except Refused as refusal:
                 yield BadLine(line, str(refusal), shown(name))
     except BrokenJson as broken:
@@ -132,10 +132,10 @@ def _read(parts: Iterable[str], given: Given, times: Times) -> Iterator[Item]:
 
 
 def _sentences(entry: object) -> int:
-    return len(held) if isinstance(entry, dict) and isinstance(held := entry.get("sentences"), list) else 0
+    return len(sentences) if isinstance(entry, dict) and isinstance(sentences := entry.get("sentences"), list) else 0
 
 
-def _entry(line: int, name: str, entry: object, given: Given, *, times: Times, videos: Videos) -> Iterator[Item]:
+def _entry(line: int, name: str, entry: object, options: Given, *, times: Times, videos: Videos) -> Iterator[Item]:
     if not isinstance(entry, dict):
         raise Refused("not an object")
     spans, sentences = entry.get("timestamps"), entry.get("sentences")
@@ -147,11 +147,11 @@ def _entry(line: int, name: str, entry: object, given: Given, *, times: Times, v
     name, duration_s, video = videos.duration(name, length)
     if video:
         yield video
-    for place, (span, sentence) in enumerate(zip(spans, sentences, strict=True), start=1):
-        item = f"{shown(name)} #{place}"
+    for index, (span, sentence) in enumerate(zip(spans, sentences, strict=True), start=1):
+        item = f"{shown(name)} #{index}"
         try:
             text = fields.text(sentence, "sentence")
-            window = fields.span(span, "timestamp", duration_s, clip=given.clip, rate=rate)
+            window = fields.span(span, "timestamp", duration_s, clip=options.clip, rate=rate)
         except Refused as refusal:
             yield BadLine(line, str(refusal), item)
         else:

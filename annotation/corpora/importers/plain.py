@@ -12,17 +12,17 @@ NEEDED = ("video", "start", "end", "description")
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
-def read_jsonl(parts: Iterable[str], given: Given) -> Iterator[Item]:
+def read_jsonl(parts: Iterable[str], options: Given) -> Iterator[Item]:
     """Read objects with ``video``, ``start``, ``end``, ``description`` and perhaps ``duration``, ``id``, ``kind``."""
-    videos, numbers = Videos(given), Numbers("id")
-    return fields.json_lines(parts, NEEDED, lambda number, held: _records(number, held, videos, numbers, given))
+    videos, numbers = Videos(options), Numbers("id")
+    return fields.json_lines(parts, NEEDED, lambda number, entry: _records(number, entry, videos, numbers, options))
 
 
-def read_csv(parts: Iterable[str], given: Given) -> Iterator[Item]:
+def read_csv(parts: Iterable[str], options: Given) -> Iterator[Item]:
     """Read the same fields from columns named in the first line. A row is one line: quotes hold no line break, so
     that a quote somebody forgot costs one row and not the rest of the file.
     """
-    videos, numbers = Videos(given), Numbers("id")
+    videos, numbers = Videos(options), Numbers("id")
     names: list[str] = []
     for number, line in enumerate(parts, start=1):
         if not line.strip():
@@ -34,7 +34,7 @@ def read_csv(parts: Iterable[str], given: Given) -> Iterator[Item]:
                 continue
             if len(cells) != len(names):
                 raise Refused(f"{len(cells)} columns, but the header has {len(names)}")
-            yield from _records(number, _typed(dict(zip(names, cells, strict=True))), videos, numbers, given)
+            yield from _records(number, _typed(dict(zip(names, cells, strict=True))), videos, numbers, options)
         except Refused as refusal:
             yield BadLine(number, str(refusal))
             if not names:
@@ -72,14 +72,14 @@ def _typed(row: dict[str, str]) -> dict[str, Any]:
     return typed
 
 
-def _records(number: int, held: Mapping[str, Any], videos: Videos, numbers: Numbers, given: Given) -> list[Item]:
-    name, duration_s, video = videos.duration(held["video"], held.get("duration"))
-    kind = held.get("kind") or "video"
+def _records(number: int, entry: Mapping[str, Any], videos: Videos, numbers: Numbers, options: Given) -> list[Item]:
+    name, duration_s, video = videos.duration(entry["video"], entry.get("duration"))
+    kind = entry.get("kind") or "video"
     if kind not in KINDS:
         raise Refused(f"kind is not one of {', '.join(KINDS)}")
-    window = fields.span((held["start"], held["end"]), "the window", duration_s, clip=given.clip)
-    text = fields.text(held["description"], "description")
-    source_id = fields.source_id(held["id"], "id") if held.get("id") is not None else None
+    window = fields.span((entry["start"], entry["end"]), "the window", duration_s, clip=options.clip)
+    text = fields.text(entry["description"], "description")
+    source_id = fields.source_id(entry["id"], "id") if entry.get("id") is not None else None
     numbers.take(source_id)
     record = fields.described(number, name, window, text, number=source_id, kind=kind)
     return [video, record] if video else [record]

@@ -13,48 +13,48 @@ TIME = re.compile(r"(?:(\d{1,3}):)?(\d{1,2}):(\d{1,2})[,.](\d{1,3})$")
 TAG = re.compile(r"</?[a-zA-Z][^<>]{0,200}>|\{\\[^{}]{0,200}\}")
 
 
-def read_tvqa(parts: Iterable[str], given: Given) -> Iterator[Item]:
+def read_tvqa(parts: Iterable[str], options: Given) -> Iterator[Item]:
     """Read lines with ``vid_name`` and ``sub``, a list of ``text``, ``start`` and ``end`` in seconds."""
-    videos, seen = Videos(given, "vid_name"), set[str]()
+    videos, earlier_names = Videos(options, "vid_name"), set[str]()
 
-    def read(number: int, held: dict[str, Any]) -> Iterator[Item]:
-        name, duration_s, _ = videos.duration(held["vid_name"], None)
-        if not isinstance(held["sub"], list):
+    def read(number: int, entry: dict[str, Any]) -> Iterator[Item]:
+        name, duration_s, _ = videos.duration(entry["vid_name"], None)
+        if not isinstance(entry["sub"], list):
             raise Refused("sub is not a list")
-        if name in seen:
-            raise Refused(f"video {shown(name)} is listed twice; {len(held['sub'])} subtitles are left out")
-        seen.add(name)
-        return _subtitles(number, name, held["sub"], duration_s, given)
+        if name in earlier_names:
+            raise Refused(f"video {shown(name)} is listed twice; {len(entry['sub'])} subtitles are left out")
+        earlier_names.add(name)
+        return _subtitles(number, name, entry["sub"], duration_s, options)
 
     return fields.json_lines(parts, ("vid_name", "sub"), read)
 
 
-def _subtitles(number: int, name: str, subs: list[Any], duration_s: float, given: Given) -> Iterator[Item]:
-    for place, sub in enumerate(subs, start=1):
-        item = f"{shown(name)} #{place}"
+def _subtitles(number: int, name: str, subs: list[Any], duration_s: float, options: Given) -> Iterator[Item]:
+    for index, sub in enumerate(subs, start=1):
+        item = f"{shown(name)} #{index}"
         try:
             if not isinstance(sub, dict):
                 raise Refused("not an object")
             text = fields.text(sub.get("text"), "text")
             pair = (sub.get("start"), sub.get("end"))
-            start_s, end_s, past = fields.span(pair, "the window", duration_s, clip=given.clip)
+            start_s, end_s, past = fields.span(pair, "the window", duration_s, clip=options.clip)
         except Refused as refusal:
             yield BadLine(number, str(refusal), item)
         else:
             yield SubtitleRecord(number, name, start_s, end_s, text, item, past_end=past)
 
 
-def read_srt(parts: Iterable[str], given: Given) -> Iterator[Item]:
+def read_srt(parts: Iterable[str], options: Given) -> Iterator[Item]:
     """Read the subtitles of the video that the file is named after. Tags are left out; lines become one."""
     try:
-        name, duration_s, _ = Videos(given).duration(given.stem, None)
+        name, duration_s, _ = Videos(options).duration(options.stem, None)
     except Refused as refusal:
         yield BadLine(1, str(refusal))
         return
     for first, block in _blocks(parts):
         try:
             times, words = _parted(block)
-            start_s, end_s, past = fields.span(times, "time", duration_s, clip=given.clip)
+            start_s, end_s, past = fields.span(times, "time", duration_s, clip=options.clip)
             text = fields.text(" ".join(TAG.sub("", " ".join(words)).split()), "text")
         except Refused as refusal:
             yield BadLine(first, str(refusal))
@@ -82,17 +82,17 @@ def _blocks(parts: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
 
 def _parted(block: list[str]) -> tuple[tuple[float, float], list[str]]:
     """Line, times and text of a block; the counter above the times may be missing."""
-    place = 1 if len(block) > 1 and block[0].isdigit() else 0
-    match = TIMES.match(block[place])
+    index = 1 if len(block) > 1 and block[0].isdigit() else 0
+    match = TIMES.match(block[index])
     if not match:
         raise Refused("no line of times: 00:00:01,000 --> 00:00:02,500")
     start_s, end_s = _seconds(match[1]), _seconds(match[2])
-    return (start_s, end_s), block[place + 1 :]
+    return (start_s, end_s), block[index + 1 :]
 
 
-def _seconds(written: str) -> float:
-    match = TIME.match(written)
+def _seconds(text: str) -> float:
+    match = TIME.match(text)
     if not match:
-        raise Refused(f"{shown(written)} is not a time")
+        raise Refused(f"{shown(text)} is not a time")
     hours, minutes, seconds, fraction = match.groups()
     return int(hours or 0) * 3600 + int(minutes) * 60 + int(seconds) + int(fraction.ljust(3, "0")) / 1000

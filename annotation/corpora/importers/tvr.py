@@ -23,23 +23,23 @@ FIELDS = ("vid_name", "duration", "ts", "desc", "type", "desc_id")
 TVC_FIELDS = ("vid_name", "ts")
 
 
-def read_tvr(parts: Iterable[str], given: Given) -> Iterator[Item]:
+def read_tvr(parts: Iterable[str], options: Given) -> Iterator[Item]:
     """Read descriptions line by line; blank lines are skipped, and no line raises.
 
     A line is an object with ``vid_name``, ``duration``, ``ts`` (start and end in seconds), ``desc``, ``type`` (``v``,
     ``t`` or ``vt``) and ``desc_id``. With a table of videos a line's own ``duration`` must be a number but is not used.
     """
-    videos, numbers = Videos(given, "vid_name"), Numbers("desc_id")
-    return fields.json_lines(parts, FIELDS, lambda number, held: _records(number, held, videos, numbers, given))
+    videos, numbers = Videos(options, "vid_name"), Numbers("desc_id")
+    return fields.json_lines(parts, FIELDS, lambda number, entry: _records(number, entry, videos, numbers, options))
 
 
-def _records(number: int, held: dict[str, Any], videos: Videos, numbers: Numbers, given: Given) -> list[Item]:
-    if fields.seconds(held["duration"]) is None:
+def _records(number: int, entry: dict[str, Any], videos: Videos, numbers: Numbers, options: Given) -> list[Item]:
+    if fields.seconds(entry["duration"]) is None:
         raise Refused("duration is not a number")
-    name, duration_s, video = videos.duration(held["vid_name"], held["duration"])
-    kind = kind_of(held["type"])
-    source_id, text = fields.source_id(held["desc_id"], "desc_id"), fields.text(held["desc"], "desc")
-    window = fields.span(held["ts"], "ts", duration_s, clip=given.clip)
+    name, duration_s, video = videos.duration(entry["vid_name"], entry["duration"])
+    kind = kind_of(entry["type"])
+    source_id, text = fields.source_id(entry["desc_id"], "desc_id"), fields.text(entry["desc"], "desc")
+    window = fields.span(entry["ts"], "ts", duration_s, clip=options.clip)
     numbers.take(source_id)
     record = fields.described(number, name, window, text, number=source_id, kind=kind)
     return [video, record] if video else [record]
@@ -102,27 +102,31 @@ def _duration_entry(name: str, entry: object) -> tuple[float, int]:
     return duration_s, index
 
 
-def read_tvc(parts: Iterable[str], given: Given) -> Iterator[Item]:
+def read_tvc(parts: Iterable[str], options: Given) -> Iterator[Item]:
     """Read lines with ``vid_name``, ``duration``, ``ts`` in seconds and ``descs``, a list of ``desc``, ``desc_id``
     and ``type``. Without ``descs`` the moment stands alone. A caption without ``type``, as in files of predictions,
     counts as written from both video and subtitles.
     """
-    videos, numbers = Videos(given, "vid_name"), Numbers("desc_id")
-    return fields.json_lines(parts, TVC_FIELDS, lambda number, held: _tvc_records(number, held, videos, numbers, given))
+    videos, numbers = Videos(options, "vid_name"), Numbers("desc_id")
+    return fields.json_lines(
+        parts, TVC_FIELDS, lambda number, entry: _tvc_records(number, entry, videos, numbers, options)
+    )
 
 
-def _tvc_records(number: int, held: dict[str, Any], videos: Videos, numbers: Numbers, given: Given) -> Iterator[Item]:
-    name, duration_s, video = videos.duration(held["vid_name"], held.get("duration"))
-    start_s, end_s, past = window = fields.span(held["ts"], "ts", duration_s, clip=given.clip)
-    descs = held.get("descs", [])
+def _tvc_records(
+    number: int, entry: dict[str, Any], videos: Videos, numbers: Numbers, options: Given
+) -> Iterator[Item]:
+    name, duration_s, video = videos.duration(entry["vid_name"], entry.get("duration"))
+    start_s, end_s, past = window = fields.span(entry["ts"], "ts", duration_s, clip=options.clip)
+    descs = entry.get("descs", [])
     if not isinstance(descs, list):
         raise Refused("descs is not a list")
     if video:
         yield video
     if not descs:
         yield MomentRecord(number, name, start_s, end_s, past_end=past)
-    for place, desc in enumerate(descs, start=1):
-        item = f"caption {place}" if len(descs) > 1 else ""
+    for index, desc in enumerate(descs, start=1):
+        item = f"caption {index}" if len(descs) > 1 else ""
         try:
             if not isinstance(desc, dict) or "desc" not in desc:
                 raise Refused("a caption is not an object with desc")

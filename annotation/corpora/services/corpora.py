@@ -30,11 +30,11 @@ from core.exceptions import NotPossible
 from core.messages import send_on_commit
 from core.stored_files import files_delete
 from core.texts import checked_name
-from core.uploads import OnRemark, Remark
+from core.uploads import LineWarning, OnWarning
 
 CHUNK = 5000  # records in memory
 ROWS = 2000  # of one statement, which holds at most 65,535 values
-BAD_KEPT = 1000  # in memory; the written report has them all
+BAD_LINES_MAX = 1000  # in memory; the written report has them all
 TEXT_SHOWN = 200
 SPAN = ("video_id", "start_s", "end_s")
 Span = tuple[int, float, float]  # video, start, end
@@ -44,7 +44,7 @@ Row = Placed | SubtitleRecord
 
 @dataclass
 class ImportReport:
-    """What an import read and what it added; ``bad`` holds the first bad lines, ``bad_lines`` counts all."""
+    """Counts of what an import read and added; ``bad`` holds the first bad lines, ``bad_lines`` counts all."""
 
     descriptions: int = 0
     by_kind: dict[str, int] = field(default_factory=lambda: dict.fromkeys(Description.Kind.values, 0))
@@ -57,7 +57,7 @@ class ImportReport:
     flagged: int = 0
     bad_lines: int = 0
     bad: list[BadLine] = field(default_factory=list)
-    on_remark: OnRemark | None = None
+    on_warning: OnWarning | None = None
 
     def counts(self) -> dict[str, int]:
         names = ("moments", "videos", "subtitles", "added", "videos_with_file", "clipped", "flagged", "bad_lines")
@@ -66,9 +66,9 @@ class ImportReport:
 
     def refuse(self, bad: BadLine) -> None:
         self.bad_lines += 1
-        if len(self.bad) < BAD_KEPT:
+        if len(self.bad) < BAD_LINES_MAX:
             self.bad.append(bad)
-        self._say(Remark(bad.file, bad.line, bad.item, "refused", bad.reason))
+        self._say(LineWarning(bad.file, bad.line, bad.item, "refused", bad.reason))
 
     def take(self, record: DescriptionRecord | MomentRecord | SubtitleRecord) -> None:
         """Count what a record says of itself."""
@@ -76,19 +76,19 @@ class ImportReport:
         if record.past_end:
             self.clipped += 1
             reason = f"ended after its video; it now ends at {record.end_s:g} s"
-            self._say(Remark("", record.line, record.item, "clipped", reason, text))
+            self._say(LineWarning("", record.line, record.item, "clipped", reason, text))
         if isinstance(record, DescriptionRecord):
             self.descriptions += 1
             self.by_kind[record.kind] += 1
             if record.notes:
                 self.flagged += 1
-                self._say(Remark("", record.line, record.item, "flagged", "; ".join(record.notes), text))
+                self._say(LineWarning("", record.line, record.item, "flagged", "; ".join(record.notes), text))
         elif isinstance(record, SubtitleRecord):
             self.subtitles += 1
 
-    def _say(self, remark: Remark) -> None:
-        if self.on_remark:
-            self.on_remark(remark)
+    def _say(self, warning: LineWarning) -> None:
+        if self.on_warning:
+            self.on_warning(warning)
 
 
 @transaction.atomic
@@ -121,16 +121,16 @@ def corpus_import(
     skip_bad: bool = False,
     dry_run: bool = False,
     actor: User | None = None,
-    on_remark: OnRemark | None = None,
+    on_warning: OnWarning | None = None,
 ) -> ImportReport:
     """Add videos, moments, descriptions, captions and subtitles of a file; what is there already stays.
 
     The description serves as caption until it is rewritten. With a bad line nothing is written unless ``skip_bad``;
-    nothing is written in a ``dry_run``, whose report says what would be. ``on_remark`` hears of every bad line,
+    nothing is written in a ``dry_run``, whose report says what would be. ``on_warning`` hears of every bad line,
     clipped window and flagged description.
     Files of ``videos`` are stored after that, each by itself: a repeat goes on where an earlier one was ended.
     """
-    report = ImportReport(on_remark=on_remark)
+    report = ImportReport(on_warning=on_warning)
     with transaction.atomic():
         corpus = _corpus_locked(corpus_name)
         intake = _Intake(corpus, source_split, durations or {}, report, skip_bad=skip_bad)
@@ -227,13 +227,13 @@ class _Intake:
         rows = self.corpus.descriptions.filter(source_id__in=[source_id for source_id, _ in numbered]).values_list(
             "source_id", "text", "kind", "moment__video__name", "moment__start_s", "moment__end_s"
         )
-        known = {row[0]: row[1:] for row in rows} if numbered else {}
+        content_by_id = {row[0]: row[1:] for row in rows} if numbered else {}
         new, clashes = [], []
         for source_id, record in numbered:
-            held = known.get(source_id)
-            if held is None:
+            content = content_by_id.get(source_id)
+            if content is None:
                 new.append((source_id, record))
-            elif held != (record.text, record.kind, record.video_name, record.start_s, record.end_s):
+            elif content != (record.text, record.kind, record.video_name, record.start_s, record.end_s):
                 reason = f"desc_id {source_id} is in the corpus with other content"
                 clashes.append(BadLine(record.line, reason, record.item))
         return new + self._numbered([record for record in records if record.source_id is None]), clashes
@@ -247,12 +247,12 @@ class _Intake:
             return []
         videos = [video.pk for name in {r.video_name for r in records} if (video := self.videos.get(name))]
         rows = self.corpus.descriptions.filter(moment__video__in=videos)
-        held = Counter(rows.values_list("moment__video__name", "moment__start_s", "moment__end_s", "text"))
+        counts = Counter(rows.values_list("moment__video__name", "moment__start_s", "moment__end_s", "text"))
         new = []
         for record in records:
             key = (record.video_name, record.start_s, record.end_s, record.text)
             self.repeats[key] += 1
-            if self.repeats[key] > held[key]:
+            if self.repeats[key] > counts[key]:
                 new.append((self.next_id, record))
                 self.next_id += 1
         return new
@@ -263,22 +263,26 @@ class _Intake:
             if name in self.videos:
                 continue
             duration_s, index = self.lengths[name]
-            given = index is not None and index not in self.taken
-            if index is None or not given:
+            is_index_free = index is not None and index not in self.taken
+            if index is None or not is_index_free:
                 index, self.spare = self.spare, self.spare + 1
             self.taken.add(index)
-            row = Video(corpus=self.corpus, name=name, duration_s=duration_s, index=index, index_is_given=given)
+            row = Video(corpus=self.corpus, name=name, duration_s=duration_s, index=index, index_is_given=is_index_free)
             row.source_split = self.source_split
             fresh.append(row)
         self.videos |= {video.name: video for video in Video.objects.bulk_create(fresh, batch_size=ROWS)}
 
     def _moments_add(self, records: Sequence[Placed]) -> dict[Span, int]:
-        wanted = dict.fromkeys((self.videos[r.video_name].pk, r.start_s, r.end_s) for r in records)
-        rows = Moment.objects.filter(video__in={video for video, _, _ in wanted})
-        held = {(video, start, end): pk for pk, video, start, end in rows.values_list("pk", *SPAN)} if wanted else {}
-        fresh = [Moment(video_id=video, start_s=s, end_s=e) for video, s, e in wanted if (video, s, e) not in held]
-        made = Moment.objects.bulk_create(fresh, batch_size=ROWS)
-        return held | {(moment.video_id, moment.start_s, moment.end_s): moment.pk for moment in made}
+        spans = dict.fromkeys((self.videos[r.video_name].pk, r.start_s, r.end_s) for r in records)
+        rows = Moment.objects.filter(video__in={video for video, _, _ in spans})
+        ids_by_span = (
+            {(video, start, end): pk for pk, video, start, end in rows.values_list("pk", *SPAN)} if spans else {}
+        )
+        fresh = [
+            Moment(video_id=video, start_s=s, end_s=e) for video, s, e in spans if (video, s, e) not in ids_by_span
+        ]
+        moments = Moment.objects.bulk_create(fresh, batch_size=ROWS)
+        return ids_by_span | {(moment.video_id, moment.start_s, moment.end_s): moment.pk for moment in moments}
 
     def _descriptions_add(self, new: Sequence[tuple[int, DescriptionRecord]], moments: dict[Span, int]) -> None:
         rows = [
@@ -291,10 +295,10 @@ class _Intake:
             )
             for source_id, record in new
         ]
-        made = Description.objects.bulk_create(rows, batch_size=ROWS)
+        descriptions = Description.objects.bulk_create(rows, batch_size=ROWS)
         captions = [
             Caption(moment_id=row.moment_id, description=row, text=row.text, provider=Caption.Provider.AS_DESCRIBED)
-            for row in made
+            for row in descriptions
         ]
         Caption.objects.bulk_create(captions, batch_size=ROWS)
 
@@ -303,12 +307,12 @@ class _Intake:
         if not records:
             return 0
         videos = {self.videos[record.video_name].pk for record in records}
-        held = set(Subtitle.objects.filter(video__in=videos).values_list(*SPAN, "text"))
-        wanted = dict.fromkeys((self.videos[r.video_name].pk, r.start_s, r.end_s, r.text) for r in records)
+        existing_subtitles = set(Subtitle.objects.filter(video__in=videos).values_list(*SPAN, "text"))
+        subtitles = dict.fromkeys((self.videos[r.video_name].pk, r.start_s, r.end_s, r.text) for r in records)
         fresh = [
             Subtitle(video_id=v, start_s=s, end_s=e, text=text)
-            for v, s, e, text in wanted
-            if (v, s, e, text) not in held
+            for v, s, e, text in subtitles
+            if (v, s, e, text) not in existing_subtitles
         ]
         Subtitle.objects.bulk_create(fresh, batch_size=ROWS)
         return len(fresh)
@@ -326,16 +330,16 @@ def video_files_add(*, videos: Mapping[str, Video], folder: Path) -> int:
     Each file is committed by itself. A repeat, after an end however sudden, stores only what is not there.
     """
     files = [path for path in sorted(folder.iterdir()) if path.suffix.lower() in VIDEO_SUFFIXES]
-    found = {path.stem: path for path in files} | {path.name: path for path in files}
+    paths_by_name = {path.stem: path for path in files} | {path.name: path for path in files}
     corpora = {video.corpus_id for video in videos.values()}
     failures = Moment.objects.filter(video__corpus__in=corpora, preview_state=Preview.FAILED)
     failed = set(failures.values_list("video_id", flat=True))  # another file may replace theirs
     added = 0
     for name, video in videos.items():
-        path = found.get(name)
+        path = paths_by_name.get(name)
         if path and (not video.file or (video.pk in failed and path.stat().st_size != video.file.size)):
             added += _file_add(video, path)
-    missing = [video.pk for name, video in videos.items() if name not in found and not video.file]
+    missing = [video.pk for name, video in videos.items() if name not in paths_by_name and not video.file]
     for first in range(0, len(missing), AT_ONCE):
         waiting = Moment.objects.filter(video__in=missing[first : first + AT_ONCE], preview_state=Preview.MISSING)
         waiting.update(preview_state=Preview.FAILED, preview_error=NOT_FOUND)
@@ -350,13 +354,13 @@ def _file_add(video: Video, path: Path) -> bool:
     with path.open("rb") as source:
         name = default_storage.save(video_path(video, path.name), File(source))
     with transaction.atomic():
-        taken = Video.objects.filter(pk=video.pk, file=replaced).update(file=name)
-        if taken:
+        n_updated = Video.objects.filter(pk=video.pk, file=replaced).update(file=name)
+        if n_updated:
             video.moments.filter(preview_state=Preview.FAILED).update(preview_state=Preview.MISSING, preview_error="")
-    files_delete(replaced if taken else name)
-    if taken:
+    files_delete(replaced if n_updated else name)
+    if n_updated:
         video.file.name = name
-    return bool(taken)
+    return bool(n_updated)
 
 
 def members_of(corpus_id: int) -> tuple[Member, ...]:

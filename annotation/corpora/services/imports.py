@@ -19,7 +19,7 @@ from annotation.corpora.services.corpora import ImportReport, corpus_durations, 
 from annotation.models import Corpus, CorpusImport
 from core.exceptions import NotPossible
 from core.jobs import durable
-from core.uploads import Progress, UploadKind, remarks_writer, upload_finish
+from core.uploads import Progress, UploadKind, upload_finish, warnings_writer
 
 PREVIEWED = 10
 STAFF = (Membership.Role.LEAD, Membership.Role.ADMIN)
@@ -52,8 +52,8 @@ def may_import_into(*, actor: User, corpus_name: str) -> bool:
     if corpus.is_placeholder:
         return False
     is_staff = Membership.objects.filter(user=actor, role__in=STAFF, project__dataset__corpus=corpus).exists()
-    made = CorpusImport.objects.filter(owner=actor, corpus_name=corpus_name, state=State.DONE)
-    return is_staff or (made.exists() and not corpus.datasets.exists())
+    imports = CorpusImport.objects.filter(owner=actor, corpus_name=corpus_name, state=State.DONE)
+    return is_staff or (imports.exists() and not corpus.datasets.exists())
 
 
 def corpus_import_create(
@@ -97,12 +97,12 @@ def _check(row: CorpusImport, warnings: IO[str]) -> None:
 def _hopeless(row: CorpusImport, report: ImportReport) -> str:
     """Why a file that could be read gives nothing."""
     bad = report.bad_lines
-    said = f"All {bad:,} lines are bad." if bad > 1 else "Its only line is bad." if bad else "It holds nothing."
+    message = f"All {bad:,} lines are bad." if bad > 1 else "Its only line is bad." if bad else "It holds nothing."
     first = f" The first: {report.bad[0]}." if report.bad else ""
     with row.file.open("rb") as source:
         seems = form_of(source, row.file_name)
     other = f" It looks like {FORMATS[seems].label}." if seems and seems != row.format else ""
-    return f"Nothing in this file can be imported as {FORMATS[row.format].label}. {said}{first}{other}"
+    return f"Nothing in this file can be imported as {FORMATS[row.format].label}. {message}{first}{other}"
 
 
 def _import(row: CorpusImport, warnings: IO[str]) -> None:
@@ -118,9 +118,9 @@ def _run(row: CorpusImport, preview: list[dict[str, Any]], warnings: IO[str], *,
     form = FORMATS[row.format]
     durations = corpus_durations(corpus_name=row.corpus_name) if form.holds == "subtitles" else _durations(row)
     with row.file.open("rb") as source, Progress(row) as progress:
-        given = Given(durations, clip=row.clip)
+        options = Given(durations, clip=row.clip)
         budget = Budget(upload_limits())
-        items = read_file(form, source, row.file_name, given, budget=budget, on_bytes=progress.add)
+        items = read_file(form, source, row.file_name, options, budget=budget, on_bytes=progress.add)
         return corpus_import(
             corpus_name=row.corpus_name,
             source_split=row.source_split,
@@ -129,7 +129,7 @@ def _run(row: CorpusImport, preview: list[dict[str, Any]], warnings: IO[str], *,
             skip_bad=row.skip_bad or dry_run,
             dry_run=dry_run,
             actor=row.owner,
-            on_remark=remarks_writer(warnings),
+            on_warning=warnings_writer(warnings),
         )
 
 
@@ -147,6 +147,6 @@ def _previewed(items: Iterator[Item], preview: list[dict[str, Any]]) -> Iterator
     """The items as they are; the first records are kept to be shown."""
     for item in items:
         if len(preview) < PREVIEWED and not isinstance(item, BadLine | VideoRecord):
-            shown = {"video": item.video_name, "start": item.start_s, "end": item.end_s}
-            preview.append({**shown, "text": getattr(item, "text", ""), "notes": list(getattr(item, "notes", ()))})
+            span = {"video": item.video_name, "start": item.start_s, "end": item.end_s}
+            preview.append({**span, "text": getattr(item, "text", ""), "notes": list(getattr(item, "notes", ()))})
         yield item

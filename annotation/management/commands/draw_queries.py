@@ -29,7 +29,7 @@ class Command(BaseCommand):
         project = Project.objects.select_related("dataset__corpus").filter(name=options["project"]).first()
         if project is None:
             raise CommandError(f"There is no project named {options['project']!r}.")
-        sizes, seed = sizes_asked(options), options["seed"]
+        sizes, seed = sizes_from_options(options), options["seed"]
         say_what_is_unwritten(project.dataset.corpus_id, options, self.stderr, only_say=options["dry_run"])
         try:
             if options["dry_run"]:
@@ -57,7 +57,7 @@ def add_draw_arguments(parser: CommandParser) -> None:
     )
 
 
-def say_what_is_unwritten(corpus_id: int, options: dict[str, Any], said: OutputWrapper, *, only_say: bool) -> None:
+def say_what_is_unwritten(corpus_id: int, options: dict[str, Any], stream: OutputWrapper, *, only_say: bool) -> None:
     """Descriptions would serve with their names: said always, and refused where the others have been rewritten."""
     unwritten = source_of(corpus_id).unwritten
     if not unwritten:
@@ -66,17 +66,17 @@ def say_what_is_unwritten(corpus_id: int, options: dict[str, Any], said: OutputW
     in_part = captions_report(corpus_id).rewritten > 0
     if in_part and not (only_say or options["as_described"]):
         raise CommandError(f"{words} Run rewrite_captions first, or say --as-described.")
-    said.write(words)
+    stream.write(words)
 
 
-def sizes_asked(options: dict[str, Any]) -> dict[str, Size]:
+def sizes_from_options(options: dict[str, Any]) -> dict[str, Size]:
     return {split: size if options[split] is None else options[split] for split, size in DEFAULT.items()}
 
 
 def sizes_unless(options: dict[str, Any]) -> dict[str, Size] | None:
     """None where no queries are wanted."""
     if not options["no_queries"]:
-        return sizes_asked(options)
+        return sizes_from_options(options)
     if options["val"] is not None or options["test"] is not None:
         raise CommandError("--no-queries draws none: leave out --val and --test.")
     return None

@@ -14,7 +14,7 @@ from annotation.corpora.importers.files import read_path
 from annotation.corpora.importers.tvr import read_durations
 from annotation.corpora.services.corpora import ImportReport, corpus_durations, corpus_import
 from core.exceptions import MomentJudgeError
-from core.uploads import OnRemark, remarks_writer
+from core.uploads import OnWarning, warnings_writer
 
 LINES_SHOWN = 50
 BAD_LINES = 3  # exit code where bad lines kept everything out; 1 is for everything else
@@ -46,8 +46,8 @@ class Command(BaseCommand):
         if folder and not folder.is_dir():
             raise CommandError(f"There is no folder {folder}.")
         try:
-            with _report(options["report"]) as on_remark:
-                report = self._import(options, on_remark)
+            with _report(options["report"]) as on_warning:
+                report = self._import(options, on_warning)
         except (MomentJudgeError, OSError) as error:
             raise CommandError(str(error)) from error
         self._say_bad(report)
@@ -62,7 +62,7 @@ class Command(BaseCommand):
             self.stderr.write("Dry run: nothing was written.")
         self.stdout.write(json.dumps(report.counts()))
 
-    def _import(self, options: dict[str, Any], on_remark: OnRemark | None) -> ImportReport:
+    def _import(self, options: dict[str, Any], on_warning: OnWarning | None) -> ImportReport:
         form = FORMATS[options["format"]]
         corpus_name = options["corpus"] or form.name
         if form.holds == "subtitles":
@@ -77,16 +77,16 @@ class Command(BaseCommand):
             videos=options["videos"],
             skip_bad=options["skip_bad"],
             dry_run=options["dry_run"],
-            on_remark=on_remark,
+            on_warning=on_warning,
         )
 
-    def _say_form(self, asked: str, path: Path) -> None:
+    def _say_form(self, form_name: str, path: Path) -> None:
         """Not one line was good: perhaps the file has another form."""
         if not path.is_file():
             return
         with path.open("rb") as source:
             seems = form_of(source, path.name)
-        if seems and seems != asked:
+        if seems and seems != form_name:
             self.stderr.write(f"The file looks like {FORMATS[seems].label}: try import_corpus {seems}.")
 
     def _say_bad(self, report: ImportReport) -> None:
@@ -97,9 +97,9 @@ class Command(BaseCommand):
 
 
 @contextmanager
-def _report(path: Path | None) -> Iterator[OnRemark | None]:
+def _report(path: Path | None) -> Iterator[OnWarning | None]:
     if path is None:
         yield None
         return
     with path.open("w", encoding="utf-8", newline="") as target:
-        yield remarks_writer(target)
+        yield warnings_writer(target)

@@ -41,9 +41,9 @@ def unpack(packages: Sequence[Path], into: Path) -> Path:
 def _run(command: Sequence[str], folder: Path) -> None:
     if shutil.which(command[0]) is None:
         raise WordNetMissing(f"There is no {command[0]} here: name a folder that holds WordNet's files.")
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise WordNetMissing(f"`{' '.join(command)}` did not work: {done.stderr.strip()[-500:]}")
+    process = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    if process.returncode:
+        raise WordNetMissing(f"`{' '.join(command)}` did not work: {process.stderr.strip()[-500:]}")
 
 
 class Command(BaseCommand):
@@ -62,19 +62,19 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        with TemporaryDirectory(prefix="momentjudge-wordnet-") as place:
+        with TemporaryDirectory(prefix="momentjudge-wordnet-") as temporary_folder:
             try:
-                folder = self._source(options, Path(place))
+                folder = self._source(options, Path(temporary_folder))
                 installed = install(folder, nltk_data())
             except WordNetMissing as error:
                 raise CommandError(str(error)) from error
-        found = wordnet()
-        self.stdout.write(f"WordNet {found.version} is in {installed}.")
+        database = wordnet()
+        self.stdout.write(f"WordNet {database.version} is in {installed}.")
 
-    def _source(self, options: dict[str, Any], place: Path) -> Path:
-        packages = fetch(place) if options["download"] else options["packages"]
+    def _source(self, options: dict[str, Any], temporary_folder: Path) -> Path:
+        packages = fetch(temporary_folder) if options["download"] else options["packages"]
         if packages:
-            return unpack(packages, place)
+            return unpack(packages, temporary_folder)
         folder: Path = options["folder"]
         if lacking(folder):
             raise CommandError(

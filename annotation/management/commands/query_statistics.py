@@ -30,21 +30,21 @@ class Command(BaseCommand):
         project = Project.objects.filter(name=options["project"]).first()
         if project is None:
             raise CommandError(f"There is no project named {options['project']!r}.")
-        kept = statistics_compute(project_id=project.pk)
-        if kept is None:
+        text_statistics = statistics_compute(project_id=project.pk)
+        if text_statistics is None:
             raise CommandError("The statistics are being computed by somebody else; try again when they are there.")
-        self.stdout.write("\n".join([HEAD, *(_line(figures) for figures in kept.data["groups"])]))
-        for row in kept.data["candidates"]:
+        self.stdout.write("\n".join([HEAD, *(_line(figures) for figures in text_statistics.data["groups"])]))
+        for row in text_statistics.data["candidates"]:
             name = selectors.group_name(f"split {row['split']}")
             self.stdout.write(f"{name}: rank {row['rank']} of {row['queries']:,}, similarity {row['mean']:.4f}")
-        self.stdout.write("\n".join(_tables(kept.data["collection"])))
+        self.stdout.write("\n".join(_tables(text_statistics.data["collection"])))
         for option, columns, rows in (
             ("csv", selectors.COLUMNS, selectors.measure_rows),
             ("histograms", selectors.HISTOGRAM_COLUMNS, selectors.histogram_rows),
         ):
             if options[option]:
                 with options[option] as file:
-                    csv_write(file, columns, rows(kept.data))
+                    csv_write(file, columns, rows(text_statistics.data))
 
 
 def _tables(columns: Sequence[Mapping[str, Any]]) -> Iterator[str]:

@@ -31,8 +31,8 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         project = Project.objects.filter(name=options["project"]).first()
         if project is None:
-            known = ", ".join(repr(name) for name in Project.objects.values_list("name", flat=True)) or "none"
-            raise CommandError(f"There is no project named {options['project']!r}; there are: {known}.")
+            names = ", ".join(repr(name) for name in Project.objects.values_list("name", flat=True)) or "none"
+            raise CommandError(f"There is no project named {options['project']!r}; there are: {names}.")
         try:
             self._choose(project, options["similarity"])
             ranked = candidates_rank(
@@ -46,13 +46,13 @@ class Command(BaseCommand):
 
     def _teller(self, what: str) -> Callable[[int, int], None]:
         """A function that says how far it is, on a line of its own every few seconds and at the end."""
-        said_at = monotonic()
+        printed_at = monotonic()
 
-        def tell(done: int, total: int) -> None:
-            nonlocal said_at
-            if done == total or monotonic() - said_at >= EVERY_S:
-                said_at = monotonic()
-                self.stderr.write(f"{done:,} of {total:,} {what}")
+        def tell(n_done: int, total: int) -> None:
+            nonlocal printed_at
+            if n_done == total or monotonic() - printed_at >= EVERY_S:
+                printed_at = monotonic()
+                self.stderr.write(f"{n_done:,} of {total:,} {what}")
 
         return tell
 

@@ -29,9 +29,9 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", help="name of the project")
-        way = parser.add_mutually_exclusive_group(required=True)
-        way.add_argument("--out", type=Path, metavar="FILE")
-        way.add_argument("--decisions", type=Path, metavar="FILE")
+        group = parser.add_mutually_exclusive_group(required=True)
+        group.add_argument("--out", type=Path, metavar="FILE")
+        group.add_argument("--decisions", type=Path, metavar="FILE")
         parser.add_argument("--as", dest="username", metavar="USERNAME", help="the lead or admin who decided")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -39,10 +39,10 @@ class Command(BaseCommand):
         if project is None:
             raise CommandError(f"There is no project named {options['project']!r}.")
         if options["out"]:
-            said = {"written": _write(project, options["out"])}
+            summary = {"written": _write(project, options["out"])}
         else:
-            said = self._decide(project, _actor(project, options["username"]), options["decisions"])
-        self.stdout.write(json.dumps(said))
+            summary = self._decide(project, _actor(project, options["username"]), options["decisions"])
+        self.stdout.write(json.dumps(summary))
 
     def _decide(self, project: Project, actor: User, path: Path) -> dict[str, int]:
         try:

@@ -68,8 +68,8 @@ class Command(BaseCommand):
     def _project(self, name: str) -> Project:
         project = Project.objects.filter(name=name).first()
         if project is None:
-            known = ", ".join(repr(each) for each in Project.objects.order_by("name").values_list("name", flat=True))
-            raise CommandError(f"There is no project named {name!r}; there are: {known or 'none'}.")
+            names = ", ".join(repr(each) for each in Project.objects.order_by("name").values_list("name", flat=True))
+            raise CommandError(f"There is no project named {name!r}; there are: {names or 'none'}.")
         return project
 
 

@@ -38,10 +38,10 @@ class PoolTexts:
     captions: list[str]  # [C]
     caption_ids: list[int]  # [C]
 
-    def wordings(self, place: int) -> dict[str, str]:
-        """What the captions of the moment at this place say, by their id."""
-        start = self.first_caption[place]
-        end = self.first_caption[place + 1] if place + 1 < len(self.first_caption) else len(self.captions)
+    def wordings(self, index: int) -> dict[str, str]:
+        """Return the captions of the moment at this index, by their id."""
+        start = self.first_caption[index]
+        end = self.first_caption[index + 1] if index + 1 < len(self.first_caption) else len(self.captions)
         return {str(pk): text for pk, text in zip(self.caption_ids[start:end], self.captions[start:end], strict=True)}
 
 
@@ -76,8 +76,8 @@ def vectors_of(texts: Sequence[str], *, model: str, on_progress: OnProgress | No
         SimilarityMissing: there is no such model here.
     """
     measure = measure_of(registry.sentence_model(model))
-    known = _stored(texts, measure)
-    missing = sorted({text for text in texts if text_key(text) not in known}, key=lambda text: (-len(text), text))
+    vectors = _stored(texts, measure)
+    missing = sorted({text for text in texts if text_key(text) not in vectors}, key=lambda text: (-len(text), text))
     for start in range(0, len(missing), CHUNK):
         some = missing[start : start + CHUNK]
         say = partial(_tell, on_progress, start, len(missing)) if on_progress else None
@@ -87,22 +87,22 @@ def vectors_of(texts: Sequence[str], *, model: str, on_progress: OnProgress | No
             for text, vector in zip(some, fresh, strict=True)
         ]
         TextVector.objects.bulk_create(rows, ignore_conflicts=True, batch_size=CHUNK)
-    known |= _stored(missing, measure)  # another process may have been faster: what is stored counts
-    return np.stack([known[text_key(text)] for text in texts])
+    vectors |= _stored(missing, measure)  # another process may have been faster: what is stored counts
+    return np.stack([vectors[text_key(text)] for text in texts])
 
 
-def _tell(on_progress: OnProgress, before: int, total: int, done: int) -> None:
-    on_progress(before + done, total)
+def _tell(on_progress: OnProgress, before: int, total: int, n_done: int) -> None:
+    on_progress(before + n_done, total)
 
 
 def _stored(texts: Iterable[str], measure: Measure) -> dict[bytes, NDArray[np.float32]]:
     keys = list({text_key(text) for text in texts})
-    known: dict[bytes, NDArray[np.float32]] = {}
+    vectors: dict[bytes, NDArray[np.float32]] = {}
     for start in range(0, len(keys), 5000):
         rows = TextVector.objects.filter(measure=measure, text_sha256__in=keys[start : start + 5000])
         for key, vector in rows.values_list("text_sha256", "vector"):
-            known[bytes(key)] = np.frombuffer(vector, dtype="<f4")
-    return known
+            vectors[bytes(key)] = np.frombuffer(vector, dtype="<f4")
+    return vectors
 
 
 def pool_texts_of(*, project: Project, preview: str = Moment.Preview.READY) -> PoolTexts:
@@ -150,8 +150,8 @@ def candidates_rank(
     measure = measure_of(similarity)
     ranked = []
     with named_errors():
-        for found in similarity.top([query.text for query in queries], pool.captions, pool.first_caption, depth=DEPTH):
-            ranked.append(found)
+        for result in similarity.top([query.text for query in queries], pool.captions, pool.first_caption, depth=DEPTH):
+            ranked.append(result)
             if on_ranked:
                 on_ranked(len(ranked), len(queries))
     with transaction.atomic():
@@ -215,8 +215,8 @@ def candidates_clear(*, queries: QuerySet[Query]) -> int:
     Returns:
         How many queries lost their candidates.
     """
-    held = list(queries.select_for_update(of=("self",)).values_list("pk", flat=True))
-    ids = list(queries.filter(pk__in=held).values_list("pk", flat=True))  # a batch may have been opened meanwhile
+    locked_ids = list(queries.select_for_update(of=("self",)).values_list("pk", flat=True))
+    ids = list(queries.filter(pk__in=locked_ids).values_list("pk", flat=True))  # a batch may have been opened meanwhile
     Candidate.objects.filter(query__in=ids).delete()
     return len(ids)
 

@@ -111,7 +111,7 @@ def pooling_plan(*, pooling: Pooling, queries: Mapping[int, int], returned: Iter
         for video, pk, start_s, end_s in moments.values_list("video__name", "pk", "start_s", "end_s"):
             spans.setdefault(video, []).append((pk, Span(video, start_s, end_s)))
         for name, rows in groupby(returned, key=attrgetter("source")):
-            found: dict[int, list[tuple[int | None, int]]] = {}  # query to moments, None for what fits none
+            ranked_moments: dict[int, list[tuple[int | None, int]]] = {}  # query to moments, None for what fits none
             others = set()
             for row in rows:
                 if (query := queries.get(row.query)) is None:
@@ -119,8 +119,8 @@ def pooling_plan(*, pooling: Pooling, queries: Mapping[int, int], returned: Iter
                 elif row.rank <= pooling.depth:
                     span = Span(row.video, row.start_s, row.end_s)
                     moment = moment_of(span, spans.get(row.video, ()), iou_min=pooling.iou_min)
-                    found.setdefault(query, []).append((moment, row.rank))
-            answers = {query: Answered(ranked) for query, ranked in found.items()}
+                    ranked_moments.setdefault(query, []).append((moment, row.rank))
+            answers = {query: Answered(ranked) for query, ranked in ranked_moments.items()}
             answers_store(source=sources[name], answers=answers, watchable=watchable)
             PoolSource.objects.filter(pk=sources[name].pk).update(other_queries=len(others))
 
@@ -137,7 +137,7 @@ def _planning(pooling: Pooling, refusal: str) -> Iterator[dict[str, PoolSource]]
 
 @dataclass(frozen=True)
 class Answered:
-    """What a source returned for a query: moments, None for what fits none, with their ranks."""
+    """A source's result for a query: moments, None for what fits none, with their ranks."""
 
     found: Sequence[tuple[int | None, int]]
     drawn_from: int | None = None  # of a random draw
@@ -181,11 +181,11 @@ def pooling_discard(*, pooling: Pooling) -> None:
     Raises:
         NotPossible: it is opened, so that its pairs are being judged.
     """
-    held = Pooling.objects.select_for_update().get(pk=pooling.pk)
-    if held.is_opened:
+    row = Pooling.objects.select_for_update().get(pk=pooling.pk)
+    if row.is_opened:
         raise NotPossible("This pool is opened: its pairs are judged.")
-    Pooling.objects.filter(pk=held.pk).update(state=State.DISCARDED)
-    PoolAnswer.objects.filter(source__pooling=held).delete()
+    Pooling.objects.filter(pk=row.pk).update(state=State.DISCARDED)
+    PoolAnswer.objects.filter(source__pooling=row).delete()
 
 
 @transaction.atomic
@@ -195,26 +195,26 @@ def pooling_confirm(*, pooling: Pooling, actor: User | None) -> Pooling:
     Raises:
         NotPossible: there is no plan, or it was thrown away.
     """
-    held = Pooling.objects.select_for_update().get(pk=pooling.pk)
-    if held.is_opened:
-        return held
-    if held.state != State.READY:
+    row = Pooling.objects.select_for_update().get(pk=pooling.pk)
+    if row.is_opened:
+        return row
+    if row.state != State.READY:
         raise NotPossible("There is no plan to open.")
-    held.state, held.opened_at = State.OPENING, timezone.now()
-    held.save(update_fields=["state", "opened_at"])
+    row.state, row.opened_at = State.OPENING, timezone.now()
+    row.save(update_fields=["state", "opened_at"])
     facts: dict[str, object]
-    if held.is_coverage:
-        queries = Query.objects.filter(pool_answers__source__pooling=held).distinct().order_by("number")
+    if row.is_coverage:
+        queries = Query.objects.filter(pool_answers__source__pooling=row).distinct().order_by("number")
         numbers = list(queries.values_list("number", flat=True))
-        facts = {"top": held.depth, "others": held.others, "seed": held.seed, "queries": numbers}
+        facts = {"top": row.depth, "others": row.others, "seed": row.seed, "queries": numbers}
     else:
-        names = [source.name for source in held.sources.all()]
-        query_set = held.query_set.name if held.query_set else ""
-        scope = {"split": held.split, "query_set": query_set}
-        facts = {"sources": names, "depth": held.depth, "iou_min": held.iou_min, **scope}
-    action = "coverage.open" if held.is_coverage else "pool.open"
-    audit_record(project=held.project, actor=actor, action=action, subject=held.uuid, **facts)
-    return held
+        names = [source.name for source in row.sources.all()]
+        query_set = row.query_set.name if row.query_set else ""
+        scope = {"split": row.split, "query_set": query_set}
+        facts = {"sources": names, "depth": row.depth, "iou_min": row.iou_min, **scope}
+    action = "coverage.open" if row.is_coverage else "pool.open"
+    audit_record(project=row.project, actor=actor, action=action, subject=row.uuid, **facts)
+    return row
 
 
 def pooling_finish(*, pooling: Pooling) -> None:
@@ -226,11 +226,11 @@ def candidates_pool(*, pooling: Pooling, query: Query) -> list[Candidate]:
 
     A moment that is a candidate already, and one whose preview was lost meanwhile, is left out.
     """
-    held = set(query.candidates.values_list("moment", flat=True))
+    candidate_ids = set(query.candidates.values_list("moment", flat=True))
     entries = PoolEntry.objects.filter(answer__source__pooling=pooling, answer__query=query)
     watchable = entries.filter(moment__preview_state=Moment.Preview.READY)
-    found = [Found(*row) for row in watchable.values_list("answer__source", "moment", "rank")]
-    moments = pooled(found, depth=pooling.depth, held=held)
+    results = [Found(*row) for row in watchable.values_list("answer__source", "moment", "rank")]
+    moments = pooled(results, depth=pooling.depth, candidate_ids=candidate_ids)
     last = query.candidates.aggregate(last=Max("rank"))["last"] or 0
     return Candidate.objects.bulk_create(
         Candidate(query=query, moment_id=moment, rank=rank, source=Candidate.Source.POOLED, pooling=pooling)
@@ -289,13 +289,13 @@ def coverage_plan(*, pooling: Pooling) -> None:
     """
     with _planning(pooling, "This study is planned already.") as sources:
         queries = list(Query.objects.filter(pool_answers__source__pooling=pooling).order_by("number"))
-        similar, drawn = {}, {}
+        similar, random = {}, {}
         for query, top, rest, others in _chosen(pooling, queries):
             similar[query.pk] = Answered([(moment, rank) for rank, moment in enumerate(top, start=1)])
-            drawn[query.pk] = Answered([(moment, at) for at, moment in enumerate(others, start=1)], drawn_from=rest)
+            random[query.pk] = Answered([(moment, at) for at, moment in enumerate(others, start=1)], drawn_from=rest)
         watchable = watchable_moments(pooling.project)
         sources[SIMILAR].answers.all().delete()
-        for name, answers in ((SIMILAR, similar), (RANDOM, drawn)):
+        for name, answers in ((SIMILAR, similar), (RANDOM, random)):
             answers_store(source=sources[name], answers=answers, watchable=watchable)
 
 
@@ -308,8 +308,8 @@ def _chosen(pooling: Pooling, queries: Sequence[Query]) -> Iterator[tuple[Query,
     similarity = registry.similarity(similarity_of(pooling.project), embed=vectors_of)
     texts = [query.text for query in queries]
     ranked = similarity.top(texts, pool.captions, pool.first_caption, depth=pooling.depth)
-    for query, (places, _) in zip(queries, ranked, strict=True):
+    for query, (positions, _) in zip(queries, ranked, strict=True):
         frozen = query.candidates.filter(source=Candidate.Source.SIMILARITY).order_by("rank")
-        top = top_of(list(frozen.values_list("moment", flat=True)), pool.moment_ids[places].tolist(), pooling.depth)
+        top = top_of(list(frozen.values_list("moment", flat=True)), pool.moment_ids[positions].tolist(), pooling.depth)
         others = others_drawn(everything, top, pooling.others or 0, seed=pooling.seed or 0, query=query.number)
         yield query, top, len(set(everything) - set(top)), others

@@ -34,13 +34,13 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             how = {"media": options["media"], "keep": max(0, options["keep"])}
-            made = backup_make(root=options["folder"].resolve(), **how, tell=self.stderr.write)
+            summary = backup_make(root=options["folder"].resolve(), **how, report=self.stderr.write)
         except BackupError as error:
             raise CommandError(str(error), returncode=error.exit_code) from error
         except (MomentJudgeError, OSError, DatabaseError, psycopg.Error) as error:
             raise CommandError(f"The backup could not be made: {error}") from error
-        if missing := made["media"]["missing"]:
-            self.stderr.write(f"{missing} files that rows name are not in the storage; {made['folder']} says which.")
-        tables = made.pop("tables")
+        if missing := summary["media"]["missing"]:
+            self.stderr.write(f"{missing} files that rows name are not in the storage; {summary['folder']} says which.")
+        tables = summary.pop("tables")
         rows = sum(rows for rows, _ in tables.values())
-        self.stdout.write(json.dumps({**made, "tables": len(tables), "rows": rows}))
+        self.stdout.write(json.dumps({**summary, "tables": len(tables), "rows": rows}))

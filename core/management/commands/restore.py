@@ -34,9 +34,9 @@ class Command(BaseCommand):
         connection.close_pool()  # type: ignore[attr-defined]
         about = {"replace": options["yes"], "jobs": options["jobs"], "media": not options["no_media"]}
         try:
-            told = backup_restore(folder=options["folder"].resolve(), **about, tell=self.stderr.write)
+            summary = backup_restore(folder=options["folder"].resolve(), **about, report=self.stderr.write)
         except (BackupError, TooOld) as error:
             raise CommandError(str(error), returncode=error.exit_code) from error
         except (MomentJudgeError, OSError, psycopg.Error) as error:
             raise CommandError(f"It could not be restored: {error}") from error
-        self.stdout.write(json.dumps(told))
+        self.stdout.write(json.dumps(summary))

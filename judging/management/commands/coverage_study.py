@@ -54,24 +54,24 @@ class Command(BaseCommand):
             planned = pool_report(study).union
             if shortfall := plan_shortfall(study):
                 self.stdout.write(shortfall)
-            opened = 0
+            n_batches = 0
             if not options["dry_run"]:
                 pool_open_request(pooling=study, actor=None, wake=False)
-                opened = pool_open(pooling_id=study.pk)
+                n_batches = pool_open(pooling_id=study.pk)
         finally:
             if not Pooling.objects.get(pk=study.pk).is_opened:
                 pooling_discard(pooling=study)
         numbers = [row.query.number for row in pool_report(study).queries]
         for query in Query.objects.filter(project=project, number__in=numbers).order_by("number"):
             self.stdout.write(f"{query.number}: {query.text}")
-        return {"seed": seed, "moments": planned.moments, "pairs": planned.to_judge, "batches": opened}
+        return {"seed": seed, "moments": planned.moments, "pairs": planned.to_judge, "batches": n_batches}
 
     def _queries(self, project: Project, options: dict[str, Any], seed: int) -> list[Query]:
         if options["query"]:
-            found = list(queries_to_study(project).filter(number__in=options["query"]).order_by("number"))
-            if missing := sorted(set(options["query"]) - {query.number for query in found}):
+            queries = list(queries_to_study(project).filter(number__in=options["query"]).order_by("number"))
+            if missing := sorted(set(options["query"]) - {query.number for query in queries}):
                 raise CommandError(f"Not judged to their end, or not there: {', '.join(map(str, missing))}.")
-            return found
+            return queries
         query_set = None
         if options["query_set"]:
             query_set = project.query_sets.filter(name=options["query_set"]).first()
@@ -86,19 +86,19 @@ class Command(BaseCommand):
             raise CommandError("No coverage study of this project is opened.")
         if options["csv"]:
             options["csv"].write_text(study_figure(study).csv(), encoding="utf-8")
-        found = coverage_found(study)
-        self._write(found)
-        bands = {one.band.name: {"settled": one.settled, "relevant": one.relevant} for one in found.total}
-        beyond = {str(one.rank): one.estimate.value if one.estimate else None for one in found.beyond}
-        open_pairs = sum(one.open for one in found.total)
-        return {"queries": len(found.by_query), "open": open_pairs, "bands": bands, "estimated_beyond": beyond}
+        coverage = coverage_found(study)
+        self._write(coverage)
+        bands = {one.band.name: {"settled": one.settled, "relevant": one.relevant} for one in coverage.total}
+        beyond = {str(one.rank): one.estimate.value if one.estimate else None for one in coverage.beyond}
+        open_pairs = sum(one.open for one in coverage.total)
+        return {"queries": len(coverage.by_query), "open": open_pairs, "bands": bands, "estimated_beyond": beyond}
 
-    def _write(self, found: Coverage) -> None:
+    def _write(self, coverage: Coverage) -> None:
         self.stdout.write(f"{'ranks':<10}{'moments':>9}{'settled':>9}{'relevant':>10}{'3 or 4':>9}")
-        for one in found.total:
+        for one in coverage.total:
             band = f"{one.band.name:<10}{one.moments:>9}{one.settled:>9}{one.relevant:>10}{one.highly:>9}"
             self.stdout.write(band)
-        for beyond in found.beyond:
+        for beyond in coverage.beyond:
             guess = beyond.estimate
             words = f"{guess.value:.0f} ({guess.low:.0f} to {guess.high:.0f})" if guess else "unknown"
             self.stdout.write(f"beyond rank {beyond.rank}: {beyond.relevant} found, estimated in all {words}")

@@ -36,7 +36,7 @@ class Command(BaseCommand):
             say_what_is_unwritten(corpus.pk, options, self.stderr, only_say=False)
         try:
             leads = leads_named(options["lead"])
-            made, counts = project_create(
+            project, counts = project_create(
                 name=options["name"],
                 corpus=corpus,
                 sizes=sizes,
@@ -48,7 +48,7 @@ class Command(BaseCommand):
         except MomentJudgeError as error:
             raise CommandError(str(error)) from error
         if options["with_queries"]:
-            counts = dict(made.queries.order_by().values_list("split").annotate(n=Count("pk")))
+            counts = dict(project.queries.order_by().values_list("split").annotate(n=Count("pk")))
         self.stdout.write(json.dumps(counts))
 
 
@@ -61,10 +61,10 @@ def _source(options: dict[str, Any]) -> Project | None:
         return None
     if options["with_queries"] and (options["val"] is not None or options["test"] is not None):
         raise CommandError("--with-queries takes queries along instead of drawing some: leave out --val and --test.")
-    found = Project.objects.select_related("dataset__corpus").filter(name=name).first()
-    if found is None:
+    project = Project.objects.select_related("dataset__corpus").filter(name=name).first()
+    if project is None:
         raise CommandError(f"There is no project named {name!r}.")
-    return found
+    return project
 
 
 def _corpus(options: dict[str, Any], source: Project | None) -> Corpus:
@@ -72,6 +72,6 @@ def _corpus(options: dict[str, Any], source: Project | None) -> Corpus:
         return source.dataset.corpus
     corpus = Corpus.objects.filter(name=options["corpus"]).first() if options["corpus"] else None
     if corpus is None:
-        known = ", ".join(repr(name) for name in Corpus.objects.values_list("name", flat=True)) or "none"
-        raise CommandError(f"There is no corpus named {options['corpus']!r}; there are: {known}.")
+        names = ", ".join(repr(name) for name in Corpus.objects.values_list("name", flat=True)) or "none"
+        raise CommandError(f"There is no corpus named {options['corpus']!r}; there are: {names}.")
     return corpus

@@ -30,8 +30,8 @@ class Command(BaseCommand):
             (folder / ".writable").unlink()
         except OSError as error:
             raise CommandError(f"{folder} cannot be written: {error.strerror}.") from error
-        chosen = {"includes_pilot": options["include_pilot"], "is_anonymised": options["anonymise"]}
-        release = release_create(project=project, actor=None, wake=False, **chosen)
+        release_options = {"includes_pilot": options["include_pilot"], "is_anonymised": options["anonymise"]}
+        release = release_create(project=project, actor=None, wake=False, **release_options)
         self.stdout.write(f"Writing release {release.version} of {project} into {folder} ...")
         try:
             release = release_build(release_id=release.pk, folder=folder) or release

@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from accounts.services.members import leads_named
 from core.exceptions import MomentJudgeError
-from core.uploads import Remark, remarks_writer
+from core.uploads import LineWarning, warnings_writer
 from judging.imports.historic import project_holding
 from judging.imports.label_studio import BadMapping, Mapped, mapped
 from judging.imports.services import export_read, export_store
@@ -62,7 +62,7 @@ class Command(BaseCommand):
 
     def _run(self, path: Path, fields: Mapped, options: dict[str, Any]) -> dict[str, Any]:
         with path.open("rb") as source, options["report"] or nullcontext() as report:
-            checked = export_read(source=source, mapped=fields, on_remark=self._remarks(report))
+            checked = export_read(source=source, mapped=fields, on_warning=self._remarks(report))
         project_holding(name=options["project"].strip(), digest=checked.digest)
         if options["dry_run"]:
             self.stdout.write("Nothing was stored.")
@@ -77,10 +77,10 @@ class Command(BaseCommand):
 
     def _remarks(self, report: IO[str] | None) -> Any:
         """Says the first ones, and writes all of them to the report."""
-        write = remarks_writer(report) if report else None
+        write = warnings_writer(report) if report else None
         numbers = count(1)
 
-        def remark(one: Remark) -> None:
+        def remark(one: LineWarning) -> None:
             number = next(numbers)
             if number <= LINES_SHOWN:
                 self.stderr.write(f"line {one.line}, {one.item}: {one.outcome}: {one.reason}")

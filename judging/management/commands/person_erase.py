@@ -35,9 +35,9 @@ class Command(BaseCommand):
 
 def account_of(name: str) -> User:
     """The account of this user name or id."""
-    found = User.objects.filter(username=name).first()
+    user = User.objects.filter(username=name).first()
     with suppress(ValueError):
-        found = found or User.objects.filter(uuid=UUID(name)).first()
-    if found is None:
+        user = user or User.objects.filter(uuid=UUID(name)).first()
+    if user is None:
         raise CommandError(f"There is no account named {name!r}.")
-    return found
+    return user

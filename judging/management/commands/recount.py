@@ -21,5 +21,5 @@ class Command(BaseCommand):
             if not projects:
                 raise CommandError(f"There is no project named {options['project']!r}.")
         for project in projects:
-            said = "was wrong, and is right now" if tallies_recount(project=project) else "was right"
-            self.stdout.write(f"{project.name}: {said}")
+            state = "was wrong, and is right now" if tallies_recount(project=project) else "was right"
+            self.stdout.write(f"{project.name}: {state}")

@@ -24,24 +24,24 @@ class Command(BaseCommand):
         parser.add_argument("--no-wait", action="store_true", help="do not wait for the rendering")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        made = demo_seed(videos=options["videos"], seed=options["seed"])
+        new_project = demo_seed(videos=options["videos"], seed=options["seed"])
         project = Project.objects.filter(demo_videos__isnull=False).first()
         if project is None:
             self.stdout.write("The database holds a project already; the demo was not seeded.")
-        elif made is None and not job_running(project):
+        elif new_project is None and not job_running(project):
             self.stdout.write("The demo is here already; nothing was done.")
         elif not options["no_wait"]:
             self._follow(project)
 
     def _follow(self, project: Project) -> None:
         """Print each step of the running job until it ends."""
-        shown, still = "", 0.0
+        last_line, still = "", 0.0
         while job := Job.objects.filter(project=project).order_by("-id").first():
             line = f"[{job.percent:3d} %] {job.title}"
-            if line != shown:
+            if line != last_line:
                 self.stdout.write(line)
                 self.stdout.flush()
-                shown, still = line, 0.0
+                last_line, still = line, 0.0
             if job.state != Job.State.RUNNING:
                 return
             if still > PATIENCE_S:

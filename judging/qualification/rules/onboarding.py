@@ -1,4 +1,4 @@
-"""What comes next for an annotator, told from what they have done so far. Pure."""
+"""The next step of an annotator, derived from what they have done so far. Pure."""
 
 from enum import StrEnum
 from typing import NamedTuple
@@ -7,7 +7,7 @@ CANDIDATE, TRAINING, EXAM, QUALIFIED = "candidate", "training", "exam", "qualifi
 
 
 class Facts(NamedTuple):
-    """What the rows say of one annotator of a project. What happened before somebody came back from outside the way
+    """State of one annotator of a project, by the rows. What happened before somebody came back from suspended or left
     counts for the training, not for the exam."""
 
     standing: str
@@ -25,7 +25,7 @@ class Facts(NamedTuple):
 
 
 class Step(StrEnum):
-    """What an annotator is to do, or waits for."""
+    """Step that an annotator takes, or waits for."""
 
     GATE = "gate"
     GUIDELINE = "guideline"
@@ -42,35 +42,35 @@ class Step(StrEnum):
     LEFT = "left"
 
 
-def standing_due(facts: Facts) -> str:
+def status_due(facts: Facts) -> str:
     """The standing that the facts entitle to: as far along the way as they go, never back, never back onto it."""
-    standing = facts.standing
-    if standing == CANDIDATE and (not facts.gate_is_open or facts.gate_passed):
-        standing = TRAINING
-    if standing == TRAINING and facts.confirmed and (facts.tutorial_done or not facts.has_tutorial):
-        standing = EXAM
-    if standing == EXAM and facts.exam_passed:
-        standing = QUALIFIED
-    return standing
+    status = facts.standing
+    if status == CANDIDATE and (not facts.gate_is_open or facts.gate_passed):
+        status = TRAINING
+    if status == TRAINING and facts.confirmed and (facts.tutorial_done or not facts.has_tutorial):
+        status = EXAM
+    if status == EXAM and facts.exam_passed:
+        status = QUALIFIED
+    return status
 
 
 def may_confirm(facts: Facts) -> bool:
     """Whether the guideline can be confirmed by now: after the test before the training, where there is one."""
-    return standing_due(facts) != CANDIDATE
+    return status_due(facts) != CANDIDATE
 
 
 def next_step(facts: Facts) -> Step:
     """The one thing to do next, or what is waited for."""
-    standing = standing_due(facts)
-    if standing == CANDIDATE:
+    status = status_due(facts)
+    if status == CANDIDATE:
         return Step.GATE
-    if standing == TRAINING:
+    if status == TRAINING:
         return Step.TUTORIAL if facts.confirmed else Step.GUIDELINE
-    if standing == EXAM:
+    if status == EXAM:
         return _exam_step(facts)
-    if standing == QUALIFIED:
+    if status == QUALIFIED:
         return Step.JUDGE if facts.confirmed else Step.GUIDELINE
-    return Step(standing)
+    return Step(status)
 
 
 def _exam_step(facts: Facts) -> Step:

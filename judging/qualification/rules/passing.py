@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from judging.qualification.rules.truth import levels_told_apart, rounded_up
+from judging.qualification.rules.truth import levels_distinguished, rounded_up
 from judging.quality.rules.agreement import FEWEST_PAIRS, Kappas, Weights, kappa_values
 from judging.work.rules import GRADES
 
@@ -32,15 +32,15 @@ LEAST_PERCENT = 80  # and of the pairs that the person graded
 
 @dataclass(frozen=True)
 class PassRule:
-    """What the policy asks of first grades; the last three ask for nothing unless said.
+    """Requirements of the policy for first grades; the last three ask for nothing unless set.
 
     Args:
         weights: of the kappa.
         kappa: the least kappa; one equal to it passes.
         kappa_low: the least lower bound of that kappa's 95 % interval (the bootstrap of ``agreement.percentiles``).
         bias: how far first grades may be above or below the truth on average.
-        levels: how many levels of the truth they tell apart (``truth.levels_told_apart``); where the pairs of an exam
-            hold fewer levels, as many as they hold.
+        levels: how many levels of the truth they tell apart (``truth.levels_distinguished``); where the pairs of an
+            exam hold fewer levels, as many as they hold.
     """
 
     weights: Weights
@@ -106,24 +106,24 @@ def conditions(report: Mapping[str, Any], rule: PassRule) -> list[tuple[bool, st
 
 
 def _at_least(name: str, value: float, threshold: float) -> tuple[bool, str]:
-    shown, asked = told_apart(value, threshold)
+    value_text, threshold_text = told_apart(value, threshold)
     met = reaches(value, threshold)
-    return met, f"{name} {shown} {'reaches' if met else 'is below'} {asked}."
+    return met, f"{name} {value_text} {'reaches' if met else 'is below'} {threshold_text}."
 
 
 def _bias(value: float, most: float) -> tuple[bool, str]:
     met = reaches(-abs(value), -most)
-    shown, asked = told_apart(-abs(value), -most)
-    if float(shown) == 0:
+    value_text, limit_text = told_apart(-abs(value), -most)
+    if float(value_text) == 0:
         return met, "Grades are as high as the truth on average."
-    way = "above" if value > 0 else "below"
-    size = f"{shown.lstrip('-')} {way} the truth on average"
-    return met, f"Grades are {size}, {'within' if met else 'more than'} {asked.lstrip('-')}."
+    direction = "above" if value > 0 else "below"
+    size = f"{value_text.lstrip('-')} {direction} the truth on average"
+    return met, f"Grades are {size}, {'within' if met else 'more than'} {limit_text.lstrip('-')}."
 
 
-def _levels(told: int, least: int) -> tuple[bool, str]:
-    levels = f"{told} level{'' if told == 1 else 's'} of the truth"
-    return told >= least, f"Grades tell {levels} apart; {least} {'is' if least == 1 else 'are'} needed."
+def _levels(n_levels: int, least: int) -> tuple[bool, str]:
+    levels = f"{n_levels} level{'' if n_levels == 1 else 's'} of the truth"
+    return n_levels >= least, f"Grades tell {levels} apart; {least} {'is' if least == 1 else 'are'} needed."
 
 
 def reaches(value: float | None, threshold: float) -> bool:
@@ -133,10 +133,10 @@ def reaches(value: float | None, threshold: float) -> bool:
 def told_apart(value: float, threshold: float) -> tuple[str, str]:
     """Both with two decimals, or with as many as it takes to see which is the larger."""
     for digits in range(2, 7):
-        shown, asked = f"{value:.{digits}f}", f"{threshold:.{digits}f}"
-        if (float(shown) >= float(asked)) == reaches(value, threshold):
+        value_text, threshold_text = f"{value:.{digits}f}", f"{threshold:.{digits}f}"
+        if (float(value_text) >= float(threshold_text)) == reaches(value, threshold):
             break
-    return shown, asked
+    return value_text, threshold_text
 
 
 def no_kappa(report: Mapping[str, Any], kappas: Kappas) -> str:
@@ -187,10 +187,10 @@ OUGHT_TO_FAIL = (Grader.RANDOM, Grader.CONSTANT, Grader.TWO_LEVEL, Grader.SHIFTE
 
 
 def truths_of(truths: Iterable[Decimal]) -> Truths:
-    """What an attempt that asks pairs of these truths holds."""
-    known = list(truths)
-    levels = [rounded_up(truth) for truth in known]
-    return Truths(tuple(levels.count(level) for level in GRADES), float(sum(known)))
+    """Sum up the truths of the pairs of an attempt."""
+    values = list(truths)
+    levels = [rounded_up(truth) for truth in values]
+    return Truths(tuple(levels.count(level) for level in GRADES), float(sum(values)))
 
 
 def truths_drawn(shares: Sequence[float], *, pairs: int, draws: int, seed: int) -> tuple[Truths, ...]:
@@ -226,40 +226,40 @@ def zero_and_random() -> Chances:
     return chances
 
 
-def ways_of(grader: Grader) -> list[Chances]:
+def strategies_of(grader: Grader) -> list[Chances]:
     """Every way in which such a person may grade."""
-    ways: Mapping[Grader, list[Chances]] = {
+    strategies: Mapping[Grader, list[Chances]] = {
         Grader.RANDOM: [np.full((LEVELS, LEVELS), 1 / LEVELS)],
         Grader.CONSTANT: [always([grade] * LEVELS) for grade in GRADES],
         Grader.TWO_LEVEL: [zero_and_random(), *(always([0, *[grade] * (LEVELS - 1)]) for grade in GRADES[1:])],
         Grader.SHIFTED: [always([*GRADES[1:], GRADES[-1]])],
         Grader.HONEST: [noisy(NOISE)],
     }
-    return ways[grader]
+    return strategies[grader]
 
 
 @lru_cache(maxsize=64)
-def power(asked: tuple[Truths, ...], rule: PassRule, *, attempts: int, seed: int = 0) -> dict[Grader, Chance]:
+def power(attempt_truths: tuple[Truths, ...], rule: PassRule, *, attempts: int, seed: int = 0) -> dict[Grader, Chance]:
     """How likely each grader passes, at once and within ``attempts``.
 
     Args:
-        asked: what attempts may ask; each is sat by equally many people.
+        attempt_truths: what attempts may ask; each is sat by equally many people.
         rule: the pass rule in force.
         seed: of the draws; the same seed gives the same chances.
     """
     chances = {}
     for grader in Grader:
-        once = max(passing_share(way, asked, rule, seed=seed) for way in ways_of(grader))
+        once = max(passing_share(strategy, attempt_truths, rule, seed=seed) for strategy in strategies_of(grader))
         chances[grader] = Chance(once, 1 - (1 - once) ** attempts)
     return chances
 
 
-def passing_share(chances: Chances, asked: Sequence[Truths], rule: PassRule, *, seed: int) -> float:
+def passing_share(chances: Chances, attempt_truths: Sequence[Truths], rule: PassRule, *, seed: int) -> float:
     """Which share of people with these chances pass."""
     rng = np.random.default_rng(seed)
-    each = -(-SAMPLES // len(asked))
-    tables = np.concatenate([graded(chances, truths, each, rng) for truths in asked])
-    totals = np.repeat([truths.total for truths in asked], each)
+    each = -(-SAMPLES // len(attempt_truths))
+    tables = np.concatenate([graded(chances, truths, each, rng) for truths in attempt_truths])
+    totals = np.repeat([truths.total for truths in attempt_truths], each)
     met = rule_met(tables, totals, rule)
     share = float(met.mean())
     if rule.asks_low and met.any():
@@ -281,11 +281,11 @@ def rule_met(tables: Tables, totals: NDArray[np.float64], rule: PassRule) -> NDA
     values = kappa_values(tables, rule.weights)
     met: NDArray[np.bool_] = np.nan_to_num(values, nan=-np.inf) >= rule.kappa - ROUNDING
     if rule.asks_bias:
-        given = tables.sum(axis=2) @ np.arange(LEVELS)  # [S]
-        met &= np.abs(given - totals) <= (rule.bias + ROUNDING) * tables.sum(axis=(1, 2))
+        grade_sums = tables.sum(axis=2) @ np.arange(LEVELS)  # [S]
+        met &= np.abs(grade_sums - totals) <= (rule.bias + ROUNDING) * tables.sum(axis=(1, 2))
     if rule.asks_levels:
         there = (tables[met].sum(axis=1) > 0).sum(axis=1)
-        met[met] = levels_told_apart(tables[met]) >= np.minimum(rule.levels, there)
+        met[met] = levels_distinguished(tables[met]) >= np.minimum(rule.levels, there)
     return met
 
 
@@ -296,8 +296,8 @@ def lows(tables: Tables, rule: PassRule, rng: np.random.Generator) -> NDArray[np
     for start in range(0, len(cells), CHUNK):
         part = cells[start : start + CHUNK]
         n = part.sum(axis=1)  # [d]
-        drawn = rng.multinomial(n, part / n[:, None], size=(RESAMPLES, len(part)))  # [R, d, 25]
-        values = kappa_values(drawn.reshape(-1, LEVELS, LEVELS), rule.weights).reshape(RESAMPLES, len(part))
+        samples = rng.multinomial(n, part / n[:, None], size=(RESAMPLES, len(part)))  # [R, d, 25]
+        values = kappa_values(samples.reshape(-1, LEVELS, LEVELS), rule.weights).reshape(RESAMPLES, len(part))
         defined = ~np.isnan(values)
         enough = (n >= FEWEST_PAIRS) & (2 * defined.sum(axis=0) >= RESAMPLES)
         for index in np.flatnonzero(enough):

@@ -1,6 +1,6 @@
 """How annotators did in the exam, as plain values that JSON can hold. Pure.
 
-An annotator's part, in ``report["annotators"][str(annotator)]`` or from ``stored_report``:
+An annotator's part, in ``report["annotators"][str(annotator)]`` or from ``later_exam_report``:
 
     n                 pairs graded
     misaligned        share of first grades further than one from the truth, of the pairs that have one
@@ -8,7 +8,7 @@ An annotator's part, in ``report["annotators"][str(annotator)]`` or from ``store
     distribution      how often each grade 0 to 4 was given at first
     kappas            of first grades against the truth rounded up (agreement.Kappas)
     bias              mean of first grade less the truth that kappas are against
-    levels            how many levels of that truth first grades tell apart (truth.levels_told_apart)
+    levels            how many levels of that truth first grades tell apart (truth.levels_distinguished)
     truth_levels      how many levels that truth has
     pairwise          of first grades by weights: mean kappa with the partners, how many, how many without a kappa
     after_feedback    kappas of the grades after feedback against the same truth; None before
@@ -26,7 +26,7 @@ from typing import Any, TypeVar
 from judging.qualification.rules.truth import (
     agreed_truth,
     is_aligned,
-    levels_told_apart,
+    levels_distinguished,
     rounded_up,
     truth_of,
     truth_without,
@@ -55,13 +55,15 @@ def cohort_report(
         left_out: whose grades make no truth, neither of a pair nor for the others; they are in no mean.
         agreeing: whether only majorities that agree make a truth, of a pair and for the comparison of each person.
     """
-    counted = {annotator: grades for annotator, grades in first.items() if annotator not in left_out}
-    by_pair = transposed(counted)
+    cohort_grades = {annotator: grades for annotator, grades in first.items() if annotator not in left_out}
+    by_pair = transposed(cohort_grades)
     found_truth = {pair: (agreed_truth if agreeing else truth_of)(grades.values()) for pair, grades in by_pair.items()}
-    truth = {pair: known for pair, known in found_truth.items() if known is not None}
+    truth = {pair: value for pair, value in found_truth.items() if value is not None}
     pairwise = {weights: agreement.mean_pairwise_kappa(first, weights) for weights in Weights}
     of_counted = (
-        {weights: agreement.mean_pairwise_kappa(counted, weights) for weights in Weights} if left_out else pairwise
+        {weights: agreement.mean_pairwise_kappa(cohort_grades, weights) for weights in Weights}
+        if left_out
+        else pairwise
     )
     annotators: dict[str, Report] = {}
     for annotator, grades in first.items():
@@ -69,14 +71,16 @@ def cohort_report(
         annotators[str(annotator)] = {
             **described(grades, truth),
             **compared(grades, others, None, seed=seed),
-            "pairwise": {str(weights): found.by_annotator[annotator]._asdict() for weights, found in pairwise.items()},
+            "pairwise": {
+                str(weights): kappas.by_annotator[annotator]._asdict() for weights, kappas in pairwise.items()
+            },
         }
     alpha = agreement.krippendorff_alpha(list(grades.values()) for grades in by_pair.values())
-    parts = [annotators[str(annotator)] for annotator in counted]
+    parts = [annotators[str(annotator)] for annotator in cohort_grades]
     return {"annotators": annotators, "cohort": cohort(parts, of_counted, pairs=len(by_pair), alpha=alpha)}
 
 
-def stored_report(
+def later_exam_report(
     first: Mapping[Pair, int], truth: Mapping[Pair, Decimal], final: Mapping[Pair, int] | None = None, *, seed: int
 ) -> Report:
     """How one annotator did against truth that was known before; nobody else sat, so ``pairwise`` is None.
@@ -101,11 +105,11 @@ def compared_with(
 def described(grades: Mapping[Pair, int], truth: Mapping[Pair, Decimal]) -> Report:
     """Numbers of one annotator's first grades beside the truth as it is, halves and all."""
     values = list(grades.values())
-    known = [(grade, truth[pair]) for pair, grade in grades.items() if pair in truth]
+    grades_with_truth = [(grade, truth[pair]) for pair, grade in grades.items() if pair in truth]
     return {
         "n": len(values),
-        "misaligned": mean(float(not is_aligned(grade, true)) for grade, true in known),
-        "mean_bias": mean_bias(known),
+        "misaligned": mean(float(not is_aligned(grade, true)) for grade, true in grades_with_truth),
+        "mean_bias": mean_bias(grades_with_truth),
         "distribution": [values.count(level) for level in GRADES],
     }
 
@@ -125,25 +129,27 @@ def compared(
 
 def criteria(grades: Mapping[Pair, int], truth: Mapping[Pair, Decimal]) -> Report:
     """Bias and levels of one annotator's first grades, over the pairs that have both."""
-    known = [(grade, truth[pair]) for pair, grade in grades.items() if pair in truth]
-    levels = [rounded_up(true) for _, true in known]
-    table = agreement.table_of([grade for grade, _ in known], levels)
+    grades_with_truth = [(grade, truth[pair]) for pair, grade in grades.items() if pair in truth]
+    levels = [rounded_up(true) for _, true in grades_with_truth]
+    table = agreement.table_of([grade for grade, _ in grades_with_truth], levels)
     return {
-        "bias": mean_bias(known),
-        "levels": int(levels_told_apart(table[None])[0]),
+        "bias": mean_bias(grades_with_truth),
+        "levels": int(levels_distinguished(table[None])[0]),
         "truth_levels": len(set(levels)),
     }
 
 
-def mean_bias(known: Iterable[tuple[int, Decimal]]) -> float | None:
+def mean_bias(grades_with_truth: Iterable[tuple[int, Decimal]]) -> float | None:
     """The mean of grade less truth."""
-    return mean(float(grade - true) for grade, true in known)
+    return mean(float(grade - true) for grade, true in grades_with_truth)
 
 
 def against(grades: Mapping[Pair, int], truth: Mapping[Pair, Decimal], *, seed: int) -> Kappas:
     """Kappas of grades against the truth rounded up, over the pairs that have both."""
-    known = [pair for pair in grades if pair in truth]
-    return agreement.kappas([grades[pair] for pair in known], [rounded_up(truth[pair]) for pair in known], seed=seed)
+    common_pairs = [pair for pair in grades if pair in truth]
+    return agreement.kappas(
+        [grades[pair] for pair in common_pairs], [rounded_up(truth[pair]) for pair in common_pairs], seed=seed
+    )
 
 
 def cohort(
@@ -156,7 +162,7 @@ def cohort(
         "pairs": pairs,
         "misaligned": mean(report["misaligned"] for report in sat),
         "kappas": mean_kappas(report["kappas"] for report in sat),
-        "pairwise": {str(weights): found.cohort._asdict() for weights, found in pairwise.items()},
+        "pairwise": {str(weights): kappas.cohort._asdict() for weights, kappas in pairwise.items()},
         "alpha": alpha,
         "after_feedback": None,
     }

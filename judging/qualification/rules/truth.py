@@ -115,15 +115,15 @@ Steps = list[tuple[int, int]]  # of levels, each from the first to before the la
 
 def cuts() -> list[Steps]:
     """Every way to cut the levels into steps, the finest first."""
-    ways = []
+    partitions = []
     for size in range(LEVELS, 0, -1):
-        for places in combinations(range(1, LEVELS), size - 1):
-            bounds = (0, *places, LEVELS)
-            ways.append(list(pairwise(bounds)))
-    return ways
+        for cut_points in combinations(range(1, LEVELS), size - 1):
+            bounds = (0, *cut_points, LEVELS)
+            partitions.append(list(pairwise(bounds)))
+    return partitions
 
 
-def levels_told_apart(tables: Counts) -> NDArray[np.int64]:
+def levels_distinguished(tables: Counts) -> NDArray[np.int64]:
     """How many levels of the truth each table tells apart: [S], 1 to 5, or 0 for an empty table.
 
     Args:
@@ -134,12 +134,12 @@ def levels_told_apart(tables: Counts) -> NDArray[np.int64]:
     total = np.einsum("g,sgt->st", grades, tables)  # [S, 5], sum of the grades
     squares = np.einsum("g,sgt->st", grades**2, tables)  # [S, 5]
     steps = np.zeros(len(tables), dtype=np.int64)
-    for cut in cuts():
-        parts = [tuple(part[:, low:high].sum(axis=1) for part in (n, total, squares)) for low, high in cut]
+    for partition in cuts():
+        parts = [tuple(part[:, low:high].sum(axis=1) for part in (n, total, squares)) for low, high in partition]
         holds = np.all([part[0] > 0 for part in parts], axis=0)  # [S]
         for below, above in pairwise(parts):
             holds &= rises(below, above)
-        steps = np.where((steps == 0) & holds, len(cut), steps)
+        steps = np.where((steps == 0) & holds, len(partition), steps)
     return steps
 
 
@@ -196,19 +196,19 @@ class Shelf(Generic[Pair]):
     def preferring(
         cls,
         fresh: Sequence[tuple[Pair, Truth]],
-        shown: Sequence[tuple[Pair, Truth]],
+        shown_before: Sequence[tuple[Pair, Truth]],
         *,
         size: int,
         chance: random.Random,
     ) -> "Shelf[Pair]":
         """To draw ``size`` pairs from: fresh ones alone where they are enough, else all of them and shown ones."""
-        shelf = cls(fresh, chance=chance)
-        lacking = size - len(shelf)
-        if lacking > 0 and shown:
-            more = cls(shown, chance=chance)
-            shelf.needed, shelf.cost = [len(level) for level in shelf.levels], lacking
-            shelf.levels = [own + other for own, other in zip(shelf.levels, more.levels, strict=True)]
-        return shelf
+        group = cls(fresh, chance=chance)
+        lacking = size - len(group)
+        if lacking > 0 and shown_before:
+            more = cls(shown_before, chance=chance)
+            group.needed, group.cost = [len(level) for level in group.levels], lacking
+            group.levels = [own + other for own, other in zip(group.levels, more.levels, strict=True)]
+        return group
 
     def __len__(self) -> int:
         return sum(map(len, self.levels))
@@ -220,65 +220,72 @@ class Shelf(Generic[Pair]):
     def any_counts(self, size: int, *, chance: random.Random) -> list[int]:
         """How many of each level a plain random draw of ``size`` pairs takes."""
         spare = [level for level in GRADES for _ in self.levels[level][self.needed[level] :]]
-        drawn = chance.sample(spare, size - sum(self.needed))
-        return [self.needed[level] + drawn.count(level) for level in GRADES]
+        sample = chance.sample(spare, size - sum(self.needed))
+        return [self.needed[level] + sample.count(level) for level in GRADES]
 
     def even_counts(self, size: int, *, beside: Sequence[int], chance: random.Random) -> list[int]:
         """How many of each level make ``size`` pairs that are most even together with those ``beside`` them."""
         counts = list(self.needed)
         for _ in range(size - sum(counts)):
-            left = [level for level in GRADES if counts[level] < len(self.levels[level])]
-            counts[min(left, key=lambda level: (beside[level] + counts[level], chance.random()))] += 1
+            levels_left = [level for level in GRADES if counts[level] < len(self.levels[level])]
+            counts[min(levels_left, key=lambda level: (beside[level] + counts[level], chance.random()))] += 1
         return counts
 
 
 def draw_even(
-    pairs: Sequence[tuple[Pair, Query, Truth]], *, queries: int, per_query: int, seed: int, shown: Collection[Pair] = ()
+    pairs: Sequence[tuple[Pair, Query, Truth]],
+    *,
+    queries: int,
+    per_query: int,
+    seed: int,
+    shown_before: Collection[Pair] = (),
 ) -> list[Pair] | TooFew:
     """Pairs of ``queries`` queries, ``per_query`` of each, whose truths rounded up spread evenly over 0 to 4.
 
     Starts from a plain random draw; then each query in turn takes the pairs that make the whole most even, or leaves
     its place to another that does better. So it is never less even than that draw, though another may be more even.
-    Of the pairs in ``shown`` no more are drawn than it takes, however uneven the draw becomes by that.
+    Of the pairs in ``shown_before`` no more are drawn than it takes, however uneven the draw becomes by that.
 
     Args:
         pairs: each with its query and its truth; the same in the same order give the same draw.
         seed: of the draw.
-        shown: pairs to avoid, as their truth was told before.
+        shown_before: pairs to avoid, as their truth was told before.
 
     Returns:
         The pairs, those of a query together, queries and pairs in random order; TooFew where fewer than ``queries``
         queries have ``per_query`` pairs.
     """
     chance = random.Random(seed)
-    all_shelves = shelved(pairs, shown=shown, size=per_query, chance=chance)
-    shelves = [shelf for shelf in all_shelves if len(shelf) >= per_query]
-    if len(shelves) < queries:
+    all_groups = shelved(pairs, shown_before=shown_before, size=per_query, chance=chance)
+    groups = [group for group in all_groups if len(group) >= per_query]
+    if len(groups) < queries:
         if len(pairs) < queries * per_query:
             return TooFew(len(pairs), queries * per_query)
-        return TooFew(len(shelves), queries, per_query=per_query)
-    chance.shuffle(shelves)
-    shelves.sort(key=lambda shelf: shelf.cost)  # stable: in random order among those that cost the same
-    dearest = shelves[queries - 1].cost
-    drawn, idle = shelves[:queries], [shelf for shelf in shelves[queries:] if shelf.cost == dearest]
-    counts_of = [shelf.any_counts(per_query, chance=chance) for shelf in drawn]
+        return TooFew(len(groups), queries, per_query=per_query)
+    chance.shuffle(groups)
+    groups.sort(key=lambda group: group.cost)  # stable: in random order among those that cost the same
+    dearest = groups[queries - 1].cost
+    selection, idle = groups[:queries], [group for group in groups[queries:] if group.cost == dearest]
+    counts_of = [group.any_counts(per_query, chance=chance) for group in selection]
     for _ in range(ROUNDS):
         for position in range(queries):
             levels = total(counts_of)
             if max(levels) - min(levels) <= 1:
                 break
             beside = total(counts_of[:position] + counts_of[position + 1 :])
-            spare = chance.sample(range(len(idle)), min(TRIES, len(idle))) if drawn[position].cost == dearest else []
-            offers = [(drawn[position], None), *((idle[index], index) for index in spare)]
-            fits = [(shelf.even_counts(per_query, beside=beside, chance=chance), shelf, at) for shelf, at in offers]
-            counts, shelf, at = min(fits, key=lambda fit: unevenness(total([beside, fit[0]])))
+            spare = (
+                chance.sample(range(len(idle)), min(TRIES, len(idle))) if selection[position].cost == dearest else []
+            )
+            offers = [(selection[position], None), *((idle[index], index) for index in spare)]
+            fits = [(group.even_counts(per_query, beside=beside, chance=chance), group, at) for group, at in offers]
+            counts, group, at = min(fits, key=lambda fit: unevenness(total([beside, fit[0]])))
             if at is not None:
-                drawn[position], idle[at] = shelf, drawn[position]
+                selection[position], idle[at] = group, selection[position]
             counts_of[position] = counts
     return [
         pair
-        for shelf, counts in zip(drawn, counts_of, strict=True)
-        for pair in shuffled(shelf.taking(counts), seed=chance.getrandbits(32))
+        for group, counts in zip(selection, counts_of, strict=True)
+        for pair in shuffled(group.taking(counts), seed=chance.getrandbits(32))
     ]
 
 
@@ -293,11 +300,11 @@ def draw_levels(pairs: Sequence[tuple[Pair, Truth]], *, seed: int) -> list[Pair]
         return TooFew(len(pairs), len(GRADES))
     levels = Shelf(pairs, chance=random.Random(seed)).levels
     missing = [level for level in GRADES if not levels[level]]
-    drawn = [level.pop() for level in levels if level]
+    selection = [level.pop() for level in levels if level]
     for level in missing:
         nearest = min((other for other in GRADES if levels[other]), key=lambda other: abs(other - level))
-        drawn.append(levels[nearest].pop())
-    return shuffled(drawn, seed=seed)
+        selection.append(levels[nearest].pop())
+    return shuffled(selection, seed=seed)
 
 
 def unevenness(counts: Iterable[int]) -> int:
@@ -311,11 +318,11 @@ def total(counts: Iterable[Sequence[int]]) -> list[int]:
 
 
 def shelved(
-    pairs: Iterable[tuple[Pair, Query, Truth]], *, shown: Collection[Pair], size: int, chance: random.Random
+    pairs: Iterable[tuple[Pair, Query, Truth]], *, shown_before: Collection[Pair], size: int, chance: random.Random
 ) -> list[Shelf[Pair]]:
     """The pairs by query, queries in the order they first come up, to draw ``size`` of each."""
     by_query: dict[Query, tuple[list[tuple[Pair, Truth]], list[tuple[Pair, Truth]]]] = {}
     for pair, query, truth in pairs:
         fresh, old = by_query.setdefault(query, ([], []))
-        (old if pair in shown else fresh).append((pair, truth))
+        (old if pair in shown_before else fresh).append((pair, truth))
     return [Shelf.preferring(fresh, old, size=size, chance=chance) for fresh, old in by_query.values()]

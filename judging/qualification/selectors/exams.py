@@ -84,12 +84,12 @@ class Known(NamedTuple):
 
 
 def known_pairs_unseen(*, project_id: int, annotator_id: int, splits: Collection[str] | None = None) -> list[Known]:
-    """What may be asked of this person; of these splits, or of all."""
+    """Return pairs that are new to this person; of these splits, or of all."""
     return _read(UNSEEN, project=project_id, annotator=annotator_id, splits=None if splits is None else list(splits))
 
 
 def known_pairs_in_stock(*, project_id: int) -> list[Known]:
-    """What an exam may ask of somebody who has seen nothing."""
+    """Return pairs that an exam may ask of somebody who has seen nothing."""
     return _read(STOCK, project=project_id, splits=list(EXAM_SPLITS))
 
 
@@ -175,7 +175,7 @@ def exam_pairs(exam: Exam) -> list[PairRow]:
     for known_id, annotator, grade in rows.order_by("annotator").values_list("known_pair", "annotator", "grade"):
         grades.setdefault(known_id, []).append((numbers.get(annotator), grade))
     pairs = exam.known_pairs.select_related("query", "moment__video").order_by("query__number", "rank")
-    return [PairRow(known, _marked(known, grades.get(known.pk, []))) for known in pairs]
+    return [PairRow(pair, _marked(pair, grades.get(pair.pk, []))) for pair in pairs]
 
 
 def exam_anchors_open(exam: Exam) -> bool:
@@ -197,21 +197,23 @@ def exam_anchor_rows(exam: Exam) -> list[AnchorRow]:
     for annotator, known_id, grade in rows.values_list("annotator", "known_pair", "grade"):
         grades.setdefault(annotator, {})[known_id] = grade
     numbers = annotator_numbers(exam.project)
-    found = [AnchorRow(numbers.get(person), distance(given, anchors)) for person, given in grades.items()]
-    return sorted(found, key=lambda row: (row.number is None, row.number or 0))
+    anchor_rows = [
+        AnchorRow(numbers.get(person), distance(own_grades, anchors)) for person, own_grades in grades.items()
+    ]
+    return sorted(anchor_rows, key=lambda row: (row.number is None, row.number or 0))
 
 
-def _marked(known: KnownPair, given: Sequence[tuple[int | None, int]]) -> list[tuple[int | None, int, bool]]:
+def _marked(pair: KnownPair, grades: Sequence[tuple[int | None, int]]) -> list[tuple[int | None, int, bool]]:
     return [
-        (number, grade, known.truth is not None and not is_aligned(grade, known.truth))
-        for number, grade in sorted(given, key=lambda row: (row[0] is None, row[0] or 0))
+        (number, grade, pair.truth is not None and not is_aligned(grade, pair.truth))
+        for number, grade in sorted(grades, key=lambda row: (row[0] is None, row[0] or 0))
     ]
 
 
 def sittings_of(*, project: Project, annotator_id: int) -> QuerySet[Sitting]:
     """A person's sittings, newest first."""
-    sittings = Sitting.objects.filter(project=project, annotator=annotator_id).select_related("exam")
-    return sittings.order_by("-pk").annotate(graded=Count("grades", filter=Q(grades__attempt=0)))
+    attempts = Sitting.objects.filter(project=project, annotator=annotator_id).select_related("exam")
+    return attempts.order_by("-pk").annotate(graded=Count("grades", filter=Q(grades__attempt=0)))
 
 
 DRAWS = 8  # of the known pairs, each as one attempt would be asked
@@ -222,7 +224,7 @@ SEED = 20240709
 
 @dataclass(frozen=True)
 class ExamPower:
-    """What the pass rule is worth on an exam of this kind and size."""
+    """Power of the pass rule on an exam of this kind and size."""
 
     chances: dict[Grader, Chance]
     truth: str  # where the truths come from: "drawn", "settled" or "published"
@@ -244,32 +246,32 @@ def exam_power(
     pairs = queries * depth
     if kind == Exam.Kind.STORED:
         stock = tuple(known_pairs_in_stock(project_id=project.pk))
-        drawn = _drawn(stock, known_pairs_shown(project_id=project.pk), queries, depth)
-        if drawn is None:
+        draw = _drawn(stock, known_pairs_shown(project_id=project.pk), queries, depth)
+        if draw is None:
             return None
-        asked, shown = drawn
-        return ExamPower(passing.power(asked, rule, attempts=attempts), "drawn", pairs, shown)
+        attempt_truths, n_shown = draw
+        return ExamPower(passing.power(attempt_truths, rule, attempts=attempts), "drawn", pairs, n_shown)
     settled = Pair.objects.filter(batch__project=project, state=Pair.State.SETTLED).order_by()
     counts = dict(settled.values_list("relevance").annotate(n=Count("pk")))
     shares = [counts.get(level, 0) for level in range(5)]
     truth = "settled" if sum(shares) >= FEWEST_SETTLED else "published"
-    asked = passing.truths_drawn(
+    attempt_truths = passing.truths_drawn(
         shares if truth == "settled" else passing.PUBLISHED, pairs=pairs, draws=IMAGINED, seed=SEED
     )
-    return ExamPower(passing.power(asked, rule, attempts=attempts), truth, pairs)
+    return ExamPower(passing.power(attempt_truths, rule, attempts=attempts), truth, pairs)
 
 
 @lru_cache(maxsize=8)
 def _drawn(
-    stock: tuple[Known, ...], shown: Collection[int], queries: int, depth: int
+    stock: tuple[Known, ...], shown_before: Collection[int], queries: int, depth: int
 ) -> tuple[tuple[Truths, ...], int] | None:
-    """What some attempts ask, and how many of their pairs were shown before, on average."""
-    truth_of = {known.id: known.truth for known in stock}
-    asked, before = [], 0
+    """Return truths of some attempts, and how many of their pairs were shown before, on average."""
+    truth_of = {pair.id: pair.truth for pair in stock}
+    attempt_truths, before = [], 0
     for seed in range(SEED, SEED + DRAWS):
-        drawn = draw_even(stock, queries=queries, per_query=depth, seed=seed, shown=shown)
-        if isinstance(drawn, TooFew):
+        pair_ids = draw_even(stock, queries=queries, per_query=depth, seed=seed, shown_before=shown_before)
+        if isinstance(pair_ids, TooFew):
             return None
-        asked.append(passing.truths_of(truth_of[known_id] for known_id in drawn))
-        before += sum(known_id in shown for known_id in drawn)
-    return tuple(asked), round(before / DRAWS)
+        attempt_truths.append(passing.truths_of(truth_of[known_id] for known_id in pair_ids))
+        before += sum(known_id in shown_before for known_id in pair_ids)
+    return tuple(attempt_truths), round(before / DRAWS)

@@ -19,13 +19,13 @@ from annotation.models import Moment
 from judging.models import Exam, KnownPair, Sitting
 from judging.qualification.rules.onboarding import Facts
 from judging.qualification.rules.truth import is_aligned
-from judging.work.rules import sitting_key
+from judging.work.rules import attempt_key
 
 AHEAD = 3  # previews to load while one is judged
 State, Purpose = Sitting.State, Sitting.Purpose
-TOLD_AT_ONCE = frozenset({Purpose.TUTORIAL, Purpose.WARM_UP})
+TRUTH_AT_ONCE = frozenset({Purpose.TUTORIAL, Purpose.WARM_UP})
 
-SITTING = """
+ATTEMPT = """
 SELECT sitting.id, sitting.uuid, sitting.purpose, sitting.state, sitting.annotator_id, project.id, project.uuid,
     coalesce(exam.kind, ''), coalesce(exam.state, ''), coalesce(member.role, ''), coalesce(member.standing, ''),
     person.is_simulated, coalesce((SELECT max(created_at) FROM judging_sittinggrade WHERE sitting_id = sitting.id),
@@ -46,7 +46,7 @@ BY_PAIR = """(SELECT latest.id FROM judging_knownpair known
         AND known.id = ANY (latest.known_ids)
     WHERE known.uuid = %(name)s ORDER BY latest.id DESC LIMIT 1)"""
 
-ASKED = """
+ATTEMPT_PAIRS = """
 SELECT known.id, known.uuid, known.query_id, query.text, moment.preview_uuid, moment.preview_clip <> '',
     known.is_retired, known.truth, known.explanation, coalesce(given.grades, '[]'::json)
 FROM judging_sitting sitting
@@ -147,14 +147,14 @@ class Sat:
         return self.exam_kind == Exam.Kind.COHORT
 
     @property
-    def tells_at_once(self) -> bool:
+    def reveals_at_once(self) -> bool:
         """Whether the truth of a pair is shown as soon as it is graded."""
-        return self.purpose in TOLD_AT_ONCE
+        return self.purpose in TRUTH_AT_ONCE
 
     @property
     def may_change(self) -> bool:
         """Whether first grades can still be changed, up to a last look."""
-        return self.is_open and not self.tells_at_once
+        return self.is_open and not self.reveals_at_once
 
     @property
     def judges(self) -> bool:
@@ -162,7 +162,7 @@ class Sat:
 
     @property
     def answered(self) -> int:
-        return sum(not card.needs_grade for card in self.cards)
+        return sum(not pair.needs_grade for pair in self.cards)
 
     @property
     def left(self) -> int:
@@ -171,30 +171,30 @@ class Sat:
     @property
     def misaligned(self) -> list[Asked]:
         """The pairs that come back in the feedback round; those regraded well among them."""
-        return [card for card in self.cards if card.was_misaligned and not card.is_retired]
+        return [pair for pair in self.cards if pair.was_misaligned and not pair.is_retired]
 
     @property
     def still_misaligned(self) -> list[Asked]:
-        return [card for card in self.misaligned if card.is_misaligned]
+        return [pair for pair in self.misaligned if pair.is_misaligned]
 
     def index_of(self, pair: UUID) -> int:
-        return next(index for index, card in enumerate(self.cards) if card.uuid == pair)
+        return next(index for index, pair_view in enumerate(self.cards) if pair_view.uuid == pair)
 
-    def key_of(self, card: Asked) -> UUID:
+    def key_of(self, pair: Asked) -> UUID:
         """The key of a form that shows this card."""
-        return sitting_key(sitting=self.uuid, pair=card.uuid, last=card.given[-1].key if card.given else None)
+        return attempt_key(attempt=self.uuid, pair=pair.uuid, last=pair.given[-1].key if pair.given else None)
 
-    def told(self, card: Asked) -> bool:
+    def told(self, pair: Asked) -> bool:
         """Whether its annotator may see the truth of this pair by now."""
-        if self.tells_at_once:
-            return bool(card.given)
-        return card.was_misaligned and self.state in (State.FEEDBACK, State.DONE)
+        if self.reveals_at_once:
+            return bool(pair.given)
+        return pair.was_misaligned and self.state in (State.FEEDBACK, State.DONE)
 
-    def asks(self, card: Asked) -> bool:
+    def asks(self, pair: Asked) -> bool:
         """Whether a grade is needed for it now."""
         if self.in_feedback:
-            return card.is_misaligned and not card.is_retired
-        return self.is_open and card.needs_grade
+            return pair.is_misaligned and not pair.is_retired
+        return self.is_open and pair.needs_grade
 
     def next_index(self, after: int = -1) -> int | None:
         """The next pair that needs a grade, from the start again at the end; None when none does."""
@@ -205,30 +205,32 @@ class Sat:
 
     def ahead_of(self, index: int) -> list[Asked]:
         """The pairs that will be shown next, nearest first."""
-        needed = [place for place in self._following(index) if place != index and self.asks(self.cards[place])]
-        return [self.cards[place] for place in needed[:AHEAD]]
+        needed = [
+            position for position in self._following(index) if position != index and self.asks(self.cards[position])
+        ]
+        return [self.cards[position] for position in needed[:AHEAD]]
 
-    def with_given(self, index: int, given: Sequence[Given]) -> "Sat":
-        changed = self.cards[index]._replace(given=tuple(given))
+    def with_given(self, index: int, grades: Sequence[Given]) -> "Sat":
+        changed = self.cards[index]._replace(given=tuple(grades))
         return replace(self, cards=(*self.cards[:index], changed, *self.cards[index + 1 :]))
 
     def in_state(self, state: str) -> "Sat":
         return replace(self, state=state)
 
 
-def sitting_of(*, annotator_id: int, sitting: UUID, lock: bool = False) -> Sat | None:
+def attempt_of(*, annotator_id: int, attempt: UUID, lock: bool = False) -> Sat | None:
     """The person's own sitting; None where it is somebody else's. ``lock`` keeps it as it is until commit."""
-    return _sat(BY_UUID, annotator_id, sitting, lock=lock)
+    return _sat(BY_UUID, annotator_id, attempt, lock=lock)
 
 
-def sitting_asking(*, annotator_id: int, pair: UUID, lock: bool = False) -> Sat | None:
+def attempt_by_pair(*, annotator_id: int, pair: UUID, lock: bool = False) -> Sat | None:
     """The person's latest sitting that holds the pair of known truth."""
     return _sat(BY_PAIR, annotator_id, pair, lock=lock)
 
 
-def sitting_by_id(*, sitting_id: int, lock: bool = False) -> Sat:
+def attempt_by_id(*, attempt_id: int, lock: bool = False) -> Sat:
     """Anybody's sitting."""
-    sat = _sat(BY_ID, None, sitting_id, lock=lock)
+    sat = _sat(BY_ID, None, attempt_id, lock=lock)
     if sat is None:
         raise Sitting.DoesNotExist
     return sat
@@ -236,18 +238,18 @@ def sitting_by_id(*, sitting_id: int, lock: bool = False) -> Sat:
 
 def _sat(which: str, annotator_id: int | None, name: UUID | int, *, lock: bool) -> Sat | None:
     with connection.cursor() as cursor:
-        statement = f"{SITTING}{which}{' FOR UPDATE OF sitting' if lock else ''}"
+        statement = f"{ATTEMPT}{which}{' FOR UPDATE OF sitting' if lock else ''}"
         cursor.execute(statement, {"annotator": annotator_id, "name": name})
         row = cursor.fetchone()
         if row is None:
             return None
-        cursor.execute(ASKED, [row[0]])
+        cursor.execute(ATTEMPT_PAIRS, [row[0]])
         return Sat(*[*row[:-1], json.loads(row[-1]), tuple(map(_asked, cursor.fetchall()))])
 
 
 def _asked(row: tuple[Any, ...]) -> Asked:
-    given = json.loads(row[-1]) if isinstance(row[-1], str) else row[-1]
-    return Asked._make([*row[:-1], tuple(Given(UUID(key), grade) for key, grade in given)])
+    grades = json.loads(row[-1]) if isinstance(row[-1], str) else row[-1]
+    return Asked._make([*row[:-1], tuple(Given(UUID(key), grade) for key, grade in grades)])
 
 
 FACTS = """
@@ -290,13 +292,13 @@ SELECT EXISTS (SELECT 1 FROM judging_sitting sat WHERE sat.project_id = %(projec
 
 
 class Lately(NamedTuple):
-    """What an annotator has done since some time."""
+    """Work of an annotator since some time."""
 
     warming_up: bool  # a warm-up is open, however long
     graded: bool
 
 
-def way_facts(*, project_id: int, annotator_id: int) -> Facts:
+def onboarding_facts(*, project_id: int, annotator_id: int) -> Facts:
     """Of an annotator of the project."""
     with connection.cursor() as cursor:
         cursor.execute(FACTS, {"project": project_id, "annotator": annotator_id})
@@ -312,6 +314,6 @@ def work_lately(*, project_id: int, annotator_id: int, since: datetime) -> Latel
 
 def tutorial_pairs(project_id: int) -> QuerySet[KnownPair, int]:
     """The pairs of the tutorial, in its order."""
-    shown = KnownPair.objects.filter(project=project_id, tutorial_position__isnull=False, is_retired=False)
-    ready = shown.filter(moment__preview_state=Moment.Preview.READY)
+    pairs = KnownPair.objects.filter(project=project_id, tutorial_position__isnull=False, is_retired=False)
+    ready = pairs.filter(moment__preview_state=Moment.Preview.READY)
     return ready.order_by("tutorial_position", "pk").values_list("pk", flat=True)

@@ -25,9 +25,9 @@ from judging.exceptions import NotPossibleNow, TooFewPairs, Unfinished
 from judging.models import Exam, GuidelineExample, KnownPair, Sitting, SittingGrade
 from judging.qualification.rules.truth import TooFew, agreed_truth, draw_even, truth_of
 from judging.qualification.selectors.exams import exam_unfinished, known_pairs_in_stock
-from judging.qualification.selectors.sittings import Sat, sitting_by_id
+from judging.qualification.selectors.sittings import Sat, attempt_by_id
 from judging.qualification.services.reports import EXAM_REPORTS
-from judging.qualification.services.sittings import handed_in, sitting_move, sitting_settle
+from judging.qualification.services.sittings import attempt_move, attempt_settle, handed_in
 from judging.review.selectors import annotator_numbers
 from judging.work.rules import GRADES
 
@@ -68,9 +68,9 @@ def exam_create(
         raise NotPossibleNow("Close the exam that is open first.")
     seed = randbelow(2**31) if seed is None else seed
     if kind == Exam.Kind.STORED:
-        drawn = draw_even(known_pairs_in_stock(project_id=project.pk), queries=queries, per_query=depth, seed=seed)
-        if isinstance(drawn, TooFew):
-            shortage = str(drawn).replace(" not seen before", "")
+        draw = draw_even(known_pairs_in_stock(project_id=project.pk), queries=queries, per_query=depth, seed=seed)
+        if isinstance(draw, TooFew):
+            shortage = str(draw).replace(" not seen before", "")
             raise TooFewPairs(f"{shortage} Exams draw on closed exams of first cohorts alone.")
     last = project.exams.order_by("-number").first()
     exam = Exam.objects.create(
@@ -113,31 +113,31 @@ def _drawn(exam: Exam) -> list[KnownPair]:
     free = [query for text, query in first.items() if text not in known_texts]
     if len(free) < exam.queries:
         raise NotPossible(f"The training split has {len(free)} queries for an exam, where {exam.queries} are needed.")
-    chosen = random.Random(exam.seed).sample(free, exam.queries)
+    queries = random.Random(exam.seed).sample(free, exam.queries)
     model = settings.SENTENCE_MODEL
     pool = pool_of(project=exam.project, model=model)
     if len(pool.moment_ids) < exam.depth:
         raise NotPossible(f"Previews of {len(pool.moment_ids)} moments are ready, where each query needs {exam.depth}.")
-    vectors = vectors_of([query.text for query in chosen], model=model)
+    vectors = vectors_of([query.text for query in queries], model=model)
     return [
         KnownPair(
             project=exam.project, query=query, moment_id=int(moment), rank=rank, source=KnownPair.Source.EXAM, exam=exam
         )
-        for query, (moments, _) in zip(chosen, pool.rank(vectors, depth=exam.depth), strict=True)
+        for query, (moments, _) in zip(queries, pool.rank(vectors, depth=exam.depth), strict=True)
         for rank, moment in enumerate(moments, start=1)
     ]
 
 
 @transaction.atomic
-def _open(exam: Exam, drawn: list[KnownPair]) -> None:
+def _open(exam: Exam, pairs: list[KnownPair]) -> None:
     row = Exam.objects.select_for_update().get(pk=exam.pk)
     if row.state != Exam.State.PREPARING:
         return
-    KnownPair.objects.bulk_create(drawn)
+    KnownPair.objects.bulk_create(pairs)
     row.state = Exam.State.OPEN
     row.save(update_fields=["state"])
-    audit_record(project=exam.project, actor=None, action="exam.open", subject=exam.uuid, pairs=len(drawn))
-    logger.info("exam %s open: %s pairs", exam.pk, len(drawn))
+    audit_record(project=exam.project, actor=None, action="exam.open", subject=exam.uuid, pairs=len(pairs))
+    logger.info("exam %s open: %s pairs", exam.pk, len(pairs))
 
 
 FEWEST = 3  # people whose grades make a truth
@@ -178,9 +178,9 @@ def exam_close(
         return row
     if row.state != Exam.State.OPEN:
         raise NotPossible("This exam is not open.")
-    sittings = _locked(row)
-    complete = [sat for sat in sittings if not sat.left]
-    out = _left_out(row, sittings, left_out)
+    attempts = _locked(row)
+    complete = [sat for sat in attempts if not sat.left]
+    out = _left_out(row, attempts, left_out)
     making = [sat.sitting_id for sat in complete if sat.sitting_id not in out]
     if call_off and (row.kind == Exam.Kind.STORED or len(complete) >= FEWEST):
         raise NotPossible(f"{len(complete)} people have given all grades by now: the exam can be closed with a result.")
@@ -189,7 +189,7 @@ def exam_close(
     unfinished = exam_unfinished(row)
     if not set(unfinished) <= set(confirmed):
         raise Unfinished(unfinished)
-    counts: dict[str, Any] = {"finished": len(complete), "missed": len(sittings) - len(complete)}
+    counts: dict[str, Any] = {"finished": len(complete), "missed": len(attempts) - len(complete)}
     counts["unfinished"] = unfinished
     if row.kind == Exam.Kind.COHORT:
         row.truth_rule = rule
@@ -197,9 +197,9 @@ def exam_close(
         counts |= {"truths": truths if rule == Exam.TruthRule.AGREEING else None, "left_out": sorted(out.values())}
     row.state, row.closed_by, row.closed_at = Exam.State.CLOSED, actor, now or timezone.now()
     row.save(update_fields=["state", "closed_by", "closed_at", "truth_rule"])
-    for sat in sittings:
-        current = sitting_by_id(sitting_id=sat.sitting_id)  # with the truth and the exam closed
-        sitting_move(current, State.MISSED if current.left else handed_in(current), now=row.closed_at)
+    for sat in attempts:
+        current = attempt_by_id(attempt_id=sat.sitting_id)  # with the truth and the exam closed
+        attempt_move(current, State.MISSED if current.left else handed_in(current), now=row.closed_at)
     Sitting.objects.filter(pk__in=out).update(left_out=True)
     audit_record(project=row.project, actor=actor, action="exam.close", subject=row.uuid, **counts)
     if row.kind == Exam.Kind.COHORT:
@@ -212,17 +212,17 @@ def _locked(exam: Exam) -> list[Sat]:
     """The sittings whose first grades are not decided yet, locked in the order of their numbers."""
     going = exam.sittings.filter(state__in=[State.OPEN, State.WAITING]).order_by("pk")
     return [
-        sitting_by_id(sitting_id=pk) for pk in list(going.select_for_update(of=("self",)).values_list("pk", flat=True))
+        attempt_by_id(attempt_id=pk) for pk in list(going.select_for_update(of=("self",)).values_list("pk", flat=True))
     ]
 
 
-def _left_out(exam: Exam, sittings: Sequence[Sat], numbers: Collection[int]) -> dict[int, int]:
+def _left_out(exam: Exam, attempts: Sequence[Sat], numbers: Collection[int]) -> dict[int, int]:
     """Of those numbers, the sittings of a first cohort and the number that each is of."""
     if exam.kind != Exam.Kind.COHORT:
         return {}
     number_of = annotator_numbers(exam.project)
-    numbers_by_sitting = {sat.sitting_id: number_of.get(sat.annotator_id) for sat in sittings}
-    return {pk: number for pk, number in numbers_by_sitting.items() if number is not None and number in numbers}
+    numbers_by_attempt = {sat.sitting_id: number_of.get(sat.annotator_id) for sat in attempts}
+    return {pk: number for pk, number in numbers_by_attempt.items() if number is not None and number in numbers}
 
 
 def _too_few(complete: int, making: int) -> str:
@@ -231,19 +231,19 @@ def _too_few(complete: int, making: int) -> str:
     return f"{complete} of at least {FEWEST} people {have} given all grades{left_out}; the truth needs {FEWEST}."
 
 
-def _truth_set(exam: Exam, sittings: Sequence[int]) -> int:
+def _truth_set(exam: Exam, attempt_ids: Sequence[int]) -> int:
     """Each pair's truth by the exam's rule from what those people gave it first; how many pairs have one. Pairs that
     were taken out have none, nor those where too few agree."""
     grades: dict[int, list[int]] = {}
-    rows = SittingGrade.objects.filter(sitting__in=sittings, attempt=0).values_list("known_pair", "grade")
+    rows = SittingGrade.objects.filter(sitting__in=attempt_ids, attempt=0).values_list("known_pair", "grade")
     for known_id, grade in rows:
         grades.setdefault(known_id, []).append(grade)
-    known = list(exam.known_pairs.filter(is_retired=False, truth__isnull=True, pk__in=grades))
+    pairs = list(exam.known_pairs.filter(is_retired=False, truth__isnull=True, pk__in=grades))
     make = agreed_truth if exam.truth_rule == Exam.TruthRule.AGREEING else truth_of
-    for pair in known:
+    for pair in pairs:
         pair.truth = make(grades[pair.pk])
-    KnownPair.objects.bulk_update(known, ["truth"])
-    return sum(pair.truth is not None for pair in known)
+    KnownPair.objects.bulk_update(pairs, ["truth"])
+    return sum(pair.truth is not None for pair in pairs)
 
 
 RECENT = timedelta(days=2)  # what the sweep looks back at; where nothing was entered yet, at everything
@@ -287,9 +287,9 @@ def known_pairs_sweep(now: datetime) -> None:
 
 
 @transaction.atomic
-def known_pair_explain(*, known: KnownPair, actor: User, explanation: str) -> KnownPair:
+def known_pair_explain(*, pair: KnownPair, actor: User, explanation: str) -> KnownPair:
     """Say why the truth is what it is; what stood there before is kept in the audit."""
-    row = KnownPair.objects.select_for_update(of=("self",), no_key=True).select_related("project").get(pk=known.pk)
+    row = KnownPair.objects.select_for_update(of=("self",), no_key=True).select_related("project").get(pk=pair.pk)
     words = explanation.strip()[:WORDS]
     if words == row.explanation:
         return row
@@ -301,19 +301,19 @@ def known_pair_explain(*, known: KnownPair, actor: User, explanation: str) -> Kn
 
 
 @transaction.atomic
-def known_pair_anchor(*, known: KnownPair, actor: User, grade: int | None) -> KnownPair:
+def known_pair_anchor(*, pair: KnownPair, actor: User, grade: int | None) -> KnownPair:
     """Give a pair of a first cohort the lead's own grade to compare people with, change it, or take it back (None).
     Raises ValueError: the grade is outside 0..4; NotPossibleNow: its exam is not open, is no first cohort's, or
     somebody has handed in: from then on leads see grades, and an anchor would not be their own."""
     if grade is not None and grade not in GRADES:
         raise ValueError(f"a grade is 0 to 4, got {grade}")
-    exam = Exam.objects.select_for_update().filter(pk=known.exam_id).first() if known.exam_id else None
+    exam = Exam.objects.select_for_update().filter(pk=pair.exam_id).first() if pair.exam_id else None
     if exam is None or exam.kind != Exam.Kind.COHORT or exam.state != Exam.State.OPEN:
         raise NotPossibleNow("Only pairs of a first cohort that is open get an anchor.")
     attempts = exam.sittings.select_for_update().order_by("pk")
     if any(state != Sitting.State.OPEN for state in attempts.values_list("state", flat=True)):
         raise NotPossibleNow("Somebody has handed in, so anchors are final: they are given before grades are seen.")
-    row = KnownPair.objects.select_for_update(of=("self",), no_key=True).select_related("project").get(pk=known.pk)
+    row = KnownPair.objects.select_for_update(of=("self",), no_key=True).select_related("project").get(pk=pair.pk)
     if row.anchor == grade:
         return row
     action = "known_pair.anchor_remove" if grade is None else "known_pair.anchor"
@@ -325,16 +325,16 @@ def known_pair_anchor(*, known: KnownPair, actor: User, grade: int | None) -> Kn
 
 
 @transaction.atomic
-def known_pair_retire(*, known: KnownPair, actor: User, reason: str, now: datetime) -> KnownPair:
+def known_pair_retire(*, pair: KnownPair, actor: User, reason: str, now: datetime) -> KnownPair:
     """Take a pair out: nobody is asked it any more, and feedback rounds go on without it. Repeating changes nothing.
     Raises NotPossible: no reason is given."""
     if not reason.strip():
         raise NotPossible("Say why: the reason is kept with the pair.")
     asking = Sitting.objects.filter(
-        known_ids__contains=[known.pk], state__in=[Sitting.State.OPEN, Sitting.State.FEEDBACK]
+        known_ids__contains=[pair.pk], state__in=[Sitting.State.OPEN, Sitting.State.FEEDBACK]
     )
     attempts = list(asking.select_for_update().order_by("pk"))  # before the pair, as whoever grades it does
-    row = KnownPair.objects.select_for_update(of=("self",), no_key=True).select_related("project").get(pk=known.pk)
+    row = KnownPair.objects.select_for_update(of=("self",), no_key=True).select_related("project").get(pk=pair.pk)
     if row.is_retired:
         return row
     row.is_retired = True
@@ -343,6 +343,6 @@ def known_pair_retire(*, known: KnownPair, actor: User, reason: str, now: dateti
         project=row.project, actor=actor, action="known_pair.retire", subject=row.uuid, reason=reason.strip()[:1000]
     )
     for attempt in attempts:
-        sitting_settle(sitting_id=attempt.pk, now=now)
+        attempt_settle(attempt_id=attempt.pk, now=now)
     logger.info("known pair %s retired", row.pk)
     return row

@@ -12,39 +12,39 @@ from django.utils import timezone
 
 from accounts.models import Membership, Project, User
 from accounts.rules import WAY
-from accounts.services.members import standing_change
+from accounts.services.members import status_change
 from annotation.models import Moment
 from core.audit import audit_record
-from judging.exceptions import AnswersIncomplete, GateClosed, GateTooShort, NotPossibleNow
+from judging.exceptions import AnswersIncomplete, NotPossibleNow, ScreeningClosed, ScreeningTooShort
 from judging.models import GateAttempt, GateQuestion, Policy, Sitting
 from judging.projects.policies import policy_in_force, policy_publish
-from judging.qualification.rules.onboarding import Facts, standing_due
-from judging.qualification.selectors.sittings import way_facts
+from judging.qualification.rules.onboarding import Facts, status_due
+from judging.qualification.selectors.sittings import onboarding_facts
 
-Standing = Membership.Standing
+Status = Membership.Standing
 
 
 @transaction.atomic
-def way_advance(*, project: Project, annotator: User) -> Membership | None:
+def onboarding_advance(*, project: Project, annotator: User) -> Membership | None:
     """Take an annotator every step that is due; None for who is no annotator of the project. May be called at any time,
     by anybody, as often as one likes."""
     members = Membership.objects.select_for_update(of=("self",), no_key=True).select_related("project", "user")
     member = members.filter(project=project, user=annotator, role=Membership.Role.ANNOTATOR).first()
     if member is None or member.standing not in WAY:
         return member
-    facts = way_facts(project_id=member.project_id, annotator_id=member.user_id)
-    due = standing_due(facts)
-    for standing in WAY[WAY.index(member.standing) + 1 : WAY.index(due) + 1]:
-        member = standing_change(membership=member, to=standing, actor=None, reason=_reason(member, standing, facts))
+    facts = onboarding_facts(project_id=member.project_id, annotator_id=member.user_id)
+    due = status_due(facts)
+    for status in WAY[WAY.index(member.standing) + 1 : WAY.index(due) + 1]:
+        member = status_change(membership=member, to=status, actor=None, reason=_reason(member, status, facts))
     return member
 
 
-def _reason(member: Membership, standing: str, facts: Facts) -> str:
-    if standing == Standing.TRAINING:
+def _reason(member: Membership, status: str, facts: Facts) -> str:
+    if status == Status.TRAINING:
         return "Passed the multiple-choice test." if facts.gate_passed else "There is no test before the training."
-    if standing == Standing.EXAM:
-        done = " and did the tutorial" if facts.has_tutorial else ""
-        return f"Confirmed the guideline{done}."
+    if status == Status.EXAM:
+        tutorial_text = " and did the tutorial" if facts.has_tutorial else ""
+        return f"Confirmed the guideline{tutorial_text}."
     passed = Sitting.objects.filter(project=member.project_id, annotator=member.user_id, passed=True).latest("ended_at")
     return f"Passed exam {passed.exam.number if passed.exam else ''}: {passed.report['why']}"
 
@@ -53,7 +53,7 @@ logger = logging.getLogger(__name__)
 
 
 @transaction.atomic
-def gate_question_create(
+def screening_question_create(
     *, project: Project, actor: User, moment: Moment, description: str, options: Sequence[str], correct: int
 ) -> GateQuestion:
     """A new question. Raises NotPossibleNow: nobody could watch the moment."""
@@ -66,7 +66,7 @@ def gate_question_create(
 
 
 @transaction.atomic
-def gate_question_change(
+def screening_question_change(
     *, question: GateQuestion, actor: User, moment: Moment, description: str, options: Sequence[str], correct: int
 ) -> GateQuestion:
     """Ask it otherwise from now on; attempts keep what they were asked."""
@@ -79,38 +79,40 @@ def gate_question_change(
 
 
 @transaction.atomic
-def gate_question_retire(*, question: GateQuestion, actor: User, is_retired: bool) -> None:
-    """Ask it no more, or again. Raises GateTooShort: the gate is open and would have too few questions."""
+def screening_question_retire(*, question: GateQuestion, actor: User, is_retired: bool) -> None:
+    """Ask it no more, or again. Raises ScreeningTooShort: the gate is open and would have too few questions."""
     project = Project.objects.select_for_update().get(pk=question.project_id)
     policy = policy_in_force(project.pk)
-    left = GateQuestion.objects.filter(project=project, is_retired=False).exclude(pk=question.pk).count()
-    if is_retired and policy.gate_is_open and left < policy.gate_questions:
-        raise GateTooShort(f"The gate is open and asks {policy.gate_questions} questions. Write another one first.")
+    n_left = GateQuestion.objects.filter(project=project, is_retired=False).exclude(pk=question.pk).count()
+    if is_retired and policy.gate_is_open and n_left < policy.gate_questions:
+        raise ScreeningTooShort(
+            f"The gate is open and asks {policy.gate_questions} questions. Write another one first."
+        )
     if GateQuestion.objects.filter(pk=question.pk, is_retired=not is_retired).update(is_retired=is_retired):
         action = "gate.question.retire" if is_retired else "gate.question.restore"
         audit_record(project=project, actor=actor, action=action, subject=question.uuid)
 
 
-def gate_set(*, project: Project, actor: User, is_open: bool) -> Policy:
-    """Put the test before training, or take it away. Raises GateTooShort: there are fewer questions than it asks."""
+def screening_set(*, project: Project, actor: User, is_open: bool) -> Policy:
+    """Put the test before training, or remove it. Raises ScreeningTooShort: there are fewer questions than it asks."""
     return policy_publish(project=project, actor=actor, gate_is_open=is_open)
 
 
 @transaction.atomic
-def gate_attempt_start(*, project: Project, annotator: User) -> GateAttempt:
-    """The annotator's open attempt, or a new one with questions asked of them least so far. Raises GateClosed: there is
-    no test, they have passed it, or no attempt is left."""
+def screening_attempt_start(*, project: Project, annotator: User) -> GateAttempt:
+    """The annotator's open attempt, or a new one with questions asked of them least so far. Raises ScreeningClosed:
+    there is no test, they have passed it, or no attempt is left."""
     member = Membership.objects.select_for_update().get(project=project, user=annotator)
     attempts = list(GateAttempt.objects.filter(project=project, annotator=annotator))
     if attempts and attempts[-1].answered_at is None:
         return attempts[-1]
     policy = policy_in_force(project.pk)
     if member.standing != Membership.Standing.CANDIDATE or not policy.gate_is_open:
-        raise GateClosed("There is no test for you to take; your desk says what comes next.")
+        raise ScreeningClosed("There is no test for you to take; your desk says what comes next.")
     if any(attempt.passed for attempt in attempts):
-        raise GateClosed("You have passed the test already.")
+        raise ScreeningClosed("You have passed the test already.")
     if len(attempts) >= policy.gate_attempts:
-        raise GateClosed("You have no attempt left. Ask your lead.")
+        raise ScreeningClosed("You have no attempt left. Ask your lead.")
     return GateAttempt.objects.create(
         project=project,
         annotator=annotator,
@@ -120,7 +122,7 @@ def gate_attempt_start(*, project: Project, annotator: User) -> GateAttempt:
 
 
 @transaction.atomic
-def gate_attempt_answer(*, attempt: UUID, annotator: User, answers: Sequence[int | None]) -> GateAttempt:
+def screening_attempt_answer(*, attempt: UUID, annotator: User, answers: Sequence[int | None]) -> GateAttempt:
     """Score the answers, given as places of the options shown. What was answered before stays as it was. Raises
     AnswersIncomplete: a question has no answer, or none of those offered."""
     attempts = GateAttempt.objects.select_for_update(of=("self",)).select_related("project")
@@ -142,7 +144,7 @@ def gate_attempt_answer(*, attempt: UUID, annotator: User, answers: Sequence[int
     audit_record(project=row.project, actor=annotator, action="gate.answer", subject=row.uuid, **result)
     logger.info("gate attempt %s: %s of %s", row.pk, row.score, len(row.asked))
     if row.passed:
-        way_advance(project=row.project, annotator=annotator)
+        onboarding_advance(project=row.project, annotator=annotator)
     return row
 
 
@@ -157,21 +159,21 @@ def _asked(project: Project, before: Sequence[GateAttempt], *, count: int, seed:
     rng = Random(seed)
     questions = list(GateQuestion.objects.filter(project=project, is_retired=False).select_related("moment"))
     if len(questions) < count:
-        raise GateClosed("The test has too few questions at the moment. Ask your lead.")
+        raise ScreeningClosed("The test has too few questions at the moment. Ask your lead.")
     rng.shuffle(questions)
-    times = [asked["question"] for attempt in before for asked in attempt.asked]
+    times = [item["question"] for attempt in before for item in attempt.asked]
     questions.sort(key=lambda question: times.count(str(question.uuid)))
-    chosen = questions[:count]
-    rng.shuffle(chosen)
-    return [_as_shown(question, rng) for question in chosen]
+    selection = questions[:count]
+    rng.shuffle(selection)
+    return [_as_shown(question, rng) for question in selection]
 
 
 def _as_shown(question: GateQuestion, rng: Random) -> dict[str, Any]:
-    places = rng.sample(range(len(question.options)), len(question.options))
+    order = rng.sample(range(len(question.options)), len(question.options))
     return {
         "question": str(question.uuid),
         "moment": str(question.moment.uuid),
         "description": question.description,
-        "options": [question.options[place] for place in places],
-        "correct": places.index(question.correct),
+        "options": [question.options[position] for position in order],
+        "correct": order.index(question.correct),
     }

@@ -1,4 +1,4 @@
-"""What an exam says of its cohort and of each person, and who passes. Computed by tasks, from the rows.
+"""Reports of an exam on its cohort and on each person, and who passes. Computed by tasks, from the rows.
 
 A person's report is final with their result, or once it says that there is none (``no_result``); the cohort's holds
 means over its people.
@@ -17,8 +17,8 @@ from judging.models import Exam, Sitting, SittingGrade
 from judging.projects.policies import pass_rule_of, policy_in_force
 from judging.qualification.rules import reports as rules
 from judging.qualification.rules.passing import gives_no_result, passes, why, why_no_result
-from judging.qualification.services.onboarding import way_advance
-from judging.qualification.services.sittings import SITTING_REPORTS
+from judging.qualification.services.onboarding import onboarding_advance
+from judging.qualification.services.sittings import ATTEMPT_REPORTS
 
 logger = logging.getLogger(__name__)
 EXAM_REPORTS = JobKind(
@@ -39,92 +39,92 @@ def exam_report(*, exam_id: int) -> Exam | None:
     if exam is None or exam.state != Exam.State.CLOSED or exam.kind != Exam.Kind.COHORT:
         return exam
     sat = list(exam.sittings.filter(state__in=[State.FEEDBACK, State.DONE]).order_by("pk"))
-    left_out = {sitting.annotator_id for sitting in sat if sitting.left_out}
+    left_out = {attempt.annotator_id for attempt in sat if attempt.left_out}
     agreeing = exam.truth_rule == Exam.TruthRule.AGREEING
     report = rules.cohort_report(_grades(sat)[0], seed=exam.seed, left_out=left_out, agreeing=agreeing)
-    for sitting in sat:
-        _store(sitting, report["annotators"][str(sitting.annotator_id)])
+    for attempt in sat:
+        _store(attempt, report["annotators"][str(attempt.annotator_id)])
     Exam.objects.filter(pk=exam.pk).update(report=report["cohort"])
     logger.info("exam %s reported", exam.pk)
-    for sitting in sat:
-        if sitting.state == State.DONE:
-            sitting_report(sitting_id=sitting.pk)
+    for attempt in sat:
+        if attempt.state == State.DONE:
+            sitting_report(sitting_id=attempt.pk)
     _summary_update(exam)  # for those whose result was known before
     exam.refresh_from_db()
     return exam
 
 
-@durable(SITTING_REPORTS.task)
+@durable(ATTEMPT_REPORTS.task)
 def sitting_report(*, sitting_id: int) -> Sitting | None:
     """One person's report; once nothing is asked of them any more, their result, and the step that follows from it."""
-    sitting = Sitting.objects.select_related("exam", "project").filter(pk=sitting_id).first()
-    if sitting is None or sitting.exam is None or sitting.is_decided:
-        return sitting
-    if sitting.state not in (State.FEEDBACK, State.DONE):
-        return sitting
-    if sitting.exam.kind == Exam.Kind.COHORT and not sitting.report:
-        exam_report(exam_id=sitting.exam.pk)
-        sitting.refresh_from_db()
-        return sitting
-    part = _cohort_part(sitting) if sitting.exam.kind == Exam.Kind.COHORT else _stored_part(sitting)
-    if sitting.state == State.DONE:
-        _result_set(sitting, part)
+    attempt = Sitting.objects.select_related("exam", "project").filter(pk=sitting_id).first()
+    if attempt is None or attempt.exam is None or attempt.is_decided:
+        return attempt
+    if attempt.state not in (State.FEEDBACK, State.DONE):
+        return attempt
+    if attempt.exam.kind == Exam.Kind.COHORT and not attempt.report:
+        exam_report(exam_id=attempt.exam.pk)
+        attempt.refresh_from_db()
+        return attempt
+    part = _cohort_part(attempt) if attempt.exam.kind == Exam.Kind.COHORT else _later_exam_part(attempt)
+    if attempt.state == State.DONE:
+        _result_set(attempt, part)
     else:
-        _store(sitting, part)
-    _summary_update(sitting.exam)
-    sitting.refresh_from_db()
-    return sitting
+        _store(attempt, part)
+    _summary_update(attempt.exam)
+    attempt.refresh_from_db()
+    return attempt
 
 
-def _stored_part(sitting: Sitting) -> dict[str, Any]:
-    first, final = _grades([sitting])
-    known = sitting.project.known_pairs.filter(pk__in=sitting.known_ids, is_retired=False, truth__isnull=False)
-    pairs: dict[int, Any] = dict(known.values_list("pk", "truth"))
-    mine = {pair: grade for pair, grade in first[sitting.annotator_id].items() if pair in pairs}
-    later = final[sitting.annotator_id] if sitting.state == State.DONE else None
-    return rules.stored_report(mine, pairs, later, seed=sitting.seed)
+def _later_exam_part(attempt: Sitting) -> dict[str, Any]:
+    first, final = _grades([attempt])
+    known_pairs = attempt.project.known_pairs.filter(pk__in=attempt.known_ids, is_retired=False, truth__isnull=False)
+    pairs: dict[int, Any] = dict(known_pairs.values_list("pk", "truth"))
+    mine = {pair: grade for pair, grade in first[attempt.annotator_id].items() if pair in pairs}
+    later = final[attempt.annotator_id] if attempt.state == State.DONE else None
+    return rules.later_exam_report(mine, pairs, later, seed=attempt.seed)
 
 
-def _cohort_part(sitting: Sitting) -> dict[str, Any]:
+def _cohort_part(attempt: Sitting) -> dict[str, Any]:
     """The part stored when the exam closed; once done with kappa after feedback, against the others as at first. A part
     that was stored before the pass rule could ask for more has those figures computed now."""
-    if sitting.state != State.DONE:
-        return dict(sitting.report)
-    assert sitting.exam is not None
-    first, final = _grades(sitting.exam.sittings.filter(state__in=[State.FEEDBACK, State.DONE]))
-    left_out = set(sitting.exam.sittings.filter(left_out=True).values_list("annotator", flat=True))
+    if attempt.state != State.DONE:
+        return dict(attempt.report)
+    assert attempt.exam is not None
+    first, final = _grades(attempt.exam.sittings.filter(state__in=[State.FEEDBACK, State.DONE]))
+    left_out = set(attempt.exam.sittings.filter(left_out=True).values_list("annotator", flat=True))
     by_pair = rules.transposed({person: grades for person, grades in first.items() if person not in left_out})
-    own = first[sitting.annotator_id]
-    later = {**own, **final[sitting.annotator_id]}
-    agreeing = sitting.exam.truth_rule == Exam.TruthRule.AGREEING
-    known = rules.compared_with(by_pair, sitting.annotator_id, later, agreeing=agreeing)
+    own = first[attempt.annotator_id]
+    later = {**own, **final[attempt.annotator_id]}
+    agreeing = attempt.exam.truth_rule == Exam.TruthRule.AGREEING
+    truths = rules.compared_with(by_pair, attempt.annotator_id, later, agreeing=agreeing)
     return {
-        **rules.criteria(own, known),
-        **sitting.report,
-        "after_feedback": rules.against(later, known, seed=sitting.exam.seed).to_dict(),
+        **rules.criteria(own, truths),
+        **attempt.report,
+        "after_feedback": rules.against(later, truths, seed=attempt.exam.seed).to_dict(),
     }
 
 
-def _grades(sittings: Iterable[Sitting]) -> tuple[Grades, Grades]:
+def _grades(attempts: Iterable[Sitting]) -> tuple[Grades, Grades]:
     """First grades, and the newest ones after feedback, of each annotator; pairs that were taken out are left out."""
-    annotators = {sitting.pk: sitting.annotator_id for sitting in sittings}
+    annotators = {row.pk: row.annotator_id for row in attempts}
     first: Grades = {annotator: {} for annotator in annotators.values()}
     final: Grades = {annotator: {} for annotator in annotators.values()}
     rows = SittingGrade.objects.filter(sitting__in=annotators, known_pair__is_retired=False).order_by("attempt")
-    for sitting_id, known_id, attempt, grade in rows.values_list("sitting", "known_pair", "attempt", "grade"):
-        (final if attempt else first)[annotators[sitting_id]][known_id] = grade
+    for attempt_id, known_id, regrade_number, grade in rows.values_list("sitting", "known_pair", "attempt", "grade"):
+        (final if regrade_number else first)[annotators[attempt_id]][known_id] = grade
     return first, final
 
 
-def _store(sitting: Sitting, part: Mapping[str, Any]) -> None:
-    Sitting.objects.filter(pk=sitting.pk, passed__isnull=True).exclude(report__has_key=NO_RESULT).update(report=part)
+def _store(attempt: Sitting, part: Mapping[str, Any]) -> None:
+    Sitting.objects.filter(pk=attempt.pk, passed__isnull=True).exclude(report__has_key=NO_RESULT).update(report=part)
 
 
 @transaction.atomic
-def _result_set(sitting: Sitting, part: dict[str, Any]) -> None:
+def _result_set(attempt: Sitting, part: dict[str, Any]) -> None:
     """Whether the person passes, by the policy in force, and why; qualified if so. Where too few pairs can be compared
     with an agreeing majority of the others there is no result, and no attempt is used."""
-    row = Sitting.objects.select_for_update(of=("self",)).select_related("exam").get(pk=sitting.pk)
+    row = Sitting.objects.select_for_update(of=("self",)).select_related("exam").get(pk=attempt.pk)
     if row.is_decided:
         return
     graded, compared = part["n"], part["kappas"]["n"]
@@ -147,15 +147,15 @@ def _result_set(sitting: Sitting, part: dict[str, Any]) -> None:
     row.report = {**part, **conditions, "why": why(part, rule), "policy": policy.version}
     row.save(update_fields=["report", "passed"])
     logger.info("sitting %s %s", row.pk, "passed" if row.passed else "failed")
-    way_advance(project=Project.objects.get(pk=row.project_id), annotator=User.objects.get(pk=row.annotator_id))
+    onboarding_advance(project=Project.objects.get(pk=row.project_id), annotator=User.objects.get(pk=row.annotator_id))
 
 
 @transaction.atomic
 def _summary_update(exam: Exam) -> None:
     """Means over the people of the exam, as far as they are."""
     row = Exam.objects.select_for_update(no_key=True).get(pk=exam.pk)
-    counted = row.sittings.filter(left_out=False).exclude(report={})
-    parts = list(counted.order_by("pk").values_list("report", flat=True))
+    attempts = row.sittings.filter(left_out=False).exclude(report={})
+    parts = list(attempts.order_by("pk").values_list("report", flat=True))
     after = rules.mean_kappas(part["after_feedback"] for part in parts if part["after_feedback"]) or None
     if row.kind == Exam.Kind.STORED:
         row.report = {

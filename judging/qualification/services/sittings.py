@@ -20,13 +20,13 @@ from core.exceptions import NotPossible
 from core.jobs import JobKind
 from judging.exceptions import (
     AssignmentIncomplete,
+    AttemptOver,
     FormStale,
     GuidelineUnconfirmed,
     NotAnnotator,
     NotAssigned,
     NotPossibleNow,
     PairWithdrawn,
-    SittingOver,
     TooFewPairs,
 )
 from judging.models import Exam, Judgment, Policy, Sitting, SittingGrade
@@ -36,7 +36,7 @@ from judging.qualification.rules.truth import TooFew, draw_even, draw_levels
 from judging.qualification.selectors import sittings as selectors
 from judging.qualification.selectors.exams import EXAM_SPLITS, known_pairs_shown, known_pairs_unseen
 from judging.qualification.selectors.sittings import Asked, Given, Sat
-from judging.qualification.services.onboarding import way_advance
+from judging.qualification.services.onboarding import onboarding_advance
 from judging.work import rules
 from judging.work.rules import GRADES, shuffled_within
 
@@ -58,7 +58,7 @@ NOT_NOW = {
 
 
 @transaction.atomic
-def sitting_start(*, project: Project, annotator: User, purpose: str) -> Sitting:
+def attempt_start(*, project: Project, annotator: User, purpose: str) -> Sitting:
     """The person's sitting of this purpose: the one that runs, or a new one. The tutorial is sat once.
 
     Raises:
@@ -73,29 +73,29 @@ def sitting_start(*, project: Project, annotator: User, purpose: str) -> Sitting
     member = members.filter(project=project, user=annotator, role=Membership.Role.ANNOTATOR).first()
     if member is None:
         raise NotAnnotator("You are no annotator of this project.")
-    running = _sittings(member, purpose).filter(state__in=RUNNING).first()
+    running = _attempts(member, purpose).filter(state__in=RUNNING).first()
     if running:
         return running
-    way_advance(project=project, annotator=annotator)
+    onboarding_advance(project=project, annotator=annotator)
     if purpose == Purpose.TUTORIAL:
         return _tutorial(member)
     return _exam(member, exam) if purpose == Purpose.EXAM else _warm_up(member)
 
 
-def _sittings(member: Membership, purpose: str) -> QuerySet[Sitting]:
+def _attempts(member: Membership, purpose: str) -> QuerySet[Sitting]:
     return Sitting.objects.filter(project=member.project_id, annotator=member.user_id, purpose=purpose)
 
 
 def _tutorial(member: Membership) -> Sitting:
-    done = _sittings(member, Purpose.TUTORIAL).filter(state=State.DONE).last()
-    if done:
-        return done
+    attempt = _attempts(member, Purpose.TUTORIAL).filter(state=State.DONE).last()
+    if attempt:
+        return attempt
     _due_or_refused(member, Step.TUTORIAL)
     return _create(member, Purpose.TUTORIAL, list(selectors.tutorial_pairs(member.project_id)), seed=randbelow(SEEDS))
 
 
 def _exam(member: Membership, exam: Exam | None) -> Sitting:
-    sat = _sittings(member, Purpose.EXAM).filter(exam=exam, exam__kind=Exam.Kind.COHORT).last() if exam else None
+    sat = _attempts(member, Purpose.EXAM).filter(exam=exam, exam__kind=Exam.Kind.COHORT).last() if exam else None
     if sat:
         return sat  # of the first cohort, each person sits once
     _due_or_refused(member, Step.EXAM)
@@ -105,8 +105,8 @@ def _exam(member: Membership, exam: Exam | None) -> Sitting:
         pairs = exam.known_pairs.filter(is_retired=False, moment__preview_state=Moment.Preview.READY).order_by("pk")
         known_ids = shuffled_within(pairs.values_list("pk", "query"), seed=seed)
         return _create(member, Purpose.EXAM, known_ids, seed=seed, exam=exam)
-    drawn = stored_pairs(exam, member.user_id, seed)
-    return _create(member, Purpose.EXAM, drawn.known_ids, seed=seed, exam=exam, shown_before=drawn.shown_before)
+    draw = stored_pairs(exam, member.user_id, seed)
+    return _create(member, Purpose.EXAM, draw.known_ids, seed=seed, exam=exam, shown_before=draw.shown_before)
 
 
 class Drawn(NamedTuple):
@@ -121,11 +121,11 @@ def stored_pairs(exam: Exam, annotator_id: int, seed: int) -> Drawn:
     who failed may come back under another name and knows the truths they were told. So no more pairs are drawn whose
     truth anybody was told than it takes. Raises TooFewPairs: there are not enough."""
     unseen = known_pairs_unseen(project_id=exam.project_id, annotator_id=annotator_id, splits=EXAM_SPLITS)
-    shown = known_pairs_shown(project_id=exam.project_id)
-    drawn = draw_even(unseen, queries=exam.queries, per_query=exam.depth, seed=seed, shown=shown)
-    if isinstance(drawn, TooFew):
-        raise TooFewPairs(f"{drawn} Ask your lead for a new exam.")
-    return Drawn(drawn, len(shown.intersection(drawn)))
+    shown_before = known_pairs_shown(project_id=exam.project_id)
+    draw = draw_even(unseen, queries=exam.queries, per_query=exam.depth, seed=seed, shown_before=shown_before)
+    if isinstance(draw, TooFew):
+        raise TooFewPairs(f"{draw} Ask your lead for a new exam.")
+    return Drawn(draw, len(shown_before.intersection(draw)))
 
 
 def session_begins(*, project_id: int, annotator_id: int, policy: Policy, now: datetime) -> bool:
@@ -147,15 +147,15 @@ def _warm_up(member: Membership) -> Sitting:
 def warm_up_pairs(project_id: int, annotator_id: int, *, seed: int) -> list[int]:
     """Five pairs over all levels that the person has never seen. Raises TooFewPairs: there are fewer than five."""
     unseen = known_pairs_unseen(project_id=project_id, annotator_id=annotator_id)
-    drawn = draw_levels([(known.id, known.truth) for known in unseen], seed=seed)
-    if isinstance(drawn, TooFew):
-        raise TooFewPairs(str(drawn))
-    return drawn
+    draw = draw_levels([(pair.id, pair.truth) for pair in unseen], seed=seed)
+    if isinstance(draw, TooFew):
+        raise TooFewPairs(str(draw))
+    return draw
 
 
-def _due_or_refused(member: Membership, wanted: Step) -> None:
-    step = next_step(selectors.way_facts(project_id=member.project_id, annotator_id=member.user_id))
-    if step == wanted:
+def _due_or_refused(member: Membership, required_step: Step) -> None:
+    step = next_step(selectors.onboarding_facts(project_id=member.project_id, annotator_id=member.user_id))
+    if step == required_step:
         return
     if step == Step.GUIDELINE:
         raise GuidelineUnconfirmed(NOT_NOW[step])
@@ -198,7 +198,7 @@ def warm_up_is_missing(*, project: Project, annotator: User, now: datetime) -> b
 
 
 logger = logging.getLogger(__name__)
-SITTING_REPORTS = JobKind(
+ATTEMPT_REPORTS = JobKind(
     "judging.tasks.sitting_report",
     lambda: Sitting.objects.filter(purpose=Sitting.Purpose.EXAM, state=Sitting.State.DONE, passed__isnull=True).exclude(
         report__has_key=Sitting.NO_RESULT
@@ -209,42 +209,42 @@ SITTING_REPORTS = JobKind(
 
 
 @transaction.atomic
-def sitting_hand_in(*, annotator: User, sitting: UUID, now: datetime) -> Sat:
+def attempt_hand_in(*, annotator: User, attempt: UUID, now: datetime) -> Sat:
     """Make the first grades of an exam final. A first cohort then waits for all; others get their feedback at once.
 
     Repeating it changes nothing.
 
     Raises:
         NotAssigned: it is nobody's or somebody else's.
-        SittingOver: the exam was closed before.
+        AttemptOver: the exam was closed before.
         AssignmentIncomplete: a pair has no grade yet.
     """
-    sat = selectors.sitting_of(annotator_id=annotator.pk, sitting=sitting, lock=True)
+    sat = selectors.attempt_of(annotator_id=annotator.pk, attempt=attempt, lock=True)
     if sat is None:
         raise NotAssigned("This sitting is not yours.")
     if sat.state == State.MISSED:
-        raise SittingOver("The exam was closed before you had given all grades.")
+        raise AttemptOver("The exam was closed before you had given all grades.")
     if not sat.may_change:
         return sat
     if not sat.judges:
         raise NotAnnotator("You are not among the project's active annotators now.")
     if sat.left:
         raise AssignmentIncomplete(f"{sat.left} pair{' still needs' if sat.left == 1 else 's still need'} a grade.")
-    return sitting_move(sat, handed_in(sat), now=now)
+    return attempt_move(sat, handed_in(sat), now=now)
 
 
 @transaction.atomic
-def missed_exam_count(*, sitting: Sitting, actor: User, counts: bool, reason: str) -> Sitting:
+def missed_exam_count(*, attempt: Sitting, actor: User, counts: bool, reason: str) -> Sitting:
     """Let a missed exam count as an attempt, or let it count no more. Repeating it changes nothing. Raises NotPossible:
     the sitting is no missed exam, or no reason is given; NotPossibleNow: its annotator sits an exam, whose attempt is
     allowed already."""
     if not reason.strip():
         raise NotPossible("Say why: the reason is kept in the audit.")
     member = Membership.objects.select_for_update(no_key=True).filter(
-        project=sitting.project_id, user=sitting.annotator_id
+        project=attempt.project_id, user=attempt.annotator_id
     )
     numbers = list(member.values_list("number", flat=True))  # locked: nobody starts a sitting meanwhile
-    row = Sitting.objects.select_for_update(of=("self",)).select_related("project", "exam").get(pk=sitting.pk)
+    row = Sitting.objects.select_for_update(of=("self",)).select_related("project", "exam").get(pk=attempt.pk)
     if row.purpose != Sitting.Purpose.EXAM or row.state != State.MISSED:
         raise NotPossible("Only an exam that was missed is counted or not by a lead.")
     if row.missed_counts == counts:
@@ -263,23 +263,23 @@ def missed_exam_count(*, sitting: Sitting, actor: User, counts: bool, reason: st
 
 
 @transaction.atomic
-def sitting_settle(*, sitting_id: int, now: datetime) -> Sat:
+def attempt_settle(*, attempt_id: int, now: datetime) -> Sat:
     """End a sitting that asks for nothing more; a repeat finds it ended."""
-    sat = selectors.sitting_by_id(sitting_id=sitting_id, lock=True)
-    over = sat.tells_at_once and sat.is_open and not sat.left
+    sat = selectors.attempt_by_id(attempt_id=attempt_id, lock=True)
+    over = sat.reveals_at_once and sat.is_open and not sat.left
     if over or (sat.in_feedback and not sat.still_misaligned):
-        return sitting_move(sat, State.DONE, now=now)
+        return attempt_move(sat, State.DONE, now=now)
     return sat
 
 
 def handed_in(sat: Sat) -> State:
-    """What an exam's sitting becomes with its last first grade."""
+    """Return the state of an exam attempt after its last first grade."""
     if sat.is_cohort and sat.exam_state != "closed":
         return State.WAITING
     return State.FEEDBACK if sat.still_misaligned else State.DONE
 
 
-def sitting_move(sat: Sat, state: State, *, now: datetime) -> Sat:
+def attempt_move(sat: Sat, state: State, *, now: datetime) -> Sat:
     """Bring a locked sitting into ``state``; reports and the next step of its annotator follow from it."""
     values: dict[str, object] = {"state": state}
     if sat.is_open and state != State.MISSED:
@@ -289,9 +289,11 @@ def sitting_move(sat: Sat, state: State, *, now: datetime) -> Sat:
     Sitting.objects.filter(pk=sat.sitting_id).update(**values)
     logger.info("sitting %s: %s to %s", sat.sitting_id, sat.state, state)
     if sat.purpose == Sitting.Purpose.EXAM and state in (State.FEEDBACK, State.DONE):
-        SITTING_REPORTS.send(sat.sitting_id)
+        ATTEMPT_REPORTS.send(sat.sitting_id)
     if sat.purpose == Sitting.Purpose.TUTORIAL and state == State.DONE:
-        way_advance(project=Project.objects.get(pk=sat.project_id), annotator=User.objects.get(pk=sat.annotator_id))
+        onboarding_advance(
+            project=Project.objects.get(pk=sat.project_id), annotator=User.objects.get(pk=sat.annotator_id)
+        )
     return sat.in_state(state)
 
 
@@ -304,7 +306,7 @@ OVER = {
 
 
 @dataclass(frozen=True)
-class SittingAnswer:
+class AttemptAnswer:
     """The sitting after a grade, and the place of the pair to show next: None when nothing is asked any more."""
 
     sat: Sat
@@ -312,7 +314,7 @@ class SittingAnswer:
 
 
 @transaction.atomic
-def sitting_grade(
+def attempt_grade(
     *,
     annotator: User,
     pair_uuid: UUID,
@@ -320,7 +322,7 @@ def sitting_grade(
     key: UUID | None = None,
     active_ms: int | None = None,
     now: datetime | None = None,
-) -> SittingAnswer:
+) -> AttemptAnswer:
     """Record a grade for a pair of known truth, where the person's sitting asks for it.
 
     Before an exam is handed in a grade replaces the one before; where the truth is told at once it is final. In the
@@ -334,34 +336,34 @@ def sitting_grade(
         ValueError: the grade is outside 0..4.
         NotAssigned: no sitting of the person holds the pair.
         NotAnnotator: they are no annotator any more, are suspended, or left.
-        SittingOver: grades for it are final, or the exam was closed.
+        AttemptOver: grades for it are final, or the exam was closed.
         PairWithdrawn: a lead took the pair out.
         FormStale: the key is not the one of the pair as it stands.
     """
     if grade not in GRADES:
         raise ValueError(f"a grade is 0 to 4, got {grade}")
     sat = _locked(annotator, pair_uuid)
-    place = sat.index_of(pair_uuid)
-    card = sat.cards[place]
-    if key is not None and key != sat.key_of(card):
-        return _answered_before(sat, place, key, grade)
-    _asked_or_refused(sat, card)
-    now, given = now or clock.now(), Given(sat.key_of(card), grade)
+    index = sat.index_of(pair_uuid)
+    pair = sat.cards[index]
+    if key is not None and key != sat.key_of(pair):
+        return _answered_before(sat, index, key, grade)
+    _gradable_or_refused(sat, pair)
+    now, new_grade = now or clock.now(), Given(sat.key_of(pair), grade)
     spent = rules.of_person(active_ms, since=sat.said_at, now=now, is_simulated=sat.is_simulated)
-    if sat.in_feedback or not card.given:
-        _add(sat, place, given, active_ms=spent, now=now)
-        kept = (*card.given, given)
+    if sat.in_feedback or not pair.given:
+        _add(sat, index, new_grade, active_ms=spent, now=now)
+        grades = (*pair.given, new_grade)
     else:
-        _replace(sat, card, given, spent)
-        kept = (given,)
-    sat = sat.with_given(place, kept)
+        _replace(sat, pair, new_grade, spent)
+        grades = (new_grade,)
+    sat = sat.with_given(index, grades)
     if sat.next_index() is None:
-        sat = sat.in_state(sitting_settle(sitting_id=sat.sitting_id, now=now).state)
-    return SittingAnswer(sat, _next(sat, place))
+        sat = sat.in_state(attempt_settle(attempt_id=sat.sitting_id, now=now).state)
+    return AttemptAnswer(sat, _next(sat, index))
 
 
 def _locked(annotator: User, pair_uuid: UUID) -> Sat:
-    sat = selectors.sitting_asking(annotator_id=annotator.pk, pair=pair_uuid, lock=True)
+    sat = selectors.attempt_by_pair(annotator_id=annotator.pk, pair=pair_uuid, lock=True)
     if sat is None or not sat.role:
         raise NotAssigned("This pair is not asked of you.")
     if not sat.judges:
@@ -369,47 +371,47 @@ def _locked(annotator: User, pair_uuid: UUID) -> Sat:
     return sat
 
 
-def _answered_before(sat: Sat, place: int, key: UUID, grade: int) -> SittingAnswer:
+def _answered_before(sat: Sat, index: int, key: UUID, grade: int) -> AttemptAnswer:
     """The answer to a form that was sent before; refuses one that is older than what was said since."""
-    card = sat.cards[place]
-    if Given(key, grade) in card.given:
-        return SittingAnswer(sat, _next(sat, place))
-    if any(key == given.key for given in card.given):
-        raise FormStale(f"This form was used already: your grade for this pair is {card.grade}.")
+    pair = sat.cards[index]
+    if Given(key, grade) in pair.given:
+        return AttemptAnswer(sat, _next(sat, index))
+    if any(key == earlier_grade.key for earlier_grade in pair.given):
+        raise FormStale(f"This form was used already: your grade for this pair is {pair.grade}.")
     if not sat.is_open and not sat.in_feedback:
-        raise SittingOver(OVER[Sitting.State(sat.state)])
+        raise AttemptOver(OVER[Sitting.State(sat.state)])
     raise FormStale(STALE)
 
 
-def _asked_or_refused(sat: Sat, card: Asked) -> None:
+def _gradable_or_refused(sat: Sat, pair: Asked) -> None:
     if not sat.is_open and not sat.in_feedback:
-        raise SittingOver(OVER[Sitting.State(sat.state)])
-    if card.is_retired:
+        raise AttemptOver(OVER[Sitting.State(sat.state)])
+    if pair.is_retired:
         raise PairWithdrawn("This pair was taken out and needs no grade any more.")
-    if sat.is_open and sat.tells_at_once and card.given:
-        raise SittingOver("You have graded this pair, and its grade was shown to you.")
-    if sat.in_feedback and not card.is_misaligned:
-        raise SittingOver("This pair is not in your feedback round, or you have graded it again already.")
+    if sat.is_open and sat.reveals_at_once and pair.given:
+        raise AttemptOver("You have graded this pair, and its grade was shown to you.")
+    if sat.in_feedback and not pair.is_misaligned:
+        raise AttemptOver("This pair is not in your feedback round, or you have graded it again already.")
 
 
-def _next(sat: Sat, place: int) -> int | None:
+def _next(sat: Sat, index: int) -> int | None:
     """Where truths are told at once the pair stays to show its own; so does one that is still misaligned."""
-    card = sat.cards[place]
-    if sat.tells_at_once or (sat.in_feedback and card.is_misaligned):
-        return place
-    return sat.next_index(place)
+    pair = sat.cards[index]
+    if sat.reveals_at_once or (sat.in_feedback and pair.is_misaligned):
+        return index
+    return sat.next_index(index)
 
 
-def _add(sat: Sat, place: int, given: Given, *, active_ms: int, now: datetime) -> None:
-    card = sat.cards[place]
+def _add(sat: Sat, index: int, new_grade: Given, *, active_ms: int, now: datetime) -> None:
+    pair = sat.cards[index]
     SittingGrade.objects.create(
-        uuid=given.key,
+        uuid=new_grade.key,
         sitting_id=sat.sitting_id,
-        known_pair_id=card.known_id,
+        known_pair_id=pair.known_id,
         annotator_id=sat.annotator_id,
-        attempt=len(card.given),
-        grade=given.grade,
-        position=place + 1,
+        attempt=len(pair.given),
+        grade=new_grade.grade,
+        position=index + 1,
         active_ms=active_ms,
         source=Judgment.Source.SIMULATED if sat.is_simulated else Judgment.Source.PERSON,
         guideline_id=sat.guideline_id,
@@ -417,7 +419,7 @@ def _add(sat: Sat, place: int, given: Given, *, active_ms: int, now: datetime) -
     )
 
 
-def _replace(sat: Sat, card: Asked, given: Given, active_ms: int) -> None:
-    grades = SittingGrade.objects.filter(sitting=sat.sitting_id, known_pair=card.known_id, attempt=0)
+def _replace(sat: Sat, pair: Asked, given: Given, active_ms: int) -> None:
+    grades = SittingGrade.objects.filter(sitting=sat.sitting_id, known_pair=pair.known_id, attempt=0)
     spent = Least(Coalesce(F("active_ms"), 0) + active_ms, rules.LONGEST_MS)
     grades.update(uuid=given.key, grade=given.grade, guideline=sat.guideline_id, active_ms=spent)

@@ -61,22 +61,22 @@ def _draw(project: Project, job: Job, queries: int, seed: int) -> int:
     try:
         rng = Random(seed)
         free = list(_free_queries(project).order_by("pk"))
-        chosen = rng.sample(free, min(queries, len(free)))
-        job_set(job=job, done=0, title="Embedding captions and queries")
+        sample = rng.sample(free, min(queries, len(free)))
+        job_set(job=job, n_done=0, title="Embedding captions and queries")
         pool = pool_of(project=project, model=settings.SENTENCE_MODEL)
-        rows = _pairs(project, pool, chosen, rng) if chosen and len(pool.moment_ids) else []
+        rows = _pairs(project, pool, sample, rng) if sample and len(pool.moment_ids) else []
         with transaction.atomic():
             before = KnownPair.objects.filter(project=project).count()
             KnownPair.objects.bulk_create(rows, ignore_conflicts=True)
-            drawn = KnownPair.objects.filter(project=project).count() - before
-            job_finish(job=job, title=f"{drawn} pairs drawn")
+            n_drawn = KnownPair.objects.filter(project=project).count() - before
+            job_finish(job=job, title=f"{n_drawn} pairs drawn")
     except OperationalError:
         raise  # the task is tried again
     except Exception as error:
         job_fail(job=job, error=f"{type(error).__name__}: {error}")
         raise
-    logger.info("project %s: %s training pairs of %s queries", project.pk, drawn, len(chosen))
-    return drawn
+    logger.info("project %s: %s training pairs of %s queries", project.pk, n_drawn, len(sample))
+    return n_drawn
 
 
 def _pairs(project: Project, pool: Pool, queries: list[Query], rng: Random) -> list[KnownPair]:

@@ -31,7 +31,7 @@ from judging.work.rules import GRADES
 
 EXAMS = Exam.objects.select_related("project")
 KNOWN_PAIRS = KnownPair.objects.select_related("project", "exam")
-EXAM_SITTINGS = Sitting.objects.filter(purpose=Sitting.Purpose.EXAM).select_related("project", "exam")
+EXAM_ATTEMPTS = Sitting.objects.filter(purpose=Sitting.Purpose.EXAM).select_related("project", "exam")
 WEIGHTS = ("quadratic", "linear", "unweighted")
 SIZES = ((10, 10), (5, 10), (4, 5))  # to look at, where there is no script
 RUNNING = (Exam.State.PREPARING, Exam.State.OPEN)
@@ -98,22 +98,22 @@ def _exams(
     at_exam = project.memberships.filter(standing=Membership.Standing.EXAM).count()
     rows = list(selectors.exams_of(project))
     running = next((row for row in rows if row.state in RUNNING), None)
-    rule, chosen, power = pass_rule_of(policy), _chosen(form), None
+    rule, choice, power = pass_rule_of(policy), _chosen(form), None
     if not running and request.membership.role in LEAD:
-        power = selectors.exam_power(project, **chosen, rule=rule, attempts=policy.exam_attempts)
+        power = selectors.exam_power(project, **choice, rule=rule, attempts=policy.exam_attempts)
     context = {
         "exams": rows,
         "running": running,
         "form": form,
         "note": note,
         "stock": len(stock),
-        "stock_queries": len({known.query_id for known in stock}),
+        "stock_queries": len({pair.query_id for pair in stock}),
         "at_exam": at_exam,
         "lacking": max(0, FEWEST - at_exam),
         "fewest": FEWEST,
         "policy": policy,
         "rule": rule,
-        "chosen": chosen,
+        "chosen": choice,
         "sizes": SIZES,
         "power": power,
         "graders": power
@@ -129,10 +129,10 @@ def _exams(
 
 def _chosen(form: ExamForm) -> dict[str, Any]:
     """The kind and size that the form asks for, where they can be read; else the paper's."""
-    chosen = {"kind": Exam.Kind.COHORT, "queries": QUERIES, "depth": DEPTH}
+    choice = {"kind": Exam.Kind.COHORT, "queries": QUERIES, "depth": DEPTH}
     if form.is_bound and form.is_valid():
-        chosen |= {name: form.cleaned_data[name] for name in chosen}
-    return chosen
+        choice |= {name: form.cleaned_data[name] for name in choice}
+    return choice
 
 
 @project_action(LEAD, back="judging:exams")
@@ -161,7 +161,7 @@ def _exam(
     exam: Exam,
     *,
     asking: Unfinished | None = None,
-    chosen: dict[str, Any] | None = None,
+    choice: dict[str, Any] | None = None,
     part: str = "",
     status: int = 200,
 ) -> HttpResponse:
@@ -172,7 +172,7 @@ def _exam(
         "figures": [(row, share_words(row.sitting.report.get("misaligned"))) for row in rows],
         "unfinished": selectors.exam_unfinished(exam) if exam.state == Exam.State.OPEN else [],
         "asking": asking,
-        "chosen": chosen or {},
+        "chosen": choice or {},
         "fewest": FEWEST,
         "complete": sum(row.graded == row.asked for row in rows),
         "may_decide": request.membership.role in LEAD,
@@ -199,12 +199,12 @@ def exam_close(request: MemberRequest, exam: Exam) -> HttpResponse:
     form = CloseForm(request.POST)
     if not _is_valid(request, form):
         return redirect("judging:exam", exam.uuid)
-    chosen = {**form.cleaned_data, "left_out": _numbers(request.POST.getlist("left_out"))}
+    options = {**form.cleaned_data, "left_out": _numbers(request.POST.getlist("left_out"))}
     confirmed = _numbers(request.POST.getlist("confirmed"))
     try:
-        services.exam_close(exam=exam, actor=request.user, confirmed=confirmed, **chosen)
+        services.exam_close(exam=exam, actor=request.user, confirmed=confirmed, **options)
     except Unfinished as error:
-        response = _exam(request, exam, asking=error, chosen=chosen, status=error.status)
+        response = _exam(request, exam, asking=error, choice=options, status=error.status)
         return refusal_log(request, response, str(error))
     except NotPossible as error:
         messages.error(request, str(error))
@@ -226,66 +226,66 @@ def exam_csv(request: MemberRequest, exam: Exam) -> HttpResponse:
 
 
 @row_page(KNOWN_PAIRS, STAFF)
-def known_pair(request: MemberRequest, known: KnownPair) -> HttpResponse:
+def known_pair(request: MemberRequest, pair: KnownPair) -> HttpResponse:
     """The exam that holds the pair, or the list of exams."""
-    return redirect(_page_of(known))
+    return redirect(_page_of(pair))
 
 
 @row_page(KNOWN_PAIRS, LEAD, back="judging:known-exam")
-def known_pair_explain(request: MemberRequest, known: KnownPair) -> HttpResponse:
+def known_pair_explain(request: MemberRequest, pair: KnownPair) -> HttpResponse:
     form = ExplanationForm(request.POST)
     if _is_valid(request, form):
-        services.known_pair_explain(known=known, actor=request.user, explanation=form.cleaned_data["explanation"])
+        services.known_pair_explain(pair=pair, actor=request.user, explanation=form.cleaned_data["explanation"])
         messages.success(request, "The explanation is kept.")
-    return redirect(_page_of(known))
+    return redirect(_page_of(pair))
 
 
 @row_page(KNOWN_PAIRS, LEAD, back="judging:known-exam")
-def known_pair_anchor(request: MemberRequest, known: KnownPair) -> HttpResponse:
+def known_pair_anchor(request: MemberRequest, pair: KnownPair) -> HttpResponse:
     """A lead's own grade, given before anybody hands in; an empty one takes it back."""
     form = AnchorForm(request.POST)
     if _is_valid(request, form):
         try:
-            services.known_pair_anchor(known=known, actor=request.user, grade=form.cleaned_data["grade"])
+            services.known_pair_anchor(pair=pair, actor=request.user, grade=form.cleaned_data["grade"])
         except NotPossibleNow as error:
             messages.error(request, str(error))
-    return redirect(_page_of(known))
+    return redirect(_page_of(pair))
 
 
 @row_page(KNOWN_PAIRS, LEAD, back="judging:known-exam")
-def known_pair_retire(request: MemberRequest, known: KnownPair) -> HttpResponse:
+def known_pair_retire(request: MemberRequest, pair: KnownPair) -> HttpResponse:
     form = ReasonForm(request.POST)
     if _is_valid(request, form):
         reason = form.cleaned_data["reason"]
-        services.known_pair_retire(known=known, actor=request.user, reason=reason, now=timezone.now())
+        services.known_pair_retire(pair=pair, actor=request.user, reason=reason, now=timezone.now())
         messages.success(request, "Taken out. Nobody is asked this pair any more.")
-    return redirect(_page_of(known))
+    return redirect(_page_of(pair))
 
 
-@row_page(EXAM_SITTINGS, STAFF)
-def missed_exam(request: MemberRequest, sitting: Sitting) -> HttpResponse:
+@row_page(EXAM_ATTEMPTS, STAFF)
+def missed_exam(request: MemberRequest, attempt: Sitting) -> HttpResponse:
     """The page of the exam that the sitting is of."""
-    return _exam_of(sitting)
+    return _exam_of(attempt)
 
 
-def _exam_of(sitting: Sitting) -> HttpResponse:
-    assert sitting.exam is not None  # as its purpose says
-    return redirect("judging:exam", sitting.exam.uuid)
+def _exam_of(attempt: Sitting) -> HttpResponse:
+    assert attempt.exam is not None  # as its purpose says
+    return redirect("judging:exam", attempt.exam.uuid)
 
 
-@row_page(EXAM_SITTINGS, LEAD, back="judging:missed-exam")
-def missed_exam_count(request: MemberRequest, sitting: Sitting) -> HttpResponse:
+@row_page(EXAM_ATTEMPTS, LEAD, back="judging:missed-exam")
+def missed_exam_count(request: MemberRequest, attempt: Sitting) -> HttpResponse:
     """Let a missed exam count as an attempt, or not any more."""
     form = MissedForm(request.POST)
     if _is_valid(request, form):
         try:
-            sittings.missed_exam_count(sitting=sitting, actor=request.user, **form.cleaned_data)
+            sittings.missed_exam_count(attempt=attempt, actor=request.user, **form.cleaned_data)
         except (NotPossible, NotPossibleNow) as error:
             messages.error(request, str(error))
         else:
             outcome = "counts as an attempt now" if form.cleaned_data["counts"] else "does not count as an attempt"
             messages.success(request, f"The missed exam {outcome}.")
-    return _exam_of(sitting)
+    return _exam_of(attempt)
 
 
 def _is_valid(request: HttpRequest, form: SubmitForm) -> bool:
@@ -295,7 +295,7 @@ def _is_valid(request: HttpRequest, form: SubmitForm) -> bool:
     return form.is_valid()
 
 
-def _page_of(known: KnownPair) -> str:
-    if known.exam is None:
-        return reverse("judging:exams", args=[known.project.uuid])
-    return f"{reverse('judging:exam', args=[known.exam.uuid])}#pair-{known.uuid}"
+def _page_of(pair: KnownPair) -> str:
+    if pair.exam is None:
+        return reverse("judging:exams", args=[pair.project.uuid])
+    return f"{reverse('judging:exam', args=[pair.exam.uuid])}#pair-{pair.uuid}"

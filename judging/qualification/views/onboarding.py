@@ -12,17 +12,23 @@ from accounts.access import ANNOTATOR, LEAD, STAFF, MemberRequest, project_page
 from accounts.models import Membership, Project, User
 from core.forms import refused, refused_form
 from core.texts import uuid_or_none
-from judging.exceptions import AnswersIncomplete, GateClosed, TooFewPairs
+from judging.exceptions import AnswersIncomplete, ScreeningClosed, TooFewPairs
 from judging.models import Exam, GateAttempt, GateQuestion, Sitting
 from judging.pages import project_action, row_page
 from judging.projects.policies import policy_in_force
-from judging.projects.selectors import clips_matching, gate_clips, gate_figures, gate_takers, moments_of
-from judging.qualification.forms import MOST_OPTIONS, GateQuestionForm, chosen_answers
-from judging.qualification.rules.onboarding import Facts, Step, next_step, standing_due
+from judging.projects.selectors import (
+    clips_matching,
+    moments_of,
+    screening_attempts,
+    screening_clips,
+    screening_figures,
+)
+from judging.qualification.forms import MOST_OPTIONS, ScreeningQuestionForm, chosen_answers
+from judging.qualification.rules.onboarding import Facts, Step, next_step, status_due
 from judging.qualification.selectors.exams import sittings_of
-from judging.qualification.selectors.sittings import way_facts
+from judging.qualification.selectors.sittings import onboarding_facts
 from judging.qualification.services import onboarding as services
-from judging.qualification.services.onboarding import way_advance
+from judging.qualification.services.onboarding import onboarding_advance
 from judging.qualification.services.sittings import SEEDS, stored_pairs
 
 NAMES = {
@@ -33,7 +39,7 @@ NAMES = {
     Step.FEEDBACK: "Feedback",
     Step.JUDGE: "Judging",
 }
-PLACES = {
+STEP_GROUPS = {
     Step.NO_EXAM: Step.EXAM,
     Step.NO_PAIRS: Step.EXAM,
     Step.NO_ATTEMPT: Step.EXAM,
@@ -74,11 +80,11 @@ class Onboarding:
 
 
 def onboarding_of(*, project: Project, annotator: User) -> Onboarding:
-    """What comes next; steps that are due are taken first, as when the lead closed the test or the tutorial."""
-    facts = way_facts(project_id=project.pk, annotator_id=annotator.pk)
-    if standing_due(facts) != facts.standing:
-        way_advance(project=project, annotator=annotator)
-        facts = way_facts(project_id=project.pk, annotator_id=annotator.pk)
+    """Return the next step; steps that are due are taken first, as when the lead closed the test or the tutorial."""
+    facts = onboarding_facts(project_id=project.pk, annotator_id=annotator.pk)
+    if status_due(facts) != facts.standing:
+        onboarding_advance(project=project, annotator=annotator)
+        facts = onboarding_facts(project_id=project.pk, annotator_id=annotator.pk)
     step = next_step(facts)
     if facts.standing != Membership.Standing.EXAM:
         return Onboarding(step, _listed_steps(facts, step))
@@ -111,8 +117,8 @@ def _listed_steps(facts: Facts, step: Step) -> list[ListedStep]:
         return []
     skipped = {*([] if facts.gate_is_open else [Step.GATE]), *([] if facts.has_tutorial else [Step.TUTORIAL])}
     order = [stop for stop in NAMES if stop not in skipped]
-    place = order.index(PLACES.get(step, step))
-    states = ["done" if at < place else "now" if at == place else "later" for at in range(len(order))]
+    position = order.index(STEP_GROUPS.get(step, step))
+    states = ["done" if at < position else "now" if at == position else "later" for at in range(len(order))]
     return [ListedStep(NAMES[stop], state) for stop, state in zip(order, states, strict=True)]
 
 
@@ -123,7 +129,7 @@ PAGE, FORM = "judging/qualification/gate.html", "judging/qualification/gate_ques
 @project_page(ANNOTATOR)
 def gate(request: MemberRequest, project: Project) -> HttpResponse:
     """The questions of an attempt that is open; else how the last one went, and what can be done."""
-    way_advance(project=project, annotator=request.user)
+    onboarding_advance(project=project, annotator=request.user)
     request.membership.refresh_from_db(fields=["standing"])
     return render(request, PAGE, _context(request, project))
 
@@ -144,10 +150,10 @@ def _context(request: MemberRequest, project: Project) -> dict[str, Any]:
     }
 
 
-def shown(asked: list[dict[str, Any]], answers: list[int | None] | None = None) -> list[dict[str, Any]]:
+def shown(questions: list[dict[str, Any]], answers: list[int | None] | None = None) -> list[dict[str, Any]]:
     """The questions as the page shows them, with what was chosen; never which option is right."""
-    clips = gate_clips(asked)
-    given = answers or [None] * len(asked)
+    clips = screening_clips(questions)
+    choices = answers or [None] * len(questions)
     return [
         {
             "description": question["description"],
@@ -155,15 +161,15 @@ def shown(asked: list[dict[str, Any]], answers: list[int | None] | None = None) 
             "moment": clips.get(question["moment"]),
             "chosen": answer,
         }
-        for question, answer in zip(asked, given, strict=True)
+        for question, answer in zip(questions, choices, strict=True)
     ]
 
 
 @project_action(ANNOTATOR, back="judging:gate")
 def attempt_start(request: MemberRequest, project: Project) -> HttpResponse:
     try:
-        services.gate_attempt_start(project=project, annotator=request.user)
-    except GateClosed as error:
+        services.screening_attempt_start(project=project, annotator=request.user)
+    except ScreeningClosed as error:
         messages.error(request, str(error))
     return redirect("judging:gate", project.uuid)
 
@@ -175,7 +181,7 @@ def attempt_answer(request: MemberRequest, project: Project) -> HttpResponse:
     attempt = get_object_or_404(GateAttempt, project=project, annotator=request.user, uuid=uuid)
     answers = chosen_answers(request.POST, len(attempt.asked))
     try:
-        services.gate_attempt_answer(attempt=attempt.uuid, annotator=request.user, answers=answers)
+        services.screening_attempt_answer(attempt=attempt.uuid, annotator=request.user, answers=answers)
     except AnswersIncomplete as error:
         context = _context(request, project) | {"questions": shown(attempt.asked, answers)}
         return refused(request, PAGE, context, str(error), status=error.status)
@@ -184,12 +190,12 @@ def attempt_answer(request: MemberRequest, project: Project) -> HttpResponse:
 
 @project_page(STAFF)
 def questions(request: MemberRequest, project: Project) -> HttpResponse:
-    figures = gate_figures(project)
+    figures = screening_figures(project)
     in_use = [row for row in figures if not row.question.is_retired]
     context = {
         "asked": in_use,
         "retired": [row for row in figures if row.question.is_retired],
-        "takers": gate_takers(project),
+        "takers": screening_attempts(project),
         "policy": (policy := policy_in_force(project.pk)),
         "missing": max(policy.gate_questions - len(in_use), 0),
         "may_decide": request.membership.role in LEAD,
@@ -201,19 +207,21 @@ def questions(request: MemberRequest, project: Project) -> HttpResponse:
 def preview(request: MemberRequest, project: Project) -> HttpResponse:
     """The questions as annotators see them, each option in the order written."""
     rows = GateQuestion.objects.filter(project=project, is_retired=False).select_related("moment")
-    asked = [{"description": row.description, "options": row.options, "moment": str(row.moment.uuid)} for row in rows]
+    questions = [
+        {"description": row.description, "options": row.options, "moment": str(row.moment.uuid)} for row in rows
+    ]
     return render(
         request,
         "judging/qualification/gate_preview.html",
-        {"questions": shown(asked), "policy": policy_in_force(project.pk)},
+        {"questions": shown(questions), "policy": policy_in_force(project.pk)},
     )
 
 
 @project_action(LEAD, back="judging:gate-questions")
-def gate_set(request: MemberRequest, project: Project) -> HttpResponse:
+def screening_set(request: MemberRequest, project: Project) -> HttpResponse:
     """Open or close the gate: a new version of the policy."""
     is_open = request.POST.get("open") == "yes"
-    services.gate_set(project=project, actor=request.user, is_open=is_open)
+    services.screening_set(project=project, actor=request.user, is_open=is_open)
     message = (
         "The gate is open: candidates take the test first." if is_open else "The gate is closed: nobody is tested."
     )
@@ -223,16 +231,16 @@ def gate_set(request: MemberRequest, project: Project) -> HttpResponse:
 
 @project_page(LEAD)
 def question_new(request: MemberRequest, project: Project) -> HttpResponse:
-    return _form_page(request, project, GateQuestionForm(initial={"correct": 0}))
+    return _form_page(request, project, ScreeningQuestionForm(initial={"correct": 0}))
 
 
 @project_action(LEAD, back="judging:gate-question-new")
 def question_create(request: MemberRequest, project: Project) -> HttpResponse:
-    form = GateQuestionForm(request.POST)
+    form = ScreeningQuestionForm(request.POST)
     if not form.is_valid():
         return refused_form(request, FORM, _form_context(request, project, form), form)
     moment = get_object_or_404(moments_of(project), uuid=form.cleaned_data["moment"])
-    services.gate_question_create(project=project, actor=request.user, moment=moment, **form.question_values())
+    services.screening_question_create(project=project, actor=request.user, moment=moment, **form.question_values())
     messages.success(request, "The question is written.")
     return redirect("judging:gate-questions", project.uuid)
 
@@ -241,16 +249,16 @@ def question_create(request: MemberRequest, project: Project) -> HttpResponse:
 def question(request: MemberRequest, question: GateQuestion) -> HttpResponse:
     initial = {"moment": question.moment.uuid, "description": question.description, "correct": question.correct}
     options = {f"option_{position}": text for position, text in enumerate(question.options)}
-    return _form_page(request, question.project, GateQuestionForm(initial=initial | options), question)
+    return _form_page(request, question.project, ScreeningQuestionForm(initial=initial | options), question)
 
 
 @row_page(QUESTIONS, LEAD, back="judging:gate-question")
 def question_change(request: MemberRequest, question: GateQuestion) -> HttpResponse:
-    form = GateQuestionForm(request.POST)
+    form = ScreeningQuestionForm(request.POST)
     if not form.is_valid():
         return refused_form(request, FORM, _form_context(request, question.project, form, question), form)
     moment = get_object_or_404(moments_of(question.project), uuid=form.cleaned_data["moment"])
-    services.gate_question_change(question=question, actor=request.user, moment=moment, **form.question_values())
+    services.screening_question_change(question=question, actor=request.user, moment=moment, **form.question_values())
     messages.success(request, "The question is changed; who was asked it before keeps what they saw.")
     return redirect("judging:gate-questions", question.project.uuid)
 
@@ -258,27 +266,27 @@ def question_change(request: MemberRequest, question: GateQuestion) -> HttpRespo
 @row_page(QUESTIONS, LEAD, back="judging:gate-question")
 def question_retire(request: MemberRequest, question: GateQuestion) -> HttpResponse:
     """Ask it no more, or with ``again`` once more."""
-    services.gate_question_retire(question=question, actor=request.user, is_retired="again" not in request.POST)
+    services.screening_question_retire(question=question, actor=request.user, is_retired="again" not in request.POST)
     return redirect("judging:gate-questions", question.project.uuid)
 
 
 def _form_page(
-    request: MemberRequest, project: Project, form: GateQuestionForm, question: GateQuestion | None = None
+    request: MemberRequest, project: Project, form: ScreeningQuestionForm, question: GateQuestion | None = None
 ) -> HttpResponse:
     part = "#clips" if request.htmx else ""
     return render(request, f"{FORM}{part}", _form_context(request, project, form, question))
 
 
 def _form_context(
-    request: MemberRequest, project: Project, form: GateQuestionForm, row: GateQuestion | None = None
+    request: MemberRequest, project: Project, form: ScreeningQuestionForm, row: GateQuestion | None = None
 ) -> dict[str, Any]:
     words = request.GET.get("words", "")
-    chosen = request.GET.get("moment") or form["moment"].value()
+    moment = request.GET.get("moment") or form["moment"].value()
     return {
         "form": form,
         "question": row,
         "words": words,
-        "chosen": str(chosen or ""),
-        "clips": clips_matching(project, words=words, first=uuid_or_none(str(chosen))),
+        "chosen": str(moment or ""),
+        "clips": clips_matching(project, words=words, first=uuid_or_none(str(moment))),
         "places": range(MOST_OPTIONS),
     }

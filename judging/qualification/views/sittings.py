@@ -17,15 +17,15 @@ from accounts.access import ANNOTATOR, MemberRequest, grant_by, post_only
 from accounts.models import Project, User
 from core import clock
 from core.refusals import refusal_log
-from judging.exceptions import FormStale, NotAssigned, PairWithdrawn, SittingOver
+from judging.exceptions import AttemptOver, FormStale, NotAssigned, PairWithdrawn
 from judging.guidelines.views import guideline_context
 from judging.models import Sitting
 from judging.pages import project_action
 from judging.projects.policies import policy_in_force
 from judging.qualification.forms import PurposeForm
-from judging.qualification.selectors.sittings import Asked, Sat, sitting_asking, sitting_of
+from judging.qualification.selectors.sittings import Asked, Sat, attempt_by_pair, attempt_of
 from judging.qualification.services import sittings
-from judging.qualification.services.sittings import SittingAnswer, sitting_grade, sitting_hand_in
+from judging.qualification.services.sittings import AttemptAnswer, attempt_grade, attempt_hand_in
 from judging.qualification.views.exams import share_words
 from judging.work.forms import GivenForm
 from judging.work.views.judge import form_refusal, grade_buttons, is_htmx, pair_part
@@ -36,19 +36,19 @@ NOT_YOURS = "This sitting is not yours."
 
 
 @project_action(ANNOTATOR, back="judging:desk")
-def sitting_start(request: MemberRequest, project: Project) -> HttpResponse:
+def attempt_start(request: MemberRequest, project: Project) -> HttpResponse:
     form = PurposeForm(request.POST)
     if not form.is_valid():
         messages.error(request, form.first_error())
         return redirect("judging:desk", project.uuid)
     purpose = form.cleaned_data["purpose"]
-    started = sittings.sitting_start(project=project, annotator=request.user, purpose=purpose)
+    started = sittings.attempt_start(project=project, annotator=request.user, purpose=purpose)
     return redirect("judging:sitting", started.uuid)
 
 
 @login_required
 def sitting(request: HttpRequest, sitting_uuid: UUID) -> HttpResponse:
-    """What comes next in it: a pair, the last look, waiting, or the result."""
+    """Show what comes next in the attempt: a pair, the last look, waiting, or the result."""
     sat = _own(request, sitting_uuid)
     index = sat.next_index()
     if index is not None:
@@ -67,7 +67,7 @@ def last_look(request: HttpRequest, sitting_uuid: UUID) -> HttpResponse:
 @post_only("judging:sitting")
 def hand_in(request: HttpRequest, sitting_uuid: UUID) -> HttpResponse:
     sat = _own(request, sitting_uuid)
-    sat = sitting_hand_in(annotator=cast(User, request.user), sitting=sitting_uuid, now=clock.now())
+    sat = attempt_hand_in(annotator=cast(User, request.user), attempt=sitting_uuid, now=clock.now())
     return _on(request, sat)
 
 
@@ -76,17 +76,17 @@ def pair_show(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
     """One pair: to change its grade, or to look at what was told of it."""
     sat = _own_pair(request, pair_uuid)
     index = sat.index_of(pair_uuid)
-    if (sat.is_over and not sat.tells_at_once) or not _may_be_shown(sat, index):
+    if (sat.is_over and not sat.reveals_at_once) or not _may_be_shown(sat, index):
         return _on(request, sat)
     return _part(request, sat, index) if is_htmx(request) else _page(request, sat, index)
 
 
 def _may_be_shown(sat: Sat, index: int) -> bool:
     """Pairs come in order where each is told at once, and only misaligned ones come back."""
-    card = sat.cards[index]
-    if sat.tells_at_once:
-        return bool(card.given) or index == sat.next_index()
-    return sat.is_open or (sat.in_feedback and card in sat.misaligned)
+    pair = sat.cards[index]
+    if sat.reveals_at_once:
+        return bool(pair.given) or index == sat.next_index()
+    return sat.is_open or (sat.in_feedback and pair in sat.misaligned)
 
 
 @login_required
@@ -98,16 +98,16 @@ def pair_grade(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
         note, status = form_refusal(request, form)
         return _refused(request, pair_uuid, note, status=status)
     try:
-        answer = sitting_grade(annotator=cast(User, request.user), pair_uuid=pair_uuid, **form.cleaned_data)
+        answer = attempt_grade(annotator=cast(User, request.user), pair_uuid=pair_uuid, **form.cleaned_data)
     except (FormStale, PairWithdrawn) as error:
         return _refused(request, pair_uuid, str(error), status=error.status)
-    except SittingOver as error:
+    except AttemptOver as error:
         messages.warning(request, str(error))
         return _on(request, _own_pair(request, pair_uuid), status=error.status)
     return _answered(request, pair_uuid, answer)
 
 
-def _answered(request: HttpRequest, pair_uuid: UUID, answer: SittingAnswer) -> HttpResponse:
+def _answered(request: HttpRequest, pair_uuid: UUID, answer: AttemptAnswer) -> HttpResponse:
     sat, index = answer.sat, answer.index
     if index is None and not sat.may_change:
         return _on(request, sat)
@@ -146,20 +146,20 @@ def _result(request: HttpRequest, sat: Sat, *, status: int = 200) -> HttpRespons
         "counting": counting,
         "report": row.report,
         "misaligned": share_words(row.report.get("misaligned")),
-        "aligned": sum(not card.was_misaligned for card in sat.cards),
-        "told": [(card, shown_truth(sat, card)) for card in sat.cards],
+        "aligned": sum(not pair.was_misaligned for pair in sat.cards),
+        "told": [(pair, shown_truth(sat, pair)) for pair in sat.cards],
     }
     part = "#result" if is_htmx(request) else ""
     return render(request, f"judging/qualification/result.html{part}", context, status=status)
 
 
-def _own(request: HttpRequest, sitting_uuid: UUID) -> Sat:
-    sat = sitting_of(annotator_id=cast(int, request.user.pk), sitting=sitting_uuid)
+def _own(request: HttpRequest, attempt_uuid: UUID) -> Sat:
+    sat = attempt_of(annotator_id=cast(int, request.user.pk), attempt=attempt_uuid)
     return _granted(request, sat)
 
 
 def _own_pair(request: HttpRequest, pair_uuid: UUID) -> Sat:
-    sat = sitting_asking(annotator_id=cast(int, request.user.pk), pair=pair_uuid)
+    sat = attempt_by_pair(annotator_id=cast(int, request.user.pk), pair=pair_uuid)
     return _granted(request, sat)
 
 
@@ -190,7 +190,7 @@ def _part(request: HttpRequest, sat: Sat, index: int | None, *, note: str = "", 
 
 @dataclass(frozen=True, slots=True)
 class ShownTruth:
-    """What an annotator learns of a pair they have graded."""
+    """Facts that an annotator learns of a pair they have graded."""
 
     given: list[int]  # own grades, the first one first
     truth: str
@@ -200,23 +200,23 @@ class ShownTruth:
     exact: bool
 
 
-def shown_truth(sat: Sat, card: Asked) -> ShownTruth | None:
+def shown_truth(sat: Sat, pair: Asked) -> ShownTruth | None:
     """Nothing where the truth is not theirs to know."""
-    if card.truth is None or card.grade is None or not sat.told(card):
+    if pair.truth is None or pair.grade is None or not sat.told(pair):
         return None
-    grades = sorted({int(card.truth), int(card.truth + Decimal("0.5"))})  # of 2.5: 2 and 3
+    grades = sorted({int(pair.truth), int(pair.truth + Decimal("0.5"))})  # of 2.5: 2 and 3
     return ShownTruth(
-        given=[given.grade for given in card.given],
+        given=[answer.grade for answer in pair.given],
         truth=f"between {grades[0]} and {grades[1]}" if len(grades) == 2 else str(grades[0]),
         levels=[(grade, sat.levels[grade]) for grade in grades],
-        explanation=card.explanation,
-        aligned=not card.is_misaligned,
-        exact=card.grade in grades,
+        explanation=pair.explanation,
+        aligned=not pair.is_misaligned,
+        exact=pair.grade in grades,
     )
 
 
 @dataclass(frozen=True, slots=True)
-class SittingScreen:
+class AttemptScreen:
     """The pair at ``index``; ``note`` is a line to the annotator, as when a form was stale."""
 
     sat: Sat
@@ -281,7 +281,7 @@ class SittingScreen:
 
 
 def context_of(sat: Sat, index: int | None, note: str = "") -> dict[str, Any]:
-    screen = None if index is None else SittingScreen(sat, index, note)
+    screen = None if index is None else AttemptScreen(sat, index, note)
     return {
         "sat": sat,
         "screen": screen,

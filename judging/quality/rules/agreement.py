@@ -57,8 +57,8 @@ class Kappa:
         return {"value": self.value, "interval": self.interval and self.interval._asdict()}
 
     @classmethod
-    def from_dict(cls, stored: Mapping[str, Any]) -> "Kappa":
-        return cls(stored["value"], stored["interval"] and Interval(**stored["interval"]))
+    def from_dict(cls, values: Mapping[str, Any]) -> "Kappa":
+        return cls(values["value"], values["interval"] and Interval(**values["interval"]))
 
 
 @dataclass(frozen=True)
@@ -79,8 +79,8 @@ class Kappas:
         return {"n": self.n, **{str(weights): self.of(weights).to_dict() for weights in Weights}}
 
     @classmethod
-    def from_dict(cls, stored: Mapping[str, Any]) -> "Kappas":
-        return cls(stored["n"], **{str(weights): Kappa.from_dict(stored[weights]) for weights in Weights})
+    def from_dict(cls, values: Mapping[str, Any]) -> "Kappas":
+        return cls(values["n"], **{str(weights): Kappa.from_dict(values[weights]) for weights in Weights})
 
 
 def kappa(a: Sequence[int], b: Sequence[int], weights: Weights) -> float | None:
@@ -126,15 +126,15 @@ def resampled(table: Counts, *, samples: int, seed: int) -> Counts:
     n = int(table.sum())
     if n < FEWEST_PAIRS:
         return np.empty((0, LEVELS, LEVELS), dtype=np.int64)
-    drawn = np.random.default_rng(seed).multinomial(n, table.ravel() / n, size=samples)  # [S, 25]
-    return drawn.reshape(samples, LEVELS, LEVELS)
+    draws = np.random.default_rng(seed).multinomial(n, table.ravel() / n, size=samples)  # [S, 25]
+    return draws.reshape(samples, LEVELS, LEVELS)
 
 
 def kappa_values(tables: Counts, weights: Weights) -> NDArray[np.float64]:
     """Cohen's kappa of each of the tables [S, 5, 5]: [S], NaN where it is undefined."""
     n = tables.sum(axis=(1, 2))  # [S]
-    expected = tables.sum(axis=2)[:, :, None] * tables.sum(axis=1)[:, None, :]  # [S, 5, 5], times n
-    by_chance = (expected * weights.matrix).sum(axis=(1, 2))  # [S]
+    expected_counts = tables.sum(axis=2)[:, :, None] * tables.sum(axis=1)[:, None, :]  # [S, 5, 5], times n
+    by_chance = (expected_counts * weights.matrix).sum(axis=(1, 2))  # [S]
     observed = (tables * weights.matrix).sum(axis=(1, 2)) * n
     values = np.full(len(tables), np.nan)
     defined = by_chance > 0  # exact: whole numbers
@@ -145,8 +145,8 @@ def kappa_values(tables: Counts, weights: Weights) -> NDArray[np.float64]:
 def kappas_of(tables: Counts, weights: Weights) -> NDArray[np.float64]:
     """Cohen's kappa of each of the tables [S, 5, 5], without those where it is undefined: [D], D at most S."""
     values = kappa_values(tables, weights)
-    found: NDArray[np.float64] = values[~np.isnan(values)]
-    return found
+    defined_values: NDArray[np.float64] = values[~np.isnan(values)]
+    return defined_values
 
 
 def percentiles(tables: Counts, weights: Weights) -> Interval | None:
@@ -263,11 +263,11 @@ def krippendorff_of_counts(counts: Counts) -> float | None:
     counts = counts[counts.sum(axis=1) >= 2]
     totals = counts.sum(axis=0)  # [5]
     distance = distances(totals)  # [5, 5]
-    expected = float((np.outer(totals, totals) * distance).sum())
-    if expected == 0:  # nothing to compare, or no variation
+    expected_disagreement = float((np.outer(totals, totals) * distance).sum())
+    if expected_disagreement == 0:  # nothing to compare, or no variation
         return None
     observed = float((coincidences(counts) * distance).sum())
-    return 1.0 - (int(totals.sum()) - 1) * observed / expected
+    return 1.0 - (int(totals.sum()) - 1) * observed / expected_disagreement
 
 
 def coincidences(counts: Counts) -> NDArray[np.float64]:

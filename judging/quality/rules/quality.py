@@ -1,4 +1,4 @@
-"""What annotators' judgments say of their work, and how many gold pairs are due. Pure, over columns of all judgments.
+"""Quality figures of annotators' judgments, and how many gold pairs are due. Pure, over columns of all judgments.
 
 None is what cannot be said: no number is made up where there is too little.
 
@@ -46,8 +46,8 @@ class Judgments:
     def __len__(self) -> int:
         return len(self.grade)
 
-    def where(self, chosen: NDArray[np.bool_]) -> "Judgments":
-        return Judgments(*(getattr(self, name)[chosen] for name in self.__dataclass_fields__))
+    def where(self, mask: NDArray[np.bool_]) -> "Judgments":
+        return Judgments(*(getattr(self, name)[mask] for name in self.__dataclass_fields__))
 
     @property
     def settled(self) -> NDArray[np.bool_]:
@@ -85,10 +85,10 @@ def annotator_figures(mine: Judgments, *, agreed: NDArray[np.bool_], fast_s: flo
     """
     settled = mine.where(mine.settled)
     kappas = agreement.kappas(settled.grade.tolist(), settled.relevance.tolist(), seed=seed)
-    known = agreed[agreed != UNKNOWN] == AGREED
+    agreements = agreed[agreed != UNKNOWN] == AGREED
     return {
         "judgments": len(mine),
-        "consensus": float(known.mean()) if len(known) else None,
+        "consensus": float(agreements.mean()) if len(agreements) else None,
         "against_relevance": kappas.to_dict(),
         "bias": bias(settled),
         "distribution": np.bincount(mine.grade, minlength=LEVELS).tolist(),
@@ -106,10 +106,10 @@ def bias(settled: Judgments) -> float | None:
 
 def seconds(mine: Judgments) -> Figures:
     """Median and mean seconds a judgment, over those whose time is known."""
-    known = mine.active_ms[mine.active_ms != NOT_KNOWN] / 1000
-    if not len(known):
+    times_s = mine.active_ms[mine.active_ms != NOT_KNOWN] / 1000
+    if not len(times_s):
         return {"known": 0, "median": None, "mean": None}
-    return {"known": len(known), "median": float(np.median(known)), "mean": float(known.mean())}
+    return {"known": len(times_s), "median": float(np.median(times_s)), "mean": float(times_s.mean())}
 
 
 def weeks(mine: Judgments) -> list[Figures]:
@@ -197,12 +197,14 @@ def _partner(number: int, table: NDArray[np.int64]) -> Figures:
         "annotator": number,
         "pairs": int(table.sum()),
         "consensus": float(table[gap <= MAX_SPREAD].sum() / table.sum()),
-        **{weights: float(found[0]) if len(found) else None for weights, found in values.items()},
+        **{weights: float(kappas[0]) if len(kappas) else None for weights, kappas in values.items()},
     }
 
 
-def mean_with_partners(found: list[Figures]) -> dict[str, float | None]:
-    return {str(weights): agreement.mean_kappa(partner[str(weights)] for partner in found).value for weights in Weights}
+def mean_with_partners(figures: list[Figures]) -> dict[str, float | None]:
+    return {
+        str(weights): agreement.mean_kappa(partner[str(weights)] for partner in figures).value for weights in Weights
+    }
 
 
 @dataclass(frozen=True)
@@ -281,10 +283,10 @@ def effect(group: int | None, *, n: int, mean: float, deviations: Moments) -> Ef
 BATCH_LEAST = 10  # known pairs that make a finished batch worth asking again
 
 
-def gold_due(*, shown: int, gold: int, percent: int) -> int:
-    """Return how many gold pairs are missing from an annotator's share: of the pairs ``shown`` so far, gold included,
+def gold_due(*, n_shown: int, gold: int, percent: int) -> int:
+    """Return how many gold pairs are missing from an annotator's share: of the pairs ``n_shown`` so far, gold included,
     ``percent`` are to be gold."""
-    return max(0, shown * percent // 100 - gold)
+    return max(0, n_shown * percent // 100 - gold)
 
 
 def gold_among(others: int, *, due: int) -> int:

@@ -1,7 +1,7 @@
-"""What annotators may see, are handed next, and hold: an assignment with its pairs, and what was said of each.
+"""Assignments annotators may see, get next, and have open, with their pairs, and the grade and flag of each.
 
-Every judgment reads what is held, so it is two statements whatever the project holds: one finds (and locks) the
-assignment, one reads its pairs. They are written in SQL, as an ORM would need seven.
+Every judgment reads the open assignment, so it is two statements whatever the project holds: one finds (and locks)
+it, one reads its pairs. They are written in SQL, as an ORM would need seven.
 
 Order of batches: the lead's priority, escalated pairs, batches that somebody has begun, new ones; among the nearest of
 those, the one begun by whom the annotator has shared the fewest of their latest batches with, so that agreement can be
@@ -26,7 +26,7 @@ from annotation.models import Moment
 from core.files import IMMUTABLE, file_answer
 from core.sql import row_first
 from judging.models import Assignment, Flag, OwnGrade, Pair
-from judging.work.rules import AskedPair, form_key
+from judging.work.rules import RequestedPair, form_key
 
 AHEAD = 3  # previews to load while one is judged
 WITHDRAWN = Pair.State.WITHDRAWN.value  # the value: an enum's comparison costs more, 90 times a judgment
@@ -53,7 +53,7 @@ CROSS JOIN LATERAL (SELECT id, levels FROM judging_guideline
     WHERE project_id = held.project_id ORDER BY version DESC LIMIT 1) guideline
 WHERE held.id = """
 
-CARDS = """
+PAIRS = """
 SELECT pair.id, pair.uuid, pair.state, pair.preview_uuid, pair.has_clip,
     pair.id = ANY (held.gold_ids), coalesce(judgment.id, gold.id), coalesce(judgment.grade, gold.grade),
     coalesce(judgment.revision, gold.revision), coalesce(judgment.comment, gold.comment),
@@ -80,7 +80,7 @@ WHERE held.id = %s
 ORDER BY shown.position"""
 
 
-class Card(NamedTuple):
+class PairView(NamedTuple):
     """One pair as its judge sees it; ``grade`` and ``flag`` are their own."""
 
     pair_id: int
@@ -143,7 +143,7 @@ class Held:
     break_minutes: int
     guideline_id: int
     levels: list[str]
-    cards: tuple[Card, ...]
+    cards: tuple[PairView, ...]
 
     @property
     def is_open(self) -> bool:
@@ -151,29 +151,29 @@ class Held:
 
     @property
     def answered(self) -> int:
-        return sum(not card.needs_answer for card in self.cards)
+        return sum(not pair_view.needs_answer for pair_view in self.cards)
 
     @property
     def said_at(self) -> datetime:
         """When something was last said in it; when it was handed out, before that."""
-        return max([self.created_at, *[card.said_at for card in self.cards if card.said_at is not None]])
+        return max([self.created_at, *[pair_view.said_at for pair_view in self.cards if pair_view.said_at is not None]])
 
     def index_of(self, pair: UUID) -> int:
-        return next(index for index, card in enumerate(self.cards) if card.uuid == pair)
+        return next(index for index, pair_view in enumerate(self.cards) if pair_view.uuid == pair)
 
-    def key_of(self, card: Card) -> UUID:
+    def key_of(self, pair_view: PairView) -> UUID:
         """The key of a form that shows this card."""
-        return form_key(assignment=self.uuid, pair=card.uuid, given=card.said)
+        return form_key(assignment=self.uuid, pair=pair_view.uuid, n_answers=pair_view.said)
 
-    def with_card(self, index: int, **values: Any) -> "Held":
+    def with_pair_view(self, index: int, **values: Any) -> "Held":
         changed = self.cards[index]._replace(**values)
         return replace(self, cards=(*self.cards[:index], changed, *self.cards[index + 1 :]))
 
     def as_it_was(self) -> "Held":
-        """What an ended assignment showed: a form sent again later learns nothing of what became of its pairs."""
+        """Hide outcomes after its end: a form sent again later learns nothing of what became of its pairs."""
         if self.is_open:
             return self
-        return replace(self, cards=tuple(card._replace(state=Pair.State.OPEN) for card in self.cards))
+        return replace(self, cards=tuple(pair_view._replace(state=Pair.State.OPEN) for pair_view in self.cards))
 
     def next_index(self, after: int = -1, *, at: datetime | None = None) -> int | None:
         """The next card that needs an answer (or needed one just after ``at``), from the start again at the end."""
@@ -183,20 +183,20 @@ class Held:
     def _following(self, after: int) -> list[int]:
         return [*range(after + 1, len(self.cards)), *range(after + 1)]
 
-    def ahead_of(self, index: int) -> list[Card]:
+    def ahead_of(self, index: int) -> list[PairView]:
         """The cards that will be shown next, nearest first."""
-        others = (self.cards[place] for place in self._following(index) if place != index)
-        return list(islice((card for card in others if card.needs_answer), AHEAD))
+        others = (self.cards[position] for position in self._following(index) if position != index)
+        return list(islice((pair_view for pair_view in others if pair_view.needs_answer), AHEAD))
 
 
-def held_by_pair(*, annotator_id: int, pair: UUID, lock: bool = False) -> Held | None:
+def assignment_by_pair(*, annotator_id: int, pair: UUID, lock: bool = False) -> Held | None:
     """The annotator's latest assignment that asks for the pair; None when they never held one. ``lock`` keeps it theirs
     and as it is until the transaction ends."""
     return _held(OF_PAIR, annotator_id, pair, lock=lock)
 
 
-def held_open(*, annotator_id: int, project_id: int, lock: bool = False) -> Held | None:
-    """What the annotator is at in this project."""
+def current_assignment(*, annotator_id: int, project_id: int, lock: bool = False) -> Held | None:
+    """Return the annotator's open assignment."""
     return _held(OPEN_IN_PROJECT, annotator_id, project_id, lock=lock)
 
 
@@ -206,9 +206,9 @@ def _held(which: str, *params: Any, lock: bool) -> Held | None:
         row = cursor.fetchone()
         if row is None:
             return None
-        cursor.execute(CARDS, [row[0]])
-        levels, cards = json.loads(row[-1]), tuple(map(Card._make, cursor.fetchall()))
-        return Held(*[*row[:-1], levels, cards])
+        cursor.execute(PAIRS, [row[0]])
+        levels, pairs = json.loads(row[-1]), tuple(map(PairView._make, cursor.fetchall()))
+        return Held(*[*row[:-1], levels, pairs])
 
 
 VISIBLE = """
@@ -274,13 +274,13 @@ SELECT (SELECT count(*) FROM mine WHERE project_id = %(project)s AND state = 'fi
 FROM elsewhere, gold"""
 
 
-SEATS_HELD = """
+SLOTS_TAKEN = """
 SELECT held.seat FROM judging_assignment held JOIN judging_batch batch ON batch.id = held.batch_id
 WHERE batch.id = %s AND held.round = batch.round AND held.state = 'open'"""
 
 
 class Readiness(NamedTuple):
-    """What decides whether somebody is handed batches."""
+    """Conditions for somebody to be given batches."""
 
     standing: str  # empty for who is no annotator of the project
     confirmed: bool  # the guideline in force
@@ -301,8 +301,8 @@ def given_in(assignment: Assignment) -> tuple[list[OwnGrade], list[Flag]]:
 
 def final_grades(*, project: Project, annotator: User) -> QuerySet[OwnGrade]:
     """The person's own grades that cannot change any more."""
-    given = OwnGrade.objects.filter(annotator=annotator, assignment__project=project)
-    ended = given.exclude(assignment__state=Assignment.State.OPEN)
+    grades = OwnGrade.objects.filter(annotator=annotator, assignment__project=project)
+    ended = grades.exclude(assignment__state=Assignment.State.OPEN)
     return ended.select_related("pair__batch__query", "pair__candidate__moment")
 
 
@@ -378,7 +378,7 @@ WHERE batch.project_id = %(project)s AND batch.state = 'open' AND NOT batch.is_p
             AND mine.annotator_id = %(annotator)s AND mine.withdrawn_at IS NULL))
 ORDER BY batch.priority DESC, batch.round DESC, batch.begun DESC, batch.id LIMIT 1"""
 
-ASKED = """
+REQUESTED_PAIRS = """
 SELECT pair.id, ARRAY(SELECT given.seat FROM judging_judgment given
         WHERE given.pair_id = pair.id AND given.round = batch.round),
     EXISTS (SELECT 1 FROM judging_judgment mine WHERE mine.pair_id = pair.id AND mine.annotator_id = %(annotator)s)
@@ -409,18 +409,18 @@ def batch_to_be_taken(*, project_id: int, annotator_id: int, lock: bool = False)
     return None
 
 
-def pairs_asked_now(*, batch_id: int, annotator_id: int | None = None) -> list[AskedPair]:
+def pairs_requested(*, batch_id: int, annotator_id: int | None = None) -> list[RequestedPair]:
     """The pairs that the batch's round asks for, best rank first; ``known`` is about this annotator."""
     with connection.cursor() as cursor:
-        cursor.execute(ASKED, {"batch": batch_id, "annotator": annotator_id})
-        return [AskedPair(*row) for row in cursor.fetchall()]
+        cursor.execute(REQUESTED_PAIRS, {"batch": batch_id, "annotator": annotator_id})
+        return [RequestedPair(*row) for row in cursor.fetchall()]
 
 
-def seats_held(batch_id: int) -> list[int]:
+def slots_taken(batch_id: int) -> list[int]:
     """Seats of the batch's present round that are in somebody's hands."""
     with connection.cursor() as cursor:
-        cursor.execute(SEATS_HELD, [batch_id])
-        return [seat for (seat,) in cursor.fetchall()]
+        cursor.execute(SLOTS_TAKEN, [batch_id])
+        return [slot for (slot,) in cursor.fetchall()]
 
 
 def work_waits(*, project_id: int, annotator_id: int) -> bool:

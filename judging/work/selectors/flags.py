@@ -59,8 +59,8 @@ class Listed:
 
 def flags_waiting(project: Project) -> QuerySet[Flag]:
     """Flags that stand, without an answer, on pairs that are still judged."""
-    standing = Flag.objects.filter(assignment__project=project, withdrawn_at__isnull=True)
-    return standing.filter(answer__isnull=True, pair__state__in=UNDECIDED)
+    flags = Flag.objects.filter(assignment__project=project, withdrawn_at__isnull=True)
+    return flags.filter(answer__isnull=True, pair__state__in=UNDECIDED)
 
 
 def pairs_listed(project: Project, which: str, pair_filter: PairFilter) -> QuerySet[Pair]:
@@ -102,7 +102,7 @@ def _flagged(pairs: QuerySet[Pair], pair_filter: PairFilter, user: int | None) -
 
 
 def listed(project: Project, pairs: Sequence[Pair], *, to: str) -> list[Listed]:
-    """What was said about these pairs, as the role ``to`` may know it; in as many statements for many as for one."""
+    """List the history of these pairs, as the role ``to`` may know it; in as many statements for many as for one."""
     numbers = annotator_numbers(project)
     ids = [pair.pk for pair in pairs]
     grades = final_grades(Judgment.objects.filter(pair__in=ids), numbers)
@@ -125,8 +125,8 @@ def listed(project: Project, pairs: Sequence[Pair], *, to: str) -> list[Listed]:
 
 def _flags_of(pair_ids: Sequence[int], numbers: dict[int, int]) -> dict[int, list[tuple[int | None, Flag]]]:
     flags: dict[int, list[tuple[int | None, Flag]]] = {}
-    standing = Flag.objects.filter(pair__in=pair_ids, withdrawn_at__isnull=True).select_related("answer")
-    for flag in standing.order_by("pk"):
+    rows = Flag.objects.filter(pair__in=pair_ids, withdrawn_at__isnull=True).select_related("answer")
+    for flag in rows.order_by("pk"):
         flags.setdefault(flag.pair_id, []).append((numbers.get(flag.annotator_id), flag))
     return flags
 
@@ -150,8 +150,8 @@ def why_bounds_stay(moment: Moment) -> str | None:
         return "Somebody has judged this moment, so its bounds stay. Withdraw the pair instead."
     if KnownPair.objects.filter(moment=moment).exists():
         return "This moment is asked in an exam or a tutorial, so its bounds stay. Withdraw the pair instead."
-    shown = (GuidelineExample, GuidelineDraftExample, GateQuestion)
-    if any(model.objects.filter(moment=moment).exists() for model in shown):
+    example_models = (GuidelineExample, GuidelineDraftExample, GateQuestion)
+    if any(model.objects.filter(moment=moment).exists() for model in example_models):
         return "This moment is an example in a guideline or a test, so its bounds stay. Withdraw the pair instead."
     pairs = list(Pair.objects.filter(candidate__moment=moment).values_list("pk", flat=True))
     open_assignments = Assignment.objects.filter(

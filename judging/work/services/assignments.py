@@ -16,11 +16,11 @@ from judging.exceptions import AssignmentIncomplete, GuidelineUnconfirmed, Lease
 from judging.models import Assignment, Batch, Policy
 from judging.projects.policies import policy_in_force
 from judging.qualification.services.sittings import WarmUp, warm_up_due
-from judging.quality.services import gold_batch_for, gold_for, gold_seat
-from judging.work.rules import LEAVING, free_seats, lease_until, seat_for, shuffled, to_be_decided
+from judging.quality.services import gold_batch_for, gold_for, gold_slot
+from judging.work.rules import LEAVING, free_seats, lease_until, shuffled, slot_for, to_be_decided
 from judging.work.selectors import assignments as selectors
 from judging.work.selectors.assignments import Held, batch_to_be_taken
-from judging.work.services.batches import ADVANCE_TASK, flagged_withdraw, seats_count
+from judging.work.services.batches import ADVANCE_TASK, flagged_withdraw, slots_count
 
 logger = logging.getLogger(__name__)
 SEEDS = 2**31
@@ -52,12 +52,12 @@ def assignment_take(*, project: Project, annotator: User, now: datetime | None =
         if assignment:
             return assignment
         try:
-            taken = _next_batch_take(project, annotator, policy, now, hurry=attempt < HURRIED)
+            new_assignment = _next_batch_take(project, annotator, policy, now, hurry=attempt < HURRIED)
         except IntegrityError:  # this annotator's second tab was faster, or a lead has just suspended them
             _ready_or_refused(project, annotator)
             continue
-        if taken:
-            return taken
+        if new_assignment:
+            return new_assignment
         if not selectors.work_waits(project_id=project.pk, annotator_id=annotator.pk):
             return None
     return None
@@ -74,7 +74,7 @@ def _ready_or_refused(project: Project, annotator: User) -> None:
 @transaction.atomic
 def assignment_take_of(*, batch: Batch, annotator: User, now: datetime) -> Assignment | None:
     """A seat of this very batch; None when none is free that the annotator may take."""
-    return _seat_take(batch.pk, annotator, policy_in_force(batch.project_id), now)
+    return _slot_take(batch.pk, annotator, policy_in_force(batch.project_id), now)
 
 
 @transaction.atomic
@@ -86,38 +86,40 @@ def _next_batch_take(
     batch_id = batch_to_be_taken(project_id=project.pk, annotator_id=annotator.pk, lock=hurry)
     if batch_id is None:
         return None
-    return _gold_take(project, annotator, policy, now) or _seat_take(batch_id, annotator, policy, now)
+    return _gold_take(project, annotator, policy, now) or _slot_take(batch_id, annotator, policy, now)
 
 
 def _gold_take(project: Project, annotator: User, policy: Policy, now: datetime) -> Assignment | None:
     """A finished batch again, whose truth is known, when so much gold is due to the annotator."""
-    found = gold_batch_for(project.pk, annotator, policy=policy)
-    if found is None or selectors.open_assignment(project=project, annotator=annotator):
+    gold_batch = gold_batch_for(project.pk, annotator, policy=policy)
+    if gold_batch is None or selectors.open_assignment(project=project, annotator=annotator):
         return None
-    batch, gold = found
-    return _assign(batch, annotator, round=1, seat=gold_seat(batch), others=[], gold=gold, policy=policy, now=now)
+    batch, gold = gold_batch
+    return _assign(batch, annotator, round=1, slot=gold_slot(batch), others=[], gold=gold, policy=policy, now=now)
 
 
-def _seat_take(batch_id: int, annotator: User, policy: Policy, now: datetime) -> Assignment | None:
+def _slot_take(batch_id: int, annotator: User, policy: Policy, now: datetime) -> Assignment | None:
     """An assignment on the first seat of the batch that fits; what the batch says of its seats is put right."""
     batch = row_first(Batch, LOCKED, batch_id)
     if batch is None:
         return None  # a lead has just taken back its being opened
     if Assignment.objects.filter(project=batch.project_id, annotator=annotator, state=Assignment.State.OPEN).exists():
         return None  # their other tab was faster, and a third may be ending that one: it waits for us, so not we for it
-    asked = selectors.pairs_asked_now(batch_id=batch.pk, annotator_id=annotator.pk)
-    held = selectors.seats_held(batch.pk)
-    found = seat_for(asked, held=held) if batch.state == Batch.State.OPEN else None
-    if found is None:
-        seats_count(batch, asked)
+    pairs = selectors.pairs_requested(batch_id=batch.pk, annotator_id=annotator.pk)
+    taken_slots = selectors.slots_taken(batch.pk)
+    offer = slot_for(pairs, taken_slots=taken_slots) if batch.state == Batch.State.OPEN else None
+    if offer is None:
+        slots_count(batch, pairs)
         return None
-    seat, pair_ids = found
+    slot, pair_ids = offer
     gold = gold_for(batch, annotator, others=len(pair_ids), policy=policy, seed=randbelow(SEEDS))
-    taken = _assign(batch, annotator, round=batch.round, seat=seat, others=pair_ids, gold=gold, policy=policy, now=now)
+    assignment = _assign(
+        batch, annotator, round=batch.round, slot=slot, others=pair_ids, gold=gold, policy=policy, now=now
+    )
     batch.begun = True
-    batch.free_seats = len(free_seats(asked, held=[*held, seat]))
+    batch.free_seats = len(free_seats(pairs, taken_slots=[*taken_slots, slot]))
     batch.save(update_fields=["begun", "free_seats"])
-    return taken
+    return assignment
 
 
 def _assign(
@@ -125,7 +127,7 @@ def _assign(
     annotator: User,
     *,
     round: int,
-    seat: int,
+    slot: int,
     others: list[int],
     gold: list[int],
     policy: Policy,
@@ -136,7 +138,7 @@ def _assign(
         project_id=batch.project_id,
         batch=batch,
         round=round,
-        seat=seat,
+        seat=slot,
         annotator=annotator,
         shuffle_seed=seed,
         pair_ids=shuffled([*others, *gold], seed=seed),
@@ -175,15 +177,15 @@ def _running(project: Project, annotator: User, now: datetime) -> QuerySet[Assig
 def assignment_finish(*, project: Project, annotator: User, now: datetime | None = None) -> bool:
     """Make the grades of what the annotator holds final; False when they hold nothing (the other tab was faster).
     Raises LeaseLost: its time has run out; AssignmentIncomplete: a pair has neither grade nor flag."""
-    held = selectors.held_open(annotator_id=annotator.pk, project_id=project.pk, lock=True)
-    if held is None or held.state == Assignment.State.FINISHED:
+    assignment = selectors.current_assignment(annotator_id=annotator.pk, project_id=project.pk, lock=True)
+    if assignment is None or assignment.state == Assignment.State.FINISHED:
         return False
-    running_or_refused(held, now or clock.now())
-    left = len(held.cards) - held.answered
-    if left:
-        pairs = "One pair still needs" if left == 1 else f"{left} pairs still need"
+    running_or_refused(assignment, now or clock.now())
+    pairs_left = len(assignment.cards) - assignment.answered
+    if pairs_left:
+        pairs = "One pair still needs" if pairs_left == 1 else f"{pairs_left} pairs still need"
         raise AssignmentIncomplete(f"{pairs} a grade or a flag.")
-    _end(held.assignment_id, held.batch_id, state=Assignment.State.FINISHED, now=now or clock.now())
+    _end(assignment.assignment_id, assignment.batch_id, state=Assignment.State.FINISHED, now=now or clock.now())
     return True
 
 
@@ -200,12 +202,12 @@ def assignment_return(*, project: Project, annotator: User, now: datetime | None
     return True
 
 
-def running_or_refused(held: Held, now: datetime) -> None:
+def running_or_refused(assignment: Held, now: datetime) -> None:
     """Raises LeaseLost unless the assignment is open and its time has not run out."""
-    if held.is_open and held.expires_at > now:
+    if assignment.is_open and assignment.expires_at > now:
         return
-    said = {Assignment.State.FINISHED: FINISHED, Assignment.State.RETURNED: RETURNED}
-    raise LeaseLost(said.get(Assignment.State(held.state), RUN_OUT))
+    messages = {Assignment.State.FINISHED: FINISHED, Assignment.State.RETURNED: RETURNED}
+    raise LeaseLost(messages.get(Assignment.State(assignment.state), RUN_OUT))
 
 
 def _end(assignment_id: int, batch_id: int, *, state: Assignment.State, now: datetime) -> None:
@@ -215,9 +217,9 @@ def _end(assignment_id: int, batch_id: int, *, state: Assignment.State, now: dat
     batch = row_first(Batch, LOCKED, batch_id)
     if batch is None:
         raise Batch.DoesNotExist
-    asked = flagged_withdraw(batch)
-    seats_count(batch, asked)
-    if to_be_decided(asked, held=selectors.seats_held(batch_id)):
+    pairs = flagged_withdraw(batch)
+    slots_count(batch, pairs)
+    if to_be_decided(pairs, taken_slots=selectors.slots_taken(batch_id)):
         send_on_commit(ADVANCE_TASK, batch_id)
 
 

@@ -22,8 +22,8 @@ from judging.projects.overview import tallies
 from judging.projects.policies import policy_in_force
 from judging.review.selectors import Outlook, outlooks, review_in_words
 from judging.work import rules
-from judging.work.rules import SEATS, AskedPair, Suggestion, free_seats
-from judging.work.selectors.assignments import pairs_asked_now, seats_held
+from judging.work.rules import SLOTS, RequestedPair, Suggestion, free_seats
+from judging.work.selectors.assignments import pairs_requested, slots_taken
 
 logger = logging.getLogger(__name__)
 ADVANCE_TASK = "judging.tasks.batch_advance"
@@ -99,11 +99,11 @@ def batch_advance(*, batch_id: int) -> None:
     if not states & {Pair.State.OPEN, Pair.State.ESCALATED}:
         _batch_close(batch, now=clock.now())
     elif batch.round == 1 and Pair.State.OPEN not in states:
-        batch.round, batch.free_seats, batch.begun = 2, len(SEATS), False
+        batch.round, batch.free_seats, batch.begun = 2, len(SLOTS), False
         batch.save(update_fields=["round", "free_seats", "begun"])
         logger.info("batch %s: second round", batch.pk)
     else:
-        seats_count(batch)
+        slots_count(batch)
 
 
 def _pairs_decide(batch: Batch) -> None:
@@ -115,8 +115,8 @@ def _pairs_decide(batch: Batch) -> None:
     for pair_id, state, grade in final.values_list("pair", "pair__state", "grade"):
         grades.setdefault((pair_id, state), []).append(grade)
     decided: dict[rules.Outcome, list[int]] = {}
-    for (pair_id, state), given in grades.items():
-        outcome = rules.settle(given)
+    for (pair_id, state), pair_grades in grades.items():
+        outcome = rules.settle(pair_grades)
         if outcome.state not in (rules.State.WAITING, state):
             decided.setdefault(outcome, []).append(pair_id)
     for outcome, pair_ids in decided.items():
@@ -183,7 +183,7 @@ def review_write(
 
 
 def review_event(review: BatchReview, batch: Batch) -> tuple[str, UUID, dict[str, Any]]:
-    """What the audit keeps of a decision: action, subject, data."""
+    """Return a decision's audit entry: action, subject, data."""
     data = {"query": batch.query.text, "suggestion": review.suggestion, "reason": review.reason}
     return f"batch.{review.decision}", batch.uuid, data if review.decided_by_id else {**data, "automatic": True}
 
@@ -238,37 +238,37 @@ def batches_sweep() -> None:
 
 def _pairs_with_both_grades() -> QuerySet[Pair]:
     """Pairs of the batch around this that its round asks for, though both seats have graded them."""
-    asked = Q(batch__round=1, state=Pair.State.OPEN) | Q(batch__round=2, state=Pair.State.ESCALATED)
-    by_seat = [
-        Judgment.objects.filter(pair=OuterRef("pk"), round=OuterRef("batch__round"), seat=seat) for seat in SEATS
+    in_round = Q(batch__round=1, state=Pair.State.OPEN) | Q(batch__round=2, state=Pair.State.ESCALATED)
+    by_slot = [
+        Judgment.objects.filter(pair=OuterRef("pk"), round=OuterRef("batch__round"), seat=slot) for slot in SLOTS
     ]
-    return Pair.objects.filter(asked, *map(Exists, by_seat), batch=OuterRef("pk"))
+    return Pair.objects.filter(in_round, *map(Exists, by_slot), batch=OuterRef("pk"))
 
 
 FLAGS_TO_WITHDRAW = 2
 
 
-def seats_count(batch: Batch, asked: list[AskedPair] | None = None) -> None:
-    """Write how many seats of the batch, locked by the caller, are free; ``asked`` spares reading the pairs."""
+def slots_count(batch: Batch, requested_pairs: list[RequestedPair] | None = None) -> None:
+    """Write how many slots of the batch, locked by the caller, are free; ``requested_pairs`` spares reading them."""
     if batch.state == Batch.State.DONE:
         free = 0
     else:
-        pairs = asked if asked is not None else pairs_asked_now(batch_id=batch.pk)
-        free = len(free_seats(pairs, held=seats_held(batch.pk)))
+        pairs = requested_pairs if requested_pairs is not None else pairs_requested(batch_id=batch.pk)
+        free = len(free_seats(pairs, taken_slots=slots_taken(batch.pk)))
     if free != batch.free_seats:
         batch.free_seats = free
         batch.save(update_fields=["free_seats"])
 
 
-def flagged_withdraw(batch: Batch) -> list[AskedPair]:
+def flagged_withdraw(batch: Batch) -> list[RequestedPair]:
     """Withdraw what two annotators have flagged for good from the batch, locked by the caller; return what it still
     asks for."""
-    asked = pairs_asked_now(batch_id=batch.pk)
-    flagged = [pair.pair_id for pair in asked if pair.final_flags >= FLAGS_TO_WITHDRAW]
+    pairs = pairs_requested(batch_id=batch.pk)
+    flagged = [pair.pair_id for pair in pairs if pair.final_flags >= FLAGS_TO_WITHDRAW]
     if flagged:
         Pair.objects.filter(pk__in=flagged).update(state=Pair.State.WITHDRAWN, reason=Pair.Reason.FLAGGED_TWICE)
         logger.info("batch %s: flagged twice and withdrawn: pairs %s", batch.pk, flagged)
-    return [pair for pair in asked if pair.pair_id not in flagged]
+    return [pair for pair in pairs if pair.pair_id not in flagged]
 
 
 FOLD_FROM = 200  # rows of a project

@@ -18,7 +18,7 @@ from judging.models import Assignment, Flag, Judgment, JudgmentChange
 from judging.quality.services import GIVE_GOLD, gold_change, gold_given_under
 from judging.work import rules
 from judging.work.rules import GRADES, lease_until
-from judging.work.selectors.assignments import Card, Held, held_by_pair
+from judging.work.selectors.assignments import Held, PairView, assignment_by_pair
 from judging.work.services.assignments import running_or_refused
 
 WORDS = 2000  # of a comment, in characters
@@ -35,7 +35,7 @@ RETURNING id"""
 
 @dataclass(frozen=True)
 class Answer:
-    """What the annotator holds after a submit, and the place of the card to show next: None for the last look."""
+    """The assignment after a submit, and the index of the pair to show next: None for the last look."""
 
     held: Held
     index: int | None
@@ -78,116 +78,137 @@ def judgment_submit(
     """
     if grade not in GRADES:
         raise ValueError(f"a grade is 0 to 4, got {grade}")
-    held, place = _locked(annotator, pair_uuid)
-    card = held.cards[place]
+    assignment, index = _locked(annotator, pair_uuid)
+    pair_view = assignment.cards[index]
     now = now or clock.now()
-    if key is not None and key != held.key_of(card):
-        return _answered_before(held, place, key, grade)
-    running_or_refused(held, now)
-    if card.withdrawn:
+    if key is not None and key != assignment.key_of(pair_view):
+        return _answered_before(assignment, index, key, grade)
+    running_or_refused(assignment, now)
+    if pair_view.withdrawn:
         raise PairWithdrawn("This pair was withdrawn and needs no grade any more.")
-    if card.flag is not None:
+    if pair_view.flag is not None:
         raise FormStale("You flagged this pair. Take the flag back before you grade it.")
-    spent = rules.of_person(active_ms, since=held.said_at, now=now, is_simulated=held.is_simulated)
-    said = Said(grade, card.comment or "" if comment is None else comment, spent)
-    held = _give(held, place, said, now) if card.judgment_id is None else _change(held, place, said, now)
-    return Answer(held, held.next_index(place))
+    spent = rules.of_person(active_ms, since=assignment.said_at, now=now, is_simulated=assignment.is_simulated)
+    grade_input = Said(grade, pair_view.comment or "" if comment is None else comment, spent)
+    assignment = (
+        _give(assignment, index, grade_input, now)
+        if pair_view.judgment_id is None
+        else _change(assignment, index, grade_input, now)
+    )
+    return Answer(assignment, assignment.next_index(index))
 
 
 def _locked(annotator: User, pair_uuid: UUID) -> tuple[Held, int]:
-    held = held_by_pair(annotator_id=annotator.pk, pair=pair_uuid, lock=True)
-    if held is None or held.role is None:
+    assignment = assignment_by_pair(annotator_id=annotator.pk, pair=pair_uuid, lock=True)
+    if assignment is None or assignment.role is None:
         raise NotAssigned("This pair is not in your hands.")
-    if held.role != Membership.Role.ANNOTATOR:
+    if assignment.role != Membership.Role.ANNOTATOR:
         raise NotAnnotator("Your role in this project does not grade.")
-    return held, held.index_of(pair_uuid)
+    return assignment, assignment.index_of(pair_uuid)
 
 
-def _answered_before(held: Held, place: int, key: UUID, grade: int) -> Answer:
+def _answered_before(assignment: Held, index: int, key: UUID, grade: int) -> Answer:
     """The answer to a form that was sent before; refuses one that is older than what was said since."""
-    card = held.cards[place]
-    given = _given_under(key, card)
-    if given is None:
+    pair_view = assignment.cards[index]
+    earlier_answer = _given_under(key, pair_view)
+    if earlier_answer is None:
         raise FormStale(STALE)
-    if given[0] != grade:
-        raise FormStale(f"This form was used already: your grade for this pair is {card.grade}.")
-    return Answer(held.as_it_was(), held.next_index(place, at=given[1]))
+    if earlier_answer[0] != grade:
+        raise FormStale(f"This form was used already: your grade for this pair is {pair_view.grade}.")
+    return Answer(assignment.as_it_was(), assignment.next_index(index, at=earlier_answer[1]))
 
 
-def _given_under(key: UUID, card: Card) -> tuple[int, datetime] | None:
+def _given_under(key: UUID, pair_view: PairView) -> tuple[int, datetime] | None:
     """The grade that the form of this key gave the pair, and when."""
-    if card.is_gold:
-        return gold_given_under(key, card)
-    changes = list(JudgmentChange.objects.filter(judgment=card.judgment_id)) if card.judgment_id else []
+    if pair_view.is_gold:
+        return gold_given_under(key, pair_view)
+    changes = list(JudgmentChange.objects.filter(judgment=pair_view.judgment_id)) if pair_view.judgment_id else []
     for change in changes:
         if change.uuid == key:
             return change.to_grade, change.changed_at
-    first = Judgment.objects.filter(uuid=key, pair=card.pair_id).first()
+    first = Judgment.objects.filter(uuid=key, pair=pair_view.pair_id).first()
     if first is None:
         return None
     return (changes[0].from_grade if changes else first.grade), first.created_at
 
 
-def _give(held: Held, place: int, said: Said, now: datetime) -> Held:
-    card = held.cards[place]
+def _give(assignment: Held, index: int, grade_input: Said, now: datetime) -> Held:
+    pair_view = assignment.cards[index]
     values: dict[str, Any] = {
-        "until": lease_until(now, minutes=held.lease_minutes),
-        "key": held.key_of(card),
-        "pair": card.pair_id,
-        "assignment": held.assignment_id,
-        "annotator": held.annotator_id,
-        "round": held.round,
-        "seat": held.seat,
-        "grade": said.grade,
-        "position": place + 1,
-        "previous": _previous_grade(held),
-        "comment": said.comment[:WORDS],
-        "active_ms": said.active_ms,
-        "source": Judgment.Source.SIMULATED if held.is_simulated else Judgment.Source.PERSON,
-        "guideline": held.guideline_id,
-        "policy": held.policy_id,
+        "until": lease_until(now, minutes=assignment.lease_minutes),
+        "key": assignment.key_of(pair_view),
+        "pair": pair_view.pair_id,
+        "assignment": assignment.assignment_id,
+        "annotator": assignment.annotator_id,
+        "round": assignment.round,
+        "seat": assignment.seat,
+        "grade": grade_input.grade,
+        "position": index + 1,
+        "previous": _previous_grade(assignment),
+        "comment": grade_input.comment[:WORDS],
+        "active_ms": grade_input.active_ms,
+        "source": Judgment.Source.SIMULATED if assignment.is_simulated else Judgment.Source.PERSON,
+        "guideline": assignment.guideline_id,
+        "policy": assignment.policy_id,
         "now": now,
     }
     try:
         with connection.cursor() as cursor:
-            cursor.execute(GIVE_GOLD if card.is_gold else GIVE, values)
+            cursor.execute(GIVE_GOLD if pair_view.is_gold else GIVE, values)
             (judgment_id,) = cursor.fetchone()
     except IntegrityError as error:
         raise JudgingError("This pair has been graded already, or needs no grade any more.") from error
-    given = {"judgment_id": judgment_id, "grade": said.grade, "revision": 0, "comment": said.comment}
-    return held.with_card(place, **given, graded_at=now, said_at=now)
+    fields = {"judgment_id": judgment_id, "grade": grade_input.grade, "revision": 0, "comment": grade_input.comment}
+    return assignment.with_pair_view(index, **fields, graded_at=now, said_at=now)
 
 
-def _previous_grade(held: Held) -> int | None:
-    """What the annotator gave last in this assignment."""
-    given = [(card.graded_at, card.judgment_id, card.grade) for card in held.cards if card.graded_at is not None]
-    return max(given)[2] if given else None
+def _previous_grade(assignment: Held) -> int | None:
+    """Return the latest grade in this assignment."""
+    grades = [
+        (pair_view.graded_at, pair_view.judgment_id, pair_view.grade)
+        for pair_view in assignment.cards
+        if pair_view.graded_at is not None
+    ]
+    return max(grades)[2] if grades else None
 
 
-def _change(held: Held, place: int, said: Said, now: datetime) -> Held:
+def _change(assignment: Held, index: int, grade_input: Said, now: datetime) -> Held:
     """The same grade again adds no time: it leaves nothing behind by which a repeat could be known."""
-    card = held.cards[place]
-    _lease_renew(held, now)
-    if card.is_gold:
-        gold_change(held, card, grade=said.grade, comment=said.comment[:WORDS], active_ms=said.active_ms, now=now)
-        revision = (card.revision or 0) + (said.grade != card.grade)
-        return held.with_card(place, grade=said.grade, revision=revision, comment=said.comment)
-    given = Judgment.objects.get(assignment=held.assignment_id, pair=card.pair_id)
-    if said.grade != given.grade:
-        JudgmentChange.objects.create(
-            uuid=held.key_of(card), judgment=given, from_grade=given.grade, to_grade=said.grade, changed_at=now
+    pair_view = assignment.cards[index]
+    _lease_renew(assignment, now)
+    if pair_view.is_gold:
+        gold_change(
+            assignment,
+            pair_view,
+            grade=grade_input.grade,
+            comment=grade_input.comment[:WORDS],
+            active_ms=grade_input.active_ms,
+            now=now,
         )
-        given.grade, given.revision = said.grade, given.revision + 1
-        given.policy_id, given.guideline_id = held.policy_id, held.guideline_id
-        given.active_ms = rules.with_change(given.active_ms, said.active_ms)
-    given.comment = said.comment[:WORDS]
-    given.save(update_fields=["grade", "comment", "revision", "active_ms", "policy", "guideline"])
-    return held.with_card(place, grade=said.grade, revision=given.revision, comment=given.comment)
+        revision = (pair_view.revision or 0) + (grade_input.grade != pair_view.grade)
+        return assignment.with_pair_view(index, grade=grade_input.grade, revision=revision, comment=grade_input.comment)
+    judgment = Judgment.objects.get(assignment=assignment.assignment_id, pair=pair_view.pair_id)
+    if grade_input.grade != judgment.grade:
+        JudgmentChange.objects.create(
+            uuid=assignment.key_of(pair_view),
+            judgment=judgment,
+            from_grade=judgment.grade,
+            to_grade=grade_input.grade,
+            changed_at=now,
+        )
+        judgment.grade, judgment.revision = grade_input.grade, judgment.revision + 1
+        judgment.policy_id, judgment.guideline_id = assignment.policy_id, assignment.guideline_id
+        judgment.active_ms = rules.with_change(judgment.active_ms, grade_input.active_ms)
+    judgment.comment = grade_input.comment[:WORDS]
+    judgment.save(update_fields=["grade", "comment", "revision", "active_ms", "policy", "guideline"])
+    return assignment.with_pair_view(
+        index, grade=grade_input.grade, revision=judgment.revision, comment=judgment.comment
+    )
 
 
-def _lease_renew(held: Held, now: datetime) -> None:
-    until = lease_until(now, minutes=held.lease_minutes)
-    Assignment.objects.filter(pk=held.assignment_id).update(expires_at=until)
+def _lease_renew(assignment: Held, now: datetime) -> None:
+    until = lease_until(now, minutes=assignment.lease_minutes)
+    Assignment.objects.filter(pk=assignment.assignment_id).update(expires_at=until)
 
 
 @transaction.atomic
@@ -205,39 +226,44 @@ def flag_set(
     reason; NotAssigned, LeaseLost, PairWithdrawn, FormStale: as for a grade."""
     if reason not in Flag.Reason.values:
         raise ValueError(f"a flag says one of {', '.join(Flag.Reason.values)}, got {reason}")
-    held, place = _locked(annotator, pair_uuid)
-    now, card = now or clock.now(), held.cards[place]
-    if key is not None and key != held.key_of(card):
-        return _flagged_before(held, place, key, reason)
-    running_or_refused(held, now)
-    if card.withdrawn:
+    assignment, index = _locked(annotator, pair_uuid)
+    now, pair_view = now or clock.now(), assignment.cards[index]
+    if key is not None and key != assignment.key_of(pair_view):
+        return _flagged_before(assignment, index, key, reason)
+    running_or_refused(assignment, now)
+    if pair_view.withdrawn:
         raise PairWithdrawn("This pair was withdrawn and needs no flag any more.")
-    _lease_renew(held, now)
-    said = {"reason": reason, "comment": comment[:WORDS]}
+    _lease_renew(assignment, now)
+    fields = {"reason": reason, "comment": comment[:WORDS]}
     flag, raised = Flag.objects.update_or_create(
-        pair_id=card.pair_id,
+        pair_id=pair_view.pair_id,
         annotator=annotator,
         withdrawn_at=None,
-        defaults=said,
-        create_defaults={**said, "uuid": held.key_of(card), "assignment_id": held.assignment_id, "created_at": now},
+        defaults=fields,
+        create_defaults={
+            **fields,
+            "uuid": assignment.key_of(pair_view),
+            "assignment_id": assignment.assignment_id,
+            "created_at": now,
+        },
     )
-    held = held.with_card(
-        place,
+    assignment = assignment.with_pair_view(
+        index,
         flag=reason,
         flag_comment=comment,
         flagged_at=flag.created_at,
         flag_uuid=flag.uuid,
-        flags_raised=card.flags_raised + raised,
+        flags_raised=pair_view.flags_raised + raised,
     )
-    return Answer(held, held.next_index(place))
+    return Answer(assignment, assignment.next_index(index))
 
 
-def _flagged_before(held: Held, place: int, key: UUID, reason: str) -> Answer:
+def _flagged_before(assignment: Held, index: int, key: UUID, reason: str) -> Answer:
     """``_answered_before`` for a flag."""
-    flag = Flag.objects.filter(uuid=key, assignment=held.assignment_id, reason=reason).first()
+    flag = Flag.objects.filter(uuid=key, assignment=assignment.assignment_id, reason=reason).first()
     if flag is None:
         raise FormStale(STALE)
-    return Answer(held.as_it_was(), held.next_index(place, at=flag.created_at))
+    return Answer(assignment.as_it_was(), assignment.next_index(index, at=flag.created_at))
 
 
 @transaction.atomic
@@ -251,11 +277,13 @@ def flag_withdraw(*, annotator: User, pair_uuid: UUID, key: UUID | None = None, 
         NotAssigned, LeaseLost: as for a grade.
         FormStale: another flag stands by now.
     """
-    held, place = _locked(annotator, pair_uuid)
-    now, card = now or clock.now(), held.cards[place]
-    running_or_refused(held, now)
-    if key is not None and card.flag_uuid not in (None, key):
+    assignment, index = _locked(annotator, pair_uuid)
+    now, pair_view = now or clock.now(), assignment.cards[index]
+    running_or_refused(assignment, now)
+    if key is not None and pair_view.flag_uuid not in (None, key):
         raise FormStale(STALE)
-    _lease_renew(held, now)
-    Flag.objects.filter(pair=card.pair_id, annotator=annotator, withdrawn_at=None).update(withdrawn_at=now)
-    return Answer(held.with_card(place, flag=None, flag_comment=None, flagged_at=None, flag_uuid=None), place)
+    _lease_renew(assignment, now)
+    Flag.objects.filter(pair=pair_view.pair_id, annotator=annotator, withdrawn_at=None).update(withdrawn_at=now)
+    return Answer(
+        assignment.with_pair_view(index, flag=None, flag_comment=None, flagged_at=None, flag_uuid=None), index
+    )

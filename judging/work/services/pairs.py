@@ -18,7 +18,7 @@ from judging.models import Assignment, Batch, Flag, FlagAnswer, Judgment, Pair, 
 from judging.work import rules
 from judging.work.rules import fault_of_bounds
 from judging.work.selectors.flags import why_bounds_stay
-from judging.work.services.batches import ADVANCE_TASK, seats_count
+from judging.work.services.batches import ADVANCE_TASK, slots_count
 
 logger = logging.getLogger(__name__)
 
@@ -29,36 +29,36 @@ def pair_withdraw(*, pair: Pair, lead: User, reason: str) -> None:
     answered by that. Raises NotPossibleNow: no reason was given, or it is withdrawn already."""
     if not reason.strip():
         raise NotPossibleNow("Say why: the reason is kept with the pair.")
-    batch, held = _locked(pair)
-    if held.state == Pair.State.WITHDRAWN:
+    batch, row = _locked(pair)
+    if row.state == Pair.State.WITHDRAWN:
         raise NotPossibleNow("This pair is withdrawn already.")
-    if held.source_id is not None:
+    if row.source_id is not None:
         raise NotPossibleNow("Imported pairs stay as they were judged.")
-    Pair.objects.filter(pk=held.pk).update(
+    Pair.objects.filter(pk=row.pk).update(
         state=Pair.State.WITHDRAWN, relevance=None, reason=Pair.Reason.WITHDRAWN_BY_LEAD
     )
-    flags_answer(pair=held, kind=FlagAnswer.Kind.WITHDRAWN, lead=lead, words=reason.strip())
-    _followed(batch, held, lead, "pair.withdraw", reason=reason, was=held.state)
+    flags_answer(pair=row, kind=FlagAnswer.Kind.WITHDRAWN, lead=lead, words=reason.strip())
+    _followed(batch, row, lead, "pair.withdraw", reason=reason, was=row.state)
 
 
 @transaction.atomic
 def pair_restore(*, pair: Pair, lead: User, reason: str = "") -> None:
     """Undo a withdrawal: the pair becomes what its grades say, and the flags raised so far withdraw it no more. Raises
     NotPossibleNow: it is not withdrawn, or its batch is done and its grades alone decide nothing."""
-    batch, held = _locked(pair)
-    if held.state != Pair.State.WITHDRAWN:
+    batch, row = _locked(pair)
+    if row.state != Pair.State.WITHDRAWN:
         raise NotPossibleNow("This pair is not withdrawn.")
-    state, relevance = _standing(held)
+    state, relevance = _state_by_grades(row)
     undecided = state in (Pair.State.OPEN, Pair.State.ESCALATED)
     if undecided and batch.state == Batch.State.DONE:
         raise NotPossibleNow("The batch is finished and the grades of this pair decide nothing; it stays withdrawn.")
     if state == Pair.State.OPEN and batch.round == 2:
         raise NotPossibleNow("The first round of this batch is over and this pair lacks grades of it.")
     reason_of_drop = Pair.Reason.NO_CONSENSUS if state == Pair.State.DROPPED else ""
-    Pair.objects.filter(pk=held.pk).update(
+    Pair.objects.filter(pk=row.pk).update(
         state=state, relevance=relevance, reason=reason_of_drop, restored_at=timezone.now()
     )
-    _followed(batch, held, lead, "pair.restore", reason=reason, now=state)
+    _followed(batch, row, lead, "pair.restore", reason=reason, now=state)
 
 
 def _locked(pair: Pair) -> tuple[Batch, Pair]:
@@ -66,7 +66,7 @@ def _locked(pair: Pair) -> tuple[Batch, Pair]:
     return batch, Pair.objects.select_related("candidate").get(pk=pair.pk)
 
 
-def _standing(pair: Pair) -> tuple[str, int | None]:
+def _state_by_grades(pair: Pair) -> tuple[str, int | None]:
     """State and relevance by the grades of assignments that have ended."""
     final = Judgment.objects.filter(pair=pair).exclude(assignment__state=Assignment.State.OPEN)
     outcome = rules.settle(list(final.values_list("grade", flat=True)))
@@ -77,8 +77,8 @@ def _standing(pair: Pair) -> tuple[str, int | None]:
 
 
 def _followed(batch: Batch, pair: Pair, lead: User, action: str, **data: str) -> None:
-    """What either step brings about: seats counted anew, the record, and the task that may close the batch."""
-    seats_count(batch)
+    """Finish either step: recount slots, write the audit, and send the task that may close the batch."""
+    slots_count(batch)
     subject_data = {"query": batch.query.text, "rank": pair.candidate.rank}
     audit_record(project=batch.project, actor=lead, action=action, subject=pair.uuid, **subject_data, **data)
     logger.info("%s %s of batch %s", action, pair.pk, batch.pk)
@@ -106,10 +106,10 @@ def flags_dismiss(*, pair: Pair, lead: User, words: str) -> int:
 def flags_answer(*, pair: Pair, kind: str, lead: User, words: str = "", of_clip: bool = False) -> list[Flag]:
     """Answer the flags of the pair that stand without an answer; ``of_clip``: those of other pairs of the project, too,
     that call the same clip broken. The caller writes the record."""
-    standing = Flag.objects.filter(withdrawn_at__isnull=True, answer__isnull=True)
-    flags = list(standing.filter(pair=pair).order_by("pk"))
+    open_flags = Flag.objects.filter(withdrawn_at__isnull=True, answer__isnull=True)
+    flags = list(open_flags.filter(pair=pair).order_by("pk"))
     if of_clip:
-        same = standing.filter(
+        same = open_flags.filter(
             pair__candidate__moment=pair.candidate.moment_id,
             pair__batch__project=pair.batch.project_id,
             reason=Flag.Reason.BROKEN,
@@ -140,8 +140,8 @@ def recut_request(*, pair: Pair, lead: User, bounds: tuple[float, float] | None 
     """Have the pair's clip cut anew, between other ``bounds`` (start and end in seconds) where some are given.
     Annotators see the old clip until the new one is there. Its flags are answered when it is. Raises NotPossibleNow: it
     is being cut already, there is no video, or the moment cannot have these bounds."""
-    held = Pair.objects.select_related("candidate__moment__video", "batch__project", "batch__query").get(pk=pair.pk)
-    moment = held.candidate.moment
+    row = Pair.objects.select_related("candidate__moment__video", "batch__project", "batch__query").get(pk=pair.pk)
+    moment = row.candidate.moment
     if not moment.video.file:
         raise NotPossibleNow("There is no video to cut it from.")
     if bounds and (fault := _fault_of(moment, bounds)):
@@ -149,14 +149,14 @@ def recut_request(*, pair: Pair, lead: User, bounds: tuple[float, float] | None 
     start_s, end_s = bounds or (None, None)
     try:
         with transaction.atomic():
-            recut = Recut.objects.create(pair=held, moment=moment, start_s=start_s, end_s=end_s, asked_by=lead)
+            recut = Recut.objects.create(pair=row, moment=moment, start_s=start_s, end_s=end_s, asked_by=lead)
     except IntegrityError as error:
         raise NotPossibleNow(WAITS) from error
     action = "moment.bounds" if bounds else "moment.recut"
-    data: dict[str, object] = {"query": held.batch.query.text, "moment": str(moment.uuid)}
+    data: dict[str, object] = {"query": row.batch.query.text, "moment": str(moment.uuid)}
     if bounds:
         data |= {"was": [moment.start_s, moment.end_s], "becomes": list(bounds)}
-    audit_record(project=held.batch.project, actor=lead, action=action, subject=held.uuid, **data)
+    audit_record(project=row.batch.project, actor=lead, action=action, subject=row.uuid, **data)
     RECUTS.send(recut.pk)
     return recut
 
@@ -189,7 +189,7 @@ def _replace(recut: Recut) -> None:
         "start_s": moment.start_s if recut.start_s is None else recut.start_s,
         "end_s": moment.end_s if recut.end_s is None else recut.end_s,
     }
-    cut = preview_cut(video=moment.video, **bounds)
+    clip = preview_cut(video=moment.video, **bounds)
     with transaction.atomic():
         if recut.sets_bounds:
             # until commit nobody is handed a batch that asks for this moment
@@ -200,7 +200,7 @@ def _replace(recut: Recut) -> None:
         kind = FlagAnswer.Kind.BOUNDS if recut.sets_bounds else FlagAnswer.Kind.RECUT
         flags_answer(pair=recut.pair, kind=kind, lead=recut.asked_by, of_clip=True)
         _end(recut, state=Recut.State.DONE)
-        preview_replace(moment=moment, cut=cut, **bounds)
+        preview_replace(moment=moment, preview=clip, **bounds)
 
 
 def _end(recut: Recut, *, state: str, error: str = "") -> None:

@@ -29,12 +29,12 @@ from judging.exceptions import FormStale, GuidelineUnconfirmed, NotAssigned, Pai
 from judging.guidelines.views import guideline_context
 from judging.models import Assignment, Flag, Sitting
 from judging.pages import project_action
-from judging.qualification.services.sittings import sitting_start, warm_up_is_missing
+from judging.qualification.services.sittings import attempt_start, warm_up_is_missing
 from judging.qualification.views.onboarding import onboarding_of
 from judging.review.selectors import job_running
 from judging.work.forms import FlagForm, GradeForm
 from judging.work.selectors import assignments as selectors
-from judging.work.selectors.assignments import Card, Held
+from judging.work.selectors.assignments import Held, PairView
 from judging.work.services import assignments, judgments
 
 PER_PAGE = 10
@@ -68,38 +68,38 @@ def _next_assignment(request: MemberRequest, project: Project) -> Assignment | H
         messages.info(request, str(error))
         return go_to(request, reverse("judging:guideline", args=[project.uuid]))
     except WarmUpDue:
-        sitting = sitting_start(project=project, annotator=request.user, purpose=Sitting.Purpose.WARM_UP)
-        return go_to(request, reverse("judging:sitting", args=[sitting.uuid]))
+        attempt = attempt_start(project=project, annotator=request.user, purpose=Sitting.Purpose.WARM_UP)
+        return go_to(request, reverse("judging:sitting", args=[attempt.uuid]))
 
 
 @project_page(ANNOTATOR)
 def pair_next(request: MemberRequest, project: Project) -> HttpResponse:
     """The next pair that needs an answer, or the last look."""
-    held = selectors.held_open(annotator_id=request.user.pk, project_id=project.pk)
-    if held is None:
+    assignment = selectors.current_assignment(annotator_id=request.user.pk, project_id=project.pk)
+    if assignment is None:
         return redirect("judging:desk", project.uuid)
-    index = held.next_index()
+    index = assignment.next_index()
     if index is None:
         return redirect("judging:last-look", project.uuid)
-    return _page(request, held, index)
+    return _page(request, assignment, index)
 
 
 @login_required
 def pair_show(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
     """One pair again, to change its grade while the assignment is open."""
-    held = _own(request, pair_uuid)
-    if not held.is_open:
-        return go_to(request, reverse("judging:own-grades", args=[held.project_uuid]))
+    assignment = _own(request, pair_uuid)
+    if not assignment.is_open:
+        return go_to(request, reverse("judging:own-grades", args=[assignment.project_uuid]))
     show = _part if is_htmx(request) else _page
-    return show(request, held, held.index_of(pair_uuid))
+    return show(request, assignment, assignment.index_of(pair_uuid))
 
 
 def _own(request: HttpRequest, pair_uuid: UUID) -> Held:
-    held = selectors.held_by_pair(annotator_id=cast(int, request.user.pk), pair=pair_uuid)
-    if held is None:
+    assignment = selectors.assignment_by_pair(annotator_id=cast(int, request.user.pk), pair=pair_uuid)
+    if assignment is None:
         raise NotAssigned("This pair is not in your hands.")
-    grant_by(request, held.project_uuid, ANNOTATOR)
-    return held
+    grant_by(request, assignment.project_uuid, ANNOTATOR)
+    return assignment
 
 
 @login_required
@@ -133,12 +133,12 @@ def _answered(
         answer = submit(annotator=cast(User, request.user), pair_uuid=pair_uuid, **form.cleaned_data)
     except (FormStale, PairWithdrawn) as error:
         return _refused(request, pair_uuid, str(error), status=error.status)
-    held, index = answer.held, answer.index
+    assignment, index = answer.held, answer.index
     if is_htmx(request):
-        return _part(request, held, index)
-    if index is not None and held.cards[index].uuid == pair_uuid:
+        return _part(request, assignment, index)
+    if index is not None and assignment.cards[index].uuid == pair_uuid:
         return redirect("judging:pair", pair_uuid)
-    return redirect("judging:pair-next", held.project_uuid)
+    return redirect("judging:pair-next", assignment.project_uuid)
 
 
 def form_refusal(request: HttpRequest, form: SubmitForm) -> tuple[str, int]:
@@ -150,18 +150,20 @@ def form_refusal(request: HttpRequest, form: SubmitForm) -> tuple[str, int]:
 
 def _refused(request: HttpRequest, pair_uuid: UUID, note: str, *, status: int) -> HttpResponse:
     """The pair as it stands, with why nothing was stored."""
-    held = _own(request, pair_uuid)
-    assignments.running_or_refused(held, clock.now())
+    assignment = _own(request, pair_uuid)
+    assignments.running_or_refused(assignment, clock.now())
     show = _part if is_htmx(request) else _page
-    return refusal_log(request, show(request, held, held.index_of(pair_uuid), note=note, status=status), note)
+    return refusal_log(
+        request, show(request, assignment, assignment.index_of(pair_uuid), note=note, status=status), note
+    )
 
 
 @project_page(ANNOTATOR)
 def last_look(request: MemberRequest, project: Project) -> HttpResponse:
-    held = selectors.held_open(annotator_id=request.user.pk, project_id=project.pk)
-    if held is None:
+    assignment = selectors.current_assignment(annotator_id=request.user.pk, project_id=project.pk)
+    if assignment is None:
         return redirect("judging:desk", project.uuid)
-    return _page(request, held, None)
+    return _page(request, assignment, None)
 
 
 @project_action(ANNOTATOR, back="judging:desk")
@@ -172,10 +174,12 @@ def assignment_finish(request: MemberRequest, project: Project) -> HttpResponse:
         result = _next_assignment(request, project)
         if isinstance(result, HttpResponse):
             return result
-        held = selectors.held_open(annotator_id=request.user.pk, project_id=project.pk) if result else None
-        if held is not None and is_htmx(request):
-            return _part(request, held, held.next_index())
-        if held is not None:
+        assignment = (
+            selectors.current_assignment(annotator_id=request.user.pk, project_id=project.pk) if result else None
+        )
+        if assignment is not None and is_htmx(request):
+            return _part(request, assignment, assignment.next_index())
+        if assignment is not None:
             return redirect("judging:pair-next", project.uuid)
         messages.info(request, NOTHING)
     elif finished:
@@ -205,21 +209,25 @@ def leave(request: MemberRequest, project: Project) -> HttpResponse:
     return HttpResponse(status=204)
 
 
-def _page(request: HttpRequest, held: Held, index: int | None, *, note: str = "", status: int = 200) -> HttpResponse:
+def _page(
+    request: HttpRequest, assignment: Held, index: int | None, *, note: str = "", status: int = 200
+) -> HttpResponse:
     project = cast(MemberRequest, request).membership.project
     work = selectors.work_done(project=project, annotator=cast(User, request.user), since=midnight())
-    context = {**context_of(held, index, note), **guideline_context(project), "work": work}
+    context = {**context_of(assignment, index, note), **guideline_context(project), "work": work}
     return render(request, PAGE if index is not None else LAST_LOOK, context, status=status)
 
 
-def _part(request: HttpRequest, held: Held, index: int | None, *, note: str = "", status: int = 200) -> HttpResponse:
+def _part(
+    request: HttpRequest, assignment: Held, index: int | None, *, note: str = "", status: int = 200
+) -> HttpResponse:
     """The fragment; the browser's address follows what it shows, so that a reload stays there."""
     template = PAGE if index is not None else LAST_LOOK
-    response = pair_part(request, template, context_of(held, index, note), status=status)
-    if index is not None and index != held.next_index():
-        url = reverse("judging:pair", args=[held.cards[index].uuid])
+    response = pair_part(request, template, context_of(assignment, index, note), status=status)
+    if index is not None and index != assignment.next_index():
+        url = reverse("judging:pair", args=[assignment.cards[index].uuid])
     else:
-        url = reverse("judging:last-look" if index is None else "judging:pair-next", args=[held.project_uuid])
+        url = reverse("judging:last-look" if index is None else "judging:pair-next", args=[assignment.project_uuid])
     return response if _address(request) == url else replace_url(response, url)
 
 
@@ -260,7 +268,7 @@ class Screen:
     note: str = ""
 
     @property
-    def card(self) -> Card:
+    def card(self) -> PairView:
         return self.held.cards[self.index]
 
     @property
@@ -276,16 +284,16 @@ class Screen:
         return len(self.held.cards)
 
     @property
-    def previous(self) -> Card | None:
+    def previous(self) -> PairView | None:
         return self.held.cards[self.index - 1] if self.index else None
 
     @property
-    def following(self) -> Card | None:
-        """What Enter or the right arrow shows: the next card in order, judged or not."""
+    def following(self) -> PairView | None:
+        """The pair after Enter or the right arrow: the next in order, judged or not."""
         return self.held.cards[self.index + 1] if self.position < self.total else None
 
     @property
-    def ahead(self) -> list[Card]:
+    def ahead(self) -> list[PairView]:
         return self.held.ahead_of(self.index)
 
     @property
@@ -301,8 +309,8 @@ class Screen:
 def grade_buttons(levels: tuple[str, ...], pressed: int | None) -> SafeString:
     """The five buttons, the same on every screen of a guideline: a level reads "Good: the action agrees"."""
     parts = [line.partition(":") for line in levels]
-    named = [(grade, name.strip(), meaning.strip()) for grade, (name, _, meaning) in enumerate(parts)]
-    return loader.render_to_string("judging/work/_grades.html", {"levels": named, "pressed": pressed})
+    buttons = [(grade, name.strip(), meaning.strip()) for grade, (name, _, meaning) in enumerate(parts)]
+    return loader.render_to_string("judging/work/_grades.html", {"levels": buttons, "pressed": pressed})
 
 
 @lru_cache(maxsize=1)
@@ -311,17 +319,17 @@ def flag_buttons() -> SafeString:
     return format_html_join("", button, FLAG_REASONS)
 
 
-def context_of(held: Held, index: int | None, note: str = "") -> dict[str, Any]:
-    """What the judging page shows; the last look when ``index`` is None."""
-    screen = None if index is None else Screen(held, index, note)
+def context_of(assignment: Held, index: int | None, note: str = "") -> dict[str, Any]:
+    """Build the page's context; the last look when ``index`` is None."""
+    screen = None if index is None else Screen(assignment, index, note)
     return {
-        "held": held,
+        "held": assignment,
         "screen": screen,
         "card": screen and screen.card,
         "pair": screen and str(screen.card.uuid),
-        "left": len(held.cards) - held.answered,
+        "left": len(assignment.cards) - assignment.answered,
         "flag_reasons": FLAG_REASONS,
-        "project_uuid": held.project_uuid,
+        "project_uuid": assignment.project_uuid,
     }
 
 
@@ -342,7 +350,7 @@ def desk(request: MemberRequest, project: Project) -> HttpResponse:
 
 @project_page(ANNOTATOR)
 def own_grades(request: MemberRequest, project: Project) -> HttpResponse:
-    """What the annotator gave, batch by batch; never how a pair was settled."""
+    """Show the annotator's grades by batch; never how a pair was settled."""
     ended = request.user.assignments.filter(project=project).exclude(state=Assignment.State.OPEN)
     page = Paginator(ended.select_related("batch__query").order_by("-id"), PER_PAGE).get_page(request.GET.get("page"))
     grades = [(assignment, *selectors.given_in(assignment)) for assignment in page]

@@ -96,7 +96,10 @@ def _csv_row(row: Listed) -> list[object]:
         *(query.number, query.text, query.split, pair.batch.number, candidate.rank, candidate.similarity),
         *(moment.video.name, moment.start_s, moment.end_s, pair.state, pair.reason, row.why, row.who),
         row.when.isoformat(timespec="seconds") if row.when else "",
-        *(" ".join(f"{who}:{grade}" for who, grade, number in row.grades if number == asked) for asked in (1, 2)),
+        *(
+            " ".join(f"{who}:{grade}" for who, grade, number in row.grades if number == round_number)
+            for round_number in (1, 2)
+        ),
         "; ".join(_flag_in_words(who, flag) for who, flag in row.flags),
     ]
 
@@ -174,8 +177,8 @@ def _back(request: MemberRequest, pair: Pair) -> HttpResponse:
     page = LISTS.get(request.POST.get("list", ""))
     if page is None:
         return redirect("judging:batch", pair.batch.uuid)
-    asked = QueryDict(request.POST.get("asked", "")).urlencode()
-    return redirect(reverse(page, args=[pair.batch.project.uuid]) + (f"?{asked}" if asked else ""))
+    query = QueryDict(request.POST.get("asked", "")).urlencode()
+    return redirect(reverse(page, args=[pair.batch.project.uuid]) + (f"?{query}" if query else ""))
 
 
 @pair_page(STAFF)

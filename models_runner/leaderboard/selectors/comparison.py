@@ -75,25 +75,27 @@ class Comparison:
         return [row for row in self.differences[: -LISTED - 1 : -1] if row.by < 0]
 
 
-def comparison(asked: Asked, one: Scoring, other: Scoring) -> Comparison:
+def comparison(filters: Asked, one: Scoring, other: Scoring) -> Comparison:
     """How two runs of a leaderboard compare by the measure that it is sorted by."""
-    scores = (_score(asked, one), _score(asked, other))
-    values = columns_of((one.pk, other.pk), asked.place)
-    known: Flags = ~np.isnan(values.sum(axis=1))
-    judged = truth_table(release=asked.release, split=asked.split)
-    by = np.where(known, values[:, 0] - values[:, 1], np.nan)
+    scores = (_score(filters, one), _score(filters, other))
+    values = columns_of((one.pk, other.pk), filters.place)
+    is_known: Flags = ~np.isnan(values.sum(axis=1))
+    judged = truth_table(release=filters.release, split=filters.split)
+    by = np.where(is_known, values[:, 0] - values[:, 1], np.nan)
     texts = judged.texts or ("",) * len(judged)
     order = np.argsort(-np.nan_to_num(by), kind="stable")
-    differing = [number for number in order.tolist() if known[number] and abs(by[number]) > EQUAL]
+    differing = [number for number in order.tolist() if is_known[number] and abs(by[number]) > EQUAL]
     return Comparison(
         scores=scores,
-        mean=(float(values[known, 0].mean()), float(values[known, 1].mean())) if known.any() else (np.nan, np.nan),
-        difference=float(by[known].mean()) if known.any() else np.nan,
+        mean=(float(values[is_known, 0].mean()), float(values[is_known, 1].mean()))
+        if is_known.any()
+        else (np.nan, np.nan),
+        difference=float(by[is_known].mean()) if is_known.any() else np.nan,
         test=score_tests_of(scores[0].pk, [scores[1].pk]).get(scores[1].pk),
         wins=int((by > EQUAL).sum()),
         ties=int((np.abs(by) <= EQUAL).sum()),
         losses=int((by < -EQUAL).sum()),
-        values=values[known],
+        values=values[is_known],
         differences=[Difference(judged.query_ids[n], texts[n], *map(float, values[n])) for n in differing],
     )
 
@@ -110,14 +112,14 @@ class ComparisonInSteps:
         return self.scores[0].value - self.scores[1].value
 
 
-def comparison_in_steps(asked: Asked, one: Scoring, other: Scoring, view: ScoreView) -> ComparisonInSteps:
+def comparison_in_steps(filters: Asked, one: Scoring, other: Scoring, view: ScoreView) -> ComparisonInSteps:
     """How two runs compare for somebody from whom the labels are hidden: by their shown scores and nothing else."""
-    first, second = (view.shown(scoring, [_score(asked, scoring)])[0] for scoring in (one, other))
+    first, second = (view.shown(scoring, [_score(filters, scoring)])[0] for scoring in (one, other))
     return ComparisonInSteps((first, second), str(score_step(one.n_queries)))
 
 
-def _score(asked: Asked, scoring: Scoring) -> Score:
-    measure = asked.sorted_by
+def _score(filters: Asked, scoring: Scoring) -> Score:
+    measure = filters.sorted_by
     return scoring.scores.get(metric=measure.metric, convention=measure.convention, gain=measure.gain)
 
 
@@ -144,7 +146,7 @@ class Predicted:
 
 @dataclass(frozen=True)
 class Answer:
-    """What one run answered, and what that earned."""
+    """Predictions of one run, and its score."""
 
     scoring: Scoring
     value: float
@@ -166,26 +168,28 @@ class Case:
         return sorted(Counter(round(row.moment.relevance) for row in self.judged).items(), reverse=True)
 
 
-def case(asked: Asked, project: Project, query_id: str, scorings: Sequence[Scoring], *, previews: bool) -> Case | None:
+def case(
+    filters: Asked, project: Project, query_id: str, scorings: Sequence[Scoring], *, previews: bool
+) -> Case | None:
     """The query as up to three runs answered it, by the measure asked for; None where it is not judged. ``previews``:
     whether the viewer may watch them."""
-    judged = truth_table(release=asked.release, split=asked.split)
+    judged = truth_table(release=filters.release, split=filters.split)
     number = judged.place.get(query_id)
     if number is None:
         return None
     rows = range(int(judged.offsets[number]), int(judged.offsets[number + 1]))
     order = sorted(rows, key=lambda row: -judged.weights[row])
-    answered = [_answered(asked, scoring, judged, number) for scoring in scorings[:MOST_RUNS]]
+    answered = [_answered(filters, scoring, judged, number) for scoring in scorings[:MOST_RUNS]]
     spans = [judged.moment(row) for row in rows]
-    shown = [moment for _, found in answered for moment, _, _ in found]
-    seen = previews_of(project, [*spans, *shown]) if previews else {}
+    predicted_spans = [moment for _, predictions in answered for moment, _, _ in predictions]
+    previews_by_span = previews_of(project, [*spans, *predicted_spans]) if previews else {}
     rows_shown = []
     for row in order:
-        ranks = [_rank_of(row, found) for _, found in answered]
-        rows_shown.append(Judged(judged.moment(row), _preview(judged.moment(row), seen), ranks))
+        ranks = [_rank_of(row, predictions) for _, predictions in answered]
+        rows_shown.append(Judged(judged.moment(row), _preview(judged.moment(row), previews_by_span), ranks))
     answers = [
-        Answer(scoring, value, list(_predicted(found, judged, spans, seen, asked)))
-        for scoring, (value, found) in zip(scorings, answered, strict=False)
+        Answer(scoring, value, list(_predicted(predictions, judged, spans, previews_by_span, filters)))
+        for scoring, (value, predictions) in zip(scorings, answered, strict=False)
     ]
     return Case(query_id, judged.texts[number] if judged.texts else "", rows_shown, answers)
 
@@ -193,14 +197,14 @@ def case(asked: Asked, project: Project, query_id: str, scorings: Sequence[Scori
 Found = list[tuple[ScoredMoment, float, int]]  # a prediction, the largest IoU with a judged moment, the row it claimed
 
 
-def _answered(asked: Asked, scoring: Scoring, judged: JudgedTable, number: int) -> tuple[float, Found]:
+def _answered(filters: Asked, scoring: Scoring, judged: JudgedTable, number: int) -> tuple[float, Found]:
     """The value of the query, and the predictions that enter it with what they claimed."""
-    run, column = run_table(scoring.run), asked.sorted_by
+    run, column = run_table(scoring.run), filters.sorted_by
     own = run.place.get(judged.query_ids[number], -1)
-    value = float(values_of(scoring)[number, asked.place])
+    value = float(values_of(scoring)[number, filters.place])
     if own < 0:
         return value, []
-    convention = Convention(asked.convention)
+    convention = Convention(filters.convention)
     pairs = np.array([[own, number]])
     (match,) = matches(
         run, judged, pairs, [convention.least(column.mu or 0.5)], tolerance=convention.tolerance, depth=column.k
@@ -218,19 +222,23 @@ def largest_iou(span: Span, others: Iterable[Span]) -> float:
     return max((span_iou(span, other) for other in others if other.video == span.video), default=0.0)
 
 
-def _rank_of(row: int, found: Found) -> int | None:
-    return next((rank for rank, (_, _, claim) in enumerate(found, start=1) if claim == row), None)
+def _rank_of(row: int, predictions: Found) -> int | None:
+    return next((rank for rank, (_, _, claim) in enumerate(predictions, start=1) if claim == row), None)
 
 
 def _predicted(
-    found: Found, judged: JudgedTable, spans: Sequence[Span], seen: Mapping[Span, Seen], asked: Asked
+    predictions: Found,
+    judged: JudgedTable,
+    spans: Sequence[Span],
+    previews_by_span: Mapping[Span, Seen],
+    filters: Asked,
 ) -> Iterator[Predicted]:
-    least = Convention(asked.convention).least(asked.sorted_by.mu or 0.5)
-    for rank, (moment, iou, claim) in enumerate(found, start=1):
+    least = Convention(filters.convention).least(filters.sorted_by.mu or 0.5)
+    for rank, (moment, iou, claim) in enumerate(predictions, start=1):
         relevance = None if claim == NOTHING else float(judged.weights[claim])
-        yield Predicted(rank, moment, _preview(moment, seen), iou, relevance, iou >= least)
+        yield Predicted(rank, moment, _preview(moment, previews_by_span), iou, relevance, iou >= least)
 
 
-def _preview(moment: Span, seen: Mapping[Span, Seen]) -> UUID | None:
-    shown = seen.get(plain(moment))
-    return shown.preview if shown else None
+def _preview(moment: Span, previews_by_span: Mapping[Span, Seen]) -> UUID | None:
+    match = previews_by_span.get(plain(moment))
+    return match.preview if match else None

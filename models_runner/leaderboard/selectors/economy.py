@@ -16,18 +16,18 @@ def cuts_of(result: dict[str, Any]) -> list[dict[str, Any]]:
     return [{**result, **dict.fromkeys(NUMBERS, unknown), **full}, *result["cuts"]]
 
 
-def rows_of(study: EconomyStudy, place: int) -> list[dict[str, Any]]:
+def rows_of(study: EconomyStudy, index: int) -> list[dict[str, Any]]:
     """Return the full judgments first, then every cut, by the measure of this number. ``share`` is that of the
     judgments in percent; ``ranking`` holds name, score, and by how many places each run moved up."""
     result = study.result
-    before = _places([scores[place] for scores in result["scores"]])
+    before = _places([scores[index] for scores in result["scores"]])
     total = result["judgments"]
     rows = []
-    for cut in cuts_of(result):
-        numbers = {name: cut[name][place] for name in NUMBERS}
-        share = round(100 * cut["judgments"] / total) if total and cut["judgments"] else None
-        ranking = _ranking(result["runs"], [scores[place] for scores in cut["scores"]], before)
-        rows.append({**cut, **numbers, "share": share, "ranking": ranking})
+    for cutoff in cuts_of(result):
+        numbers = {name: cutoff[name][index] for name in NUMBERS}
+        share = round(100 * cutoff["judgments"] / total) if total and cutoff["judgments"] else None
+        ranking = _ranking(result["runs"], [scores[index] for scores in cutoff["scores"]], before)
+        rows.append({**cutoff, **numbers, "share": share, "ranking": ranking})
     return rows
 
 
@@ -40,16 +40,16 @@ def _ranking(runs: list[str], scores: list[float], before: list[int]) -> list[tu
 def _places(scores: list[float]) -> list[int]:
     """The place of each run, best first; of equals the first stays first."""
     order = sorted(range(len(scores)), key=lambda number: -scores[number])
-    places = [0] * len(scores)
-    for place, number in enumerate(order):
-        places[number] = place
-    return places
+    ranks = [0] * len(scores)
+    for rank, number in enumerate(order):
+        ranks[number] = rank
+    return ranks
 
 
 def table_rows(result: dict[str, Any]) -> Iterator[list[Any]]:
     """Yield the rows of COLUMNS: every cut, measure and run."""
-    for cut in cuts_of(result):
-        for place, measure in enumerate(result["measures"]):
-            numbers = [cut[name][place] for name in NUMBERS]
-            for run, scores in zip(result["runs"], cut["scores"], strict=True):
-                yield [cut["name"], cut["judgments"], cut["pairs"], measure, *numbers, run, scores[place]]
+    for cutoff in cuts_of(result):
+        for index, measure in enumerate(result["measures"]):
+            numbers = [cutoff[name][index] for name in NUMBERS]
+            for run, scores in zip(result["runs"], cutoff["scores"], strict=True):
+                yield [cutoff["name"], cutoff["judgments"], cutoff["pairs"], measure, *numbers, run, scores[index]]

@@ -79,7 +79,7 @@ class Asked:
 
     def query(self, **changes: object) -> str:
         """The query string of this leaderboard, changed."""
-        held: dict[str, object] = {
+        parameters: dict[str, object] = {
             "release": self.release.version,
             "split": self.split,
             "show": self.group,
@@ -87,39 +87,39 @@ class Asked:
             "gain": self.gain,
             "sort": self.sorted_by.metric,
         }
-        return urlencode({**held, **({"base": self.base} if self.base else {}), **changes})
+        return urlencode({**parameters, **({"base": self.base} if self.base else {}), **changes})
 
 
-def asked_for(project: Project, given: Mapping[str, str]) -> Asked | None:
-    """The leaderboard that ``given`` names; None where no release is ready."""
-    release = release_asked(project, given)
+def asked_for(project: Project, query: Mapping[str, str]) -> Asked | None:
+    """The leaderboard that ``query`` names; None where no release is ready."""
+    release = release_of_query(project, query)
     if release is None:
         return None
     splits = splits_of(release)
     return Asked(
         release=release,
-        split=known_or_first(given.get("split"), splits or SPLITS),
-        group=known_or_first(given.get("show"), tuple(GROUPS)),
-        convention=known_or_first(given.get("convention"), tuple(each.value for each in Convention)),
-        gain=known_or_first(given.get("gain"), tuple(each.value for each in Gain)),
-        sort=given.get("sort", ""),
-        base=given.get("base", ""),
+        split=known_or_first(query.get("split"), splits or SPLITS),
+        group=known_or_first(query.get("show"), tuple(GROUPS)),
+        convention=known_or_first(query.get("convention"), tuple(each.value for each in Convention)),
+        gain=known_or_first(query.get("gain"), tuple(each.value for each in Gain)),
+        sort=query.get("sort", ""),
+        base=query.get("base", ""),
     )
 
 
-def asked_by(membership: Membership, given: Mapping[str, str]) -> Asked | None:
-    """The leaderboard that ``given`` names, as far as this person may see it; None where no release is ready."""
-    asked = asked_for(membership.project, given)
-    if asked is None or not is_blind(membership, asked.split):
-        return asked
-    group = FIRST if asked.is_recall else asked.group
-    return replace(asked, group=group, convention=BLIND_CONVENTION, gain=BLIND_GAIN, base="", is_blind=True)
+def asked_by(membership: Membership, query: Mapping[str, str]) -> Asked | None:
+    """The leaderboard that ``query`` names, as far as this person may see it; None where no release is ready."""
+    filters = asked_for(membership.project, query)
+    if filters is None or not is_blind(membership, filters.split):
+        return filters
+    group = FIRST if filters.is_recall else filters.group
+    return replace(filters, group=group, convention=BLIND_CONVENTION, gain=BLIND_GAIN, base="", is_blind=True)
 
 
-def release_asked(project: Project, given: Mapping[str, str]) -> Release | None:
+def release_of_query(project: Project, query: Mapping[str, str]) -> Release | None:
     """The release of the version given, else the newest that is ready."""
     ready = project.releases.filter(state=Release.State.READY)
-    version = given.get("release", "")
+    version = query.get("release", "")
     release = ready.filter(version=int(version)).first() if version.isdecimal() and len(version) < 9 else None
     return release or ready.first()
 
@@ -129,8 +129,8 @@ def splits_of(release: Release) -> tuple[str, ...]:
     return tuple(Truth.objects.filter(release=release).order_by("split").values_list("split", flat=True))
 
 
-def known_or_first(word: str | None, known: tuple[str, ...]) -> str:
-    return word if word in known else known[0]
+def known_or_first(word: str | None, values: tuple[str, ...]) -> str:
+    return word if word in values else values[0]
 
 
 @dataclass
@@ -182,37 +182,37 @@ class Table:
         return [row for row in self.rows if row.stale is None]
 
 
-def leaderboard(asked: Asked, membership: Membership, *, tested: bool = True) -> Table:
+def leaderboard(filters: Asked, membership: Membership, *, tested: bool = True) -> Table:
     """The runs of a release and split, best first; those that wait or failed there stand at their last scores."""
-    here = Scoring.objects.filter(release=asked.release, run__split=asked.split, run__labels=Run.Labels.JUDGED)
+    here = Scoring.objects.filter(release=filters.release, run__split=filters.split, run__labels=Run.Labels.JUDGED)
     here = here.select_related("run", "release").exclude(run__state=Run.State.WITHDRAWN)
     by_state: dict[str, list[Scoring]] = {state: [] for state in State.values}
     for scoring in here:
         by_state[scoring.state].append(scoring)
     waiting = [scoring for scoring in by_state[State.WAITING] if scoring.run.state == Run.State.SCORED]
     stale = _last_scored([*waiting, *by_state[State.FAILED]])
-    view = ScoreView(membership, asked.split)
+    view = ScoreView(membership, filters.split)
     every = [*by_state[State.SCORED], *stale]
     visible = [scoring for scoring in every if not view.refusal(scoring)]
-    rows = _rows(visible, asked, view)
-    rows.sort(key=lambda row: (-_value(row, asked), row.run.name if view.is_blind else ""))
+    rows = _rows(visible, filters, view)
+    rows.sort(key=lambda row: (-_value(row, filters), row.run.name if view.is_blind else ""))
     table = Table(rows, waiting=len(waiting), hidden={one.run_id for one in every} - {one.run_id for one in visible})
-    _rank(table, asked, view)
+    _rank(table, filters, view)
     failed = here.filter(state=State.FAILED)
     table.failed = list(failed if sees_all(membership) else failed.filter(run__owner=membership.user_id))
     if table.ranked and not view.is_blind:
-        table.base = next((row for row in table.ranked if str(row.run.uuid) == asked.base), table.ranked[0])
+        table.base = next((row for row in table.ranked if str(row.run.uuid) == filters.base), table.ranked[0])
         table.base.is_base = True
         if tested:
-            _test(table, asked)
+            _test(table, filters)
     return table
 
 
-def leaderboard_tested(asked: Asked, membership: Membership) -> Table:
+def leaderboard_tested(filters: Asked, membership: Membership) -> Table:
     """The leaderboard; tests that it lacks are ordered, and there when it is asked for again."""
-    table = leaderboard(asked, membership)
+    table = leaderboard(filters, membership)
     if table.base is not None and table.untested:
-        score_tests_order(base=table.base.scores[asked.sorted_by.metric].pk, others=table.untested)
+        score_tests_order(base=table.base.scores[filters.sorted_by.metric].pk, others=table.untested)
     return table
 
 
@@ -229,33 +229,33 @@ def _last_scored(waiting: Iterable[Scoring]) -> Iterable[Scoring]:
     return newest.select_related("run", "release")
 
 
-def _rows(scorings: Iterable[Scoring], asked: Asked, view: ScoreView) -> list[Row]:
+def _rows(scorings: Iterable[Scoring], filters: Asked, view: ScoreView) -> list[Row]:
     by_key = {scoring.pk: scoring for scoring in scorings}
-    stored: dict[int, list[Score]] = {pk: [] for pk in by_key}
-    names = {column.metric for column in asked.all_columns}
-    ways = Q(convention="", gain="") | Q(convention=asked.convention, gain=asked.gain)
-    for score in Score.objects.filter(ways, scoring__in=by_key, metric__in=names):
-        stored[score.scoring_id].append(score)
+    scores_by_scoring: dict[int, list[Score]] = {pk: [] for pk in by_key}
+    names = {column.metric for column in filters.all_columns}
+    condition = Q(convention="", gain="") | Q(convention=filters.convention, gain=filters.gain)
+    for score in Score.objects.filter(condition, scoring__in=by_key, metric__in=names):
+        scores_by_scoring[score.scoring_id].append(score)
     rows = []
     for pk, scoring in by_key.items():
-        scores = {score.metric: score for score in view.shown(scoring, stored[pk])}
-        row = Row(scoring, [scores.get(column.metric) for column in asked.columns], scores)
+        scores = {score.metric: score for score in view.shown(scoring, scores_by_scoring[pk])}
+        row = Row(scoring, [scores.get(column.metric) for column in filters.columns], scores)
         row.is_own = scoring.run.owner_id == view.membership.user_id
-        row.stale = None if scoring.release_id == asked.release.pk else scoring.release.version
+        row.stale = None if scoring.release_id == filters.release.pk else scoring.release.version
         rows.append(row)
     return rows
 
 
-def _value(row: Row, asked: Asked) -> float:
-    score = row.scores.get(asked.sorted_by.metric)
+def _value(row: Row, filters: Asked) -> float:
+    score = row.scores.get(filters.sorted_by.metric)
     return -1.0 if score is None else score.value
 
 
-def _rank(table: Table, asked: Asked, view: ScoreView) -> None:
+def _rank(table: Table, filters: Asked, view: ScoreView) -> None:
     rows = table.ranked
-    values = [_value(row, asked) for row in rows]
+    values = [_value(row, filters) for row in rows]
     if view.is_blind:
-        n_queries, _ = truth_sizes(asked)
+        n_queries, _ = truth_sizes(filters)
         table.refusal = view.refusal_for(n_queries)
         step = rules.score_step(max(1, n_queries))
         table.step = str(step)
@@ -263,20 +263,20 @@ def _rank(table: Table, asked: Asked, view: ScoreView) -> None:
         for row, rank in zip(rows, rules.ranks(values, step), strict=True):
             row.rank = rank
         return
-    for place, row in enumerate(rows):
-        before = rows[place - 1] if place else None
-        is_tie = before is not None and values[place - 1] - values[place] <= EQUAL
-        row.rank = before.rank if before and is_tie else place + 1
+    for index, row in enumerate(rows):
+        before = rows[index - 1] if index else None
+        is_tie = before is not None and values[index - 1] - values[index] <= EQUAL
+        row.rank = before.rank if before and is_tie else index + 1
 
 
-def truth_sizes(asked: Asked) -> tuple[int, int]:
+def truth_sizes(filters: Asked) -> tuple[int, int]:
     """How many judged queries and moments the release has of the split; 0 while it is being read."""
-    return asked.release.truths.filter(split=asked.split).values_list("n_queries", "n_moments").first() or (0, 0)
+    return filters.release.truths.filter(split=filters.split).values_list("n_queries", "n_moments").first() or (0, 0)
 
 
-def _test(table: Table, asked: Asked) -> None:
-    """What is known of the test of every run against the base; corrected for their number once all are there."""
-    metric = asked.sorted_by.metric
+def _test(table: Table, filters: Asked) -> None:
+    """Add each run's test against the base, as far as known; corrected for their number once all are there."""
+    metric = filters.sorted_by.metric
     base = table.base.scores.get(metric) if table.base else None
     others = [(row, row.scores[metric]) for row in table.ranked if row is not table.base and metric in row.scores]
     if base is None or not others:
@@ -286,16 +286,16 @@ def _test(table: Table, asked: Asked) -> None:
     table.is_testing = bool(table.untested) or any(test.is_waiting for test in tests.values())
     if table.is_testing:
         return
-    known = [tests[score.pk].p for _, score in others]
-    for (row, _), p, corrected in zip(others, known, holm([1.0 if p is None else p for p in known]), strict=True):
+    p_values = [tests[score.pk].p for _, score in others]
+    for (row, _), p, corrected in zip(others, p_values, holm([1.0 if p is None else p for p in p_values]), strict=True):
         row.p, row.p_holm = p, None if p is None else corrected
 
 
-def scored_run(asked: Asked, membership: Membership, uuid: str) -> Scoring | None:
+def scored_run(filters: Asked, membership: Membership, uuid: str) -> Scoring | None:
     """The scoring of the run of this UUID on the leaderboard asked for, if this person is told its scores."""
     if (run_uuid := uuid_or_none(uuid)) is None:
         return None
-    scored = Scoring.objects.filter(release=asked.release, state=State.SCORED, run__uuid=run_uuid)
-    judged = scored.filter(run__split=asked.split, run__state=Run.State.SCORED, run__labels=Run.Labels.JUDGED)
+    scored = Scoring.objects.filter(release=filters.release, state=State.SCORED, run__uuid=run_uuid)
+    judged = scored.filter(run__split=filters.split, run__state=Run.State.SCORED, run__labels=Run.Labels.JUDGED)
     scoring = judged.select_related("run", "release").first()
-    return None if scoring is None or ScoreView(membership, asked.split).refusal(scoring) else scoring
+    return None if scoring is None or ScoreView(membership, filters.split).refusal(scoring) else scoring

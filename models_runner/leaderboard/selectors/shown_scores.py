@@ -74,15 +74,15 @@ def participants_see(leaderboard: Leaderboard, split: str, n_queries: int, n_mom
         return ""
     if n_queries < leaderboard.least_queries:
         return f"no scores, since it has {n_queries} judged queries, fewer than {leaderboard.least_queries}"
-    seen = f"scores in steps of {rules.score_step(n_queries)}"
+    text = f"scores in steps of {rules.score_step(n_queries)}"
     if has_ladder(leaderboard, n_queries):
-        seen += ", and of each person only runs that are a step better than those before"
+        text += ", and of each person only runs that are a step better than those before"
     if n_moments < rules.PROMISED_MOMENTS * n_queries:
-        seen += (
+        text += (
             f". With {n_moments / n_queries:.1f} judged moments a query, fewer than {rules.PROMISED_MOMENTS}, each "
             "label weighs more in a score, and uploads tell more of it than the documentation promises"
         )
-    return seen
+    return text
 
 
 class ScoreView:
@@ -139,7 +139,7 @@ class ScoreView:
         """The scorings that are no step better than the best of their owner's earlier runs. An earlier run that is not
         scored on the same release counts with its score on its own, so that nobody begins again on another release; a
         withdrawn one counts, as whoever saw its scores knows them."""
-        hidden: list[int] = []
+        scoring_ids: list[int] = []
         for by_run in self._first_scores().values():
             for release in {release for scores in by_run.values() for release in scores}:
                 compared = [scores.get(release) or next(iter(scores.values())) for scores in by_run.values()]
@@ -147,8 +147,8 @@ class ScoreView:
                 step = next(rules.score_step(s.scoring.n_queries) for s in compared if s.scoring.release_id == release)
                 for score, is_visible in zip(compared, rules.ladder(values, step), strict=True):
                     if score.scoring.release_id == release and not is_visible:
-                        hidden.append(score.scoring_id)
-        return frozenset(hidden)
+                        scoring_ids.append(score.scoring_id)
+        return frozenset(scoring_ids)
 
     def _first_scores(self) -> dict[int | None, dict[int, dict[int, Score]]]:
         """The scores that the Ladder compares: by owner, by run in the order of the uploads, by release."""
@@ -159,11 +159,11 @@ class ScoreView:
         staff = project.memberships.filter(role__in=STAFF).values("user")
         scores = scores.exclude(scoring__run__owner=None).exclude(scoring__run__owner__in=staff)
         scores = scores.select_related("scoring__run", "scoring__release")
-        found: dict[int | None, dict[int, dict[int, Score]]] = {}
+        first_scores: dict[int | None, dict[int, dict[int, Score]]] = {}
         for score in scores.order_by("scoring__run_id", "scoring__release__version"):
             run = score.scoring.run
-            found.setdefault(run.owner_id, {}).setdefault(run.pk, {})[score.scoring.release_id] = score
-        return found
+            first_scores.setdefault(run.owner_id, {}).setdefault(run.pk, {})[score.scoring.release_id] = score
+        return first_scores
 
     def _in_steps(self, scoring: Scoring, score: Score) -> ShownScore:
         """The share of unjudged predictions is left out: nine more numbers would tell as much as nine more scores."""

@@ -36,19 +36,21 @@ USED = ("settled", "dropped")
 def study_create(*, release: Release, split: str, actor: User | None, wake: bool = True) -> EconomyStudy:
     """Order a study; a task computes it unless the caller does. Raises NotPossible where there are too few runs, or one
     is at work."""
-    found = len(runs_of(release, split))
-    if found < LEAST_RUNS:
-        raise NotPossible(f"A ranking needs {LEAST_RUNS} runs; scored on this release and split: {found}.")
+    n_runs = len(runs_of(release, split))
+    if n_runs < LEAST_RUNS:
+        raise NotPossible(f"A ranking needs {LEAST_RUNS} runs; scored on this release and split: {n_runs}.")
     try:
         with transaction.atomic():
-            made = EconomyStudy.objects.create(release=release, split=split, actor=actor)
-            said = {"version": release.version, "split": split}
-            audit_record(project=release.project, actor=actor, action="economy.study", subject=made.uuid, **said)
+            economy_study = EconomyStudy.objects.create(release=release, split=split, actor=actor)
+            details = {"version": release.version, "split": split}
+            audit_record(
+                project=release.project, actor=actor, action="economy.study", subject=economy_study.uuid, **details
+            )
             if wake:
-                STUDIES.send(made.pk)
+                STUDIES.send(economy_study.pk)
     except IntegrityError as error:
         raise NotPossible("A study of these runs is at work already.") from error
-    return made
+    return economy_study
 
 
 @durable(STUDIES.task)
@@ -60,22 +62,22 @@ def study_work(*, study_id: int) -> None:
             STUDIES.rows().filter(pk=study.pk).update(**values)
 
 
-def _computed(held: EconomyStudy) -> dict[str, object]:
-    def tell(done: int, total: int) -> None:
-        EconomyStudy.objects.filter(pk=held.pk).update(done=done, total=total, updated_at=timezone.now())
+def _computed(economy_study: EconomyStudy) -> dict[str, object]:
+    def tell(n_done: int, total: int) -> None:
+        EconomyStudy.objects.filter(pk=economy_study.pk).update(done=n_done, total=total, updated_at=timezone.now())
 
-    runs = runs_of(held.release, held.split)
+    runs = runs_of(economy_study.release, economy_study.split)
     tables = {str(run.uuid): run_table(run) for run in runs}
-    judged = truth_table(release=held.release, split=held.split)
+    judged = truth_table(release=economy_study.release, split=economy_study.split)
     queries = set(judged.query_ids)
-    pairs = [pair for pair in pairs_of(held.release) if pair.query_id in queries]
+    pairs = [pair for pair in pairs_of(economy_study.release) if pair.query_id in queries]
     return study(tables, judged, pairs, tell=tell) | {"runs": told_apart(runs)}
 
 
 def told_apart(runs: Sequence[Run]) -> list[str]:
     """Their names; those that are called the same get the beginning of their UUID."""
-    named = Counter(run.name for run in runs)
-    return [run.name if named[run.name] == 1 else f"{run.name} · {str(run.uuid)[:8]}" for run in runs]
+    counts = Counter(run.name for run in runs)
+    return [run.name if counts[run.name] == 1 else f"{run.name} · {str(run.uuid)[:8]}" for run in runs]
 
 
 def runs_of(release: Release, split: str) -> list[Run]:

@@ -31,12 +31,12 @@ def leaderboard_of(project: Project) -> Leaderboard:
 def leaderboard_change(*, project: Project, actor: User | None, **values: bool | int | str) -> Leaderboard:
     """Set what participants may see and do, from now on: fields of Leaderboard; what is left out stays as it is."""
     Project.objects.select_for_update().get(pk=project.pk)
-    held = leaderboard_of(project)
-    changed = {name: value for name, value in values.items() if getattr(held, name) != value}
-    if changed or held.pk is None:
-        held, _ = Leaderboard.objects.update_or_create(project=project, defaults=values)
+    row = leaderboard_of(project)
+    changed = {name: value for name, value in values.items() if getattr(row, name) != value}
+    if changed or row.pk is None:
+        row, _ = Leaderboard.objects.update_or_create(project=project, defaults=values)
         audit_record(project=project, actor=actor, action="leaderboard.change", subject=project.uuid, **changed)
-    return held
+    return row
 
 
 Hashes = NDArray[np.uint64]
@@ -78,8 +78,8 @@ def _alike(run: Run, table: RunTable) -> Iterator[str]:
     by_query = dict(zip(table.query_ids, query_hashes(table).tolist(), strict=True))
     fewest: tuple[int, int, str] | None = None
     for other in earlier.exclude(table="").order_by("-pk")[:EARLIER_RUNS]:
-        held = serialization.cut(run_table(other), depth=DEPTH)
-        others = dict(zip(held.query_ids, query_hashes(held).tolist(), strict=True))
+        earlier_table = serialization.cut(run_table(other), depth=DEPTH)
+        others = dict(zip(earlier_table.query_ids, query_hashes(earlier_table).tolist(), strict=True))
         queries = by_query.keys() | others.keys()
         differing = sum(by_query.get(query_id) != others.get(query_id) for query_id in queries)
         if differing * 100 < percent * len(queries) and (fewest is None or differing < fewest[0]):

@@ -1,4 +1,4 @@
-"""What follows when a release is ready: its truths, its runs by similarity, and all other runs scored on it. A run by
+"""Steps after a release is ready: its truths, its runs by similarity, and all other runs scored on it. A run by
 similarity is what the frozen candidates of a release's queries would retrieve."""
 
 import logging
@@ -75,8 +75,8 @@ def _run_make(release: Release, split: str) -> Run:
     if run.state == Run.State.SCORED:
         return run
     try:
-        with TemporaryDirectory(prefix="momentjudge-runs-") as place:
-            _run_score(run, truth_table(release=release, split=split), Path(place) / f"{SIMILARITY}.{split}.json")
+        with TemporaryDirectory(prefix="momentjudge-runs-") as folder:
+            _run_score(run, truth_table(release=release, split=split), Path(folder) / f"{SIMILARITY}.{split}.json")
     except ScoringError as error:
         Run.objects.filter(pk=run.pk).update(state=Run.State.FAILED, error=str(error))
         logger.warning("run %s failed: %s", run.pk, error)
@@ -90,17 +90,17 @@ def _run_score(run: Run, judged: JudgedTable, path: Path) -> None:
     table = formats.read_run(path, formats.Form.TVR_RANKING, strict=False)
     result = scored(table, judged)
     with transaction.atomic():
-        held = Run.objects.select_for_update().get(pk=run.pk)
-        if held.state == Run.State.SCORED:
+        row = Run.objects.select_for_update().get(pk=run.pk)
+        if row.state == Run.State.SCORED:
             return
         with path.open("rb") as source:
-            held.sha256 = checksum(File(source))  # equal files are shown equal numbers, on every release
-            held.file.save(path.name, File(source), save=False)
-        held.table.save("table", ContentFile(serialization.run_bytes(table)), save=False)
-        held.state, held.n_queries, held.error, held.form = Run.State.SCORED, len(table), "", "tvr-ranking"
-        held.bytes, held.file_name = path.stat().st_size, path.name
-        held.save()
-        scoring, _ = Scoring.objects.get_or_create(run=held, release=held.release)
+            row.sha256 = checksum(File(source))  # equal files are shown equal numbers, on every release
+            row.file.save(path.name, File(source), save=False)
+        row.table.save("table", ContentFile(serialization.run_bytes(table)), save=False)
+        row.state, row.n_queries, row.error, row.form = Run.State.SCORED, len(table), "", "tvr-ranking"
+        row.bytes, row.file_name = path.stat().st_size, path.name
+        row.save()
+        scoring, _ = Scoring.objects.get_or_create(run=row, release=row.release)
         scoring_write(scoring, result)
 
 

@@ -225,8 +225,8 @@ def _at_work(project_id: int, owner_id: int | None) -> bool:
 
 def _has(run: Run) -> bool:
     """Whether its owner has a run of this name already."""
-    named = Run.objects.filter(project=run.project_id, split=run.split, owner=run.owner_id, system=run.system)
-    return named.exclude(state__in=[Run.State.FAILED, Run.State.WITHDRAWN]).exists()
+    runs = Run.objects.filter(project=run.project_id, split=run.split, owner=run.owner_id, system=run.system)
+    return runs.exclude(state__in=[Run.State.FAILED, Run.State.WITHDRAWN]).exists()
 
 
 def _taken(run: Run) -> str:
@@ -242,15 +242,15 @@ def run_withdraw(*, run: Run, actor: User, reason: str) -> Run:
     reason = reason.strip()
     if not 0 < len(reason) <= LONGEST_REASON or "\0" in reason:
         raise NotPossible(f"Say why, in at most {LONGEST_REASON} characters.")
-    held = Run.objects.select_for_update(of=("self",)).select_related("project").get(pk=run.pk)
-    if held.owner_id is None or held.state != Run.State.SCORED:
+    row = Run.objects.select_for_update(of=("self",)).select_related("project").get(pk=run.pk)
+    if row.owner_id is None or row.state != Run.State.SCORED:
         raise NotPossible("Only a run that somebody brought, and that is scored, can be withdrawn.")
-    held.state, held.reason = Run.State.WITHDRAWN, reason
-    held.save(update_fields=["state", "reason", "updated_at"])
-    score_tests_drop(run=held)
-    said = {"system": held.system, "split": held.split, "reason": reason}
-    audit_record(project=held.project, actor=actor, action="run.withdraw", subject=held.uuid, **said)
-    return held
+    row.state, row.reason = Run.State.WITHDRAWN, reason
+    row.save(update_fields=["state", "reason", "updated_at"])
+    score_tests_drop(run=row)
+    details = {"system": row.system, "split": row.split, "reason": reason}
+    audit_record(project=row.project, actor=actor, action="run.withdraw", subject=row.uuid, **details)
+    return row
 
 
 @durable(UPLOADS.task)
@@ -267,9 +267,9 @@ def run_work(*, run_id: int) -> None:
 @contextmanager
 def _place() -> Iterator[bool]:
     """Whether one of the places for uploads is free; it is taken for the block."""
-    with ExitStack() as taken:
-        places = range(settings.UPLOADS_AT_ONCE)
-        yield any(taken.enter_context(only_one("upload-place", place)) for place in places)
+    with ExitStack() as locks:
+        slots = range(settings.UPLOADS_AT_ONCE)
+        yield any(locks.enter_context(only_one("upload-place", slot)) for slot in slots)
 
 
 def _next_send() -> None:
@@ -335,16 +335,18 @@ def run_parsed(run: Run) -> RunTable:
 
 
 def run_limits() -> Limits:
-    """What a run may come to; unpacked, what the library holds in memory."""
+    """Return a run's limits; unpacked, what the library holds in memory."""
     advice = "give each query fewer predictions"
     return replace(upload_limits(), size=jsonfiles.MAX_BYTES, size_setting="", advice=advice)
 
 
 def check_known(table: RunTable, run: Run, judged: tuple[str, ...]) -> None:
     """Raise UnknownQuery for a query that is neither judged nor of the split; one that waits to be judged may come."""
-    known = set(judged)
-    known.update(map(str, Query.objects.filter(project=run.project, split=run.split).values_list("number", flat=True)))
-    unknown = [number for number, query_id in enumerate(table.query_ids) if query_id not in known]
+    known_ids = set(judged)
+    known_ids.update(
+        map(str, Query.objects.filter(project=run.project, split=run.split).values_list("number", flat=True))
+    )
+    unknown = [number for number, query_id in enumerate(table.query_ids) if query_id not in known_ids]
     if unknown:
         first = unknown[0]
         line = f"line {table.lines[first]}: " if table.lines else ""
@@ -396,10 +398,10 @@ def _run_make(training: Training, split: str, path: Path) -> Run:
     if not path.is_file():
         raise NotPossible(f"{path.name} is missing.")
     experiment = training.experiment
-    named: dict[str, Any] = {"release": experiment.release, "split": split, "system": training.system, "owner": None}
-    if earlier := Run.objects.filter(**named).first():
+    fields: dict[str, Any] = {"release": experiment.release, "split": split, "system": training.system, "owner": None}
+    if earlier := Run.objects.filter(**fields).first():
         return earlier
-    run = Run(project=experiment.project, source=Run.Source.BASELINE, labels=experiment.labels, **named)
+    run = Run(project=experiment.project, source=Run.Source.BASELINE, labels=experiment.labels, **fields)
     run.file_name, run.bytes = path.name, path.stat().st_size
     with path.open("rb") as source:
         _run_store(run, File(source))

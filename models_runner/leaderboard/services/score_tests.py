@@ -52,7 +52,7 @@ def _work(score_id: int) -> None:
     if not tests:
         return
     scorings = list(dict.fromkeys(score.scoring_id for test in tests for score in (test.one, test.other)))
-    values = columns_of(scorings, place_of(tests[0].one))
+    values = columns_of(scorings, column_index(tests[0].one))
     column = {scoring: number for number, scoring in enumerate(scorings)}
     ones = [column[test.one.scoring_id] for test in tests]
     others = [column[test.other.scoring_id] for test in tests]
@@ -70,15 +70,15 @@ def seed_of_signs() -> int:
     return int.from_bytes(salted_hmac("models_runner.score_tests", "signs", algorithm="sha256").digest()[:8], "big")
 
 
-def place_of(score: Score) -> int:
+def column_index(score: Score) -> int:
     """The number of its measure among the columns of the values that are kept."""
     return COLUMNS.index(Column(score.metric, score.k, score.mu, score.convention, score.gain))
 
 
 def score_tests_of(base: int, others: Iterable[int]) -> dict[int, ScoreTest]:
     """By the other score, the tests against ``base`` that are there or ordered; all are keys."""
-    asked = list(others)
-    tests = ScoreTest.objects.filter(Q(one=base, other__in=asked) | Q(other=base, one__in=asked))
+    other_scores = list(others)
+    tests = ScoreTest.objects.filter(Q(one=base, other__in=other_scores) | Q(other=base, one__in=other_scores))
     return {test.other_id if test.one_id == base else test.one_id: test for test in tests}
 
 
@@ -97,12 +97,12 @@ def score_tests_sweep(now: datetime) -> None:
 
 def covering(pairs: Iterable[tuple[int, int]]) -> list[int]:
     """A few scores that name every pair: again and again the one that most pairs name."""
-    left, chosen = list(pairs), []
-    while left:
-        ((most, _),) = Counter(score for pair in left for score in pair).most_common(1)
-        chosen.append(most)
-        left = [pair for pair in left if most not in pair]
-    return chosen
+    pairs_left, cover = list(pairs), []
+    while pairs_left:
+        ((most, _),) = Counter(score for pair in pairs_left for score in pair).most_common(1)
+        cover.append(most)
+        pairs_left = [pair for pair in pairs_left if most not in pair]
+    return cover
 
 
 def _waiting() -> QuerySet[ScoreTest]:

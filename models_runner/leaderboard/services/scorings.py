@@ -31,7 +31,7 @@ from models_runner.models import PerQuery, ReadRelease, Run, Score, Scoring, Tru
 from moment_retrieval import formats, serialization
 from moment_retrieval.errors import EmptyFile, ScoringError
 from moment_retrieval.metrics.board import COLUMNS, Board, board
-from moment_retrieval.metrics.report import KS, Durations, run_remarks
+from moment_retrieval.metrics.report import KS, Durations, run_warnings
 from moment_retrieval.statistics.significance import intervals
 from moment_retrieval.tables import Floats, JudgedTable, RunTable, similarity_labelled
 
@@ -82,7 +82,7 @@ def _truth_keep(release: Release, split: str, judged: JudgedTable) -> Truth:
 
 
 def truth_table(*, release: Release, split: str, labels: str = Run.Labels.JUDGED) -> JudgedTable:
-    """What runs on this split are scored against, by people's grades or by those derived from similarity. Raises
+    """Return the ground truth of this split, by people's grades or by those derived from similarity. Raises
     NotPossible where the release has no judged query there."""
     truth = next((truth for truth in truths_make(release) if truth.split == split), None)
     if truth is None:
@@ -119,7 +119,7 @@ def _relabelled(name: str) -> JudgedTable:
 
 @dataclass(frozen=True)
 class Scored:
-    """What scoring found."""
+    """Results of scoring."""
 
     board: Board
     bounds: Floats  # [C, 2]
@@ -135,9 +135,9 @@ def scored(run: RunTable, judged: JudgedTable, *, durations_s: Durations | None 
     answers = serialization.answers_to(run, judged.query_ids)
     if not len(answers):
         raise EmptyFile(f"the run answers none of the {len(judged)} judged queries")
-    found = board(answers, judged)
-    told = tuple(run_remarks(answers, max(KS), durations_s))
-    return Scored(found, intervals(found.values), told, len(answers), len(run) - len(answers))
+    scores = board(answers, judged)
+    warnings = tuple(run_warnings(answers, max(KS), durations_s))
+    return Scored(scores, intervals(scores.values), warnings, len(answers), len(run) - len(answers))
 
 
 def answers_enough(n_answered: int, n_queries: int) -> bool:
@@ -150,38 +150,38 @@ def scoring_work(*, scoring_id: int) -> None:
     """Score what waits; a repeat finds it done, and what fails leaves other runs alone. What is wrong with the run is
     final and says so; anything unexpected is tried again, ATTEMPTS times in all."""
     with only_one("scoring", scoring_id) as alone:
-        held = Scoring.objects.select_related("run", "release").filter(pk=scoring_id).first()
-        if not alone or held is None or held.state != State.WAITING or held.run.state != Run.State.SCORED:
+        row = Scoring.objects.select_related("run", "release").filter(pk=scoring_id).first()
+        if not alone or row is None or row.state != State.WAITING or row.run.state != Run.State.SCORED:
             return
         try:
-            judged = truth_table(release=held.release, split=held.run.split, labels=held.run.labels)
-            result = scored(run_table(held.run), judged, durations_s=durations_of(held.run))
+            judged = truth_table(release=row.release, split=row.run.split, labels=row.run.labels)
+            result = scored(run_table(row.run), judged, durations_s=durations_of(row.run))
         except OperationalError:
             raise
         except (ScoringError, MomentJudgeError) as error:
-            scoring_fail(held, str(error))
+            scoring_fail(row, str(error))
         except Exception:
-            scoring_record_failure(held)
+            scoring_record_failure(row)
             raise
         else:
-            scoring_write(held, result)
+            scoring_write(row, result)
 
 
 @transaction.atomic
 def scoring_write(scoring: Scoring, result: Scored) -> None:
     """Keep the scores, all or none; what is scored already stays."""
-    held = Scoring.objects.select_for_update(of=("self",)).get(pk=scoring.pk)
-    if held.state == State.SCORED:
+    row = Scoring.objects.select_for_update(of=("self",)).get(pk=scoring.pk)
+    if row.state == State.SCORED:
         return
-    Score.objects.bulk_create(_scores(held, result))
+    Score.objects.bulk_create(_scores(row, result))
     values = zlib.compress(result.board.values.astype(np.float64).tobytes(), 1)
-    PerQuery.objects.create(scoring=held, values=values)
-    held.state, held.error, held.scored_at = State.SCORED, "", timezone.now()
-    held.n_queries, held.n_answered = len(result.board.query_ids), result.n_answered
-    held.n_others, held.missing = result.n_others, list(result.board.missing)
-    held.remarks = list(result.remarks)
-    held.save()
-    logger.info("run %s scored on release %s", held.run_id, held.release_id)
+    PerQuery.objects.create(scoring=row, values=values)
+    row.state, row.error, row.scored_at = State.SCORED, "", timezone.now()
+    row.n_queries, row.n_answered = len(result.board.query_ids), result.n_answered
+    row.n_others, row.missing = result.n_others, list(result.board.missing)
+    row.remarks = list(result.remarks)
+    row.save()
+    logger.info("run %s scored on release %s", row.run_id, row.release_id)
 
 
 def _scores(scoring: Scoring, result: Scored) -> list[Score]:
@@ -289,8 +289,8 @@ def _unpacked(values: bytes | memoryview) -> Floats:
     return np.frombuffer(zlib.decompress(bytes(values)), np.float64).reshape(-1, len(COLUMNS))
 
 
-def columns_of(scorings: Sequence[int], place: int) -> Floats:
+def columns_of(scorings: Sequence[int], index: int) -> Floats:
     """[queries, scorings] the values of one measure."""
     rows = PerQuery.objects.filter(pk__in=scorings).values_list("pk", "values")
-    held = {pk: _unpacked(values)[:, place].copy() for pk, values in rows.iterator(chunk_size=20)}
-    return np.stack([held[pk] for pk in scorings], axis=1)
+    columns = {pk: _unpacked(values)[:, index].copy() for pk, values in rows.iterator(chunk_size=20)}
+    return np.stack([columns[pk] for pk in scorings], axis=1)

@@ -17,7 +17,7 @@ from models_runner.features.selectors import KINDS, feature_choices
 from models_runner.models import Experiment, Training
 
 LOOK_S = 2.0
-SAID = ("top_n", "seeds", "release", "name", "preset", "labels", "candidates", *CHANGES)  # the form's own names
+FORM_OPTIONS = ("top_n", "seeds", "release", "name", "preset", "labels", "candidates", *CHANGES)  # the form's own names
 HELP = {
     **{"padding": "official or compact", "precision": "float32, bfloat16 or float16", "end_offset_s": "0 or 1.5"},
     **dict.fromkeys(("endpoints", "mask_positives", "weigh_by_similarity", "same_split", "shuffle_links"), "yes or no"),
@@ -41,26 +41,26 @@ class Command(BaseCommand):
         parser.add_argument("--candidates", metavar="UUID", help="a finished seed of XML or ReLoCLNet, for conquer")
         parser.add_argument("--labels", choices=Experiment.Labels.values, default="judged", help="of val and test")
         for name in CHANGES:
-            told = f"{HELP[name]}; " if name in HELP else ""
-            parser.add_argument(f"--{name.replace('_', '-')}", help=f"{told}default: as the preset")
+            prefix = f"{HELP[name]}; " if name in HELP else ""
+            parser.add_argument(f"--{name.replace('_', '-')}", help=f"{prefix}default: as the preset")
         parser.add_argument("--wait", action="store_true", help="until all seeds have ended; shows how far they are")
 
     def handle(self, *args: Any, **options: Any) -> None:
         project = self._project(options["project"])
-        said = {name: options[name] for name in SAID if options[name] is not None}
-        chosen, files = self._features(project, options)
-        form = form_of(project, {**said, "baseline": options["model"], **chosen}, files)
+        form_data = {name: options[name] for name in FORM_OPTIONS if options[name] is not None}
+        features, files = self._features(project, options)
+        form = form_of(project, {**form_data, "baseline": options["model"], **features}, files)
         if not form.is_valid():
             raise CommandError(form.refusal)
         try:
-            made = experiment_create(actor=None, first_seed=options["first_seed"], **form.values())
+            experiment = experiment_create(actor=None, first_seed=options["first_seed"], **form.values())
         except MomentJudgeError as error:
             raise CommandError(str(error)) from error
-        self.stdout.write(f"{made.name}: {options['seeds']} to train, {made.uuid}")
-        names = [f"{kind} {made.features.get(kind, {}).get('name', 'none')}" for kind in KINDS]
+        self.stdout.write(f"{experiment.name}: {options['seeds']} to train, {experiment.uuid}")
+        names = [f"{kind} {experiment.features.get(kind, {}).get('name', 'none')}" for kind in KINDS]
         self.stdout.write(f"Features: {', '.join(names)}.")
         if options["wait"]:
-            self._wait(made)
+            self._wait(experiment)
 
     def _project(self, name: str | None) -> Project:
         projects = Project.objects.filter(**{"name": name} if name else {})[:2]
@@ -70,36 +70,42 @@ class Command(BaseCommand):
 
     def _features(self, project: Project, options: dict[str, Any]) -> tuple[dict[str, str], dict[str, Path]]:
         """Return what to choose of each kind: by path, by name, or the only ones of the project; and the paths."""
-        chosen: dict[str, str] = {}
+        features: dict[str, str] = {}
         files: dict[str, Path] = {}
         for kind in KINDS:
-            choices, said = feature_choices(project, kind), options[kind]
-            named = [key for key, facts in choices.items() if said is None or said in (key, facts["name"])]
-            if said is not None and not named:
-                files[kind] = Path(said).resolve()
-                chosen[kind] = str(files[kind])
-            elif len(named) == 1 and (said is not None or kind != "subtitle"):
-                chosen[kind] = named[0]
-            elif named and kind != "subtitle":
-                raise CommandError(f"Choose with --{kind}: {', '.join(choices[key]['name'] for key in named)}.")
-        return chosen, files
+            choices, option = feature_choices(project, kind), options[kind]
+            matches = [key for key, facts in choices.items() if option is None or option in (key, facts["name"])]
+            if option is not None and not matches:
+                files[kind] = Path(option).resolve()
+                features[kind] = str(files[kind])
+            elif len(matches) == 1 and (option is not None or kind != "subtitle"):
+                features[kind] = matches[0]
+            elif matches and kind != "subtitle":
+                raise CommandError(f"Choose with --{kind}: {', '.join(choices[key]['name'] for key in matches)}.")
+        return features, files
 
-    def _wait(self, made: Experiment) -> None:
+    def _wait(self, experiment: Experiment) -> None:
         """Say what changes; the last line of output is JSON."""
-        said: dict[int, str] = {}
+        lines: dict[int, str] = {}
         while True:
-            trainings = list(made.trainings.order_by("seed"))
+            trainings = list(experiment.trainings.order_by("seed"))
             for training in trainings:
                 line = _line(training)
-                if said.get(training.seed) != line:
-                    said[training.seed] = line
+                if lines.get(training.seed) != line:
+                    lines[training.seed] = line
                     self.stdout.write(line)
             if not any(training.is_awaited for training in trainings):
                 break
             sleep(LOOK_S)
-        row = row_of(Experiment.objects.get(pk=made.pk))
-        told = {"uuid": str(made.uuid), "state": row.state, "done": row.done, "best": row.best, "sd": row.spread}
-        self.stdout.write(json.dumps(told))
+        row = row_of(Experiment.objects.get(pk=experiment.pk))
+        summary = {
+            "uuid": str(experiment.uuid),
+            "state": row.state,
+            "done": row.done,
+            "best": row.best,
+            "sd": row.spread,
+        }
+        self.stdout.write(json.dumps(summary))
         if row.done < row.seeds:
             failed = [f"seed {each.seed}: {each.error or each.state}" for each in trainings if each.state != "done"]
             raise CommandError("\n".join(failed))

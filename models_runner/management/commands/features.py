@@ -56,49 +56,54 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from error
 
     def _extract(self, project: Project, options: dict[str, Any]) -> None:
-        held = FeatureSet.objects.filter(project=project, name=options["name"] or None).first()
-        if held is None:
+        feature_set = FeatureSet.objects.filter(project=project, name=options["name"] or None).first()
+        if feature_set is None:
             builtin = "builtin-pixels" if options["kind"] == FeatureSet.Kind.VIDEO else "builtin-text"
             values = {name: options[name] for name in ("kind", "model", "name")}
             extractor = options["extractor"] or builtin
-            held = services.feature_set_start(project=project, extractor=extractor, actor=None, wake=False, **values)
-        elif held.may_go_on:
-            held = services.feature_set_resume(feature_set=held, actor=None, wake=False)
-        self._work(held)
+            feature_set = services.feature_set_start(
+                project=project, extractor=extractor, actor=None, wake=False, **values
+            )
+        elif feature_set.may_go_on:
+            feature_set = services.feature_set_resume(feature_set=feature_set, actor=None, wake=False)
+        self._work(feature_set)
 
     def _add(self, project: Project, options: dict[str, Any]) -> None:
         values = {name: options[name] for name in ("kind", "path", "model", "name")}
         self._work(services.feature_set_register(project=project, actor=None, wake=False, **values))
 
     def _model(self, project: Project, options: dict[str, Any]) -> None:
-        held = FeatureSet.objects.filter(project=project, name=options["set"]).first()
-        if held is None:
+        feature_set = FeatureSet.objects.filter(project=project, name=options["set"]).first()
+        if feature_set is None:
             raise CommandError(f"There are no features named {options['set']!r}.")
-        held = services.feature_set_model(feature_set=held, model=options["text_model"], actor=None)
-        self.stdout.write(json.dumps(_told(held)))
+        feature_set = services.feature_set_model(feature_set=feature_set, model=options["text_model"], actor=None)
+        self.stdout.write(json.dumps(_told(feature_set)))
 
-    def _work(self, held: FeatureSet) -> None:
-        feature_set_work(feature_set_id=held.pk, on_progress=self.stderr.write)
-        held.refresh_from_db()
-        if held.state != FeatureSet.State.DONE:
-            raise CommandError(held.error or f"The features {held.name} are {held.get_state_display()}.")
-        for name, reason in held.reasons.items():
+    def _work(self, feature_set: FeatureSet) -> None:
+        feature_set_work(feature_set_id=feature_set.pk, on_progress=self.stderr.write)
+        feature_set.refresh_from_db()
+        if feature_set.state != FeatureSet.State.DONE:
+            raise CommandError(
+                feature_set.error or f"The features {feature_set.name} are {feature_set.get_state_display()}."
+            )
+        for name, reason in feature_set.reasons.items():
             self.stderr.write(f"{name}: {reason}")
-        self._tell(held)
-        self.stdout.write(json.dumps(_told(held)))
+        self._tell(feature_set)
+        self.stdout.write(json.dumps(_told(feature_set)))
 
-    def _tell(self, held: FeatureSet) -> None:
-        about = f"{held.name}: {held.n_items} {held.get_kind_display()}, {held.width} numbers in a row"
-        self.stdout.write(f"{about}, {held.get_state_display()}\n  {held.path}")
-        for finding in held.findings:
+    def _tell(self, feature_set: FeatureSet) -> None:
+        kind = feature_set.get_kind_display()
+        about = f"{feature_set.name}: {feature_set.n_items} {kind}, {feature_set.width} numbers in a row"
+        self.stdout.write(f"{about}, {feature_set.get_state_display()}\n  {feature_set.path}")
+        for finding in feature_set.findings:
             self.stdout.write(f"  {finding['text']}")
 
     def _check(self, project: Project, options: dict[str, Any]) -> None:
-        given = {kind: options[kind] for kind in KINDS if options[kind]}
-        if not given:
+        requested = {kind: options[kind] for kind in KINDS if options[kind]}
+        if not requested:
             raise CommandError(f"Say what to check: {', '.join(f'--{kind}' for kind in KINDS)}.")
         sets = dict(FeatureSet.objects.filter(project=project).values_list("name", "path"))
-        paths = {kind: Path(sets.get(name, name)) for kind, name in given.items()}
+        paths = {kind: Path(sets.get(name, name)) for kind, name in requested.items()}
         findings = check(paths, {kind: services.names_wanted(project, kind) for kind in paths})
         for finding in findings:
             self.stdout.write(str(finding))
@@ -108,11 +113,11 @@ class Command(BaseCommand):
 
     def _list(self, project: Project, options: dict[str, Any]) -> None:
         sets = list(FeatureSet.objects.filter(project=project))
-        for held in sets:
-            self._tell(held)
-        self.stdout.write(json.dumps([_told(held) for held in sets]))
+        for feature_set in sets:
+            self._tell(feature_set)
+        self.stdout.write(json.dumps([_told(feature_set) for feature_set in sets]))
 
 
-def _told(held: FeatureSet) -> dict[str, Any]:
+def _told(feature_set: FeatureSet) -> dict[str, Any]:
     names = ("name", "kind", "extractor", "model", "path", "state", "width", "n_items", "n_failed", "checksum")
-    return {name: getattr(held, name) for name in names} | {"findings": held.findings}
+    return {name: getattr(feature_set, name) for name in names} | {"findings": feature_set.findings}

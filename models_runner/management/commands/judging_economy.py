@@ -31,32 +31,34 @@ class Command(BaseCommand):
         project = Project.objects.filter(name=options["project"]).first()
         if project is None:
             raise CommandError(f"There is no project named {options['project']!r}.")
-        asked = asked_for(project, {"release": str(options["release"]), "split": options["split"]})
-        if asked is None:
+        filters = asked_for(project, {"release": str(options["release"]), "split": options["split"]})
+        if filters is None:
             raise CommandError("The project has no release that is ready.")
         try:
-            made = study_create(release=asked.release, split=options["split"] or asked.split, actor=None, wake=False)
+            study = study_create(
+                release=filters.release, split=options["split"] or filters.split, actor=None, wake=False
+            )
         except MomentJudgeError as error:
             raise CommandError(str(error)) from error
-        if gone := lacking(asked.release):
-            self.stderr.write(f"The release holds no {' and no '.join(gone)}: only halves are studied.")
-        study_work(study_id=made.pk)
-        made.refresh_from_db()
-        if made.state != EconomyStudy.State.DONE:
-            raise CommandError(made.error)
-        self._tell(made, options)
+        if missing_parts := lacking(filters.release):
+            self.stderr.write(f"The release holds no {' and no '.join(missing_parts)}: only halves are studied.")
+        study_work(study_id=study.pk)
+        study.refresh_from_db()
+        if study.state != EconomyStudy.State.DONE:
+            raise CommandError(study.error)
+        self._tell(study, options)
 
-    def _tell(self, made: EconomyStudy, options: dict[str, Any]) -> None:
-        measures: list[str] = made.result["measures"]
+    def _tell(self, study: EconomyStudy, options: dict[str, Any]) -> None:
+        measures: list[str] = study.result["measures"]
         measure = options["measure"] or measures[0]
         if measure not in measures:
             raise CommandError(f"There is no measure {measure!r}; there are: {', '.join(measures)}.")
-        self.stdout.write(f"{measure}, {len(made.result['runs'])} runs\n{HEAD}")
-        for row in rows_of(made, measures.index(measure)):
+        self.stdout.write(f"{measure}, {len(study.result['runs'])} runs\n{HEAD}")
+        for row in rows_of(study, measures.index(measure)):
             cells = "".join(f"{'' if row[name] is None else f'{row[name]:.3f}':>8}" for name in NUMBERS)
             self.stdout.write(f"{row['words']:<62}{row['judgments'] or '':>10}{row['pairs']:>8}{cells}")
         if options["csv"]:
             with options["csv"].open("w", newline="", encoding="utf-8") as target:
-                csv_write(target, COLUMNS, table_rows(made.result))
-        told = {cut["name"]: dict(zip(measures, cut["tau"], strict=True)) for cut in made.result["cuts"]}
-        self.stdout.write(json.dumps({"measures": measures, "tau": told}))
+                csv_write(target, COLUMNS, table_rows(study.result))
+        tau = {cutoff["name"]: dict(zip(measures, cutoff["tau"], strict=True)) for cutoff in study.result["cuts"]}
+        self.stdout.write(json.dumps({"measures": measures, "tau": tau}))

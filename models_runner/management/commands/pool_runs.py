@@ -48,9 +48,9 @@ class Command(BaseCommand):
 
     def _pool(self, options: dict[str, Any]) -> None:
         project = self._project(options["project"])
-        files, stored = self._sources(project, options["runs"])
+        files, database_runs = self._sources(project, options["runs"])
         corpus: VideoCorpus | None = read_corpus(options["corpus"]) if options["corpus"] else None
-        sources: dict[str, list[UUID]] = {**{name: [] for name in files}, **sources_of(stored)}
+        sources: dict[str, list[UUID]] = {**{name: [] for name in files}, **sources_of(database_runs)}
         pooling = pooling_create(project=project, sources=sources, scope=self._scope(project, options))
         try:
             pool_plan(pooling=pooling, returned=returned_by(pooling, files=files, corpus=corpus))
@@ -59,15 +59,15 @@ class Command(BaseCommand):
             if options["report"]:
                 with options["report"].open("w", newline="", encoding="utf-8") as target:
                     csv_write(target, COLUMNS, report_rows(report))
-            opened = 0
+            n_batches = 0
             if not options["dry_run"]:
                 pool_open_request(pooling=pooling, actor=None, wake=False)
-                opened = pool_open(pooling_id=pooling.pk)
+                n_batches = pool_open(pooling_id=pooling.pk)
         finally:
             if not Pooling.objects.get(pk=pooling.pk).is_opened:
                 pooling_discard(pooling=pooling)
-        told = {"queries": len(report.growing), "pairs": report.union.to_judge, "new": report.union.new}
-        self.stdout.write(json.dumps({**told, "unmatched": report.union.unmatched, "batches": opened}))
+        summary = {"queries": len(report.growing), "pairs": report.union.to_judge, "new": report.union.new}
+        self.stdout.write(json.dumps({**summary, "unmatched": report.union.unmatched, "batches": n_batches}))
 
     def _project(self, name: str) -> Project:
         project = Project.objects.filter(name=name).select_related("dataset__corpus").first()
@@ -87,18 +87,18 @@ class Command(BaseCommand):
     def _sources(self, project: Project, words: list[str]) -> tuple[dict[str, Path], list[Run]]:
         """Run files by their name, and stored runs."""
         files: dict[str, Path] = {}
-        stored: list[Run] = []
+        database_runs: list[Run] = []
         for word in words:
             path = Path(word)
             runs = [] if path.is_file() else _stored(project, word)
             if not path.is_file() and not runs:
                 raise CommandError(f"{word} is no file, and no stored run of this project.")
-            if set(runs) & set(stored) or (not runs and path.name in files):
+            if set(runs) & set(database_runs) or (not runs and path.name in files):
                 raise CommandError(f"{path.name} is given twice.")
-            stored += runs
+            database_runs += runs
             if not runs:
                 files[path.name] = path
-        return files, stored
+        return files, database_runs
 
     def _tell(self, report: PoolReport) -> None:
         rows = [(source.name, counts) for source, counts in report.totals]

@@ -1,4 +1,4 @@
-"""What makes features: of videos by pixels or an image model, of subtitles and queries by a text model."""
+"""Feature extractors: of videos by pixels or an image model, of subtitles and queries by a text model."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ __all__ = [
 
 
 class Kind(StrEnum):
-    """What features are of."""
+    """Source of features."""
 
     VIDEO = "video"
     SUBTITLE = "subtitle"
@@ -42,7 +42,7 @@ class Kind(StrEnum):
 
 
 class Way(StrEnum):
-    """What makes them."""
+    """Extractor names."""
 
     PIXELS = "builtin-pixels"
     WORDS = "builtin-text"
@@ -52,7 +52,7 @@ class Way(StrEnum):
 
 @dataclass(frozen=True)
 class About:
-    """What an extractor is for, and whether a model is to be named."""
+    """Purpose of an extractor, and whether a model is to be named."""
 
     kinds: tuple[Kind, ...]
     label: str
@@ -67,7 +67,7 @@ EXTRACTORS = {
 }
 
 
-def extractor_of(way: Way, kind: Kind, *, model: str = "", setup: Setup = DEFAULT) -> Extractor:
+def extractor_of(extractor_name: Way, kind: Kind, *, model: str = "", setup: Setup = DEFAULT) -> Extractor:
     """The extractor, its model loaded.
 
     Raises:
@@ -77,11 +77,11 @@ def extractor_of(way: Way, kind: Kind, *, model: str = "", setup: Setup = DEFAUL
     from moment_retrieval.features.extractors.texts import BUILTIN, Spoken, TextModel, Words
     from moment_retrieval.features.extractors.videos import Images, Pixels
 
-    if kind not in EXTRACTORS[way].kinds:
-        raise ValueError(f"{way.value} makes no {kind.value} features")
-    if way is Way.PIXELS:
+    if kind not in EXTRACTORS[extractor_name].kinds:
+        raise ValueError(f"{extractor_name.value} makes no {kind.value} features")
+    if extractor_name is Way.PIXELS:
         return Pixels()
-    if way is Way.IMAGES:
+    if extractor_name is Way.IMAGES:
         return Images(model, setup=setup)
-    text = TextModel(BUILTIN if way is Way.WORDS else model, setup=setup)
+    text = TextModel(BUILTIN if extractor_name is Way.WORDS else model, setup=setup)
     return Words(text) if kind is Kind.QUERY else Spoken(text)

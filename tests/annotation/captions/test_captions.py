@@ -1,4 +1,4 @@
-"""What people decide about captions in review."""
+"""Tests of decisions on captions in review."""
 
 from datetime import timedelta
 from typing import NoReturn
@@ -54,13 +54,13 @@ def waiting(project: Project, *failed: str, text: str = "A man and Joey wave.") 
 
 
 def redo(project: Project, caption: Caption, person: User) -> str:
-    """What is said about the other wording that was asked for; empty where it is there."""
-    asked = caption_redo(project=project, caption=caption, actor=person)
-    caption_redo_make(redo_id=asked.pk)
-    asked.refresh_from_db()
+    """Request another wording; return its error, empty where it is there."""
+    redo_request = caption_redo(project=project, caption=caption, actor=person)
+    caption_redo_make(redo_id=redo_request.pk)
+    redo_request.refresh_from_db()
     caption.refresh_from_db()
-    assert not asked.is_at_work
-    return asked.error
+    assert not redo_request.is_at_work
+    return redo_request.error
 
 
 def test_accept(project: Project, person: User) -> None:
@@ -136,8 +136,8 @@ def test_redo_takes_more_general_words_and_waits_on(project: Project, person: Us
 
 def test_rules_say_that_they_have_no_third_wording_and_never_go_back(project: Project, person: User) -> None:
     caption = waiting(project)
-    said = [(redo(project, caption, person), caption.text) for _ in range(3)]
-    assert said == [("", "Two people wave."), ("", "Two men wave."), (NOTHING_ELSE, "Two men wave.")]
+    outcomes = [(redo(project, caption, person), caption.text) for _ in range(3)]
+    assert outcomes == [("", "Two people wave."), ("", "Two men wave."), (NOTHING_ELSE, "Two men wave.")]
     assert (caption.attempt, caption.reviews.count()) == (3, 2)
     caption_undo(project=project, actor=person)
     assert (redo(project, caption, person), caption.text) == ("", "Two men wave.")  # what was undone is news again
@@ -145,11 +145,11 @@ def test_rules_say_that_they_have_no_third_wording_and_never_go_back(project: Pr
 
 def test_one_wording_at_a_time(project: Project, person: User) -> None:
     caption = waiting(project)
-    asked = caption_redo(project=project, caption=caption, actor=person)
+    redo_request = caption_redo(project=project, caption=caption, actor=person)
     with pytest.raises(NotPossible, match="on its way"):
         caption_redo(project=project, caption=caption, actor=lead(project))
     for _ in range(2):
-        caption_redo_make(redo_id=asked.pk)
+        caption_redo_make(redo_id=redo_request.pk)
     caption.refresh_from_db()
     assert (caption.attempt, caption.reviews.count()) == (2, 1)
 
@@ -157,9 +157,9 @@ def test_one_wording_at_a_time(project: Project, person: User) -> None:
 def test_undo_calls_a_wording_off_that_is_not_there_yet(project: Project, person: User) -> None:
     first, second = waiting(project), waiting(project)
     caption_accept(project=project, caption=first, actor=person)
-    asked = caption_redo(project=project, caption=second, actor=person)
+    redo_request = caption_redo(project=project, caption=second, actor=person)
     assert caption_undo(project=project, actor=person) == second
-    caption_redo_make(redo_id=asked.pk)
+    caption_redo_make(redo_id=redo_request.pk)
     second.refresh_from_db()
     assert (second.text, second.attempt) == ("A man and Joey wave.", 1)
     assert caption_undo(project=project, actor=person) == first
@@ -167,22 +167,22 @@ def test_undo_calls_a_wording_off_that_is_not_there_yet(project: Project, person
 
 
 def test_a_lost_message_is_sent_again(project: Project, person: User, messages: Messages) -> None:
-    asked_for, edited = waiting(project), waiting(project)
-    caption_redo(project=project, caption=asked_for, actor=person)
+    pending, edited = waiting(project), waiting(project)
+    caption_redo(project=project, caption=pending, actor=person)
     caption_edit(project=project, caption=edited, text="Two men wave.", actor=person)
     with messages():
         REDOS.sweep(timezone.now())
-    asked_for.refresh_from_db()
-    assert asked_for.attempt == 1  # its message may still come
+    pending.refresh_from_db()
+    assert pending.attempt == 1  # its message may still come
     with messages():
         REDOS.sweep(timezone.now() + timedelta(minutes=2))
         edits_sweep(timezone.now())
-    asked_for.refresh_from_db()
+    pending.refresh_from_db()
     edited.refresh_from_db()
-    assert (asked_for.attempt, edited.name_model) == (2, "lexicon")
+    assert (pending.attempt, edited.name_model) == (2, "lexicon")
 
 
-def test_without_a_model_there_is_no_other_wording_and_it_is_said(
+def test_without_a_model_there_is_no_other_wording_but_an_error(
     project: Project, person: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def missing(*args: object) -> NoReturn:
@@ -256,7 +256,9 @@ def test_redo_is_credited_to_who_did_it(project: Project, person: User, settings
     assert (caption.provider, caption.model, caption.prompt) == ("rules", "", None)
 
 
-def test_redo_of_an_endpoint_that_is_away_is_said_at_once(project: Project, person: User, settings: object) -> None:
+def test_redo_with_an_unavailable_endpoint_is_an_error_at_once(
+    project: Project, person: User, settings: object
+) -> None:
     caption = waiting(project)
     Rewriting.objects.update(finished_at=timezone.now())
     Rewriting.objects.create(

@@ -28,9 +28,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     import torch
     from transformers import BertConfig, BertForTokenClassification, BertTokenizerFast
 
-    place = tmp_path_factory.mktemp("ner")
-    (place / "vocab.txt").write_text("\n".join(VOCABULARY), encoding="utf-8")
-    BertTokenizerFast(str(place / "vocab.txt"), do_lower_case=True, strip_accents=False).save_pretrained(place)
+    model_folder = tmp_path_factory.mktemp("ner")
+    (model_folder / "vocab.txt").write_text("\n".join(VOCABULARY), encoding="utf-8")
+    BertTokenizerFast(str(model_folder / "vocab.txt"), do_lower_case=True, strip_accents=False).save_pretrained(
+        model_folder
+    )
     config = BertConfig(
         vocab_size=len(VOCABULARY),
         hidden_size=SIZE,
@@ -53,8 +55,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             words[n, _kind(token)] = 1.0
         for kind, logits in enumerate([[9, 0, 0, 0], [0, 9, 0, 0], [0, 0, 9, 0], [0, 0, 0, 9], [0, 0.5, 0, 0]]):
             model.classifier.weight[:, kind] = torch.tensor(logits, dtype=torch.float32) / SIZE**0.5
-    model.save_pretrained(place)
-    return place
+    model.save_pretrained(model_folder)
+    return model_folder
 
 
 def _kind(token: str) -> int:
@@ -75,14 +77,14 @@ def find(folder: Path, *texts: str) -> list[Found]:
 
 
 def test_name_of_several_tokens_is_one_entity_with_its_words(folder: Path) -> None:
-    person, place, nobody = find(folder, "Joey Tribbiani waves.", "A man waves in Paris.", "A rainbow.")
+    person, city, nobody = find(folder, "Joey Tribbiani waves.", "A man waves in Paris.", "A rainbow.")
     assert person.text.lower() == "joey tribbiani" and person.score > 0.8
-    assert (place, nobody) == (Found(), Found())
+    assert (city, nobody) == (Found(), Found())
 
 
 def test_a_doubtful_name_stays_below_the_threshold(folder: Path, settings: object) -> None:
-    (found,) = find(folder, "A man and Chase wave.")
-    assert 0 < found.score <= settings.CAPTION_NAME_SCORE_MAX  # type: ignore[attr-defined]
+    (entity,) = find(folder, "A man and Chase wave.")
+    assert 0 < entity.score <= settings.CAPTION_NAME_SCORE_MAX  # type: ignore[attr-defined]
     (likeliest,) = find(folder, "Chase and Joey wave.")
     assert likeliest.text.lower() == "joey" and likeliest.score > 0.8
 
@@ -92,8 +94,8 @@ def test_every_part_of_a_long_text_is_read(folder: Path) -> None:
     text = f"{before}Joey Tribbiani waves."
     parts = windows(text)
     assert len(parts) > 2
-    (found,) = find(folder, text)
-    assert found.text.lower() == "joey tribbiani"
+    (entity,) = find(folder, text)
+    assert entity.text.lower() == "joey tribbiani"
     for part in parts:
         assert len(_tokens(folder, part)) <= 512
 
@@ -102,17 +104,17 @@ def test_name_on_the_edge_of_a_window_is_whole_in_one(folder: Path) -> None:
     room = ner.WINDOW - len("Joey Tribbiani")
     for shift in range(-20, 20):
         words = "é " * ((room + shift) // 3)
-        (found,) = find(folder, f"{words}Joey Tribbiani waves in the rain.")
-        assert found.text.lower() == "joey tribbiani", shift
+        (entity,) = find(folder, f"{words}Joey Tribbiani waves in the rain.")
+        assert entity.text.lower() == "joey tribbiani", shift
 
 
 def test_texts_keep_their_order_whatever_their_length(folder: Path) -> None:
     long = "the rain " * 200
-    found = find(folder, "Joey waves.", long, f"{long} Joey", "A man.")
-    assert [one.text.lower() for one in found] == ["joey", "", "joey", ""]
+    entities = find(folder, "Joey waves.", long, f"{long} Joey", "A man.")
+    assert [one.text.lower() for one in entities] == ["joey", "", "joey", ""]
 
 
-def test_folder_without_a_model_is_said(tmp_path: Path) -> None:
+def test_folder_without_a_model_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "bert"}))
     with pytest.raises(MomentJudgeError, match="Set CAPTION_NER"):
         find(tmp_path, "Joey waves.")

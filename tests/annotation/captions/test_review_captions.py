@@ -39,7 +39,9 @@ def decided(file: Path, rows: list[dict[str, str]], username: str | None) -> tup
 
 
 def test_decisions_made_in_a_file(project: Project, tmp_path: Path) -> None:
-    accepted, edited, left = (waiting(project, text=text) for text in ("Two men wave.", "=A man and Joey wave.", "?"))
+    accepted, edited, untouched = (
+        waiting(project, text=text) for text in ("Two men wave.", "=A man and Joey wave.", "?")
+    )
     file, rows = written(tmp_path)
     assert [(row["wording"], row["failed"], row["decision"]) for row in rows] == [
         ("Two men wave.", "name", ""),
@@ -49,25 +51,25 @@ def test_decisions_made_in_a_file(project: Project, tmp_path: Path) -> None:
     rows[0] |= {"decision": "Accept"}
     rows[1] |= {"decision": "edit", "wording": "Two men wave back."}
     person = lead(project)
-    said, complaints = decided(file, rows, person.username)
-    assert (said, complaints) == ({"accept": 1, "edit": 1, "left": 1, "refused": 0}, "")
-    found = {row.pk: (row.text, row.state, row.reviewed_by) for row in Caption.objects.all()}
-    assert found[accepted.pk] == ("Two men wave.", "accepted", person)
-    assert found[edited.pk] == ("Two men wave back.", "edited", person)
-    assert found[left.pk] == ("?", "in_review", None)
+    counts, complaints = decided(file, rows, person.username)
+    assert (counts, complaints) == ({"accept": 1, "edit": 1, "left": 1, "refused": 0}, "")
+    captions_by_pk = {row.pk: (row.text, row.state, row.reviewed_by) for row in Caption.objects.all()}
+    assert captions_by_pk[accepted.pk] == ("Two men wave.", "accepted", person)
+    assert captions_by_pk[edited.pk] == ("Two men wave back.", "edited", person)
+    assert captions_by_pk[untouched.pk] == ("?", "in_review", None)
 
 
 @pytest.mark.parametrize("text", ["'Tis a man.", "=A man waves; -he leaves.", "Two men,＝wave.", "''=Two men."])
 def test_a_wording_that_nobody_touched_comes_back_as_it_was(project: Project, tmp_path: Path, text: str) -> None:
     caption = waiting(project, text=text)
     file, rows = written(tmp_path)
-    said, _ = decided(file, [{**row, "decision": "edit"} for row in rows], lead(project).username)
-    assert said["edit"] == 1
+    counts, _ = decided(file, [{**row, "decision": "edit"} for row in rows], lead(project).username)
+    assert counts["edit"] == 1
     caption.refresh_from_db()
     assert caption.text == text
 
 
-def test_a_line_that_cannot_be_stored_is_told_and_the_others_are(project: Project, tmp_path: Path) -> None:
+def test_a_line_that_cannot_be_saved_is_reported_and_the_others_are_saved(project: Project, tmp_path: Path) -> None:
     for _ in range(4):
         waiting(project)
     foreign = waiting(ProjectFactory())
@@ -77,8 +79,8 @@ def test_a_line_that_cannot_be_stored_is_told_and_the_others_are(project: Projec
     rows[1] |= {"decision": "accept", "caption": str(foreign.uuid)}
     rows[2] |= {"decision": "edit", "wording": " "}
     rows[3] |= {"decision": "accept"}
-    said, complaints = decided(file, rows, lead(project).username)
-    assert said == {"accept": 1, "edit": 0, "left": 0, "refused": 3}
+    counts, complaints = decided(file, rows, lead(project).username)
+    assert counts == {"accept": 1, "edit": 0, "left": 0, "refused": 3}
     assert [line.split(":")[0] for line in complaints.splitlines()] == ["line 2", "line 3", "line 4"]
 
 

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from accounts.models import Project
 from annotation.captions.rewriting.lexicon import Member
-from annotation.captions.rewriting.provider import Answer, Chat, Item, ProviderAway, Rules
+from annotation.captions.rewriting.provider import Answer, Chat, Item, ProviderUnavailable, Rules
 from annotation.captions.selectors import captions_report, captions_serving
 from annotation.captions.services import captions as services_captions
 from annotation.captions.services import rewriting as service
@@ -47,10 +47,10 @@ def describe(project: Project, *texts: str, captions: bool = True) -> list[Descr
 
 
 def rewrite(project: Project, provider: str = "rules") -> Rewriting:
-    made = rewriting_start(corpus=project.dataset.corpus, provider=provider, actor=None, project=project)
-    rewriting_run(rewriting_id=made.pk)
-    made.refresh_from_db()
-    return made
+    rewriting = rewriting_start(corpus=project.dataset.corpus, provider=provider, actor=None, project=project)
+    rewriting_run(rewriting_id=rewriting.pk)
+    rewriting.refresh_from_db()
+    return rewriting
 
 
 def captions(project: Project) -> list[tuple[str, str]]:
@@ -63,7 +63,7 @@ class TestRules:
         describe(project, "Ross waves at Rachel.", "A dog barks.")
         describe(project, "Joey eats a sandwich.", captions=False)
         with messages():
-            made = rewriting_start(corpus=project.dataset.corpus, provider="rules", actor=None, project=project)
+            rewriting = rewriting_start(corpus=project.dataset.corpus, provider="rules", actor=None, project=project)
         assert captions(project) == [
             ("A man waves at a woman.", "accepted"),
             ("A dog barks.", "accepted"),
@@ -79,8 +79,8 @@ class TestRules:
         )
         assert caption.similarity is not None and caption.similarity >= 0.4
         assert (caption.name_score, caption.name_model) == (0.0, "lexicon")
-        made.refresh_from_db()
-        assert made.finished_at is not None
+        rewriting.refresh_from_db()
+        assert rewriting.finished_at is not None
         assert Job.objects.get(project=project).state == "done"
         assert AuditEvent.objects.get(action="captions.rewrite").data["descriptions"] == 3
 
@@ -132,7 +132,7 @@ class TestRules:
         self, project: Project, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         describe(project, "Ross waves at Rachel.")
-        monkeypatch.setattr(service, "only_one", lambda *place: nullcontext(False))
+        monkeypatch.setattr(service, "only_one", lambda *lock: nullcontext(False))
         with pytest.raises(CommandError, match="Another process"):
             call_command("rewrite_captions", project.dataset.corpus.name)
 
@@ -159,8 +159,8 @@ def test_commands(capsys: pytest.CaptureFixture[str], project: Project, tmp_path
     report = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert (report["rewritten"], report["accepted"], report["waiting"]) == (2, 2, 0)
     call_command("rewriting_report", corpus=project.dataset.corpus.name)
-    said = capsys.readouterr().out
-    assert "woman               2" in said and "two                 1" in said
+    output = capsys.readouterr().out
+    assert "woman               2" in output and "two                 1" in output
     cast.write_text("name,gender\nZork,Q\n")
     for command in (
         ["import_cast", project.dataset.corpus.name, cast],
@@ -172,7 +172,7 @@ def test_commands(capsys: pytest.CaptureFixture[str], project: Project, tmp_path
 
 
 class Killed(BaseException):
-    """What a test kills a task with."""
+    """Exception that kills a task."""
 
 
 class Provider:
@@ -180,8 +180,8 @@ class Provider:
 
     name, model, batch, stored_at_once = "rules", "told", 2, 2
 
-    def __init__(self, said: dict[str, str | list[str]] | None = None) -> None:
-        self.said, self.asked = said or {}, []  # type: ignore[var-annotated]
+    def __init__(self, answers: dict[str, str | list[str]] | None = None) -> None:
+        self.said, self.asked = answers or {}, []  # type: ignore[var-annotated]
 
     def temperature(self, *, again: bool) -> float | None:
         return 0.2 if again else 0.0
@@ -189,14 +189,14 @@ class Provider:
     def rewrite(self, items: Sequence[Item], *, again: bool = False) -> Iterator[Answer]:
         for item in items:
             self.asked.append((item.text, again))
-            said = self.said.get(item.text, item.text.replace("Ross", "A man"))
-            yield Answer(item.key, said if isinstance(said, str) else said[again], tokens_in=10, tokens_out=5)
+            answer = self.said.get(item.text, item.text.replace("Ross", "A man"))
+            yield Answer(item.key, answer if isinstance(answer, str) else answer[again], tokens_in=10, tokens_out=5)
 
 
 @pytest.fixture
 def told(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Provider]:
-    def use(**said: str | list[str]) -> Provider:
-        provider = Provider({key.replace("_", " ").strip() + ".": value for key, value in said.items()})
+    def use(**answers: str | list[str]) -> Provider:
+        provider = Provider({key.replace("_", " ").strip() + ".": value for key, value in answers.items()})
         monkeypatch.setattr(service, "provider_of", lambda *args, **values: provider)
         return provider
 
@@ -258,8 +258,8 @@ def test_killed_in_the_middle(
     """Wherever it is killed in its second batch, the next run makes every caption once, and none is missing."""
     provider = told(Ross_3=["Joey 3.", "Rachel 3."])
     describe(project, *[f"Ross {n}." for n in range(6)])
-    made = rewriting_start(corpus=project.dataset.corpus, provider="rules", actor=None, project=project)
-    places = {
+    rewriting = rewriting_start(corpus=project.dataset.corpus, provider="rules", actor=None, project=project)
+    kill_points = {
         "asking": (provider, "rewrite", 2, False),
         "storing": (service, "_store", 2, False),
         "stored": (service, "_store", 2, True),
@@ -268,23 +268,23 @@ def test_killed_in_the_middle(
         "saving": (service, "_save", 2, False),
         "saved": (service, "_save", 2, True),
     }
-    kill(monkeypatch, *places[place])
+    kill(monkeypatch, *kill_points[place])
     with pytest.raises(Killed):
-        rewriting_run(rewriting_id=made.pk)
+        rewriting_run(rewriting_id=rewriting.pk)
     monkeypatch.undo()
     monkeypatch.setattr(service, "provider_of", lambda *args, **values: provider)
     monkeypatch.setattr("annotation.similarity.sentences.encode", encode_hashed)
     before = dict(Caption.objects.filter(state="accepted", provider="rules").values_list("pk", "text"))
     with only_one(service.KIND, project.dataset.corpus_id) as free:
         assert free, "the killed task left its lock"
-    rewriting_run(rewriting_id=made.pk)
+    rewriting_run(rewriting_id=rewriting.pk)
     assert captions(project) == [
         ("Rachel 3." if n == 3 else f"A man {n}.", "in_review" if n == 3 else "accepted") for n in range(6)
     ]
     assert dict(Caption.objects.filter(pk__in=before).values_list("pk", "text")) == before
     assert CaptionFailure.objects.count() == 2
-    asked = [text for text, again in provider.asked if not again]
-    twice = {text for text in asked if asked.count(text) > 1}
+    first_texts = [text for text, again in provider.asked if not again]
+    twice = {text for text in first_texts if first_texts.count(text) > 1}
     assert twice <= ({"Ross 2.", "Ross 3."} if place in ("asking", "storing") else set())
     assert Job.objects.get(project=project).state == "done"
 
@@ -303,10 +303,10 @@ def kill(monkeypatch: pytest.MonkeyPatch, owner: object, name: str, call: int, a
         calls.append(1)
         if len(calls) == call and not after:
             raise Killed
-        done = real(*args, **values)
+        result = real(*args, **values)
         if len(calls) == call:
             raise Killed
-        return done
+        return result
 
     monkeypatch.setattr(owner, name, deadly)
 
@@ -336,8 +336,8 @@ class TestChat:
         def answer(text: str, before: int) -> Reply:
             if text == "Ross 4." and before == 0:
                 return failure(429, Retry_After="3")
-            said = {"Ross 1.": "A man and Joey 1.", "Ross 2.": ""}.get(text, text.replace("Ross", "A man"))
-            return completion(None, refusal="I cannot.") if text == "Ross 3." else completion(said)
+            caption = {"Ross 1.": "A man and Joey 1.", "Ross 2.": ""}.get(text, text.replace("Ross", "A man"))
+            return completion(None, refusal="I cannot.") if text == "Ross 3." else completion(caption)
 
         describe(project, *[f"Ross {n}." for n in range(5)])
         with chat_server(answer) as server:
@@ -369,10 +369,10 @@ class TestChat:
         self, project: Project, endpoint: Callable[[ChatServer], None]
     ) -> None:
         describe(project, *[f"Ross {n}." for n in range(10)])
-        away, answered = True, list[str]()
+        is_down, answered = True, list[str]()
 
         def answer(text: str, before: int) -> Reply:
-            return failure(503) if away and len(answered) >= 8 else said(text)
+            return failure(503) if is_down and len(answered) >= 8 else said(text)
 
         def said(text: str) -> Reply:
             answered.append(text)
@@ -384,7 +384,7 @@ class TestChat:
             assert "503" in stopped.error
             assert "503" in Job.objects.get(project=project, state="waiting").error
             assert captions_report(project.dataset.corpus_id).left == 2
-            away = False
+            is_down = False
             rewrite(project, "openai")
         assert [state for _, state in captions(project)] == ["accepted"] * 10
         assert sorted(answered) == [f"Ross {n}." for n in range(10)]
@@ -396,8 +396,8 @@ class TestChat:
         poison = {"Ross 1.": failure(500), "Ross 2.": failure(400, "maximum context length is 8192 tokens")}
         with chat_server(lambda text, before: poison.get(text, completion("A man."))) as server:
             endpoint(server)
-            made = rewrite(project, "openai")
-        assert (made.error, made.finished_at is not None) == ("", True)
+            rewriting = rewrite(project, "openai")
+        assert (rewriting.error, rewriting.finished_at is not None) == ("", True)
         assert captions(project) == [("Ross 1.", "in_review"), ("Ross 2.", "in_review")]
         assert {tuple(row.failed) for row in Caption.objects.all()} == {("no_answer",)}
 
@@ -408,35 +408,35 @@ class TestChat:
             rewriting_start(corpus=project.dataset.corpus, provider="openai", actor=None)
 
 
-def test_fault_ends_the_job_and_is_said(project: Project, told: Callable[..., Provider]) -> None:
+def test_fault_ends_the_job_and_is_recorded(project: Project, told: Callable[..., Provider]) -> None:
     provider = told()
     provider.rewrite = lambda items, again=False: {}["x"]  # type: ignore[method-assign,misc]
     describe(project, "Ross waves.")
-    made = rewrite(project)
-    assert (made.error, made.finished_at is not None) == ("KeyError: 'x'", True)
+    rewriting = rewrite(project)
+    assert (rewriting.error, rewriting.finished_at is not None) == ("KeyError: 'x'", True)
     assert Job.objects.get(project=project).state == "failed"
 
 
-def test_every_answer_is_stored_before_the_next_is_awaited(project: Project, told: Callable[..., Provider]) -> None:
+def test_every_answer_is_saved_before_the_next_is_awaited(project: Project, told: Callable[..., Provider]) -> None:
     """Killed between answers, of the first wording and of the second, it asks for none again."""
     provider = told(Ross_0=["Joey 0.", "Joey 0."], Ross_1=["Joey 1.", "Joey 1."])
     provider.batch, provider.stored_at_once = 4, 1
     describe(project, *[f"Ross {n}." for n in range(4)])
-    made = rewriting_start(corpus=project.dataset.corpus, provider="rules", actor=None, project=project)
-    real, asked = provider.rewrite, provider.asked
+    rewriting = rewriting_start(corpus=project.dataset.corpus, provider="rules", actor=None, project=project)
+    real, requests = provider.rewrite, provider.asked
 
     def deadly(items: Sequence[Item], *, again: bool = False) -> Iterator[Answer]:
         for answer in real(items, again=again):
-            if len(asked) in (3, 5):
+            if len(requests) in (3, 5):
                 raise Killed
             yield answer
 
     provider.rewrite = deadly  # type: ignore[method-assign]
     for _ in range(2):
         with pytest.raises(Killed):
-            rewriting_run(rewriting_id=made.pk)
-    rewriting_run(rewriting_id=made.pk)
-    first, second = ([text for text, again in asked if again == when] for when in (False, True))
+            rewriting_run(rewriting_id=rewriting.pk)
+    rewriting_run(rewriting_id=rewriting.pk)
+    first, second = ([text for text, again in requests if again == when] for when in (False, True))
     assert sorted(first) == ["Ross 0.", "Ross 1.", "Ross 2.", "Ross 2.", "Ross 3."]
     assert sorted(second) == ["Ross 0.", "Ross 1.", "Ross 1."]
     assert [state for _, state in captions(project)] == ["in_review", "in_review", "accepted", "accepted"]
@@ -444,7 +444,7 @@ def test_every_answer_is_stored_before_the_next_is_awaited(project: Project, tol
     assert list(failures) == [(1, ["name"]), (2, ["name"])] * 2
 
 
-class TestAway:
+class TestUnavailableProvider:
     @pytest.fixture
     def waits(self, project: Project, told: Callable[..., Provider], monkeypatch: pytest.MonkeyPatch) -> Rewriting:
         """A rewriting whose provider does not answer."""
@@ -485,8 +485,8 @@ class TestAway:
     ) -> None:
         Rewriting.objects.update(provider="openai")
         other = ProjectFactory(corpus=project.dataset.corpus)
-        made = rewriting_start(corpus=project.dataset.corpus, provider="rules", actor=None, project=other)
-        rewriting_run(rewriting_id=made.pk)
+        rewriting = rewriting_start(corpus=project.dataset.corpus, provider="rules", actor=None, project=other)
+        rewriting_run(rewriting_id=rewriting.pk)
         assert dict(Job.objects.values_list("project", "state")) == {project.pk: "failed", other.pk: "done"}
 
     def test_nobody_needs_to_wait_for_it(self, project: Project, waits: Rewriting) -> None:
@@ -498,4 +498,4 @@ class TestAway:
 
 
 def away() -> Iterator[Answer]:
-    raise ProviderAway("gone fishing")
+    raise ProviderUnavailable("gone fishing")

@@ -28,9 +28,7 @@ def work(rewriting_id: int) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_killed_process_asked_for_nothing_twice_that_is_stored(
-    settings: object, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_killed_process_requests_nothing_twice_that_is_saved(settings: object, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("annotation.similarity.sentences.encode", lambda texts, **values: hashed(texts))
     project: Project = ProjectFactory()
     for text in TEXTS:
@@ -49,22 +47,22 @@ def test_killed_process_asked_for_nothing_twice_that_is_stored(
         settings.REWRITING_API_KEY, settings.REWRITING_PER_MINUTE = "secret", 10**9  # type: ignore[attr-defined]
         settings.REWRITING_CONCURRENCY = AT_A_TIME  # type: ignore[attr-defined]
         prompt = Prompt.objects.get(version=1)
-        made = Rewriting.objects.create(corpus=project.dataset.corpus, provider="openai", model="x", prompt=prompt)
+        rewriting = Rewriting.objects.create(corpus=project.dataset.corpus, provider="openai", model="x", prompt=prompt)
         connection.close()
-        child = get_context("fork").Process(target=work, args=[made.pk], daemon=True)
+        child = get_context("fork").Process(target=work, args=[rewriting.pk], daemon=True)
         child.start()
         assert stuck.wait(20)
         assert child.pid
         os.kill(child.pid, signal.SIGKILL)
         child.join()
         with connection.cursor() as cursor:  # the server takes a moment to see that its client is gone
-            place = [crc32(service.KIND.encode()) - 2**31, project.dataset.corpus_id]
-            cursor.execute("SELECT pg_advisory_lock(%s, %s), pg_advisory_unlock(%s, %s)", [*place, *place])
-        stored = set(Caption.objects.values_list("description__text", flat=True))
+            lock_key = [crc32(service.KIND.encode()) - 2**31, project.dataset.corpus_id]
+            cursor.execute("SELECT pg_advisory_lock(%s, %s), pg_advisory_unlock(%s, %s)", [*lock_key, *lock_key])
+        saved_texts = set(Caption.objects.values_list("description__text", flat=True))
         go.set()
-        rewriting_run(rewriting_id=made.pk)
-    assert len(stored) == BEFORE
-    asked = server.texts()
-    assert {text for text in TEXTS if asked.count(text) > 1}.isdisjoint(stored)
-    assert len(asked) <= len(TEXTS) + AT_A_TIME
+        rewriting_run(rewriting_id=rewriting.pk)
+    assert len(saved_texts) == BEFORE
+    request_texts = server.texts()
+    assert {text for text in TEXTS if request_texts.count(text) > 1}.isdisjoint(saved_texts)
+    assert len(request_texts) <= len(TEXTS) + AT_A_TIME
     assert Caption.objects.filter(provider=service.Caption.Provider.OPENAI, state="accepted").count() == len(TEXTS)

@@ -38,8 +38,8 @@ GOOD = [
 
 
 def load(records: Sequence[DescriptionRecord | BadLine], **values: object) -> ImportReport:
-    given = {"corpus_name": "tvr", "source_split": "val", "durations": dict(DURATIONS), **values}
-    return corpus_import(records=records, **given)  # type: ignore[arg-type]
+    options = {"corpus_name": "tvr", "source_split": "val", "durations": dict(DURATIONS), **values}
+    return corpus_import(records=records, **options)  # type: ignore[arg-type]
 
 
 def everything() -> list[object]:
@@ -164,9 +164,9 @@ class TestFiles:
         assert (moment.preview_state, moment.preview_error) == ("missing", "")
 
     def test_cutting_is_sent(self, folder: Path, messages: Messages) -> None:
-        with messages() as sent:
+        with messages() as callbacks:
             load(GOOD, videos=folder)
-        assert "previews_sweep" in str(sent[0])  # one message, however many videos
+        assert "previews_sweep" in str(callbacks[0])  # one message, however many videos
         moment = Moment.objects.get(video__name="alpha")
         assert (moment.preview_state, moment.preview_error[:24]) == ("failed", "The video cannot be read")
 
@@ -213,10 +213,10 @@ class TestCommand:
             call_command("import_corpus", *files[:2], "--durations", str(tmp_path / "lengths.json"))
 
     def test_file_of_another_form_is_recognised(self, files: list[str]) -> None:
-        said = StringIO()
+        stderr = StringIO()
         with pytest.raises(CommandError, match="nothing was imported"):
-            call_command("import_corpus", "csv", files[1], stderr=said)
-        assert "looks like TVR (one JSON object a line): try import_corpus tvr." in said.getvalue()
+            call_command("import_corpus", "csv", files[1], stderr=stderr)
+        assert "looks like TVR (one JSON object a line): try import_corpus tvr." in stderr.getvalue()
 
     def test_dry_run(self, files: list[str]) -> None:
         out = StringIO()

@@ -1,4 +1,4 @@
-"""What a corpus needs next, step by step."""
+"""Tests of the next step of a corpus."""
 
 import pytest
 

@@ -16,8 +16,8 @@ from tests.factories import ProjectFactory
 
 
 @pytest.mark.django_db(transaction=True)
-def test_rewriting_asked_for_during_a_check_is_refused_at_once_in_words() -> None:
-    project, told = ProjectFactory(), []
+def test_rewriting_requested_during_a_check_is_refused_at_once_in_words() -> None:
+    project, results = ProjectFactory(), []
     describe(project, "Ross waves.")
 
     def asked_for() -> str:
@@ -34,11 +34,11 @@ def test_rewriting_asked_for_during_a_check_is_refused_at_once_in_words() -> Non
 
     def records() -> Iterator[DescriptionRecord]:
         with ThreadPoolExecutor(1) as other:
-            told.append(other.submit(asked_for).result())
+            results.append(other.submit(asked_for).result())
         yield from ()
 
     corpus_import(corpus_name=project.dataset.corpus.name, source_split="", records=records(), dry_run=True)
-    assert told == [
+    assert results == [
         f"A file for {project.dataset.corpus.name!r} is being checked or imported. Try again when that is done."
     ]
     assert asked_for() == "started"
@@ -46,7 +46,7 @@ def test_rewriting_asked_for_during_a_check_is_refused_at_once_in_words() -> Non
 
 @pytest.mark.django_db(transaction=True)
 def test_project_over_a_corpus_is_made_during_a_check() -> None:
-    corpus, made = ProjectFactory().dataset.corpus, []
+    corpus, projects = ProjectFactory().dataset.corpus, []
 
     def make() -> Project:
         try:
@@ -58,8 +58,8 @@ def test_project_over_a_corpus_is_made_during_a_check() -> None:
 
     def records() -> Iterator[DescriptionRecord]:
         with ThreadPoolExecutor(1) as other:
-            made.append(other.submit(make).result())
+            projects.append(other.submit(make).result())
         yield from ()
 
     corpus_import(corpus_name=corpus.name, source_split="", records=records(), dry_run=True)
-    assert Project.objects.filter(pk=made[0].pk, dataset__corpus=corpus).exists()
+    assert Project.objects.filter(pk=projects[0].pk, dataset__corpus=corpus).exists()

@@ -1,4 +1,4 @@
-"""What other forms than TVR's make in the database, statements counted."""
+"""Database rows made by formats other than TVR's, statements counted."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -23,7 +23,7 @@ from annotation.corpora.services.corpora import ImportReport, corpus_durations, 
 from annotation.models import Caption, Corpus, Description, Moment, Subtitle, Video
 from core.exceptions import NotPossible
 from core.models import AuditEvent
-from core.uploads import Remark
+from core.uploads import LineWarning
 from tests.annotation.corpora.importers.shared import DATA, needs_shared
 from tests.factories import CorpusFactory, VideoFactory
 
@@ -110,19 +110,19 @@ class TestDryRun:
         assert (report.added, report.bad_lines, Description.objects.count()) == (1, 1, 1)
 
 
-def test_every_remark_is_heard() -> None:
-    heard: list[Remark] = []
+def test_every_warning_is_reported() -> None:
+    heard: list[LineWarning] = []
     records = [
         VIDEO,
         told(1, "Ross", notes=("is only a name or a word",)),
         told(2, "He sits.", past_end=True),
         BadLine(3, "not JSON", file="f"),
     ]
-    report = load(records, skip_bad=True, on_remark=heard.append)
+    report = load(records, skip_bad=True, on_warning=heard.append)
     assert heard == [
-        Remark("", 1, "", "flagged", "is only a name or a word", "Ross"),
-        Remark("", 2, "", "clipped", "ended after its video; it now ends at 2 s", "He sits."),
-        Remark("f", 3, "", "refused", "not JSON"),
+        LineWarning("", 1, "", "flagged", "is only a name or a word", "Ross"),
+        LineWarning("", 2, "", "clipped", "ended after its video; it now ends at 2 s", "He sits."),
+        LineWarning("f", 3, "", "refused", "not JSON"),
     ]
     assert (report.flagged, report.clipped, report.bad_lines) == (1, 1, 1)
 
@@ -153,9 +153,9 @@ def test_statements_grow_with_chunks_not_with_records(monkeypatch: pytest.Monkey
             VIDEO,
             *(told(line, f"text {line}", start_s=line / 100, end_s=50.0) for line in range(1, 100 * chunks)),
         ]
-        with CaptureQueriesContext(connection) as seen:
+        with CaptureQueriesContext(connection) as queries:
             assert load(records, corpus_name=f"c{chunks}").added == 100 * chunks - 1
-        return len(seen)
+        return len(queries)
 
     monkeypatch.setattr(corpora, "CHUNK", 100)
     one, six = statements(1), statements(6)

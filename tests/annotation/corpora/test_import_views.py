@@ -50,7 +50,7 @@ def row(owner: User, messages: Messages) -> CorpusImport:
     return CorpusImport.objects.get()
 
 
-class TestDoors:
+class TestEndpoints:
     @pytest.mark.parametrize("name", [LIST, NEW])
     def test_leads_and_admins_of_any_project_get_in(self, name: str) -> None:
         project = ProjectFactory()
@@ -69,7 +69,7 @@ class TestDoors:
         answers = [Client().get(path) for path in paths]
         assert [answer.headers["Location"] for answer in answers] == [f"/login/?next={path}" for path in paths]
 
-    def test_who_lost_the_role_keeps_no_way_in(self, row: CorpusImport) -> None:
+    def test_who_lost_the_role_keeps_no_access(self, row: CorpusImport) -> None:
         row.owner.memberships.all().delete()
         assert {of_one(signed_in(row.owner), name, row.uuid).status_code for name in OF_ONE} == {403}
 
@@ -89,7 +89,7 @@ class TestDoors:
         assert (answer.status_code, b"No page takes files" in answer.content) == (400, True)
 
 
-class TestWay:
+class TestSteps:
     def test_a_file_is_checked_shown_confirmed_and_listed(self, row: CorpusImport, messages: Messages) -> None:
         client = signed_in(row.owner)
         page = of_one(client, "import", row.uuid).content.decode()
@@ -102,14 +102,14 @@ class TestWay:
             of_one(client, "import-confirm", row.uuid, {"skip_bad": "yes"})
         assert "Imported. 1 description added" in of_one(client, "import", row.uuid).content.decode()
         assert Description.objects.get().text == "One <b>sits</b>."
-        listed = client.get(reverse(LIST)).content.decode()
-        assert "mine.csv" in listed and "none yet" in listed
+        html = client.get(reverse(LIST)).content.decode()
+        assert "mine.csv" in html and "none yet" in html
 
     def test_the_report_is_a_file(self, row: CorpusImport) -> None:
         answer = of_one(signed_in(row.owner), "import-report", row.uuid)
-        said = b"".join(answer.streaming_content).decode()  # type: ignore[attr-defined]
+        text = b"".join(answer.streaming_content).decode()  # type: ignore[attr-defined]
         assert answer.headers["Content-Disposition"].startswith("attachment; filename=")
-        assert [cells[1:4:2] for cells in csv.reader(said.splitlines())] == [
+        assert [cells[1:4:2] for cells in csv.reader(text.splitlines())] == [
             ["line", "outcome"],
             ["2", "flagged"],
             ["3", "refused"],

@@ -43,9 +43,9 @@ def owner() -> User:
 @pytest.fixture
 def bring(owner: User, messages: Messages) -> Any:
     def bring(text: str = GOOD, **values: Any) -> CorpusImport:
-        given = {"actor": owner, "corpus_name": "mine", "format": "csv", "file": upload(text), **values}
+        options = {"actor": owner, "corpus_name": "mine", "format": "csv", "file": upload(text), **values}
         with messages():
-            row = corpus_import_create(**given)
+            row = corpus_import_create(**options)
         row.refresh_from_db()
         return row
 
@@ -75,7 +75,7 @@ class TestCheck:
         }
         assert [record["text"] for record in row.preview] == ["One sits.", "Ross"]
         assert row.preview[1]["notes"] == ["is only a name or a word"]
-        assert [(said["line"], said["outcome"]) for said in report_of(row)] == [("3", "flagged"), ("4", "refused")]
+        assert [(line["line"], line["outcome"]) for line in report_of(row)] == [("3", "flagged"), ("4", "refused")]
         assert not Corpus.objects.filter(name="mine").exists()
 
     def test_a_file_that_cannot_be_used_says_why(self, bring: Any) -> None:
@@ -129,7 +129,7 @@ class TestCheck:
 
     def test_a_formula_is_no_formula_in_the_report(self, bring: Any) -> None:
         row = bring("video,start,end,description,duration\nv,1,2,=LINK(<b>),60\nv,1,2,a <b>,\n")
-        assert [said["text"] for said in report_of(row)] == ["'=LINK(<b>)", "a <b>"]
+        assert [line["text"] for line in report_of(row)] == ["'=LINK(<b>)", "a <b>"]
 
     def test_a_repeat_finds_it_done(self, bring: Any) -> None:
         row = bring()
@@ -184,10 +184,10 @@ class TestImport:
 
     def test_the_stored_file_goes_when_it_is_done_with(self, bring: Any, messages: Messages) -> None:
         row = bring()
-        stored = row.file.name
-        assert default_storage.exists(stored)
+        file_name = row.file.name
+        assert default_storage.exists(file_name)
         confirm(row, messages)
-        assert not default_storage.exists(stored)
+        assert not default_storage.exists(file_name)
 
     def test_subtitles(self, bring: Any, messages: Messages) -> None:
         project = ProjectFactory()
@@ -201,10 +201,10 @@ class TestImport:
 class TestDiscard:
     def test_it_takes_the_file_away(self, bring: Any, messages: Messages) -> None:
         row = bring()
-        stored = row.file.name
+        file_name = row.file.name
         with messages():
             imports.IMPORTS.discard(row=row, actor=row.owner)
-        assert not default_storage.exists(stored)
+        assert not default_storage.exists(file_name)
         with pytest.raises(NotPossible):
             confirm(row, messages)
 
@@ -221,9 +221,9 @@ class TestDiscard:
 
 def test_a_lost_message_is_sent_again(owner: User, messages: Messages) -> None:
     corpus_import_create(actor=owner, corpus_name="mine", format="csv", file=upload(GOOD))  # its message is lost
-    with messages() as sent:
+    with messages() as callbacks:
         sweep_all(now=timezone.now())
-    assert sent == []
+    assert callbacks == []
     with messages():
         sweep_all(now=timezone.now() + timedelta(minutes=3))
     assert CorpusImport.objects.get().state == "checked"

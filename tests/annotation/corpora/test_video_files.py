@@ -18,19 +18,19 @@ MANY, KILLED_AT = 200, 70
 
 
 class Killed(BaseException):
-    """What no code of ours catches."""
+    """Error our code never catches."""
 
 
 @pytest.fixture
 def videos(tmp_path: Path) -> dict[str, Video]:
     """Videos of one corpus, each with a moment that waits, and their files in a folder."""
     corpus = CorpusFactory()
-    made = [Video(corpus=corpus, name=f"v{number:04}", duration_s=60, index=number) for number in range(MANY)]
-    Video.objects.bulk_create(made)
-    Moment.objects.bulk_create([Moment(video=video, start_s=1, end_s=2) for video in made])
-    for video in made:
+    rows = [Video(corpus=corpus, name=f"v{number:04}", duration_s=60, index=number) for number in range(MANY)]
+    Video.objects.bulk_create(rows)
+    Moment.objects.bulk_create([Moment(video=video, start_s=1, end_s=2) for video in rows])
+    for video in rows:
         (tmp_path / f"{video.name}.mp4").write_bytes(video.name.encode())
-    return {video.name: video for video in made}
+    return {video.name: video for video in rows}
 
 
 def fresh(videos: dict[str, Video]) -> dict[str, Video]:
@@ -79,25 +79,25 @@ def test_two_imports_at_once_give_a_video_one_file(tmp_path: Path, monkeypatch: 
         return real(name, content)
 
     monkeypatch.setattr(default_storage, "save", save)
-    kept = names_in("videos")
+    files_before = names_in("videos")
     assert video_files_add(videos={video.name: video}, folder=tmp_path) == 0
     assert Video.objects.get(pk=video.pk).file.name == "videos/theirs.mp4"
-    assert names_in("videos") == kept
+    assert names_in("videos") == files_before
 
 
 def test_only_a_video_that_failed_takes_another_file(tmp_path: Path) -> None:
     corpus = CorpusFactory()
-    good, bad, lost = (VideoFactory(corpus=corpus) for _ in range(3))
-    for video, state in ((good, "ready"), (bad, "failed"), (lost, "missing")):
-        said = {"preview": "previews/a.gif"} if state == "ready" else {}
-        Moment.objects.create(video=video, start_s=1, end_s=2, preview_state=state, preview_error="broken", **said)
+    good, bad, missing = (VideoFactory(corpus=corpus) for _ in range(3))
+    for video, state in ((good, "ready"), (bad, "failed"), (missing, "missing")):
+        values = {"preview": "previews/a.gif"} if state == "ready" else {}
+        Moment.objects.create(video=video, start_s=1, end_s=2, preview_state=state, preview_error="broken", **values)
     for video in (good, bad):
         video.file.save("a.mp4", ContentFile(b"old"))
         (tmp_path / f"{video.name}.mp4").write_bytes(b"another")
-    assert video_files_add(videos={video.name: video for video in (good, bad, lost)}, folder=tmp_path) == 1
+    assert video_files_add(videos={video.name: video for video in (good, bad, missing)}, folder=tmp_path) == 1
     assert [default_storage.open(str(video.file.name)).read() for video in (good, bad)] == [b"old", b"another"]
     assert bad.moments.get().preview_state == "missing"
-    assert lost.moments.get().preview_error == NOT_FOUND
+    assert missing.moments.get().preview_error == NOT_FOUND
 
 
 def test_names_of_files_are_drawn_at_random() -> None:

@@ -63,7 +63,7 @@ def test_failure_leaves_nothing(short: Episode, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_every_action_has_a_play_and_every_place_a_stage(short: Episode) -> None:
+def test_every_action_has_a_play_and_every_location_a_stage(short: Episode) -> None:
     assert set(PLAYS) == set(SPECS)
     assert len(STAGES) == 6
     for action in SPECS:

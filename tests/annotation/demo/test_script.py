@@ -81,7 +81,7 @@ def test_most_moments_are_of_kind_video(moments: list[ScriptedMoment]) -> None:
     assert kinds["video"] > len(moments) / 2
 
 
-def test_speech_is_told_and_subtitled(corpus: list[Episode]) -> None:
+def test_speech_is_described_and_subtitled(corpus: list[Episode]) -> None:
     for episode in corpus:
         for moment in episode.moments:
             if moment.kind != "video":

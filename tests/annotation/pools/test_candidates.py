@@ -26,10 +26,10 @@ def project() -> Project:
 
 
 def moment(project: Project, *captions: str, **values: object) -> Moment:
-    made: Moment = MomentFactory(video__corpus=project.dataset.corpus, **values)
+    moment: Moment = MomentFactory(video__corpus=project.dataset.corpus, **values)
     for text in captions:
-        CaptionFactory(moment=made, text=text)
-    return made
+        CaptionFactory(moment=moment, text=text)
+    return moment
 
 
 class TestVectors:
@@ -58,23 +58,23 @@ class TestVectors:
         assert (vectors_of(texts, model="one") == hashed(texts)).all()
         assert encoder == [["eeeee", "dddd"], ["ccc", "bb"], ["a"]]
 
-    def test_progress_is_told(self, monkeypatch: pytest.MonkeyPatch, encoder: object) -> None:
+    def test_progress_is_reported(self, monkeypatch: pytest.MonkeyPatch, encoder: object) -> None:
         def encode(some: list[str], *, on_progress: Callable[[int], None], **values: object) -> NDArray[np.float32]:
             on_progress(len(some))
             return hashed(some)
 
         monkeypatch.setattr(candidates, "CHUNK", 2)
         monkeypatch.setattr(sentences, "encode", encode)
-        told: list[tuple[int, int]] = []
-        vectors_of(["a", "b", "c"], model="one", on_progress=lambda *said: told.append(said))
-        assert told == [(2, 3), (3, 3)]
+        reports: list[tuple[int, int]] = []
+        vectors_of(["a", "b", "c"], model="one", on_progress=lambda *progress: reports.append(progress))
+        assert reports == [(2, 3), (3, 3)]
 
     def test_stored_and_fresh_vectors_are_the_same(self, encoder: list[list[str]]) -> None:
         fresh = vectors_of(["x", "y z", "x"], model="one")
-        stored = vectors_of(["x", "y z", "x"], model="one")
-        assert (fresh == stored).all()
-        assert (stored == hashed(["x", "y z", "x"])).all()
-        assert stored.dtype == np.float32
+        cached = vectors_of(["x", "y z", "x"], model="one")
+        assert (fresh == cached).all()
+        assert (cached == hashed(["x", "y z", "x"])).all()
+        assert cached.dtype == np.float32
 
 
 class TestPool:
@@ -159,9 +159,9 @@ class TestRank:
 
     def test_a_query_with_candidates_keeps_them(self, project: Project, encoder: object) -> None:
         moment(project, "a")
-        held = CandidateFactory(query__project=project)
+        candidate = CandidateFactory(query__project=project)
         assert candidates_rank(project_id=project.pk) == 0
-        assert list(held.query.candidates.all()) == [held]
+        assert list(candidate.query.candidates.all()) == [candidate]
 
 
 @pytest.mark.slow

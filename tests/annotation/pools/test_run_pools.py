@@ -9,7 +9,7 @@ from moment_retrieval.records import Span
 
 FOUND = st.lists(st.builds(Found, st.integers(0, 3), st.integers(0, 12), st.integers(1, 9)), max_size=40)
 DEPTH = st.integers(1, 9)
-HELD = st.sets(st.integers(0, 12))
+IN_POOL = st.sets(st.integers(0, 12))
 
 
 class TestUnion:
@@ -18,18 +18,18 @@ class TestUnion:
         one = [Found(1, moment, rank) for rank, moment in enumerate([10, 20, 30], start=1)]
         other = [Found(2, moment, rank) for rank, moment in enumerate([20, 40, 10], start=1)]
         assert pooled([*one, *other], depth=3) == [10, 20, 40, 30]
-        assert pooled([*one, *other], depth=3, held={20, 30}) == [10, 40]
+        assert pooled([*one, *other], depth=3, candidate_ids={20, 30}) == [10, 40]
         assert pooled([*one, *other], depth=1) == [10, 20]
         assert pooled([*other, *one], depth=2) == [20, 10, 40]  # at depth 2 only one run returned 10
 
-    @given(FOUND, DEPTH, HELD)
+    @given(FOUND, DEPTH, IN_POOL)
     def test_it_is_the_union_without_what_is_held(self, found: list[Found], depth: int, held: set[int]) -> None:
-        asked = {row.moment for row in found if row.rank <= depth}
-        assert set(pooled(found, depth=depth, held=held)) == asked - held
+        top = {row.moment for row in found if row.rank <= depth}
+        assert set(pooled(found, depth=depth, candidate_ids=held)) == top - held
 
-    @given(FOUND, DEPTH, HELD)
+    @given(FOUND, DEPTH, IN_POOL)
     def test_no_moment_comes_twice(self, found: list[Found], depth: int, held: set[int]) -> None:
-        moments = pooled(found, depth=depth, held=held)
+        moments = pooled(found, depth=depth, candidate_ids=held)
         assert len(moments) == len(set(moments))
 
     @given(FOUND, DEPTH, st.randoms())
@@ -44,20 +44,20 @@ class TestUnion:
         ranks = [best[moment] for moment in pooled(found, depth=depth)]
         assert ranks == sorted(ranks)
 
-    @given(FOUND, DEPTH, HELD)
+    @given(FOUND, DEPTH, IN_POOL)
     def test_what_is_held_changes_nothing_about_the_others(
         self, found: list[Found], depth: int, held: set[int]
     ) -> None:
         everything = pooled(found, depth=depth)
-        assert pooled(found, depth=depth, held=held) == [moment for moment in everything if moment not in held]
+        assert pooled(found, depth=depth, candidate_ids=held) == [moment for moment in everything if moment not in held]
 
     @given(FOUND, DEPTH)
     def test_a_deeper_pool_holds_the_shallower(self, found: list[Found], depth: int) -> None:
         assert set(pooled(found, depth=depth)) <= set(pooled(found, depth=depth + 1))
 
     def test_of_equal_best_ranks_more_sources_go_first_then_ids(self) -> None:
-        found = [Found(1, 7, 1), Found(2, 5, 1), Found(3, 9, 1), Found(1, 9, 4), Found(1, 9, 5)]
-        assert pooled(found, depth=4) == [9, 5, 7]
+        rows = [Found(1, 7, 1), Found(2, 5, 1), Found(3, 9, 1), Found(1, 9, 4), Found(1, 9, 5)]
+        assert pooled(rows, depth=4) == [9, 5, 7]
 
 
 class TestMoment:

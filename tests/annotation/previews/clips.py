@@ -61,11 +61,11 @@ def shown(result: Preview | CutFailure) -> list[Pixels]:
 
 
 def on_screen(path: Path, times: Sequence[float], size: tuple[int, int]) -> list[Pixels]:
-    """What PyAV shows at these seconds: the last frame that has begun, or the first."""
+    """Return PyAV's frames at these seconds: the last that has begun, or the first."""
     with av.open(str(path)) as container:
         frames = [(frame.time or 0.0, frame) for frame in container.decode(video=0)]
-    chosen = [([f for begins, f in frames if begins <= time + 1e-6] or [frames[0][1]])[-1] for time in times]
-    return [np.asarray(Image.fromarray(f.to_ndarray(format="rgb24")).resize(size), dtype=np.float32) for f in chosen]
+    visible = [([f for begins, f in frames if begins <= time + 1e-6] or [frames[0][1]])[-1] for time in times]
+    return [np.asarray(Image.fromarray(f.to_ndarray(format="rgb24")).resize(size), dtype=np.float32) for f in visible]
 
 
 def assert_close(ours: Sequence[Pixels], theirs: Sequence[Pixels]) -> None:

@@ -1,4 +1,4 @@
-"""What cannot be cut, processes that hang, and which moments are cut together."""
+"""Spans that cannot be cut, processes that hang, and moments cut together."""
 
 import subprocess
 from pathlib import Path
@@ -7,7 +7,7 @@ import pytest
 
 from annotation.previews import cutting, process
 from annotation.previews.cutting import CutFailure, Preview, cut_previews
-from annotation.previews.process import HELD_FRAMES, LONG_FRAMES, PASS_MAX, Cut, groups_of, ticks_of
+from annotation.previews.process import LONG_FRAMES, OPEN_FRAMES_MAX, PASS_MAX, Cut, groups_of, ticks_of
 from tests.annotation.previews.clips import ALONE, PASS, Way, cut, make_video, preview, shown
 
 
@@ -36,7 +36,7 @@ def test_impossible_span_fails_and_the_rest_go_on(
 
 
 @pytest.mark.parametrize("start", [ALONE, PASS])
-def test_damaged_tail_fails_only_the_moments_it_held(tmp_path: Path, way: Way, start: int) -> None:
+def test_damaged_tail_fails_only_the_moments_in_it(tmp_path: Path, way: Way, start: int) -> None:
     way(start)
     whole = make_video(tmp_path / "whole.mp4", "-movflags", "+faststart")
     damaged = tmp_path / "damaged.mp4"
@@ -87,11 +87,11 @@ def planned(*spans: tuple[float, float]) -> list[int]:
     return [len(group) for group in groups_of(Cut(ticks_of(*span), (0,)) for span in spans)]
 
 
-def test_groups_end_at_gaps_at_long_moments_and_when_too_much_would_be_held() -> None:
+def test_groups_end_at_gaps_at_long_moments_and_at_the_memory_limit() -> None:
     assert planned((0, 5), (1, 6), (20, 25)) == [3]
     assert planned((0, 5), (60, 65)) == [1, 1]
     assert planned((0, 5), (1, 2 + LONG_FRAMES / 3), (2, 7)) == [1, 2]
-    together = HELD_FRAMES // 60
+    together = OPEN_FRAMES_MAX // 60
     assert planned(*((k / 100, k / 100 + 20) for k in range(together + 1))) == [together, 1]
     assert planned(*((k, k + 0.5) for k in range(PASS_MAX + 1))) == [PASS_MAX, 1]
 

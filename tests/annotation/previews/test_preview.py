@@ -52,7 +52,7 @@ def test_shared_clips_are_cut_frame_by_frame(name: str, way: Way, start: int) ->
         assert_close(shown(result), on_screen(CLIPS / name, times, (result.width, result.height)))
 
 
-def test_both_ways_show_the_same(tiny: Path, way: Way) -> None:
+def test_both_methods_show_the_same(tiny: Path, way: Way) -> None:
     spans = [(4.0, 5.5), (0.33, 2.0), (1.0, 3.0), (1.0, 3.0), (3.21, 3.3), (0.0, 6.0)]
     way(ALONE)
     alone = cut(tiny, spans)

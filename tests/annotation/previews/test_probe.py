@@ -1,4 +1,4 @@
-"""What a video is, and plain words for one that cannot be read."""
+"""Facts of a video, and plain messages for an unreadable one."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -23,10 +23,10 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("videos_on_disk")]
 
 
 def video_with(content: bytes | None) -> Video:
-    made: Video = VideoFactory(duration_s=4.0)
+    video: Video = VideoFactory(duration_s=4.0)
     if content is not None:
-        made.file.save("clip.mp4", ContentFile(content))
-    return made
+        video.file.save("clip.mp4", ContentFile(content))
+    return video
 
 
 def uncut(video: Video, start_s: float, end_s: float) -> Moment:
@@ -52,26 +52,26 @@ def test_every_moment_gets_its_gif(clip: bytes) -> None:
             assert picture.n_frames == (3 if moment is moments[0] else 6)  # type: ignore[attr-defined]
 
 
-def test_a_twin_that_finds_no_room_takes_its_gif_along(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_mp4_that_finds_no_room_removes_its_gif(monkeypatch: pytest.MonkeyPatch) -> None:
     """Else every sweep would leave another GIF that no row names on a disk that is full."""
     moment, save = uncut(video_with(None), 0.0, 1.0), default_storage.save
-    kept: list[str] = []
+    saved_names: list[str] = []
 
     def room_for_one(name: str, content: File) -> str:
-        if kept:
+        if saved_names:
             raise StorageFull
-        kept.append(save(name, content))
-        return kept[0]
+        saved_names.append(save(name, content))
+        return saved_names[0]
 
     monkeypatch.setattr(default_storage, "save", room_for_one)
     with pytest.raises(StorageFull):
         preview_save(moment=moment, gif=GIF, clip=b"clip")
-    assert not default_storage.exists(kept[0])
+    assert not default_storage.exists(saved_names[0])
     moment.refresh_from_db()
     assert (moment.preview_state, moment.preview.name) == ("missing", "")
 
 
-def test_a_twin_is_stored_beside_its_gif(clip: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_mp4_is_saved_beside_its_gif(clip: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     def cut(path: Path, spans: Sequence[object]) -> list[Preview]:
         return [Preview(0, GIF, 1, 1, b"clip"), Preview(1, GIF, 1, 1)]
 
@@ -133,11 +133,11 @@ def test_a_lost_race_leaves_the_winners_file(clip: bytes) -> None:
     assert preview_save(moment=moment, gif=GIF, clip=b"clip") is True
     moment.refresh_from_db()
     name = moment.preview.name
-    stored = names_in("previews")
+    files_before = names_in("previews")
     assert preview_save(moment=moment, gif=b"late", clip=b"late") is False
     moment.refresh_from_db()
     assert (moment.preview.name, moment.preview_clip.read()) == (name, b"clip")
-    assert names_in("previews") == stored
+    assert names_in("previews") == files_before
 
 
 def test_files_on_this_machine_are_not_copied(clip: bytes, videos_on_disk: Path) -> None:
@@ -161,17 +161,17 @@ def test_a_copy_from_elsewhere_is_removed(clip: bytes, monkeypatch: pytest.Monke
 
 class TestSweep:
     def test_videos_that_wait(self, clip: bytes, messages: Messages) -> None:
-        waiting, done, without = video_with(clip), video_with(clip), video_with(None)
+        waiting, finished, without = video_with(clip), video_with(clip), video_with(None)
         for video in (waiting, without):
             uncut(video, 0.0, 1.0)
             uncut(video, 1.0, 2.0)
-        MomentFactory(video=done)
+        MomentFactory(video=finished)
         with messages():
             assert previews_sweep() == 1
         assert [state for state, _ in states(waiting)] == ["ready", "ready"]
         assert [state for state, _ in states(without)] == ["missing", "missing"]
 
     def test_nothing_waits(self, messages: Messages) -> None:
-        with messages() as sent:
+        with messages() as callbacks:
             assert previews_sweep() == 0
-        assert sent == []
+        assert callbacks == []

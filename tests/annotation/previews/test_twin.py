@@ -30,7 +30,7 @@ def played(clip: bytes) -> list[Pixels]:
 
 @pytest.mark.parametrize("start", [ALONE, PASS])
 @pytest.mark.parametrize("span", [(0, 1), (1.23, 3.5), (0.0, 6.0), (5.5, 6.0), (0.5, 0.51), (5.97, 6.6)])
-def test_twin_shows_the_frames_of_its_gif(grainy: Path, way: Way, start: int, span: tuple[float, float]) -> None:
+def test_mp4_shows_the_frames_of_its_gif(grainy: Path, way: Way, start: int, span: tuple[float, float]) -> None:
     way(start)
     result = preview(grainy, span)
     assert 0 < len(result.clip) < len(result.gif)
@@ -42,12 +42,10 @@ def test_twin_shows_the_frames_of_its_gif(grainy: Path, way: Way, start: int, sp
 
 
 @pytest.mark.parametrize("start", [ALONE, PASS])
-def test_twin_is_a_silent_mp4_for_browsers_that_tells_nothing_of_its_video(
-    tmp_path: Path, way: Way, start: int
-) -> None:
+def test_mp4_is_silent_plays_in_browsers_and_names_nothing_of_its_video(tmp_path: Path, way: Way, start: int) -> None:
     way(start)
-    told = ("-metadata", "title=Secret", "-metadata:s:v", "handler_name=Secret")
-    path = make_video(tmp_path / "told.mp4", *told, source=f"{GRAINY}[out0];sine=duration=6[out1]")
+    metadata = ("-metadata", "title=Secret", "-metadata:s:v", "handler_name=Secret")
+    path = make_video(tmp_path / "told.mp4", *metadata, source=f"{GRAINY}[out0];sine=duration=6[out1]")
     result = preview(path, (1, 4))
     assert path.read_bytes().count(b"Secret") == 2
     assert b"Secret" not in result.clip
@@ -60,7 +58,7 @@ def test_twin_is_a_silent_mp4_for_browsers_that_tells_nothing_of_its_video(
 
 
 @pytest.mark.parametrize("start", [ALONE, PASS])
-def test_twin_can_be_sought_to_every_frame(grainy: Path, way: Way, start: int) -> None:
+def test_mp4_can_be_sought_to_every_frame(grainy: Path, way: Way, start: int) -> None:
     way(start)
     clip = preview(grainy, (0.5, 5.5)).clip
     frames = played(clip)
@@ -69,19 +67,19 @@ def test_twin_can_be_sought_to_every_frame(grainy: Path, way: Way, start: int) -
         for number in reversed(range(len(frames))):
             container.seek(round(number / 3 / stream.time_base), stream=stream)
             decoded = list(zip(range(3), container.decode(stream), strict=False))  # a key frame every third, at least
-            found = [frame for _, frame in decoded if frame.time == pytest.approx(number / 3)]
-            assert np.array_equal(found[0].to_ndarray(format="rgb24"), frames[number])
+            matches = [frame for _, frame in decoded if frame.time == pytest.approx(number / 3)]
+            assert np.array_equal(matches[0].to_ndarray(format="rgb24"), frames[number])
 
 
 @pytest.mark.parametrize("start", [ALONE, PASS])
-def test_twin_that_would_not_be_smaller_is_not_kept(tmp_path: Path, way: Way, start: int) -> None:
+def test_mp4_that_would_not_be_smaller_is_dropped(tmp_path: Path, way: Way, start: int) -> None:
     way(start)
     result = preview(make_video(tmp_path / "flat.mp4", source="color=red:size=64x48:rate=10:duration=3"), (0, 2))
     assert result.gif and result.clip == b""
 
 
 @pytest.mark.parametrize("start", [ALONE, PASS])
-def test_gif_is_whole_when_its_twin_fails(grainy: Path, way: Way, start: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gif_is_whole_when_its_mp4_fails(grainy: Path, way: Way, start: int, monkeypatch: pytest.MonkeyPatch) -> None:
     way(start)
     monkeypatch.setitem(process.TWIN, "vcodec", "none")
     for result in cut(grainy, [(0, 1), (1, 2)]).values():
@@ -91,14 +89,14 @@ def test_gif_is_whole_when_its_twin_fails(grainy: Path, way: Way, start: int, mo
 
 def test_what_a_process_wrote_counts_only_when_it_ends_well(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process, "STALL_S", 1.0)
-    for command, expected in ((["true"], True), (["false"], False), (["sleep", "60"], False)):
+    for command, is_success in ((["true"], True), (["false"], False), (["sleep", "60"], False)):
         with process.running(command) as started:
-            assert process.ends_well(started) is expected
+            assert process.ends_well(started) is is_success
         assert started.returncode is not None
 
 
 @pytest.mark.parametrize("start", [ALONE, PASS])
-def test_twins_of_overlapping_moments_are_each_their_own(grainy: Path, way: Way, start: int) -> None:
+def test_mp4s_of_overlapping_moments_are_each_their_own(grainy: Path, way: Way, start: int) -> None:
     way(start)
     for result in cut(grainy, [(4.0, 5.0), (0.0, 2.0), (1.1, 3.0), (0.0, 2.0), (1.15, 5.9)]).values():
         assert isinstance(result, Preview)

@@ -33,16 +33,16 @@ Use = Callable[[Query], object]
 @pytest.fixture
 def project() -> Project:
     """Twelve texts, two of them three times, and captions that are no candidates for queries."""
-    made: Project = ProjectFactory()
-    video = VideoFactory(corpus=made.dataset.corpus)
+    project: Project = ProjectFactory()
+    video = VideoFactory(corpus=project.dataset.corpus)
     texts = [f"text {n}" for n in range(12)] + ["text 0", "text 0", "text 1", "text 1"]
-    for place, text in enumerate(texts):
-        moment = MomentFactory(video=video, start_s=place, end_s=place + 1, uncut=True)
-        CaptionFactory(moment=moment, text=text, description__source_id=1000 + place)
+    for index, text in enumerate(texts):
+        moment = MomentFactory(video=video, start_s=index, end_s=index + 1, uncut=True)
+        CaptionFactory(moment=moment, text=text, description__source_id=1000 + index)
     for kind in ("subtitle", "both"):
         CaptionFactory(moment=moment, text=f"a {kind}", description__kind=kind, description__source_id=ord(kind[0]))
     CaptionFactory(text="elsewhere")
-    return made
+    return project
 
 
 def drawn(project: Project) -> list[tuple[int, str, str]]:
@@ -117,13 +117,13 @@ def test_nothing_is_drawn_while_descriptions_are_rewritten(project: Project) -> 
 
 
 def test_the_draft_is_what_is_drawn_and_what_was_seen_is_what_comes(project: Project) -> None:
-    seen = draft_of(project.dataset.corpus_id, SIZES, 1).counts
+    counts = draft_of(project.dataset.corpus_id, SIZES, 1).counts
     CaptionFactory(moment__video__corpus=project.dataset.corpus, text="came later", description__source_id=2000)
     with pytest.raises(NotPossible, match="changed since you looked"):
-        queries_draw(project=project, sizes=SIZES, seed=1, expected=seen)
+        queries_draw(project=project, sizes=SIZES, seed=1, expected_counts=counts)
     assert not project.queries.exists()
-    seen = draft_of(project.dataset.corpus_id, SIZES, 1).counts
-    assert queries_draw(project=project, sizes=SIZES, seed=1, expected=seen) == seen
+    counts = draft_of(project.dataset.corpus_id, SIZES, 1).counts
+    assert queries_draw(project=project, sizes=SIZES, seed=1, expected_counts=counts) == counts
 
 
 class TestAgain:
@@ -185,10 +185,10 @@ class TestCommand:
 
     def test_a_dry_run_draws_nothing(self, project: Project) -> None:
         words = ["--val", "3", "--test", "25%", "--seed", "4"]
-        said = self.draw(project, *words, "--dry-run")
+        counts = self.draw(project, *words, "--dry-run")
         assert not project.queries.exists()
-        assert self.draw(project, *words) == said
-        assert project.queries.filter(split="test").count() == said["test"] == 3
+        assert self.draw(project, *words) == counts
+        assert project.queries.filter(split="test").count() == counts["test"] == 3
 
     def test_a_dry_run_says_what_would_be_refused(self, project: Project, capsys: pytest.CaptureFixture[str]) -> None:
         self.draw(project, "--val", "1", "--test", "1")
@@ -203,8 +203,8 @@ class TestCommand:
 
     def test_a_split_without_queries_is_said(self, project: Project, capsys: pytest.CaptureFixture[str]) -> None:
         call_command("draw_queries", project.name, "--val", "0", "--test", "1")
-        said = capsys.readouterr().err
-        assert "No val query" in said and "No test query" not in said
+        stderr = capsys.readouterr().err
+        assert "No val query" in stderr and "No test query" not in stderr
 
     def test_again(self, project: Project) -> None:
         self.draw(project, "--val", "1", "--test", "0")

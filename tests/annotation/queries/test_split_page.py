@@ -17,13 +17,13 @@ SIZES = {"val": "2", "test": "25%", "seed": "5"}
 @pytest.fixture
 def project() -> Project:
     """Eight texts, one of them twice, and a caption that waits for a person."""
-    made: Project = ProjectFactory()
-    video = VideoFactory(corpus=made.dataset.corpus)
-    for place, text in enumerate([*(f"text {n}" for n in range(8)), "text 0"]):
-        moment = MomentFactory(video=video, start_s=place, end_s=place + 1, uncut=True)
+    project: Project = ProjectFactory()
+    video = VideoFactory(corpus=project.dataset.corpus)
+    for index, text in enumerate([*(f"text {n}" for n in range(8)), "text 0"]):
+        moment = MomentFactory(video=video, start_s=index, end_s=index + 1, uncut=True)
         CaptionFactory(moment=moment, text=text, provider="rules", description__text=f"Ann {text}")
     CaptionFactory(moment__video=video, text="waits", state="in_review", failed=["name"], provider="rules")
-    return made
+    return project
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def url(project: Project, name: str = "splits") -> str:
 
 
 def shown(text: str) -> dict[str, str]:
-    """What the form of a preview would send."""
+    """Return a preview form's hidden fields."""
     return dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', text.split('id="outcome"')[1]))
 
 
@@ -56,11 +56,11 @@ class TestDraw:
         assert [form[f"seen_{name}"] for name in ("val", "test", "waiting")] == ["2", "2", "1"]
         assert int(form["seen_train"]) + int(form["seen_removed"]) == 5
 
-        drawn = client.post(url(project, "queries-draw"), form, follow=True).content.decode()
+        html = client.post(url(project, "queries-draw"), form, follow=True).content.decode()
         assert project.queries.filter(split="test").count() == 2
-        assert "queries are drawn" in drawn and "Drawn with seed 5 by the lead" in drawn
-        assert "asked for: 2 val, 25% test" in drawn
-        assert all(reverse(name, args=[project.uuid]) in drawn for name in ("judging:queries", "annotation:train-sets"))
+        assert "queries are drawn" in html and "Drawn with seed 5 by the lead" in html
+        assert "asked for: 2 val, 25% test" in html
+        assert all(reverse(name, args=[project.uuid]) in html for name in ("judging:queries", "annotation:train-sets"))
         assert client.post(url(project, "queries-draw"), form).status_code == 409  # the other tab
 
     def test_drawn_again_only_with_a_yes(self, client: Client, project: Project) -> None:

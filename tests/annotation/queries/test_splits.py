@@ -47,8 +47,8 @@ def test_other_words_are_no_size(words: str) -> None:
     ],
 )
 def test_a_share_is_rounded_down_to_whole_texts(val: str, test: str, texts: int, sizes: tuple[int, int]) -> None:
-    found = sizes_in_texts({"val": size_of(val), "test": size_of(test)}, texts)
-    assert (found["val"], found["test"]) == sizes
+    n_texts = sizes_in_texts({"val": size_of(val), "test": size_of(test)}, texts)
+    assert (n_texts["val"], n_texts["test"]) == sizes
 
 
 @pytest.mark.parametrize(
@@ -77,18 +77,19 @@ def test_a_seed_is_a_number_that_gives_its_own_draw(seed: int) -> None:
 def test_what_holds_of_every_draw(texts: dict[int, str], val: Fraction, test: Fraction, seed: int) -> None:
     distinct = len(set(texts.values()))
     sizes = {"val": int(val * distinct / 100), "test": int(test * distinct / 100)}
-    drawn = draw(texts, sizes, seed)
-    chosen = {
-        split: [texts[n] for n, given in drawn.split_of.items() if given == split] for split in (*JUDGED, "train")
+    drawing = draw(texts, sizes, seed)
+    texts_of = {
+        split: [texts[n] for n, own_split in drawing.split_of.items() if own_split == split]
+        for split in (*JUDGED, "train")
     }
 
-    judged = chosen["val"] + chosen["test"]
+    judged = texts_of["val"] + texts_of["test"]
     assert len(judged) == len(set(judged))  # no text twice, so none in both
-    assert not set(judged) & set(chosen["train"])
-    assert {split: len(chosen[split]) for split in JUDGED} == sizes
-    assert sum(drawn.counts.values()) == len(texts)
-    assert drawn.removed == sum(text in judged for text in texts.values()) - len(judged)
-    assert set(judged) | set(chosen["train"]) == set(texts.values())
+    assert not set(judged) & set(texts_of["train"])
+    assert {split: len(texts_of[split]) for split in JUDGED} == sizes
+    assert sum(drawing.counts.values()) == len(texts)
+    assert drawing.removed == sum(text in judged for text in texts.values()) - len(judged)
+    assert set(judged) | set(texts_of["train"]) == set(texts.values())
 
 
 @given(TEXTS, SEEDS, st.randoms(use_true_random=False))
@@ -100,8 +101,8 @@ def test_the_order_of_the_captions_does_not_matter(texts: dict[int, str], seed: 
 
 
 def test_a_seed_gives_the_same_draw_ever_after() -> None:
-    drawn = draw({number: f"text {number % 9}" for number in range(12)}, {"val": 2, "test": 3}, seed=7)
-    judged = {number: split for number, split in drawn.split_of.items() if split != "train"}
+    drawing = draw({number: f"text {number % 9}" for number in range(12)}, {"val": 2, "test": 3}, seed=7)
+    judged = {number: split for number, split in drawing.split_of.items() if split != "train"}
     assert judged == {11: "val", 7: "val", 3: "test", 10: "test", 8: "test"}
     assert draw({number: f"text {number}" for number in range(50)}, {"val": 10}, 7) != draw(
         {number: f"text {number}" for number in range(50)}, {"val": 10}, 8

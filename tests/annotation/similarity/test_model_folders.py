@@ -17,16 +17,16 @@ from moment_retrieval.features.extractors.base import source_of
 @pytest.fixture
 def root(tmp_path: Path, settings: Settings) -> Path:
     """The one configured root, with a model in it; secrets lie beside it."""
-    made = tmp_path / "models"
-    (made / "bert").mkdir(parents=True)
-    (made / "notes.txt").write_text("x")
+    folder = tmp_path / "models"
+    (folder / "bert").mkdir(parents=True)
+    (folder / "notes.txt").write_text("x")
     (tmp_path / "secrets").mkdir()
     (tmp_path / "models-beside").mkdir()
-    (made / "out").symlink_to(tmp_path / "secrets")
-    (made / "gone").symlink_to(tmp_path / "nothing")
-    (made / "loop").symlink_to(made / "loop")
-    settings.MOMENTJUDGE_MODELS = [made]
-    return made
+    (folder / "out").symlink_to(tmp_path / "secrets")
+    (folder / "gone").symlink_to(tmp_path / "nothing")
+    (folder / "loop").symlink_to(folder / "loop")
+    settings.MOMENTJUDGE_MODELS = [folder]
+    return folder
 
 
 @pytest.mark.parametrize(
@@ -43,14 +43,14 @@ def test_a_name_of_the_hub_is_never_read_as_a_folder_beside_the_program(
     """Nor does what is said of it tell whether there is one."""
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     monkeypatch.chdir(tmp_path)
-    said = []
+    messages = []
     for _ in range(2):
         for find in (sentences.find, source_of):
             with pytest.raises((SimilarityMissing, MissingModel)) as caught:
                 find(model)
-            said.append(str(caught.value))
+            messages.append(str(caught.value))
         (tmp_path / model).mkdir(parents=True, exist_ok=True)
-    assert said[:2] == said[2:]
+    assert messages[:2] == messages[2:]
 
 
 def test_folders_below_a_root_are_taken(root: Path, tmp_path: Path) -> None:

@@ -31,35 +31,40 @@ from tests.conftest import hashed
     ],
 )
 def test_each_says_what_it_is(name: str, model: str, version: str, normalisation: str) -> None:
-    found = registry.similarity(name)
-    assert (found.name, found.model, found.version, found.normalisation) == (name, model, version, normalisation)
+    similarity = registry.similarity(name)
+    assert (similarity.name, similarity.model, similarity.version, similarity.normalisation) == (
+        name,
+        model,
+        version,
+        normalisation,
+    )
     if name != "meteor-official":
         registry.check(name)
 
 
 @pytest.mark.parametrize("name", [*registry.NAMES, "meteor over pos"])
 def test_each_scores_pairs_and_ranks_unless_it_refuses(name: str, wordnet: WordNet) -> None:
-    found = registry.similarity(name)
+    similarity = registry.similarity(name)
     captions = ["A man opens the door.", "A dog sleeps.", "A man closes the door."]
-    own = found.pairs(captions, captions)
+    own = similarity.pairs(captions, captions)
     assert (own >= 0.9).all()
     if not name.startswith("meteor") or "over" in name:
-        ((moments, scores),) = found.top(["A man opens the door."], captions, np.arange(3), depth=2)
+        ((moments, scores),) = similarity.top(["A man opens the door."], captions, np.arange(3), depth=2)
         assert moments.tolist() == [0, 2]
         assert scores[0] == own[0].round(6)
 
 
 def test_an_embedder_of_ones_own(encoder: object) -> None:
-    asked: list[tuple[list[str], str]] = []
+    calls: list[tuple[list[str], str]] = []
 
     def embed(texts: list[str], *, model: str) -> object:
-        asked.append((texts, model))
+        calls.append((texts, model))
         return hashed(texts)
 
-    found = registry.similarity("one", embed=embed)  # type: ignore[arg-type]
-    (score,) = found.pairs(["a dog"], ["a dog barks"])
+    similarity = registry.similarity("one", embed=embed)  # type: ignore[arg-type]
+    (score,) = similarity.pairs(["a dog"], ["a dog barks"])
     assert score == pytest.approx(float(hashed(["a dog"])[0] @ hashed(["a dog barks"])[0]), abs=1e-6)
-    assert asked == [(["a dog", "a dog barks"], "one")]
+    assert calls == [(["a dog", "a dog barks"], "one")]
 
 
 @pytest.mark.parametrize(
@@ -81,12 +86,14 @@ def test_a_name_that_means_nothing(name: str, said: str) -> None:
 def test_a_model_of_the_hub_while_the_hub_is_off(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     for ask in (registry.similarity, registry.check):
-        with pytest.raises(SimilarityMissing, match=r"sup-simcse-roberta-large' is not among .*HF_HUB_OFFLINE") as told:
+        with pytest.raises(
+            SimilarityMissing, match=r"sup-simcse-roberta-large' is not among .*HF_HUB_OFFLINE"
+        ) as error:
             ask("princeton-nlp/sup-simcse-roberta-large")
-    assert "or its name on the Hugging Face hub" in str(told.value)
+    assert "or its name on the Hugging Face hub" in str(error.value)
 
 
-def test_a_hub_that_may_have_it_is_not_asked_to_check(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hub_that_may_have_it_is_not_queried_to_check(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
     monkeypatch.setattr(sentences, "_from_hub", lambda model: pytest.fail("the hub was asked"))
     registry.check("princeton-nlp/sup-simcse-roberta-large")

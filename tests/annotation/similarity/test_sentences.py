@@ -23,17 +23,17 @@ def test_unit_vectors_whatever_the_company() -> None:
     assert np.abs(together[0] - alone[0]).max() < 1e-5
 
 
-def test_each_text_keeps_its_place_though_lengths_are_sorted() -> None:
+def test_each_text_keeps_its_index_though_lengths_are_sorted() -> None:
     texts = [" ".join(["dog", "cat", "car"][: n % 4] * (n % 7)) + f" {n}" for n in range(CHUNK + 40)]
-    found = encode(texts, model=MODEL)
-    for place in random.Random(2).sample(range(len(texts)), 12):
-        assert np.abs(found[place] - encode([texts[place]], model=MODEL)[0]).max() < 1e-5
+    vectors = encode(texts, model=MODEL)
+    for index in random.Random(2).sample(range(len(texts)), 12):
+        assert np.abs(vectors[index] - encode([texts[index]], model=MODEL)[0]).max() < 1e-5
 
 
-def test_progress_is_told() -> None:
-    told: list[int] = []
-    encode(["x"] * (CHUNK + 1), model=MODEL, on_progress=told.append)
-    assert told == [CHUNK, CHUNK + 1]
+def test_progress_is_reported() -> None:
+    progress: list[int] = []
+    encode(["x"] * (CHUNK + 1), model=MODEL, on_progress=progress.append)
+    assert progress == [CHUNK, CHUNK + 1]
 
 
 def test_nothing_to_embed() -> None:
@@ -72,18 +72,18 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("pooling", ["mean", "cls", "pooler"])
-def test_a_bare_model_is_pooled_as_asked(pooling: str, bare: Path) -> None:
+def test_a_bare_model_is_pooled_as_requested(pooling: str, bare: Path) -> None:
     import torch
     from transformers import BertModel, BertTokenizerFast
 
     model, read = BertModel.from_pretrained(bare).eval(), BertTokenizerFast.from_pretrained(bare)
     with torch.no_grad():
         out = model(**read("a c g", return_tensors="pt"))
-    wanted = {
+    correct = {
         "mean": out.last_hidden_state[0].mean(0),
         "cls": out.last_hidden_state[0, 0],
         "pooler": out.pooler_output[0],
     }
-    (found,) = encode(["a c g"], model=str(bare), setup=Setup(device="cpu", pooling=pooling))
-    vector = wanted[pooling].numpy()
-    assert np.abs(found - vector / np.linalg.norm(vector)).max() < 1e-5
+    (result,) = encode(["a c g"], model=str(bare), setup=Setup(device="cpu", pooling=pooling))
+    vector = correct[pooling].numpy()
+    assert np.abs(result - vector / np.linalg.norm(vector)).max() < 1e-5

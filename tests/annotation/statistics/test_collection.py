@@ -55,18 +55,18 @@ def untagged(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
 @pytest.fixture
 def project() -> Project:
     """Two videos of two source splits with three moments, one of them described twice, one not at all."""
-    made: Project = ProjectFactory()
-    first = VideoFactory(corpus=made.dataset.corpus, name="a", duration_s=100, source_split="one")
-    second = VideoFactory(corpus=made.dataset.corpus, name="b", duration_s=20, source_split="two")
+    project: Project = ProjectFactory()
+    first = VideoFactory(corpus=project.dataset.corpus, name="a", duration_s=100, source_split="one")
+    second = VideoFactory(corpus=project.dataset.corpus, name="b", duration_s=20, source_split="two")
     twice = MomentFactory(video=first, start_s=0, end_s=10)
     caption = CaptionFactory(moment=twice, description__text="Ross walks.", text="A man walks.")
     DescriptionFactory(moment=twice, text="Ross walks to the door.")
     MomentFactory(video=first, start_s=50, end_s=70)
     other = CaptionFactory(moment=MomentFactory(video=second, start_s=1, end_s=6), text="Nobody waits.")
-    QueryFactory(project=made, text="A man walks.", caption=caption, split="val")
-    QueryFactory(project=made, text="Nobody waits.", caption=other, split="train")
+    QueryFactory(project=project, text="A man walks.", caption=caption, split="val")
+    QueryFactory(project=project, text="Nobody waits.", caption=other, split="train")
     MomentFactory()  # of another corpus
-    return made
+    return project
 
 
 def columns(project: Project) -> dict[str, dict[str, Any]]:
@@ -74,9 +74,9 @@ def columns(project: Project) -> dict[str, dict[str, Any]]:
 
 
 def test_the_corpus_its_parts_and_the_splits(project: Project) -> None:
-    found = columns(project)
-    assert list(found) == ["all", "source one", "source two", "split val", "split train"]
-    sizes = {name: (row["queries"], row["moments"], row["videos"]) for name, row in found.items()}
+    table = columns(project)
+    assert list(table) == ["all", "source one", "source two", "split val", "split train"]
+    sizes = {name: (row["queries"], row["moments"], row["videos"]) for name, row in table.items()}
     assert sizes == {
         "all": (3, 3, 2),
         "source one": (2, 2, 1),
@@ -98,13 +98,13 @@ def test_what_a_training_set_ranks(project: Project) -> None:
     """Each moment once, however many queries it is ranked for."""
     rows = [("a", 0.0, 10.0, 100.0), ("b", 1.0, 6.0, 20.0), ("a", 0.0, 10.0, 100.0)]
     table = pa.table(dict(zip(("video_name", "start_s", "end_s", "duration"), zip(*rows, strict=True), strict=True)))
-    written = io.BytesIO()
-    parquet.write_table(table, written, row_group_size=2)
-    held = TrainSet(project=project, depth=20, measure=MeasureFactory(), state="done", finished_at=NOW)
-    held.parquet.save("set.parquet", ContentFile(written.getvalue()), save=False)
-    held.json.save("set.json", ContentFile(b"[]"), save=False)
-    held.json_sha256 = held.parquet_sha256 = "0" * 64
-    held.save()
+    file = io.BytesIO()
+    parquet.write_table(table, file, row_group_size=2)
+    train_set = TrainSet(project=project, depth=20, measure=MeasureFactory(), state="done", finished_at=NOW)
+    train_set.parquet.save("set.parquet", ContentFile(file.getvalue()), save=False)
+    train_set.json.save("set.json", ContentFile(b"[]"), save=False)
+    train_set.json_sha256 = train_set.parquet_sha256 = "0" * 64
+    train_set.save()
     row = columns(project)["train set 20"]
     assert (row["queries"], row["moments"], row["videos"], row["video_hours"]) == (1, 2, 2, 120 / 3600)
     assert row["ratio"] == pytest.approx((0.1 + 0.25) / 2)
@@ -123,30 +123,30 @@ def test_on_the_page_in_the_file_and_by_the_command(project: Project, client: Cl
 
 
 def test_a_changed_moment_makes_them_old(project: Project) -> None:
-    kept = statistics_compute(project_id=project.pk)
-    assert kept is not None
-    before = kept.state_of_texts
+    row = statistics_compute(project_id=project.pk)
+    assert row is not None
+    before = row.state_of_texts
     MomentFactory(video=project.dataset.corpus.videos.first(), start_s=3, end_s=4)
     assert services.selectors.state_of_texts(project) != before
 
 
 def test_verbs_can_be_counted_once_wordnet_is_there(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    kept = statistics_compute(project_id=project.pk)
-    assert kept is not None
+    row = statistics_compute(project_id=project.pk)
+    assert row is not None
     monkeypatch.setattr(services.registry, "wordnet_is_here", lambda: False)
-    assert not services.statistics_are_old(kept)
+    assert not services.statistics_are_old(row)
     monkeypatch.setattr(services.registry, "wordnet_is_here", lambda: True)
-    assert services.statistics_are_old(kept)
+    assert services.statistics_are_old(row)
 
 
 def words_of(text: str) -> list[str]:
     """Letter by letter: what joins stays only between two letters or digits."""
     small = f" {text.lower()} "
-    kept = (
+    letters = (
         letter if letter.isalnum() or (letter in "'’-" and before.isalnum() and after.isalnum()) else " "
         for before, letter, after in zip(small, small[1:], small[2:], strict=False)
     )
-    return "".join(kept).split()
+    return "".join(letters).split()
 
 
 @pytest.mark.slow
@@ -167,8 +167,8 @@ def test_the_validation_split_of_tvr(wordnet: WordNet) -> None:
     assert row["moment_hours"] == pytest.approx(sum(lengths) / 3600)
     assert row["video_hours"] == pytest.approx(sum(videos.values()) / 3600)
     for name, values in (("moment", lengths), ("video", list(videos.values()))):
-        counted = [min(values), statistics.fmean(values), max(values)]
-        assert [row[f"{name}_{what}"] for what in ("min", "mean", "max")] == pytest.approx(counted)
+        correct = [min(values), statistics.fmean(values), max(values)]
+        assert [row[f"{name}_{what}"] for what in ("min", "mean", "max")] == pytest.approx(correct)
     assert row["ratio"] == pytest.approx(statistics.fmean((end - start) / whole for _, start, end, whole in spans))
     counts = [len(one) for one in words]
     assert [row["words_min"], row["words_max"]] == [min(counts), max(counts)]

@@ -15,8 +15,8 @@ ROWS_OF = [
 
 
 def test_by_hand() -> None:
-    found = query_figures(ROWS_OF, verbs=lambda text: VERBS.get(text, []))
-    assert found["all"] == {
+    figures = query_figures(ROWS_OF, verbs=lambda text: VERBS.get(text, []))
+    assert figures["all"] == {
         "queries": 3,
         "texts": 2,
         "vocabulary": 7,
@@ -26,24 +26,24 @@ def test_by_hand() -> None:
         "words_mean": pytest.approx(10 / 3),
         "words_max": 4,
     }
-    assert (found["split val"]["queries"], found["split val"]["vocabulary"]) == (1, 3)
+    assert (figures["split val"]["queries"], figures["split val"]["vocabulary"]) == (1, 3)
 
 
 def test_without_a_tagger_verbs_are_not_known() -> None:
-    found = query_figures(ROWS_OF, verbs=None)["all"]
-    assert (found["verbs"], found["lemmas"], found["vocabulary"]) == (None, None, 7)
+    figures = query_figures(ROWS_OF, verbs=None)["all"]
+    assert (figures["verbs"], figures["lemmas"], figures["vocabulary"]) == (None, None, 7)
 
 
 def test_a_text_is_tagged_once() -> None:
-    asked: list[str] = []
-    query_figures(ROWS_OF, verbs=lambda text: asked.append(text) or [])  # type: ignore[func-returns-value]
-    assert asked == ["A man walks.", "Two men are walking."]
+    texts: list[str] = []
+    query_figures(ROWS_OF, verbs=lambda text: texts.append(text) or [])  # type: ignore[func-returns-value]
+    assert texts == ["A man walks.", "Two men are walking."]
 
 
 @pytest.mark.parametrize(
     ("value", "decimals", "words"), [(None, 2, "–"), (0, 0, "0"), (69317, 0, "69,317"), (8.706, 2, "8.71")]
 )
-def test_told(value: float | None, decimals: int, words: str) -> None:
+def test_number_in_words(value: float | None, decimals: int, words: str) -> None:
     assert told(value, decimals) == words
 
 
@@ -55,8 +55,8 @@ def test_what_the_paper_prints_stands_behind_ours_and_is_called_so() -> None:
     assert size.lines[0].cells == ["7", "69,317", "500", "2,781"]
     assert [line.cells[2] for line in lengths.lines[:6]] == ["7", "14.11", "35", "0.27", "8.71", "121.86"]
     assert [line.cells[2] for line in lengths.lines[6:]] == ["2.02", "76.59", "272.02", "0.11"]
-    known = {row.name for row in ROWS}
-    assert all(set(values) <= known and {row.name for row in TABLE_4} <= set(values) for values in PUBLISHED.values())
+    names = {row.name for row in ROWS}
+    assert all(set(values) <= names and {row.name for row in TABLE_4} <= set(values) for values in PUBLISHED.values())
 
 
 def test_long_form_leaves_out_what_is_not_known() -> None:
@@ -66,9 +66,9 @@ def test_long_form_leaves_out_what_is_not_known() -> None:
 
 def test_latex_needs_nothing_but_a_document_around_it() -> None:
     column = {"column": "source a_b&c", "moments_are": "", "queries": 12345}
-    said = report.latex(report.tables([column]))
-    assert "\\begin{tabular}{lr}" in said
-    assert " & Source split a\\_b\\&c \\\\" in said
-    assert "Queries & 12,345 \\\\" in said
-    assert "Verbs & -- \\\\" in said
-    assert said.count("\\end{tabular}") == 2
+    text = report.latex(report.tables([column]))
+    assert "\\begin{tabular}{lr}" in text
+    assert " & Source split a\\_b\\&c \\\\" in text
+    assert "Queries & 12,345 \\\\" in text
+    assert "Verbs & -- \\\\" in text
+    assert text.count("\\end{tabular}") == 2

@@ -44,22 +44,22 @@ WORDS = [
 
 @pytest.fixture
 def project() -> Project:
-    made: Project = ProjectFactory()
+    project: Project = ProjectFactory()
     for description, caption, kind, similarity in WORDS:
         values = {"description__text": description, "description__kind": kind, "similarity": similarity}
         values["similarity_measure"] = None if similarity is None else MeasureFactory()
-        CaptionFactory(moment__video__corpus=made.dataset.corpus, text=caption, provider="rules", **values)
+        CaptionFactory(moment__video__corpus=project.dataset.corpus, text=caption, provider="rules", **values)
     DescriptionFactory(
-        moment=MomentFactory(video__corpus=made.dataset.corpus), text="Ross leaves."
+        moment=MomentFactory(video__corpus=project.dataset.corpus), text="Ross leaves."
     )  # of no caption yet
     CaptionFactory(text="elsewhere")
-    return made
+    return project
 
 
 def computed(project: Project) -> dict[str, dict[str, object]]:
-    kept = statistics_compute(project_id=project.pk)
-    assert kept is not None
-    return {figures["group"]: figures for figures in kept.data["groups"]}
+    row = statistics_compute(project_id=project.pk)
+    assert row is not None
+    return {figures["group"]: figures for figures in row.data["groups"]}
 
 
 def url(project: Project, name: str = "statistics") -> str:
@@ -76,11 +76,11 @@ class TestCompute:
     def test_groups(self, project: Project) -> None:
         queries_draw(project=project, sizes={"val": 1, "test": 1}, seed=1)
         query_set_create(project=project, name="first", queries=project.queries.filter(split="val"), actor=None)
-        found = computed(project)
+        groups = computed(project)
         kinds = ["kind video", "kind subtitle", "kind both"]
-        assert list(found) == ["all", *kinds, "split val", "split test", "split train", "set first"]
-        assert [found[group]["pairs"] for group in found] == [5, 3, 1, 1, 1, 1, 1, 1]
-        before, after = (found["all"][side] for side in ("descriptions", "captions"))
+        assert list(groups) == ["all", *kinds, "split val", "split test", "split train", "set first"]
+        assert [groups[group]["pairs"] for group in groups] == [5, 3, 1, 1, 1, 1, 1, 1]
+        before, after = (groups["all"][side] for side in ("descriptions", "captions"))
         assert (before["texts"], before["with_names"]) == (6, 5)  # type: ignore[index]
         assert (after["texts"], after["with_names"]) == (5, 0)  # type: ignore[index]
 
@@ -95,24 +95,24 @@ class TestCompute:
     def test_a_query_counts_as_it_is_asked(self, project: Project) -> None:
         queries_draw(project=project, sizes={"val": 3}, seed=1)
         Caption.objects.filter(queries__project=project).update(text="Anything else at all.")
-        found = computed(project)
-        assert found["split val"]["captions"]["vocabulary"] == 7  # type: ignore[index]
-        assert found["split val"]["similarity"]["texts"] == 0  # type: ignore[index]
-        assert found["kind video"]["captions"]["distinct"] == 1  # type: ignore[index]
+        groups = computed(project)
+        assert groups["split val"]["captions"]["vocabulary"] == 7  # type: ignore[index]
+        assert groups["split val"]["similarity"]["texts"] == 0  # type: ignore[index]
+        assert groups["kind video"]["captions"]["distinct"] == 1  # type: ignore[index]
 
     def test_queries_of_another_project_over_the_corpus_do_not_count(self, project: Project) -> None:
         queries_draw(project=ProjectFactory(corpus=project.dataset.corpus), sizes={"val": 3}, seed=1)
-        found = computed(project)
-        assert ("split val" in found, found["all"]["pairs"]) == (False, 5)
+        groups = computed(project)
+        assert ("split val" in groups, groups["all"]["pairs"]) == (False, 5)
 
     def test_candidates_by_rank(self, project: Project) -> None:
         queries_draw(project=project, sizes={"val": 2, "test": 1}, seed=1)
-        for place, query in enumerate(project.queries.filter(split="val")):
+        for index, query in enumerate(project.queries.filter(split="val")):
             for rank in (1, 2, 20):
-                CandidateFactory(query=query, rank=rank, similarity=0.5 + place / 10 - rank / 100)
-        kept = statistics_compute(project_id=project.pk)
-        assert kept is not None
-        first, last = kept.data["candidates"]
+                CandidateFactory(query=query, rank=rank, similarity=0.5 + index / 10 - rank / 100)
+        row = statistics_compute(project_id=project.pk)
+        assert row is not None
+        first, last = row.data["candidates"]
         assert (first["split"], first["rank"], first["queries"]) == ("val", 1, 2)
         assert (first["mean"], first["least"], first["most"]) == pytest.approx((0.54, 0.49, 0.59))
         assert (last["rank"], last["mean"]) == (20, pytest.approx(0.35))
@@ -153,13 +153,13 @@ class TestCompute:
 
     def test_a_lost_message_is_sent_again(self, project: Project, messages: Messages) -> None:
         statistics_request(project=project)
-        with messages() as sent:
+        with messages() as callbacks:
             STATISTICS.sweep(timezone.now())
-        assert sent == []
+        assert callbacks == []
         with messages():
             STATISTICS.sweep(timezone.now() + timedelta(minutes=5))
-        kept = TextStatistics.objects.get()
-        assert kept.computed_at is not None and kept.requested_at is None
+        row = TextStatistics.objects.get()
+        assert row.computed_at is not None and row.requested_at is None
 
 
 class TestPage:
@@ -197,15 +197,15 @@ class TestPage:
         query_set_create(project=project, name='=x,"y"', queries=project.queries.filter(split="val"), actor=None)
         statistics_compute(project_id=project.pk)
         rows = list(csv.DictReader(io.StringIO(person.get(url(project, "statistics-csv")).content.decode())))
-        found = {(row["group"], row["texts"], row["measure"]): row["value"] for row in rows}
-        assert len(found) == len(rows)
-        assert found["all", "descriptions", "with_names"] == "5"
-        assert found["all", "both", "similarity_mean"] == "0.73"
-        assert found['set =x,"y"', "both", "pairs"] == "1"
+        values = {(row["group"], row["texts"], row["measure"]): row["value"] for row in rows}
+        assert len(values) == len(rows)
+        assert values["all", "descriptions", "with_names"] == "5"
+        assert values["all", "both", "similarity_mean"] == "0.73"
+        assert values['set =x,"y"', "both", "pairs"] == "1"
         bins = list(csv.DictReader(io.StringIO(person.get(url(project, "histograms-csv")).content.decode())))
-        told = {(row["group"], row["texts"], row["histogram"], row["from"], row["to"]): row["count"] for row in bins}
-        assert told["kind both", "captions", "words", "4", "5"] == "1"
-        assert told["all", "both", "similarity", "0.4", "0.45"] == "1"
+        counts = {(row["group"], row["texts"], row["histogram"], row["from"], row["to"]): row["count"] for row in bins}
+        assert counts["kind both", "captions", "words", "4", "5"] == "1"
+        assert counts["all", "both", "similarity", "0.4", "0.45"] == "1"
 
 
 def test_command(project: Project, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""What texts come to in words: by hand, and against an independent count on random texts."""
+"""Word statistics of texts: by hand, and against an independent count on random texts."""
 
 import statistics
 from collections import Counter
@@ -23,8 +23,8 @@ def named(text: str, video: str) -> bool:
 
 
 def test_by_hand() -> None:
-    found = figures(ROWS, names=named)
-    everything, video = found["all"], found["kind video"]
+    result = figures(ROWS, names=named)
+    everything, video = result["all"], result["kind video"]
     before, after = everything["descriptions"], everything["captions"]
     assert (before["texts"], before["distinct"], before["with_names"]) == (4, 3, 2)
     assert (after["texts"], after["distinct"], after["with_names"]) == (3, 3, 0)
@@ -41,20 +41,20 @@ def test_by_hand() -> None:
 
 @given(TEXTS)
 def test_as_an_independent_count_says(texts: list[tuple[str, str]]) -> None:
-    found = figures((Row(("all",), before, after) for before, after in texts), names=named).get("all")
+    result = figures((Row(("all",), before, after) for before, after in texts), names=named).get("all")
     if not texts:
-        assert found is None
+        assert result is None
         return
-    assert found is not None
-    for place, side in enumerate(("descriptions", "captions")):
-        words = [WORD.findall(pair[place].lower()) for pair in texts]
+    assert result is not None
+    for index, side in enumerate(("descriptions", "captions")):
+        words = [WORD.findall(pair[index].lower()) for pair in texts]
         lengths = [len(one) for one in words]
-        assert found[side]["lengths"] == sorted(Counter(lengths).items())
-        assert found[side]["words"]["mean"] == pytest.approx(statistics.mean(lengths))
-        assert found[side]["words"]["median"] == statistics.median(lengths)
-        assert found[side]["vocabulary"] == len({word for one in words for word in one})
-        assert sum(n for _, n in found[side]["first_words"]) == sum(bool(one) for one in words)
-    assert found["changed"] == sum(before != after for before, after in texts)
+        assert result[side]["lengths"] == sorted(Counter(lengths).items())
+        assert result[side]["words"]["mean"] == pytest.approx(statistics.mean(lengths))
+        assert result[side]["words"]["median"] == statistics.median(lengths)
+        assert result[side]["vocabulary"] == len({word for one in words for word in one})
+        assert sum(n for _, n in result[side]["first_words"]) == sum(bool(one) for one in words)
+    assert result["changed"] == sum(before != after for before, after in texts)
 
 
 @pytest.mark.parametrize(
@@ -72,9 +72,9 @@ def test_a_word(text: str, words: list[str]) -> None:
 
 @given(st.integers(-MICRO, MICRO))
 def test_a_similarity_is_in_its_bin(micro: int) -> None:
-    seen = Similarities()
-    seen.add(micro / MICRO)
-    ((low, high, n),) = seen.figures()["bins"]
+    similarities = Similarities()
+    similarities.add(micro / MICRO)
+    ((low, high, n),) = similarities.figures()["bins"]
     assert n == 1
     assert low <= micro / MICRO <= high
     assert micro / MICRO < high or high == 1
@@ -85,5 +85,5 @@ def test_no_text_has_no_mean() -> None:
 
 
 def test_of_equally_common_words_the_alphabet_decides() -> None:
-    found = figures([Row(("all",), "b a", "c"), Row(("all",), "a b", "c")], names=named)["all"]
-    assert found["descriptions"]["first_words"] == [("a", 1), ("b", 1)]
+    result = figures([Row(("all",), "b a", "c"), Row(("all",), "a b", "c")], names=named)["all"]
+    assert result["descriptions"]["first_words"] == [("a", 1), ("b", 1)]

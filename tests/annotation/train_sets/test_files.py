@@ -40,45 +40,47 @@ def sets(draw: st.DrawFn) -> tuple[list[Moment], list[Block]]:
     videos = st.sampled_from([Video(name, draw(SECONDS)) for name in names])
     moments = draw(st.lists(st.builds(Moment, videos, SECONDS, SECONDS, TEXTS), min_size=1, max_size=6))
     ranked = draw(st.integers(1, len(moments)))
-    places = st.lists(st.integers(0, len(moments) - 1), min_size=ranked, max_size=ranked)
+    indexes = st.lists(st.integers(0, len(moments) - 1), min_size=ranked, max_size=ranked)
     millionths = st.lists(st.integers(-1_000_000, 1_000_000), min_size=ranked, max_size=ranked)
     sizes = draw(st.lists(st.integers(1, 3), max_size=3))
     blocks = []
     for size in sizes:
         numbers = draw(st.lists(st.integers(0, 2**62), min_size=size, max_size=size))
         texts = draw(st.lists(TEXTS, min_size=size, max_size=size))
-        found = [
-            np.array(draw(st.lists(each, min_size=size, max_size=size)), np.int32) for each in (places, millionths)
+        ranks = [
+            np.array(draw(st.lists(each, min_size=size, max_size=size)), np.int32) for each in (indexes, millionths)
         ]
-        blocks.append(Block(numbers, texts, Ranks(*found)))
+        blocks.append(Block(numbers, texts, Ranks(*ranks)))
     return moments, blocks
 
 
 def held(moments: list[Moment]) -> TrainMoments:
-    made = TrainMoments()
+    train_moments = TrainMoments()
     for video, start_s, end_s, caption in moments:
-        made.add(video_name=video.name, duration_s=video.duration_s, start_s=start_s, end_s=end_s, caption=caption)
-    return made
+        train_moments.add(
+            video_name=video.name, duration_s=video.duration_s, start_s=start_s, end_s=end_s, caption=caption
+        )
+    return train_moments
 
 
 def published(moments: list[Moment], blocks: list[Block], depth: int, first: int) -> list[dict[str, Any]]:
     """The content of the published form, said plainly."""
     queries, row = [], first
     for block in blocks:
-        for number, text, places, millionths in zip(*block[:2], *block.ranks, strict=True):
-            found = [
+        for number, text, indexes, millionths in zip(*block[:2], *block.ranks, strict=True):
+            ranked = [
                 {
                     "pair_id": row + rank,
-                    "video_name": moments[place].video.name,
-                    "timestamp": [moments[place].start_s, moments[place].end_s],
-                    "duration": moments[place].video.duration_s,
-                    "caption": moments[place].caption,
+                    "video_name": moments[index].video.name,
+                    "timestamp": [moments[index].start_s, moments[index].end_s],
+                    "duration": moments[index].video.duration_s,
+                    "caption": moments[index].caption,
                     "similarity": int(similarity) / 1e6,
                 }
-                for rank, (place, similarity) in enumerate(zip(places, millionths, strict=True))
+                for rank, (index, similarity) in enumerate(zip(indexes, millionths, strict=True))
             ]
-            queries.append({"query_id": number, "query": text, "relevant_moment": found[:depth]})
-            row += len(places)
+            queries.append({"query_id": number, "query": text, "relevant_moment": ranked[:depth]})
+            row += len(indexes)
     return queries
 
 
@@ -108,9 +110,9 @@ def test_json_is_what_dumping_the_whole_would_write(
     made: tuple[list[Moment], list[Block]], depth: int, first: int
 ) -> None:
     with TemporaryDirectory() as folder:
-        written = json_file(Path(folder), *made, depth, first)
+        content = json_file(Path(folder), *made, depth, first)
     whole = published(*made, depth, first)
-    assert written == (json.dumps(whole, ensure_ascii=False, indent=1) + "\n").encode()
+    assert content == (json.dumps(whole, ensure_ascii=False, indent=1) + "\n").encode()
 
 
 @given(made=sets(), depth=st.integers(1, 7), first=st.integers(1, 2**40))
@@ -144,9 +146,9 @@ def test_a_row_group_is_a_block_and_the_file_says_what_it_is(tmp_path: Path) -> 
         Block([4], ["d"], Ranks(ranks.moments[:1], ranks.millionths[:1])),
     ]
     file = parquet.ParquetFile(parquet_file(tmp_path, NOTHING[0], blocks, depth=2))
-    groups = [file.metadata.row_group(place) for place in range(file.num_row_groups)]
+    groups = [file.metadata.row_group(index) for index in range(file.num_row_groups)]
     assert [group.num_rows for group in groups] == [6, 2]
-    assert {group.column(place).compression for group in groups for place in range(10)} == {"ZSTD"}
+    assert {group.column(index).compression for group in groups for index in range(10)} == {"ZSTD"}
     assert file.schema_arrow.metadata[b"depth"] == b"2"
 
 

@@ -36,17 +36,17 @@ def blocks(texts: Sequence[str] = TEXTS, size: int = 2) -> Iterator[Sequence[Que
     return (queries[start : start + size] for start in range(0, len(queries), size))
 
 
-def as_lists(found: Sequence[Block]) -> list[tuple[object, ...]]:
-    return [(list(b.numbers), list(b.texts), b.ranks.moments.tolist(), b.ranks.millionths.tolist()) for b in found]
+def as_lists(ranked: Sequence[Block]) -> list[tuple[object, ...]]:
+    return [(list(b.numbers), list(b.texts), b.ranks.moments.tolist(), b.ranks.millionths.tolist()) for b in ranked]
 
 
 @pytest.mark.parametrize("depth", [1, 3, 4, 9])
 def test_blocks_are_ranked_as_all_at_once(depth: int) -> None:
-    found = list(ranked_blocks(blocks(), ranker(Counting(), depth)))
+    ranked = list(ranked_blocks(blocks(), ranker(Counting(), depth)))
     whole = list(top_moments(hashed(TEXTS), hashed(CAPTIONS), FIRST, depth=depth))
-    assert [number for block in found for number in block.numbers] == list(range(100, 107))
-    assert [row.tolist() for block in found for row in block.ranks.moments] == [order.tolist() for order, _ in whole]
-    similarities = [row / 1e6 for block in found for row in block.ranks.millionths]
+    assert [number for block in ranked for number in block.numbers] == list(range(100, 107))
+    assert [row.tolist() for block in ranked for row in block.ranks.moments] == [order.tolist() for order, _ in whole]
+    similarities = [row / 1e6 for block in ranked for row in block.ranks.millionths]
     assert np.allclose(similarities, [similarity for _, similarity in whole], rtol=0, atol=1e-12)
 
 
@@ -89,14 +89,14 @@ class TestParts:
         list(ranked_blocks(blocks(), ranker(Counting()), Parts(tmp_path, b"m")))
         changed = [*TEXTS[:2], "cats", *TEXTS[3:]]
         parts, counting = Parts(tmp_path, b"m"), Counting()
-        found = list(ranked_blocks(blocks(changed), ranker(counting), parts))
-        assert as_lists(found) == as_lists(list(ranked_blocks(blocks(changed), ranker(Counting()))))
+        ranked = list(ranked_blocks(blocks(changed), ranker(counting), parts))
+        assert as_lists(ranked) == as_lists(list(ranked_blocks(blocks(changed), ranker(Counting()))))
         assert (parts.outdated, counting.asked) == (1, ["cats", "a man sings"])
 
     def test_a_damaged_part_is_ranked_anew(self, tmp_path: Path) -> None:
         whole = list(ranked_blocks(blocks(), ranker(Counting()), Parts(tmp_path, b"m")))
-        for content, place in ((b"", 0), (b"nonsense", 1), (b"\x93NUMPY\x01\x00v\x00", 2)):
-            next(tmp_path.glob(f"{place:06}-*")).write_bytes(content)
+        for content, part_index in ((b"", 0), (b"nonsense", 1), (b"\x93NUMPY\x01\x00v\x00", 2)):
+            next(tmp_path.glob(f"{part_index:06}-*")).write_bytes(content)
         assert as_lists(list(ranked_blocks(blocks(), ranker(Counting()), Parts(tmp_path, b"m")))) == as_lists(whole)
 
     def test_a_part_that_was_not_finished_does_not_count(self, tmp_path: Path) -> None:

@@ -52,21 +52,21 @@ class TestStarting:
         assert "No training set yet" in page(client, project)
         with messages():
             assert start(client, project, "3")[0] == 302
-        shown = page(client, project)
-        assert "N = 3" in shown and "hx-trigger" not in shown
+        html = page(client, project)
+        assert "N = 3" in html and "hx-trigger" not in html
         row = TrainSet.objects.get()
-        assert url(row, "json") in shown and row.parquet_sha256 in shown
+        assert url(row, "json") in html and row.parquet_sha256 in html
 
     @pytest.mark.parametrize("depth", ["", "0", "many", "1000001", "2.5"])
     def test_a_form_to_look_at(self, client: Client, project: Project, depth: str) -> None:
-        status, shown = start(client, project, depth)
-        assert (status, "from 1 to 1,000,000" in shown, f'value="{depth}"' in shown) == (422, True, True)
+        status, html = start(client, project, depth)
+        assert (status, "from 1 to 1,000,000" in html, f'value="{depth}"' in html) == (422, True, True)
         assert not TrainSet.objects.exists()
 
     def test_the_world_moved_on(self, client: Client, project: Project) -> None:
         project.queries.all().delete()
-        status, shown = start(client, project, "3")
-        assert (status, "no training queries" in shown) == (409, True)
+        status, html = start(client, project, "3")
+        assert (status, "no training queries" in html) == (409, True)
 
     def test_what_is_missing_is_said(self, client: Client, person: User) -> None:
         bare = QueryFactory(split="train").project
@@ -94,8 +94,8 @@ class TestWatching:
     def test_why_it_failed_and_how_it_goes_on(self, client: Client, project: Project, messages: Messages) -> None:
         row = train_set_start(project=project, depth=3, actor=None, wake=False)
         TrainSet.objects.filter(pk=row.pk).update(state="failed", error="The disk is full.")
-        shown = page(client, project)
-        assert "The disk is full." in shown and "Go on where it stopped" in shown
+        html = page(client, project)
+        assert "The disk is full." in html and "Go on where it stopped" in html
         with messages():
             start(client, project, "3")
         row.refresh_from_db()
@@ -105,11 +105,11 @@ class TestWatching:
 class TestFiles:
     def test_downloads(self, client: Client, project: Project) -> None:
         row = written(project)
-        for name, expected in zip(("json", "parquet"), content(row), strict=True):
+        for name, data in zip(("json", "parquet"), content(row), strict=True):
             answer = client.get(url(row, name))
-            assert answer.getvalue() == expected  # type: ignore[attr-defined]
+            assert answer.getvalue() == data  # type: ignore[attr-defined]
             assert answer.headers["Content-Disposition"] == f'attachment; filename="train_top03.{name}"'
-            assert answer.headers["Content-Length"] == str(len(expected))
+            assert answer.headers["Content-Length"] == str(len(data))
 
     def test_none_until_it_is_done(self, client: Client, project: Project) -> None:
         row = train_set_start(project=project, depth=3, actor=None, wake=False)
@@ -121,8 +121,8 @@ class TestDiscarding:
         row = written(project)
         assert "Its files go for good" in client.get(url(row, "discard")).content.decode()
         assert TrainSet.objects.exists()
-        said = client.post(url(row, "discard"), follow=True).content.decode()
-        assert "The training set N = 3 is gone." in said
+        html = client.post(url(row, "discard"), follow=True).content.decode()
+        assert "The training set N = 3 is gone." in html
         assert not TrainSet.objects.exists()
         assert client.post(url(row, "discard")).status_code == 404
 

@@ -31,7 +31,7 @@ from tests.annotation.train_sets.train_sets import (
 )
 from tests.conftest import Messages, hashed
 from tests.factories import CaptionFactory, MeasureFactory, MomentFactory, ProjectFactory, QueryFactory, UserFactory
-from tests.locks import held_elsewhere
+from tests.locks import locked_elsewhere
 from tests.stored import names_in
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
@@ -71,11 +71,11 @@ class TestWriting:
         assert [m["pair_id"] for query in queries for m in query["relevant_moment"]] == list(range(1, 22))
 
     def test_queries_of_the_same_text_have_the_same_moments(self, project: Project) -> None:
-        found: dict[str, set[str]] = {}
+        moments_by_text: dict[str, set[str]] = {}
         for query in json.loads(content(written(project))[0]):
             moments = [moment | {"pair_id": 0} for moment in query["relevant_moment"]]
-            found.setdefault(query["query"], set()).add(json.dumps(moments))
-        assert {len(moments) for moments in found.values()} == {1}
+            moments_by_text.setdefault(query["query"], set()).add(json.dumps(moments))
+        assert {len(moments) for moments in moments_by_text.values()} == {1}
 
     def test_both_forms_say_the_same_and_are_what_their_sums_say(self, project: Project, tmp_path: Path) -> None:
         row = written(project)
@@ -120,22 +120,22 @@ class TestWriting:
         monkeypatch.setattr(services, "default_storage", FileSystemStorage(work.parent / "media"))
         monkeypatch.setattr(services, "_finish", spy := Spy(services._finish))
         row = written(project)
-        stored = [work.parent / "media" / name for name in (row.json.name, row.parquet.name)]
-        assert [sha256(path.read_bytes()).hexdigest() for path in stored] == [row.json_sha256, row.parquet_sha256]
-        assert [path.stat().st_ino for path in stored] == spy.inodes
+        paths = [work.parent / "media" / name for name in (row.json.name, row.parquet.name)]
+        assert [sha256(path.read_bytes()).hexdigest() for path in paths] == [row.json_sha256, row.parquet_sha256]
+        assert [path.stat().st_ino for path in paths] == spy.inodes
 
     def test_progress_is_said(self, project: Project) -> None:
         row = train_set_start(project=project, depth=1, actor=None, wake=False)
-        said: list[str] = []
-        train_set_write(train_set_id=row.pk, on_progress=said.append)
-        assert said[:2] == ["Embedding captions: 5 of 5", "Ranking queries: 0 of 7"]
-        assert said[-2:] == ["Ranking queries: 6 of 7", "Ranking queries: 7 of 7"]
+        titles: list[str] = []
+        train_set_write(train_set_id=row.pk, on_progress=titles.append)
+        assert titles[:2] == ["Embedding captions: 5 of 5", "Ranking queries: 0 of 7"]
+        assert titles[-2:] == ["Ranking queries: 6 of 7", "Ranking queries: 7 of 7"]
 
     def test_captions_are_embedded_before_queries(self, project: Project, encoder: list[list[str]]) -> None:
         written(project)
         assert sorted(encoder[0]) == sorted([*CAPTIONS, "somebody makes music"])
         written(project, depth=2)
-        assert sum(len(asked) for asked in encoder) == len({*CAPTIONS, *QUERIES, "somebody makes music"})
+        assert sum(len(texts) for texts in encoder) == len({*CAPTIONS, *QUERIES, "somebody makes music"})
 
 
 class Spy:
@@ -299,7 +299,7 @@ class TestCommand:
         with pytest.raises(CommandError, match="1 to 1,000,000"):
             call_command("write_train_set", project.name, depth=0)
         row = train_set_start(project=project, depth=3, actor=None, wake=False)
-        with held_elsewhere(services.TRAIN_SETS.lock, row.pk), pytest.raises(CommandError, match="Another process"):
+        with locked_elsewhere(services.TRAIN_SETS.lock, row.pk), pytest.raises(CommandError, match="Another process"):
             call_command("write_train_set", project.name, depth=3)
 
 
@@ -310,7 +310,7 @@ def test_a_pool_says_all_it_was_read_from(project: Project) -> None:
         measure = MeasureFactory(name="m", version=version)
         return train_pool_of(project=project, measure=measure).made_of(depth)
 
-    seen = [made_of(), made_of(depth=4), made_of(version="2")]
+    keys = [made_of(), made_of(depth=4), made_of(version="2")]
     moment = Caption.objects.get(text="a man sings").moment
     for change in (
         lambda: type(moment).objects.filter(pk=moment.pk).update(start_s=1.25),
@@ -320,6 +320,6 @@ def test_a_pool_says_all_it_was_read_from(project: Project) -> None:
         lambda: CaptionFactory(moment=moment),
     ):
         change()
-        seen.append(made_of())
-    assert len(set(seen)) == len(seen)
-    assert made_of() == seen[-1]
+        keys.append(made_of())
+    assert len(set(keys)) == len(keys)
+    assert made_of() == keys[-1]

@@ -33,7 +33,7 @@ from tests.annotation.train_sets.train_sets import (
 )
 from tests.conftest import Messages
 from tests.factories import ProjectFactory
-from tests.locks import held_elsewhere
+from tests.locks import locked_elsewhere
 from tests.stored import names_in
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
@@ -107,8 +107,8 @@ class TestInterrupted:
             with pytest.raises(Killed):
                 train_set_write(train_set_id=row.pk)
         train_set_write(train_set_id=row.pk)
-        asked = [text for texts in encoder for text in texts]
-        assert sorted(asked) == sorted({*CAPTIONS, *QUERIES, "somebody makes music"})
+        embedded = [text for texts in encoder for text in texts]
+        assert sorted(embedded) == sorted({*CAPTIONS, *QUERIES, "somebody makes music"})
         row.refresh_from_db()
         assert row.state == "done"
 
@@ -135,7 +135,7 @@ class TestInterrupted:
 
     def test_a_second_worker_finds_it_taken(self, project: Project) -> None:
         row = train_set_start(project=project, depth=3, actor=None, wake=False)
-        with held_elsewhere(services.TRAIN_SETS.lock, row.pk):
+        with locked_elsewhere(services.TRAIN_SETS.lock, row.pk):
             assert train_set_write(train_set_id=row.pk) is False
             row.refresh_from_db()
             assert row.state == "running"
@@ -179,8 +179,8 @@ def test_a_process_killed_in_the_middle_loses_nothing(monkeypatch: pytest.Monkey
     assert process.exitcode == -signal.SIGKILL
     assert len(list(work.glob("*/parts/*.npy"))) == 2
     with connection.cursor() as cursor:  # the server takes a moment to see that its client is gone
-        place = [crc32(services.TRAIN_SETS.lock.encode()) - 2**31, row.pk]
-        cursor.execute("SELECT pg_advisory_lock(%s, %s), pg_advisory_unlock(%s, %s)", [*place, *place])
+        lock_key = [crc32(services.TRAIN_SETS.lock.encode()) - 2**31, row.pk]
+        cursor.execute("SELECT pg_advisory_lock(%s, %s), pg_advisory_unlock(%s, %s)", [*lock_key, *lock_key])
     ranked = spy_on_ranking(monkeypatch)
     assert train_set_write(train_set_id=row.pk)
     row.refresh_from_db()

@@ -27,8 +27,8 @@ def small_blocks(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def filled(project: Project) -> Project:
     """Four moments, the first with two captions, and seven training queries among others."""
-    for place, text in enumerate(CAPTIONS):
-        moment = MomentFactory(video__corpus=project.dataset.corpus, video__name=f"video {place}", uncut=place == 2)
+    for index, text in enumerate(CAPTIONS):
+        moment = MomentFactory(video__corpus=project.dataset.corpus, video__name=f"video {index}", uncut=index == 2)
         CaptionFactory(moment=moment, text=text)
     CaptionFactory(moment=project.dataset.corpus.videos.get(name="video 0").moments.get(), text="somebody makes music")
     for number, text in enumerate(QUERIES):
@@ -50,7 +50,7 @@ def content(row: TrainSet) -> tuple[bytes, bytes]:
 
 
 class Killed(BaseException):
-    """What a test kills a task with."""
+    """Raised by tests to kill tasks."""
 
 
 def killed_after(monkeypatch: pytest.MonkeyPatch, parts: int, how: Callable[[], None]) -> None:
@@ -82,12 +82,12 @@ def stopped(project: Project, monkeypatch: pytest.MonkeyPatch, parts: int) -> Tr
 
 def spy_on_ranking(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     """Grows by each block that is ranked and not read from its part."""
-    found: list[object] = []
+    calls: list[object] = []
     write = Parts.write
 
     def noted(self: Parts, *args: object) -> None:
-        found.append(args)
+        calls.append(args)
         write(self, *args)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Parts, "write", noted)
-    return found
+    return calls

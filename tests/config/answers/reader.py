@@ -16,14 +16,14 @@ class Read(NamedTuple):
 
 
 class Misread(AssertionError):
-    """What came is no answer, or not the one that was announced."""
+    """The bytes are no answer, or not the one announced."""
 
 
 class Connection:
     """One socket that stays open; ``ask`` sends a request and reads its answer."""
 
-    def __init__(self, opened: socket.socket, host: str) -> None:
-        self.socket, self.host, self.rest = opened, host, b""
+    def __init__(self, connection: socket.socket, host: str) -> None:
+        self.socket, self.host, self.rest = connection, host, b""
         self.socket.settimeout(PATIENCE_S)
 
     def ask(self, path: str, method: str = "GET", headers: str = "", body: bytes = b"") -> Read:
@@ -57,30 +57,30 @@ class Connection:
         return self._to_the_end()
 
     def _chunks(self) -> bytes:
-        found = b""
+        content = b""
         while size := int(self._until(b"\r\n").split(b";")[0], 16):
-            found += self._exactly(size)
+            content += self._exactly(size)
             assert self._exactly(2) == b"\r\n"
         assert self._exactly(2) == b"\r\n"
-        return found
+        return content
 
     def _until(self, end: bytes) -> bytes:
         while end not in self.rest:
             self._more()
-        found, _, self.rest = self.rest.partition(end)
-        return found + end
+        line, _, self.rest = self.rest.partition(end)
+        return line + end
 
     def _exactly(self, length: int) -> bytes:
         while len(self.rest) < length:
             self._more()
-        found, self.rest = self.rest[:length], self.rest[length:]
-        return found
+        data, self.rest = self.rest[:length], self.rest[length:]
+        return data
 
     def _to_the_end(self) -> bytes:
         while piece := self.socket.recv(65536):
             self.rest += piece
-        found, self.rest = self.rest, b""
-        return found
+        data, self.rest = self.rest, b""
+        return data
 
     def _more(self) -> None:
         try:

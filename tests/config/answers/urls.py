@@ -22,7 +22,7 @@ from rest_framework.response import Response
 from config.urls import handler400, handler403, handler404, handler500
 from config.urls import urlpatterns as of_the_site
 from core.api import ApiView, BodyTooLarge, Invalid, LengthMissing
-from core.exceptions import Busy, ImportRefused, NotPossible, StorageAway, StorageFull, TooLarge, TooOften
+from core.exceptions import Busy, ImportRefused, NotPossible, StorageFull, StorageUnavailable, TooLarge, TooOften
 
 __all__ = ["handler400", "handler403", "handler404", "handler500", "urlpatterns"]
 
@@ -54,7 +54,7 @@ OF_VIEWS: dict[str, Callable[[], Exception]] = {
     "429-often": lambda: TooOften("Wait a while."),
     "500-fault": lambda: RuntimeError("a fault"),
     "503-busy": lambda: Busy("Later."),
-    "503-storage": StorageAway,
+    "503-storage": StorageUnavailable,
     "503-database": lambda: OperationalError("away"),
     "507-storage": StorageFull,
     "507-disk": lambda: OSError(errno.ENOSPC, "No space left on device"),
@@ -122,10 +122,10 @@ def json(request: HttpRequest) -> JsonResponse:
 
 @csrf_exempt
 def echo(request: HttpRequest) -> JsonResponse:
-    """What the web server says of the request."""
-    named = ("RAW_URI", "REMOTE_ADDR", "HTTP_X_FORWARDED_FOR", "wsgi.url_scheme")
+    """Return the request as the server saw it."""
+    names = ("RAW_URI", "REMOTE_ADDR", "HTTP_X_FORWARDED_FOR", "wsgi.url_scheme")
     body = sha256(request.body).hexdigest()
-    return JsonResponse({"body": body, **{name: request.META.get(name) for name in named}})
+    return JsonResponse({"body": body, **{name: request.META.get(name) for name in names}})
 
 
 def latch(request: HttpRequest, name: str) -> HttpResponse:

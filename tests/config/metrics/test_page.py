@@ -44,8 +44,8 @@ class Broker:
         pass
 
     def hincrby(self, name: str, field: str, n: int) -> None:
-        held = self.hashes.setdefault(name, {})
-        held[field.encode()] = str(int(held.get(field.encode(), b"0")) + n).encode()
+        values = self.hashes.setdefault(name, {})
+        values[field.encode()] = str(int(values.get(field.encode(), b"0")) + n).encode()
 
     def hset(self, name: str, field: str, value: str) -> None:
         self.hashes.setdefault(name, {})[field.encode()] = value.encode()
@@ -68,12 +68,12 @@ class Broker:
 
 @pytest.fixture
 def broker(monkeypatch: pytest.MonkeyPatch) -> Iterator[Broker]:
-    held = Broker()
-    monkeypatch.setattr(tasks, "broker", lambda: held)
-    monkeypatch.setattr(tasks, "_away_until", 0.0)
+    fake_broker = Broker()
+    monkeypatch.setattr(tasks, "broker", lambda: fake_broker)
+    monkeypatch.setattr(tasks, "_unavailable_until", 0.0)
     monkeypatch.delenv("PROMETHEUS_MULTIPROC_DIR", raising=False)
     metrics._of_site.cache_clear()
-    yield held
+    yield fake_broker
     metrics._of_site.cache_clear()
 
 
@@ -81,11 +81,11 @@ def figures(client: Client) -> dict[str, dict[tuple[str, ...], float]]:
     metrics._of_site.cache_clear()  # it keeps an answer for some seconds
     answer = client.get("/metrics", headers=LOG_IN | {"host": "10.0.0.7"})
     assert answer.status_code == 200
-    told: dict[str, dict[tuple[str, ...], float]] = {}
+    values: dict[str, dict[tuple[str, ...], float]] = {}
     for family in text_string_to_metric_families(answer.content.decode()):
         for sample in family.samples:
-            told.setdefault(sample.name, {})[tuple(sample.labels.values())] = sample.value
-    return told
+            values.setdefault(sample.name, {})[tuple(sample.labels.values())] = sample.value
+    return values
 
 
 def test_without_the_setting_there_is_no_such_page(client: Client, settings: Settings) -> None:
@@ -94,35 +94,35 @@ def test_without_the_setting_there_is_no_such_page(client: Client, settings: Set
 
 
 @pytest.mark.parametrize("said", ["", "Bearer", f"Bearer {TOKEN}x", f"Basic {TOKEN}", "Bearer é"])
-def test_whoever_lacks_the_token_gets_nothing(said: str, client: Client, settings: Settings) -> None:
+def test_without_the_token_there_is_nothing(said: str, client: Client, settings: Settings) -> None:
     settings.METRICS_TOKEN = TOKEN
     answer = client.get("/metrics", headers={"Authorization": said})
     assert (answer.status_code, b"momentjudge_" in answer.content) == (401, False)
 
 
 @pytest.mark.django_db
-def test_it_tells_what_was_done(client: Client, settings: Settings, broker: Broker) -> None:
+def test_it_counts_what_was_done(client: Client, settings: Settings, broker: Broker) -> None:
     settings.METRICS_TOKEN = TOKEN
-    held = AssignmentFactory()
+    assignment = AssignmentFactory()
     before = figures(client)
-    grade(held, [2, 3])
+    grade(assignment, [2, 3])
     tasks.task_count("judging.tasks.batch_advance", seconds=1.5, outcome=tasks.FAILURES)
     tasks.worker_note("worker@one", ["celery", "uploads"])
     client.get("/login/")
-    told = figures(client)
+    after = figures(client)
     person, idle = ("person",), {(queue,): 0 for queue in ("judging", "celery", "uploads", "gpu", "search")}
-    assert told["momentjudge_judgments_total"][person] == before["momentjudge_judgments_total"][person] + 2
-    assert told["momentjudge_leases_open"][()] >= 1
-    assert told["momentjudge_queue_length"] == {**idle, ("celery",): 3, ("uploads",): 1}
-    assert told["momentjudge_task_failures_total"] == {("judging.tasks.batch_advance",): 1}
-    assert told["momentjudge_task_seconds_total"] == {("judging.tasks.batch_advance",): 1.5}
-    assert told["momentjudge_workers"] == {**idle, ("celery",): 1, ("uploads",): 1}
-    assert told["momentjudge_request_seconds_count"][("GET", "login", "2xx")] >= 1
-    assert set(told["momentjudge_up"].values()) == {1.0}
+    assert after["momentjudge_judgments_total"][person] == before["momentjudge_judgments_total"][person] + 2
+    assert after["momentjudge_leases_open"][()] >= 1
+    assert after["momentjudge_queue_length"] == {**idle, ("celery",): 3, ("uploads",): 1}
+    assert after["momentjudge_task_failures_total"] == {("judging.tasks.batch_advance",): 1}
+    assert after["momentjudge_task_seconds_total"] == {("judging.tasks.batch_advance",): 1.5}
+    assert after["momentjudge_workers"] == {**idle, ("celery",): 1, ("uploads",): 1}
+    assert after["momentjudge_request_seconds_count"][("GET", "login", "2xx")] >= 1
+    assert set(after["momentjudge_up"].values()) == {1.0}
 
 
 @pytest.mark.django_db
-def test_a_scrape_survives_a_broker_that_is_away(
+def test_a_scrape_survives_an_unavailable_broker(
     client: Client, settings: Settings, broker: Broker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.METRICS_TOKEN = TOKEN
@@ -132,9 +132,9 @@ def test_a_scrape_survives_a_broker_that_is_away(
 
     monkeypatch.setattr(tasks, "broker", away)
     tasks.task_count("a.task", seconds=1, outcome=tasks.RUNS)  # no task fails by it
-    told = figures(client)
-    assert told["momentjudge_up"] == {("database",): 1, ("broker",): 0}
-    assert "momentjudge_judgments_total" in told
+    values = figures(client)
+    assert values["momentjudge_up"] == {("database",): 1, ("broker",): 0}
+    assert "momentjudge_judgments_total" in values
 
 
 @pytest.mark.django_db
@@ -147,8 +147,8 @@ def test_a_worker_that_was_not_heard_of_is_not_up(broker: Broker) -> None:
     now = time.time()
     for host, ago in (("old@one", 90), ("gone@two", 200_000), ("new@three", 0)):
         broker.hset(tasks.SEEN, host, f"{now - ago:.0f}|celery")
-    told = {family.name: family.samples for family in metrics.of_broker()}
-    silent, up = told["momentjudge_worker_silent_seconds"], told["momentjudge_workers"]
+    families = {family.name: family.samples for family in metrics.of_broker()}
+    silent, up = families["momentjudge_worker_silent_seconds"], families["momentjudge_workers"]
     assert {sample.labels["worker"] for sample in silent} == {"old@one", "new@three"}
     assert {sample.labels["queue"]: sample.value for sample in up}["celery"] == 1
     assert b"gone@two" not in broker.hashes[tasks.SEEN]
@@ -158,20 +158,20 @@ def test_a_worker_that_ends_is_forgotten_though_the_broker_did_not_answer_a_mome
     broker: Broker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tasks.worker_note("ending@one", ["celery"])
-    monkeypatch.setattr(tasks, "_away_until", time.monotonic() + 60)
+    monkeypatch.setattr(tasks, "_unavailable_until", time.monotonic() + 60)
     tasks.worker_forget("ending@one")
     assert broker.hashes[tasks.SEEN] == {}
 
 
-def test_trainings_tell_what_they_hold() -> None:
+def test_trainings_report_what_they_hold() -> None:
     at_work = [("gpu-1 cuda:0", 2048.0, 0.25, 3.0)]
-    told = {family.name: family.samples for family in metrics.trained([(Training.State.RUNNING, 1, 0)], at_work)}
-    (memory,) = told["momentjudge_training_memory_bytes"]
+    families = {family.name: family.samples for family in metrics.trained([(Training.State.RUNNING, 1, 0)], at_work)}
+    (memory,) = families["momentjudge_training_memory_bytes"]
     assert (memory.labels["device"], memory.value) == ("gpu-1 cuda:0", 2**31)
 
 
 @pytest.mark.django_db
-def test_the_dashboard_and_the_alarms_name_figures_that_are_told(
+def test_the_dashboard_and_the_alarms_name_figures_that_are_exported(
     client: Client, settings: Settings, broker: Broker, django_user_model: type[User]
 ) -> None:
     settings.METRICS_TOKEN = TOKEN
@@ -184,13 +184,19 @@ def test_the_dashboard_and_the_alarms_name_figures_that_are_told(
     metrics._of_site.cache_clear()
     text = client.get("/metrics", headers=LOG_IN).content.decode()
     families = list(text_string_to_metric_families(text))
-    known = {sample.name for family in families for sample in family.samples} | {family.name for family in families}
-    board = json.loads((DOCKER / "grafana" / "momentjudge.json").read_text())
-    asked = [target["expr"] for panel in board["panels"] for target in panel.get("targets", [])]
-    named = {
-        name for words in [*asked, (DOCKER / "momentjudge.rules.yml").read_text()] for name in METRIC.findall(words)
+    metric_names = {sample.name for family in families for sample in family.samples} | {
+        family.name for family in families
     }
-    assert len(asked) > 20
-    assert named - known == set()
-    shown = {name.removesuffix("_total").removesuffix("_bucket").removesuffix("_count") for name in named}
-    assert {family.name for family in families if family.name.startswith("momentjudge_")} - shown == set()
+    board = json.loads((DOCKER / "grafana" / "momentjudge.json").read_text())
+    expressions = [target["expr"] for panel in board["panels"] for target in panel.get("targets", [])]
+    dashboard_names = {
+        name
+        for words in [*expressions, (DOCKER / "momentjudge.rules.yml").read_text()]
+        for name in METRIC.findall(words)
+    }
+    assert len(expressions) > 20
+    assert dashboard_names - metric_names == set()
+    base_names = {
+        name.removesuffix("_total").removesuffix("_bucket").removesuffix("_count") for name in dashboard_names
+    }
+    assert {family.name for family in families if family.name.startswith("momentjudge_")} - base_names == set()

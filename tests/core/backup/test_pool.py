@@ -17,9 +17,9 @@ NAME = "previews/0a.gif"
 
 @pytest.fixture
 def storage(tmp_path: Path) -> FileSystemStorage:
-    made = FileSystemStorage(tmp_path / "storage")
-    made.save(NAME, ContentFile(b"moving"))
-    return made
+    storage = FileSystemStorage(tmp_path / "storage")
+    storage.save(NAME, ContentFile(b"moving"))
+    return storage
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def test_the_last_line_of_a_killed_backup_is_passed_over(storage: FileSystemStor
     assert Pool(pool.sums.parent).held(NAME)
 
 
-def test_a_file_that_is_not_there_is_said(storage: FileSystemStorage, pool: Pool) -> None:
+def test_an_absent_file_is_reported(storage: FileSystemStorage, pool: Pool) -> None:
     assert pool.take(storage, "previews/0b.gif") == {"name": "previews/0b.gif", "missing": True}
     assert not list(pool.path("previews").iterdir())
 

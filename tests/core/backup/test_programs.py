@@ -34,10 +34,10 @@ def test_an_older_one_is_not_taken() -> None:
         database.program("pg_dump", server=18)
 
 
-def test_the_password_is_told_by_environment_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    said = {"HOST": "db", "PORT": "5433", "USER": "me", "PASSWORD": "secret", "NAME": "judged"}
-    for name, value in said.items():
+def test_the_password_is_passed_by_environment_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    options = {"HOST": "db", "PORT": "5433", "USER": "me", "PASSWORD": "secret", "NAME": "judged"}
+    for name, value in options.items():
         monkeypatch.setitem(connection.settings_dict, name, value)
-    told = database.environment()
+    environment = database.environment()
     names = ("PGHOST", "PGPORT", "PGUSER", "PGPASSWORD", "PGDATABASE")
-    assert [told[name] for name in names] == ["db", "5433", "me", "secret", "judged"]
+    assert [environment[name] for name in names] == ["db", "5433", "me", "secret", "judged"]

@@ -1,4 +1,4 @@
-"""What a database holds, in numbers that tell two databases apart."""
+"""Database contents, in numbers that tell two databases apart."""
 
 import pytest
 from django.core.files.base import ContentFile
@@ -22,15 +22,15 @@ A = Content(2, "a")
         ({"t": A, "u": A}, ["u: only here"]),
     ],
 )
-def test_differences_are_told_by_table(found: dict[str, Content], said: list[str]) -> None:
+def test_differences_are_reported_by_table(found: dict[str, Content], said: list[str]) -> None:
     assert differences({"t": A}, found) == said
 
 
 def test_a_digest_knows_values_and_not_the_order_of_rows() -> None:
-    said = [_digest(rows) for rows in (["a", "b"], ["b", "a"], ["a", "c"], ["a", "b", "b"], [])]
-    assert said[0] == said[1]
-    assert len({one.digest for one in said[1:]}) == 4
-    assert [one.rows for one in said] == [2, 2, 2, 3, 0]
+    digests = [_digest(rows) for rows in (["a", "b"], ["b", "a"], ["a", "c"], ["a", "b", "b"], [])]
+    assert digests[0] == digests[1]
+    assert len({one.digest for one in digests[1:]}) == 4
+    assert [one.rows for one in digests] == [2, 2, 2, 3, 0]
 
 
 def _digest(jobs: list[str]) -> Content:
@@ -39,9 +39,9 @@ def _digest(jobs: list[str]) -> Content:
     with link.cursor() as cursor:
         cursor.execute("CREATE TABLE backup_example (word text)")
         cursor.executemany("INSERT INTO backup_example VALUES (%s)", [[word] for word in jobs])
-    found = contents(link)["backup_example"]
+    content = contents(link)["backup_example"]
     link.execute("DROP TABLE backup_example")
-    return found
+    return content
 
 
 def test_every_column_of_files_is_looked_at() -> None:

@@ -1,4 +1,4 @@
-"""What programs do with the API, for its tests."""
+"""Programs' actions on the API, for its tests."""
 
 from datetime import timedelta
 from typing import Any
@@ -43,8 +43,8 @@ class Program:
     def delete(self, name: str, *rows: Any) -> HttpResponse:
         return self.client.delete(url(name, *rows))
 
-    def grade(self, held: Assignment, pair: Pair, grade: Any, **more: Any) -> HttpResponse:
-        return self.post("judgment", pair, **{"grade": grade, "key": str(key(held, pair)), **more})
+    def grade(self, assignment: Assignment, pair: Pair, grade: Any, **more: Any) -> HttpResponse:
+        return self.post("judgment", pair, **{"grade": grade, "key": str(key(assignment, pair)), **more})
 
 
 def url(name: str, *rows: Any) -> str:
@@ -57,18 +57,18 @@ def hold(batch: Batch, **values: Any) -> Assignment:
     return AssignmentFactory(batch=batch, **{**lasts, **values})  # type: ignore[no-any-return]
 
 
-def shown(held: Assignment) -> list[Pair]:
-    """What it asks for, in the order shown."""
-    pairs = Pair.objects.in_bulk(held.pair_ids)
-    return [pairs[pair_id] for pair_id in held.pair_ids]
+def shown(assignment: Assignment) -> list[Pair]:
+    """Return its pairs in the order shown."""
+    pairs = Pair.objects.in_bulk(assignment.pair_ids)
+    return [pairs[pair_id] for pair_id in assignment.pair_ids]
 
 
-def key(held: Assignment, pair: Pair, given: int | None = None) -> UUID:
-    """The key of the pair as it stands, or after ``given`` grades and flags."""
-    if given is None:
-        judgment = Judgment.objects.filter(pair=pair, annotator=held.annotator).first()
-        given = (judgment.revision + 1 if judgment else 0) + held.flags.filter(pair=pair).count()
-    return form_key(assignment=held.uuid, pair=pair.uuid, given=given)
+def key(assignment: Assignment, pair: Pair, n_answers: int | None = None) -> UUID:
+    """The key of the pair as it stands, or after ``n_answers`` grades and flags."""
+    if n_answers is None:
+        judgment = Judgment.objects.filter(pair=pair, annotator=assignment.annotator).first()
+        n_answers = (judgment.revision + 1 if judgment else 0) + assignment.flags.filter(pair=pair).count()
+    return form_key(assignment=assignment.uuid, pair=pair.uuid, n_answers=n_answers)
 
 
 def refusal(answer: HttpResponse) -> tuple[int, str]:
@@ -85,5 +85,5 @@ def rows() -> dict[str, list[str]]:
     return rows_of("judging")
 
 
-def lapse(held: Assignment) -> None:
-    Assignment.objects.filter(pk=held.pk).update(expires_at=timezone.now() - timedelta(seconds=1))
+def lapse(assignment: Assignment) -> None:
+    Assignment.objects.filter(pk=assignment.pk).update(expires_at=timezone.now() - timedelta(seconds=1))

@@ -68,10 +68,10 @@ class TestAssignment:
         assert [level["grade"] for level in body["levels"]] == [0, 1, 2, 3, 4]
         assert body["levels"][0]["meaning"] == "Unrelated"
         assert (body["left"], body["next"]) == (1, str(third.uuid))
-        said = [
+        pair_values = [
             (p["uuid"], p["position"], p["grade"], p["comment"], p["flag"], p["flag_comment"]) for p in body["pairs"]
         ]
-        assert said == [
+        assert pair_values == [
             (str(first.uuid), 1, 4, "clear", None, None),
             (str(second.uuid), 2, None, None, "broken", "black"),
             (str(third.uuid), 3, None, None, None, None),
@@ -107,9 +107,9 @@ class TestAssignment:
 class TestHeartbeat:
     def test_the_lease_starts_anew(self, program: Program, held: Assignment) -> None:
         until = program.post("heartbeat", held.project).json()["lease_ends_at"]
-        before, held_now = held.expires_at, Assignment.objects.get(pk=held.pk)
-        assert held_now.expires_at >= before
-        assert until == held_now.expires_at.isoformat().replace("+00:00", "Z")
+        before, assignment_now = held.expires_at, Assignment.objects.get(pk=held.pk)
+        assert assignment_now.expires_at >= before
+        assert until == assignment_now.expires_at.isoformat().replace("+00:00", "Z")
 
     def test_too_late(self, program: Program, held: Assignment) -> None:
         lapse(held)
@@ -125,8 +125,13 @@ class TestJudgment:
         assert (body["pair"]["uuid"], body["pair"]["grade"], body["pair"]["comment"]) == (str(first.uuid), 3, "good")
         assert (body["next"]["uuid"], body["next"]["key"]) == (str(second.uuid), str(key(held, second)))
         assert body["left"] == 2
-        given = Judgment.objects.get()
-        assert (given.pair, given.annotator, given.grade, given.comment) == (first, held.annotator, 3, "good")
+        judgment = Judgment.objects.get()
+        assert (judgment.pair, judgment.annotator, judgment.grade, judgment.comment) == (
+            first,
+            held.annotator,
+            3,
+            "good",
+        )
 
     def test_how_long_it_took(self, program: Program, held: Assignment) -> None:
         Assignment.objects.filter(pk=held.pk).update(created_at=timezone.now() - timedelta(minutes=1))
@@ -163,10 +168,10 @@ class TestJudgment:
 
     def test_another_grade_with_a_key_that_was_used(self, program: Program, held: Assignment) -> None:
         pair = shown(held)[0]
-        used = str(key(held, pair))
-        program.post("judgment", pair, grade=2, key=used)
+        first_key = str(key(held, pair))
+        program.post("judgment", pair, grade=2, key=first_key)
         before = rows()
-        assert refusal(program.post("judgment", pair, grade=3, key=used)) == (409, "form_stale")
+        assert refusal(program.post("judgment", pair, grade=3, key=first_key)) == (409, "form_stale")
         assert rows() == before
 
     def test_a_change(self, program: Program, held: Assignment) -> None:
@@ -232,7 +237,7 @@ class TestFlag:
         assert not Flag.objects.exists()
 
 
-class TestTheWaysOut:
+class TestFinishAndReturn:
     def test_finish(self, program: Program, held: Assignment) -> None:
         for pair in shown(held):
             program.grade(held, pair, 1)
@@ -292,14 +297,14 @@ class TestOwnJudgments:
         assert len(program.get("judgments", elsewhere.project).json()["results"]) == 1
 
     def test_page_by_page(self) -> None:
-        held = hold(BatchFactory(pairs=120))
-        for pair in shown(held):
-            JudgmentFactory(assignment=held, pair=pair)
-        Assignment.objects.update(state="finished", ended_at=held.expires_at)
+        assignment = hold(BatchFactory(pairs=120))
+        for pair in shown(assignment):
+            JudgmentFactory(assignment=assignment, pair=pair)
+        Assignment.objects.update(state="finished", ended_at=assignment.expires_at)
         with triggers_asleep():  # many at one time
-            Judgment.objects.filter(pk__in=Judgment.objects.values("pk")[:60]).update(created_at=held.created_at)
-        program = Program(held.annotator)
-        pages = [program.get("judgments", held.project).json()]
+            Judgment.objects.filter(pk__in=Judgment.objects.values("pk")[:60]).update(created_at=assignment.created_at)
+        program = Program(assignment.annotator)
+        pages = [program.get("judgments", assignment.project).json()]
         while pages[-1]["next"]:
             pages.append(program.client.get(pages[-1]["next"]).json())
         assert [len(page["results"]) for page in pages] == [50, 50, 20]
@@ -329,19 +334,24 @@ class TestPreviews:
 
 
 @pytest.mark.parametrize("round_number", [1, 2])
-def test_nothing_tells_what_to_expect(round_number: int) -> None:
+def test_responses_reveal_nothing_about_the_grade(round_number: int) -> None:
     """Neither round nor rank, similarity, caption, file, project or integer id; and both rounds look the same."""
     batch: Batch = BatchFactory(pairs=4)
     for pair in pairs_of(batch):
         CaptionFactory(moment=pair.candidate.moment, text="caption secret")
     if round_number == 2:
         judge_round(batch, [0] * 4, [4] * 4)
-    held = hold(batch)
-    program = Program(held.annotator)
-    answers = [program.get("assignment", held.project), program.post("heartbeat", held.project)]
-    answers += [program.grade(held, pair, 9 if fails else 3) for pair in shown(held) for fails in (True, False)]
-    answers += [program.post("flag", shown(held)[0], reason="broken"), program.delete("flag", shown(held)[0])]
-    answers += [program.post("finish", held.project), program.get("judgments", held.project)]
+    assignment = hold(batch)
+    program = Program(assignment.annotator)
+    answers = [program.get("assignment", assignment.project), program.post("heartbeat", assignment.project)]
+    answers += [
+        program.grade(assignment, pair, 9 if fails else 3) for pair in shown(assignment) for fails in (True, False)
+    ]
+    answers += [
+        program.post("flag", shown(assignment)[0], reason="broken"),
+        program.delete("flag", shown(assignment)[0]),
+    ]
+    answers += [program.post("finish", assignment.project), program.get("judgments", assignment.project)]
     assert {answer.status_code for answer in answers} == {200, 422}
     names = {name for answer in answers for name in re.findall(r'"(\w+)":', answer.content.decode())}
     assert names == {
@@ -350,7 +360,9 @@ def test_nothing_tells_what_to_expect(round_number: int) -> None:
         *("pair", "code", "message", "finished", "given_at"),
     }
     query = Query.objects.get(batches=batch)
-    secrets = [str(batch.uuid), str(query.uuid), str(held.uuid), batch.project.name, "caption secret"]
-    secrets += [str(value) for pair in shown(held) for value in (pair.candidate.similarity, pair.candidate.moment.uuid)]
+    secrets = [str(batch.uuid), str(query.uuid), str(assignment.uuid), batch.project.name, "caption secret"]
+    secrets += [
+        str(value) for pair in shown(assignment) for value in (pair.candidate.similarity, pair.candidate.moment.uuid)
+    ]
     for answer in answers:
         assert [word for word in secrets if word in f"{answer.headers} {answer.content.decode()}"] == []

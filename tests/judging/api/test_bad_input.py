@@ -1,4 +1,4 @@
-"""What cannot be taken is refused with a 4xx and one clear line, logged once, and changes no row."""
+"""Invalid input is refused with a 4xx and one clear line, logged once, and changes no row."""
 
 import json
 import logging
@@ -24,13 +24,13 @@ LARGE = "A request has at most 64 KB; nothing was read or stored."
 
 
 @pytest.fixture(scope="module")
-def held_once(kept_for_module: None) -> Assignment:
+def module_assignment(module_database: None) -> Assignment:
     return hold(BatchFactory(pairs=3))
 
 
 @pytest.fixture
-def held(db: None, held_once: Assignment) -> Assignment:
-    return deepcopy(held_once)
+def held(db: None, module_assignment: Assignment) -> Assignment:
+    return deepcopy(module_assignment)
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def program(held: Assignment) -> Program:
 
 
 class Refusal:
-    """What ``send`` brings is a refusal: one clear line, one line in the log, no row changed."""
+    """Check that ``send`` is refused: one clear line, one line in the log, no row changed."""
 
     def __init__(self, caplog: pytest.LogCaptureFixture) -> None:
         self.caplog = caplog
@@ -181,8 +181,8 @@ def test_the_charset_named_does_not_matter(program: Program, held: Assignment, c
 
 def test_64_kb_are_taken(program: Program, held: Assignment) -> None:
     body = json.dumps({"grade": 3, "key": str(key(held, shown(held)[0]))})
-    sent = body.ljust(64 * 1024)
-    assert program.client.post(url("judgment", shown(held)[0]), sent, content_type=JSON).status_code == 200
+    content = body.ljust(64 * 1024)
+    assert program.client.post(url("judgment", shown(held)[0]), content, content_type=JSON).status_code == 200
 
 
 @pytest.mark.parametrize("made_for", ["another pair", "another assignment", "the time after a grade"])
@@ -192,7 +192,7 @@ def test_a_key_of_something_else(program: Program, held: Assignment, refused: Re
     wrong = {
         "another pair": key(held, second),
         "another assignment": key(other, first),
-        "the time after a grade": key(held, first, given=1),
+        "the time after a grade": key(held, first, n_answers=1),
     }[made_for]
     message = "This form does not belong to the pair as it stands. Load the page again; nothing was stored."
     refused(lambda: program.grade(held, first, 3, key=str(wrong)), 409, "form_stale", message)

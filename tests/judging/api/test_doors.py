@@ -24,7 +24,7 @@ ANNOTATOR, LEAD, STAFF = frozenset({"annotator"}), frozenset({"lead"}), frozense
 ADMIN = frozenset({"admin"})
 RUNNERS = STAFF | {"participant"}
 Door = tuple[str, str, str, frozenset[str], dict[str, Any]]
-DOORS: list[Door] = [  # method, name, what the URL names, for whom, what is sent
+ENDPOINTS: list[Door] = [  # method, name, what the URL names, for whom, what is sent
     ("get", "assignment", "project", ANNOTATOR, {}),
     ("post", "assignment", "project", ANNOTATOR, {}),
     ("post", "heartbeat", "project", ANNOTATOR, {}),
@@ -76,8 +76,8 @@ class World:
             "participant": MembershipFactory(project=self.project, role="participant").user,
         }
 
-    def request(self, door: Door, client: Client, *, unknown: bool = False) -> HttpResponse:
-        method, name, what, _, body = door
+    def request(self, endpoint: Door, client: Client, *, unknown: bool = False) -> HttpResponse:
+        method, name, what, _, body = endpoint
         row = uuid4() if unknown else getattr(self, what)
         if name == "judgment":
             body = {**body, "key": str(key(self.assignment, self.pair))}
@@ -88,41 +88,41 @@ class World:
 
 
 @pytest.fixture(scope="module")
-def made_once(kept_for_module: None) -> World:
+def module_scenario(module_database: None) -> World:
     return World()
 
 
 @pytest.fixture
-def world(db: None, made_once: World) -> World:
-    return deepcopy(made_once)
+def world(db: None, module_scenario: World) -> World:
+    return deepcopy(module_scenario)
 
 
 def program(person: User) -> Client:
     return Client(headers=bearer(person))
 
 
-def names(door: Door) -> str:
-    return f"{door[0]} {door[1]}"
+def names(endpoint: Door) -> str:
+    return f"{endpoint[0]} {endpoint[1]}"
 
 
-@pytest.mark.parametrize("door", DOORS + HELD, ids=names)
-def test_door(door: Door, world: World) -> None:
+@pytest.mark.parametrize("door", ENDPOINTS + HELD, ids=names)
+def test_endpoint(door: Door, world: World) -> None:
     for role, person in world.people.items():
         if role not in door[3]:
-            expected = (404, "not_assigned") if door in HELD else (403, "permission_denied")
-            assert refusal(world.request(door, program(person))) == expected
+            expected_refusal = (404, "not_assigned") if door in HELD else (403, "permission_denied")
+            assert refusal(world.request(door, program(person))) == expected_refusal
     for role in sorted(door[3] & world.people.keys(), reverse=True)[:1]:
         assert world.request(door, program(world.people[role])).status_code in (200, 201, 204)
 
 
-@pytest.mark.parametrize("door", [door for door in DOORS if door[3] == STAFF], ids=names)
+@pytest.mark.parametrize("door", [door for door in ENDPOINTS if door[3] == STAFF], ids=names)
 def test_admins_look_where_leads_do(door: Door, world: World) -> None:
     answers = [world.request(door, program(world.people[role])) for role in ("lead", "admin")]
     assert [answer.status_code for answer in answers] == [200, 200]
     assert answers[0].json() == answers[1].json()
 
 
-@pytest.mark.parametrize("door", DOORS + HELD, ids=names)
+@pytest.mark.parametrize("door", ENDPOINTS + HELD, ids=names)
 def test_strangers_learn_nothing(door: Door, world: World) -> None:
     """Whoever has a role elsewhere, whatever it is, gets the same answer for what exists and what does not."""
     strangers = [program(MembershipFactory(role=role).user) for role in Membership.Role]
@@ -134,7 +134,7 @@ def test_strangers_learn_nothing(door: Door, world: World) -> None:
     assert rows() == before
 
 
-@pytest.mark.parametrize("door", DOORS + HELD, ids=names)
+@pytest.mark.parametrize("door", ENDPOINTS + HELD, ids=names)
 def test_nobody_gets_in_without_saying_who_they_are(door: Door, world: World) -> None:
     before = rows()
     answer = world.request(door, Client())
@@ -143,7 +143,7 @@ def test_nobody_gets_in_without_saying_who_they_are(door: Door, world: World) ->
     assert rows() == before
 
 
-@pytest.mark.parametrize("door", [door for door in DOORS + HELD if door[0] != "get"], ids=names)
+@pytest.mark.parametrize("door", [door for door in ENDPOINTS + HELD if door[0] != "get"], ids=names)
 def test_a_session_writes_only_with_its_csrf_token(door: Door, world: World) -> None:
     browser = Client(enforce_csrf_checks=True)
     browser.force_login(world.people["annotator" if "annotator" in door[3] else "lead"])
@@ -155,14 +155,14 @@ def test_a_session_writes_only_with_its_csrf_token(door: Door, world: World) -> 
     assert world.request(door, browser).status_code in (200, 201, 204)
 
 
-@pytest.mark.parametrize("door", [DOORS[0], DOORS[-1], HELD[-1]], ids=names)
+@pytest.mark.parametrize("door", [ENDPOINTS[0], ENDPOINTS[-1], HELD[-1]], ids=names)
 def test_a_token_that_is_wrong_revoked_or_of_somebody_gone(door: Door, world: World) -> None:
     person = world.people["annotator" if "annotator" in door[3] else "lead"]
     client = program(person)
     person.access_tokens.all().delete()
-    gone = program(person)
+    inactive_client = program(person)
     User.objects.filter(pk=person.pk).update(is_active=False)
-    for who in (client, gone, Client(headers={"Authorization": "Bearer mj_ünknown"})):
+    for who in (client, inactive_client, Client(headers={"Authorization": "Bearer mj_ünknown"})):
         assert refusal(world.request(door, who)) == (401, "authentication_failed")
 
 
@@ -172,18 +172,18 @@ def test_a_token_goes_before_a_session(world: World) -> None:
     assert client.get(url("progress", world.project)).status_code == 404
 
 
-def test_who_lost_the_role_keeps_no_way_in(world: World) -> None:
+def test_who_lost_the_role_keeps_no_access(world: World) -> None:
     """A pair's holder who became a lead is refused: who sees others' grades does not judge."""
     person = world.people["annotator"]
     Membership.objects.filter(user=person).update(role="lead", number=None, standing="")
-    answers = [refusal(world.request(door, program(person))) for door in HELD]
+    answers = [refusal(world.request(endpoint, program(person))) for endpoint in HELD]
     assert answers == [(403, "not_annotator")] * 3
 
 
 def test_every_route_is_tried() -> None:
-    found = {name for name in get_resolver().namespace_dict["api"][1].reverse_dict if isinstance(name, str)}
+    route_names = {name for name in get_resolver().namespace_dict["api"][1].reverse_dict if isinstance(name, str)}
     tried_as_owned = {name.removeprefix("api:") for name in TRIED if name.startswith("api:")}
-    assert found == {door[1] for door in DOORS + HELD} | tried_as_owned | ELSEWHERE
+    assert route_names == {endpoint[1] for endpoint in ENDPOINTS + HELD} | tried_as_owned | ELSEWHERE
 
 
 def test_every_endpoint_asks_who_somebody_is_as_all_do() -> None:
@@ -217,7 +217,7 @@ def test_a_fault_of_ours_is_answered_in_the_same_shape(world: World, monkeypatch
 
 
 @pytest.mark.parametrize("accept", ["text/html", "image/gif", "application/xml", "nonsense"])
-def test_answers_are_json_whatever_is_asked_for(world: World, accept: str) -> None:
+def test_responses_are_always_json(world: World, accept: str) -> None:
     answer = program(world.people["lead"]).get(url("progress", world.project), headers={"Accept": accept})
     assert (answer.status_code, answer.headers["Content-Type"]) == (200, "application/json")
     assert answer.headers["Cache-Control"] == "no-store"

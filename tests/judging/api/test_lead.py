@@ -40,8 +40,8 @@ class TestBatches:
             (str(first.uuid), "open", None),
         ]
         assert results[1]["query"] == first.query.text
-        done = program.get("batches", project, state="done").json()["results"]
-        assert [r["uuid"] for r in done] == [str(second.uuid)]
+        done_batches = program.get("batches", project, state="done").json()["results"]
+        assert [r["uuid"] for r in done_batches] == [str(second.uuid)]
 
     def test_page_by_page(self) -> None:
         project = ProjectFactory()
@@ -67,15 +67,15 @@ class TestBatches:
         assert (first["pair"]["rank"], first["pair"]["state"], first["pair"]["relevance"]) == (1, "escalated", None)
         assert (second["pair"]["rank"], second["pair"]["state"], second["pair"]["relevance"]) == (2, "settled", 4)
         numbers = annotator_numbers(batch.project)
-        given = [(numbers[j.annotator_id], j.grade) for j in pairs_of(batch)[0].judgments.order_by("seat")]
-        assert [(grade["annotator"], grade["grade"]) for grade in first["grades"]] == given
+        grades = [(numbers[j.annotator_id], j.grade) for j in pairs_of(batch)[0].judgments.order_by("seat")]
+        assert [(grade["annotator"], grade["grade"]) for grade in first["grades"]] == grades
 
     def test_what_annotators_say_of_a_pair(self) -> None:
         batch = BatchFactory(pairs=1)
-        held = hold(batch)
-        Program(held.annotator).post("flag", shown(held)[0], reason="broken", comment="black")
+        assignment = hold(batch)
+        Program(assignment.annotator).post("flag", shown(assignment)[0], reason="broken", comment="black")
         (pair,) = of_lead(batch).get("batch", batch).json()["pairs"]
-        number = annotator_numbers(batch.project)[held.annotator_id]
+        number = annotator_numbers(batch.project)[assignment.annotator_id]
         assert pair["remarks"] == [{"annotator": number, "flag": "The clip is broken", "words": "black"}]
 
 
@@ -143,15 +143,15 @@ class TestQuerySets:
     @pytest.fixture
     def query_set(self) -> NamedQuerySet:
         project = ProjectFactory()
-        made = NamedQuerySet.objects.create(project=project, name="first ones")
-        BatchFactory(query=QueryFactory(project=project, query_set=made))
-        return made
+        new_set = NamedQuerySet.objects.create(project=project, name="first ones")
+        BatchFactory(query=QueryFactory(project=project, query_set=new_set))
+        return new_set
 
     def test_all_and_one(self, query_set: NamedQuerySet) -> None:
         program = Program(lead(query_set.project))
-        (listed,) = program.get("query-sets", query_set.project).json()
-        assert listed == program.get("query-set", query_set).json()
-        assert listed == {
+        (row,) = program.get("query-sets", query_set.project).json()
+        assert row == program.get("query-set", query_set).json()
+        assert row == {
             "uuid": str(query_set.uuid),
             "name": "first ones",
             "priority": "normal",

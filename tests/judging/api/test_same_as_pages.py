@@ -35,18 +35,18 @@ def held() -> Assignment:
 
 @given(steps=steps)
 @settings(max_examples=15, suppress_health_check=list(HealthCheck), database=None)
-def test_whatever_door_was_used_both_show_the_same(held: Assignment, steps: list[tuple[str, str, int, int]]) -> None:
+def test_api_and_pages_show_the_same(held: Assignment, steps: list[tuple[str, str, int, int]]) -> None:
     with transaction.atomic():
-        doors: dict[str, Any] = {"api": Api(held), "page": Page(held)}
-        for door, act, place, grade in steps:
-            getattr(doors[door], act)(shown(held)[place], grade)
-        assert doors["api"].shows() == doors["page"].shows() == stored(held)
+        channels: dict[str, Any] = {"api": Api(held), "page": Page(held)}
+        for channel, act, index, grade in steps:
+            getattr(channels[channel], act)(shown(held)[index], grade)
+        assert channels["api"].shows() == channels["page"].shows() == stored(held)
         transaction.set_rollback(True)
 
 
 class Api:
-    def __init__(self, held: Assignment) -> None:
-        self.held, self.program = held, Program(held.annotator)
+    def __init__(self, assignment: Assignment) -> None:
+        self.held, self.program = assignment, Program(assignment.annotator)
 
     def grade(self, pair: Pair, grade: int) -> None:
         assert self.program.grade(self.held, pair, grade).status_code == (409 if flagged(self.held, pair) else 200)
@@ -64,9 +64,9 @@ class Api:
 
 
 class Page:
-    def __init__(self, held: Assignment) -> None:
-        self.held, self.client = held, Client()
-        self.client.force_login(held.annotator)
+    def __init__(self, assignment: Assignment) -> None:
+        self.held, self.client = assignment, Client()
+        self.client.force_login(assignment.annotator)
 
     def send(self, name: str, pair: Pair, *, status: int = 302, **data: object) -> None:
         assert self.client.post(reverse(f"judging:{name}", args=[pair.uuid]), data).status_code == status
@@ -87,23 +87,23 @@ class Page:
     def pair(self, pair: Pair) -> tuple[str, str, int | None, bool]:
         page = html.unescape(self.client.get(reverse("judging:pair", args=[pair.uuid])).content.decode())
         grade = PRESSED.search(page)
-        keys = {found for found in KEY.findall(page) if found not in self.flag_keys()}
+        keys = {value for value in KEY.findall(page) if value not in self.flag_keys()}
         flagged = reverse("judging:flag-withdraw", args=[pair.uuid]) in page
         assert len(keys) == 1
         return str(pair.uuid), keys.pop(), int(grade[1]) if grade else None, flagged
 
     def flag_keys(self) -> set[str]:
-        """What the form that takes a flag back carries."""
+        """Return keys of the form to withdraw a flag."""
         return {str(uuid) for uuid in self.held.flags.values_list("uuid", flat=True)}
 
 
-def flagged(held: Assignment, pair: Pair) -> bool:
+def flagged(assignment: Assignment, pair: Pair) -> bool:
     """Whether its judge said that it cannot be judged: it takes no grade then."""
-    return held.flags.filter(pair=pair, withdrawn_at=None).exists()
+    return assignment.flags.filter(pair=pair, withdrawn_at=None).exists()
 
 
-def stored(held: Assignment) -> list[tuple[str, str, int | None, bool]]:
-    """What the tables say."""
-    given = dict(held.judgments.values_list("pair", "grade"))
-    flags = set(held.flags.filter(withdrawn_at=None).values_list("pair", flat=True))
-    return [(str(p.uuid), str(key(held, p)), given.get(p.pk), p.pk in flags) for p in shown(held)]
+def stored(assignment: Assignment) -> list[tuple[str, str, int | None, bool]]:
+    """Read the tables."""
+    grades = dict(assignment.judgments.values_list("pair", "grade"))
+    flags = set(assignment.flags.filter(withdrawn_at=None).values_list("pair", flat=True))
+    return [(str(p.uuid), str(key(assignment, p)), grades.get(p.pk), p.pk in flags) for p in shown(assignment)]

@@ -22,18 +22,28 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
 
 def test_a_set_is_found_and_fetched(project: Project) -> None:
     row, program = written(project), Program(admin(project))
-    (found,) = program.get("train-sets", project).json()["results"]
-    assert (found["uuid"], found["depth"], found["state"], found["rows"]) == (str(row.uuid), 3, "done", 21)
+    (train_set,) = program.get("train-sets", project).json()["results"]
+    assert (train_set["uuid"], train_set["depth"], train_set["state"], train_set["rows"]) == (
+        str(row.uuid),
+        3,
+        "done",
+        21,
+    )
     for form in ("json", "parquet"):
-        answer = program.client.get(found[form]["url"])
+        answer = program.client.get(train_set[form]["url"])
         file = answer.getvalue()  # type: ignore[attr-defined]
-        assert (len(file), sha256(file).hexdigest()) == (found[form]["bytes"], found[form]["sha256"])
+        assert (len(file), sha256(file).hexdigest()) == (train_set[form]["bytes"], train_set[form]["sha256"])
 
 
 def test_one_at_work_has_no_files(project: Project) -> None:
     row, program = train_set_start(project=project, depth=3, actor=None, wake=False), Program(admin(project))
-    (found,) = program.get("train-sets", project).json()["results"]
-    assert (found["state"], found["step"], found["json"], found["parquet"]) == ("running", "embedding", None, None)
+    (train_set,) = program.get("train-sets", project).json()["results"]
+    assert (train_set["state"], train_set["step"], train_set["json"], train_set["parquet"]) == (
+        "running",
+        "embedding",
+        None,
+        None,
+    )
     assert refusal(program.get("train-set-json", row)) == (404, "not_found")
 
 

@@ -47,12 +47,12 @@ def leader(project: Project) -> User:
 
 @pytest.fixture
 def look(project: Project, leader: User) -> Look:
-    """What a page of the project says to its lead, or to somebody else."""
+    """Provide the text of a project page, to its lead or somebody else."""
 
-    def read(name: str = "judging:audit", to: User | None = None, **asked: object) -> str:
+    def read(name: str = "judging:audit", to: User | None = None, **filters: object) -> str:
         client = Client()
         client.force_login(to or leader)
-        return text_of(client.get(reverse(name, args=[project.uuid]), asked))
+        return text_of(client.get(reverse(name, args=[project.uuid]), filters))
 
     return read
 
@@ -68,10 +68,10 @@ def event(project: Project, actor: User | None, action: str = "release.create", 
     return AuditEvent.objects.latest("pk")
 
 
-def at(held: AuditEvent, when: datetime) -> AuditEvent:
+def at(audit_event: AuditEvent, when: datetime) -> AuditEvent:
     with triggers_asleep():
-        AuditEvent.objects.filter(pk=held.pk).update(created_at=when)
-    return held
+        AuditEvent.objects.filter(pk=audit_event.pk).update(created_at=when)
+    return audit_event
 
 
 class TestNames:
@@ -94,11 +94,11 @@ class TestNames:
     @pytest.mark.parametrize("page", PAGES)
     def test_only_leads_see_user_names(self, page: str, look: Look, project: Project, leader: User) -> None:
         lead(project)
-        asked = {"seen": 1} if page == "judging:alerts" else {}
-        to_admin = look(page, admin(project), **asked)
+        filters = {"seen": 1} if page == "judging:alerts" else {}
+        to_admin = look(page, admin(project), **filters)
         assert leader.username not in to_admin
         assert ("lead 1" in to_admin) is (page != "judging:guideline-versions")
-        assert leader.username in look(page, **asked)
+        assert leader.username in look(page, **filters)
 
     def test_annotators_are_numbers_for_everybody(self, look: Look, project: Project) -> None:
         member = MembershipFactory(project=project, number=7)
@@ -115,7 +115,7 @@ class TestFinding:
         event(project, None, "batch.close", query="A man waits", automatic=True)
         event(project, lead(project), "release.create", version=3)
         event(ProjectFactory(), leader, "batch.close", query="A woman opens a door elsewhere")
-        for asked, found in (
+        for filters, names in (
             ({}, {"woman", "man", "release 3"}),
             ({"who": leader.uuid}, {"woman"}),
             ({"who": "system"}, {"man"}),
@@ -129,9 +129,9 @@ class TestFinding:
             ({"q": "nothing"}, set()),
             ({"who": "nobody", "kind": "x", "object": "y", "since": "z"}, {"woman", "man", "release 3"}),
         ):
-            page = look(**asked)
-            told = {"woman": "A woman opens a door”", "man": "A man waits", "release 3": "release 3"}
-            assert {name for name, words in told.items() if words in page} == found, asked
+            page = look(**filters)
+            texts = {"woman": "A woman opens a door”", "man": "A man waits", "release 3": "release 3"}
+            assert {name for name, words in texts.items() if words in page} == names, filters
             assert "elsewhere" not in page
 
     def test_words_that_are_not_nearby(self, look: Look, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,8 +149,8 @@ class TestFinding:
     def test_by_days_the_last_one_whole(self, look: Look, project: Project) -> None:
         for version, day in ((11, 0), (12, 1), (13, 2)):
             at(event(project, None, version=version), NOW.replace(hour=23) + timedelta(days=day))
-        shown = look(since="2026-01-02", until="2026-01-02")
-        assert [f"release {version}" in shown for version in (11, 12, 13)] == [False, True, False]
+        page = look(since="2026-01-02", until="2026-01-02")
+        assert [f"release {version}" in page for version in (11, 12, 13)] == [False, True, False]
         assert "release 11" in look(until="2026-01-01")
 
     def test_words_of_the_sentence_itself(self, look: Look, project: Project) -> None:
@@ -190,8 +190,8 @@ class TestLeafing:
             if not pages[-1].is_older:
                 break
             answer = client.get(url, {"after": pages[-1].events[-1].uuid})
-        told = [held.data["pairs"] for page in pages for held in page.events]
-        assert told == list(range(10_120, 9_999, -1))
+        numbers = [row.data["pairs"] for page in pages for row in page.events]
+        assert numbers == list(range(10_120, 9_999, -1))
         assert [len(page.events) for page in pages] == [50, 50, 21]
         back = client.get(url, {"before": pages[2].events[0].uuid}).context["page"]
         assert (back.events, back.is_newer, back.is_older) == (pages[1].events, True, True)
@@ -209,18 +209,18 @@ class TestLeafing:
         for number in range(121):
             at(event(project, None, "exam.open", pairs=number), NOW)
         client.force_login(leader)
-        place = reverse("judging:audit", args=[project.uuid])
+        base_url = reverse("judging:audit", args=[project.uuid])
         last_day = NOW.date().isoformat()
-        url, seen = f"{place}?until={last_day}", []
+        url, numbers = f"{base_url}?until={last_day}", []
         for link in ("Older →", "Older →", "← Newer", "Older →", "⇤ Newest", ""):
             answer = client.get(url)
             page = answer.content.decode()
-            seen.append(answer.context["page"].events[0].data["pairs"])
+            numbers.append(answer.context["page"].events[0].data["pairs"])
             assert f'value="{last_day}"' in page and "Show everything" in page
             if link:
                 [href] = re.findall(rf'<a href="([^"]+)">{link}</a>', page)
-                url = place + html.unescape(href)
-        assert seen == [120, 70, 20, 70, 20, 120]
+                url = base_url + html.unescape(href)
+        assert numbers == [120, 70, 20, 70, 20, 120]
 
 
 class TestLinks:
@@ -255,14 +255,14 @@ class TestJudgedUnder:
         assert page.count("Show them") == 2 and "A dog runs" not in page
 
     def test_what_was_judged_under_two_versions(self, look: Look) -> None:
-        asked = {"guideline": "1", "policy": "2"}
-        page = look("judging:audit-versions", **asked)
+        filters = {"guideline": "1", "policy": "2"}
+        page = look("judging:audit-versions", **filters)
         assert page.count("A dog runs") == 1
-        (row,) = csv.DictReader(io.StringIO(look("judging:audit-versions-csv", **asked)))
+        (row,) = csv.DictReader(io.StringIO(look("judging:audit-versions-csv", **filters)))
         assert (row["query"], row["rank"], row["grade"], row["round"]) == ("A dog runs", "1", "1", "1")
 
     def test_versions_that_nothing_was_judged_under(self, project: Project, client: Client, leader: User) -> None:
         client.force_login(leader)
         url = reverse("judging:audit-versions", args=[project.uuid])
-        for asked in ({"guideline": "2", "policy": "1"}, {"guideline": "x"}, {"guideline": "9" * 30, "policy": "1"}):
-            assert client.get(url, asked).status_code == 404
+        for filters in ({"guideline": "2", "policy": "1"}, {"guideline": "x"}, {"guideline": "9" * 30, "policy": "1"}):
+            assert client.get(url, filters).status_code == 404

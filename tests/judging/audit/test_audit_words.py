@@ -20,7 +20,7 @@ OF_NO_PROJECT = {  # nobody's page shows them
 }
 NOT_DONE = {"corpus.discard", "judgments.discard"}  # of files that became no rows
 MADE_OF_PARTS = {
-    *(f"annotator.{standing}" for standing in Membership.Standing.values),
+    *(f"annotator.{status}" for status in Membership.Standing.values),
     *(f"caption.{decision}" for decision in CaptionReview.Decision.values),
     *("batch.extend", "batch.close"),
 }
@@ -63,23 +63,23 @@ def test_sentence(action: str, data: dict[str, object], words: str) -> None:
 def test_every_kind_can_be_chosen_by_words_of_its_own() -> None:
     words = [kind_words(action) for action in SENTENCES]
     assert len(set(words)) == len(words)
-    assert not any(mark in said for said in words for mark in "{}[]:(")
+    assert not any(mark in sentence for sentence in words for mark in "{}[]:(")
     assert kind_words("release.create") == "made release …"
 
 
 def test_actions_by_a_word_of_their_sentence() -> None:
-    assert actions_saying("Releas") == [action for action, said in SENTENCES.items() if "release" in said]
+    assert actions_saying("Releas") == [action for action, sentence in SENTENCES.items() if "release" in sentence]
     assert actions_saying("version}") == actions_saying("zebra") == []
 
 
 def test_every_action_of_the_code_has_its_words() -> None:
-    known = MADE_OF_PARTS | set(written())
-    assert known - set(SENTENCES) == OF_NO_PROJECT | NOT_DONE
-    assert {"pair.withdraw", "release.create", "judgments.import", "pool.open"} <= known
+    actions = MADE_OF_PARTS | set(written())
+    assert actions - set(SENTENCES) == OF_NO_PROJECT | NOT_DONE
+    assert {"pair.withdraw", "release.create", "judgments.import", "pool.open"} <= actions
 
 
 def written() -> Iterator[str]:
-    """What the services call what they write down."""
+    """Yield the services' names of audit actions."""
     for file in chain.from_iterable((ROOT / app).rglob("*.py") for app in APPS):
         for line in file.read_text().splitlines():
             if "action" in line.lower() or "_followed(" in line:

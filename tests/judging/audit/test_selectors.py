@@ -1,4 +1,4 @@
-"""What was decided before a project was, about its corpus or the file it was made of, is in its audit, too."""
+"""Decisions before a project existed, about its corpus or the file it was made of, are in its audit, too."""
 
 import pytest
 
@@ -18,13 +18,13 @@ Subject = Corpus | CorpusImport | JudgmentImport | Project
 def project() -> Project:
     """Its audit: three events of the corpus and its files, one of its own, one of another file; and one more."""
     corpus = CorpusFactory()
-    made: Project = ProjectFactory(corpus=corpus)
+    new_project: Project = ProjectFactory(corpus=corpus)
     told("corpus.confirm", of_corpus(corpus), skip_bad=True)
     told("corpus.import", corpus, videos=3)
-    told("queries.draw", made, made, seed=7)
+    told("queries.draw", new_project, new_project, seed=7)
     told("cast.import", corpus, names=9)
-    told("judgments.confirm", of_judgments(made), skip_bad=False)
-    return made
+    told("judgments.confirm", of_judgments(new_project), skip_bad=False)
+    return new_project
 
 
 def told(action: str, of: Subject, project: Project | None = None, **data: object) -> None:
@@ -46,8 +46,8 @@ def of_judgments(project: Project) -> JudgmentImport:
 ALL = ["judgments.confirm", "cast.import", "queries.draw", "corpus.import", "corpus.confirm"]
 
 
-def shown(project: Project, size: int = 50, **sieve: object) -> list[str]:
-    page = audit_page(project, AuditFilter(**sieve), size=size)  # type: ignore[arg-type]
+def shown(project: Project, size: int = 50, **filters: object) -> list[str]:
+    page = audit_page(project, AuditFilter(**filters), size=size)  # type: ignore[arg-type]
     return [event.action for event in page.events]
 
 
@@ -65,13 +65,13 @@ def test_leafing_there_and_back(project: Project) -> None:
     assert (back.events, back.is_newer) == (first.events, False)
 
 
-def test_the_sieve_and_words_hold_for_them(project: Project) -> None:
+def test_filters_and_search_words_apply_to_them(project: Project) -> None:
     assert shown(project, actions=["corpus.import"]) == ["corpus.import"]
     assert shown(project, words="9") == ["cast.import"]
     assert [event.action for event in audit_all(project, AuditFilter(words="9"))] == ["cast.import"]
 
 
-def test_others_are_not_told_of(project: Project) -> None:
+def test_events_of_other_projects_are_absent(project: Project) -> None:
     assert shown(ProjectFactory()) == []
     before = AuditEvent.objects.count()
     told("corpus.confirm", of_corpus(CorpusFactory()))

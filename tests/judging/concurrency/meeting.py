@@ -61,17 +61,17 @@ class Meeting:
             return bool(cursor.fetchone()[0])
 
 
-def overlap(monkeypatch: pytest.MonkeyPatch, place: Place, first: Work, second: Work, **how: bool) -> list[Any]:
-    """What the two gave, an exception included."""
+def overlap(monkeypatch: pytest.MonkeyPatch, target: Place, first: Work, second: Work, **how: bool) -> list[Any]:
+    """Return both results or exceptions."""
     meeting = Meeting(**how)
-    real = getattr(*place)
+    real = getattr(*target)
 
     def stopped(*args: Any, **kwargs: Any) -> Any:
         meeting.at_the_place()
         return real(*args, **kwargs)
 
     with monkeypatch.context() as patch, pool("first") as one, pool("second") as other:
-        patch.setattr(*place, stopped)
+        patch.setattr(*target, stopped)
         leading = one.submit(closing(first))
         assert meeting.first_is_there.wait(PATIENCE_S)
         meeting.second = other.submit(closing(second))
@@ -80,12 +80,12 @@ def overlap(monkeypatch: pytest.MonkeyPatch, place: Place, first: Work, second: 
 
 @contextmanager
 def pool(name: str) -> Iterator[ThreadPoolExecutor]:
-    with ThreadPoolExecutor(1, thread_name_prefix=name) as made:
-        yield made
+    with ThreadPoolExecutor(1, thread_name_prefix=name) as executor:
+        yield executor
 
 
 def rush(works: Sequence[Work]) -> list[Any]:
-    """What all of them gave, started at the same instant."""
+    """Start all at the same instant; return their results."""
     barrier = threading.Barrier(len(works))
 
     def started(work: Work) -> Any:
@@ -110,20 +110,20 @@ def taking(batch: Batch, person: User) -> Callable[[], Assignment | None]:
     return lambda: assignments.assignment_take(project=batch.project, annotator=person, now=NOW)
 
 
-def submitting(held: Assignment, value: int, *, now: datetime = NOW, place: int = 0, **more: Any) -> Work:
-    pair = pairs_of(held.batch)[place]
-    return lambda: give(held, pair, value, now=now, **more)
+def submitting(assignment: Assignment, value: int, *, now: datetime = NOW, index: int = 0, **more: Any) -> Work:
+    pair = pairs_of(assignment.batch)[index]
+    return lambda: give(assignment, pair, value, now=now, **more)
 
 
 def sweeping() -> int:
     return assignments.assignments_sweep(now=NOW + 20 * MINUTES)
 
 
-def state_of(held: Assignment) -> str:
-    return Assignment.objects.get(pk=held.pk).state
+def state_of(assignment: Assignment) -> str:
+    return Assignment.objects.get(pk=assignment.pk).state
 
 
-CHOSEN = (assignments, "_seat_take")  # the batch whose turn it is, is locked
+CHOSEN = (assignments, "_slot_take")  # the batch whose turn it is, is locked
 LOOKED_FOR = (assignments, "batch_to_be_taken")  # nothing is locked yet
 ABOUT_TO_WRITE = (assignments, "lease_until")  # the last thing before a seat is written
 GRADED = (judgments, "_give")  # allowed, not written yet

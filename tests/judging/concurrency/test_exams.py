@@ -5,9 +5,9 @@ from functools import partial
 import pytest
 
 from accounts.models import Project
-from judging.exceptions import SittingOver
+from judging.exceptions import AttemptOver
 from judging.models import Exam, KnownPair, Sitting, SittingGrade
-from judging.qualification.selectors.sittings import sitting_by_id
+from judging.qualification.selectors.sittings import attempt_by_id
 from judging.qualification.services import exams, sittings
 from judging.qualification.services.exams import exam_close
 from tests.factories import NOW, ProjectFactory, lead
@@ -28,12 +28,12 @@ def project() -> Project:
 def three_done(project: Project) -> Exam:
     exam = cohort_exam(project, queries=1, depth=1)
     for _ in range(3):
-        sit(examinee(project), project, lambda known: 2)
+        sit(examinee(project), project, lambda pair: 2)
     return exam
 
 
 @pytest.mark.parametrize("purpose", ["exam", "tutorial"])
-def test_two_tabs_start_one_sitting(monkeypatch: pytest.MonkeyPatch, project: Project, purpose: str) -> None:
+def test_two_tabs_start_one_attempt(monkeypatch: pytest.MonkeyPatch, project: Project, purpose: str) -> None:
     user = examinee(project, "exam" if purpose == "exam" else "training")
     cohort_exam(project)
     tutorial(project)
@@ -51,11 +51,11 @@ def test_two_leads_close_at_once(monkeypatch: pytest.MonkeyPatch, project: Proje
     assert set(Sitting.objects.values_list("state", flat=True)) == {"done"}
 
 
-def test_a_grade_that_came_before_the_closing_is_kept(monkeypatch: pytest.MonkeyPatch, project: Project) -> None:
+def test_a_grade_before_the_closing_counts(monkeypatch: pytest.MonkeyPatch, project: Project) -> None:
     exam = three_done(project)
     user = examinee(project)
-    known = asked(start(user, project))[0]
-    grade = partial(give, user, known, 4)
+    pair = asked(start(user, project))[0]
+    grade = partial(give, user, pair, 4)
     close = partial(exam_close, exam=exam, actor=lead(project), confirmed=EVERYBODY)
     overlap(monkeypatch, GRADING, grade, close)
     assert Sitting.objects.get(annotator=user).state == "feedback"
@@ -65,11 +65,11 @@ def test_a_grade_that_came_before_the_closing_is_kept(monkeypatch: pytest.Monkey
 def test_a_grade_that_comes_while_it_closes_is_refused(monkeypatch: pytest.MonkeyPatch, project: Project) -> None:
     exam = three_done(project)
     user = examinee(project)
-    known = asked(start(user, project))[0]
-    grade = partial(give, user, known, 4)
+    pair = asked(start(user, project))[0]
+    grade = partial(give, user, pair, 4)
     close = partial(exam_close, exam=exam, actor=lead(project), confirmed=EVERYBODY)
     _, refusal = overlap(monkeypatch, CLOSING, close, grade)
-    assert isinstance(refusal, SittingOver)
+    assert isinstance(refusal, AttemptOver)
     assert Sitting.objects.get(annotator=user).state == "missed"
     assert SittingGrade.objects.count() == 3
 
@@ -77,10 +77,10 @@ def test_a_grade_that_comes_while_it_closes_is_refused(monkeypatch: pytest.Monke
 def test_handing_in_meets_the_closing(monkeypatch: pytest.MonkeyPatch, project: Project) -> None:
     exam = three_done(project)
     user = examinee(project)
-    sitting = start(user, project)
-    give(user, asked(sitting)[0], 2)
+    attempt = start(user, project)
+    give(user, asked(attempt)[0], 2)
     close = partial(exam_close, exam=exam, actor=lead(project), confirmed=EVERYBODY)
-    _, late = overlap(monkeypatch, CLOSING, close, partial(hand_in, sitting, NOW))
+    _, late = overlap(monkeypatch, CLOSING, close, partial(hand_in, attempt, NOW))
     assert late.state == "done"
     assert Sitting.objects.get(annotator=user).state == "done"
 
@@ -88,8 +88,8 @@ def test_handing_in_meets_the_closing(monkeypatch: pytest.MonkeyPatch, project: 
 def test_the_same_form_twice_at_once_is_one_grade(monkeypatch: pytest.MonkeyPatch, project: Project) -> None:
     pairs = tutorial(project)
     user = examinee(project, "training")
-    sitting = start(user, project, "tutorial")
-    key = sitting_by_id(sitting_id=sitting.pk)
+    attempt = start(user, project, "tutorial")
+    key = attempt_by_id(attempt_id=attempt.pk)
     press = partial(give, user, pairs[0], 3, key=key.key_of(key.cards[0]))
     overlap(monkeypatch, GRADING, press, press)
     assert SittingGrade.objects.get().grade == 3

@@ -40,12 +40,12 @@ class TestFinish:
     @pytest.fixture
     def held(self) -> Assignment:
         """A fully graded assignment; its lease ends 20 minutes from NOW."""
-        made: Assignment = AssignmentFactory()
-        grade(made, [1, 1])
-        return made
+        assignment: Assignment = AssignmentFactory()
+        grade(assignment, [1, 1])
+        return assignment
 
-    def finishing(self, held: Assignment) -> Work:
-        return partial(finish, held, now=NOW + 19 * MINUTES)
+    def finishing(self, assignment: Assignment) -> Work:
+        return partial(finish, assignment, now=NOW + 19 * MINUTES)
 
     @pytest.mark.parametrize("place", [ENDING, ENDED], ids=["about to end", "ended"])
     def test_a_sweep_meets_a_finish(self, monkeypatch: pytest.MonkeyPatch, held: Assignment, place: Place) -> None:
@@ -69,12 +69,12 @@ class TestFinish:
         """The second is told that there was nothing to finish, and one message is sent."""
         batch = BatchFactory()
         judge(batch, [1, 1])
-        held = take(batch)
-        grade(held, [1, 1])
-        sent: list[object] = []
-        monkeypatch.setattr(assignments, "send_on_commit", lambda *message: sent.append(message))
-        assert overlap(monkeypatch, place, self.finishing(held), self.finishing(held)) == [True, False]
-        assert len(sent) == 1
+        assignment = take(batch)
+        grade(assignment, [1, 1])
+        messages: list[object] = []
+        monkeypatch.setattr(assignments, "send_on_commit", lambda *message: messages.append(message))
+        assert overlap(monkeypatch, place, self.finishing(assignment), self.finishing(assignment)) == [True, False]
+        assert len(messages) == 1
 
     def test_one_finishes_what_another_tab_gives_back(self, monkeypatch: pytest.MonkeyPatch, held: Assignment) -> None:
         returned, refusal = overlap(monkeypatch, ENDED, partial(give_back, held), self.finishing(held))
@@ -88,22 +88,22 @@ class TestFinish:
         assert (finished, type(refusal), Flag.objects.exists()) == (True, LeaseLost, False)
 
     def test_a_flag_just_before_finishing_counts(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        held = AssignmentFactory()
-        flagged, other = pairs_of(held.batch)
-        give(held, other, 1)
-        place = (judgments, "_lease_renew")
-        answer, finished = overlap(monkeypatch, place, partial(flag, held, flagged), partial(finish, held))
-        assert (type(answer), finished, state_of(held)) == (Answer, True, "finished")
+        assignment = AssignmentFactory()
+        flagged, other = pairs_of(assignment.batch)
+        give(assignment, other, 1)
+        target = (judgments, "_lease_renew")
+        answer, finished = overlap(monkeypatch, target, partial(flag, assignment, flagged), partial(finish, assignment))
+        assert (type(answer), finished, state_of(assignment)) == (Answer, True, "finished")
 
     def test_two_who_flagged_the_same_pair_finish_at_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Whoever is second sees the other's flag: the pair is withdrawn."""
         batch = BatchFactory()
         both = [take(batch), take(batch)]
         flagged, other = pairs_of(batch)
-        for held in both:
-            flag(held, flagged)
-            give(held, other, 2)
-        assert overlap(monkeypatch, ENDED, *(partial(finish, held) for held in both)) == [True, True]
+        for assignment in both:
+            flag(assignment, flagged)
+            give(assignment, other, 2)
+        assert overlap(monkeypatch, ENDED, *(partial(finish, assignment) for assignment in both)) == [True, True]
         assert outcomes(batch)[0] == ("withdrawn", None)
         batches.batch_advance(batch_id=batch.pk)
         batch.refresh_from_db()
@@ -113,19 +113,19 @@ class TestFinish:
         """Each alone would leave it to the other."""
         batch = BatchFactory()
         both = [take(batch), take(batch)]
-        for held in both:
-            grade(held, [1, 1])
-        sent: list[object] = []
-        monkeypatch.setattr(assignments, "send_on_commit", lambda *message: sent.append(message))
-        assert overlap(monkeypatch, ENDED, *(partial(finish, held) for held in both)) == [True, True]
-        assert sent == [(batches.ADVANCE_TASK, batch.pk)]
+        for assignment in both:
+            grade(assignment, [1, 1])
+        messages: list[object] = []
+        monkeypatch.setattr(assignments, "send_on_commit", lambda *message: messages.append(message))
+        assert overlap(monkeypatch, ENDED, *(partial(finish, assignment) for assignment in both)) == [True, True]
+        assert messages == [(batches.ADVANCE_TASK, batch.pk)]
 
 
 class TestDecide:
     def test_one_batch_twice(self, monkeypatch: pytest.MonkeyPatch) -> None:
         batch = BatchFactory()
-        for seat, grades in ((1, [0, 2]), (2, [4, 2])):
-            grade(AssignmentFactory(batch=batch, seat=seat), grades)
+        for slot, grades in ((1, [0, 2]), (2, [4, 2])):
+            grade(AssignmentFactory(batch=batch, seat=slot), grades)
         Assignment.objects.update(state="finished", ended_at=NOW)
         advance = partial(batches.batch_advance, batch_id=batch.pk)
         assert overlap(monkeypatch, (batches, "_pairs_decide"), advance, advance) == [None, None]
@@ -136,8 +136,8 @@ class TestDecide:
     def test_automatic_review_is_written_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
         batch = BatchFactory()
         batch.project.policies.update(extend_automatically=True)
-        for seat in (1, 2):
-            grade(AssignmentFactory(batch=batch, seat=seat), [1, 1])
+        for slot in (1, 2):
+            grade(AssignmentFactory(batch=batch, seat=slot), [1, 1])
         Assignment.objects.update(state="finished", ended_at=NOW)
         advance = partial(batches.batch_advance, batch_id=batch.pk)
         assert overlap(monkeypatch, (batches, "outlook_of"), advance, advance) == [None, None]
@@ -164,8 +164,8 @@ class TestDecide:
         batches.batch_review(batch=batch, extend=True, lead=person)
         opening = partial(batches.batch_extend, batch_id=batch.pk)
         undoing = partial(services.review_undo, batch=batch, lead=person)
-        opened, undone = overlap(monkeypatch, (batches, "batch_create"), opening, undoing)
-        assert (opened.number, undone.decision) == (2, "extend")
+        second_batch, undone = overlap(monkeypatch, (batches, "batch_create"), opening, undoing)
+        assert (second_batch.number, undone.decision) == (2, "extend")
         assert [b.awaits_review for b in batch.query.batches.all()] == [True]
 
     @pytest.mark.parametrize("place", [CHOSEN, LOOKED_FOR], ids=["chosen", "looked for"])
@@ -178,18 +178,18 @@ class TestDecide:
         second = batches.batch_extend(batch_id=batch.pk)
         assert second is not None
         undoing = partial(services.review_undo, batch=batch, lead=person)
-        taken, undone = overlap(monkeypatch, place, taking(second, annotator(batch.project)), undoing)
-        if taken is None:
+        assignment, undone = overlap(monkeypatch, place, taking(second, annotator(batch.project)), undoing)
+        if assignment is None:
             assert (undone.decision, batch.query.batches.count()) == ("extend", 1)
         else:
-            assert (taken.batch_id, type(undone)) == (second.pk, ReviewStands)
+            assert (assignment.batch_id, type(undone)) == (second.pk, ReviewStands)
 
     def test_two_leads_accept_the_same_suggestions(self, monkeypatch: pytest.MonkeyPatch) -> None:
         project = ProjectFactory()
-        chosen = {BatchFactory(query__project=project, state="done").uuid: False for _ in range(3)}
+        decisions = {BatchFactory(query__project=project, state="done").uuid: False for _ in range(3)}
         one, other = lead(project), lead(project)
         first, second = (
-            partial(services.reviews_accept, project=project, lead=person, chosen=chosen) for person in (one, other)
+            partial(services.reviews_accept, project=project, lead=person, choices=decisions) for person in (one, other)
         )
         mine, theirs = overlap(monkeypatch, (services, "_reviews_write"), first, second)
         assert (mine.closed, theirs.closed, theirs.decided_before) == (3, 0, [f"3 by {one.username}"])

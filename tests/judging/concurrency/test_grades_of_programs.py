@@ -37,8 +37,10 @@ def test_different_grades_at_once(held: Assignment) -> None:
     bodies = [{"grade": grade, "key": str(key(held, pair))} for grade in range(5)]
     answers = at_once(headers, pair, bodies)
     assert sorted(answer.status_code for answer in answers) == [200, 409, 409, 409, 409]
-    stored = next(body["grade"] for body, answer in zip(bodies, answers, strict=True) if answer.status_code == 200)
-    assert Judgment.objects.get().grade == stored
+    accepted_grade = next(
+        body["grade"] for body, answer in zip(bodies, answers, strict=True) if answer.status_code == 200
+    )
+    assert Judgment.objects.get().grade == accepted_grade
 
 
 def at_once(headers: dict[str, str], pair: Any, bodies: list[dict[str, Any]]) -> list[HttpResponse]:

@@ -14,13 +14,13 @@ from tests.judging.concurrency.meeting import overlap
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def test_two_leads_take_the_same_time_away(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_leads_subtract_the_same_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """The second waits, and is told that the day holds no more."""
     project = ProjectFactory()
     person, actor = annotator(project), lead(project)
     values = {"project": project, "annotator": person, "day": NOW.date(), "reason": "r", "actor": actor}
     hours_correct(seconds=600, **values)
-    taking_away = partial(hours_correct, seconds=-400, **values)
-    answers = overlap(monkeypatch, (services, "pay_statement"), taking_away, taking_away)
+    subtract = partial(hours_correct, seconds=-400, **values)
+    answers = overlap(monkeypatch, (services, "pay_statement"), subtract, subtract)
     assert sorted(type(answer).__name__ for answer in answers) == ["HoursCorrection", "NotPossible"]
     assert HoursCorrection.objects.aggregate(left=Sum("seconds")) == {"left": 200}

@@ -25,8 +25,8 @@ def test_who_is_suspended_while_they_take_gives_it_back(monkeypatch: pytest.Monk
     def suspending() -> Any:
         return services.annotator_suspend(membership=member, actor=chief, reason="Too fast")
 
-    taken, suspended = overlap(monkeypatch, (Batch, "save"), taking(batch, person), suspending)
-    assert (taken.state, suspended.standing) == ("open", "suspended")
+    assignment, suspended = overlap(monkeypatch, (Batch, "save"), taking(batch, person), suspending)
+    assert (assignment.state, suspended.standing) == ("open", "suspended")
     assert Assignment.objects.get().state == Assignment.State.RETURNED
 
 
@@ -53,8 +53,8 @@ def test_one_invitation_lets_one_person_join(monkeypatch: pytest.MonkeyPatch) ->
         new = NewAccount(name, "a long password", name)
         return lambda: services.invitation_accept(secret=secret, person=new)
 
-    joined, refused = overlap(monkeypatch, (services, "member_add"), joining("first"), joining("second"))
-    assert joined.user.username == "first"
+    member, refused = overlap(monkeypatch, (services, "member_add"), joining("first"), joining("second"))
+    assert member.user.username == "first"
     assert isinstance(refused, InvitationGone)
     assert project.memberships.filter(role="annotator").count() == 1
     assert not User.objects.filter(username="second").exists()
@@ -67,7 +67,7 @@ def test_one_user_name_for_two_who_register(monkeypatch: pytest.MonkeyPatch) -> 
     def joining() -> Any:
         return services.registration_join(project_uuid=project.uuid, person=new)
 
-    joined, refused = overlap(monkeypatch, (services, "member_add"), joining, joining)
-    assert joined.number == 1
+    member, refused = overlap(monkeypatch, (services, "member_add"), joining, joining)
+    assert member.number == 1
     assert isinstance(refused, NotPossible)
     assert User.objects.filter(username="first").count() == 1

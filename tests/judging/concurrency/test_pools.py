@@ -29,8 +29,8 @@ def made() -> Growing:
     return Growing()
 
 
-def confirmed(made: Growing, pooling: Pooling) -> Pooling:
-    return services.pool_open_request(pooling=pooling, actor=made.lead, wake=False)
+def confirmed(scenario: Growing, pooling: Pooling) -> Pooling:
+    return services.pool_open_request(pooling=pooling, actor=scenario.lead, wake=False)
 
 
 class TestTwoPools:
@@ -41,8 +41,8 @@ class TestTwoPools:
         second = confirmed(made, made.plan(made.rows("other", [3, 8])))
         opening = [partial(services.pool_open, pooling_id=pooling.pk) for pooling in (first, second)]
         assert overlap(monkeypatch, place, *opening) == [1, 1]
-        opened = Batch.objects.filter(number__gt=2).order_by("number")
-        assert [(batch.number, made.places_of(batch)) for batch in opened] == [(3, [3, 4]), (4, [8])]
+        new_batches = Batch.objects.filter(number__gt=2).order_by("number")
+        assert [(batch.number, made.places_of(batch)) for batch in new_batches] == [(3, [3, 4]), (4, [8])]
         assert list(made.query.candidates.order_by("rank").values_list("rank", flat=True)) == [1, 2, 3, 4, 5]
         three = made.query.candidates.get(moment=made.moments[3])
         assert contributions([three.pk]) == {three.pk: [("one", 1), ("other", 1)]}
@@ -70,24 +70,24 @@ class TestTwoPools:
 
 
 def test_a_pool_meets_a_second_batch(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = Growing(moments=24, held=range(22))
-    pooling = confirmed(made, made.plan(made.rows("one", [30])))
+    scenario = Growing(moments=24, candidates=range(22))
+    pooling = confirmed(scenario, scenario.plan(scenario.rows("one", [30])))
     opening = partial(services.pool_open, pooling_id=pooling.pk)
-    extending = partial(batches.batch_create, query=made.query, number=2)
-    opened, second = overlap(monkeypatch, OPENING, opening, extending)
-    assert (opened, made.places_of(second)) == (1, [20, 21])
-    assert made.places_of(Batch.objects.get(number=3)) == [30]
+    extending = partial(batches.batch_create, query=scenario.query, number=2)
+    n_opened, second = overlap(monkeypatch, OPENING, opening, extending)
+    assert (n_opened, scenario.places_of(second)) == (1, [20, 21])
+    assert scenario.places_of(Batch.objects.get(number=3)) == [30]
 
 
 def test_a_pool_that_takes_what_closing_left_out_meets_its_undoing(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = Growing(moments=24, held=range(22))
-    made.close()
-    pooling = confirmed(made, made.plan(made.rows("one", [21])))
+    scenario = Growing(moments=24, candidates=range(22))
+    scenario.close()
+    pooling = confirmed(scenario, scenario.plan(scenario.rows("one", [21])))
     opening = partial(services.pool_open, pooling_id=pooling.pk)
-    undoing = partial(review_services.review_undo, batch=made.batch, lead=made.lead)
-    opened, refusal = overlap(monkeypatch, OPENING, opening, undoing)
-    assert (opened, type(refusal)) == (1, ReviewStands)
-    assert made.places_of(Batch.objects.get(number=3)) == [21]
+    undoing = partial(review_services.review_undo, batch=scenario.batch, lead=scenario.lead)
+    n_opened, refusal = overlap(monkeypatch, OPENING, opening, undoing)
+    assert (n_opened, type(refusal)) == (1, ReviewStands)
+    assert scenario.places_of(Batch.objects.get(number=3)) == [21]
 
 
 def test_ranking_again_meets_the_first_batch(monkeypatch: pytest.MonkeyPatch) -> None:

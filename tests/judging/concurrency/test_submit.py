@@ -29,110 +29,113 @@ class TestSubmit:
     """One form, or two of one pair, from two tabs at the same instant."""
 
     def test_the_same_form_twice_is_one_judgment(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        held = AssignmentFactory(batch=BatchFactory(pairs=3))
-        key = key_of(held, pairs_of(held.batch)[0])
-        work = submitting(held, 1, key=key)
+        assignment = AssignmentFactory(batch=BatchFactory(pairs=3))
+        key = key_of(assignment, pairs_of(assignment.batch)[0])
+        work = submitting(assignment, 1, key=key)
         first, second = overlap(monkeypatch, GRADED, work, work)
-        assert next_pair(first) == next_pair(second) == shown(held)[1].pk
+        assert next_pair(first) == next_pair(second) == shown(assignment)[1].pk
         assert (Judgment.objects.get().uuid, JudgmentChange.objects.exists()) == (key, False)
 
     def test_another_grade_is_refused(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        held = AssignmentFactory()
-        key = key_of(held, pairs_of(held.batch)[0])
-        works = [submitting(held, value, key=key) for value in (1, 3)]
+        assignment = AssignmentFactory()
+        key = key_of(assignment, pairs_of(assignment.batch)[0])
+        works = [submitting(assignment, value, key=key) for value in (1, 3)]
         first, refusal = overlap(monkeypatch, GRADED, *works)
         assert (type(first), type(refusal)) == (Answer, FormStale)
         assert (Judgment.objects.get().grade, JudgmentChange.objects.exists()) == (1, False)
 
     def test_the_same_change_twice_is_one(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        held = AssignmentFactory()
-        pair = pairs_of(held.batch)[0]
-        give(held, pair, 1)
-        work = submitting(held, 3, key=key_of(held, pair))
+        assignment = AssignmentFactory()
+        pair = pairs_of(assignment.batch)[0]
+        give(assignment, pair, 1)
+        work = submitting(assignment, 3, key=key_of(assignment, pair))
         first, second = overlap(monkeypatch, CHANGED, work, work)
         assert next_pair(first) == next_pair(second)
         assert list(JudgmentChange.objects.values_list("from_grade", "to_grade")) == [(1, 3)]
 
     def test_another_change_is_refused(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        held = AssignmentFactory()
-        pair = pairs_of(held.batch)[0]
-        give(held, pair, 1)
-        key = key_of(held, pair)
-        _, refusal = overlap(monkeypatch, CHANGED, *(submitting(held, value, key=key) for value in (3, 0)))
+        assignment = AssignmentFactory()
+        pair = pairs_of(assignment.batch)[0]
+        give(assignment, pair, 1)
+        key = key_of(assignment, pair)
+        _, refusal = overlap(monkeypatch, CHANGED, *(submitting(assignment, value, key=key) for value in (3, 0)))
         assert type(refusal) is FormStale
         assert Judgment.objects.get().grade == 3
 
     def test_without_keys_the_later_is_a_change_of_the_earlier(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        held = AssignmentFactory()
-        overlap(monkeypatch, GRADED, submitting(held, 1), submitting(held, 3))
+        assignment = AssignmentFactory()
+        overlap(monkeypatch, GRADED, submitting(assignment, 1), submitting(assignment, 3))
         assert Judgment.objects.get().grade == 3
         assert list(JudgmentChange.objects.values_list("from_grade", "to_grade")) == [(1, 3)]
 
     def test_two_pairs_know_of_each_other(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        held = AssignmentFactory()
-        overlap(monkeypatch, GRADED, submitting(held, 1), submitting(held, 3, place=1))
+        assignment = AssignmentFactory()
+        overlap(monkeypatch, GRADED, submitting(assignment, 1), submitting(assignment, 3, index=1))
         assert list(Judgment.objects.order_by("id").values_list("grade", "previous_grade")) == [(1, None), (3, 1)]
 
     def test_a_grade_and_a_flag_for_one_pair(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        held = AssignmentFactory()
-        pair = pairs_of(held.batch)[0]
-        given, flagged = overlap(monkeypatch, GRADED, submitting(held, 1), partial(flag, held, pair))
-        assert (type(given), type(flagged)) == (Answer, Answer)
+        assignment = AssignmentFactory()
+        pair = pairs_of(assignment.batch)[0]
+        answer, flagged = overlap(monkeypatch, GRADED, submitting(assignment, 1), partial(flag, assignment, pair))
+        assert (type(answer), type(flagged)) == (Answer, Answer)
         assert flagged.held.answered == Judgment.objects.count() == Flag.objects.count() == 1
 
     def test_the_same_flag_twice_is_one(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        held = AssignmentFactory()
-        work = partial(flag, held, pairs_of(held.batch)[0])
+        assignment = AssignmentFactory()
+        work = partial(flag, assignment, pairs_of(assignment.batch)[0])
         overlap(monkeypatch, (judgments, "_lease_renew"), work, work)
         assert Flag.objects.count() == 1
 
     def test_a_sweep_does_not_take_the_batch_out_of_a_grade(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        held = AssignmentFactory()
-        given, ended = overlap(monkeypatch, GRADED, submitting(held, 1, now=NOW + 19 * MINUTES), sweeping)
-        assert (type(given), ended) == (Answer, 0)
-        held.refresh_from_db()
-        assert (held.state, held.expires_at) == ("open", NOW + 39 * MINUTES)
+        assignment = AssignmentFactory()
+        answer, ended = overlap(monkeypatch, GRADED, submitting(assignment, 1, now=NOW + 19 * MINUTES), sweeping)
+        assert (type(answer), ended) == (Answer, 0)
+        assignment.refresh_from_db()
+        assert (assignment.state, assignment.expires_at) == ("open", NOW + 39 * MINUTES)
 
     @pytest.mark.parametrize("place", [ENDING, ENDED], ids=["about to end", "ended"])
     def test_no_grade_after_the_sweep(self, monkeypatch: pytest.MonkeyPatch, place: Place) -> None:
-        held = AssignmentFactory()
-        ended, refusal = overlap(monkeypatch, place, sweeping, submitting(held, 1, now=NOW + 19 * MINUTES))
+        assignment = AssignmentFactory()
+        ended, refusal = overlap(monkeypatch, place, sweeping, submitting(assignment, 1, now=NOW + 19 * MINUTES))
         assert (ended, type(refusal)) == (1, LeaseLost)
         assert not Judgment.objects.exists()
 
     @pytest.mark.parametrize("place", [ENDING, ENDED], ids=["about to end", "ended"])
     def test_no_grade_after_giving_back(self, monkeypatch: pytest.MonkeyPatch, place: Place) -> None:
-        held = AssignmentFactory()
-        _, refusal = overlap(monkeypatch, place, partial(give_back, held), submitting(held, 1))
+        assignment = AssignmentFactory()
+        _, refusal = overlap(monkeypatch, place, partial(give_back, assignment), submitting(assignment, 1))
         assert type(refusal) is LeaseLost
         assert not Judgment.objects.exists()
 
     def test_a_grade_is_in_what_is_given_back(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        held = AssignmentFactory()
-        given, returned = overlap(monkeypatch, GRADED, submitting(held, 1), partial(give_back, held))
-        assert (type(given), returned, state_of(held)) == (Answer, True, "returned")
+        assignment = AssignmentFactory()
+        answer, returned = overlap(monkeypatch, GRADED, submitting(assignment, 1), partial(give_back, assignment))
+        assert (type(answer), returned, state_of(assignment)) == (Answer, True, "returned")
         assert Judgment.objects.get().grade == 1
 
     @pytest.mark.parametrize("place", [ENDING, ENDED], ids=["about to end", "ended"])
     def test_no_change_after_finishing(self, monkeypatch: pytest.MonkeyPatch, place: Place) -> None:
-        held = AssignmentFactory()
-        grade(held, [1, 1])
-        _, refusal = overlap(monkeypatch, place, partial(finish, held), submitting(held, 4))
+        assignment = AssignmentFactory()
+        grade(assignment, [1, 1])
+        _, refusal = overlap(monkeypatch, place, partial(finish, assignment), submitting(assignment, 4))
         assert type(refusal) is LeaseLost
         assert set(Judgment.objects.values_list("grade", flat=True)) == {1}
 
     def test_a_change_just_before_finishing_counts(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        held = AssignmentFactory()
-        grade(held, [1, 1])
-        given, finished = overlap(monkeypatch, CHANGED, submitting(held, 4), partial(finish, held))
-        assert (type(given), finished) == (Answer, True)
+        assignment = AssignmentFactory()
+        grade(assignment, [1, 1])
+        answer, finished = overlap(monkeypatch, CHANGED, submitting(assignment, 4), partial(finish, assignment))
+        assert (type(answer), finished) == (Answer, True)
         assert set(Judgment.objects.values_list("grade", flat=True)) == {1, 4}
 
     def test_a_heartbeat_meets_a_sweep(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """The seat is gone when the heartbeat arrives; it does not bring it back."""
-        held = AssignmentFactory()
+        assignment = AssignmentFactory()
         beat = partial(
-            assignments.assignment_renew, project=held.project, annotator=held.annotator, now=NOW + 19 * MINUTES
+            assignments.assignment_renew,
+            project=assignment.project,
+            annotator=assignment.annotator,
+            now=NOW + 19 * MINUTES,
         )
         ended, refusal = overlap(monkeypatch, ENDED, sweeping, beat)
-        assert (ended, type(refusal), state_of(held)) == (1, LeaseLost, "lapsed")
+        assert (ended, type(refusal), state_of(assignment)) == (1, LeaseLost, "lapsed")

@@ -76,26 +76,28 @@ class TestTake:
 
     def test_one_tab_gives_back_what_another_believes_free(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """The one waits for the batch, so the other must not wait for the one's assignment."""
-        held = AssignmentFactory()
-        taking_of = partial(assignments.assignment_take_of, batch=held.batch, annotator=held.annotator, now=NOW)
-        assert overlap(monkeypatch, LETTING_GO, partial(give_back, held), taking_of) == [True, None]
-        assert state_of(held) == "returned"
+        assignment = AssignmentFactory()
+        taking_of = partial(
+            assignments.assignment_take_of, batch=assignment.batch, annotator=assignment.annotator, now=NOW
+        )
+        assert overlap(monkeypatch, LETTING_GO, partial(give_back, assignment), taking_of) == [True, None]
+        assert state_of(assignment) == "returned"
 
     @pytest.mark.parametrize("n", [4, 12])
     def test_as_many_people_as_seats(self, n: int) -> None:
         """All at once: everybody gets one, no seat twice."""
         batch = BatchFactory()
-        made = [batch, *(BatchFactory(query__project=batch.project) for _ in range(n // 2 - 1))]
+        all_batches = [batch, *(BatchFactory(query__project=batch.project) for _ in range(n // 2 - 1))]
         answers = rush([taking(batch, annotator(batch.project)) for _ in range(n)])
-        taken = [(answer.batch_id, answer.seat) for answer in answers if answer]
-        assert sorted(taken) == sorted((row.pk, seat) for row in made for seat in (1, 2))
+        slots = [(answer.batch_id, answer.seat) for answer in answers if answer]
+        assert sorted(slots) == sorted((row.pk, slot) for row in all_batches for slot in (1, 2))
 
     def test_more_people_than_seats(self) -> None:
         batch = BatchFactory()
         other = BatchFactory(query__project=batch.project)
         answers = rush([taking(batch, annotator(batch.project)) for _ in range(8)])
-        taken = [(answer.batch_id, answer.seat) for answer in answers if answer]
-        assert sorted(taken) == [(row.pk, seat) for row in (batch, other) for seat in (1, 2)]
+        slots = [(answer.batch_id, answer.seat) for answer in answers if answer]
+        assert sorted(slots) == [(row.pk, slot) for row in (batch, other) for slot in (1, 2)]
 
     def test_a_take_meets_the_decision_of_its_batch(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """The first round ends while somebody asks: they get a seat of the second, or nothing, never of the first."""
@@ -104,8 +106,10 @@ class TestTake:
         judge(batch, [4])
         Batch.objects.update(free_seats=1)  # as if not put right yet
         advance = partial(batches.batch_advance, batch_id=batch.pk)
-        _, taken = overlap(monkeypatch, (batches, "_pairs_decide"), advance, taking(batch, annotator(batch.project)))
-        assert (taken.round, taken.seat) == (2, 1)
+        _, assignment = overlap(
+            monkeypatch, (batches, "_pairs_decide"), advance, taking(batch, annotator(batch.project))
+        )
+        assert (assignment.round, assignment.seat) == (2, 1)
         batch.refresh_from_db()
         assert (batch.round, batch.free_seats, batch.begun) == (2, 1, True)
 
@@ -113,17 +117,17 @@ class TestTake:
         batch = BatchFactory(pairs=2)
         judge(batch, [0, 1])
         advance = partial(batches.batch_advance, batch_id=batch.pk)
-        taken, _ = overlap(monkeypatch, ABOUT_TO_WRITE, taking(batch, annotator(batch.project)), advance)
+        assignment, _ = overlap(monkeypatch, ABOUT_TO_WRITE, taking(batch, annotator(batch.project)), advance)
         batch.refresh_from_db()
-        assert (taken.round, taken.seat, batch.round, batch.free_seats) == (1, 2, 1, 0)
+        assert (assignment.round, assignment.seat, batch.round, batch.free_seats) == (1, 2, 1, 0)
 
     def test_a_seat_given_back_meets_a_take(self, monkeypatch: pytest.MonkeyPatch) -> None:
         batch = BatchFactory()
-        held = take(batch)
+        assignment = take(batch)
         judge(batch, [1, 1])
         person = annotator(batch.project)
-        returned, _ = overlap(monkeypatch, ENDED, partial(give_back, held), taking(batch, person))
+        returned, _ = overlap(monkeypatch, ENDED, partial(give_back, assignment), taking(batch, person))
         assert returned is True
-        taken = assignments.assignment_take(project=batch.project, annotator=person, now=NOW)
-        assert taken is not None and (taken.batch, taken.seat) == (batch, held.seat)
+        next_assignment = assignments.assignment_take(project=batch.project, annotator=person, now=NOW)
+        assert next_assignment is not None and (next_assignment.batch, next_assignment.seat) == (batch, assignment.seat)
         Rows(batch.project_id).check()

@@ -1,4 +1,4 @@
-"""What the database refuses, one file per area; ``test_constraints`` tries every entry and misses none.
+"""Refusals of the database, one file per area; ``test_constraints`` tries every entry and misses none.
 
 A new constraint is an entry of REFUSED: how a row that breaks it comes to be written. A new trigger is named in
 TRIGGERS, and what it refuses is an entry of MORE, with words of its message; so is a second way to break a constraint.

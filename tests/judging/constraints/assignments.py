@@ -7,21 +7,21 @@ from tests.factories import NOW, AssignmentFactory, BatchFactory, MembershipFact
 from tests.judging.constraints.writes import More, Prepare, Refused, Write, again, change
 
 
-def seat_taken_twice() -> Write:
-    held = AssignmentFactory()
-    return lambda: AssignmentFactory(batch=held.batch, seat=held.seat)
+def duplicate_slot() -> Write:
+    assignment = AssignmentFactory()
+    return lambda: AssignmentFactory(batch=assignment.batch, seat=assignment.seat)
 
 
 def two_open_assignments() -> Write:
-    held = AssignmentFactory()
-    other = BatchFactory(query__project=held.project)
-    return lambda: AssignmentFactory(batch=other, annotator=held.annotator)
+    assignment = AssignmentFactory()
+    other = BatchFactory(query__project=assignment.project)
+    return lambda: AssignmentFactory(batch=other, annotator=assignment.annotator)
 
 
-def assignment_of_the(standing: str) -> Prepare:
+def assignment_of_the(status: str) -> Prepare:
     def prepare() -> Write:
         batch = BatchFactory()
-        person = MembershipFactory(project=batch.project, standing=standing).user
+        person = MembershipFactory(project=batch.project, standing=status).user
         return lambda: AssignmentFactory(batch=batch, annotator=person)
 
     return prepare
@@ -35,7 +35,7 @@ REFUSED: Refused = {
     "batch_done_has_its_time": change(BatchFactory, state="done"),
     "pair_settled_has_its_relevance": change(PairFactory, state="settled"),
     "pair_out_says_why": change(PairFactory, state="dropped"),
-    "assignment_one_holder_per_seat": seat_taken_twice,
+    "assignment_one_holder_per_seat": duplicate_slot,
     "assignment_one_open_per_annotator": two_open_assignments,
     "assignment_seat_is_1_or_2": change(AssignmentFactory, seat=3),
     "assignment_round_is_1_or_2": change(AssignmentFactory, round=3),
@@ -57,8 +57,8 @@ MORE: More = {
         for field, value in {"round": 2, "seat": 2, "pair_ids": [1], "gold_ids": F("pair_ids")}.items()
     },
     **{
-        f"an annotator who is {standing} is handed nothing": ("is not qualified", assignment_of_the(standing))
-        for standing in set(Membership.Standing.values) - {"qualified"}
+        f"an annotator who is {status} is handed nothing": ("is not qualified", assignment_of_the(status))
+        for status in set(Membership.Standing.values) - {"qualified"}
     },
     "an ended assignment is not opened again": (
         "stays what it was",

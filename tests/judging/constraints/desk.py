@@ -1,4 +1,4 @@
-"""What leads decide and answer, and the counts their pages show."""
+"""Leads' decisions and answers, and the counts their pages show."""
 
 from datetime import date
 
@@ -17,8 +17,8 @@ from tests.judging.constraints.writes import More, Refused, Write, again, change
 
 
 def flag_answer(**values: object) -> FlagAnswer:
-    said = {"kind": "dismissed", "words": "It plays.", **values}
-    return FlagAnswer.objects.create(flag=FlagFactory(), answered_by=UserFactory(), **said)
+    fields = {"kind": "dismissed", "words": "It plays.", **values}
+    return FlagAnswer.objects.create(flag=FlagFactory(), answered_by=UserFactory(), **fields)
 
 
 def recut(**values: object) -> Recut:
@@ -39,8 +39,8 @@ def judgment_day(**values: object) -> JudgmentDay:
 
 def review_undone() -> ReviewUndone:
     batch = BatchFactory(state="done")
-    said = {"decision": "close", "suggestion": "close", "decided_at": NOW}
-    return ReviewUndone.objects.create(batch=batch, undone_by=UserFactory(), **said)
+    fields = {"decision": "close", "suggestion": "close", "decided_at": NOW}
+    return ReviewUndone.objects.create(batch=batch, undone_by=UserFactory(), **fields)
 
 
 def moment_judged() -> Moment:

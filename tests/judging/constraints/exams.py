@@ -33,7 +33,7 @@ def known_twice() -> Write:
     return lambda: KnownPairFactory(exam=first.exam, query=first.query, moment=first.moment)
 
 
-def second_open_sitting() -> Write:
+def second_open_attempt() -> Write:
     first = SittingFactory()
     return lambda: SittingFactory(exam=first.exam, annotator=first.annotator)
 
@@ -58,13 +58,13 @@ def later_grade() -> SittingGrade:
     return SittingGradeFactory(sitting=first.sitting, attempt=1)  # type: ignore[no-any-return]
 
 
-def not_asked_for(**other: Callable[[Any], object]) -> Prepare:
+def unrequested_grade(**other: Callable[[Any], object]) -> Prepare:
     """A grade that differs from what the sitting asks for."""
 
     def prepare() -> Write:
-        sitting = SittingFactory()
-        values = {name: value(sitting) for name, value in other.items()}
-        return lambda: SittingGradeFactory(sitting=sitting, **values)
+        attempt = SittingFactory()
+        values = {name: value(attempt) for name, value in other.items()}
+        return lambda: SittingGradeFactory(sitting=attempt, **values)
 
     return prepare
 
@@ -72,33 +72,33 @@ def not_asked_for(**other: Callable[[Any], object]) -> Prepare:
 def grade_in_state(state: str, *, attempt: int = 0, exam: str = "open") -> Prepare:
     def prepare() -> Write:
         ended = NOW if state in ("done", "missed") else None
-        sitting = SittingFactory(state=state, ended_at=ended)
-        Exam.objects.filter(pk=sitting.exam_id).update(state=exam, closed_at=NOW if exam == "closed" else None)
-        return lambda: SittingGradeFactory(sitting=sitting, attempt=attempt)
+        exam_attempt = SittingFactory(state=state, ended_at=ended)
+        Exam.objects.filter(pk=exam_attempt.exam_id).update(state=exam, closed_at=NOW if exam == "closed" else None)
+        return lambda: SittingGradeFactory(sitting=exam_attempt, attempt=attempt)
 
     return prepare
 
 
 def changed_after_handing_in() -> Write:
-    given = SittingGradeFactory()
-    Sitting.objects.filter(pk=given.sitting_id).update(state="waiting")
-    return lambda: SittingGrade.objects.filter(pk=given.pk).update(grade=0)
+    attempt_grade = SittingGradeFactory()
+    Sitting.objects.filter(pk=attempt_grade.sitting_id).update(state="waiting")
+    return lambda: SittingGrade.objects.filter(pk=attempt_grade.pk).update(grade=0)
 
 
 def anchor_after(state: str, /, **exam: object) -> Prepare:
     """An anchor once a sitting of the exam is in this state."""
 
     def prepare() -> Write:
-        known = KnownPairFactory()
+        pair = KnownPairFactory()
         ended = NOW if state in ("done", "missed") else None
-        SittingFactory(exam=known.exam, known_ids=[known.pk], state=state, ended_at=ended)
-        Exam.objects.filter(pk=known.exam_id).update(**exam)
-        return lambda: KnownPair.objects.filter(pk=known.pk).update(anchor=2)
+        SittingFactory(exam=pair.exam, known_ids=[pair.pk], state=state, ended_at=ended)
+        Exam.objects.filter(pk=pair.exam_id).update(**exam)
+        return lambda: KnownPair.objects.filter(pk=pair.pk).update(anchor=2)
 
     return prepare
 
 
-def closed_sitting(**values: object) -> Sitting:
+def closed_attempt(**values: object) -> Sitting:
     return SittingFactory(state="done", ended_at=NOW, **values)  # type: ignore[no-any-return]
 
 
@@ -117,11 +117,11 @@ REFUSED: Refused = {
     "known_pair_truth_is_a_median": change(KnownPairFactory, truth=Decimal("2.4")),
     "known_pair_says_where_its_truth_is_from": change(KnownPairFactory, source="settled", truth=2),
     "known_pair_of_the_tutorial_has_its_truth": change(KnownPairFactory, tutorial_position=1),
-    "sitting_one_at_a_time": second_open_sitting,
+    "sitting_one_at_a_time": second_open_attempt,
     "sitting_of_an_exam_names_it": change(SittingFactory, exam=None),
     "sitting_asks_for_something": change(SittingFactory, known_ids=[]),
     "sitting_ended_has_its_time": change(SittingFactory, state="done"),
-    "sitting_counted_by_a_lead_was_missed": change(closed_sitting, missed_counts=True),
+    "sitting_counted_by_a_lead_was_missed": change(closed_attempt, missed_counts=True),
     "sitting_left_out_was_closed": change(SittingFactory, left_out=True),
     "sitting_shown_before_is_a_part_of_it": change(SittingFactory, known_ids=[1, 2], shown_before=3),
     "sitting_grade_once_per_pair_and_attempt": graded_again,
@@ -164,15 +164,15 @@ MORE: More = {
     "no later grade once all is done": ("does not ask for known pair", grade_in_state("done", attempt=1)),
     "no grade in a sitting of somebody else": (
         "does not ask for known pair",
-        not_asked_for(annotator=lambda sitting: annotator(sitting.project)),
+        unrequested_grade(annotator=lambda attempt: annotator(attempt.project)),
     ),
     "no grade for a pair that the sitting does not hold": (
         "does not ask for known pair",
-        not_asked_for(known_pair_id=lambda sitting: KnownPairFactory(exam=sitting.exam).pk),
+        unrequested_grade(known_pair_id=lambda attempt: KnownPairFactory(exam=attempt.exam).pk),
     ),
     "no grade for a known pair in another place": (
         "does not ask for known pair",
-        not_asked_for(position=lambda sitting: 2),
+        unrequested_grade(position=lambda attempt: 2),
     ),
     "first grades are final once handed in": ("does not ask for known pair", changed_after_handing_in),
     "a grade of a sitting keeps its attempt": ("does not ask for known pair", change(SittingGradeFactory, attempt=1)),

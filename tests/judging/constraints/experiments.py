@@ -11,8 +11,8 @@ FEATURES = {"video": {"name": "v", "path": "/v"}, "query": {"name": "q", "path":
 def experiment(**values: object) -> Experiment:
     project = values.pop("project", None) or ProjectFactory()
     release = Release.objects.create(project=project, version=1 + Release.objects.filter(project=project).count())
-    given = {"name": "x", "baseline": "xml", "top_n": 20, "features": FEATURES, **values}
-    return Experiment.objects.create(project=project, release=release, **given)
+    fields = {"name": "x", "baseline": "xml", "top_n": 20, "features": FEATURES, **values}
+    return Experiment.objects.create(project=project, release=release, **fields)
 
 
 def training(**values: object) -> Training:

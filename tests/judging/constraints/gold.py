@@ -20,11 +20,11 @@ def asked_again() -> Write:
     return lambda: GoldGradeFactory(assignment=again, pair=first.pair)
 
 
-def not_asked_for(**other: Callable[[Any], object]) -> Prepare:
+def unrequested_grade(**other: Callable[[Any], object]) -> Prepare:
     def prepare() -> Write:
-        held = AssignmentFactory(batch=BatchFactory(pairs=2))
-        values = {name: value(held) for name, value in other.items()}
-        return lambda: GoldGradeFactory(assignment=held, pair=held.batch.pairs.first(), **values)
+        assignment = AssignmentFactory(batch=BatchFactory(pairs=2))
+        values = {name: value(assignment) for name, value in other.items()}
+        return lambda: GoldGradeFactory(assignment=assignment, pair=assignment.batch.pairs.first(), **values)
 
     return prepare
 
@@ -39,10 +39,10 @@ REFUSED: Refused = {
     "gold_grade_from_0_to_4": change(GoldGradeFactory, grade=5),
 }
 MORE: More = {
-    "a gold grade is given on a gold pair only": ("does not ask for gold pair", not_asked_for()),
+    "a gold grade is given on a gold pair only": ("does not ask for gold pair", unrequested_grade()),
     "a gold grade is given by whom it is asked of": (
         "does not ask for gold pair",
-        not_asked_for(annotator=lambda held: annotator(held.project)),
+        unrequested_grade(annotator=lambda assignment: annotator(assignment.project)),
     ),
     "a gold grade is not deleted": ("are kept as they are", gone),
 }

@@ -7,13 +7,13 @@ from tests.judging.constraints.writes import More, Refused, again, change
 
 
 def corpus_import(**values: object) -> CorpusImport:
-    given = {"corpus_name": "c", "format": "csv", "file": "imports/x", "file_name": "x.csv"}
-    return CorpusImport.objects.create(owner=values.pop("owner", None) or UserFactory(), **given, **values)
+    fields = {"corpus_name": "c", "format": "csv", "file": "imports/x", "file_name": "x.csv"}
+    return CorpusImport.objects.create(owner=values.pop("owner", None) or UserFactory(), **fields, **values)
 
 
 def export(**values: object) -> JudgmentImport:
-    given = {"project_name": "p", "mapping": {}, "file": "imports/x", "file_name": "x.json"}
-    return JudgmentImport.objects.create(owner=values.pop("owner", None) or UserFactory(), **given, **values)
+    fields = {"project_name": "p", "mapping": {}, "file": "imports/x", "file_name": "x.json"}
+    return JudgmentImport.objects.create(owner=values.pop("owner", None) or UserFactory(), **fields, **values)
 
 
 REFUSED: Refused = {

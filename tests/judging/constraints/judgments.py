@@ -13,25 +13,25 @@ def judgment_change() -> JudgmentChange:
 
 
 def finished_judgment() -> Judgment:
-    made = JudgmentFactory()
-    Assignment.objects.filter(pk=made.assignment_id).update(state="finished", ended_at=NOW)
-    return made
+    judgment = JudgmentFactory()
+    Assignment.objects.filter(pk=judgment.assignment_id).update(state="finished", ended_at=NOW)
+    return judgment
 
 
-def held_on(pair: Pair, **values: object) -> Assignment:
+def assignment_on(pair: Pair, **values: object) -> Assignment:
     return AssignmentFactory(batch=pair.batch, **values)  # type: ignore[no-any-return]
 
 
-def end(held: Assignment, state: str = "lapsed") -> None:
-    Assignment.objects.filter(pk=held.pk).update(state=state, ended_at=NOW)
+def end(assignment: Assignment, state: str = "lapsed") -> None:
+    Assignment.objects.filter(pk=assignment.pk).update(state=state, ended_at=NOW)
 
 
 def judgment_on(pair: Pair, **values: object) -> Judgment:
     """A grade for the pair under an assignment with these ``values``, by a new person unless they name one."""
-    held = held_on(pair, **values)
-    given: Judgment = JudgmentFactory(assignment=held, pair=pair)
-    end(held)
-    return given
+    assignment = assignment_on(pair, **values)
+    judgment: Judgment = JudgmentFactory(assignment=assignment, pair=pair)
+    end(assignment)
+    return judgment
 
 
 def pair_of_batch() -> Pair:
@@ -52,12 +52,12 @@ def three_of_one_round() -> Write:
 
 
 def flag(**values: object) -> Flag:
-    held = values.pop("assignment", None) or AssignmentFactory()
-    asked = {"annotator": held.annotator, "pair": held.batch.pairs.first(), "reason": "broken"}  # type: ignore[attr-defined]
-    return Flag.objects.create(assignment=held, **{**asked, **values})
+    assignment = values.pop("assignment", None) or AssignmentFactory()
+    defaults = {"annotator": assignment.annotator, "pair": assignment.batch.pairs.first(), "reason": "broken"}  # type: ignore[attr-defined]
+    return Flag.objects.create(assignment=assignment, **{**defaults, **values})
 
 
-def judgment_not_asked_for(**values: object) -> Callable[[], Write]:
+def unrequested_judgment(**values: object) -> Callable[[], Write]:
     """A grade under an open assignment that differs from what it asks for."""
     return lambda: partial(JudgmentFactory, assignment=AssignmentFactory(), **values)
 
@@ -70,9 +70,9 @@ def judgment_in_state(state: str, number: int = 1, **values: object) -> Callable
     """A grade of round ``number`` for a pair in this state."""
 
     def prepare() -> Write:
-        held = AssignmentFactory(batch__round=number)
-        held.batch.pairs.update(state=state, **values)
-        return partial(JudgmentFactory, assignment=held)
+        assignment = AssignmentFactory(batch__round=number)
+        assignment.batch.pairs.update(state=state, **values)
+        return partial(JudgmentFactory, assignment=assignment)
 
     return prepare
 
@@ -85,14 +85,20 @@ def judgment_left_out() -> Write:
     """Of the same batch, but the assignment holds only its second pair."""
     batch = BatchFactory()
     first, second = batch.pairs.order_by("pk")
-    held = AssignmentFactory(batch=batch, pair_ids=[second.pk])
-    return partial(JudgmentFactory, assignment=held, pair=first, position=1)
+    assignment = AssignmentFactory(batch=batch, pair_ids=[second.pk])
+    return partial(JudgmentFactory, assignment=assignment, pair=first, position=1)
 
 
 def same_without_assignment() -> Write:
-    held = AssignmentFactory()
-    values = {"annotator": held.annotator, "pair": held.batch.pairs.first(), "round": 1, "seat": 1, "position": 1}
-    in_force = {"guideline": held.project.guidelines.get(), "policy": held.project.policies.get()}
+    assignment = AssignmentFactory()
+    values = {
+        "annotator": assignment.annotator,
+        "pair": assignment.batch.pairs.first(),
+        "round": 1,
+        "seat": 1,
+        "position": 1,
+    }
+    in_force = {"guideline": assignment.project.guidelines.get(), "policy": assignment.project.policies.get()}
     return partial(Judgment.objects.create, assignment=None, grade=1, source="person", **values, **in_force)
 
 
@@ -107,12 +113,12 @@ def flag_after_the_end(state: str) -> Callable[[], Write]:
 
 
 def flag_taken_back_after_the_end() -> Write:
-    given = flag()
-    end(given.assignment, "finished")
-    return lambda: Flag.objects.filter(pk=given.pk).update(withdrawn_at=NOW)
+    new_flag = flag()
+    end(new_flag.assignment, "finished")
+    return lambda: Flag.objects.filter(pk=new_flag.pk).update(withdrawn_at=NOW)
 
 
-def flag_not_asked_for(**values: Callable[[], object]) -> Callable[[], Write]:
+def unrequested_flag(**values: Callable[[], object]) -> Callable[[], Write]:
     return lambda: partial(flag, **{name: value() for name, value in values.items()})
 
 
@@ -155,10 +161,10 @@ MORE: More = {
         "does not ask for pair",
         lambda: partial(JudgmentFactory, annotator=MembershipFactory().user),
     ),
-    "no grade at another seat": ("does not ask for pair", judgment_not_asked_for(seat=2)),
-    "no grade in another round": ("does not ask for pair", judgment_not_asked_for(round=2)),
-    "no grade in another place": ("does not ask for pair", judgment_not_asked_for(position=2)),
-    "no grade beyond the last place": ("does not ask for pair", judgment_not_asked_for(position=3)),
+    "no grade at another seat": ("does not ask for pair", unrequested_judgment(seat=2)),
+    "no grade in another round": ("does not ask for pair", unrequested_judgment(round=2)),
+    "no grade in another place": ("does not ask for pair", unrequested_judgment(position=2)),
+    "no grade beyond the last place": ("does not ask for pair", unrequested_judgment(position=3)),
     "no grade for a pair of another batch": ("does not ask for pair", judgment_of_another_batch),
     "no grade for a pair left out": ("does not ask for pair", judgment_left_out),
     "no grade without an assignment": ("does not ask for pair", same_without_assignment),
@@ -176,9 +182,9 @@ MORE: More = {
     },
     "no flag in somebody else's name": (
         "takes no flag",
-        flag_not_asked_for(annotator=lambda: MembershipFactory().user),
+        unrequested_flag(annotator=lambda: MembershipFactory().user),
     ),
-    "no flag on a pair of another batch": ("takes no flag", flag_not_asked_for(pair=pair_of_batch)),
+    "no flag on a pair of another batch": ("takes no flag", unrequested_flag(pair=pair_of_batch)),
     "flags of an ended assignment are final": ("takes no flag", flag_taken_back_after_the_end),
     "grades of an ended assignment are final": ("is final", change(finished_judgment, grade=0)),
     "the time of an ended assignment's grades is final": ("is final", change(finished_judgment, active_ms=1)),

@@ -9,15 +9,15 @@ from tests.judging.constraints.writes import More, Refused, change
 
 def paid(**values: object) -> PayRate:
     member = MembershipFactory()
-    given = {"rate": 14, "currency": "SGD", "from_day": NOW.date(), **values}
-    return PayRate.objects.create(project=member.project, annotator=member.user, **given)
+    fields = {"rate": 14, "currency": "SGD", "from_day": NOW.date(), **values}
+    return PayRate.objects.create(project=member.project, annotator=member.user, **fields)
 
 
 def correction(**values: object) -> HoursCorrection:
     member = MembershipFactory()
-    given = {"day": NOW.date(), "seconds": 60, "reason": "r", **values}
+    fields = {"day": NOW.date(), "seconds": 60, "reason": "r", **values}
     return HoursCorrection.objects.create(
-        project=member.project, annotator=member.user, made_by=lead(member.project), **given
+        project=member.project, annotator=member.user, made_by=lead(member.project), **fields
     )
 
 

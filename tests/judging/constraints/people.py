@@ -28,12 +28,12 @@ def invitation(**values: object) -> Invitation:
     return Invitation.objects.create(**{"project": ProjectFactory(), "digest": digest, "expires_at": later, **values})
 
 
-def accept_and_revoke(held: Invitation) -> None:
+def accept_and_revoke(row: Invitation) -> None:
     now = timezone.now()
-    Invitation.objects.filter(pk=held.pk).update(accepted_by=UserFactory(), accepted_at=now, revoked_at=now)
+    Invitation.objects.filter(pk=row.pk).update(accepted_by=UserFactory(), accepted_at=now, revoked_at=now)
 
 
-def standing_change() -> StandingChange:
+def status_change() -> StandingChange:
     return StandingChange.objects.create(membership=MembershipFactory(), to_standing="qualified")
 
 
@@ -47,7 +47,7 @@ REFUSED: Refused = {
     "membership_number_for_annotators_only": change(MembershipFactory, role="lead", standing=""),
     "membership_role_is_known": change(MembershipFactory, role="owner", number=None, standing=""),
     "membership_standing_for_annotators_only": change(MembershipFactory, standing=""),
-    "standing_change_is_one": change(standing_change, from_standing="qualified"),
+    "standing_change_is_one": change(status_change, from_standing="qualified"),
     "identity_email_of_one_account": lambda: (
         lambda: [Identity.objects.create(user=UserFactory(), email=email) for email in ("a@b.org", "A@b.org")]
     ),
@@ -73,7 +73,7 @@ MORE: More = {
         "invitation_accepted_by_somebody",
         lambda: partial(accept_and_revoke, invitation()),
     ),
-    "standing changes do not change": ("append-only", change(standing_change, reason="another")),
-    "standing changes stay": ("append-only", lambda: standing_change().delete),
+    "standing changes do not change": ("append-only", change(status_change, reason="another")),
+    "standing changes stay": ("append-only", lambda: status_change().delete),
 }
 TRIGGERS: set[str] = {"standing_change_is_append_only"}

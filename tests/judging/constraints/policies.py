@@ -1,4 +1,4 @@
-"""What is in force, and what is released."""
+"""Versions in force, and releases."""
 
 from judging.models import Guideline, GuidelineExample, Policy, Release
 from tests.factories import GuidelineFactory, MomentFactory, PolicyFactory, ProjectFactory

@@ -1,4 +1,4 @@
-"""What runs returned, and the candidates that came of it."""
+"""Results of runs, and the candidates made from them."""
 
 from typing import Any
 
@@ -21,13 +21,13 @@ def source(**values: Any) -> PoolSource:
 
 
 def answer(**values: Any) -> PoolAnswer:
-    given = {"source": values.get("source") or source(), "query": values.get("query") or QueryFactory()}
-    return PoolAnswer.objects.create(**{"spans": 2, "unmatched": 1, "without_preview": 1, **given})
+    fields = {"source": values.get("source") or source(), "query": values.get("query") or QueryFactory()}
+    return PoolAnswer.objects.create(**{"spans": 2, "unmatched": 1, "without_preview": 1, **fields})
 
 
 def entry(**values: Any) -> PoolEntry:
-    given = {"answer": values.get("answer") or answer(), "moment": values.get("moment") or MomentFactory()}
-    return PoolEntry.objects.create(**{"rank": 1, **given})
+    fields = {"answer": values.get("answer") or answer(), "moment": values.get("moment") or MomentFactory()}
+    return PoolEntry.objects.create(**{"rank": 1, **fields})
 
 
 def pooled_candidate(**values: Any) -> Candidate:
@@ -35,8 +35,8 @@ def pooled_candidate(**values: Any) -> Candidate:
     query = values.pop("query", None) or BatchFactory().query
     pooling = values.pop("pooling", None) or PoolingFactory(project=query.project)
     moment = MomentFactory(video__corpus=query.project.dataset.corpus)
-    given = {"rank": 3, "source": "pooled", "pooling": pooling, **values}
-    return Candidate.objects.create(query=query, moment=moment, **given)
+    fields = {"rank": 3, "source": "pooled", "pooling": pooling, **values}
+    return Candidate.objects.create(query=query, moment=moment, **fields)
 
 
 def similar_candidate_after_the_batch() -> Write:

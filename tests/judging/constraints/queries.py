@@ -1,4 +1,4 @@
-"""What is searched for, and what was found for it."""
+"""Queries, and what was found for them."""
 
 from annotation.models import Candidate, NamedQuerySet
 from tests.factories import BatchFactory, CandidateFactory, CaptionFactory, MomentFactory, ProjectFactory, QueryFactory
@@ -15,8 +15,8 @@ def query_set(**values: object) -> NamedQuerySet:
 
 
 def query_text_twice() -> Write:
-    held = QueryFactory(split="val")
-    return lambda: QueryFactory(project=held.project, text=held.text, split="test")
+    query = QueryFactory(split="val")
+    return lambda: QueryFactory(project=query.project, text=query.text, split="test")
 
 
 REFUSED: Refused = {

@@ -15,8 +15,8 @@ def ready() -> Release:
 
 
 def ready_deleted() -> Write:
-    made = ready()
-    return made.delete
+    ready_release = ready()
+    return ready_release.delete
 
 
 def comparison(**values: object) -> ReleaseComparison:
@@ -24,9 +24,9 @@ def comparison(**values: object) -> ReleaseComparison:
 
 
 def changed(**values: object) -> ReleaseChange:
-    told = {"query_id": 1, "query": "q", "pair_id": 1, "moment": "", "rank": 1, "before": "1", "after": "2"}
+    defaults = {"query_id": 1, "query": "q", "pair_id": 1, "moment": "", "rank": 1, "before": "1", "after": "2"}
     numbers = {"number": 1, "number_of_kind": 1, "kind": "changed"}
-    return ReleaseChange.objects.create(**{**told, **numbers, **values})
+    return ReleaseChange.objects.create(**{**defaults, **numbers, **values})
 
 
 def change_again(**values: object) -> Prepare:
@@ -38,8 +38,8 @@ def change_again(**values: object) -> Prepare:
 
 
 def compared_with_itself() -> Write:
-    made = release()
-    return lambda: comparison(before=made, after=made)
+    row = release()
+    return lambda: comparison(before=row, after=row)
 
 
 KEPT = {"archive": "releases/b.zip", "archive_sha256": "1" * 64, "manifest": {"counts": {}}, "state": "preparing"}

@@ -16,9 +16,9 @@ def run() -> Run:
 def upload(**values: object) -> Run:
     owner = values.get("owner") or UserFactory()
     release = values.get("release") or Release.objects.create(project=ProjectFactory(), version=1)
-    given = {"system": "x", "split": "val", "source": "upload", "sha256": "0" * 64, "file": "f", "state": "scored"}
+    fields = {"system": "x", "split": "val", "source": "upload", "sha256": "0" * 64, "file": "f", "state": "scored"}
     about = {"project": release.project, "release": release, "owner": owner}  # type: ignore[attr-defined]
-    return Run.objects.create(**{**about, **given, **values})
+    return Run.objects.create(**{**about, **fields, **values})
 
 
 def two_at_work() -> Write:
@@ -27,13 +27,13 @@ def two_at_work() -> Write:
 
 
 def scoring(**values: object) -> Scoring:
-    made = values.get("run") or run()
-    return Scoring.objects.create(run=made, release=made.release)  # type: ignore[attr-defined]
+    scored_run = values.get("run") or run()
+    return Scoring.objects.create(run=scored_run, release=scored_run.release)  # type: ignore[attr-defined]
 
 
 def score(**values: object) -> Score:
-    given = {"scoring": values.get("scoring") or scoring(), "metric": "m", "convention": "paper", "gain": "linear"}
-    return Score.objects.create(**{"k": 10, "mu": 0.5, "value": 0.5, "low": 0.4, "high": 0.6, **given})
+    fields = {"scoring": values.get("scoring") or scoring(), "metric": "m", "convention": "paper", "gain": "linear"}
+    return Score.objects.create(**{"k": 10, "mu": 0.5, "value": 0.5, "low": 0.4, "high": 0.6, **fields})
 
 
 def score_test() -> ScoreTest:
@@ -45,16 +45,16 @@ def score_test() -> ScoreTest:
 
 
 def score_test_twice() -> Write:
-    held = score_test()
-    return lambda: ScoreTest.objects.create(one=held.one, other=held.other)
+    row = score_test()
+    return lambda: ScoreTest.objects.create(one=row.one, other=row.other)
 
 
 def of_another(name: str) -> Prepare:
     """Test a score against one that has another ``name``, and nothing else."""
 
     def prepare() -> Write:
-        held = score_test()
-        run = held.other.scoring.run
+        row = score_test()
+        run = row.other.scoring.run
         if name == "release":
             release = Release.objects.create(project=run.project, version=2)
             other = score(scoring=Scoring.objects.create(run=run, release=release))
@@ -63,10 +63,10 @@ def of_another(name: str) -> Prepare:
             other = score(scoring=scoring(run=elsewhere))
         else:
             other = Score.objects.create(
-                **{"scoring": held.other.scoring, "metric": "m", "convention": "paper", "gain": "linear", name: "x"},
+                **{"scoring": row.other.scoring, "metric": "m", "convention": "paper", "gain": "linear", name: "x"},
                 **{"k": 10, "value": 0.5, "low": 0.4, "high": 0.6},
             )
-        return lambda: ScoreTest.objects.create(one=held.one, other=other)
+        return lambda: ScoreTest.objects.create(one=row.one, other=other)
 
     return prepare
 
@@ -82,14 +82,14 @@ def study(**values: object) -> EconomyStudy:
 
 
 def features(**values: object) -> FeatureSet:
-    given = {"name": "pixels", "kind": "video", "extractor": "builtin-pixels", "path": "/f.h5"}
-    return FeatureSet.objects.create(**{"project": values.get("project") or ProjectFactory(), **given, **values})
+    fields = {"name": "pixels", "kind": "video", "extractor": "builtin-pixels", "path": "/f.h5"}
+    return FeatureSet.objects.create(**{"project": values.get("project") or ProjectFactory(), **fields, **values})
 
 
 def features_twice(**values: object) -> Prepare:
     def prepare() -> Write:
-        made = features()
-        return lambda: features(project=made.project, **{"name": "other", "path": "/other.h5", **values})
+        feature_set = features()
+        return lambda: features(project=feature_set.project, **{"name": "other", "path": "/other.h5", **values})
 
     return prepare
 
@@ -103,8 +103,10 @@ def release_of() -> Release:
 
 
 def run_twice() -> Write:
-    made = run()
-    return lambda: Run.objects.create(project=made.project, release=made.release, system=made.system, split=made.split)
+    first_run = run()
+    return lambda: Run.objects.create(
+        project=first_run.project, release=first_run.release, system=first_run.system, split=first_run.split
+    )
 
 
 REFUSED: Refused = {

@@ -1,4 +1,4 @@
-"""What leads set and annotators confirm: versions, examples, the gate, the policy's numbers."""
+"""Leads' settings, annotators' confirmations: versions, examples, screening, policy numbers."""
 
 from collections.abc import Callable
 
@@ -7,7 +7,7 @@ from judging.models import GateAttempt, GateQuestion, GuidelineConfirmation, Gui
 from tests.factories import NOW, MembershipFactory, MomentFactory, ProjectFactory, annotator
 from tests.judging.constraints.policies import example, first_guideline, policy
 from tests.judging.constraints.writes import More, Refused, Write, again, change
-from tests.judging.settings import gate_attempt, gate_question
+from tests.judging.settings import gate_question, screening_attempt
 
 
 def question() -> GateQuestion:
@@ -15,20 +15,20 @@ def question() -> GateQuestion:
 
 
 def attempt() -> GateAttempt:
-    asked = question()
-    return gate_attempt(annotator(asked.project), [asked])
+    row = question()
+    return screening_attempt(annotator(row.project), [row])
 
 
 def answered_attempt() -> GateAttempt:
-    made = attempt()
-    GateAttempt.objects.filter(pk=made.pk).update(answers=[0], score=1, answered_at=NOW)
-    return made
+    row = attempt()
+    GateAttempt.objects.filter(pk=row.pk).update(answers=[0], score=1, answered_at=NOW)
+    return row
 
 
 def two_open_attempts() -> Write:
-    held = attempt()
+    first_attempt = attempt()
     return lambda: GateAttempt.objects.create(
-        project=held.project, annotator=held.annotator, asked=held.asked, passing=1
+        project=first_attempt.project, annotator=first_attempt.annotator, asked=first_attempt.asked, passing=1
     )
 
 
@@ -37,26 +37,28 @@ def confirmation() -> GuidelineConfirmation:
 
 
 def confirmed_twice() -> Write:
-    held = confirmation()
-    return lambda: GuidelineConfirmation.objects.create(guideline=held.guideline, annotator=held.annotator)
+    first_confirmation = confirmation()
+    return lambda: GuidelineConfirmation.objects.create(
+        guideline=first_confirmation.guideline, annotator=first_confirmation.annotator
+    )
 
 
 def confirmed_example() -> GuidelineExample:
     guideline = first_guideline()
-    shown = example(guideline=guideline)
+    row = example(guideline=guideline)
     annotator(guideline.project)
-    return shown
+    return row
 
 
 def example_of_a_confirmed_version() -> Write:
-    held = confirmation()
-    return lambda: example(guideline=held.guideline)
+    first_confirmation = confirmation()
+    return lambda: example(guideline=first_confirmation.guideline)
 
 
 def draft_example(**values: object) -> GuidelineDraftExample:
     draft = values.pop("draft", None) or draft_open(project=ProjectFactory(), actor=None)
-    given = {"grade": 1, "query_text": "q", "moment": MomentFactory(), **values}
-    return GuidelineDraftExample.objects.create(draft=draft, **given)
+    fields = {"grade": 1, "query_text": "q", "moment": MomentFactory(), **values}
+    return GuidelineDraftExample.objects.create(draft=draft, **fields)
 
 
 def options(texts: object, correct: int = 0) -> Callable[[], Write]:

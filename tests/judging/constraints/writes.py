@@ -12,9 +12,9 @@ def again(make: Callable[..., object], **values: object) -> Callable[[], Write]:
     """Write a second row that shares ``values`` (each made once) with the first."""
 
     def prepare() -> Write:
-        made = {name: value() if callable(value) else value for name, value in values.items()}
-        make(**made)
-        return lambda: make(**made)
+        arguments = {name: value() if callable(value) else value for name, value in values.items()}
+        make(**arguments)
+        return lambda: make(**arguments)
 
     return prepare
 

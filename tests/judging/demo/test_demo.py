@@ -72,9 +72,9 @@ class TestRender:
     def test_the_last_one_wakes_the_next_step(self, messages: Messages) -> None:
         project = seeded()
         first, last = project.dataset.corpus.videos.order_by("index")
-        with messages() as sent:
+        with messages() as callbacks:
             demo_render(video_id=first.pk)
-        assert sent == []
+        assert callbacks == []
         with messages():
             demo_render(video_id=last.pk)
         assert Job.objects.get().state == "done"
@@ -83,9 +83,9 @@ class TestRender:
         self, messages: Messages, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         project = seeded()
-        with messages() as sent:
+        with messages() as callbacks:
             demo_advance()
-        assert sent == []
+        assert callbacks == []
         monkeypatch.setattr(services, "RESEND_AFTER_S", -1)
         with messages():
             demo_advance()
@@ -110,7 +110,7 @@ def test_a_real_rendering(messages: Messages, monkeypatch: pytest.MonkeyPatch) -
     assert Job.objects.get(project=project).state == "done"
     assert set(Moment.objects.values_list("preview_state", flat=True)) == {"ready"}
     assert all(moment.preview.size > 10_000 for moment in Moment.objects.all())
-    twins = Moment.objects.exclude(preview_clip="")
-    assert len(twins) > Moment.objects.count() / 2
-    assert all(moment.preview_clip.size < moment.preview.size for moment in twins)
+    moments_with_clip = Moment.objects.exclude(preview_clip="")
+    assert len(moments_with_clip) > Moment.objects.count() / 2
+    assert all(moment.preview_clip.size < moment.preview.size for moment in moments_with_clip)
     assert Judgment.objects.exists()

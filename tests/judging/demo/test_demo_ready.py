@@ -43,7 +43,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> FileSystemStorage:
 
 
 @pytest.fixture(scope="module")
-def ready_once(kept_for_module: None, long_clip: bytes, files: FileSystemStorage) -> Project:
+def ready_once(module_database: None, long_clip: bytes, files: FileSystemStorage) -> Project:
     """Nothing is drawn, embedded or cut: every episode is the same clip, every preview is one pixel."""
     with pytest.MonkeyPatch.context() as patch, TestCase.captureOnCommitCallbacks(execute=True):
         patch.setattr(demo_services, "render_episode", lambda episode, path: path.write_bytes(long_clip))
@@ -135,12 +135,12 @@ class TestVisitor:
     def judge_as_person(self, project: Project) -> Batch:
         """The demo's annotator takes what is due, grades the truth and finishes."""
         person = User.objects.get(username="annotator")
-        held = assignment_take(project=project, annotator=person, now=NOW)
-        assert held is not None
-        for pair in ungraded(held):
-            give(held, pair, truth_for(pair.batch.query, pair.candidate.moment))
-        assert finish(held)
-        return held.batch
+        assignment = assignment_take(project=project, annotator=person, now=NOW)
+        assert assignment is not None
+        for pair in ungraded(assignment):
+            give(assignment, pair, truth_for(pair.batch.query, pair.candidate.moment))
+        assert finish(assignment)
+        return assignment.batch
 
     def test_escalated_pairs_come_first_and_settle_at_once(self, ready: Project, messages: Messages) -> None:
         with messages():

@@ -27,14 +27,14 @@ def url(page: str, project: Project, name: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def project_once(kept_for_module: None) -> Project:
+def project_once(module_database: None) -> Project:
     """A val query with relevance 4, 2 and a dropped pair; a test query with relevance 1."""
-    made: Project = factories.ProjectFactory()
-    batch = factories.BatchFactory(query__project=made, query__text="A man sings & <b>dances</b>", pairs=3)
+    new_project: Project = factories.ProjectFactory()
+    batch = factories.BatchFactory(query__project=new_project, query__text="A man sings & <b>dances</b>", pairs=3)
     judge_round(batch, [4, 2, 0], [4, 1, 4])
     judge_round(batch, [0], [4])
-    judge_round(factories.BatchFactory(query__project=made, query__split="test", pairs=1), [1], [1])
-    return made
+    judge_round(factories.BatchFactory(query__project=new_project, query__split="test", pairs=1), [1], [1])
+    return new_project
 
 
 @pytest.fixture
@@ -77,14 +77,16 @@ def test_nothing_to_draw(client: Client) -> None:
 
 def test_numbers_by_hand(browser: Client, project: Project) -> None:
     assert [row["pairs"] for row in rows(browser, project, "relevance")] == ["0", "1", "1", "0", "1"]
-    held = {(row["minimum"], row["maximum"]): row for row in rows(browser, project, "grades") if row["pairs"] != "0"}
-    assert {both: row["pairs"] for both, row in held.items()} == {
+    rows_by_range = {
+        (row["minimum"], row["maximum"]): row for row in rows(browser, project, "grades") if row["pairs"] != "0"
+    }
+    assert {both: row["pairs"] for both, row in rows_by_range.items()} == {
         ("4", "4"): "1",
         ("1", "2"): "1",
         ("0", "4"): "1",
         ("1", "1"): "1",
     }
-    assert {row["share"] for row in held.values()} == {"0.25"}
+    assert {row["share"] for row in rows_by_range.values()} == {"0.25"}
     first = rows(browser, project, "rank")[0]
     assert (first["rank"], first["pairs"], first["mean"], first["deviation"]) == ("1", "2", "2.5", "1.5")
     ranked = [(row["rank"], row["relevance"], row["state"]) for row in rows(browser, project, "cases", split="val")]
@@ -99,8 +101,8 @@ def test_filters_hold_for_page_and_files(browser: Client, project: Project) -> N
     assert "1 settled pairs" in page
     assert url("figure-svg", project, "rank") + "?split=test" in page
     assert "split test" in get(browser, project, "rank", "-svg", split="test").content.decode()
-    made = NamedQuerySet.objects.create(project=project, name="nothing in it")
-    assert rows(browser, project, "rank", set=made.uuid) == []
+    query_set = NamedQuerySet.objects.create(project=project, name="nothing in it")
+    assert rows(browser, project, "rank", set=query_set.uuid) == []
 
 
 NONSENSE = [{"split": "no"}, {"set": "no"}, {"weights": "no"}, {"annotator": "²"}, {"page": "x"}, {"q": "\0"}]
@@ -154,9 +156,11 @@ def test_one_annotator(browser: Client, project: Project) -> None:
 def test_programs_can_be_left_out_only_where_people_judge_too(browser: Client, project: Project) -> None:
     assert "with simulated annotators" not in get(browser, project, "rank").content.decode()
     person = factories.annotator(project, is_simulated=True)
-    held = factories.AssignmentFactory(batch=factories.BatchFactory(query__project=project, pairs=1), annotator=person)
-    factories.JudgmentFactory(assignment=held, source="simulated")
-    held.batch.pairs.update(state="settled", relevance=0)
+    assignment = factories.AssignmentFactory(
+        batch=factories.BatchFactory(query__project=project, pairs=1), annotator=person
+    )
+    factories.JudgmentFactory(assignment=assignment, source="simulated")
+    assignment.batch.pairs.update(state="settled", relevance=0)
     page = get(browser, project, "rank").content.decode()
     assert "with simulated annotators" in page
     assert "3 settled pairs" in page

@@ -22,10 +22,10 @@ DAY = date(2026, 3, 4)  # a Wednesday
 
 
 def test_groups_by_hand() -> None:
-    found = relevances_by([(2, 4, 1), (1, 0, 3), (2, 2, 1)])
-    assert found == {1: Relevances((3, 0, 0, 0, 0)), 2: Relevances((0, 0, 1, 0, 1))}
-    assert list(found) == [1, 2]
-    assert (found[2].n, found[2].mean, found[2].deviation) == (2, 3.0, 1.0)
+    relevances = relevances_by([(2, 4, 1), (1, 0, 3), (2, 2, 1)])
+    assert relevances == {1: Relevances((3, 0, 0, 0, 0)), 2: Relevances((0, 0, 1, 0, 1))}
+    assert list(relevances) == [1, 2]
+    assert (relevances[2].n, relevances[2].mean, relevances[2].deviation) == (2, 3.0, 1.0)
 
 
 def test_nothing_has_no_mean() -> None:
@@ -35,9 +35,9 @@ def test_nothing_has_no_mean() -> None:
 
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=50))
 def test_mean_and_deviation_are_those_of_the_standard_library(values: list[int]) -> None:
-    found = Relevances(tuple(values.count(relevance) for relevance in range(5)))
-    assert found.mean == pytest.approx(fmean(values))
-    assert found.deviation == pytest.approx(pstdev(values), abs=1e-9)
+    relevances = Relevances(tuple(values.count(relevance) for relevance in range(5)))
+    assert relevances.mean == pytest.approx(fmean(values))
+    assert relevances.deviation == pytest.approx(pstdev(values), abs=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -66,9 +66,9 @@ def test_periods_begin_on_mondays_and_on_the_first() -> None:
 
 def test_agreement_of_a_period_by_hand() -> None:
     """Grades 2 and 2, 2 and 3, twice 0 and 4: half of the four pairs are near."""
-    found = agreement_of(DAY, [(2, 2, 1), (2, 3, 1), (0, 4, 2)])
-    assert (found.n, found.consensus) == (4, 0.5)
-    assert found.alpha == pytest.approx(krippendorff_alpha([(2, 2), (2, 3), (0, 4), (0, 4)]))
+    agreement = agreement_of(DAY, [(2, 2, 1), (2, 3, 1), (0, 4, 2)])
+    assert (agreement.n, agreement.consensus) == (4, 0.5)
+    assert agreement.alpha == pytest.approx(krippendorff_alpha([(2, 2), (2, 3), (0, 4), (0, 4)]))
     assert agreement_of(DAY, []) == (DAY, 0, None, None)
 
 

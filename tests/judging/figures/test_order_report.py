@@ -21,15 +21,15 @@ def report(project: Project, *, simulated: bool = True, annotator_id: int | None
 def test_by_hand() -> None:
     """One person gives 4 then 2, another 2 to each of the same pairs: deviations are 2 and 0, and -2 and 0."""
     batch = BatchFactory(pairs=2)
-    held = take(batch)
-    shown = [held.batch.pairs.get(pk=pk) for pk in held.pair_ids]
-    for pair, grade in zip(shown, (4, 2), strict=True):
-        give(held, pair, grade)
-    finish(held)
+    assignment = take(batch)
+    pairs = [assignment.batch.pairs.get(pk=pk) for pk in assignment.pair_ids]
+    for pair, grade in zip(pairs, (4, 2), strict=True):
+        give(assignment, pair, grade)
+    finish(assignment)
     judge(batch, [2, 2])
-    found = report(batch.project, annotator_id=held.annotator_id)
-    assert [(e.group, e.n, e.mean, e.deviation) for e in found.by_position] == [(1, 1, 4.0, 2.0), (2, 1, 2.0, 0.0)]
-    assert [(e.group, e.n, e.deviation) for e in found.by_previous] == [(None, 1, 2.0), (4, 1, 0.0)]
+    result = report(batch.project, annotator_id=assignment.annotator_id)
+    assert [(e.group, e.n, e.mean, e.deviation) for e in result.by_position] == [(1, 1, 4.0, 2.0), (2, 1, 2.0, 0.0)]
+    assert [(e.group, e.n, e.deviation) for e in result.by_previous] == [(None, 1, 2.0), (4, 1, 0.0)]
     assert report(batch.project).judgments == 4
 
 
@@ -42,8 +42,8 @@ def test_equal_to_plain_python() -> None:
             judge(batch, [chance.randrange(5) for _ in range(5)], annotator(project))
     rows = list(Judgment.objects.all())
     others = {row.pk: [o.grade for o in rows if o.pair_id == row.pair_id and o.pk != row.pk] for row in rows}
-    found = report(project)
-    for effects, field in ((found.by_position, "position"), (found.by_previous, "previous_grade")):
+    result = report(project)
+    for effects, field in ((result.by_position, "position"), (result.by_previous, "previous_grade")):
         assert {e.group for e in effects} == {getattr(row, field) for row in rows}
         for e in effects:
             group = [row for row in rows if getattr(row, field) == e.group]
@@ -54,8 +54,8 @@ def test_equal_to_plain_python() -> None:
 
 def test_open_work_and_programs_are_left_out() -> None:
     batch = BatchFactory(pairs=2)
-    held = take(batch)
-    give(held, batch.pairs.get(pk=held.pair_ids[0]), 3)
+    assignment = take(batch)
+    give(assignment, batch.pairs.get(pk=assignment.pair_ids[0]), 3)
     judge(batch, [1, 1], annotator(batch.project, is_simulated=True))
     assert report(batch.project).judgments == 2
     assert report(batch.project, simulated=False).judgments == 0

@@ -75,8 +75,8 @@ def test_grades_are_counted_as_plain_python_counts_them(project: Project) -> Non
     grades: dict[int, list[int]] = {}
     for row in Judgment.objects.filter(pair__batch__project=project):
         grades.setdefault(row.pair_id, []).append(row.grade)
-    expected = Counter((min(held), max(held)) for held in grades.values())
-    assert grade_ranges(Scope(project.pk)) == dict(expected)
+    expected_ranges = Counter((min(pair_grades), max(pair_grades)) for pair_grades in grades.values())
+    assert grade_ranges(Scope(project.pk)) == dict(expected_ranges)
 
 
 def test_grades_count_from_the_end_of_the_first_round() -> None:
@@ -98,18 +98,18 @@ def test_partners_agree_with_the_report_on_quality(project: Project) -> None:
     """Two ways to the same kappas: a join in the database, numpy over columns."""
     numbers = annotator_numbers(project)
     tables = tables_of(grades_shared(Scope(project.pk)), numbers)
-    found = {
+    agreement = {
         both: (int(table.sum()), *kappas_of(table[None], Weights.QUADRATIC).tolist()) for both, table in tables.items()
     }
     report = partners(Judgments.of(final_columns(project_id=project.pk, zone="UTC")))
-    expected = {
+    expected_agreement = {
         (numbers[one], numbers[other["annotator"]]): (other["pairs"], *_defined(other["quadratic"]))
         for one, others in report.items()
         for other in others
         if numbers[one] < numbers[other["annotator"]]
     }
-    assert found == {both: pytest.approx(values) for both, values in expected.items()}
-    assert len(found) == 28
+    assert agreement == {both: pytest.approx(values) for both, values in expected_agreement.items()}
+    assert len(agreement) == 28
 
 
 def _defined(kappa: float | None) -> list[float]:
@@ -122,8 +122,8 @@ def test_imported_judgments_say_nothing_about_time(project: Project) -> None:
 
 def test_filters() -> None:
     project: Project = factories.ProjectFactory()
-    chosen = NamedQuerySet.objects.create(project=project, name="chosen")
-    for split, query_set, pilot in (("val", None, False), ("test", None, False), ("test", chosen, True)):
+    named_set = NamedQuerySet.objects.create(project=project, name="chosen")
+    for split, query_set, pilot in (("val", None, False), ("test", None, False), ("test", named_set, True)):
         query = factories.QueryFactory(project=project, split=split, query_set=query_set)
         batch = factories.BatchFactory(query=query, pairs=0, is_pilot=pilot)
         factories.PairFactory(batch=batch, state="settled", relevance=2)
@@ -134,15 +134,15 @@ def test_filters() -> None:
 
     assert [total(), total(pilot=True), total(simulated=False)] == [2, 3, 2]
     assert [total(split=split, pilot=True) for split in ("val", "test", "train")] == [1, 2, 0]
-    assert [total(query_set_id=chosen.pk, pilot=pilot) for pilot in (True, False)] == [1, 0]
+    assert [total(query_set_id=named_set.pk, pilot=pilot) for pilot in (True, False)] == [1, 0]
 
 
 def test_pairs_that_programs_graded_can_be_left_out() -> None:
     batch = factories.BatchFactory(pairs=2)
     one, two = pairs_of(batch)
-    held = factories.AssignmentFactory(batch=batch)
-    factories.JudgmentFactory(assignment=held, pair=one, source="simulated")
-    factories.JudgmentFactory(assignment=held, pair=two, source="person")
+    assignment = factories.AssignmentFactory(batch=batch)
+    factories.JudgmentFactory(assignment=assignment, pair=one, source="simulated")
+    factories.JudgmentFactory(assignment=assignment, pair=two, source="person")
     batch.pairs.update(state="settled", relevance=3)
     counts = [relevance_counted(Scope(batch.project_id, simulated=simulated)).n for simulated in (True, False)]
     assert counts == [2, 1]
@@ -166,9 +166,9 @@ class TestCases:
             query = factories.QueryFactory(project=project, number=number, text="A man sings" + "!" * number)
             batch = factories.BatchFactory(query=query, pairs=0)
             factories.PairFactory(batch=batch, state="settled", relevance=1)
-        page, found = cases(Scope(project.pk), words="", page="2")
+        page, page_cases = cases(Scope(project.pk), words="", page="2")
         assert page.number == 2
-        assert (page.paginator.count, [case.query.number for case in found]) == (8, [103, 104])
+        assert (page.paginator.count, [case.query.number for case in page_cases]) == (8, [103, 104])
         assert [case.query.number for case in cases(Scope(project.pk), words="103", page=None)[1]] == [103]
         assert cases(Scope(project.pk), words="nobody says this", page=None)[1] == []
 
@@ -178,7 +178,7 @@ def ranges_of_file(path: Path) -> Counter[tuple[int, int]]:
     with path.open(newline="") as file:
         for row in csv.DictReader(file):
             grades.setdefault(row["pair_id"], []).append(int(row["relevance"]))
-    return Counter((min(held), max(held)) for held in grades.values())
+    return Counter((min(pair_grades), max(pair_grades)) for pair_grades in grades.values())
 
 
 @needs_real_file
@@ -199,9 +199,9 @@ def test_the_published_judgments() -> None:
     """Figures 5 a and 5 b of the paper; it prints 0.01 % where its file holds 655 of 96,483 pairs."""
     judgments_import(path=judgment_file(), project_name="TVR-Ranking")
     scope = Scope(Project.objects.get(name="TVR-Ranking").pk)
-    found = grade_ranges(scope)
-    assert found == dict(ranges_of_file(judgment_file()))
-    assert (found[0, 4], sum(found.values())) == (655, 96_483)
+    ranges = grade_ranges(scope)
+    assert ranges == dict(ranges_of_file(judgment_file()))
+    assert (ranges[0, 4], sum(ranges.values())) == (655, 96_483)
     assert relevance_counted(scope).counts == (5_929, 19_245, 30_056, 24_439, 14_773)
     assert sum(group.n for group in relevance_of_ranks(scope).values()) == 94_442
     assert relevance_by_similarity(scope) == {}

@@ -37,14 +37,14 @@ def untagged(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def project() -> Project:
     """Three queries: one closed, one extended, one that nobody has decided about; and a pilot, which counts nowhere."""
-    made: Project = ProjectFactory()
-    closed = BatchFactory(query__project=made, query__text="A man sits", pairs=0, state="done")
+    new_project: Project = ProjectFactory()
+    closed = BatchFactory(query__project=new_project, query__text="A man sits", pairs=0, state="done")
     BatchReview.objects.create(batch=closed, decision="close", suggestion="close")
-    extended = BatchFactory(query__project=made, query__text="A woman runs far", pairs=0, state="done")
+    extended = BatchFactory(query__project=new_project, query__text="A woman runs far", pairs=0, state="done")
     BatchReview.objects.create(batch=extended, decision="extend", suggestion="extend")
     second = BatchFactory(query=extended.query, number=2, pairs=0)
-    undecided = BatchFactory(query__project=made, pairs=0)
-    pilot = BatchFactory(query__project=made, pairs=0, state="done", is_pilot=True)
+    undecided = BatchFactory(query__project=new_project, pairs=0)
+    pilot = BatchFactory(query__project=new_project, pairs=0, state="done", is_pilot=True)
     for batch, rank, relevance in (
         *((closed, 1, 4), (closed, 2, 0), (extended, 1, 1), (extended, 2, 2), (second, 21, 3)),
         *((undecided, 1, 2), (pilot, 1, 4)),
@@ -52,9 +52,9 @@ def project() -> Project:
         PairFactory(batch=batch, candidate__rank=rank, state="settled", relevance=relevance)
     PairFactory(batch=closed, candidate__rank=3, state="dropped", reason="no_consensus")
     PairFactory(batch=undecided, candidate__rank=2)
-    Video.objects.filter(corpus=made.dataset.corpus).update(duration_s=100)
-    CaptionFactory(moment__video__corpus=made.dataset.corpus, description__text="It rains.")
-    return made
+    Video.objects.filter(corpus=new_project.dataset.corpus).update(duration_s=100)
+    CaptionFactory(moment__video__corpus=new_project.dataset.corpus, description__text="It rains.")
+    return new_project
 
 
 def figures(project: Project) -> dict[str, Any]:
@@ -62,13 +62,13 @@ def figures(project: Project) -> dict[str, Any]:
 
 
 def test_what_was_judged(project: Project) -> None:
-    found = figures(project)
+    results = figures(project)
     counts = ("settled", "dropped", "judged", "relevant", "one_batch", "two_batches", "moments", "videos")
-    assert [found[name] for name in counts] == [6, 1, 3, 5, 1, 1, 6, 6]
-    assert found["relevant_per_query"] == 1  # of the closed one: the others are not finished
-    assert (found["consensus"], found["one_share"], found["two_share"]) == (pytest.approx(600 / 7), 50, 50)
-    assert (found["moment_mean"], found["ratio"]) == (2.75, pytest.approx(0.0275))
-    assert found["video_hours"] == pytest.approx(600 / 3600)
+    assert [results[name] for name in counts] == [6, 1, 3, 5, 1, 1, 6, 6]
+    assert results["relevant_per_query"] == 1  # of the closed one: the others are not finished
+    assert (results["consensus"], results["one_share"], results["two_share"]) == (pytest.approx(600 / 7), 50, 50)
+    assert (results["moment_mean"], results["ratio"]) == (2.75, pytest.approx(0.0275))
+    assert results["video_hours"] == pytest.approx(600 / 3600)
 
 
 def test_moments_of_several_queries_count_once(project: Project) -> None:
@@ -76,19 +76,19 @@ def test_moments_of_several_queries_count_once(project: Project) -> None:
     assert first is not None
     other = project.batches.filter(query__text="A woman runs far", number=1).get()
     PairFactory(batch=other, candidate__rank=9, candidate__moment=first.candidate.moment, state="settled", relevance=1)
-    found = figures(project)
-    assert (found["settled"], found["moments"]) == (7, 6)
+    results = figures(project)
+    assert (results["settled"], results["moments"]) == (7, 6)
 
 
 def test_nothing_judged_is_not_nought() -> None:
-    found = figures(ProjectFactory())
-    assert (found["settled"], found["relevant_per_query"], found["consensus"], found["one_share"]) == (
+    results = figures(ProjectFactory())
+    assert (results["settled"], results["relevant_per_query"], results["consensus"], results["one_share"]) == (
         0,
         None,
         None,
         None,
     )
-    assert (found["moments"], found["moment_mean"]) == (0, None)
+    assert (results["moments"], results["moment_mean"]) == (0, None)
 
 
 class TestPages:
@@ -124,8 +124,8 @@ class TestPages:
         assert ("split val", "verbs") not in values
 
     def test_latex(self, browser: Client, project: Project) -> None:
-        said = self.said(browser, project, "judging:tables-tex")
-        assert "Relevant moments per query & 1.0 & -- & 27.1 & 27.0" in said
+        text = self.said(browser, project, "judging:tables-tex")
+        assert "Relevant moments per query & 1.0 & -- & 27.1 & 27.0" in text
 
     def test_of_nothing(self, client: Client) -> None:
         empty = ProjectFactory()

@@ -1,4 +1,4 @@
-"""What differs between two texts."""
+"""Differences between two texts."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,16 +14,16 @@ def test_nothing_differs() -> None:
 
 def test_what_is_gone_stands_before_what_is_new_with_the_lines_around() -> None:
     before, after = list("abcdefgh"), [*"abcd", "E", *"fgh"]
-    skipped, gone, new = Line(Sign.SKIPPED), Line(Sign.GONE, "e"), Line(Sign.NEW, "E")
-    kept = [Line(Sign.KEPT, text) for text in "cdfg"]
-    assert changes(before, after) == [skipped, *kept[:2], gone, new, *kept[2:], skipped]
+    skipped, deletion, new = Line(Sign.SKIPPED), Line(Sign.GONE, "e"), Line(Sign.NEW, "E")
+    same_lines = [Line(Sign.KEPT, text) for text in "cdfg"]
+    assert changes(before, after) == [skipped, *same_lines[:2], deletion, new, *same_lines[2:], skipped]
 
 
 @given(LINES, LINES)
 def test_both_texts_can_be_read_from_it(before: list[str], after: list[str]) -> None:
-    found = changes(before, after, around=100)
+    lines = changes(before, after, around=100)
     if before == after:
-        assert found == []
+        assert lines == []
     else:
-        assert [line.text for line in found if line.sign != Sign.NEW] == before
-        assert [line.text for line in found if line.sign != Sign.GONE] == after
+        assert [line.text for line in lines if line.sign != Sign.NEW] == before
+        assert [line.text for line in lines if line.sign != Sign.GONE] == after

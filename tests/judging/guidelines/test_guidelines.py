@@ -6,7 +6,7 @@ from accounts.models import Membership, Project, User
 from core.exceptions import NotPossible
 from core.models import AuditEvent
 from judging.exceptions import GuidelineStale, NotPossibleNow
-from judging.guidelines.selectors import changes_said, guideline_changes, guideline_confirmed
+from judging.guidelines.selectors import guideline_changes, guideline_confirmed, versions_with_changes
 from judging.guidelines.services import (
     draft_discard,
     draft_example_remove,
@@ -20,7 +20,7 @@ from judging.models import GateAttempt, GuidelineConfirmation, GuidelineDraft
 from judging.projects.policies import Example, guideline_in_force, guideline_publish, policy_publish
 from judging.work.selectors.assignments import readiness
 from tests.factories import NOW, MembershipFactory, MomentFactory, ProjectFactory, annotator, lead
-from tests.judging.settings import gate_attempt, gate_question
+from tests.judging.settings import gate_question, screening_attempt
 
 pytestmark = pytest.mark.django_db
 LEVELS = ["zero", "one", "two", "three", "four"]
@@ -44,10 +44,15 @@ class TestDraft:
     def test_nobody_judges_by_a_draft_until_it_is_published(self, project: Project, actor: User) -> None:
         draft_save(project=project, actor=actor, body="# Next", levels=LEVELS, changes="All is new.")
         assert guideline_in_force(project.pk).version == 1
-        made = draft_publish(project=project, actor=actor)
-        assert guideline_in_force(project.pk) == made
-        assert (made.version, made.body, made.levels, made.changes) == (2, "# Next", LEVELS, "All is new.")
-        assert made.created_by == actor
+        guideline = draft_publish(project=project, actor=actor)
+        assert guideline_in_force(project.pk) == guideline
+        assert (guideline.version, guideline.body, guideline.levels, guideline.changes) == (
+            2,
+            "# Next",
+            LEVELS,
+            "All is new.",
+        )
+        assert guideline.created_by == actor
         assert AuditEvent.objects.filter(action="guideline.publish", data__version=2, actor=actor).exists()
         assert not GuidelineDraft.objects.exists()
 
@@ -109,14 +114,14 @@ class TestConfirmation:
         assert not readiness(project_id=project.pk, annotator_id=person.pk).confirmed
 
     def test_the_test_before_the_training_comes_first(self, project: Project) -> None:
-        asked = gate_question(project)
+        question = gate_question(project)
         policy_publish(project=project, actor=None, gate_is_open=True, gate_questions=1, gate_passing=1)
         person = MembershipFactory(project=project, standing="candidate", confirmed=False).user
         with pytest.raises(NotPossible, match="multiple-choice test"):
             guideline_confirm(project=project, annotator=person, version=1)
         assert not GuidelineConfirmation.objects.filter(annotator=person).exists()
-        made = gate_attempt(person, [asked])
-        GateAttempt.objects.filter(pk=made.pk).update(answers=[0], score=1, answered_at=NOW)
+        attempt = screening_attempt(person, [question])
+        GateAttempt.objects.filter(pk=attempt.pk).update(answers=[0], score=1, answered_at=NOW)
         guideline_confirm(project=project, annotator=person, version=1)
         assert GuidelineConfirmation.objects.filter(annotator=person).exists()
 
@@ -132,7 +137,9 @@ class TestConfirmation:
         read = guideline_confirmed(project=project, annotator=person)
         assert read is not None
         assert read.version == 1
-        assert [version.version for version in changes_said(project, after=1)] == [2]
-        said = {(line.sign.value, line.text) for line in guideline_changes(read, guideline_in_force(project.pk))}
-        assert ("new", "three") in said
-        assert ("gone", read.body) in said
+        assert [version.version for version in versions_with_changes(project, after=1)] == [2]
+        changed_lines = {
+            (line.sign.value, line.text) for line in guideline_changes(read, guideline_in_force(project.pk))
+        }
+        assert ("new", "three") in changed_lines
+        assert ("gone", read.body) in changed_lines

@@ -50,7 +50,7 @@ def row(owner: User, messages: Messages) -> JudgmentImport:
     return JudgmentImport.objects.get()
 
 
-class TestDoors:
+class TestEndpoints:
     @pytest.mark.parametrize("name", [LIST, NEW])
     def test_leads_and_admins_of_any_project_get_in(self, name: str) -> None:
         project = ProjectFactory()
@@ -85,10 +85,10 @@ def test_from_the_form_to_the_project(row: JudgmentImport, owner: User, messages
     with messages():
         assert of_one(client, "-confirm", row.uuid).status_code == 409
         assert of_one(client, "-confirm", row.uuid, {"skip_bad": "yes"}).status_code == 302
-    made = Project.objects.get(name="old")
-    assert reverse("judging:overview", args=[made.uuid]) in of_one(client, "", row.uuid).content.decode()
-    assert Judgment.objects.filter(pair__batch__project=made).count() == 1
-    assert client.get(reverse("judging:overview", args=[made.uuid])).status_code == 200
+    new_project = Project.objects.get(name="old")
+    assert reverse("judging:overview", args=[new_project.uuid]) in of_one(client, "", row.uuid).content.decode()
+    assert Judgment.objects.filter(pair__batch__project=new_project).count() == 1
+    assert client.get(reverse("judging:overview", args=[new_project.uuid])).status_code == 200
     assert "done" in client.get(reverse(LIST)).content.decode()
 
 

@@ -59,8 +59,8 @@ def bring(
 
 @pytest.mark.parametrize("name", ["grade\0", "\ud800"])
 def test_a_control_whose_name_the_database_cannot_hold(owner: User, messages: Messages, name: str) -> None:
-    held = task(1, {"pair_id": 0}, annotation(1, 7, rated(4, name=name)), annotation(2, 8, rated(3, name=name)))
-    assert bring(owner, messages, held).state == "checked"
+    task_data = task(1, {"pair_id": 0}, annotation(1, 7, rated(4, name=name)), annotation(2, 8, rated(3, name=name)))
+    assert bring(owner, messages, task_data).state == "checked"
     several = task(1, {"pair_id": 0}, annotation(1, 7, rated(4, name=name), rated(1, name="other")))
     failed = bring(owner, messages, several)
     assert failed.state == "failed" and "Several controls" in failed.error
@@ -90,15 +90,15 @@ class TestThroughTheWeb:
 
     def test_addresses_are_kept_nowhere(self, owner: User, messages: Messages) -> None:
         row = confirm(bring(owner, messages, *GOOD, BAD), messages, skip_bad=True)
-        said = [row.report.read().decode(), str(row.counts), row.error]
-        said += [str(list(model.objects.values_list())) for model in (AuditEvent, User, Membership, JudgmentImport)]
-        assert not any("example.org" in words for words in said)
+        texts = [row.report.read().decode(), str(row.counts), row.error]
+        texts += [str(list(model.objects.values_list())) for model in (AuditEvent, User, Membership, JudgmentImport)]
+        assert not any("example.org" in words for words in texts)
 
     def test_what_is_refused_must_be_said_yes_to(self, owner: User, messages: Messages) -> None:
         row = bring(owner, messages, *GOOD, BAD)
         assert (row.counts["refused"], row.counts["left_out"]) == (1, 1)
-        remarks = list(csv.DictReader(io.StringIO(row.report.read().decode())))
-        assert [(remark["item"], remark["outcome"]) for remark in remarks] == [
+        warnings = list(csv.DictReader(io.StringIO(row.report.read().decode())))
+        assert [(warning["item"], warning["outcome"]) for warning in warnings] == [
             ("task 3, annotation 5", "refused"),
             ("task 3, annotation 6", "left out"),
         ]
@@ -131,7 +131,7 @@ class TestThroughTheWeb:
         assert confirm(row, messages).state == "failed"
         assert "holds other data" in row.error
 
-    def test_thrown_away(self, owner: User, messages: Messages) -> None:
+    def test_discarded(self, owner: User, messages: Messages) -> None:
         row = bring(owner, messages, *GOOD)
         before = names_in("imports")
         with messages():
@@ -172,14 +172,14 @@ class TestCommand:
     def run(self, tmp_path: Path) -> Any:
         def call(elements: Iterable[object], *arguments: str) -> tuple[dict[str, Any], str]:
             (tmp_path / "export.json").write_text(text(elements))
-            out, told = StringIO(), StringIO()
-            call_command("import_label_studio", tmp_path / "export.json", *arguments, stdout=out, stderr=told)
-            return json.loads(out.getvalue().splitlines()[-1]), told.getvalue()
+            out, errors = StringIO(), StringIO()
+            call_command("import_label_studio", tmp_path / "export.json", *arguments, stdout=out, stderr=errors)
+            return json.loads(out.getvalue().splitlines()[-1]), errors.getvalue()
 
         return call
 
     def test_with_fields_and_values_named(self, run: Any) -> None:
-        held = [
+        tasks = [
             flat(n, 7 + n, {"q": "A man sits", "m": "clip 1"}, quality=word) for n, word in enumerate(["Good", "Bad"])
         ]
         fields = [
@@ -194,15 +194,15 @@ class TestCommand:
             "--grade",
             "Bad=2",
         ]
-        counts, _ = run(held, "--project", "old", *fields)
+        counts, _ = run(tasks, "--project", "old", *fields)
         assert (counts["settled"], counts["relevance"]["3"], counts["control"]) == (1, 1, "quality")
         assert Project.objects.get().queries.get().text == "A man sits"
 
     def test_dry_and_with_a_report(self, run: Any, tmp_path: Path) -> None:
         report = tmp_path / "report.csv"
-        counts, told = run([*GOOD, BAD], "--project", "old", "--dry-run", "--report", str(report))
+        counts, errors = run([*GOOD, BAD], "--project", "old", "--dry-run", "--report", str(report))
         assert (counts["judgments"], counts["refused"], Project.objects.count()) == (4, 1, 0)
-        assert "task 3, annotation 5: refused: the value '5' is no grade from 0 to 4" in told
+        assert "task 3, annotation 5: refused: the value '5' is no grade from 0 to 4" in errors
         assert len(report.read_text().splitlines()) == 3
 
     def test_refused(self, run: Any) -> None:
@@ -231,18 +231,18 @@ def as_export(path: Path, pairs: int | None = None) -> Iterator[str]:
     with path.open(newline="") as file:
         lines = sorted(csv.DictReader(file), key=lambda line: int(line["pair_id"]))
         yield "["
-        for place, (pair, held) in enumerate(islice(groupby(lines, key=lambda line: line["pair_id"]), pairs)):
-            given = [
+        for index, (pair, pair_lines) in enumerate(islice(groupby(lines, key=lambda line: line["pair_id"]), pairs)):
+            annotations = [
                 annotation(10 * int(pair) + n, int(line["worker"]), rated(int(line["relevance"]) + 1), minute=n)
-                for n, line in enumerate(held)
+                for n, line in enumerate(pair_lines)
             ]
-            given.reverse()  # the newest first, as it writes them
-            yield ("," if place else "") + json.dumps(task(int(pair), {"pair_id": int(pair)}, *given))
+            annotations.reverse()  # the newest first, as it writes them
+            yield ("," if index else "") + json.dumps(task(int(pair), {"pair_id": int(pair)}, *annotations))
         yield "]"
 
 
-def imported_both_ways(tmp_path: Path, pairs: int | None) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What the export and the same judgments as ``raw_annotation.csv`` come to."""
+def import_both_formats(tmp_path: Path, pairs: int | None) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Import the export, and the same judgments as ``raw_annotation.csv``."""
     export, plain = tmp_path / "export.json", tmp_path / "plain.csv"
     with export.open("w") as file:
         file.writelines(as_export(RAW, pairs))
@@ -259,14 +259,14 @@ def imported_both_ways(tmp_path: Path, pairs: int | None) -> tuple[dict[str, Any
 
 def judged(project: str) -> list[tuple[Any, ...]]:
     fields = ("pair__source_id", "pair__state", "pair__relevance", "round", "seat", "grade", "occurrence")
-    held = Judgment.objects.filter(pair__batch__project__name=project).order_by("pair__source_id", "round", "seat")
+    judgments = Judgment.objects.filter(pair__batch__project__name=project).order_by("pair__source_id", "round", "seat")
     numbers = dict(Membership.objects.filter(project__name=project).values_list("user", "number"))
-    return [(*row, numbers[who]) for *row, who in held.values_list(*fields, "annotator")]
+    return [(*row, numbers[who]) for *row, who in judgments.values_list(*fields, "annotator")]
 
 
 @pytest.mark.skipif(not RAW.is_file(), reason=f"the published judgments are not at {RAW}")
 def test_published_judgments_come_to_the_same_in_both_forms(tmp_path: Path) -> None:
-    exported, plain = imported_both_ways(tmp_path, 400)
+    exported, plain = import_both_formats(tmp_path, 400)
     assert {name: exported[name] for name in plain} == plain
     assert judged("export") == judged("plain")
     assert exported["same_person_twice"] > 0
@@ -276,7 +276,7 @@ def test_published_judgments_come_to_the_same_in_both_forms(tmp_path: Path) -> N
 @pytest.mark.timeout(1800)
 @pytest.mark.skipif(not RAW.is_file(), reason=f"the published judgments are not at {RAW}")
 def test_all_published_judgments(tmp_path: Path) -> None:
-    exported, plain = imported_both_ways(tmp_path, None)
+    exported, plain = import_both_formats(tmp_path, None)
     assert {name: exported[name] for name in plain} == plain
     assert (exported["judgments"], exported["dropped"], exported["people"]) == (227808, 2041, 21)
     assert Pair.objects.filter(state="settled", relevance=2, batch__project__name="export").count() == 30056

@@ -1,4 +1,4 @@
-"""What an export means, read without a database."""
+"""An export's meaning, read without a database."""
 
 from contextlib import suppress
 from io import BytesIO
@@ -18,10 +18,10 @@ STARS = {str(star): star - 1 for star in range(1, 6)}
 
 
 def read(*elements: object, fields: Mapped = BY_PAIR, piece: int = 7) -> tuple[Export, list[Ungraded]]:
-    told: list[Ungraded] = []
+    ungraded: list[Ungraded] = []
     whole = text(elements)
-    export = read_export((whole[at : at + piece] for at in range(0, len(whole), piece)), fields, told.append)
-    return export, told
+    export = read_export((whole[at : at + piece] for at in range(0, len(whole), piece)), fields, ungraded.append)
+    return export, ungraded
 
 
 def pairs(*elements: object, **values: Any) -> list[tuple[int, tuple[int, ...], tuple[int, ...]]]:
@@ -29,30 +29,30 @@ def pairs(*elements: object, **values: Any) -> list[tuple[int, tuple[int, ...], 
 
 
 def reasons(*elements: object, **values: Any) -> list[tuple[str, str]]:
-    return [(told.outcome.value, told.reason) for told in read(*elements, **values)[1]]
+    return [(row.outcome.value, row.reason) for row in read(*elements, **values)[1]]
 
 
 def one(*result: dict[str, Any], **values: Any) -> dict[str, Any]:
     return task(1, {"pair_id": 3}, annotation(10, 7, *result, **values))
 
 
-def test_no_remark_repeats_a_long_number_of_a_task() -> None:
+def test_no_warning_repeats_a_long_number_of_a_task() -> None:
     """A megabyte of a name and a million annotations would be a report of a terabyte."""
-    _, told = read(task("x" * 100_000, {"pair_id": 1}, *[None] * 50), piece=10_000)  # type: ignore[arg-type]
-    assert len(told) == 50 and max(len(one.item) for one in told) < 100
+    _, ungraded = read(task("x" * 100_000, {"pair_id": 1}, *[None] * 50), piece=10_000)  # type: ignore[arg-type]
+    assert len(ungraded) == 50 and max(len(one.item) for one in ungraded) < 100
 
 
 def test_few_of_many_controls_are_named() -> None:
-    held = one(*(rated(1, name=f"control {number}") for number in range(1000)))
+    element = one(*(rated(1, name=f"control {number}") for number in range(1000)))
     with pytest.raises(ImportFileError, match="and 990 more. Say which one.$"):
-        read(held)
+        read(element)
 
 
 def test_mutations_are_read_or_refused() -> None:
-    held = [
+    elements = [
         task(number, {"pair_id": number}, annotation(1, 7, rated(3)), annotation(2, 8, rated(1))) for number in (1, 2)
     ]
-    for content in mutated([text(held).encode()], 500, text=True):
+    for content in mutated([text(elements).encode()], 500, text=True):
         with suppress(ImportFileError):
             export = read_export(pieces_of(BytesIO(content)), BY_PAIR)
             assert is_storable(export.control)
@@ -72,10 +72,10 @@ class TestControls:
         assert pairs(one(rated("Perfect = best", kind="choices")), fields=words) == [(3, (7,), (4,))]
 
     def test_the_one_that_is_named(self) -> None:
-        held = one(rated(1, name="quality"), rated(4, name="grade"))
-        assert pairs(held, fields=Mapped(pair="pair_id", control="grade")) == [(3, (7,), (4,))]
+        element = one(rated(1, name="quality"), rated(4, name="grade"))
+        assert pairs(element, fields=Mapped(pair="pair_id", control="grade")) == [(3, (7,), (4,))]
         with pytest.raises(ImportFileError, match="grade, quality"):
-            read(held)
+            read(element)
 
     def test_others_are_passed_over(self) -> None:
         words = {"type": "textarea", "from_name": "why", "to_name": "clip", "value": {"text": ["unclear"]}}
@@ -96,17 +96,17 @@ class TestControls:
         ],
     )
     def test_grades_that_are_none(self, result: Any, reason: str) -> None:
-        ((outcome, said),) = reasons(task(1, {"pair_id": 3}, annotation(10, 7, result=result)))
-        assert outcome == "refused" and reason in said
+        ((outcome, message),) = reasons(task(1, {"pair_id": 3}, annotation(10, 7, result=result)))
+        assert outcome == "refused" and reason in message
 
     def test_a_value_that_is_not_mapped(self) -> None:
-        ((_, said),) = reasons(one(rated(0)), fields=Mapped(pair="pair_id", grades=STARS))
-        assert said == "the value '0' is mapped to no grade"
+        ((_, message),) = reasons(one(rated(0)), fields=Mapped(pair="pair_id", grades=STARS))
+        assert message == "the value '0' is mapped to no grade"
 
 
 class TestWhatGivesNoJudgment:
     def test_skipped_ones_and_drafts_are_left_out_and_predictions_ignored(self) -> None:
-        held = task(
+        element = task(
             1,
             {"pair_id": 3},
             annotation(10, 7, rated(3), was_cancelled=True),
@@ -114,9 +114,9 @@ class TestWhatGivesNoJudgment:
             drafts=[{"id": 1, "result": [rated(4)]}],
             predictions=[{"model_version": "m", "result": [rated(0)]}] * 2,
         )
-        export, told = read(held)
+        export, ungraded = read(element)
         assert export.pairs == [(3, (8,), (2,))]
-        assert [(one.item, one.reason) for one in told] == [
+        assert [(one.item, one.reason) for one in ungraded] == [
             ("task 1, draft 1", "a draft that was never submitted"),
             ("task 1, annotation 10", "skipped by its annotator"),
         ]
@@ -124,29 +124,29 @@ class TestWhatGivesNoJudgment:
 
     @pytest.mark.parametrize("value", [None, "", "x", -1, 1.5, True, "9" * 30, [3]])
     def test_a_pair_that_is_not_named(self, value: object) -> None:
-        ((_, said),) = reasons(task(1, {"pair_id": value}, annotation(10, 7, rated(3))))
-        assert "'pair_id' of its data holds no pair number" in said
+        ((_, message),) = reasons(task(1, {"pair_id": value}, annotation(10, 7, rated(3))))
+        assert "'pair_id' of its data holds no pair number" in message
 
     @pytest.mark.parametrize("person", [None, "", {}, [], -1, 2**40, True])
     def test_nobody_who_gave_it(self, person: object) -> None:
-        ((outcome, said),) = reasons(task(1, {"pair_id": 3}, annotation(10, person, rated(3))))
-        assert outcome == "refused" and "annotator" in said
+        ((outcome, message),) = reasons(task(1, {"pair_id": 3}, annotation(10, person, rated(3))))
+        assert outcome == "refused" and "annotator" in message
 
     def test_the_same_annotation_again(self) -> None:
         assert reasons(one(rated(3)), one(rated(3))) == [("refused", "this annotation stands in the file before")]
 
     def test_a_fifth_grade_the_last_by_time(self) -> None:
-        held = task(1, {"pair_id": 3}, *(annotation(n, n, rated(n - 1), minute=9 - n) for n in range(1, 6)))
-        export, told = read(held)
+        element = task(1, {"pair_id": 3}, *(annotation(n, n, rated(n - 1), minute=9 - n) for n in range(1, 6)))
+        export, ungraded = read(element)
         assert export.pairs == [(3, (5, 4, 3, 2), (4, 3, 2, 1))]
-        assert [one.reason for one in told] == ["pair 3 has four earlier grades, and more make no pair"]
-        assert [one.item for one in told] == [f"task {held['id']}, annotation 1"]
+        assert [one.reason for one in ungraded] == ["pair 3 has four earlier grades, and more make no pair"]
+        assert [one.item for one in ungraded] == [f"task {element['id']}, annotation 1"]
 
     @pytest.mark.parametrize("element", [1, None, [], {}, {"data": {}}, {"data": {}, "annotations": [5]}])
     def test_elements_that_are_no_tasks(self, element: object) -> None:
-        export, told = read(element, fields=Mapped(pair="pair_id", control="grade"))
-        assert (export.pairs, export.refused) == ([], len(told))
-        assert told
+        export, ungraded = read(element, fields=Mapped(pair="pair_id", control="grade"))
+        assert (export.pairs, export.refused) == ([], len(ungraded))
+        assert ungraded
 
     @pytest.mark.parametrize("whole", ["", "{}", '{"id": 1}', "[{]", "[1", "[1 2]", '"x"', "[" * 100_000])
     def test_files_that_are_no_list(self, whole: str) -> None:
@@ -162,16 +162,16 @@ class TestWhatGivesNoJudgment:
 class TestPeople:
     def test_numbers_stay_and_addresses_get_the_next_ones(self) -> None:
         people = ["Ann@example.org", 7, {"id": 3, "email": "b@example.org"}, {"email": "ann@example.org"}, "12"]
-        held = [task(n, {"pair_id": n}, annotation(n, person, rated(1))) for n, person in enumerate(people)]
-        assert [people for _, people, _ in pairs(*held)] == [(13,), (7,), (3,), (13,), (12,)]
+        elements = [task(n, {"pair_id": n}, annotation(n, person, rated(1))) for n, person in enumerate(people)]
+        assert [people for _, people, _ in pairs(*elements)] == [(13,), (7,), (3,), (13,), (12,)]
 
     def test_an_empty_number_leaves_the_address(self) -> None:
-        held = task(1, {"pair_id": 3}, annotation(1, {"id": None, "email": "Ann@example.org"}, rated(1)))
-        assert [people for _, people, _ in pairs(held)] == [(1,)]
+        element = task(1, {"pair_id": 3}, annotation(1, {"id": None, "email": "Ann@example.org"}, rated(1)))
+        assert [people for _, people, _ in pairs(element)] == [(1,)]
 
     def test_somebody_who_appears_twice_on_a_pair(self) -> None:
-        held = task(1, {"pair_id": 3}, annotation(1, 7, rated(1)), annotation(2, 7, rated(2), minute=1))
-        assert pairs(held) == [(3, (7, 7), (1, 2))]
+        element = task(1, {"pair_id": 3}, annotation(1, 7, rated(1)), annotation(2, 7, rated(2), minute=1))
+        assert pairs(element) == [(3, (7, 7), (1, 2))]
 
 
 class TestQueryAndMoment:
@@ -179,17 +179,17 @@ class TestQueryAndMoment:
 
     def test_blocks_of_twenty_each_of_one_query(self) -> None:
         names = [("b", f"m{n}") for n in range(21)] + [("a", "m0"), ("b", "m3")]
-        held = [
+        elements = [
             task(n, {"q": query, "m": moment}, annotation(n, n, rated(1))) for n, (query, moment) in enumerate(names)
         ]
-        export, _ = read(*held, fields=self.FIELDS, piece=1 << 16)
+        export, _ = read(*elements, fields=self.FIELDS, piece=1 << 16)
         assert export.texts == {0: "b", 1: "b (2)", 2: "a"}
         assert [number for number, *_ in export.pairs] == [*range(20), 20, 40]
         assert export.pairs[3] == (3, (3, 22), (1, 1))
 
     def test_a_name_that_is_missing(self) -> None:
-        ((_, said),) = reasons(task(1, {"q": "a"}, annotation(1, 1, rated(1))), fields=self.FIELDS)
-        assert "'m' of its data holds no name" in said
+        ((_, message),) = reasons(task(1, {"q": "a"}, annotation(1, 1, rated(1))), fields=self.FIELDS)
+        assert "'m' of its data holds no name" in message
 
 
 class TestJsonMin:
@@ -200,10 +200,10 @@ class TestJsonMin:
         assert pairs(flat(1, 7, {"pair_id": 4}, grade=value), fields=self.FIELDS) == [(4, (7,), (3,))]
 
     def test_annotators_by_number_or_address(self) -> None:
-        held = [flat(n, person, {"pair_id": n}, grade=1) for n, person in enumerate([5, "a@example.org", ""])]
-        export, told = read(*held, fields=self.FIELDS)
+        elements = [flat(n, person, {"pair_id": n}, grade=1) for n, person in enumerate([5, "a@example.org", ""])]
+        export, ungraded = read(*elements, fields=self.FIELDS)
         assert [people for _, people, _ in export.pairs] == [(5,), (6,)]
-        assert [one.reason for one in told] == ["nobody is named as its annotator"]
+        assert [one.reason for one in ungraded] == ["nobody is named as its annotator"]
 
     def test_the_control_is_found_where_only_one_can_be_it(self) -> None:
         assert pairs(flat(1, 7, {"pair_id": 4}, stars=[{"rating": 3}])) == [(4, (7,), (3,))]
@@ -218,8 +218,8 @@ class TestJsonMin:
 
 class TestMapping:
     def test_as_people_write_it(self) -> None:
-        held = mapped(query=" q ", moment="m", grades=["Perfect = 4", "", "a=b=0"])
-        assert held == Mapped(query="q", moment="m", grades={"Perfect": 4, "a=b": 0})
+        mapping = mapped(query=" q ", moment="m", grades=["Perfect = 4", "", "a=b=0"])
+        assert mapping == Mapped(query="q", moment="m", grades={"Perfect": 4, "a=b": 0})
 
     @pytest.mark.parametrize(
         ("values", "reason"),

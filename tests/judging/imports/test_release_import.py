@@ -62,33 +62,33 @@ def again(project: Project, folder: Path) -> tuple[Project, dict[str, str], dict
     """A project made of the project's release; the files of both, by their sums."""
     written(project, folder / "one")
     step_aside(project)
-    made, _ = release_import(path=folder / "one")
-    written(made, folder / "two")
-    return made, digests(folder / "one"), digests(folder / "two")
+    new_project, _ = release_import(path=folder / "one")
+    written(new_project, folder / "two")
+    return new_project, digests(folder / "one"), digests(folder / "two")
 
 
 @pytest.fixture(scope="module")
-def all_done(kept_for_module: None) -> Project:
+def all_done(module_database: None) -> Project:
     """Every query is finished: under two guidelines, in a query set, with words; a seed is known."""
-    made = HandMade()
-    project = made.project
+    scenario = HandMade()
+    project = scenario.project
     Corpus.objects.filter(pk=project.dataset.corpus_id).update(name="all done")
     Project.objects.filter(pk=project.pk).update(name="all done")
-    guideline_publish(project=project, actor=made.lead, body="Grade, *please*.\r\n", levels=list("abcde"))
-    policy_publish(project=project, actor=made.lead, lease_minutes=30)
-    query_set_create(project=project, name="songs", queries=project.queries.filter(number=10), actor=made.lead)
-    release_words_set(project=project, actor=made.lead, licence="CC BY 4.0", contact="team@example.org")
+    guideline_publish(project=project, actor=scenario.lead, body="Grade, *please*.\r\n", levels=list("abcde"))
+    policy_publish(project=project, actor=scenario.lead, lease_minutes=30)
+    query_set_create(project=project, name="songs", queries=project.queries.filter(number=10), actor=scenario.lead)
+    release_words_set(project=project, actor=scenario.lead, licence="CC BY 4.0", contact="team@example.org")
     project.audit_events.create(project=project, action="queries.draw", data={"seed": 7, "val": 3})
     QueryFactory(project=project, number=2**40, text='"quoted", with a comma\nand a line', split="train")
     QueryFactory(project=project, number=2**40 + 1, text="a lone carriage\rreturn", split="train")
     waiting, begun = (project.batches.get(query__number=number) for number in (30, 31))
-    batch_review(batch=waiting, extend=False, lead=made.lead)
+    batch_review(batch=waiting, extend=False, lead=scenario.lead)
     finish(begun.assignments.get())
-    given = Judgment.objects.get(pair__batch=begun).grade
-    judge(begun, [given])
+    first_grade = Judgment.objects.get(pair__batch=begun).grade
+    judge(begun, [first_grade])
     batch_advance(batch_id=begun.pk)
     begun.refresh_from_db()
-    batch_review(batch=begun, extend=False, lead=made.lead)
+    batch_review(batch=begun, extend=False, lead=scenario.lead)
     return Project.objects.get(pk=project.pk)
 
 
@@ -107,29 +107,29 @@ def released(all_done: Project, place: Path, tmp_path: Path) -> Path:
 
 
 def test_the_release_of_what_was_imported_is_the_same(all_done: Project, tmp_path: Path) -> None:
-    made, before, after = again(all_done, tmp_path)
+    new_project, before, after = again(all_done, tmp_path)
     assert len(before) == 23
     assert after == before
-    assert made.dataset.corpus != all_done.dataset.corpus
+    assert new_project.dataset.corpus != all_done.dataset.corpus
 
 
 def test_states_relevance_and_grades_are_those_released(all_done: Project, released: Path) -> None:
-    made, _ = release_import(path=released)
+    new_project, _ = release_import(path=released)
     columns = ("batch__query__number", "candidate__rank", "state", "relevance", "reason")
     pairs = Pair.objects.order_by(*columns[:2])
-    assert list(pairs.filter(batch__project=made).values_list(*columns)) == list(
+    assert list(pairs.filter(batch__project=new_project).values_list(*columns)) == list(
         pairs.filter(batch__project=all_done).values_list(*columns)
     )
-    given = Judgment.objects.filter(pair__batch__project=made)
-    assert set(given.values_list("source", "origin", "assignment")) == {("imported", "person", None)}
-    assert set(given.values_list("guideline__version", "policy__version")) >= {(1, 1), (2, 2)}
-    assert made.release_words.licence == "CC BY 4.0"
-    assert not made.batches.filter(awaits_review=True).exists()
+    judgments = Judgment.objects.filter(pair__batch__project=new_project)
+    assert set(judgments.values_list("source", "origin", "assignment")) == {("imported", "person", None)}
+    assert set(judgments.values_list("guideline__version", "policy__version")) >= {(1, 1), (2, 2)}
+    assert new_project.release_words.licence == "CC BY 4.0"
+    assert not new_project.batches.filter(awaits_review=True).exists()
 
 
 def test_nobody_has_a_name_after_it(released: Path) -> None:
-    made, _ = release_import(path=released)
-    people = made.memberships.select_related("user")
+    new_project, _ = release_import(path=released)
+    people = new_project.memberships.select_related("user")
     assert {(row.role, row.standing) for row in people} == {("annotator", "left")}
     assert {row.number for row in people} >= {101, 102, 103, 104}
     assert all(row.user.username.startswith("released-") for row in people)
@@ -137,19 +137,19 @@ def test_nobody_has_a_name_after_it(released: Path) -> None:
 
 
 def test_a_new_pair_has_a_number_that_no_pair_of_the_release_has(released: Path) -> None:
-    made, _ = release_import(path=released)
-    numbers = Pair.objects.filter(batch__project=made).values_list("source_id", flat=True)
+    new_project, _ = release_import(path=released)
+    numbers = Pair.objects.filter(batch__project=new_project).values_list("source_id", flat=True)
     assert PairFactory.create().pk > max(number for number in numbers if number is not None)
 
 
-def test_a_partial_release_lacks_what_it_lists(kept_for_module: None, tmp_path: Path) -> None:
-    made = HandMade()
-    manifest = written(made.project, tmp_path / "one")
+def test_a_partial_release_omits_what_it_lists(module_database: None, tmp_path: Path) -> None:
+    scenario = HandMade()
+    manifest = written(scenario.project, tmp_path / "one")
     assert manifest["partial"]
     with (tmp_path / "one" / "missing.csv").open(newline="") as file:
         rows = [(row["query_id"], row["state"], row["batch"], row["pairs_undecided"]) for row in csv.DictReader(file)]
     assert rows == [("30", "awaits_decision", "1", "0"), ("31", "being_judged", "1", "1")]
-    step_aside(made.project)
+    step_aside(scenario.project)
     again_made, _ = release_import(path=tmp_path / "one")
     written(again_made, tmp_path / "two")
     one, two = digests(tmp_path / "one"), digests(tmp_path / "two")
@@ -158,11 +158,11 @@ def test_a_partial_release_lacks_what_it_lists(kept_for_module: None, tmp_path: 
 
 
 def test_pools_come_back_with_who_returned_what(tmp_path: Path) -> None:
-    made = Growing()
-    made.close()
-    (batch,) = made.open(made.plan(made.rows("xml", [1, 3]), depth=5))
+    scenario = Growing()
+    scenario.close()
+    (batch,) = scenario.open(scenario.plan(scenario.rows("xml", [1, 3]), depth=5))
     judge_round(batch, [3], [3])
-    imported, before, after = again(made.project, tmp_path)
+    imported, before, after = again(scenario.project, tmp_path)
     assert after == before
     assert Candidate.objects.get(query__project=imported, source="pooled").pooling.sources.get().name == "xml"
 
@@ -253,9 +253,9 @@ class TestRefused:
     @pytest.mark.parametrize("levels", [5, {"a": 1}, list("abcd"), ["a", "b", "c", "d", 5]])
     def test_grades_that_are_not_five_meanings(self, folder: Path, levels: object) -> None:
         def edit(text: str) -> str:
-            told = json.loads(text)
-            told["guidelines"][-1]["levels"] = levels
-            return json.dumps(told)
+            settings_data = json.loads(text)
+            settings_data["guidelines"][-1]["levels"] = levels
+            return json.dumps(settings_data)
 
         self.change(folder, "settings.json", edit)
         self.refused(folder, "guideline 2: there are five levels, each said in words")
@@ -303,12 +303,12 @@ class TestRefused:
 
     def test_a_file_that_is_damaged(self, folder: Path) -> None:
         path = self.zipped(folder)
-        held = bytearray(path.read_bytes())
+        content = bytearray(path.read_bytes())
         with ZipFile(path) as archive:
             entry = archive.getinfo("moments.jsonl")
         begin = entry.header_offset + 30 + len(entry.filename)
-        held[begin : begin + entry.compress_size] = b"\xff" * entry.compress_size
-        path.write_bytes(held)
+        content[begin : begin + entry.compress_size] = b"\xff" * entry.compress_size
+        path.write_bytes(content)
         self.refused(path, "moments.jsonl cannot be unpacked")
 
     def test_no_archive_and_no_release(self, folder: Path) -> None:
@@ -328,15 +328,15 @@ class TestRefused:
 def test_a_release_writes_into_no_other_project(released: Path) -> None:
     other = ProjectFactory()
     path = released / "settings.json"
-    told = json.loads(path.read_text())
-    told["query_sets"][0] |= {"project_id": other.pk, "id": 999_999}
-    path.write_text(json.dumps(told))
+    settings_data = json.loads(path.read_text())
+    settings_data["query_sets"][0] |= {"project_id": other.pk, "id": 999_999}
+    path.write_text(json.dumps(settings_data))
     manifest = json.loads((released / "manifest.json").read_text())
     manifest["files"]["settings.json"] = {"bytes": path.stat().st_size, "sha256": files.digest_of(path)}
     (released / "manifest.json").write_text(json.dumps(manifest))
-    made, _ = release_import(path=released)
+    new_project, _ = release_import(path=released)
     assert not other.query_sets.exists()
-    assert [held.name for held in made.query_sets.all()] == ["songs"]
+    assert [query_set.name for query_set in new_project.query_sets.all()] == ["songs"]
 
 
 def test_the_command_imports_an_archive(released: Path, tmp_path: Path) -> None:
@@ -353,9 +353,9 @@ def test_the_command_imports_an_archive(released: Path, tmp_path: Path) -> None:
         call_command("import_release", tmp_path / "nothing.zip")
 
 
-def with_sizes(content: bytes, told: int, unpacked: int) -> bytes:
+def with_sizes(content: bytes, size: int, unpacked: int) -> bytes:
     """The archive with another size of an entry, in the directory and before it."""
-    return content.replace(told.to_bytes(4, "little"), unpacked.to_bytes(4, "little"))
+    return content.replace(size.to_bytes(4, "little"), unpacked.to_bytes(4, "little"))
 
 
 def test_a_manifest_that_unpacks_to_more_than_it_says_is_not_unpacked(tmp_path: Path) -> None:
@@ -419,7 +419,7 @@ def test_mutations_of_an_archive_leave_nothing_behind(
     assert outcomes["refused"] >= 20
 
 
-def test_mutations_of_what_is_signed_are_refused_or_stored_whole(released: Path) -> None:
+def test_mutations_of_signed_files_are_refused_or_imported_whole(released: Path) -> None:
     """Whoever makes a release signs what they like: the checksums are those of the damaged file."""
     names = [name for name in told_of(released)["files"] if name.endswith((".csv", ".json", ".jsonl", ".md"))]
     for name in names:

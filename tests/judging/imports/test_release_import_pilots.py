@@ -17,13 +17,13 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
 @pytest.fixture
 def made() -> Growing:
     """One query that is released, and one that was judged as a pilot."""
-    made = Growing()
-    made.close()
-    pilots = made.project.query_sets.create(name="pilot", is_pilot=True)
-    first = made.begin(11, [1, 2], query_set=pilots).batches.get(number=1)
+    scenario = Growing()
+    scenario.close()
+    pilots = scenario.project.query_sets.create(name="pilot", is_pilot=True)
+    first = scenario.begin(11, [1, 2], query_set=pilots).batches.get(number=1)
     judge_round(first, [2, 2], [2, 2])
-    batch_review(batch=first, extend=False, lead=made.lead)
-    return made
+    batch_review(batch=first, extend=False, lead=scenario.lead)
+    return scenario
 
 
 @pytest.mark.parametrize("is_pilot_still", [True, False])

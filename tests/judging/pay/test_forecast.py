@@ -1,4 +1,4 @@
-"""What a running project tells for a forecast."""
+"""Figures of a running project for a forecast."""
 
 import pytest
 from django.db import transaction
@@ -20,8 +20,8 @@ def seconds(project: Project) -> float | None:
 def test_seconds_are_those_that_were_measured_up_to_the_cap() -> None:
     project = project_in()
     assert seconds(project) is None
-    given = [judged(project, annotator(project), local("2026-03-02T10:00"), spent) for spent in (10, 20, 500)]
+    judgments = [judged(project, annotator(project), local("2026-03-02T10:00"), spent) for spent in (10, 20, 500)]
     assert seconds(project) == pytest.approx((10 + 20 + 120) / 3)
     with transaction.atomic(), triggers_asleep():
-        Judgment.objects.filter(pk=given[2].pk).update(active_ms=None)
+        Judgment.objects.filter(pk=judgments[2].pk).update(active_ms=None)
     assert seconds(project) == pytest.approx(15)

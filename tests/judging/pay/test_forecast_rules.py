@@ -10,12 +10,12 @@ def test_tvr_ranking_took_about_1200_hours() -> None:
     """By hand: 3,281 + 1,544 = 4,825 batches of 96,483 pairs, 17,421 of them with four grades: 192,966 + 34,842 =
     227,808 judgments, as published; of 19 s each they are 4,328,352 s: 1,202.32 h, at 14 SGD 16,832.48.
     """
-    found = Forecast(replace(TVR_RANKING, exam_pairs=0))
-    assert found.batches == pytest.approx(4825)
-    assert found.pairs == pytest.approx(96_483)
-    assert found.judging.judgments == pytest.approx(227_808)
-    assert found.total.hours == Decimal("1202.32")
-    assert found.cost == Decimal("16832.48")
+    forecast = Forecast(replace(TVR_RANKING, exam_pairs=0))
+    assert forecast.batches == pytest.approx(4825)
+    assert forecast.pairs == pytest.approx(96_483)
+    assert forecast.judging.judgments == pytest.approx(227_808)
+    assert forecast.total.hours == Decimal("1202.32")
+    assert forecast.cost == Decimal("16832.48")
 
 
 def test_the_exam_is_graded_by_everybody() -> None:
@@ -27,7 +27,7 @@ def test_the_exam_is_graded_by_everybody() -> None:
 def test_a_small_project_by_hand() -> None:
     """10 queries, 12 batches, 48 pairs, 12 of them escalated: 96 + 24 = 120 judgments. A quarter of what is shown is
     gold: 40 more. 2 people sit an exam of 10: 20 more. 180 judgments of 20 s are 1 h."""
-    given = Assumptions(
+    assumptions = Assumptions(
         queries=10,
         pairs=4,
         second=0.2,
@@ -39,12 +39,14 @@ def test_a_small_project_by_hand() -> None:
         rate=Decimal("15.01"),
         currency="EUR",
     )
-    found = Forecast(given)
-    assert (found.judging.judgments, found.gold.judgments, found.exam.judgments) == pytest.approx((120, 40, 20))
-    assert (found.total.hours, found.cost) == (1, Decimal("15.01"))
-    assert (found.each.judgments, found.each.hours, found.cost_each) == (90, Decimal("0.50"), Decimal("7.51"))
+    forecast = Forecast(assumptions)
+    assert (forecast.judging.judgments, forecast.gold.judgments, forecast.exam.judgments) == pytest.approx(
+        (120, 40, 20)
+    )
+    assert (forecast.total.hours, forecast.cost) == (1, Decimal("15.01"))
+    assert (forecast.each.judgments, forecast.each.hours, forecast.cost_each) == (90, Decimal("0.50"), Decimal("7.51"))
 
 
 def test_nothing_to_judge_takes_no_time() -> None:
-    found = Forecast(replace(TVR_RANKING, queries=0, exam_pairs=0))
-    assert (found.total.judgments, found.total.hours, found.cost) == (0, 0, 0)
+    forecast = Forecast(replace(TVR_RANKING, queries=0, exam_pairs=0))
+    assert (forecast.total.judgments, forecast.total.hours, forecast.cost) == (0, 0, 0)

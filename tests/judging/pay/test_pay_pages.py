@@ -75,8 +75,8 @@ class TestPay:
         day = {"project": project, "annotator": person, "actor": lead(project)}
         pay_rate_set(rate=Decimal(20), currency="EUR", from_day=date(2026, 3, 5), **day)
         hours_correct(day=date(2026, 3, 5), seconds=-300, reason="asleep", **day)
-        found = table(leading.get(url("pay-csv", project), MARCH))
-        assert found == [
+        rows = table(leading.get(url("pay-csv", project), MARCH))
+        assert rows == [
             {
                 "annotator": "7",
                 "first_day": "2026-03-02",
@@ -173,8 +173,8 @@ class TestPerson:
         form = {"annotator": 7, "rate": "16.5", "currency": "EUR", "from_day": "2026-03-05"}
         answer = leading.post(url("pay-rate-set", project), form)
         assert answer.headers["Location"] == url("pay-person", project, 7) + "?month=2026-03"
-        made = PayRate.objects.get()
-        assert (made.annotator, made.rate, made.currency, made.from_day) == (
+        rate = PayRate.objects.get()
+        assert (rate.annotator, rate.rate, rate.currency, rate.from_day) == (
             person,
             Decimal("16.50"),
             "EUR",
@@ -240,9 +240,9 @@ class TestPerson:
 
 
 class TestOwnHours:
-    def own(self, client: Client, project: Project, person: User, **asked: Any) -> str:
+    def own(self, client: Client, project: Project, person: User, **filters: Any) -> str:
         client.force_login(person)
-        return words(client.get(url("hours", project), {**MARCH, **asked}))
+        return words(client.get(url("hours", project), {**MARCH, **filters}))
 
     def test_hours_pay_and_progress(self, client: Client, project: Project, person: User) -> None:
         page = self.own(client, project, person)
@@ -279,13 +279,13 @@ class TestOwnHours:
 
     def test_a_pilot_batch_counts_like_any_other(self, client: Client, project: Project, person: User) -> None:
         """Everything of both people is equal but for the mark: every number they read must be, too."""
-        twin = MembershipFactory(project=project, number=8).user
-        for one, pilot in ((person, True), (twin, False)):
+        other = MembershipFactory(project=project, number=8).user
+        for one, pilot in ((person, True), (other, False)):
             judged(project, one, local("2026-03-06T09:00", "Asia/Singapore"), 3600, pilot=pilot)
         for day, seconds in ((2, 1800), (5, 900)):
-            judged(project, twin, local(f"2026-03-0{day}T09:00", "Asia/Singapore"), seconds)
+            judged(project, other, local(f"2026-03-0{day}T09:00", "Asia/Singapore"), seconds)
         pages, files = [], []
-        for one, number in ((person, 7), (twin, 8)):
+        for one, number in ((person, 7), (other, 8)):
             pages.append(words_read(self.own(client, project, one, pilot="on", without_pilot="on"), one, number))
             rows = table(client.get(url("hours-csv", project), {**MARCH, "without_pilot": "on"}))
             files.append([{**row, "annotator": ""} for row in rows])
@@ -330,8 +330,8 @@ class TestForecast:
         assert TVR_RANKING in page
         assert "<dt>Hours</dt><dd>1214.46</dd>" in page
         assert "17002.42 SGD" in page
-        for shown in ("3281", "20", "47.1", "18.1"):
-            assert f'value="{shown}"' in page
+        for value in ("3281", "20", "47.1", "18.1"):
+            assert f'value="{value}"' in page
 
     def test_changing_one_value_leaves_the_others_unrounded(self, leading: Client, project: Project) -> None:
         fields = dict(re.findall(r'name="(\w+)" value="([^"]+)"', words(leading.get(url("forecast", project)))))
@@ -343,9 +343,9 @@ class TestForecast:
 
     def test_values_of_an_address_are_taken_as_they_are(self, leading: Client, project: Project) -> None:
         """3,281 * 1.471 * 20 * (2 + 2 * 0.181) = 227,997."""
-        asked = {"queries": 3281, "pairs": 20, "second": 47.1, "escalated": 18.1, "seconds": 19, "gold": 0}
+        values = {"queries": 3281, "pairs": 20, "second": 47.1, "escalated": 18.1, "seconds": 19, "gold": 0}
         more = {"annotators": 23, "exam_pairs": 0, "rate": 14, "currency": "SGD"}
-        assert "227,997" in words(leading.get(url("forecast", project), {**asked, **more}))
+        assert "227,997" in words(leading.get(url("forecast", project), {**values, **more}))
 
     def test_what_is_measured_here_is_computed_with_in_full(
         self, leading: Client, project: Project, person: User
@@ -375,16 +375,16 @@ class TestForecast:
             assert f'name="{name}" value="{value}"' in page
 
     def test_own_numbers(self, leading: Client, project: Project) -> None:
-        asked = {"queries": 10, "pairs": 4, "second": 20, "escalated": 25, "seconds": 20, "gold": 25, "annotators": 2}
-        answer = leading.get(url("forecast", project), {**asked, "exam_pairs": 10, "rate": "15.01", "currency": "EUR"})
+        values = {"queries": 10, "pairs": 4, "second": 20, "escalated": 25, "seconds": 20, "gold": 25, "annotators": 2}
+        answer = leading.get(url("forecast", project), {**values, "exam_pairs": 10, "rate": "15.01", "currency": "EUR"})
         assert "15.01 EUR" in words(answer)
         assert "<dt>Hours</dt><dd>1.00</dd>" in words(answer)
 
     @pytest.mark.parametrize("wrong", [{"gold": "51"}, {"seconds": "nan"}, {"annotators": "0"}, {"rate": ""}])
     def test_numbers_that_do_not_do(self, leading: Client, project: Project, wrong: dict[str, str]) -> None:
-        asked = {"queries": 10, "pairs": 4, "second": 20, "escalated": 25, "seconds": 20, "gold": 25, "annotators": 2}
-        given = {**asked, "exam_pairs": 10, "rate": "15.01", "currency": "EUR", **wrong}
-        answer = leading.get(url("forecast", project), given)
+        values = {"queries": 10, "pairs": 4, "second": 20, "escalated": 25, "seconds": 20, "gold": 25, "annotators": 2}
+        form = {**values, "exam_pairs": 10, "rate": "15.01", "currency": "EUR", **wrong}
+        answer = leading.get(url("forecast", project), form)
         assert answer.status_code == 422
         assert 'role="alert"' in words(answer)
 

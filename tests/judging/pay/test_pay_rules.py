@@ -139,7 +139,7 @@ RATES = st.lists(
 
 @given(days=DAYS, own=RATES, cuts=st.sets(st.integers(0, 60), max_size=5))
 def test_the_parts_of_a_period_add_up_to_it(days: list[Day], own: list[Rate], cuts: set[int]) -> None:
-    edges = [MARCH + timedelta(days=cut) for cut in sorted(cuts)]
+    edges = [MARCH + timedelta(days=offset) for offset in sorted(cuts)]
     parts = [
         [d for d in days if (low is None or d.day >= low) and (high is None or d.day < high)]
         for low, high in zip([None, *edges], [*edges, None], strict=True)

@@ -29,8 +29,8 @@ def person(project: Project) -> User:
 
 
 def correct(project: Project, person: User, seconds: int, **values: Any) -> HoursCorrection:
-    given = {"day": DAY, "reason": "The clip would not load.", "actor": lead(project), **values}
-    return hours_correct(project=project, annotator=person, seconds=seconds, **given)
+    fields = {"day": DAY, "reason": "The clip would not load.", "actor": lead(project), **values}
+    return hours_correct(project=project, annotator=person, seconds=seconds, **fields)
 
 
 def set_rate(project: Project, person: User) -> PayRate:
@@ -39,10 +39,10 @@ def set_rate(project: Project, person: User) -> PayRate:
     )
 
 
-def test_a_rate_is_kept_and_written_down_without_the_money(project: Project, person: User) -> None:
-    made = set_rate(project, person)
+def test_a_rate_and_its_audit_event_without_the_amount(project: Project, person: User) -> None:
+    rate = set_rate(project, person)
     event = AuditEvent.objects.get(action="pay.rate")
-    assert (event.subject, event.actor) == (made.uuid, made.set_by)
+    assert (event.subject, event.actor) == (rate.uuid, rate.set_by)
     assert event.data == {"number": person.memberships.get().number, "from_day": "2026-03-02"}
 
 
@@ -56,14 +56,14 @@ def test_only_annotators_are_paid(project: Project, person: User) -> None:
     assert not HoursCorrection.objects.exists()
 
 
-def test_a_correction_is_kept_and_written_down(project: Project, person: User) -> None:
-    made = correct(project, person, 600, reason="  The clip would not load. ")
-    assert (made.seconds, made.reason) == (600, "The clip would not load.")
+def test_a_correction_and_its_audit_event(project: Project, person: User) -> None:
+    correction = correct(project, person, 600, reason="  The clip would not load. ")
+    assert (correction.seconds, correction.reason) == (600, "The clip would not load.")
     event = AuditEvent.objects.get(action="pay.correct")
     assert event.data == {"number": person.memberships.get().number, "day": "2026-03-02", "seconds": 600}
 
 
-def test_no_more_is_taken_away_than_the_day_holds(project: Project, person: User) -> None:
+def test_no_more_is_subtracted_than_the_day_holds(project: Project, person: User) -> None:
     judged(project, person, local("2026-03-02T00:00", "Asia/Singapore"), 90)
     correct(project, person, 30)
     with pytest.raises(NotPossible, match="2 March 2026 holds 2 minutes"):
@@ -74,7 +74,7 @@ def test_no_more_is_taken_away_than_the_day_holds(project: Project, person: User
     correct(project, person, -20)
 
 
-def test_what_was_spent_on_pilot_batches_can_be_taken_away(project: Project, person: User) -> None:
+def test_time_on_pilot_batches_can_be_subtracted(project: Project, person: User) -> None:
     judged(project, person, local("2026-03-02T09:00"), 90, pilot=True)
     assert correct(project, person, -90)
 

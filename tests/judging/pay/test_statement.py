@@ -28,8 +28,8 @@ def statement(
     )
 
 
-def seconds_by_day(found: Statement, person: User) -> dict[str, float]:
-    return {f"{day.day:%m-%d}": day.time.total / 1000 for day in found.account_of(person.pk).days}
+def seconds_by_day(result: Statement, person: User) -> dict[str, float]:
+    return {f"{day.day:%m-%d}": day.time.total / 1000 for day in result.account_of(person.pk).days}
 
 
 @pytest.fixture
@@ -47,10 +47,10 @@ def test_time_is_added_up_by_annotator_and_day(project: Project, person: User) -
     for when, seconds in (("2026-03-02T10:00", 10), ("2026-03-02T11:00", 20.5), ("2026-03-03T10:00", 7)):
         judged(project, person, local(when), seconds)
     judged(project, other, local("2026-03-02T10:00"), 3)
-    found = statement(project)
-    assert seconds_by_day(found, person) == {"03-02": 30.5, "03-03": 7}
-    assert seconds_by_day(found, other) == {"03-02": 3}
-    assert (found.time.total, found.judgments) == (40_500, 4)
+    result = statement(project)
+    assert seconds_by_day(result, person) == {"03-02": 30.5, "03-03": 7}
+    assert seconds_by_day(result, other) == {"03-02": 3}
+    assert (result.time.total, result.judgments) == (40_500, 4)
 
 
 def test_one_person_alone(project: Project, person: User) -> None:
@@ -82,8 +82,8 @@ def test_training_is_apart_and_capped_by_the_policy_then_in_force(project: Proje
     trained(project, person, local("2026-03-02T10:00"), 500)
     policy_from(project, local("2026-03-03T00:00"), pay_cap_s=30)
     trained(project, person, local("2026-03-03T10:00"), 500)
-    found = statement(project)
-    assert (found.time.judging, found.time.training, found.judgments) == (0, 150_000, 0)
+    result = statement(project)
+    assert (result.time.judging, result.time.training, result.judgments) == (0, 150_000, 0)
 
 
 def test_training_that_was_not_to_be_paid_counts_nothing(project: Project, person: User) -> None:
@@ -101,22 +101,22 @@ def test_pilot_batches_count_unless_they_are_left_out(project: Project, person: 
     assert (whole.time.total, whole.left_out.total, whole.judgments) == (30_000, 0, 2)
 
 
-def test_judgments_of_files_count_nothing_and_are_told_apart(project: Project, person: User) -> None:
+def test_imported_judgments_take_no_time_and_are_untimed(project: Project, person: User) -> None:
     judged(project, person, local("2026-03-02T10:00"), None)
     judged(project, person, local("2026-03-02T10:00"), 10)
-    found = statement(project)
-    assert (found.time.total, found.judgments, found.untimed) == (10_000, 1, 1)
+    result = statement(project)
+    assert (result.time.total, result.judgments, result.untimed) == (10_000, 1, 1)
 
 
 def test_what_nobody_measured_is_not_paid_up_to_the_cap(project: Project, person: User) -> None:
     """Judgments and training from before times were kept."""
-    given = judged(project, person, local("2026-03-02T10:00"), 10)
+    judgment = judged(project, person, local("2026-03-02T10:00"), 10)
     graded = trained(project, person, local("2026-03-02T11:00"), 10)
     with transaction.atomic(), triggers_asleep():
-        for row in (given, graded):
+        for row in (judgment, graded):
             type(row)._default_manager.filter(pk=row.pk).update(active_ms=None)  # type: ignore[attr-defined]
-    found = statement(project)
-    assert (found.time.total, found.judgments, found.untimed) == (0, 0, 1)
+    result = statement(project)
+    assert (result.time.total, result.judgments, result.untimed) == (0, 0, 1)
 
 
 def test_corrections_are_part_of_their_day(project: Project, person: User) -> None:
@@ -163,13 +163,13 @@ def test_the_day_after_the_last_begins_beyond_the_period(project: Project, perso
 def test_days_of_23_and_25_hours_hold_all_that_was_given_on_them(day: date, hours: int, times: list[str]) -> None:
     project = project_in(BERLIN)
     person = annotator(project)
-    given = [local(f"{day}T{time}", BERLIN, fold=fold) for time in times for fold in (0, 1)]
-    for at in sorted({at.timestamp(): at for at in given}.values()):
+    instants = [local(f"{day}T{time}", BERLIN, fold=fold) for time in times for fold in (0, 1)]
+    for at in sorted({at.timestamp(): at for at in instants}.values()):
         judged(project, person, at, 10)
     before, after = local(f"{day}T00:00", BERLIN), local(f"{day + timedelta(days=1)}T00:00", BERLIN)
     assert (after.timestamp() - before.timestamp()) / 3600 == hours
-    found = [statement(project, on, on, zone=BERLIN).time.total for on in (day - timedelta(days=1), day)]
-    assert found == [0, 40_000]
+    totals = [statement(project, on, on, zone=BERLIN).time.total for on in (day - timedelta(days=1), day)]
+    assert totals == [0, 40_000]
     assert statement(project, day + timedelta(days=1), day + timedelta(days=7), zone=BERLIN).time.total == 0
 
 
@@ -181,11 +181,11 @@ def test_the_parts_of_a_period_add_up_to_it() -> None:
         judged(project, person, local("2026-03-01T00:00", zone) + timedelta(hours=hour), 1 + hour % 7)
     whole = statement(project, zone=zone)
     assert whole.judgments == 21
-    for cut in (1, 7, 8, 30):
-        parts = [(MARCH[0], date(2026, 3, cut)), (date(2026, 3, cut + 1), MARCH[1])]
-        found = [statement(project, *part, zone=zone) for part in parts]
-        assert sum(part.time.total for part in found) == whole.time.total
-        assert sum(part.judgments for part in found) == whole.judgments
+    for last_day in (1, 7, 8, 30):
+        parts = [(MARCH[0], date(2026, 3, last_day)), (date(2026, 3, last_day + 1), MARCH[1])]
+        results = [statement(project, *part, zone=zone) for part in parts]
+        assert sum(part.time.total for part in results) == whole.time.total
+        assert sum(part.judgments for part in results) == whole.judgments
 
 
 def test_rates_of_the_person_go_before_those_of_the_policy() -> None:
@@ -202,13 +202,13 @@ def test_rates_of_the_person_go_before_those_of_the_policy() -> None:
     )
     for day in (2, 3, 4, 5):
         judged(project, person, local(f"2026-03-0{day}T08:00"), 3600)
-    found = statement(project)
-    assert [(line.rate.rate, line.rate.currency, line.amount) for line in found.accounts[0].lines] == [
+    result = statement(project)
+    assert [(line.rate.rate, line.rate.currency, line.amount) for line in result.accounts[0].lines] == [
         (14, "SGD", 14),
         (16, "EUR", 16),
         (Decimal("20.50"), "SGD", 41),
     ]
-    assert found.amounts == [("EUR", 16), ("SGD", 55)]
+    assert result.amounts == [("EUR", 16), ("SGD", 55)]
 
 
 def test_a_rate_is_of_its_own_annotator(project: Project, person: User) -> None:
@@ -225,7 +225,7 @@ def test_two_statements_read_it_whatever_there_is(project: Project, people: int)
     for number in range(people):
         for day in range(1, 4):
             judged(project, annotator(project), local(f"2026-03-0{day}T10:00"), number + 1)
-    with CaptureQueriesContext(connection) as sent:
-        found = statement(project)
-    assert len(sent) == 2
-    assert len(found.accounts) == 3 * people
+    with CaptureQueriesContext(connection) as capture:
+        result = statement(project)
+    assert len(capture) == 2
+    assert len(result.accounts) == 3 * people

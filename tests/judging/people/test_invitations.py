@@ -33,7 +33,7 @@ from judging.people.services import (
 )
 from tests.conftest import Messages
 from tests.factories import ProjectFactory, UserFactory, lead
-from tests.locks import held_elsewhere
+from tests.locks import locked_elsewhere
 
 pytestmark = pytest.mark.django_db
 NEW = NewAccount("newcomer", "a long password", "New Comer", "new@example.org")
@@ -41,7 +41,7 @@ ADDRESS = "guest@example.org"
 
 
 class Killed(BaseException):
-    """What a test kills a task with."""
+    """Raised by tests to kill tasks."""
 
 
 @pytest.fixture
@@ -51,28 +51,30 @@ def project() -> Project:
 
 def invite(project: Project, **values: Any) -> tuple[Invitation, str]:
     """An invitation and the secret of its link."""
-    made, path = invitation_create(project=project, actor=lead(project), role=values.pop("role", "annotator"), **values)
-    return made, secret_in(path)
+    invitation, path = invitation_create(
+        project=project, actor=lead(project), role=values.pop("role", "annotator"), **values
+    )
+    return invitation, secret_in(path)
 
 
 def secret_in(text: str) -> str:
     return "".join(re.findall(r"/invitations/([^/]+)/", text))
 
 
-def expire(held: Invitation) -> None:
+def expire(invitation: Invitation) -> None:
     long_ago = timezone.now() - timedelta(days=20)
-    Invitation.objects.filter(pk=held.pk).update(created_at=long_ago, expires_at=long_ago + timedelta(days=1))
+    Invitation.objects.filter(pk=invitation.pk).update(created_at=long_ago, expires_at=long_ago + timedelta(days=1))
 
 
 class TestJoining:
     def test_a_new_person_is_a_candidate_with_the_next_number(self, project: Project) -> None:
-        held, secret = invite(project)
+        invitation, secret = invite(project)
         member = invitation_accept(secret=secret, person=NEW)
         assert (member.role, member.number, member.standing) == ("annotator", 1, "candidate")
         assert member.user.check_password("a long password")
         assert (member.user.identity.name, member.user.identity.email) == ("New Comer", "new@example.org")
-        held.refresh_from_db()
-        assert held.accepted_by == member.user
+        invitation.refresh_from_db()
+        assert invitation.accepted_by == member.user
 
     def test_somebody_with_an_account_joins_with_it(self, project: Project) -> None:
         person = UserFactory()
@@ -81,8 +83,8 @@ class TestJoining:
         assert (member.user, member.role, member.number) == (person, "admin", None)
 
     def test_whom_it_was_mailed_to_gives_way_to_what_the_person_says(self, project: Project) -> None:
-        held, _ = invite(project, email=ADDRESS, name="A Guest")
-        secret = secret_in(invitation_renew(invitation=held, actor=lead(project)))
+        invitation, _ = invite(project, email=ADDRESS, name="A Guest")
+        secret = secret_in(invitation_renew(invitation=invitation, actor=lead(project)))
         invitation_accept(secret=secret, person=NEW)
         assert list(Identity.objects.values_list("user__username", "email")) == [("newcomer", "new@example.org")]
 
@@ -117,15 +119,15 @@ class TestRefused:
             invitation_accept(secret=secret, person=UserFactory())
 
     def test_expired(self, project: Project) -> None:
-        held, secret = invite(project)
-        expire(held)
+        invitation, secret = invite(project)
+        expire(invitation)
         with pytest.raises(InvitationGone, match="has expired"):
             invitation_accept(secret=secret, person=NEW)
 
     def test_revoked(self, project: Project) -> None:
-        held, secret = invite(project)
+        invitation, secret = invite(project)
         for _ in range(2):
-            invitation_revoke(invitation=held, actor=lead(project))
+            invitation_revoke(invitation=invitation, actor=lead(project))
         with pytest.raises(InvitationGone, match="taken back"):
             invitation_accept(secret=secret, person=NEW)
         assert AuditEvent.objects.filter(action="invitation.revoke").count() == 1
@@ -137,8 +139,8 @@ class TestRefused:
             invitation_accept(secret=secret, person=NEW)
 
     def test_nobody_joins_a_refused_way(self, project: Project) -> None:
-        held, secret = invite(project)
-        expire(held)
+        invitation, secret = invite(project)
+        expire(invitation)
         with pytest.raises(InvitationGone):
             invitation_accept(secret=secret, person=NEW)
         assert not User.objects.filter(username="newcomer").exists()
@@ -167,22 +169,22 @@ class TestSentTwice:
 
 class TestRenewed:
     def test_the_old_link_opens_nothing_and_the_new_one_does(self, project: Project) -> None:
-        held, old = invite(project)
-        expire(held)
-        new = secret_in(invitation_renew(invitation=held, actor=lead(project)))
+        invitation, old = invite(project)
+        expire(invitation)
+        new = secret_in(invitation_renew(invitation=invitation, actor=lead(project)))
         with pytest.raises(InvitationUnknown):
             invitation_find(secret=old)
-        assert invitation_find(secret=new) == held
+        assert invitation_find(secret=new) == invitation
 
     def test_not_when_used_or_revoked_nor_sent_to_nobody(self, project: Project) -> None:
-        held, secret = invite(project)
+        invitation, secret = invite(project)
         with pytest.raises(NotPossibleNow, match="no e-mail address"):
-            invitation_renew(invitation=held, actor=lead(project), mail=True)
+            invitation_renew(invitation=invitation, actor=lead(project), mail=True)
         invitation_accept(secret=secret, person=NEW)
         with pytest.raises(NotPossibleNow, match="used already"):
-            invitation_renew(invitation=held, actor=lead(project))
+            invitation_renew(invitation=invitation, actor=lead(project))
         with pytest.raises(NotPossibleNow, match="used already"):
-            invitation_revoke(invitation=held, actor=lead(project))
+            invitation_revoke(invitation=invitation, actor=lead(project))
         other, _ = invite(project)
         invitation_revoke(invitation=other, actor=lead(project))
         with pytest.raises(NotPossibleNow, match="was revoked"):
@@ -192,29 +194,29 @@ class TestRenewed:
 class TestMailed:
     def test_the_link_in_the_message_opens_it(self, project: Project, messages: Messages) -> None:
         with messages():
-            held, secret = invite(project, email=ADDRESS, name="A Guest")
+            invitation, secret = invite(project, email=ADDRESS, name="A Guest")
         assert secret == ""
         (message,) = mail.outbox
         assert message.to == [ADDRESS]
         assert "http://testserver/invitations/" in message.body
-        assert invitation_find(secret=secret_in(message.body)) == held
-        assert held.identity is not None and held.identity.user is None
+        assert invitation_find(secret=secret_in(message.body)) == invitation
+        assert invitation.identity is not None and invitation.identity.user is None
 
     def test_once_however_often_the_task_runs(self, project: Project, messages: Messages) -> None:
         with messages():
-            held, _ = invite(project, email=ADDRESS)
-        assert not invitation_mail(invitation_id=held.pk)
+            invitation, _ = invite(project, email=ADDRESS)
+        assert not invitation_mail(invitation_id=invitation.pk)
         with messages():
             invitations_sweep(now=timezone.now() + timedelta(minutes=5))
         assert len(mail.outbox) == 1
 
     def test_again_when_it_is_asked_for_again(self, project: Project, messages: Messages) -> None:
         with messages():
-            held, _ = invite(project, email=ADDRESS)
+            invitation, _ = invite(project, email=ADDRESS)
         with messages():
-            invitation_renew(invitation=held, actor=lead(project), mail=True)
+            invitation_renew(invitation=invitation, actor=lead(project), mail=True)
         first, second = (secret_in(message.body) for message in mail.outbox)
-        assert invitation_find(secret=second) == held
+        assert invitation_find(secret=second) == invitation
         with pytest.raises(InvitationUnknown):
             invitation_find(secret=first)
 
@@ -230,38 +232,38 @@ class TestMailed:
         def die(*args: object) -> None:
             raise Killed
 
-        held, _ = invite(project, email=ADDRESS)
+        invitation, _ = invite(project, email=ADDRESS)
         with monkeypatch.context() as patched:
             patched.setattr(services, "send_mail", die)
             with pytest.raises(Killed):
-                invitation_mail(invitation_id=held.pk)
-        held.refresh_from_db()
-        assert held.mail == Invitation.Mail.WAITING
+                invitation_mail(invitation_id=invitation.pk)
+        invitation.refresh_from_db()
+        assert invitation.mail == Invitation.Mail.WAITING
         with messages():
             invitations_sweep(now=timezone.now() + timedelta(minutes=2))
-        held.refresh_from_db()
-        assert (held.mail, len(mail.outbox)) == (Invitation.Mail.SENT, 1)
-        assert invitation_find(secret=secret_in(mail.outbox[0].body)) == held
+        invitation.refresh_from_db()
+        assert (invitation.mail, len(mail.outbox)) == (Invitation.Mail.SENT, 1)
+        assert invitation_find(secret=secret_in(mail.outbox[0].body)) == invitation
 
     def test_not_while_another_worker_sends_it(self, project: Project) -> None:
-        held, _ = invite(project, email=ADDRESS)
-        with held_elsewhere(MAIL_LOCK, held.pk):
-            assert not invitation_mail(invitation_id=held.pk)
-        assert invitation_mail(invitation_id=held.pk)
+        invitation, _ = invite(project, email=ADDRESS)
+        with locked_elsewhere(MAIL_LOCK, invitation.pk):
+            assert not invitation_mail(invitation_id=invitation.pk)
+        assert invitation_mail(invitation_id=invitation.pk)
         assert len(mail.outbox) == 1
 
     def test_what_is_asked_for_again_meanwhile_still_waits(
         self, project: Project, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         def meanwhile(*args: object) -> None:
-            invitation_renew(invitation=held, actor=lead(project), mail=True)
+            invitation_renew(invitation=invitation, actor=lead(project), mail=True)
 
-        held, _ = invite(project, email=ADDRESS)
+        invitation, _ = invite(project, email=ADDRESS)
         with monkeypatch.context() as patched:
             patched.setattr(services, "send_mail", meanwhile)
-            invitation_mail(invitation_id=held.pk)
-        held.refresh_from_db()
-        assert held.mail == Invitation.Mail.WAITING
+            invitation_mail(invitation_id=invitation.pk)
+        invitation.refresh_from_db()
+        assert invitation.mail == Invitation.Mail.WAITING
 
     @pytest.mark.parametrize("error", [SMTPException("no such user"), ValueError("a line break in the subject")])
     def test_a_server_that_refuses_is_shown(
@@ -271,17 +273,17 @@ class TestMailed:
             raise error
 
         monkeypatch.setattr(services, "send_mail", refuse)
-        held, _ = invite(project, email=ADDRESS)
-        assert not invitation_mail(invitation_id=held.pk)
-        held.refresh_from_db()
-        assert held.mail == Invitation.Mail.FAILED
+        invitation, _ = invite(project, email=ADDRESS)
+        assert not invitation_mail(invitation_id=invitation.pk)
+        invitation.refresh_from_db()
+        assert invitation.mail == Invitation.Mail.FAILED
 
     def test_one_open_invitation_for_an_address(self, project: Project) -> None:
-        held, _ = invite(project, email=ADDRESS)
+        invitation, _ = invite(project, email=ADDRESS)
         with pytest.raises(NotPossible, match="that is open"):
             invite(project, email=ADDRESS.upper())
         invite(ProjectFactory(), email=ADDRESS)
-        invitation_revoke(invitation=held, actor=lead(project))
+        invitation_revoke(invitation=invitation, actor=lead(project))
         assert invite(project, email=ADDRESS)
 
     def test_not_to_who_is_here_already(self, project: Project) -> None:
@@ -300,24 +302,24 @@ class TestMailed:
 
 def test_secret_and_identity_are_in_no_other_table(project: Project, messages: Messages) -> None:
     with messages():
-        held, _ = invite(project, email=ADDRESS, name="A Guest")
+        invitation, _ = invite(project, email=ADDRESS, name="A Guest")
     secret = secret_in(mail.outbox[0].body)
     invitation_accept(secret=secret, person=NEW)
     assert not find_in_tables(secret)
     assert not find_in_tables(ADDRESS) and not find_in_tables("A Guest")
     assert find_in_tables("New Comer") == find_in_tables("new@example.org") == ["accounts_identity"]
-    held.refresh_from_db()
-    assert AuditEvent.objects.filter(subject=held.uuid).count() == 2
+    invitation.refresh_from_db()
+    assert AuditEvent.objects.filter(subject=invitation.uuid).count() == 2
 
 
 def find_in_tables(text: str) -> list[str]:
-    found = []
+    tables = []
     with connection.cursor() as cursor:
         for table in connection.introspection.table_names(cursor):
             cursor.execute(f'SELECT count(*) FROM "{table}" shown WHERE shown::text LIKE %s', [f"%{text}%"])
             if cursor.fetchone() != (0,):
-                found.append(table)
-    return found
+                tables.append(table)
+    return tables
 
 
 class TestRegistration:
@@ -334,6 +336,6 @@ class TestRegistration:
     def test_the_switch_is_written_down_when_it_moves(self, project: Project) -> None:
         for is_open in (True, True, False):
             registration_switch(project=project, actor=lead(project), is_open=is_open)
-        said = AuditEvent.objects.filter(action__startswith="registration.").order_by("id")
-        assert list(said.values_list("action", flat=True)) == ["registration.open", "registration.close"]
+        events = AuditEvent.objects.filter(action__startswith="registration.").order_by("id")
+        assert list(events.values_list("action", flat=True)) == ["registration.open", "registration.close"]
         assert Membership.objects.filter(project=project, role="annotator").count() == 0

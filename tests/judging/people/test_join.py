@@ -162,14 +162,14 @@ class TestRegistration:
 
 class TestLeaving:
     def test_asks_then_gives_back_what_is_held(self, client: Client) -> None:
-        held = AssignmentFactory(batch=BatchFactory())
-        client.force_login(held.annotator)
-        page = reverse("judging:leave-project", args=[held.project.uuid])
+        assignment = AssignmentFactory(batch=BatchFactory())
+        client.force_login(assignment.annotator)
+        page = reverse("judging:leave-project", args=[assignment.project.uuid])
         assert "Leave the project" in body(client.get(page))
         client.post(page, {"reason": "Exams"})
-        held.refresh_from_db()
-        member = Membership.objects.get(user=held.annotator)
-        assert (held.state, member.standing) == ("returned", "left")
+        assignment.refresh_from_db()
+        member = Membership.objects.get(user=assignment.annotator)
+        assert (assignment.state, member.standing) == ("returned", "left")
         assert member.standing_changes.get().reason == "Exams"
         assert client.post(page).status_code == 302
         assert "You have left this project" in body(client.get(page))

@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from accounts.models import Membership, Project, User
 from accounts.services.identities import identity_set
-from accounts.services.members import standing_change
+from accounts.services.members import status_change
 from core.models import AuditEvent
 from judging.models import GateAttempt, Invitation
 from judging.people.selectors import people_of
@@ -33,7 +33,7 @@ from tests.factories import (
 )
 from tests.judging.api import test_doors as test_api_doors
 from tests.judging.money import gold_graded, judged, local, trained
-from tests.judging.views.test_doors import DOORS, World
+from tests.judging.views.test_doors import ENDPOINTS, World
 
 pytestmark = pytest.mark.django_db
 LINK = re.compile(r'value="http://testserver(/[^"]+)"')
@@ -41,9 +41,9 @@ LINK = re.compile(r'value="http://testserver(/[^"]+)"')
 
 @pytest.fixture
 def member() -> Membership:
-    held = MembershipFactory(project=ProjectFactory(), number=12, user__username="quirin-k")
-    identity_set(user=held.user, name="Quirin Kowalk", email="quirin@example.org")
-    return held  # type: ignore[no-any-return]
+    membership = MembershipFactory(project=ProjectFactory(), number=12, user__username="quirin-k")
+    identity_set(user=membership.user, name="Quirin Kowalk", email="quirin@example.org")
+    return membership  # type: ignore[no-any-return]
 
 
 @pytest.fixture
@@ -74,8 +74,8 @@ def act(work: str, project: Project, person: User, at: datetime) -> None:
     elif work == "training":
         trained(project, person, at, 10)
     elif work == "exam":
-        sitting = SittingFactory(exam=ExamFactory(project=project), annotator=person)
-        SittingGradeFactory(sitting=sitting, created_at=at)
+        attempt = SittingFactory(exam=ExamFactory(project=project), annotator=person)
+        SittingGradeFactory(sitting=attempt, created_at=at)
     elif work == "screening":
         GateAttempt.objects.create(project=project, annotator=person, asked=[], passing=1, score=0, answered_at=at)
     else:
@@ -86,9 +86,9 @@ def act(work: str, project: Project, person: User, at: datetime) -> None:
 @pytest.mark.usefixtures("chief")
 class TestPeople:
     def test_shows_who_is_here(self, client: Client, member: Membership) -> None:
-        shown = body(client.get(people(member.project)))
+        text = body(client.get(people(member.project)))
         for words in ("Quirin Kowalk", "quirin@example.org", "qualified"):
-            assert words in shown
+            assert words in text
 
     @pytest.mark.parametrize("work", ["judging", "gold", "training", "exam", "screening", "flag"])
     def test_last_seen_counts_all_work_of_this_project(self, member: Membership, work: str) -> None:
@@ -104,16 +104,16 @@ class TestPeople:
 
     def test_filtered_by_standing(self, client: Client, member: Membership) -> None:
         MembershipFactory(project=member.project, number=13, standing="training", user__username="other-person")
-        shown = body(client.get(people(member.project) + "?standing=training"))
-        assert "other-person" in shown and "Quirin" not in shown
+        text = body(client.get(people(member.project) + "?standing=training"))
+        assert "other-person" in text and "Quirin" not in text
         assert "Quirin" in body(client.get(people(member.project) + "?standing=nonsense%00"))
 
     def test_a_link_is_shown_once_and_opens_the_invitation(self, client: Client, member: Membership) -> None:
-        made = client.post(
+        response = client.post(
             reverse("judging:invitation-create", args=[member.project.uuid]), {"role": "annotator", "days": 7}
         )
-        (link,) = LINK.findall(body(made))
-        assert made.headers["Cache-Control"] == "no-store"
+        (link,) = LINK.findall(body(response))
+        assert response.headers["Cache-Control"] == "no-store"
         assert LINK.findall(body(client.get(people(member.project)))) == []
         assert Client().get(link).status_code == 200
 
@@ -136,10 +136,10 @@ class TestPeople:
         assert not Invitation.objects.exists()
 
     def test_renew_and_revoke(self, client: Client, member: Membership, chief: User) -> None:
-        held, old = invitation_create(project=member.project, actor=chief, role="annotator")
-        (new,) = LINK.findall(body(client.post(reverse("judging:invitation-renew", args=[held.uuid]))))
+        invitation, old = invitation_create(project=member.project, actor=chief, role="annotator")
+        (new,) = LINK.findall(body(client.post(reverse("judging:invitation-renew", args=[invitation.uuid]))))
         assert (Client().get(old).status_code, Client().get(new).status_code) == (404, 200)
-        client.post(reverse("judging:invitation-revoke", args=[held.uuid]))
+        client.post(reverse("judging:invitation-revoke", args=[invitation.uuid]))
         assert Client().get(new).status_code == 410
         assert "None." in body(client.get(people(member.project)))
 
@@ -154,15 +154,15 @@ class TestPeople:
 class TestPerson:
     def test_the_way_so_far(self, client: Client, member: Membership, chief: User) -> None:
         annotator_leave(membership=member, actor=chief, reason="Moved away")
-        shown = body(client.get(page("person", member)))
-        assert "qualified → <b>left</b>" in shown
-        assert "Moved away" in shown and chief.username in shown
+        text = body(client.get(page("person", member)))
+        assert "qualified → <b>left</b>" in text
+        assert "Moved away" in text and chief.username in text
 
     def test_suspend_and_reinstate(self, client: Client, member: Membership) -> None:
-        for action, standing in (("suspend", "suspended"), ("reinstate", "qualified")):
+        for action, status in (("suspend", "suspended"), ("reinstate", "qualified")):
             client.post(page("person-standing", member), {"action": action, "reason": "Because"})
             member.refresh_from_db()
-            assert member.standing == standing
+            assert member.standing == status
 
     @pytest.mark.parametrize(
         ("form", "status", "said"),
@@ -195,8 +195,8 @@ class TestPerson:
     def test_erasing_asks_and_ends_their_session(self, client: Client, member: Membership) -> None:
         them = Client()
         them.force_login(member.user)
-        asked = body(client.get(page("person-erase", member)))
-        assert "What stays" in asked and "Quirin Kowalk" in asked
+        text = body(client.get(page("person-erase", member)))
+        assert "What stays" in text and "Quirin Kowalk" in text
         client.post(page("person-erase", member), {"number": str(member.number)})
         assert "Quirin" not in body(client.get(people(member.project)))
         assert not get_user(them).is_authenticated  # type: ignore[arg-type]
@@ -213,49 +213,49 @@ class TestNamesAreNowhereElse:
 
     def test_on_no_page_of_an_admin(self) -> None:
         """Every page that takes a GET, with grades, decisions and standings of an annotator on it."""
-        world = World()
-        someone = world.people["annotator"]
+        site = World()
+        someone = site.people["annotator"]
         User.objects.filter(pk=someone.pk).update(username="quirin-k")
         someone.refresh_from_db()
         identity_set(user=someone, name="Quirin Kowalk", email="quirin@example.org")
-        standing_change(membership=world.member, to="left", actor=someone, reason="of their own")
+        status_change(membership=site.member, to="left", actor=someone, reason="of their own")
         reached = 0
-        for door in (door for door in DOORS if door[3] == "get" and "admin" in door[2]):
-            answer = world.request(door, world.people["admin"])
+        for endpoint in (endpoint for endpoint in ENDPOINTS if endpoint[3] == "get" and "admin" in endpoint[2]):
+            answer = site.request(endpoint, site.people["admin"])
             if not answer.streaming:
                 reached += 1
-                assert [word for word in self.SECRETS if word in body(answer)] == [], door[0]
+                assert [word for word in self.SECRETS if word in body(answer)] == [], endpoint[0]
         assert reached > 10
 
     def test_in_no_answer_of_the_api_to_staff(self) -> None:
-        world = test_api_doors.World()
-        identity_set(user=world.people["annotator"], name="Quirin Kowalk", email="quirin@example.org")
-        User.objects.filter(pk=world.people["annotator"].pk).update(username="quirin-k")
-        asked = [door for door in test_api_doors.DOORS if door[0] == "get"]
+        site = test_api_doors.World()
+        identity_set(user=site.people["annotator"], name="Quirin Kowalk", email="quirin@example.org")
+        User.objects.filter(pk=site.people["annotator"].pk).update(username="quirin-k")
+        endpoints = [endpoint for endpoint in test_api_doors.ENDPOINTS if endpoint[0] == "get"]
         for role in ("admin", "lead"):
-            person = world.people[role]
-            for door in (door for door in asked if role in door[3]):
-                answer = world.request(door, test_api_doors.program(person))
+            person = site.people[role]
+            for endpoint in (endpoint for endpoint in endpoints if role in endpoint[3]):
+                answer = site.request(endpoint, test_api_doors.program(person))
                 assert answer.status_code == 200
-                assert [word for word in self.SECRETS if word in body(answer)] == [], door[1]
+                assert [word for word in self.SECRETS if word in body(answer)] == [], endpoint[1]
 
     def test_the_audit_names_annotators_by_number_for_leads_too(self, client: Client, member: Membership) -> None:
         annotator_leave(membership=member, actor=member.user, reason="of their own")
         for person in (lead(member.project), admin(member.project)):
             client.force_login(person)
-            shown = body(client.get(reverse("judging:audit", args=[member.project.uuid])))
-            assert "<span>annotator 12</span>" in shown
-            assert [word for word in self.SECRETS if word in shown] == []
+            text = body(client.get(reverse("judging:audit", args=[member.project.uuid])))
+            assert "<span>annotator 12</span>" in text
+            assert [word for word in self.SECRETS if word in text] == []
 
     def test_the_audit_names_leads_to_leads_and_nobody_from_outside(self, client: Client, member: Membership) -> None:
         chief = lead(member.project)
         for actor in (chief, UserFactory(username="outsider"), None):
             AuditEvent.objects.create(project=member.project, actor=actor, action="thing.do")
         client.force_login(chief)
-        shown = body(client.get(reverse("judging:audit", args=[member.project.uuid])))
-        assert chief.username in shown and "the system" in shown and "outsider" not in shown
+        text = body(client.get(reverse("judging:audit", args=[member.project.uuid])))
+        assert chief.username in text and "the system" in text and "outsider" not in text
 
     def test_grades_count(self, client: Client) -> None:
-        given = JudgmentFactory()
-        client.force_login(lead(given.assignment.project))
-        assert '<td class="number">1</td>' in body(client.get(people(given.assignment.project)))
+        judgment = JudgmentFactory()
+        client.force_login(lead(judgment.assignment.project))
+        assert '<td class="number">1</td>' in body(client.get(people(judgment.assignment.project)))

@@ -1,4 +1,4 @@
-"""What is stored of one person: handed out, and forgotten."""
+"""Data stored of one person: handed out, and forgotten."""
 
 import csv
 import io
@@ -57,11 +57,11 @@ def rows(text: str) -> list[dict[str, str]]:
 @pytest.fixture
 def person() -> User:
     """An annotator with a name, who has judged, logged in, mistyped, and was invited once more."""
-    held = take(BatchFactory()).annotator
-    User.objects.filter(pk=held.pk).update(username=USERNAME)
-    held.refresh_from_db()
-    identity_set(user=held, name=NAME, email=EMAIL)
-    return held
+    user = take(BatchFactory()).annotator
+    User.objects.filter(pk=user.pk).update(username=USERNAME)
+    user.refresh_from_db()
+    identity_set(user=user, name=NAME, email=EMAIL)
+    return user
 
 
 def membership(person: User) -> Membership:
@@ -78,17 +78,20 @@ class TestTheirOwn:
 
     def test_nothing_that_grades_are_measured_by(self, person: User) -> None:
         """Whether a pair is gold, its truth, its round, seat, rank and batch are in no column."""
-        told = {column for _, columns in OWN.values() for column in columns}
+        column_names = {column for _, columns in OWN.values() for column in columns}
         assert not {
-            name for name in told for word in ("truth", "gold", "round", "seat", "rank", "batch") if word in name
+            name
+            for name in column_names
+            for word in ("truth", "gold", "round", "seat", "rank", "batch")
+            if word in name
         }
         files = opened(person_data(user=person, actor=person, own=True))
         assert not {name for name in files if "Gold" in name}
 
     def test_nothing_of_others(self, person: User) -> None:
         other = JudgmentFactory(grade=4)
-        told = "".join(opened(person_data(user=person, actor=person, own=True)).values())
-        assert str(other.uuid) not in told and str(other.pair.uuid) not in told
+        text = "".join(opened(person_data(user=person, actor=person, own=True)).values())
+        assert str(other.uuid) not in text and str(other.pair.uuid) not in text
 
     def test_every_column_exists(self, person: User) -> None:
         for label, (names_them, _) in OWN.items():
@@ -111,37 +114,37 @@ class TestTheirOwn:
 
     def test_a_formula_is_kept_a_text(self, person: User) -> None:
         pair = person.assignments.get().batch.pairs.order_by("candidate__rank")[0]  # type: ignore[misc]
-        given = JudgmentFactory(assignment=person.assignments.get(), pair=pair, comment="=HYPERLINK(1)")  # type: ignore[misc]
+        judgment = JudgmentFactory(assignment=person.assignments.get(), pair=pair, comment="=HYPERLINK(1)")  # type: ignore[misc]
         files = opened(person_data(user=person, actor=person, own=True))
-        assert {row["pair_uuid"]: row["comment"] for row in rows(files["OwnGrade.csv"])}[str(given.pair.uuid)] == (
+        assert {row["pair_uuid"]: row["comment"] for row in rows(files["OwnGrade.csv"])}[str(judgment.pair.uuid)] == (
             "'=HYPERLINK(1)"
         )
 
 
 class TestInFull:
     def test_every_reference_to_an_account_is_followed(self) -> None:
-        named = {(model._meta.label, name) for model in our_models() for name in references(model)}
+        fields = {(model._meta.label, name) for model in our_models() for name in references(model)}
         direct = {
             (model._meta.label, field.name)
             for model in our_models()
             for field in model._meta.concrete_fields
             if field.related_model is User
         }
-        assert direct <= named
+        assert direct <= fields
         assert {
             ("accounts.StandingChange", "membership__user"),
             ("judging.JudgmentChange", "judgment__annotator"),
-        } <= named
+        } <= fields
 
     def test_no_secret_is_in_it(self, person: User) -> None:
         token = token_create(user=person, name="laptop")
         browser = Client()
         browser.force_login(person)
-        told = "".join(opened(person_data(user=person, actor=None, own=False)).values())
+        text = "".join(opened(person_data(user=person, actor=None, own=False)).values())
         columns = {column for _, names, _ in all_tables(person) for column in names}
         assert not columns & {"password", "digest", "session_key", "session_data"}
-        assert token not in told and browser.cookies["sessionid"].value not in told
-        assert "laptop" in told
+        assert token not in text and browser.cookies["sessionid"].value not in text
+        assert "laptop" in text
 
     def test_gold_is_in_it(self) -> None:
         person = GoldGradeFactory().annotator
@@ -163,22 +166,24 @@ class TestInFull:
 
 def in_files(words: list[str]) -> list[str]:
     """Stored files whose name or content has one of the words."""
-    found, folders = [], [""]
+    matches, folders = [], [""]
     while folders:
         folder = folders.pop()
         below, files = default_storage.listdir(folder)
         folders += [os.path.join(folder, name) for name in below]
         for name in (os.path.join(folder, each) for each in files):
             with default_storage.open(name) as file:
-                held = name.lower().encode() + file.read().lower()
-            found += [name for word in words if word.encode() in held]
-    return found
+                content = name.lower().encode() + file.read().lower()
+            matches += [name for word in words if word.encode() in content]
+    return matches
 
 
 def mistyped(typed: str) -> AccessAttempt:
     """Somebody gave a wrong password for this user name."""
-    made: AccessAttempt = AccessAttempt.objects.create(username=typed, ip_address="192.0.2.7", failures_since_start=1)
-    return made
+    attempt: AccessAttempt = AccessAttempt.objects.create(
+        username=typed, ip_address="192.0.2.7", failures_since_start=1
+    )
+    return attempt
 
 
 def spread(person: User) -> None:
@@ -241,19 +246,19 @@ class TestForgetting:
 
     @pytest.mark.usefixtures("encoder")
     def test_runs_lose_team_and_file_name(self) -> None:
-        made = HandMade()
-        theirs = participant(made.project)
-        run = bring(theirs, ready_release(made.project), run_json({10: GOOD}), work=False)
+        scenario = HandMade()
+        theirs = participant(scenario.project)
+        run = bring(theirs, ready_release(scenario.project), run_json({10: GOOD}), work=False)
         assert (run.team, run.file_name) == ("the team", "run.json")
         person_forget(user=theirs.user, actor=None, reason="Asked for.")
         run.refresh_from_db()
         assert (run.team, run.file_name, run.owner_id) == ("", "", theirs.user_id)
 
     def test_the_command_asks_for_the_user_name(self, person: User, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("builtins.input", lambda asked: "somebody else")
+        monkeypatch.setattr("builtins.input", lambda prompt: "somebody else")
         with pytest.raises(CommandError, match="Nothing was erased"):
             call_command("person_erase", USERNAME)
-        monkeypatch.setattr("builtins.input", lambda asked: USERNAME)
+        monkeypatch.setattr("builtins.input", lambda prompt: USERNAME)
         call_command("person_erase", USERNAME)
         assert traces(WORDS) == {}
 
@@ -262,20 +267,20 @@ class TestForgetting:
             call_command("person_erase", str(uuid4()), "--typed", USERNAME)
         call_command("person_erase", str(person.uuid), "--typed", USERNAME)
         assert traces(WORDS) == {}
-        told = AuditEvent.objects.filter(action="identity.erase")
-        assert set(told.values_list("subject", flat=True)) == {person.uuid}
+        events = AuditEvent.objects.filter(action="identity.erase")
+        assert set(events.values_list("subject", flat=True)) == {person.uuid}
 
     def test_the_page_asks_for_the_number(self, person: User) -> None:
         member = membership(person)
         boss = Client()
         boss.force_login(lead(member.project))
-        place = reverse("judging:person-erase", args=[member.project.uuid, member.number])
+        erase_url = reverse("judging:person-erase", args=[member.project.uuid, member.number])
         for typed in ("", "x", str((member.number or 0) + 1)):
-            answer = boss.post(place, {"number": typed})
+            answer = boss.post(erase_url, {"number": typed})
             assert answer.status_code == 422
             assert "Nothing was erased" in answer.content.decode()
         assert Identity.objects.filter(user=person).exists()
-        assert boss.post(place, {"number": f" {member.number} "}).status_code == 302
+        assert boss.post(erase_url, {"number": f" {member.number} "}).status_code == 302
         assert not Identity.objects.filter(user=person).exists()
 
 
@@ -307,13 +312,13 @@ class TestRetention:
             BrowserSession.objects.create(
                 session_key=f"key-{n}", user=person, used_at=at, expire_date=now + timedelta(days=5), session_data=""
             )
-            made = mistyped(f"typed-{n}")
-            AccessAttempt.objects.filter(pk=made.pk).update(attempt_time=at)
+            attempt = mistyped(f"typed-{n}")
+            AccessAttempt.objects.filter(pk=attempt.pk).update(attempt_time=at)
             log = settings.MOMENTJUDGE_VAR / "log" / f"web{n}.log.1"
             log.touch()
             os.utime(log, (at.timestamp(), at.timestamp()))
-        done = retention_apply(now=now)
-        assert done == {"logs": 1, "sessions": 1, "attempts": 1, "invited": 0, "left": 0}
+        counts = retention_apply(now=now)
+        assert counts == {"logs": 1, "sessions": 1, "attempts": 1, "invited": 0, "left": 0}
         assert BrowserSession.objects.get().session_key == "key-1"
         assert AccessAttempt.objects.get().username == "typed-1"
         assert [path.name for path in (settings.MOMENTJUDGE_VAR / "log").iterdir()] == ["web1.log.1"]
@@ -346,11 +351,11 @@ class TestRetention:
 
     def test_an_invitation_nobody_took_loses_its_address(self) -> None:
         project = ProjectFactory()
-        made, _ = invitation_create(project=project, actor=lead(project), role="annotator", email=EMAIL)
-        gone = made.expires_at + timedelta(days=91)
-        assert retention_due(now=made.expires_at + timedelta(days=89)).counts()["invited"] == 0
-        assert retention_apply(now=gone)["invited"] == 1
-        assert Invitation.objects.get(pk=made.pk).identity is None
+        invitation, _ = invitation_create(project=project, actor=lead(project), role="annotator", email=EMAIL)
+        due = invitation.expires_at + timedelta(days=91)
+        assert retention_due(now=invitation.expires_at + timedelta(days=89)).counts()["invited"] == 0
+        assert retention_apply(now=due)["invited"] == 1
+        assert Invitation.objects.get(pk=invitation.pk).identity is None
         assert traces(WORDS) == {}
 
     def test_0_keeps_all(self, person: User, settings: Settings) -> None:

@@ -7,7 +7,7 @@ import pytest
 from accounts.models import AccessToken, Membership, User
 from accounts.services.credentials import token_create
 from accounts.services.identities import identity_set
-from accounts.services.members import standing_change
+from accounts.services.members import status_change
 from core.exceptions import NotPossible
 from core.models import AuditEvent
 from judging.exceptions import NotPossibleNow
@@ -50,24 +50,24 @@ def now(member: Membership) -> Membership:
 
 @pytest.mark.parametrize(("act", "to"), [(annotator_suspend, "suspended"), (annotator_leave, "left")])
 def test_who_is_taken_off_gives_back_what_they_hold(member: Membership, chief: User, act: Act, to: str) -> None:
-    held = AssignmentFactory(batch=BatchFactory(query__project=member.project), annotator=member.user)
-    JudgmentFactory(assignment=held)
+    assignment = AssignmentFactory(batch=BatchFactory(query__project=member.project), annotator=member.user)
+    JudgmentFactory(assignment=assignment)
     act(membership=member, actor=chief, reason="Away")
-    held.refresh_from_db()
-    assert (held.state, now(member).standing) == ("returned", to)
-    assert Judgment.objects.filter(assignment=held).count() == 1
+    assignment.refresh_from_db()
+    assert (assignment.state, now(member).standing) == ("returned", to)
+    assert Judgment.objects.filter(assignment=assignment).count() == 1
 
 
 @pytest.mark.parametrize("step", ["exam", "qualified"])
 def test_who_is_reinstated_goes_on_where_they_were(chief: User, step: str) -> None:
     other = MembershipFactory(standing="training")
-    standing_change(membership=other, to=step, actor=None)
+    status_change(membership=other, to=step, actor=None)
     annotator_suspend(membership=other, actor=chief, reason="Too fast")
     annotator_leave(membership=now(other), actor=chief)
     assert annotator_reinstate(membership=now(other), actor=chief, reason="Talked").standing == step
 
 
-def test_who_is_on_the_way_needs_no_way_back(member: Membership, chief: User) -> None:
+def test_nobody_is_reinstated_during_onboarding(member: Membership, chief: User) -> None:
     with pytest.raises(NotPossibleNow, match="needs no way back"):
         annotator_reinstate(membership=member, actor=chief, reason="x")
 
@@ -94,20 +94,20 @@ class TestErased:
         user.save()
         identity_set(user=user, name="Some Body", email="some@example.org")
         token_create(user=user, name="laptop")
-        given = JudgmentFactory(
+        judgment = JudgmentFactory(
             assignment=AssignmentFactory(batch=BatchFactory(query__project=member.project), annotator=user)
         )
         name = user.username
         annotator_erase(membership=member, actor=chief)
-        left = now(member)
-        assert (left.number, left.standing) == (member.number, "left")
+        former_member = now(member)
+        assert (former_member.number, former_member.standing) == (member.number, "left")
         assert not hasattr(User.objects.get(pk=user.pk), "identity")
-        assert name not in left.user.username
-        assert not left.user.is_active and not left.user.has_usable_password()
+        assert name not in former_member.user.username
+        assert not former_member.user.is_active and not former_member.user.has_usable_password()
         assert not AccessToken.objects.exists()
-        assert Judgment.objects.get(pk=given.pk).annotator == user
-        said = AuditEvent.objects.get(action="identity.erase")
-        assert (said.actor, said.project, said.subject) == (chief, member.project, user.uuid)
+        assert Judgment.objects.get(pk=judgment.pk).annotator == user
+        event = AuditEvent.objects.get(action="identity.erase")
+        assert (event.actor, event.project, event.subject) == (chief, member.project, user.uuid)
 
     def test_once(self, member: Membership, chief: User) -> None:
         annotator_erase(membership=member, actor=chief)

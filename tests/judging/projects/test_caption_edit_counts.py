@@ -34,15 +34,15 @@ def caption(project: Project, text: str, **values: object) -> Caption:
 
 def reviewed(project: Project, person: User, text: str) -> Caption:
     """A caption that failed a check, and serves because a person accepted it."""
-    made = caption(project, text, state="in_review", failed=["name"])
-    caption_accept(project=project, caption=made, actor=person)
-    return made
+    row = caption(project, text, state="in_review", failed=["name"])
+    caption_accept(project=project, caption=row, actor=person)
+    return row
 
 
-def edit(project: Project, person: User, made: Caption, text: str) -> None:
+def edit(project: Project, person: User, row: Caption, text: str) -> None:
     """The person thinks better of the caption accepted last."""
     caption_undo(project=project, actor=person)
-    caption_edit(project=project, caption=made, text=text, actor=person)
+    caption_edit(project=project, caption=row, text=text, actor=person)
 
 
 def rows() -> list[tuple[object, ...]]:
@@ -51,20 +51,20 @@ def rows() -> list[tuple[object, ...]]:
 
 class TestCandidates:
     def test_an_edit_after_freezing_is_told_and_not_applied(self, project: Project, person: User) -> None:
-        made = reviewed(project, person, "Ross waves")
+        caption_row = reviewed(project, person, "Ross waves")
         caption(project, "A dog barks")
         queries = [QueryFactory(project=project, number=number) for number in (7, 3)]
         candidates_rank(project_id=project.pk)
         batches_open(project_id=project.pk)
         before, texts = rows(), [query.text for query in queries]
-        edit(project, person, made, "A man waves")
-        (told,) = caption_edits(project)
-        made.refresh_from_db()
-        assert (told.kind, told.frozen, told.before, told.after, told.serves, told.queries) == (
+        edit(project, person, caption_row, "A man waves")
+        (change,) = caption_edits(project)
+        caption_row.refresh_from_db()
+        assert (change.kind, change.frozen, change.before, change.after, change.serves, change.queries) == (
             *("candidate", True, "Ross waves", "A man waves", True),
             [3, 7],
         )
-        assert told.changed_at == made.text_changed_at is not None
+        assert change.changed_at == caption_row.text_changed_at is not None
         assert edit_counts(project) == EditCounts(frozen=1, stale=0, queries=0)
         candidates_rank(project_id=project.pk)
         assert rows() == before
@@ -73,28 +73,28 @@ class TestCandidates:
     def test_one_before_freezing_says_that_the_ranking_is_stale(
         self, project: Project, person: User, messages: Messages
     ) -> None:
-        made = reviewed(project, person, "Ross waves")
+        caption_row = reviewed(project, person, "Ross waves")
         query = QueryFactory(project=project)
         candidates_rank(project_id=project.pk)
-        edit(project, person, made, query.text)
+        edit(project, person, caption_row, query.text)
         assert edit_counts(project) == EditCounts(frozen=0, stale=1, queries=0)
-        assert [told.frozen for told in caption_edits(project)] == [False]
+        assert [change.frozen for change in caption_edits(project)] == [False]
         with messages():
             assert candidates_request(project=project, actor=person) == 1
         assert caption_edits(project) == []
-        held = query.candidates.get()
-        assert (held.similarity, held.wordings) == (1.0, {str(made.pk): query.text})
+        candidate = query.candidates.get()
+        assert (candidate.similarity, candidate.wordings) == (1.0, {str(caption_row.pk): query.text})
         assert AuditEvent.objects.get(action="candidates.rank").data == {"queries": 1}
 
     def test_ranking_again_leaves_frozen_candidates_alone(
         self, project: Project, person: User, messages: Messages
     ) -> None:
-        made = reviewed(project, person, "Ross waves")
+        caption_row = reviewed(project, person, "Ross waves")
         QueryFactory(project=project)
         candidates_rank(project_id=project.pk)
         batches_open(project_id=project.pk)
         before = rows()
-        edit(project, person, made, "A man waves")
+        edit(project, person, caption_row, "A man waves")
         with messages():
             assert candidates_request(project=project, actor=person) == 0
         assert rows() == before
@@ -104,8 +104,8 @@ class TestCandidates:
         QueryFactory(project=project)
         candidates_rank(project_id=project.pk)
         caption_undo(project=project, actor=person)
-        (told,) = caption_edits(project)
-        assert (told.before, told.after, told.serves) == ("Ross waves", "Ross waves", False)
+        (change,) = caption_edits(project)
+        assert (change.before, change.after, change.serves) == ("Ross waves", "Ross waves", False)
 
     def test_every_caption_of_the_moment_counts(self, project: Project) -> None:
         one = caption(project, "A man waves")
@@ -114,7 +114,7 @@ class TestCandidates:
         candidates_rank(project_id=project.pk)
         assert Candidate.objects.get().wordings == {str(one.pk): "A man waves", str(other.pk): "He waves"}
         Caption.objects.filter(pk=other.pk).update(text="She waves")
-        assert [told.before for told in caption_edits(project)] == ["He waves"]
+        assert [change.before for change in caption_edits(project)] == ["He waves"]
 
     def test_another_project_learns_nothing(self, project: Project) -> None:
         one = caption(project, "A man waves")
@@ -130,8 +130,8 @@ class TestQueries:
         own = caption(project, "Ross waves")
         query = QueryFactory(project=project, number=5, text=own.text, caption=own, split="train")
         Caption.objects.filter(pk=own.pk).update(text="A man waves")
-        (told,) = caption_edits(project)
-        assert (told.kind, told.frozen, told.before, told.after, told.queries) == (
+        (change,) = caption_edits(project)
+        assert (change.kind, change.frozen, change.before, change.after, change.queries) == (
             *("query", False, "Ross waves", "A man waves"),
             [5],
         )

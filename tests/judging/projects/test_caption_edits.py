@@ -21,12 +21,12 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
 @pytest.fixture
 def project() -> Project:
     """One query, ranked over one caption."""
-    made: Project = ProjectFactory()
-    moment = MomentFactory(video__corpus=made.dataset.corpus, video__name="alpha")
+    new_project: Project = ProjectFactory()
+    moment = MomentFactory(video__corpus=new_project.dataset.corpus, video__name="alpha")
     CaptionFactory(description=DescriptionFactory(moment=moment), moment=moment, text="Ross waves")
-    QueryFactory(project=made, number=7)
-    candidates_rank(project_id=made.pk)
-    return made
+    QueryFactory(project=new_project, number=7)
+    candidates_rank(project_id=new_project.pk)
+    return new_project
 
 
 @pytest.fixture
@@ -46,10 +46,10 @@ def test_after_freezing(browser: Client, project: Project) -> None:
     assert "No edited caption" in page(browser, "caption-edits", project)
     Caption.objects.update(text="=A man waves")
     assert "1 caption was edited after its candidates were frozen" in page(browser, "caption-edits-said", project)
-    told = page(browser, "caption-edits", project)
-    assert "Ross waves" in told
-    assert "=A man waves" in told
-    assert "Rank them again" not in told
+    text = page(browser, "caption-edits", project)
+    assert "Ross waves" in text
+    assert "=A man waves" in text
+    assert "Rank them again" not in text
     changed = Caption.objects.get().text_changed_at
     assert changed is not None
     (row,) = csv.DictReader(StringIO(page(browser, "caption-edits-csv", project)))

@@ -51,8 +51,8 @@ def source() -> Project:
 
 
 def copied(source: Project, **values: object) -> Project:
-    given = {"name": "copy", "corpus": source.dataset.corpus, "settings_of": source, **values}
-    project, _ = project_create(**given)  # type: ignore[arg-type]
+    fields = {"name": "copy", "corpus": source.dataset.corpus, "settings_of": source, **values}
+    project, _ = project_create(**fields)  # type: ignore[arg-type]
     return Project.objects.get(pk=project.pk)
 
 
@@ -86,8 +86,14 @@ class TestOverTheSameCorpus:
         fields = ("number", "text", "split", "caption", "query_set__name", "judged_as__number")
         assert set(project.queries.values_list(*fields)) == set(source.queries.values_list(*fields))
         assert not project.queries.exclude(judged_as__project=project).filter(judged_as__isnull=False).exists()
-        (held,) = project.query_sets.values("name", "priority", "is_pilot", "is_paused", "project")
-        assert held == {"name": "first", "priority": 1, "is_pilot": True, "is_paused": False, "project": project.pk}
+        (query_set,) = project.query_sets.values("name", "priority", "is_pilot", "is_paused", "project")
+        assert query_set == {
+            "name": "first",
+            "priority": 1,
+            "is_pilot": True,
+            "is_paused": False,
+            "project": project.pk,
+        }
         pair = project.known_pairs.get()
         assert (pair.query.project, pair.truth, pair.explanation, pair.tutorial_position) == (
             project,
@@ -100,8 +106,8 @@ class TestOverTheSameCorpus:
         person = UserFactory()
         event = copied(source, with_queries=True, actor=person).audit_events.get(action="project.copy")
         assert (event.actor, event.data["source"]) == (person, str(source.uuid))
-        said = ["policy version 2", "guideline version 2", "gate questions 2", "queries 4", "training pairs 1"]
-        assert event.data["copied"] == said
+        texts = ["policy version 2", "guideline version 2", "gate questions 2", "queries 4", "training pairs 1"]
+        assert event.data["copied"] == texts
 
 
 class TestOverAnotherCorpus:

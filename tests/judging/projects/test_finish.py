@@ -45,17 +45,17 @@ def test_pace(per_day: dict[int, int], expected: float) -> None:
 
 
 def test_the_day() -> None:
-    left = replace(NOTHING, open_pairs=20, escalated=0)
-    assert finish(left, per_day=15, today=TODAY).day == TODAY + timedelta(days=3)
-    assert finish(left, per_day=0, today=TODAY).day is None
-    assert finish(left, per_day=0.001, today=TODAY).day is None  # more than ten years
-    done = finish(NOTHING, per_day=0, today=TODAY)
-    assert (done.is_done, done.judgments) == (True, 0)
+    work = replace(NOTHING, open_pairs=20, escalated=0)
+    assert finish(work, per_day=15, today=TODAY).day == TODAY + timedelta(days=3)
+    assert finish(work, per_day=0, today=TODAY).day is None
+    assert finish(work, per_day=0.001, today=TODAY).day is None  # more than ten years
+    forecast = finish(NOTHING, per_day=0, today=TODAY)
+    assert (forecast.is_done, forecast.judgments) == (True, 0)
 
 
 @given(st.integers(0, 10**6), st.integers(1, 10**6), st.floats(0.1, 10**5))
 def test_more_work_ends_no_sooner(pairs: int, more: int, per_day: float) -> None:
     one, other = (replace(NOTHING, open_pairs=n) for n in (pairs, pairs + more))
-    sooner, later = (finish(left, per_day=per_day, today=TODAY) for left in (one, other))
+    sooner, later = (finish(work, per_day=per_day, today=TODAY) for work in (one, other))
     assert sooner.judgments < later.judgments
     assert sooner.day is None or later.day is None or sooner.day <= later.day

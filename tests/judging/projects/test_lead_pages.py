@@ -57,7 +57,7 @@ class TestQueries:
         open_one = BatchFactory(query__project=project, query__text="A woman opens a door")
         done_one = BatchFactory(query__project=project, query__text="A man closes a door", state="done")
         elsewhere = BatchFactory(query__text="A door elsewhere")
-        for asked, shown in (
+        for query_string, expected_batches in (
             ("", [open_one, done_one]),
             ("?q=woman", [open_one]),
             ("?q=DOOR", [open_one, done_one]),
@@ -65,9 +65,9 @@ class TestQueries:
             ("?state=nonsense", [open_one, done_one]),
             ("?q=window", []),
         ):
-            page = browser.get(url("queries", project) + asked).content.decode()
-            found = [batch for batch in (open_one, done_one, elsewhere) if url("batch", batch) in page]
-            assert found == shown, asked
+            page = browser.get(url("queries", project) + query_string).content.decode()
+            batches = [batch for batch in (open_one, done_one, elsewhere) if url("batch", batch) in page]
+            assert batches == expected_batches, query_string
 
     def test_pages(self, browser: Client, project: Project) -> None:
         for _ in range(51):
@@ -132,9 +132,9 @@ class TestQueries:
     ) -> None:
         settings.MOMENTJUDGE_VAR = tmp_path
         QueryFactory(project=project)
-        for name, said in (("/etc", "Choose one of the similarities"), ("pos", "install_wordnet")):
+        for name, message in (("/etc", "Choose one of the similarities"), ("pos", "install_wordnet")):
             answer = browser.post(url("batches-open", project), {"similarity": name}, follow=True)
-            assert said in answer.content.decode()
+            assert message in answer.content.decode()
         assert not project.jobs.exists()
         project.refresh_from_db()
         assert project.dataset.similarity == ""

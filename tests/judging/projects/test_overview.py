@@ -97,24 +97,24 @@ class TestNumbers:
         assert rows == [(1, 2, 1, 1), (2, 1, 0, 0)]
 
     def test_pooled_batches_are_one_row_and_say_nothing_of_others(self, client: Client) -> None:
-        made = Growing()
-        QueryFactory(project=made.project, number=11)
-        before = found(made.project).finish
-        made.open(made.plan(made.rows("one", [3])))
-        made.open(made.plan(made.rows("other", [4])))
-        overview = found(made.project)
+        scenario = Growing()
+        QueryFactory(project=scenario.project, number=11)
+        before = found(scenario.project).finish
+        scenario.open(scenario.plan(scenario.rows("one", [3])))
+        scenario.open(scenario.plan(scenario.rows("other", [4])))
+        overview = found(scenario.project)
         rows = [(row.number, row.first_round, row.second_round, row.done) for row in overview.batches]
         assert rows == [(1, 1, 0, 0), (3, 2, 0, 0)]
         # two grades and 0.36 more of either pair
         assert overview.finish.judgments - before.judgments == pytest.approx(2 * 2.36, abs=1)
-        client.force_login(made.lead)
-        assert '<th scope="row">pooled</th>' in client.get(url(made.project)).content.decode()
+        client.force_login(scenario.lead)
+        assert '<th scope="row">pooled</th>' in client.get(url(scenario.project)).content.decode()
 
     def test_what_is_counted_in_one_statement_is_what_lists_hold(self, project: Project) -> None:
         judge_round(BatchFactory(query__project=project), [2, 2], [2, 2])
-        for place in range(3):
-            held = AssignmentFactory(batch=BatchFactory(query__project=project))
-            FlagFactory(assignment=held, withdrawn_at=NOW if place == 2 else None)
+        for index in range(3):
+            assignment = AssignmentFactory(batch=BatchFactory(query__project=project))
+            FlagFactory(assignment=assignment, withdrawn_at=NOW if index == 2 else None)
         flags_dismiss(pair=Flag.objects.earliest("pk").pair, lead=lead(project), words="fine")
         overview = found(project)
         assert overview.flags == flags_waiting(project).count() == 1

@@ -38,11 +38,11 @@ def test_whoever_makes_it_leads_it(role: object) -> None:
     corpus = imported(person)
     assert f"over {corpus.name}" in signed_in(person).get(reverse("annotation:corpora")).content.decode()
     answer = signed_in(person).post(url(corpus), {"name": " Winter "}, follow=True)
-    made = Project.objects.get(name="Winter")
-    assert answer.redirect_chain[-1][0] == reverse("annotation:corpus", args=[made.uuid])
-    assert (made.dataset.corpus, made.queries.count()) == (corpus, 0)
-    assert (made.memberships.get().user, made.memberships.get().role) == (person, "lead")
-    assert made.audit_events.get(action="project.create").actor == person
+    new_project = Project.objects.get(name="Winter")
+    assert answer.redirect_chain[-1][0] == reverse("annotation:corpus", args=[new_project.uuid])
+    assert (new_project.dataset.corpus, new_project.queries.count()) == (corpus, 0)
+    assert (new_project.memberships.get().user, new_project.memberships.get().role) == (person, "lead")
+    assert new_project.audit_events.get(action="project.create").actor == person
 
 
 def test_the_import_leads_on_to_it() -> None:
@@ -96,7 +96,7 @@ def test_a_name_that_is_free_is_suggested() -> None:
     for name in ("Winter", "Winter 2"):
         ProjectFactory(name=name)
     assert 'value="Winter 3"' in signed_in(lead(project)).get(url(project.dataset.corpus)).content.decode()
-    assert project_name_free(wanted="Spring") == "Spring"
+    assert project_name_free(base_name="Spring") == "Spring"
 
 
 class TestAsACopy:
@@ -107,17 +107,17 @@ class TestAsACopy:
         page = signed_in(person).get(url(source.dataset.corpus)).content.decode()
         assert f'value="{source.uuid}" data-same' in page
         assert f"as in {source.name}" in page and "What is copied and what is not" in page
-        given = {"name": "copy", "settings_of": str(source.uuid), "with_queries": "on"}
-        answer = signed_in(person).post(url(source.dataset.corpus), given, follow=True)
-        made = Project.objects.get(name="copy")
+        form = {"name": "copy", "settings_of": str(source.uuid), "with_queries": "on"}
+        answer = signed_in(person).post(url(source.dataset.corpus), form, follow=True)
+        new_project = Project.objects.get(name="copy")
         assert answer.status_code == 200
-        assert list(made.queries.values_list("text", flat=True)) == ["A man sits"]
-        assert signed_in(person).get(reverse("annotation:splits", args=[made.uuid])).status_code == 200
+        assert list(new_project.queries.values_list("text", flat=True)) == ["A man sits"]
+        assert signed_in(person).get(reverse("annotation:splits", args=[new_project.uuid])).status_code == 200
 
     def test_not_of_a_project_of_others(self) -> None:
         mine, other = ProjectFactory(), ProjectFactory()
-        given = {"name": "copy", "settings_of": str(other.uuid)}
-        answer = signed_in(lead(mine)).post(url(mine.dataset.corpus), given)
+        form = {"name": "copy", "settings_of": str(other.uuid)}
+        answer = signed_in(lead(mine)).post(url(mine.dataset.corpus), form)
         assert (answer.status_code, other.name in answer.content.decode()) == (422, False)
 
     def test_no_queries_from_another_corpus_or_of_nobody(self) -> None:
@@ -125,7 +125,7 @@ class TestAsACopy:
         person = lead(mine)
         elsewhere.memberships.create(user=person, role="lead")
         for source in ("", str(elsewhere.uuid)):
-            given = {"name": "copy", "settings_of": source, "with_queries": "on"}
-            answer = signed_in(person).post(url(mine.dataset.corpus), given)
+            form = {"name": "copy", "settings_of": source, "with_queries": "on"}
+            answer = signed_in(person).post(url(mine.dataset.corpus), form)
             assert (answer.status_code, "same corpus" in answer.content.decode()) == (422, True)
         assert not Project.objects.filter(name="copy").exists()

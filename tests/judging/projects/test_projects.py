@@ -33,16 +33,16 @@ SIZES = {"val": 1, "test": 2}
 def corpus() -> Corpus:
     """Five ready moments with a caption each."""
     first = MomentFactory(start_s=0, end_s=1)
-    for place, moment in enumerate(
+    for index, moment in enumerate(
         [first, *(MomentFactory(video=first.video, start_s=n, end_s=9) for n in range(1, 5))]
     ):
-        CaptionFactory(moment=moment, text=f"text {place}")
+        CaptionFactory(moment=moment, text=f"text {index}")
     return first.video.corpus  # type: ignore[no-any-return]
 
 
 def create(corpus: Corpus, **values: object) -> Project:
-    given = {"name": "new", "corpus": corpus, "sizes": SIZES, "seed": 1, **values}
-    project, _ = services.project_create(**given)  # type: ignore[arg-type]
+    fields = {"name": "new", "corpus": corpus, "sizes": SIZES, "seed": 1, **values}
+    project, _ = services.project_create(**fields)  # type: ignore[arg-type]
     return project
 
 
@@ -138,15 +138,15 @@ class TestPrepare:
     def test_a_lost_message_is_sent_again(self, corpus: Corpus, messages: Messages) -> None:
         project = create(corpus)
         services.batches_request(project=project, actor=lead(project))
-        with messages() as sent:
+        with messages() as callbacks:
             services.PREPARATIONS.sweep(timezone.now())
-        assert sent == []
+        assert callbacks == []
         with messages():
             services.PREPARATIONS.sweep(timezone.now() + timedelta(minutes=10))
         assert project.batches.count() == 3
 
 
-def test_a_model_that_is_missing_is_said_before_and_during(corpus: Corpus) -> None:
+def test_a_missing_model_is_reported_before_and_during(corpus: Corpus) -> None:
     project, other = create(corpus), create(corpus, name="other")
     services.batches_request(project=other, actor=lead(other))
     ProjectCorpus.objects.update(similarity="/no/model")
@@ -163,13 +163,13 @@ def test_a_model_that_is_missing_is_said_before_and_during(corpus: Corpus) -> No
 @pytest.mark.usefixtures("encoder")
 class TestLostReleases:
     def test_release_then_runs(self, messages: Messages) -> None:
-        made = HandMade()
-        release_create(project=made.project, actor=None)
+        scenario = HandMade()
+        release_create(project=scenario.project, actor=None)
         soon, later = timezone.now(), timezone.now() + timedelta(minutes=5)
-        with messages() as sent:
+        with messages() as callbacks:
             RELEASES.sweep(soon)
             runs_sweep(soon)
-        assert sent == []
+        assert callbacks == []
         with messages():
             RELEASES.sweep(later)
         assert Release.objects.get().state == "ready"
@@ -177,19 +177,19 @@ class TestLostReleases:
         with messages():
             runs_sweep(later)
         assert Run.objects.filter(state="scored").count() == 2
-        with messages() as sent:
+        with messages() as callbacks:
             RELEASES.sweep(later)
             runs_sweep(later)
-        assert sent == []
+        assert callbacks == []
 
     def test_a_run_that_a_killed_worker_left_is_made_again(self, messages: Messages) -> None:
-        made, later = HandMade(), timezone.now() + timedelta(minutes=5)
+        scenario, later = HandMade(), timezone.now() + timedelta(minutes=5)
         with messages():
-            release_create(project=made.project, actor=None)
-        left = Run.objects.get(split="val")
-        left.scorings.all().delete()
-        Run.objects.filter(pk=left.pk).update(state=Run.State.RUNNING)
+            release_create(project=scenario.project, actor=None)
+        run = Run.objects.get(split="val")
+        run.scorings.all().delete()
+        Run.objects.filter(pk=run.pk).update(state=Run.State.RUNNING)
         with messages():
             runs_sweep(later)
-        left.refresh_from_db()
-        assert (left.state, left.scorings.get().scores.count()) == ("scored", len(COLUMNS))
+        run.refresh_from_db()
+        assert (run.state, run.scorings.get().scores.count()) == ("scored", len(COLUMNS))

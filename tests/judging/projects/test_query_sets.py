@@ -17,8 +17,8 @@ pytestmark = pytest.mark.django_db
 
 
 def batch_of(project: Project, **values: object) -> Batch:
-    made: Batch = BatchFactory(query=QueryFactory(project=project, **values))
-    return made
+    batch: Batch = BatchFactory(query=QueryFactory(project=project, **values))
+    return batch
 
 
 def set_of(*batches: Batch, name: str = "a set") -> NamedQuerySet:
@@ -28,8 +28,8 @@ def set_of(*batches: Batch, name: str = "a set") -> NamedQuerySet:
 
 
 def offered(project: Project) -> Batch | None:
-    taken = assignment_take(project=project, annotator=annotator(project), now=NOW)
-    return taken.batch if taken else None
+    assignment = assignment_take(project=project, annotator=annotator(project), now=NOW)
+    return assignment.batch if assignment else None
 
 
 def test_a_high_set_goes_first_and_a_low_one_last() -> None:
@@ -52,35 +52,35 @@ def test_nobody_is_handed_a_paused_set_until_it_goes_on() -> None:
 
 def test_what_somebody_holds_is_finished_though_its_set_rests() -> None:
     batch = batch_of(ProjectFactory())
-    held = take(batch)
+    assignment = take(batch)
     query_set_change(query_set=set_of(batch), actor=None, is_paused=True)
-    grade(held, [1, 2])
-    assert finish(held)
+    grade(assignment, [1, 2])
+    assert finish(assignment)
 
 
 def test_batches_that_open_later_follow_their_set() -> None:
     query = CandidateFactory(query__query_set__priority=0, query__query_set=None).query
-    held = query_set_create(project=query.project, name="s", queries=query.project.queries.all(), actor=None)
-    query_set_change(query_set=held, actor=None, priority=1, is_paused=True)
-    made = batch_create(query=query, number=1)
-    assert made is not None
-    assert (made.priority, made.is_paused) == (1, True)
+    query_set = query_set_create(project=query.project, name="s", queries=query.project.queries.all(), actor=None)
+    query_set_change(query_set=query_set, actor=None, priority=1, is_paused=True)
+    new_batch = batch_create(query=query, number=1)
+    assert new_batch is not None
+    assert (new_batch.priority, new_batch.is_paused) == (1, True)
 
 
 def test_batches_are_pilots_with_their_set_second_ones_too() -> None:
     batch = batch_of(ProjectFactory())
     CandidateFactory(query=batch.query, rank=21)
-    held = set_of(batch)
-    query_set_change(query_set=held, actor=None, is_pilot=True)
+    query_set = set_of(batch)
+    query_set_change(query_set=query_set, actor=None, is_pilot=True)
     second = batch_create(query=batch.query, number=2)
     assert second is not None
     assert list(batch.query.batches.values_list("is_pilot", flat=True)) == [True, True]
-    query_set_change(query_set=held, actor=None, priority=1)
+    query_set_change(query_set=query_set, actor=None, priority=1)
     assert second.query.batches.filter(is_pilot=True).count() == 2
-    query_set_change(query_set=held, actor=None, is_pilot=False)
+    query_set_change(query_set=query_set, actor=None, is_pilot=False)
     assert not second.query.batches.filter(is_pilot=True).exists()
-    said = AuditEvent.objects.filter(subject=held.uuid, action="query_set.change").order_by("id")
-    assert list(said.values_list("data__pilot", flat=True)) == [True, True, False]
+    events = AuditEvent.objects.filter(subject=query_set.uuid, action="query_set.change").order_by("id")
+    assert list(events.values_list("data__pilot", flat=True)) == [True, True, False]
 
 
 def test_a_query_leaves_the_set_it_was_in_with_its_pause() -> None:
@@ -91,11 +91,11 @@ def test_a_query_leaves_the_set_it_was_in_with_its_pause() -> None:
     assert (batch.query.query_set, batch.priority, batch.is_paused) == (new, 0, False)
 
 
-def test_each_step_is_kept() -> None:
+def test_each_step_is_audited() -> None:
     batch = batch_of(ProjectFactory())
-    made = set_of(batch)
-    query_set_change(query_set=made, actor=None, is_paused=True)
-    actions = AuditEvent.objects.filter(subject=made.uuid).order_by("id").values_list("action", "data__paused")
+    query_set = set_of(batch)
+    query_set_change(query_set=query_set, actor=None, is_paused=True)
+    actions = AuditEvent.objects.filter(subject=query_set.uuid).order_by("id").values_list("action", "data__paused")
     assert list(actions) == [("query_set.create", None), ("query_set.change", True)]
 
 
@@ -117,8 +117,8 @@ def test_no_empty_set() -> None:
 def test_the_name_of_a_set_that_is_there_adds_to_it() -> None:
     project = ProjectFactory()
     one, two = batch_of(project), batch_of(project)
-    held = set_of(one)
-    query_set_change(query_set=held, actor=None, priority=1)
-    assert set_of(two) == held
+    query_set = set_of(one)
+    query_set_change(query_set=query_set, actor=None, priority=1)
+    assert set_of(two) == query_set
     two.refresh_from_db()
-    assert (held.queries.count(), two.priority) == (2, 1)
+    assert (query_set.queries.count(), two.priority) == (2, 1)

@@ -11,7 +11,7 @@ from core.models import AuditEvent
 from judging.models import GateAttempt, GuidelineConfirmation, GuidelineDraft, KnownPair
 from judging.projects.policies import Example, guideline_publish, policy_in_force, policy_publish
 from tests.factories import BatchFactory, MembershipFactory, MomentFactory, ProjectFactory, admin, annotator, lead
-from tests.judging.settings import drawn_pair, gate_attempt, gate_question, guideline_form, policy_form
+from tests.judging.settings import drawn_pair, gate_question, guideline_form, policy_form, screening_attempt
 from tests.judging.views.acts import HTMX, grade_all, take, url
 
 pytestmark = pytest.mark.django_db
@@ -54,8 +54,8 @@ class TestGuidelineEditor:
     def test_a_preview_runs_no_html_and_keeps_nothing(
         self, leading: Client, project: Project, headers: dict[str, str]
     ) -> None:
-        sent = guideline_form(body="# Seen\n<script>alert(1)</script>", level_0="")
-        answer = leading.post(url("guideline-preview", project), sent, headers=headers)
+        form = guideline_form(body="# Seen\n<script>alert(1)</script>", level_0="")
+        answer = leading.post(url("guideline-preview", project), form, headers=headers)
         body = answer.content.decode()
         assert answer.status_code == 200
         assert "<h1>Seen</h1>" in body
@@ -72,10 +72,10 @@ class TestGuidelineEditor:
     def test_examples_are_chosen_for_the_draft(self, leading: Client, project: Project) -> None:
         pair = drawn_pair(project)
         assert str(pair.moment.uuid) in page_of(leading, "guideline-examples", project)
-        sent = {"grade": 4, "query_text": "q", "moment": pair.moment.uuid}
-        assert leading.post(url("guideline-example-set", project), sent).status_code == 302
+        form = {"grade": 4, "query_text": "q", "moment": pair.moment.uuid}
+        assert leading.post(url("guideline-example-set", project), form).status_code == 302
         assert GuidelineDraft.objects.get().examples.get().moment == pair.moment
-        assert leading.post(url("guideline-example-set", project), {**sent, "grade": 5}).status_code == 422
+        assert leading.post(url("guideline-example-set", project), {**form, "grade": 5}).status_code == 422
         assert leading.post(url("guideline-example-remove", project), {"grade": 4}).status_code == 302
         assert not GuidelineDraft.objects.get().examples.exists()
 
@@ -85,15 +85,15 @@ class TestGuidelineEditor:
         reader = logged_in(annotator(project))
         assert "Version 1" in page_of(reader, "guideline-versions", project)
         assert "Judge by the picture alone." in page_of(reader, "guideline-version", first)
-        shown = page_of(reader, "guideline-version", second)
-        assert '<li class="new"><ins><span class="unseen">New: </span># Two</ins></li>' in shown
+        page = page_of(reader, "guideline-version", second)
+        assert '<li class="new"><ins><span class="unseen">New: </span># Two</ins></li>' in page
 
     def test_no_name_of_a_file_is_told_by_the_changes(self, project: Project) -> None:
         moment = MomentFactory(video__corpus=project.dataset.corpus, video__name="the_secret_show")
-        made = guideline_publish(
+        guideline = guideline_publish(
             project=project, actor=None, body="b", levels=LEVELS, examples=[Example(4, "a query", moment.pk)]
         )
-        page = page_of(logged_in(annotator(project)), "guideline-version", made)
+        page = page_of(logged_in(annotator(project)), "guideline-version", guideline)
         assert "a query" in page
         assert "the_secret_show" not in page
 
@@ -104,8 +104,8 @@ class TestConfirming:
         person = annotator(project)
         guideline_publish(project=project, actor=None, body="# Two", levels=LEVELS, changes="All is new.")
         client = logged_in(person)
-        sent = client.post(url("assignment-take", project))
-        assert sent.headers["Location"] == url("guideline", project)
+        response = client.post(url("assignment-take", project))
+        assert response.headers["Location"] == url("guideline", project)
         page = page_of(client, "guideline", project)
         assert "All is new." in page
         assert "I have read this version" in page
@@ -136,14 +136,14 @@ class TestConfirming:
 
     def test_finishing_with_a_next_batch_leads_there_too(self, project: Project) -> None:
         batch = BatchFactory(query__project=project)
-        held = take(batch)
-        client = logged_in(held.annotator)
-        grade_all(client, held)
+        assignment = take(batch)
+        client = logged_in(assignment.annotator)
+        grade_all(client, assignment)
         guideline_publish(project=project, actor=None, body="# Two", levels=LEVELS)
         answer = client.post(url("assignment-finish", project), {"more": "yes"}, headers=HTMX)
         assert answer.headers["HX-Redirect"] == url("guideline", project)
-        held.refresh_from_db()
-        assert held.state == "finished"
+        assignment.refresh_from_db()
+        assert assignment.state == "finished"
 
 
 class TestTraining:
@@ -154,8 +154,8 @@ class TestTraining:
 
     def test_a_pair_is_graded_added_and_shown_by_level(self, leading: Client, project: Project) -> None:
         pair = drawn_pair(project)
-        sent = {"grade": 2, "explanation": "Only <b>half</b> of it.", "then": "tutorial"}
-        assert leading.post(url("training-pair-grade", pair), sent).status_code == 302
+        form = {"grade": 2, "explanation": "Only <b>half</b> of it.", "then": "tutorial"}
+        assert leading.post(url("training-pair-grade", pair), form).status_code == 302
         page = page_of(leading, "training", project)
         assert "Only &lt;b&gt;half&lt;/b&gt; of it." in page
         assert "No pair of grade 0, 1, 3, 4 yet" in page
@@ -171,7 +171,7 @@ class TestTraining:
         assert leading.post(url("training-draw", project), {"queries": queries}).status_code == 422
 
     def test_moving_answers_htmx_with_the_tutorial(self, leading: Client, project: Project) -> None:
-        pairs = [drawn_pair(project, truth=1, tutorial_position=place) for place in (1, 2)]
+        pairs = [drawn_pair(project, truth=1, tutorial_position=position) for position in (1, 2)]
         answer = leading.post(url("training-pair-move", pairs[1]), {"by": -1}, headers=HTMX)
         assert answer.content.decode().strip().startswith('<section id="tutorial">')
         assert KnownPair.objects.get(tutorial_position=1) == pairs[1]
@@ -179,14 +179,14 @@ class TestTraining:
     def test_pairs_of_an_exam_are_not_training_material(self, leading: Client, project: Project) -> None:
         exam = project.exams.create(number=1, kind="cohort", state="open", seed=1)
         pair = drawn_pair(project)
-        asked = KnownPair.objects.create(
+        exam_pair = KnownPair.objects.create(
             project=project, query=pair.query, moment=MomentFactory(), source="exam", exam=exam
         )
-        assert leading.post(url("training-pair-grade", asked), {"grade": 1}).status_code == 404
-        assert str(asked.uuid) not in page_of(leading, "training", project)
+        assert leading.post(url("training-pair-grade", exam_pair), {"grade": 1}).status_code == 404
+        assert str(exam_pair.uuid) not in page_of(leading, "training", project)
 
 
-class TestGate:
+class TestScreening:
     @pytest.fixture
     def person(self, project: Project) -> User:
         for _ in range(3):
@@ -198,8 +198,8 @@ class TestGate:
 
     def answers(self, *, right: bool) -> dict[str, object]:
         attempt = GateAttempt.objects.get()
-        chosen = {f"answer-{n}": (row["correct"] + (not right)) % 3 for n, row in enumerate(attempt.asked)}
-        return {"attempt": attempt.uuid, **chosen}
+        answers = {f"answer-{n}": (row["correct"] + (not right)) % 3 for n, row in enumerate(attempt.asked)}
+        return {"attempt": attempt.uuid, **answers}
 
     def test_taking_it(self, project: Project, person: User) -> None:
         client = logged_in(person)
@@ -208,9 +208,9 @@ class TestGate:
         page = page_of(client, "gate", project)
         assert page.count('type="radio"') == 6
         assert "correct" not in page
-        sent = self.answers(right=True)
+        form = self.answers(right=True)
         for _ in range(2):
-            assert client.post(url("gate-answer", project), sent).headers["Location"] == url("gate", project)
+            assert client.post(url("gate-answer", project), form).headers["Location"] == url("gate", project)
         assert "<b>2 of 2</b>, needed 2" in page_of(client, "gate", project)
         assert Membership.objects.get(user=person).standing == "training"
 
@@ -240,23 +240,23 @@ class TestGate:
 
     def test_a_clip_is_seen_by_who_was_asked_about_it(self, project: Project, person: User) -> None:
         question = gate_question(project)
-        gate_attempt(person, [question])
+        screening_attempt(person, [question])
         other = annotator(project)
-        seen = [
+        statuses = [
             logged_in(who).get(f"/previews/{question.moment.preview_uuid}.gif").status_code for who in (person, other)
         ]
-        assert seen == [200, 404]
+        assert statuses == [200, 404]
 
     def test_the_lead_sees_how_questions_and_people_did(self, leading: Client, project: Project, person: User) -> None:
         question = project.gate_questions.first()
         assert question is not None
-        gate_attempt(person, [question], answers=[0], score=1, answered_at=timezone.now())
+        screening_attempt(person, [question], answers=[0], score=1, answered_at=timezone.now())
         page = page_of(leading, "gate-questions", project)
         assert "Answered 1 time, rightly 1." in page
         assert "1 of 1, needed 1: passed" in page
 
 
-class TestGateQuestions:
+class TestScreeningQuestions:
     def form(self, project: Project, **values: object) -> dict[str, object]:
         moment = MomentFactory(video__corpus=project.dataset.corpus)
         options = {"option_0": "a", "option_1": "", "option_2": "b", "correct": 2}
@@ -264,12 +264,12 @@ class TestGateQuestions:
 
     def test_empty_options_are_left_out_and_the_right_one_stays_right(self, leading: Client, project: Project) -> None:
         assert leading.post(url("gate-question-create", project), self.form(project)).status_code == 302
-        made = project.gate_questions.get()
-        assert (made.options, made.correct) == (["a", "b"], 1)
+        question = project.gate_questions.get()
+        assert (question.options, question.correct) == (["a", "b"], 1)
         changed = self.form(project, option_0="b", option_2="c", correct=0)
-        leading.post(url("gate-question-change", made), changed)
-        made.refresh_from_db()
-        assert (made.options, made.correct) == (["b", "c"], 0)
+        leading.post(url("gate-question-change", question), changed)
+        question.refresh_from_db()
+        assert (question.options, question.correct) == (["b", "c"], 0)
 
     @pytest.mark.parametrize(
         ("values", "said"),
@@ -298,10 +298,10 @@ class TestPolicy:
     def test_saving_makes_a_version_and_the_audit_says_only_what_changed(
         self, leading: Client, project: Project
     ) -> None:
-        sent = policy_form(project, pay_currency="eur", time_zone="Europe/Berlin", extend_automatically=True)
-        assert leading.post(url("policy-publish", project), sent).status_code == 302
-        made = policy_in_force(project.pk)
-        assert (made.version, made.pay_currency, made.time_zone) == (2, "EUR", "Europe/Berlin")
+        form = policy_form(project, pay_currency="eur", time_zone="Europe/Berlin", extend_automatically=True)
+        assert leading.post(url("policy-publish", project), form).status_code == 302
+        policy = policy_in_force(project.pk)
+        assert (policy.version, policy.pay_currency, policy.time_zone) == (2, "EUR", "Europe/Berlin")
         event = AuditEvent.objects.get(action="policy.publish")
         assert event.data == {
             "version": 2,

@@ -14,7 +14,7 @@ from judging.qualification.services.exams import exam_close
 from tests.conftest import Messages
 from tests.factories import ProjectFactory, lead
 from tests.judging.exams import asked, cohort_exam, examinee, give, hand_in, regrade, standing_of, start
-from tests.judging.qualification.test_exam_power import told_slowly
+from tests.judging.qualification.test_exam_power import count_levels_slowly
 
 pytestmark = pytest.mark.django_db
 SHARES = (6, 20, 32, 26, 16)  # of relevance 0 to 4 among the pairs, in percent, as in the published judgments
@@ -38,29 +38,29 @@ class Cohort:
         pairs = list(exam.known_pairs.order_by("pk").values_list("pk", flat=True))
         self.hidden = dict(zip(pairs, chance.choices(range(5), SHARES, k=len(pairs)), strict=True))
         self.sittings = []
-        for place in range(self.people):
-            noise = 0.8 + 0.6 * place / max(1, self.people - 1)
-            sitting = start(examinee(self.project), self.project)
-            for known in asked(sitting):
-                grade = min(4, max(0, round(self.hidden[known.pk] + chance.gauss(0, noise))))
-                give(sitting.annotator, known, grade)
-            hand_in(sitting)
-            self.sittings.append(sitting)
+        for index in range(self.people):
+            noise = 0.8 + 0.6 * index / max(1, self.people - 1)
+            attempt = start(examinee(self.project), self.project)
+            for known_pair in asked(attempt):
+                grade = min(4, max(0, round(self.hidden[known_pair.pk] + chance.gauss(0, noise))))
+                give(attempt.annotator, known_pair, grade)
+            hand_in(attempt)
+            self.sittings.append(attempt)
         with messages():
             exam_close(exam=exam, actor=lead(self.project))
-        for sitting in self.sittings:
+        for attempt in self.sittings:
             with messages():
-                regrade(sitting)
-            sitting.refresh_from_db()
+                regrade(attempt)
+            attempt.refresh_from_db()
         exam.refresh_from_db()
         return exam
 
     def grades(self, *, last: bool = False) -> Grades:
         rows = SittingGrade.objects.filter(sitting__in=self.sittings).order_by("attempt")
-        found: Grades = {}
+        grades_by_person: Grades = {}
         for row in rows if last else rows.filter(attempt=0):
-            found.setdefault(row.annotator_id, {})[row.known_pair_id] = row.grade
-        return found
+            grades_by_person.setdefault(row.annotator_id, {})[row.known_pair_id] = row.grade
+        return grades_by_person
 
 
 def kappa(a: list[int], b: list[int], power: int) -> float:
@@ -68,9 +68,9 @@ def kappa(a: list[int], b: list[int], power: int) -> float:
     observed = np.zeros((5, 5))
     for one, other in zip(a, b, strict=True):
         observed[one, other] += 1
-    expected = np.outer(observed.sum(1), observed.sum(0)) / len(a)
+    expected_counts = np.outer(observed.sum(1), observed.sum(0)) / len(a)
     weights = [[float(i != j) if power == 0 else abs(i - j) ** power for j in range(5)] for i in range(5)]
-    return float(1 - (observed * weights).sum() / (expected * weights).sum())
+    return float(1 - (observed * weights).sum() / (expected_counts * weights).sum())
 
 
 def up(median: float) -> int:
@@ -78,18 +78,18 @@ def up(median: float) -> int:
 
 
 def without(grades: Grades, person: int, pair: int) -> float:
-    return statistics.median(given[pair] for other, given in grades.items() if other != person)
+    return statistics.median(person_grades[pair] for other, person_grades in grades.items() if other != person)
 
 
 def check(cohort: Cohort, exam: Exam) -> None:
     first, last = cohort.grades(), cohort.grades(last=True)
-    truth = {pair: statistics.median(given[pair] for given in first.values()) for pair in cohort.hidden}
-    stored = dict(KnownPair.objects.filter(exam=exam).values_list("pk", "truth"))
-    assert {pair: float(value or 0) for pair, value in stored.items()} == truth
-    reports = {sitting.annotator_id: sitting.report for sitting in cohort.sittings}
-    for person, given in first.items():
-        others = {pair: up(without(first, person, pair)) for pair in given}
-        check_person(reports[person], given, last[person], truth, others)
+    truth = {pair: statistics.median(person_grades[pair] for person_grades in first.values()) for pair in cohort.hidden}
+    stored_truth = dict(KnownPair.objects.filter(exam=exam).values_list("pk", "truth"))
+    assert {pair: float(value or 0) for pair, value in stored_truth.items()} == truth
+    reports = {attempt.annotator_id: attempt.report for attempt in cohort.sittings}
+    for person, person_grades in first.items():
+        others = {pair: up(without(first, person, pair)) for pair in person_grades}
+        check_person(reports[person], person_grades, last[person], truth, others)
     shares = [report["misaligned"] for report in reports.values()]
     assert exam.report["misaligned"] == pytest.approx(statistics.fmean(shares))
     for weights, power in POWERS.items():
@@ -97,44 +97,44 @@ def check(cohort: Cohort, exam: Exam) -> None:
         assert exam.report["kappas"][weights]["value"] == pytest.approx(statistics.fmean(kappas))
         pairwise = [
             kappa(list(first[one].values()), [first[other][pair] for pair in first[one]], power)
-            for place, one in enumerate(first)
-            for other in list(first)[place + 1 :]
+            for index, one in enumerate(first)
+            for other in list(first)[index + 1 :]
         ]
         assert exam.report["pairwise"][weights]["value"] == pytest.approx(statistics.fmean(pairwise))
 
 
 def check_person(
     report: Mapping[str, object],
-    given: dict[int, int],
+    grades: dict[int, int],
     last: dict[int, int],
     truth: dict[int, float],
     others: dict[int, int],
 ) -> None:
-    far = [abs(grade - truth[pair]) > 1 for pair, grade in given.items()]
+    far = [abs(grade - truth[pair]) > 1 for pair, grade in grades.items()]
     assert report["misaligned"] == pytest.approx(sum(far) / len(far))
     for weights, power in POWERS.items():
         at_first = report["kappas"][weights]  # type: ignore[index]
-        value = kappa(list(given.values()), [others[pair] for pair in given], power)
+        value = kappa(list(grades.values()), [others[pair] for pair in grades], power)
         assert at_first["value"] == pytest.approx(value)
         assert at_first["interval"]["low"] < value < at_first["interval"]["high"]
         after = report["after_feedback"][weights]["value"]  # type: ignore[index]
-        assert after == pytest.approx(kappa([last[pair] for pair in given], [others[pair] for pair in given], power))
+        assert after == pytest.approx(kappa([last[pair] for pair in grades], [others[pair] for pair in grades], power))
     quadratic = report["kappas"]["quadratic"]["value"]  # type: ignore[index]
     assert all(abs(last[pair] - truth[pair]) <= 1 for pair in truth)
     assert (quadratic >= 0.4) == ("reaches" in str(report["why"]))
-    assert report["levels"] == told_slowly(list(given.values()), [others[pair] for pair in given])
+    assert report["levels"] == count_levels_slowly(list(grades.values()), [others[pair] for pair in grades])
 
 
 def check_results(cohort: Cohort) -> None:
     """By the default rule: kappa 0.4, 0.6 above or below the others' medians, three of their levels told apart."""
     first = cohort.grades()
-    for sitting in cohort.sittings:
-        given = first[sitting.annotator_id]
-        bias = statistics.fmean(grade - without(first, sitting.annotator_id, pair) for pair, grade in given.items())
-        reached = sitting.report["kappas"]["quadratic"]["value"] >= 0.4 and abs(bias) <= 0.6
-        reached = reached and sitting.report["levels"] >= 3
-        assert (sitting.state, sitting.passed) == ("done", reached)
-        assert standing_of(sitting.annotator) == ("qualified" if reached else "exam")
+    for attempt in cohort.sittings:
+        grades = first[attempt.annotator_id]
+        bias = statistics.fmean(grade - without(first, attempt.annotator_id, pair) for pair, grade in grades.items())
+        reached = attempt.report["kappas"]["quadratic"]["value"] >= 0.4 and abs(bias) <= 0.6
+        reached = reached and attempt.report["levels"] >= 3
+        assert (attempt.state, attempt.passed) == ("done", reached)
+        assert standing_of(attempt.annotator) == ("qualified" if reached else "exam")
 
 
 def test_five_people(messages: Messages) -> None:

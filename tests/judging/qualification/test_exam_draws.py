@@ -16,10 +16,10 @@ HALF = Decimal("0.5")
 Known = list[tuple[int, int, Decimal | int]]  # pair, query, truth
 
 
-def spread(drawn: list[int], pairs: Known) -> list[int]:
+def spread(selection: list[int], pairs: Known) -> list[int]:
     """How many of the pairs drawn have each truth."""
     truth = {pair: rounded_up(level) for pair, _, level in pairs}
-    return [sum(truth[pair] == level for pair in drawn) for level in range(5)]
+    return [sum(truth[pair] == level for pair in selection) for level in range(5)]
 
 
 def known_pairs(queries: int, each: int, *, seed: int, weights: tuple[int, ...] = (6, 20, 30, 24, 15)) -> Known:
@@ -36,27 +36,27 @@ def known_pairs(queries: int, each: int, *, seed: int, weights: tuple[int, ...] 
 
 known = st.lists(
     st.tuples(st.integers(0, 5), st.sampled_from([Decimal(half) / 2 for half in range(9)])), max_size=40
-).map(lambda rows: [(100 + place, query, truth) for place, (query, truth) in enumerate(rows)])
+).map(lambda rows: [(100 + index, query, truth) for index, (query, truth) in enumerate(rows)])
 
 
 @settings(max_examples=80)
 @given(known, st.integers(1, 4), st.integers(1, 5), st.integers(0, 99))
 def test_a_draw_has_the_right_counts_of_known_pairs(pairs: Known, queries: int, per_query: int, seed: int) -> None:
-    drawn = draw_even(pairs, queries=queries, per_query=per_query, seed=seed)
+    selection = draw_even(pairs, queries=queries, per_query=per_query, seed=seed)
     enough = [query for query, n in Counter(query for _, query, _ in pairs).items() if n >= per_query]
     if len(enough) < queries:
-        assert isinstance(drawn, TooFew)
+        assert isinstance(selection, TooFew)
         return
-    assert isinstance(drawn, list)
+    assert isinstance(selection, list)
     query_of = {pair: query for pair, query, _ in pairs}
-    assert sorted(Counter(query_of[pair] for pair in drawn).values()) == [per_query] * queries
-    assert len(set(drawn)) == len(drawn)
-    assert draw_even(pairs, queries=queries, per_query=per_query, seed=seed) == drawn
+    assert sorted(Counter(query_of[pair] for pair in selection).values()) == [per_query] * queries
+    assert len(set(selection)) == len(selection)
+    assert draw_even(pairs, queries=queries, per_query=per_query, seed=seed) == selection
 
 
 def test_a_seed_draws_the_same_in_every_version() -> None:
     """An exam keeps its seed, so that its draw can be repeated years later."""
-    pairs = [(100 + place, place // 5, Decimal(place % 5)) for place in range(15)]
+    pairs = [(100 + index, index // 5, Decimal(index % 5)) for index in range(15)]
     assert draw_even(pairs, queries=2, per_query=4, seed=7) == [112, 111, 110, 114, 102, 103, 104, 100]
 
 
@@ -68,9 +68,9 @@ def test_a_draw_is_more_even_than_a_plain_one() -> None:
         of_query = {query: [pair for pair, of, _ in pairs if of == query] for query in range(15)}
         chance = random.Random(seed)
         at_random = [pair for query in chance.sample(range(15), 10) for pair in chance.sample(of_query[query], 10)]
-        drawn = draw_even(pairs, queries=10, per_query=10, seed=seed)
-        assert isinstance(drawn, list)
-        lowest, *others = spread(drawn, pairs)
+        selection = draw_even(pairs, queries=10, per_query=10, seed=seed)
+        assert isinstance(selection, list)
+        lowest, *others = spread(selection, pairs)
         assert lowest == min(20, sum(sorted(spread(of_query[query], pairs)[0] for query in range(15))[-10:]))
         assert max(others) - min(others) <= 1
         plain.append(unevenness(spread(at_random, pairs)))
@@ -78,13 +78,13 @@ def test_a_draw_is_more_even_than_a_plain_one() -> None:
     assert fmean(plain) > 2250  # as against 2000
 
 
-def test_queries_make_place_for_those_that_have_what_is_scarce() -> None:
+def test_queries_with_scarce_levels_come_first() -> None:
     """Only the last three of thirty queries have any 0 or 4."""
-    pairs: Known = [(query * 10 + place, query, 1 + place % 3) for query in range(27) for place in range(10)]
-    pairs += [(query * 10 + place, query, 4 * (place % 2)) for query in range(27, 30) for place in range(10)]
-    drawn = draw_even(pairs, queries=5, per_query=5, seed=1)
-    assert isinstance(drawn, list)
-    assert spread(drawn, pairs) == [5, 5, 5, 5, 5]
+    pairs: Known = [(query * 10 + index, query, 1 + index % 3) for query in range(27) for index in range(10)]
+    pairs += [(query * 10 + index, query, 4 * (index % 2)) for query in range(27, 30) for index in range(10)]
+    selection = draw_even(pairs, queries=5, per_query=5, seed=1)
+    assert isinstance(selection, list)
+    assert spread(selection, pairs) == [5, 5, 5, 5, 5]
 
 
 def test_a_draw_is_as_even_as_can_be_in_small() -> None:
@@ -98,9 +98,9 @@ def test_a_draw_is_as_even_as_can_be_in_small() -> None:
             for first, second in combinations(range(4), 2)
             for one, other in product(combinations(of_query[first], 2), combinations(of_query[second], 2))
         )
-        drawn = draw_even(pairs, queries=2, per_query=2, seed=seed)
-        assert isinstance(drawn, list)
-        worse += unevenness(spread(drawn, pairs)) > best
+        selection = draw_even(pairs, queries=2, per_query=2, seed=seed)
+        assert isinstance(selection, list)
+        worse += unevenness(spread(selection, pairs)) > best
     assert worse <= 2
 
 
@@ -109,51 +109,53 @@ def test_a_draw_is_as_even_as_can_be_in_small() -> None:
 def test_no_more_shown_pairs_are_drawn_than_it_takes(
     pairs: Known, queries: int, per_query: int, seed: int, data: st.DataObject
 ) -> None:
-    shown = {pair for pair, _, _ in pairs if data.draw(st.booleans())}
-    drawn = draw_even(pairs, queries=queries, per_query=per_query, seed=seed, shown=shown)
+    shown_pairs = {pair for pair, _, _ in pairs if data.draw(st.booleans())}
+    selection = draw_even(pairs, queries=queries, per_query=per_query, seed=seed, shown_before=shown_pairs)
     plain = draw_even(pairs, queries=queries, per_query=per_query, seed=seed)
     if isinstance(plain, TooFew):
-        assert drawn == plain
+        assert selection == plain
         return
-    assert isinstance(drawn, list)
+    assert isinstance(selection, list)
     query_of = {pair: query for pair, query, _ in pairs}
-    assert sorted(Counter(query_of[pair] for pair in drawn).values()) == [per_query] * queries
-    assert len(set(drawn)) == len(drawn)
-    held = Counter(query for _, query, _ in pairs)
-    fresh = Counter(query for pair, query, _ in pairs if pair not in shown)
-    lacking = sorted(max(0, per_query - fresh[query]) for query in held if held[query] >= per_query)
-    assert len(shown.intersection(drawn)) == sum(lacking[:queries])
+    assert sorted(Counter(query_of[pair] for pair in selection).values()) == [per_query] * queries
+    assert len(set(selection)) == len(selection)
+    pairs_per_query = Counter(query for _, query, _ in pairs)
+    fresh = Counter(query for pair, query, _ in pairs if pair not in shown_pairs)
+    lacking = sorted(
+        max(0, per_query - fresh[query]) for query in pairs_per_query if pairs_per_query[query] >= per_query
+    )
+    assert len(shown_pairs.intersection(selection)) == sum(lacking[:queries])
 
 
 def test_a_draw_of_fresh_pairs_is_as_even_as_one_without_the_others() -> None:
     pairs = known_pairs(30, 20, seed=4)
-    shown = {pair for pair, query, _ in pairs if query < 15}
-    fresh = [row for row in pairs if row[0] not in shown]
-    drawn = draw_even(pairs, queries=10, per_query=10, seed=2, shown=shown)
+    shown_pairs = {pair for pair, query, _ in pairs if query < 15}
+    fresh = [row for row in pairs if row[0] not in shown_pairs]
+    selection = draw_even(pairs, queries=10, per_query=10, seed=2, shown_before=shown_pairs)
     alone = draw_even(fresh, queries=10, per_query=10, seed=2)
-    assert isinstance(drawn, list) and isinstance(alone, list)
-    assert shown.isdisjoint(drawn)
-    assert unevenness(spread(drawn, pairs)) <= 1.02 * unevenness(spread(alone, pairs))
+    assert isinstance(selection, list) and isinstance(alone, list)
+    assert shown_pairs.isdisjoint(selection)
+    assert unevenness(spread(selection, pairs)) <= 1.02 * unevenness(spread(alone, pairs))
 
 
 def test_exactly_enough_are_all_taken() -> None:
     pairs = known_pairs(10, 10, seed=1)
-    drawn = draw_even(pairs, queries=10, per_query=10, seed=3)
-    assert isinstance(drawn, list)
-    assert sorted(drawn) == list(range(100))
+    selection = draw_even(pairs, queries=10, per_query=10, seed=3)
+    assert isinstance(selection, list)
+    assert sorted(selection) == list(range(100))
 
 
 def test_another_seed_is_another_draw() -> None:
     pairs = known_pairs(15, 20, seed=1)
     draws = [draw_even(pairs, queries=3, per_query=4, seed=seed) for seed in range(10)]
-    assert len({tuple(drawn) for drawn in draws if isinstance(drawn, list)}) == 10
+    assert len({tuple(draw) for draw in draws if isinstance(draw, list)}) == 10
 
 
 def test_a_draw_of_a_whole_project_takes_a_moment() -> None:
     pairs = known_pairs(1500, 24, seed=1)
-    drawn = draw_even(pairs, queries=10, per_query=10, seed=3)
-    assert isinstance(drawn, list)
-    assert spread(drawn, pairs) == [20] * 5
+    selection = draw_even(pairs, queries=10, per_query=10, seed=3)
+    assert isinstance(selection, list)
+    assert spread(selection, pairs) == [20] * 5
 
 
 @pytest.mark.parametrize(
@@ -167,7 +169,7 @@ def test_a_draw_of_a_whole_project_takes_a_moment() -> None:
         ),
     ],
 )
-def test_too_few_pairs_are_told(pairs: Known, sentence: str) -> None:
+def test_too_few_pairs_are_reported(pairs: Known, sentence: str) -> None:
     assert str(draw_even(pairs, queries=2, per_query=10, seed=1)) == sentence
 
 
@@ -184,18 +186,18 @@ def test_too_few_pairs_are_told(pairs: Known, sentence: str) -> None:
 )
 @pytest.mark.parametrize("seed", range(3))
 def test_a_warm_up_has_every_level_or_the_nearest(truths: list[Decimal | int], taken: list[int], seed: int) -> None:
-    found = draw_levels(list(enumerate(truths)), seed=seed)
-    assert isinstance(found, list)
-    assert len(set(found)) == 5
-    assert sorted(rounded_up(truths[pair]) for pair in found) == taken
-    assert draw_levels(list(enumerate(truths)), seed=seed) == found
+    selection = draw_levels(list(enumerate(truths)), seed=seed)
+    assert isinstance(selection, list)
+    assert len(set(selection)) == 5
+    assert sorted(rounded_up(truths[pair]) for pair in selection) == taken
+    assert draw_levels(list(enumerate(truths)), seed=seed) == selection
 
 
 def test_a_warm_up_does_not_climb_the_levels() -> None:
     orders = [draw_levels(list(enumerate(range(5))), seed=seed) for seed in range(20)]
-    assert len({tuple(found) for found in orders if isinstance(found, list)}) > 10
+    assert len({tuple(selection) for selection in orders if isinstance(selection, list)}) > 10
 
 
 def test_too_few_for_a_warm_up() -> None:
-    found = draw_levels([(1, 2), (2, 3)], seed=1)
-    assert str(found) == "Too few pairs of known truth not seen before: 2, where 5 are needed."
+    selection = draw_levels([(1, 2), (2, 3)], seed=1)
+    assert str(selection) == "Too few pairs of known truth not seen before: 2, where 5 are needed."

@@ -9,14 +9,14 @@ from hypothesis import HealthCheck, settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
 from accounts.models import Membership, StandingChange, User
-from accounts.services.members import standing_change
+from accounts.services.members import status_change
 from core.exceptions import MomentJudgeError
 from judging.models import Exam, KnownPair, Sitting, SittingGrade
-from judging.qualification.selectors.sittings import way_facts
+from judging.qualification.selectors.sittings import onboarding_facts
 from judging.qualification.services.exams import exam_close, known_pair_anchor, known_pair_retire
-from judging.qualification.services.onboarding import way_advance
+from judging.qualification.services.onboarding import onboarding_advance
 from judging.qualification.services.reports import exam_report, sitting_report
-from judging.qualification.services.sittings import missed_exam_count, sitting_grade, sitting_hand_in, sitting_start
+from judging.qualification.services.sittings import attempt_grade, attempt_hand_in, attempt_start, missed_exam_count
 from tests.factories import NOW, ProjectFactory, lead
 from tests.judging.exams import EVERYBODY, cohort_exam, examinee
 
@@ -48,7 +48,7 @@ class ExamGame(RuleBasedStateMachine):
         self.final: dict[int, list[int]] = {}  # first grades that were handed in, by sitting
 
     def tried(self, work: object, **values: object) -> None:
-        """What is refused has a name, and changes nothing that the invariants see."""
+        """Try the work: a refusal is named and changes nothing the invariants see."""
         try:
             with transaction.atomic():
                 work(**values)  # type: ignore[operator]
@@ -57,11 +57,11 @@ class ExamGame(RuleBasedStateMachine):
 
     @rule(person=st.integers(0, PEOPLE - 1))
     def starts(self, person: int) -> None:
-        self.tried(sitting_start, project=self.project, annotator=self.people[person], purpose="exam")
+        self.tried(attempt_start, project=self.project, annotator=self.people[person], purpose="exam")
 
     @rule(person=st.integers(0, PEOPLE - 1), pair=st.integers(0, PAIRS - 1), grade=st.integers(0, 4))
     def grades(self, person: int, pair: int, grade: int) -> None:
-        self.tried(sitting_grade, annotator=self.people[person], pair_uuid=self.pairs[pair].uuid, grade=grade, now=NOW)
+        self.tried(attempt_grade, annotator=self.people[person], pair_uuid=self.pairs[pair].uuid, grade=grade, now=NOW)
 
     @rule(person=st.integers(0, PEOPLE - 1), grade=st.integers(0, 4))
     def grades_all(self, person: int, grade: int) -> None:
@@ -70,8 +70,8 @@ class ExamGame(RuleBasedStateMachine):
 
     @rule(person=st.integers(0, PEOPLE - 1))
     def hands_in(self, person: int) -> None:
-        for sitting in Sitting.objects.filter(annotator=self.people[person]):
-            self.tried(sitting_hand_in, annotator=self.people[person], sitting=sitting.uuid, now=NOW)
+        for attempt in Sitting.objects.filter(annotator=self.people[person]):
+            self.tried(attempt_hand_in, annotator=self.people[person], sitting=attempt.uuid, now=NOW)
 
     @rule(given=st.lists(GRADES, min_size=PEOPLE, max_size=PEOPLE), confirmed=st.booleans())
     def the_round_is_sat_and_closed(self, given: list[list[int]], confirmed: bool) -> None:
@@ -103,16 +103,16 @@ class ExamGame(RuleBasedStateMachine):
 
     @rule(pair=st.integers(0, PAIRS - 1), grade=st.none() | st.integers(0, 4))
     def the_lead_gives_an_anchor(self, pair: int, grade: int | None) -> None:
-        seen = Sitting.objects.exclude(state="open").exists()
+        any_handed_in = Sitting.objects.exclude(state="open").exists()
         before = KnownPair.objects.get(pk=self.pairs[pair].pk).anchor
         self.tried(known_pair_anchor, known=self.pairs[pair], actor=self.lead, grade=grade)
         after = KnownPair.objects.get(pk=self.pairs[pair].pk).anchor
-        assert after == (before if seen or Exam.objects.get().state != "open" else grade)
+        assert after == (before if any_handed_in or Exam.objects.get().state != "open" else grade)
 
     @rule(person=st.integers(0, PEOPLE - 1), counts=st.booleans())
     def the_lead_counts_a_missed_exam(self, person: int, counts: bool) -> None:
-        for sitting in Sitting.objects.filter(annotator=self.people[person]):
-            self.tried(missed_exam_count, sitting=sitting, actor=self.lead, counts=counts, reason="Went away.")
+        for attempt in Sitting.objects.filter(annotator=self.people[person]):
+            self.tried(missed_exam_count, sitting=attempt, actor=self.lead, counts=counts, reason="Went away.")
 
     @rule()
     def reports_come(self) -> None:
@@ -127,55 +127,55 @@ class ExamGame(RuleBasedStateMachine):
 
     @rule(person=st.integers(0, PEOPLE - 1))
     def somebody_asks_again(self, person: int) -> None:
-        way_advance(project=self.project, annotator=self.people[person])
+        onboarding_advance(project=self.project, annotator=self.people[person])
 
     @rule(person=st.integers(0, PEOPLE - 1))
     def the_lead_overrides(self, person: int) -> None:
         member = Membership.objects.get(user=self.people[person])
         if member.standing == "exam":
-            standing_change(membership=member, to="qualified", actor=self.lead, reason="By my word.")
+            status_change(membership=member, to="qualified", actor=self.lead, reason="By my word.")
             self.overridden.add(member.user_id)
 
     @invariant()
     def one_first_grade_per_person_and_pair(self) -> None:
-        given = list(SittingGrade.objects.filter(attempt=0).values_list("annotator", "known_pair"))
-        assert len(given) == len(set(given))
+        grade_keys = list(SittingGrade.objects.filter(attempt=0).values_list("annotator", "known_pair"))
+        assert len(grade_keys) == len(set(grade_keys))
 
     @invariant()
     def attempts_count_up(self) -> None:
         rows: dict[tuple[int, int], list[int]] = {}
-        for sitting, known, attempt in SittingGrade.objects.order_by("attempt").values_list(
+        for exam_attempt, known_pair, attempt in SittingGrade.objects.order_by("attempt").values_list(
             "sitting", "known_pair", "attempt"
         ):
-            rows.setdefault((sitting, known), []).append(attempt)
+            rows.setdefault((exam_attempt, known_pair), []).append(attempt)
         assert all(attempts == list(range(len(attempts))) for attempts in rows.values())
 
     @invariant()
     def what_was_handed_in_stays(self) -> None:
-        for sitting in Sitting.objects.exclude(state__in=["open", "missed"]):
-            first = list(sitting.grades.filter(attempt=0).order_by("position").values_list("grade", flat=True))
-            assert self.final.setdefault(sitting.pk, first) == first
+        for attempt in Sitting.objects.exclude(state__in=["open", "missed"]):
+            first = list(attempt.grades.filter(attempt=0).order_by("position").values_list("grade", flat=True))
+            assert self.final.setdefault(attempt.pk, first) == first
 
     @invariant()
     def truth_is_the_median_of_what_was_handed_in(self) -> None:
         closed = Exam.objects.filter(state="closed").exists()
-        for known in KnownPair.objects.exclude(truth=None):
+        for known_pair in KnownPair.objects.exclude(truth=None):
             assert closed
-            rows = known.grades.filter(attempt=0, sitting__left_out=False).exclude(sitting__state="missed")
+            rows = known_pair.grades.filter(attempt=0, sitting__left_out=False).exclude(sitting__state="missed")
             first = list(rows.values_list("grade", flat=True))
             assert len(first) >= 3
             if Exam.objects.get().truth_rule == "median":
-                assert float(known.truth or 0) == statistics.median(first)
+                assert float(known_pair.truth or 0) == statistics.median(first)
             else:
-                assert sum(abs(grade - float(known.truth or 0)) <= 1 for grade in first) >= 3
+                assert sum(abs(grade - float(known_pair.truth or 0)) <= 1 for grade in first) >= 3
 
     @invariant()
     def an_attempt_is_a_failed_exam_or_a_missed_one_that_the_lead_counts(self) -> None:
         for user in self.people:
             sat = Sitting.objects.filter(annotator=user)
             assert not any(row.has_no_result and row.passed is not None for row in sat)
-            used = sat.filter(passed=False).count() + sat.filter(state="missed", missed_counts=True).count()
-            assert way_facts(project_id=self.project.pk, annotator_id=user.pk).attempts_left == 2 - used
+            n_attempts = sat.filter(passed=False).count() + sat.filter(state="missed", missed_counts=True).count()
+            assert onboarding_facts(project_id=self.project.pk, annotator_id=user.pk).attempts_left == 2 - n_attempts
 
     @invariant()
     def nobody_is_at_first_grades_once_it_is_closed(self) -> None:
@@ -183,11 +183,11 @@ class ExamGame(RuleBasedStateMachine):
 
     @invariant()
     def who_is_done_is_aligned_everywhere(self) -> None:
-        for sitting in Sitting.objects.filter(state="done"):
-            for known in KnownPair.objects.filter(pk__in=sitting.known_ids, is_retired=False):
-                newest = sitting.grades.filter(known_pair=known).order_by("attempt").last()
-                assert newest is not None and known.truth is not None
-                assert abs(newest.grade - float(known.truth)) <= 1
+        for attempt in Sitting.objects.filter(state="done"):
+            for known_pair in KnownPair.objects.filter(pk__in=attempt.known_ids, is_retired=False):
+                newest = attempt.grades.filter(known_pair=known_pair).order_by("attempt").last()
+                assert newest is not None and known_pair.truth is not None
+                assert abs(newest.grade - float(known_pair.truth)) <= 1
 
     @invariant()
     def nobody_is_qualified_without_the_rule_or_the_leads_word(self) -> None:
@@ -199,11 +199,11 @@ class ExamGame(RuleBasedStateMachine):
 
     @invariant()
     def passed_means_that_the_rule_is_met(self) -> None:
-        for sitting in Sitting.objects.exclude(passed=None):
-            report = sitting.report
+        for attempt in Sitting.objects.exclude(passed=None):
+            report = attempt.report
             value = report["kappas"]["quadratic"]["value"]
             met = value is not None and value >= 0.4 - 1e-9 and abs(report["bias"]) <= 0.6 + 1e-9
-            assert sitting.passed == (met and report["levels"] >= min(3, report["truth_levels"]))
+            assert attempt.passed == (met and report["levels"] >= min(3, report["truth_levels"]))
 
     def qualified(self) -> list[User]:
         members = Membership.objects.filter(project=self.project, standing="qualified")

@@ -67,10 +67,10 @@ def closed(project: Project, messages: Messages) -> Exam:
 
 class TestOpen:
     def test_an_empty_project_says_what_is_lacking(self, client: Client, project: Project, boss: User) -> None:
-        shown = body(client, "exams", project)
-        assert "No exam yet" in shown
-        assert "3 more than are at the exam now" in shown
-        assert "there are no known pairs yet" in shown
+        page = body(client, "exams", project)
+        assert "No exam yet" in page
+        assert "3 more than are at the exam now" in page
+        assert "there are no known pairs yet" in page
 
     def test_a_cohort_is_opened(self, client: Client, project: Project, boss: User) -> None:
         form = {"kind": "cohort", "queries": 2, "depth": 3, "seed": 8}
@@ -103,17 +103,17 @@ class TestClose:
         exam = cohort_exam(project)
         user = examinee(project)
         give(user, asked(start(user, project))[0], 2)
-        shown = body(client, "exam", exam)
-        assert "1 of 4" in shown
-        assert f'<th scope="row">{user.memberships.get().number}</th>' in shown
-        assert "0 have" in shown  # given all grades, of the three it takes
+        page = body(client, "exam", exam)
+        assert "1 of 4" in page
+        assert f'<th scope="row">{user.memberships.get().number}</th>' in page
+        assert "0 have" in page  # given all grades, of the three it takes
 
     def test_unfinished_people_are_named_before_it_is_closed(
         self, client: Client, project: Project, boss: User, messages: Messages
     ) -> None:
         exam = cohort_exam(project)
         for _ in range(3):
-            sit(examinee(project), project, lambda known: 2)
+            sit(examinee(project), project, lambda known_pair: 2)
         late = examinee(project)
         start(late, project)
         asking = client.post(url("exam-close", exam))
@@ -133,43 +133,43 @@ class TestMissed:
         closed_exam(project, [(0, 1, 2, 3, 4)])
         exam = exam_create(project=project, actor=None, kind="stored", queries=1, depth=5)
         user = examinee(project)
-        sitting = start(user, project)
-        give(user, asked(sitting)[0], 2)
+        attempt = start(user, project)
+        give(user, asked(attempt)[0], 2)
         with messages():
             exam_close(exam=exam, actor=lead(project), confirmed=[user.memberships.get().number or 0])
-        return Sitting.objects.select_related("exam").get(pk=sitting.pk)
+        return Sitting.objects.select_related("exam").get(pk=attempt.pk)
 
     def test_the_lead_decides_and_everybody_reads_the_same(
         self, client: Client, project: Project, boss: User, messages: Messages
     ) -> None:
-        sitting = self.missed(project, messages)
+        attempt = self.missed(project, messages)
         annotators = Client()
-        annotators.force_login(sitting.annotator)
-        pages = [(client, "exam", sitting.exam), (annotators, "sitting", sitting), (annotators, "desk", project)]
+        annotators.force_login(attempt.annotator)
+        pages = [(client, "exam", attempt.exam), (annotators, "sitting", attempt), (annotators, "desk", project)]
         before = [without_token(body(*page)) for page in pages]
         assert "costs no attempt" in before[0] and "Count it as an attempt" in before[0]
-        assert all("does not count as an attempt, unless your lead decides so" in shown.lower() for shown in before[1:])
-        answer = client.post(url("missed-exam-count", sitting), {"counts": "yes", "reason": "Saw the pairs."})
-        assert answer.headers["Location"] == url("exam", sitting.exam)
+        assert all("does not count as an attempt, unless your lead decides so" in html.lower() for html in before[1:])
+        answer = client.post(url("missed-exam-count", attempt), {"counts": "yes", "reason": "Saw the pairs."})
+        assert answer.headers["Location"] == url("exam", attempt.exam)
         after = [body(*page) for page in pages]
         assert "counts as an attempt" in after[0] and "Do not count it" in after[0]
-        assert all("Your lead has decided that it counts as" in shown for shown in after[1:])
-        client.post(url("missed-exam-count", sitting), {"counts": "no", "reason": "Was ill."})
+        assert all("Your lead has decided that it counts as" in html for html in after[1:])
+        client.post(url("missed-exam-count", attempt), {"counts": "no", "reason": "Was ill."})
         assert [without_token(body(*page)) for page in pages[1:]] == before[1:]
 
     @pytest.mark.parametrize("form", [{}, {"counts": "yes"}, {"counts": "perhaps", "reason": "x"}])
     def test_a_form_that_cannot_be_read_changes_nothing(
         self, client: Client, project: Project, boss: User, messages: Messages, form: dict[str, str]
     ) -> None:
-        sitting = self.missed(project, messages)
-        client.post(url("missed-exam-count", sitting), form)
+        attempt = self.missed(project, messages)
+        client.post(url("missed-exam-count", attempt), form)
         assert not Sitting.objects.filter(missed_counts=True).exists()
 
     def test_a_sitting_of_a_tutorial_is_no_exam(self, client: Client, project: Project, boss: User) -> None:
         tutorial(project)
-        sitting = start(examinee(project, "training"), project, "tutorial")
-        assert client.get(url("missed-exam", sitting)).status_code == 404
-        assert client.post(url("missed-exam-count", sitting), {"counts": "yes", "reason": "x"}).status_code == 404
+        attempt = start(examinee(project, "training"), project, "tutorial")
+        assert client.get(url("missed-exam", attempt)).status_code == 404
+        assert client.post(url("missed-exam-count", attempt), {"counts": "yes", "reason": "x"}).status_code == 404
 
 
 class TestPower:
@@ -208,7 +208,7 @@ class TestPower:
         closed_exam(project, [(0, 1, 2, 3, 4)])
         exam = exam_create(project=project, actor=None, kind="stored", queries=1, depth=5)
         with messages():
-            regrade(sit(examinee(project), project, lambda known: 4 - int(known.truth or 0)))
+            regrade(sit(examinee(project), project, lambda known_pair: 4 - int(known_pair.truth or 0)))
         number = start(examinee(project), project).annotator.memberships.get().number
         page = body(client, "exam", exam)
         assert "0 of 5" in page and "truth of 5 shown before" in page
@@ -230,12 +230,12 @@ class TestAnchors:
     ) -> None:
         exam = cohort_exam(project, queries=1, depth=3)
         assert "Your anchor" in body(client, "exam", exam)
-        for known in exam.known_pairs.all():
-            answer = client.post(url("known-anchor", known), {"grade": "0"})
-            assert answer.headers["Location"].endswith(f"#pair-{known.uuid}")
+        for known_pair in exam.known_pairs.all():
+            answer = client.post(url("known-anchor", known_pair), {"grade": "0"})
+            assert answer.headers["Location"].endswith(f"#pair-{known_pair.uuid}")
         assert body(client, "exam", exam).count('anchor <b class="grade grade-0">0</b>') == 3
         far = examinee(project)
-        sit(far, project, lambda known: 4)
+        sit(far, project, lambda known_pair: 4)
         page = body(client, "exam", exam)
         assert "Beside your anchors" in page and ">far</span>" in page
         assert "Your anchor" not in page
@@ -243,30 +243,30 @@ class TestAnchors:
         assert not exam.known_pairs.filter(anchor=None).exists()
 
     def test_an_anchor_is_changed_and_taken_back(self, client: Client, project: Project, boss: User) -> None:
-        known = cohort_exam(project, queries=1, depth=1).known_pairs.get()
-        for said, anchor in (("3", 3), ("7", 3), ("", None)):
-            client.post(url("known-anchor", known), {"grade": said})
-            known.refresh_from_db()
-            assert known.anchor == anchor
+        known_pair = cohort_exam(project, queries=1, depth=1).known_pairs.get()
+        for value, anchor in (("3", 3), ("7", 3), ("", None)):
+            client.post(url("known-anchor", known_pair), {"grade": value})
+            known_pair.refresh_from_db()
+            assert known_pair.anchor == anchor
 
     def test_annotators_learn_nothing_of_anchors(self, client: Client, project: Project, messages: Messages) -> None:
         exam = cohort_exam(project, queries=1, depth=3)
         boss = lead(project)
         people = [examinee(project) for _ in range(4)]
         client.force_login(people[0])
-        sittings = {user: start(user, project) for user in people}
+        attempts = {user: start(user, project) for user in people}
 
         def pages() -> list[str]:
-            sitting = sittings[people[0]]
-            names = [("desk", project), ("sitting", sitting)]
+            attempt = attempts[people[0]]
+            names = [("desk", project), ("sitting", attempt)]
             return [without_token(body(client, *name)) for name in names]
 
         without = pages()
-        for known in exam.known_pairs.all():
-            known_pair_anchor(known=known, actor=boss, grade=0)
+        for known_pair in exam.known_pairs.all():
+            known_pair_anchor(pair=known_pair, actor=boss, grade=0)
         assert pages() == without
         for user in people:
-            sit(user, project, lambda known: 4)
+            sit(user, project, lambda known_pair: 4)
         waiting = pages()
         assert not any("anchor" in page.lower() for page in waiting)
         left_out = [user.memberships.get().number or 0 for user in people[:1]]
@@ -314,9 +314,9 @@ class TestTruthRule:
         exam = self.sat(project)
         with messages():
             client.post(url("exam-close", exam), {"truth_rule": "agreeing"})
-        for sitting in exam.sittings.filter(state="feedback"):
+        for attempt in exam.sittings.filter(state="feedback"):
             with messages():
-                regrade(sitting)
+                regrade(attempt)
         page = body(client, "exam", exam)
         assert page.count("compared on 0 of 2 pairs; costs no attempt") == 3
         assert "neither passed nor failed" in page
@@ -324,9 +324,9 @@ class TestTruthRule:
         rows = list(csv.DictReader(body(client, "exam-csv", exam).splitlines()))
         assert [row["passed"] for row in rows] == [""] * 3
         assert all("0 of the 2 pairs" in row["why"] for row in rows)
-        sitting = exam.sittings.order_by("pk")[0]
-        client.force_login(sitting.annotator)
-        assert "<h1>No result</h1>" in body(client, "sitting", sitting)
+        attempt = exam.sittings.order_by("pk")[0]
+        client.force_login(attempt.annotator)
+        assert "<h1>No result</h1>" in body(client, "sitting", attempt)
         desk = body(client, "desk", project)
         assert "Your last exam gave no result" in desk
         assert "being computed" not in desk
@@ -359,18 +359,18 @@ class TestReport:
     def test_the_cohort_stands_beside_the_paper(
         self, client: Client, project: Project, boss: User, messages: Messages
     ) -> None:
-        shown = body(client, "exam", closed(project, messages))
-        assert "2.50 %" in shown and "11.83 %" in shown
-        assert shown.count("paper: 0.49") == 3
-        assert "Somebody" not in shown
-        assert "in feedback" in shown
+        page = body(client, "exam", closed(project, messages))
+        assert "2.50 %" in page and "11.83 %" in page
+        assert page.count("paper: 0.49") == 3
+        assert "Somebody" not in page
+        assert "in feedback" in page
 
     def test_every_first_grade_is_shown_and_far_ones_are_marked(
         self, client: Client, project: Project, boss: User, messages: Messages
     ) -> None:
-        shown = body(client, "exam", closed(project, messages))
-        assert shown.count('class="given') == 40
-        assert shown.count("far from the truth</span>") == 1
+        page = body(client, "exam", closed(project, messages))
+        assert page.count('class="given') == 40
+        assert page.count("far from the truth</span>") == 1
 
     def test_as_a_file(self, client: Client, project: Project, boss: User, messages: Messages) -> None:
         exam = closed(project, messages)
@@ -386,9 +386,9 @@ class TestReport:
     def test_admins_look_and_leads_decide(self, client: Client, project: Project, messages: Messages) -> None:
         exam = closed(project, messages)
         client.force_login(admin(project))
-        shown = body(client, "exam", exam)
-        assert "truth" in shown
-        assert "Keep the explanation" not in shown and "Take it out" not in shown
+        page = body(client, "exam", exam)
+        assert "truth" in page
+        assert "Keep the explanation" not in page and "Take it out" not in page
         assert client.post(url("exam-create", project), {"kind": "cohort"}).status_code == 403
 
     def test_an_undefined_kappa_is_shown_as_such(
@@ -396,12 +396,12 @@ class TestReport:
     ) -> None:
         exam = cohort_exam(project, queries=1, depth=3)
         for _ in range(3):
-            sit(examinee(project), project, lambda known: 2)
+            sit(examinee(project), project, lambda known_pair: 2)
         with messages():
             exam_close(exam=exam, actor=boss)
-        shown = body(client, "exam", exam)
-        assert shown.count("undefined</span>") >= 6
-        assert "nan" not in shown.lower().replace("nan_", "")
+        page = body(client, "exam", exam)
+        assert page.count("undefined</span>") >= 6
+        assert "nan" not in page.lower().replace("nan_", "")
 
 
 class TestPairs:
@@ -409,9 +409,9 @@ class TestPairs:
         self, client: Client, project: Project, boss: User, messages: Messages
     ) -> None:
         exam = cohort_exam(project, queries=1, depth=1)
-        known = exam.known_pairs.get()
+        known_pair = exam.known_pairs.get()
         assert "Keep the explanation" in body(client, "exam", exam)
-        client.post(url("known-explain", known), {"explanation": "The door stays shut."})
+        client.post(url("known-explain", known_pair), {"explanation": "The door stays shut."})
         far = examinee(project)
         for user, grade in [(examinee(project), 4), (examinee(project), 4), (examinee(project), 4), (far, 0)]:
             sit(user, project, by_pair(exam, [grade]))
@@ -429,24 +429,24 @@ class TestPairs:
         assert body(client, "exam", exam).count('class="given') == 2
 
     def test_an_explanation_is_kept(self, client: Client, project: Project, boss: User) -> None:
-        known = closed_exam(project, [(2,)]).known_pairs.get()
-        answer = client.post(url("known-explain", known), {"explanation": "The door stays shut.\n"})
-        assert answer.headers["Location"].endswith(f"#pair-{known.uuid}")
-        known.refresh_from_db()
-        assert known.explanation == "The door stays shut."
-        assert "The door stays shut." in body(client, "exam", known.exam)
+        known_pair = closed_exam(project, [(2,)]).known_pairs.get()
+        answer = client.post(url("known-explain", known_pair), {"explanation": "The door stays shut.\n"})
+        assert answer.headers["Location"].endswith(f"#pair-{known_pair.uuid}")
+        known_pair.refresh_from_db()
+        assert known_pair.explanation == "The door stays shut."
+        assert "The door stays shut." in body(client, "exam", known_pair.exam)
 
     def test_a_bad_pair_is_taken_out_with_a_reason(self, client: Client, project: Project, boss: User) -> None:
-        known = closed_exam(project, [(2,)]).known_pairs.get()
-        client.post(url("known-retire", known), {"reason": ""})
+        known_pair = closed_exam(project, [(2,)]).known_pairs.get()
+        client.post(url("known-retire", known_pair), {"reason": ""})
         assert not KnownPair.objects.filter(is_retired=True).exists()
-        client.post(url("known-retire", known), {"reason": "The clip is black."})
+        client.post(url("known-retire", known_pair), {"reason": "The clip is black."})
         assert KnownPair.objects.filter(is_retired=True).count() == 1
         event = AuditEvent.objects.get(action="known_pair.retire")
-        assert (event.subject, event.data["reason"]) == (known.uuid, "The clip is black.")
+        assert (event.subject, event.data["reason"]) == (known_pair.uuid, "The clip is black.")
 
     def test_an_explanation_that_is_too_long_is_refused(self, client: Client, project: Project, boss: User) -> None:
-        known = closed_exam(project, [(2,)]).known_pairs.get()
-        shown = client.post(url("known-explain", known), {"explanation": "x" * 4001}, follow=True).content.decode()
-        assert "4,000 characters" in shown
+        known_pair = closed_exam(project, [(2,)]).known_pairs.get()
+        page = client.post(url("known-explain", known_pair), {"explanation": "x" * 4001}, follow=True).content.decode()
+        assert "4,000 characters" in page
         assert KnownPair.objects.get().explanation == ""

@@ -31,8 +31,8 @@ from judging.qualification.rules.passing import (
     truths_of,
     zero_and_random,
 )
-from judging.qualification.rules.reports import stored_report
-from judging.qualification.rules.truth import LEAST_T, levels_told_apart
+from judging.qualification.rules.reports import later_exam_report
+from judging.qualification.rules.truth import LEAST_T, levels_distinguished
 from judging.quality.rules.agreement import Weights, kappas, table_of
 
 QUADRATIC = Weights.QUADRATIC
@@ -50,7 +50,7 @@ def even(pairs: int) -> tuple[Truths, ...]:
 
 
 def told(grades: Sequence[int], truth: Sequence[int]) -> int:
-    return int(levels_told_apart(table_of(grades, truth)[None])[0])
+    return int(levels_distinguished(table_of(grades, truth)[None])[0])
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def told(grades: Sequence[int], truth: Sequence[int]) -> int:
         ([0, 0, 4, 4], [1, 1, 3, 3], 2),  # levels that no pair has are in no step
     ],
 )
-def test_levels_told_apart(grades: list[int], truth: list[int], levels: int) -> None:
+def test_number_of_distinguishable_levels(grades: list[int], truth: list[int], levels: int) -> None:
     assert told(grades, truth) == levels
 
 
@@ -82,14 +82,14 @@ def test_the_t_of_two_steps_by_hand() -> None:
     assert told([0, 0, 1, 1, 1, 2, 2, 1], truth) == 1
 
 
-def told_slowly(grades: Sequence[int], truth: Sequence[int]) -> int:
+def count_levels_slowly(grades: Sequence[int], truth: Sequence[int]) -> int:
     """By the definition, step by step."""
     best = 0
     for size in range(1, LEVELS + 1):
-        for places in combinations(range(1, LEVELS), size - 1):
+        for cutoffs in combinations(range(1, LEVELS), size - 1):
             steps = [
                 [grade for grade, true in zip(grades, truth, strict=True) if low <= true < high]
-                for low, high in pairwise((0, *places, LEVELS))
+                for low, high in pairwise((0, *cutoffs, LEVELS))
             ]
             if all(steps) and all(beyond_chance(below, above) for below, above in pairwise(steps)):
                 best = size
@@ -112,7 +112,7 @@ def beyond_chance(below: list[int], above: list[int]) -> bool:
 def test_levels_equal_those_of_an_independent_count(pairs: list[tuple[int, int]], close: bool) -> None:
     truth = [true for _, true in pairs]
     grades = [min(4, max(0, true + grade % 2)) if close else grade for grade, true in pairs]
-    assert told(grades, truth) == told_slowly(grades, truth)
+    assert told(grades, truth) == count_levels_slowly(grades, truth)
 
 
 RULES = st.builds(
@@ -129,12 +129,12 @@ RULES = st.builds(
 def test_the_simulation_decides_as_the_pass_rule_does(
     pairs: list[tuple[int, Decimal]], close: bool, rule: PassRule
 ) -> None:
-    first = {place: (int(true) if close else grade) for place, (grade, true) in enumerate(pairs)}
-    truth = {place: true for place, (_, true) in enumerate(pairs)}
+    first = {index: (int(true) if close else grade) for index, (grade, true) in enumerate(pairs)}
+    truth = {index: true for index, (_, true) in enumerate(pairs)}
     truths = truths_of(truth.values())
     table = table_of(list(first.values()), [ceil(true) for true in truth.values()])
     met = rule_met(table[None], np.array([truths.total]), rule)
-    assert bool(met[0]) == passes(stored_report(first, truth, seed=1), rule)
+    assert bool(met[0]) == passes(later_exam_report(first, truth, seed=1), rule)
 
 
 @pytest.mark.parametrize("far_off", [1, 10, 40])
@@ -142,12 +142,12 @@ def test_the_simulation_decides_as_the_pass_rule_does(
 def test_the_lower_bound_is_that_of_the_report(far_off: int, weights: Weights) -> None:
     """100 pairs, some of them one away; 200 resamples here, 1,000 there."""
     truth = [level for level in range(5) for _ in range(20)]
-    grades = [min(4, true + (place % 100 < far_off)) for place, true in enumerate(truth)]
+    grades = [min(4, true + (index % 100 < far_off)) for index, true in enumerate(truth)]
     rule = PassRule(weights, 0.0, kappa_low=0.0)
-    found = lows(table_of(grades, truth)[None], rule, np.random.default_rng(1))
+    bounds = lows(table_of(grades, truth)[None], rule, np.random.default_rng(1))
     report = kappas(grades, truth, seed=1).of(weights)
     assert report.interval is not None
-    assert found[0] == pytest.approx(report.interval.low, abs=0.03)
+    assert bounds[0] == pytest.approx(report.interval.low, abs=0.03)
 
 
 def test_fewer_than_ten_pairs_have_no_lower_bound() -> None:
@@ -262,7 +262,7 @@ def test_each_condition_of_the_default_rule_is_needed(without: PassRule, passing
     assert power(even(100), without, attempts=2)[passing].within > 0.9
 
 
-def test_a_constant_grade_passes_where_nothing_but_a_defined_kappa_is_asked() -> None:
+def test_a_constant_grade_passes_where_nothing_but_a_defined_kappa_is_required() -> None:
     assert power(even(100), PassRule(QUADRATIC, 0.0), attempts=1)[Grader.CONSTANT].once == 1
 
 

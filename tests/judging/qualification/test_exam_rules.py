@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
 from judging.qualification.rules.passing import PassRule, gives_no_result, passes, why
-from judging.qualification.rules.reports import against, cohort_report, compared_with, stored_report, transposed
+from judging.qualification.rules.reports import against, cohort_report, compared_with, later_exam_report, transposed
 from judging.qualification.rules.truth import (
     Distance,
     agreed_truth,
@@ -36,9 +36,9 @@ def cohort_of(size: int, *, pairs: int, seed: int) -> dict[int, dict[int, int]]:
     grades: dict[int, dict[int, int]] = {}
     for annotator in range(1, size + 1):
         bias = chance.gauss(0, 0.15)
-        seen = [level if chance.random() > 0.25 else chance.randrange(5) for level in truth]
+        noisy_levels = [level if chance.random() > 0.25 else chance.randrange(5) for level in truth]
         grades[annotator] = {
-            pair: min(4, max(0, round(level + bias + chance.gauss(0, 0.48)))) for pair, level in enumerate(seen)
+            pair: min(4, max(0, round(level + bias + chance.gauss(0, 0.48)))) for pair, level in enumerate(noisy_levels)
         }
     return grades
 
@@ -116,9 +116,9 @@ def test_kappa_by_hand_leaves_ones_own_grade_out() -> None:
 
     Chance: 7 gave 0, 1, 2, 3 once each; the truth holds 1 twice, 3 and 4 once; so (2 + 1) / 16.
     """
-    found = Kappas.from_dict(cohort_report(FIRST, seed=1)["annotators"]["7"]["kappas"])
-    assert found.n == 4
-    assert found.unweighted.value == pytest.approx((1 / 4 - 3 / 16) / (1 - 3 / 16))
+    kappas = Kappas.from_dict(cohort_report(FIRST, seed=1)["annotators"]["7"]["kappas"])
+    assert kappas.n == 4
+    assert kappas.unweighted.value == pytest.approx((1 / 4 - 3 / 16) / (1 - 3 / 16))
 
 
 def test_kappa_after_feedback_stands_apart_against_the_same_truth() -> None:
@@ -127,8 +127,8 @@ def test_kappa_after_feedback_stands_apart_against_the_same_truth() -> None:
     assert before["after_feedback"] is None
     truth = compared_with(transposed(FIRST), 3, FIRST[3], agreeing=False)
     after = against({**FIRST[3], "d": 3}, truth, seed=1).quadratic.value
-    known = cohen_kappa_score([1, 1, 3, 2], [0, 1, 4, 3], labels=range(5), weights="quadratic")
-    assert after == pytest.approx(known)
+    correct_kappa = cohen_kappa_score([1, 1, 3, 2], [0, 1, 4, 3], labels=range(5), weights="quadratic")
+    assert after == pytest.approx(correct_kappa)
     assert after > before["kappas"]["quadratic"]["value"]
 
 
@@ -195,16 +195,16 @@ def test_a_simulated_cohort_of_23_is_like_that_of_the_paper() -> None:
         assert low < part["kappas"]["unweighted"]["value"] < high
 
 
-def test_a_later_sitting_is_held_against_stored_truth() -> None:
+def test_a_later_attempt_is_compared_with_stored_truth() -> None:
     truth = {"a": Decimal("0.5"), "b": Decimal(3), "c": Decimal(1), "x": Decimal(4)}
-    report = stored_report({"a": 1, "b": 1, "c": 2}, truth, {"b": 3}, seed=1)
+    report = later_exam_report({"a": 1, "b": 1, "c": 2}, truth, {"b": 3}, seed=1)
     assert (report["n"], report["pairwise"], report["distribution"]) == (3, None, [0, 2, 1, 0, 0])
     assert report["misaligned"] == pytest.approx(1 / 3)
     assert report["mean_bias"] == pytest.approx((0.5 - 2 + 1) / 3)
     for part, graded in (("kappas", [1, 1, 2]), ("after_feedback", [1, 3, 2])):
-        found = Kappas.from_dict(report[part])
-        known = cohen_kappa_score([1, 3, 1], graded, labels=range(5), weights="linear")
-        assert (found.n, found.linear.value) == (3, pytest.approx(known))
+        kappas = Kappas.from_dict(report[part])
+        correct_kappa = cohen_kappa_score([1, 3, 1], graded, labels=range(5), weights="linear")
+        assert (kappas.n, kappas.linear.value) == (3, pytest.approx(correct_kappa))
     assert json.loads(json.dumps(report, allow_nan=False)) == report
 
 
@@ -213,8 +213,8 @@ def reported(
 ) -> dict[str, Any]:
     """A report whose quadratic kappa is ``value``; the others would pass."""
     fine = Kappa(0.9, None)
-    found = Kappa(value, None if low is None else Interval(low, 1.0, 0))
-    return {"n": n, "kappas": Kappas(compared, fine, fine, found).to_dict(), **more}
+    kappa = Kappa(value, None if low is None else Interval(low, 1.0, 0))
+    return {"n": n, "kappas": Kappas(compared, fine, fine, kappa).to_dict(), **more}
 
 
 def rule(threshold: float = 0.4, weights: Weights = Weights.QUADRATIC, **more: Any) -> PassRule:
@@ -296,7 +296,7 @@ def test_what_else_the_rule_asks(report: dict[str, Any], asked: dict[str, Any], 
     assert why(report, rule(**asked)) == f"{FINE} {sentence}"
 
 
-def test_what_is_not_asked_is_not_looked_at() -> None:
+def test_conditions_that_are_not_set_are_ignored() -> None:
     """A report of before these conditions has no such figures."""
     assert passes(reported(0.5), rule(kappa_low=-1, bias=4, levels=1))
     assert not passes(reported(0.3, low=0.9, bias=0, levels=5, truth_levels=5), rule(bias=1, levels=2))
@@ -397,15 +397,15 @@ def test_bias_is_against_the_others_as_kappa_is() -> None:
     ],
 )
 def test_beside_the_anchors(grades: list[int], anchors: list[int], far: int) -> None:
-    found = distance(dict(enumerate(grades)), dict(enumerate(anchors)))
-    assert (found.n, found.misaligned) == (len(grades), far)
+    result = distance(dict(enumerate(grades)), dict(enumerate(anchors)))
+    assert (result.n, result.misaligned) == (len(grades), far)
     chance = sum(
         0.1183 ** sum(wrong) * 0.8817 ** (len(grades) - sum(wrong))
         for wrong in product((0, 1), repeat=len(grades))
         if sum(wrong) >= far
     )
-    assert found.is_far == (far > 0 and chance < 0.05)
-    assert found.is_far == (far in (2, 4))
+    assert result.is_far == (far > 0 and chance < 0.05)
+    assert result.is_far == (far in (2, 4))
 
 
 def test_anchors_that_were_not_graded_say_nothing() -> None:

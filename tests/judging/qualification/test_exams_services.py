@@ -8,11 +8,11 @@ from unittest.mock import patch
 import pytest
 
 from accounts.models import Project, StandingChange
-from accounts.services.members import standing_change
+from accounts.services.members import status_change
 from annotation.models import Query
 from core.exceptions import NotPossible
 from core.models import AuditEvent
-from judging.exceptions import NotPossibleNow, SittingOver, TooFewPairs, Unfinished
+from judging.exceptions import AttemptOver, NotPossibleNow, TooFewPairs, Unfinished
 from judging.models import Exam, KnownPair, Pair, Sitting
 from judging.projects.policies import policy_publish
 from judging.qualification.rules.passing import Grader, PassRule, Truths, power, truths_drawn
@@ -25,7 +25,7 @@ from judging.qualification.selectors.exams import (
     known_pairs_in_stock,
     known_pairs_shown,
 )
-from judging.qualification.selectors.sittings import way_facts
+from judging.qualification.selectors.sittings import onboarding_facts
 from judging.qualification.services.exams import EXAMS, exam_close, exam_create, exam_prepare, known_pair_anchor
 from judging.qualification.services.reports import exam_report
 from judging.qualification.services.sittings import missed_exam_count
@@ -66,11 +66,11 @@ TRUTHS = (0, 1, 2, 3, 4)
 def trained(queries: int = 4, moments: int = 5) -> Project:
     """A project with so many training queries, and moments to rank."""
     project = ProjectFactory()
-    for place in range(moments):
+    for index in range(moments):
         moment = MomentFactory(video__corpus=project.dataset.corpus)
-        CaptionFactory(moment=moment, text=f"a person does thing {place}")
-    for place in range(queries):
-        QueryFactory(project=project, split=Query.Split.TRAIN, text=f"somebody does thing {place}")
+        CaptionFactory(moment=moment, text=f"a person does thing {index}")
+    for index in range(queries):
+        QueryFactory(project=project, split=Query.Split.TRAIN, text=f"somebody does thing {index}")
     return project  # type: ignore[no-any-return]
 
 
@@ -85,21 +85,21 @@ class TestCreate:
         exam.refresh_from_db()
         pairs = list(exam.known_pairs.order_by("query", "rank"))
         assert (exam.state, exam.seed, exam.number) == ("open", 5, 1)
-        assert [known.rank for known in pairs] == [1, 2, 3, 1, 2, 3]
-        assert len({known.query_id for known in pairs}) == 2
-        assert judged.pk not in {known.query_id for known in pairs}
+        assert [known_pair.rank for known_pair in pairs] == [1, 2, 3, 1, 2, 3]
+        assert len({known_pair.query_id for known_pair in pairs}) == 2
+        assert judged.pk not in {known_pair.query_id for known_pair in pairs}
         best = pairs[0]
         assert best.query.text.split()[-1] == best.moment.captions.get().text.split()[-1]
 
     def test_the_same_seed_draws_the_same_pairs(self, encoder: list[list[str]]) -> None:
-        project, drawn = trained(queries=8), []
+        project, draws = trained(queries=8), []
         for _ in range(2):
             exam = exam_create(project=project, actor=None, kind="cohort", queries=2, depth=2, seed=7)
             exam_prepare(exam_id=exam.pk)
-            drawn.append(list(exam.known_pairs.order_by("pk").values_list("query", "moment", "rank")))
+            draws.append(list(exam.known_pairs.order_by("pk").values_list("query", "moment", "rank")))
             exam.known_pairs.all().delete()
             exam.delete()
-        assert drawn[0] == drawn[1]
+        assert draws[0] == draws[1]
 
     @pytest.mark.parametrize(
         ("queries", "depth", "words"),
@@ -216,8 +216,8 @@ class TestClose:
         for _ in range(2):
             sit(examinee(exam.project), exam.project, by_pair(exam, [2, 2, 2, 2]))
         third = examinee(exam.project)
-        for known in asked(start(third, exam.project)):
-            give(third, known, 2)
+        for known_pair in asked(start(third, exam.project)):
+            give(third, known_pair, 2)
         with messages():
             exam_close(exam=exam, actor=lead(exam.project), confirmed=EVERYBODY)
         assert Sitting.objects.get(annotator=third).state == "done"
@@ -244,8 +244,8 @@ class TestClose:
         exam.refresh_from_db()
         assert exam.state == "closed"
         assert not exam.known_pairs.exclude(truth=None).exists()
-        assert {sitting.passed for sitting in exam.sittings.all()} == {None}
-        assert all(sitting.has_no_result for sitting in exam.sittings.filter(annotator__in=came))
+        assert {attempt.passed for attempt in exam.sittings.all()} == {None}
+        assert all(attempt.has_no_result for attempt in exam.sittings.filter(annotator__in=came))
         another = cohort_exam(exam.project, queries=1, depth=1)
         for user in (*came, late):
             assert start(user, exam.project).exam_id == another.pk
@@ -280,7 +280,7 @@ class TestClose:
         pair = asked(start(late, exam.project))[0]
         with messages():
             exam_close(exam=exam, actor=lead(exam.project), confirmed=EVERYBODY)
-        with pytest.raises(SittingOver, match="closed before"):
+        with pytest.raises(AttemptOver, match="closed before"):
             give(late, pair, 2)
 
     def test_pairs_taken_out_have_no_truth_and_are_not_asked_for(self, messages: Messages) -> None:
@@ -289,10 +289,10 @@ class TestClose:
         KnownPair.objects.filter(pk=bad.pk).update(is_retired=True)
         for _ in range(3):
             user = examinee(exam.project)
-            sitting = start(user, exam.project)
-            assert bad.pk not in sitting.known_ids
-            give(user, asked(sitting)[0], 3)
-            hand_in(sitting)
+            attempt = start(user, exam.project)
+            assert bad.pk not in attempt.known_ids
+            give(user, asked(attempt)[0], 3)
+            hand_in(attempt)
         with messages():
             exam_close(exam=exam, actor=lead(exam.project))
         assert list(exam.known_pairs.order_by("pk").values_list("truth", flat=True)) == [None, Decimal(3)]
@@ -302,12 +302,12 @@ class TestClose:
         closed_exam(project, [TRUTHS])
         exam = exam_create(project=project, actor=None, kind="stored", queries=1, depth=5)
         user = examinee(project)
-        sitting = start(user, project)
+        attempt = start(user, project)
         with pytest.raises(Unfinished):
             exam_close(exam=exam, actor=lead(project))
         exam_close(exam=exam, actor=lead(project), confirmed=EVERYBODY)
-        sitting.refresh_from_db()
-        assert sitting.state == "missed"
+        attempt.refresh_from_db()
+        assert attempt.state == "missed"
 
 
 class TestMissed:
@@ -320,29 +320,29 @@ class TestMissed:
         closed_exam(project, [TRUTHS, TRUTHS])
         exam = exam_create(project=project, actor=None, kind="stored", queries=1, depth=5)
         user = examinee(project)
-        sitting = start(user, project)
-        for known in asked(sitting)[:graded]:
-            give(user, known, 2)
+        attempt = start(user, project)
+        for known_pair in asked(attempt)[:graded]:
+            give(user, known_pair, 2)
         with messages():
             exam_close(exam=exam, actor=lead(project), confirmed=EVERYBODY)
         exam_create(project=project, actor=None, kind="stored", queries=1, depth=5)
-        sitting.refresh_from_db()
-        return sitting
+        attempt.refresh_from_db()
+        return attempt
 
     @pytest.mark.parametrize("graded", [0, 1, 4])
     def test_it_costs_no_attempt_by_itself(self, messages: Messages, graded: int) -> None:
         missed = self.missed(messages, graded=graded)
-        assert way_facts(project_id=missed.project_id, annotator_id=missed.annotator_id).attempts_left == 1
+        assert onboarding_facts(project_id=missed.project_id, annotator_id=missed.annotator_id).attempts_left == 1
         assert start(missed.annotator, missed.project).pk != missed.pk
 
     def test_a_lead_lets_it_count_and_takes_that_back(self, messages: Messages) -> None:
         missed = self.missed(messages)
         actor = lead(missed.project)
         for _ in range(2):
-            missed_exam_count(sitting=missed, actor=actor, counts=True, reason="Saw the pairs and went.")
+            missed_exam_count(attempt=missed, actor=actor, counts=True, reason="Saw the pairs and went.")
         with pytest.raises(NotPossible, match="no attempt left"):
             start(missed.annotator, missed.project)
-        missed_exam_count(sitting=missed, actor=actor, counts=False, reason="Was ill.")
+        missed_exam_count(attempt=missed, actor=actor, counts=False, reason="Was ill.")
         assert start(missed.annotator, missed.project).pk != missed.pk
         events = AuditEvent.objects.filter(action__startswith="exam.missed_counts").order_by("pk")
         number = missed.annotator.memberships.get().number
@@ -355,12 +355,12 @@ class TestMissed:
         missed = self.missed(messages)
         actor = lead(missed.project)
         with pytest.raises(NotPossible, match="Say why"):
-            missed_exam_count(sitting=missed, actor=actor, counts=True, reason=" ")
+            missed_exam_count(attempt=missed, actor=actor, counts=True, reason=" ")
         running = start(missed.annotator, missed.project)
         with pytest.raises(NotPossible, match="Only an exam that was missed"):
-            missed_exam_count(sitting=running, actor=actor, counts=True, reason="No.")
+            missed_exam_count(attempt=running, actor=actor, counts=True, reason="No.")
         with pytest.raises(NotPossibleNow, match="sits an exam now"):
-            missed_exam_count(sitting=missed, actor=actor, counts=True, reason="No.")
+            missed_exam_count(attempt=missed, actor=actor, counts=True, reason="No.")
         assert not AuditEvent.objects.filter(action__startswith="exam.missed_counts").exists()
 
     def test_the_grades_shown_are_those_that_make_the_truth(self, messages: Messages) -> None:
@@ -369,8 +369,8 @@ class TestMissed:
         for grades in ([0, 1, 2, 3, 4] * 2, [1, 1, 2, 2, 4] * 2, [0, 2, 3, 3, 3] * 2):
             sit(examinee(exam.project), exam.project, by_pair(exam, grades))
         late = examinee(exam.project)
-        for known in asked(start(late, exam.project))[:9]:
-            give(late, known, 4 - (known.rank or 0) % 2 * 4)
+        for known_pair in asked(start(late, exam.project))[:9]:
+            give(late, known_pair, 4 - (known_pair.rank or 0) % 2 * 4)
         with messages():
             exam_close(exam=exam, actor=lead(exam.project), confirmed=EVERYBODY)
         rows = exam_pairs(Exam.objects.get(pk=exam.pk))
@@ -439,19 +439,19 @@ class TestTruthRule:
         with messages():
             exam_close(exam=exam, actor=lead(exam.project), truth_rule="agreeing")
         with messages():
-            for sitting in exam.sittings.filter(state="feedback"):
-                regrade(sitting)
+            for attempt in exam.sittings.filter(state="feedback"):
+                regrade(attempt)
         exam.refresh_from_db()
         return exam
 
     def test_two_who_collude_beside_one_get_no_result_and_make_none(self, messages: Messages) -> None:
         exam = self.closed_by_majorities(self.colluded(1, seed=1), messages)
         assert self.results(exam) == [None] * 3
-        for sitting in exam.sittings.all():
-            facts = way_facts(project_id=exam.project_id, annotator_id=sitting.annotator_id)
-            assert (facts.counting, facts.attempts_left, standing_of(sitting.annotator)) == (False, 2, "exam")
-            assert sitting.report["no_result"]
-            assert "0 of the 25 pairs" in sitting.report["why"]
+        for attempt in exam.sittings.all():
+            facts = onboarding_facts(project_id=exam.project_id, annotator_id=attempt.annotator_id)
+            assert (facts.counting, facts.attempts_left, standing_of(attempt.annotator)) == (False, 2, "exam")
+            assert attempt.report["no_result"]
+            assert "0 of the 25 pairs" in attempt.report["why"]
 
     def test_two_who_collude_beside_three_fail_and_nobody_fails_by_them(self, messages: Messages) -> None:
         exam = self.closed_by_majorities(self.colluded(3, seed=2), messages)
@@ -483,7 +483,7 @@ class TestTruthRule:
     def test_who_is_left_out_makes_no_truth(self, messages: Messages) -> None:
         exam = self.sat()
         out = list(exam.sittings.order_by("pk")[:2])
-        numbers = [sitting.annotator.memberships.get().number for sitting in out]
+        numbers = [attempt.annotator.memberships.get().number for attempt in out]
         with messages():
             exam_close(exam=exam, actor=lead(exam.project), left_out=[number for number in numbers if number])
         assert self.truths(exam) == [0, 1, 2, 3]
@@ -491,20 +491,20 @@ class TestTruthRule:
         assert AuditEvent.objects.get(action="exam.close").data["left_out"] == sorted(number or 0 for number in numbers)
         exam.refresh_from_db()
         assert (exam.report["n"], exam.report["misaligned"]) == (3, 0)
-        for sitting in out:
-            sitting.refresh_from_db()
-            assert sitting.state == "feedback"
-            assert sitting.report["kappas"]["quadratic"]["value"] < 0
+        for attempt in out:
+            attempt.refresh_from_db()
+            assert attempt.state == "feedback"
+            assert attempt.report["kappas"]["quadratic"]["value"] < 0
             with messages():
-                regrade(sitting)
-            sitting.refresh_from_db()
-            assert sitting.passed is False
+                regrade(attempt)
+            attempt.refresh_from_db()
+            assert attempt.passed is False
         exam.refresh_from_db()
         assert exam.report["n"] == 3
 
     def test_too_few_may_not_be_left(self) -> None:
         exam = self.sat()
-        numbers = [sitting.annotator.memberships.get().number for sitting in exam.sittings.all()[:3]]
+        numbers = [attempt.annotator.memberships.get().number for attempt in exam.sittings.all()[:3]]
         with pytest.raises(NotPossible, match="3 of them would be left out"):
             exam_close(exam=exam, actor=lead(exam.project), left_out=[number for number in numbers if number])
         assert not exam.sittings.filter(left_out=True).exists()
@@ -516,8 +516,8 @@ class TestTruthRule:
     def test_who_is_far_from_the_anchors_is_known_before_the_round_is_closed(self) -> None:
         exam = cohort_exam(queries=1, depth=4)
         boss = lead(exam.project)
-        for known, grade in zip(exam.known_pairs.order_by("pk"), (0, 1, 2, 3), strict=True):
-            known_pair_anchor(known=known, actor=boss, grade=grade)
+        for known_pair, grade in zip(exam.known_pairs.order_by("pk"), (0, 1, 2, 3), strict=True):
+            known_pair_anchor(pair=known_pair, actor=boss, grade=grade)
         far = examinee(exam.project)
         sit(far, exam.project, by_pair(exam, [4, 4, 0, 0]))
         near = examinee(exam.project)
@@ -529,16 +529,16 @@ class TestTruthRule:
             far.memberships.get().number: Distance(4, 4, 0.5),
             near.memberships.get().number: Distance(4, 0, 0.5),
         }
-        assert [found.is_far for found in rows.values()] == [True, False]
+        assert [distance.is_far for distance in rows.values()] == [True, False]
 
 
 class TestAnchors:
     def test_given_changed_and_taken_back_until_somebody_hands_in(self) -> None:
         exam = cohort_exam(queries=1, depth=2)
         boss = lead(exam.project)
-        known = exam.known_pairs.earliest("pk")
+        known_pair = exam.known_pairs.earliest("pk")
         for grade in (2, 2, 3, None):
-            assert known_pair_anchor(known=known, actor=boss, grade=grade).anchor == grade
+            assert known_pair_anchor(pair=known_pair, actor=boss, grade=grade).anchor == grade
         actions = AuditEvent.objects.filter(action__startswith="known_pair.anchor").order_by("pk")
         assert [(event.action, event.data) for event in actions] == [
             ("known_pair.anchor", {"grade": 2}),
@@ -547,17 +547,17 @@ class TestAnchors:
         ]
         begun = examinee(exam.project)
         give(begun, asked(start(begun, exam.project))[0], 4)
-        known_pair_anchor(known=known, actor=boss, grade=1)
+        known_pair_anchor(pair=known_pair, actor=boss, grade=1)
         sit(examinee(exam.project), exam.project, by_pair(exam, [2, 2]))
         with pytest.raises(NotPossibleNow, match="Somebody has handed in"):
-            known_pair_anchor(known=known, actor=boss, grade=2)
+            known_pair_anchor(pair=known_pair, actor=boss, grade=2)
 
     def test_only_pairs_of_a_cohort_that_is_open_have_one(self) -> None:
-        known = closed_exam(ProjectFactory(), [(2,)]).known_pairs.get()
+        known_pair = closed_exam(ProjectFactory(), [(2,)]).known_pairs.get()
         with pytest.raises(NotPossibleNow, match="first cohort that is open"):
-            known_pair_anchor(known=known, actor=lead(known.project), grade=2)
+            known_pair_anchor(pair=known_pair, actor=lead(known_pair.project), grade=2)
         with pytest.raises(ValueError):
-            known_pair_anchor(known=known, actor=lead(known.project), grade=5)
+            known_pair_anchor(pair=known_pair, actor=lead(known_pair.project), grade=5)
 
 
 class TestShownBefore:
@@ -565,22 +565,24 @@ class TestShownBefore:
 
     def failed(self, project: Project, messages: Messages) -> Sitting:
         with messages():
-            sitting = sit(examinee(project), project, lambda known: 4 - int(known.truth or 0))
-            regrade(sitting)
-        sitting.refresh_from_db()
-        assert sitting.passed is False
-        return sitting
+            attempt = sit(examinee(project), project, lambda known_pair: 4 - int(known_pair.truth or 0))
+            regrade(attempt)
+        attempt.refresh_from_db()
+        assert attempt.passed is False
+        return attempt
 
     def test_pairs_never_shown_are_drawn_first(self, messages: Messages) -> None:
         project = ProjectFactory()
         closed_exam(project, [TRUTHS] * 4)
         exam_create(project=project, actor=None, kind="stored", queries=2, depth=5)
         first = self.failed(project, messages)
-        told = known_pairs_shown(project_id=project.pk)
-        assert told == {known.pk for known in asked(first)}, "a grade that was no more than one off is told, too"
+        shown_ids = known_pairs_shown(project_id=project.pk)
+        assert shown_ids == {known_pair.pk for known_pair in asked(first)}, (
+            "a grade that was no more than one off is told, too"
+        )
         for _ in range(5):
             again = start(examinee(project), project)
-            assert told.isdisjoint(again.known_ids)
+            assert shown_ids.isdisjoint(again.known_ids)
             assert again.shown_before == 0
 
     def test_what_was_shown_is_said_where_nothing_else_is_left(self, messages: Messages) -> None:
@@ -595,7 +597,7 @@ class TestShownBefore:
         project = ProjectFactory()
         exam = closed_exam(project, [TRUTHS])
         policy_publish(project=project, actor=None, warm_up=True)
-        sit(annotator(project), project, lambda known: int(known.truth or 0), purpose="warm-up")
+        sit(annotator(project), project, lambda known_pair: int(known_pair.truth or 0), purpose="warm-up")
         assert known_pairs_shown(project_id=project.pk) == set(exam.known_pairs.values_list("pk", flat=True))
 
     def test_a_truth_that_is_not_told_yet_is_not_shown(self) -> None:
@@ -618,19 +620,19 @@ class TestPower:
     def test_a_later_exam_is_simulated_on_the_pairs_it_draws(self) -> None:
         project = ProjectFactory()
         closed_exam(project, [TRUTHS] * 4)
-        found = exam_power(project, kind="stored", queries=4, depth=5, rule=self.rule(), attempts=2)
-        assert found is not None
-        assert (found.truth, found.pairs, found.shown) == ("drawn", 20, 0)
-        assert found.chances == power((Truths((4, 4, 4, 4, 4), 40.0),) * 8, self.rule(), attempts=2)
-        assert found.too_easy == [Grader.RANDOM, Grader.TWO_LEVEL, Grader.SHIFTED]
+        result = exam_power(project, kind="stored", queries=4, depth=5, rule=self.rule(), attempts=2)
+        assert result is not None
+        assert (result.truth, result.pairs, result.shown) == ("drawn", 20, 0)
+        assert result.chances == power((Truths((4, 4, 4, 4, 4), 40.0),) * 8, self.rule(), attempts=2)
+        assert result.too_easy == [Grader.RANDOM, Grader.TWO_LEVEL, Grader.SHIFTED]
 
     def test_it_says_how_many_pairs_were_shown(self, messages: Messages) -> None:
         project = ProjectFactory()
         closed_exam(project, [TRUTHS] * 2)
         exam_create(project=project, actor=None, kind="stored", queries=2, depth=5)
         TestShownBefore().failed(project, messages)
-        found = exam_power(project, kind="stored", queries=2, depth=5, rule=self.rule(), attempts=2)
-        assert found is not None and found.shown == 10
+        result = exam_power(project, kind="stored", queries=2, depth=5, rule=self.rule(), attempts=2)
+        assert result is not None and result.shown == 10
 
     def test_too_few_known_pairs_have_no_power(self) -> None:
         project = ProjectFactory()
@@ -638,8 +640,8 @@ class TestPower:
         assert exam_power(project, kind="stored", queries=2, depth=5, rule=self.rule(), attempts=2) is None
 
     def test_a_first_cohort_is_simulated_on_published_relevance(self) -> None:
-        found = exam_power(ProjectFactory(), kind="cohort", queries=10, depth=10, rule=self.rule(), attempts=2)
-        assert found is not None and (found.truth, found.pairs) == ("published", 100)
+        result = exam_power(ProjectFactory(), kind="cohort", queries=10, depth=10, rule=self.rule(), attempts=2)
+        assert result is not None and (result.truth, result.pairs) == ("published", 100)
 
     def test_or_on_that_of_the_settled_pairs(self) -> None:
         batch = BatchFactory(pairs=20)
@@ -647,10 +649,10 @@ class TestPower:
         Pair.objects.filter(pk__in=list(batch.pairs.values_list("pk", flat=True)[:10])).update(relevance=4)
         project = batch.project
         with patch.object(power_selectors, "FEWEST_SETTLED", 20):
-            found = exam_power(project, kind="cohort", queries=10, depth=10, rule=self.rule(), attempts=2)
-        assert found is not None and found.truth == "settled"
+            result = exam_power(project, kind="cohort", queries=10, depth=10, rule=self.rule(), attempts=2)
+        assert result is not None and result.truth == "settled"
         shares = truths_drawn((10, 0, 0, 0, 10), pairs=100, draws=power_selectors.IMAGINED, seed=power_selectors.SEED)
-        assert found.chances == power(shares, self.rule(), attempts=2)
+        assert result.chances == power(shares, self.rule(), attempts=2)
 
 
 class TestResult:
@@ -712,10 +714,10 @@ class TestResult:
         exam = exam_create(project=project, actor=None, kind="stored", queries=2, depth=5)
         user = examinee(project)
         with messages():
-            sitting = sit(user, project, lambda known: int(known.truth or 0))
-        sitting.refresh_from_db()
-        assert (sitting.state, sitting.passed, standing_of(user)) == ("done", True, "qualified")
-        assert sitting.report["pairwise"] is None
+            attempt = sit(user, project, lambda known_pair: int(known_pair.truth or 0))
+        attempt.refresh_from_db()
+        assert (attempt.state, attempt.passed, standing_of(user)) == ("done", True, "qualified")
+        assert attempt.report["pairwise"] is None
         exam.refresh_from_db()
         assert (exam.state, exam.report["n"]) == ("open", 1)
 
@@ -726,27 +728,27 @@ class TestResult:
         exam_create(project=project, actor=None, kind="stored", queries=1, depth=5)
         user = examinee(project)
         with messages():
-            sitting = sit(user, project, lambda known: 2)
-        sitting.refresh_from_db()
-        assert sitting.report["kappas"]["quadratic"]["value"] is None
-        assert (sitting.passed, standing_of(user)) == (False, "exam")
-        assert "cannot be computed" in sitting.report["why"]
+            attempt = sit(user, project, lambda known_pair: 2)
+        attempt.refresh_from_db()
+        assert attempt.report["kappas"]["quadratic"]["value"] is None
+        assert (attempt.passed, standing_of(user)) == (False, "exam")
+        assert "cannot be computed" in attempt.report["why"]
 
     def test_a_retake_asks_for_pairs_never_seen_as_often_as_the_policy_lets(self, messages: Messages) -> None:
         project = ProjectFactory()
         closed_exam(project, [TRUTHS, TRUTHS, TRUTHS])
         exam_create(project=project, actor=None, kind="stored", queries=1, depth=5)
         user = examinee(project)
-        seen: set[int] = set()
+        earlier_ids: set[int] = set()
         for _ in range(2):
             with messages():
-                sitting = sit(user, project, lambda known: 4 - int(known.truth or 0))
-            assert seen.isdisjoint(sitting.known_ids)
-            seen |= set(sitting.known_ids)
+                attempt = sit(user, project, lambda known_pair: 4 - int(known_pair.truth or 0))
+            assert earlier_ids.isdisjoint(attempt.known_ids)
+            earlier_ids |= set(attempt.known_ids)
             with messages():
-                regrade(sitting)
-            sitting.refresh_from_db()
-            assert sitting.passed is False
+                regrade(attempt)
+            attempt.refresh_from_db()
+            assert attempt.passed is False
         with pytest.raises(NotPossible, match="no attempt left"):
             start(user, project)
 
@@ -756,16 +758,16 @@ class TestResult:
         exam_create(project=project, actor=None, kind="stored", queries=1, depth=5)
         user = examinee(project)
         with messages():
-            sitting = sit(user, project, lambda known: 4 - int(known.truth or 0))
-            regrade(sitting)
+            attempt = sit(user, project, lambda known_pair: 4 - int(known_pair.truth or 0))
+            regrade(attempt)
         with pytest.raises(TooFewPairs, match="Too few pairs of known truth not seen before: 0"):
             start(user, project)
 
     def test_who_comes_back_from_a_suspension_sits_anew(self, messages: Messages) -> None:
         _, other = self.cohort(messages, last=[0, 1, 2, 3, 4, 4, 3, 2, 1, 0])
         member = other.annotator.memberships.get()
-        for standing in ("suspended", "exam"):
-            standing_change(membership=member, to=standing, actor=None, reason="Not at it.")
+        for status in ("suspended", "exam"):
+            status_change(membership=member, to=status, actor=None, reason="Not at it.")
         with pytest.raises(NotPossible, match="No exam is open"):
             start(other.annotator, other.project)
         assert standing_of(other.annotator) == "exam"

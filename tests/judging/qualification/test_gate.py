@@ -4,16 +4,16 @@ import pytest
 
 from accounts.models import Membership, Project, User
 from core.models import AuditEvent
-from judging.exceptions import AnswersIncomplete, GateClosed, GateTooShort, NotPossibleNow
+from judging.exceptions import AnswersIncomplete, NotPossibleNow, ScreeningClosed, ScreeningTooShort
 from judging.models import GateAttempt, Policy
 from judging.projects.policies import policy_in_force, policy_publish
 from judging.qualification.services.onboarding import (
-    gate_attempt_answer,
-    gate_attempt_start,
-    gate_question_change,
-    gate_question_create,
-    gate_question_retire,
-    gate_set,
+    screening_attempt_answer,
+    screening_attempt_start,
+    screening_question_change,
+    screening_question_create,
+    screening_question_retire,
+    screening_set,
 )
 from tests.factories import MembershipFactory, MomentFactory, ProjectFactory, lead
 from tests.judging.settings import gate_question
@@ -43,39 +43,39 @@ def standing(person: User) -> str:
 
 def answer(attempt: GateAttempt, *, right: bool = True) -> GateAttempt:
     answers = [(row["correct"] + (not right)) % len(row["options"]) for row in attempt.asked]
-    return gate_attempt_answer(attempt=attempt.uuid, annotator=attempt.annotator, answers=answers)
+    return screening_attempt_answer(attempt=attempt.uuid, annotator=attempt.annotator, answers=answers)
 
 
 class TestAttempts:
     def test_passing_leads_to_training(self, project: Project, person: User) -> None:
-        attempt = gate_attempt_start(project=project, annotator=person)
-        done = answer(attempt)
-        assert (done.score, done.passed) == (2, True)
+        attempt = screening_attempt_start(project=project, annotator=person)
+        result = answer(attempt)
+        assert (result.score, result.passed) == (2, True)
         assert standing(person) == "training"
         assert AuditEvent.objects.get(action="gate.answer").data == {"score": 2, "passing": 2, "passed": True}
 
     def test_the_right_option_follows_the_mixed_order(self, project: Project, person: User) -> None:
-        attempt = gate_attempt_start(project=project, annotator=person)
+        attempt = screening_attempt_start(project=project, annotator=person)
         assert {row["options"][row["correct"]] for row in attempt.asked} == {"right"}
         assert all(sorted(row["options"]) == ["right", "worse", "wrong"] for row in attempt.asked)
 
     def test_a_second_tab_gets_the_same_questions(self, project: Project, person: User) -> None:
-        first = gate_attempt_start(project=project, annotator=person)
-        assert gate_attempt_start(project=project, annotator=person) == first
+        first = screening_attempt_start(project=project, annotator=person)
+        assert screening_attempt_start(project=project, annotator=person) == first
 
     def test_a_second_attempt_asks_others_and_there_is_no_third(self, project: Project, person: User) -> None:
-        asked = set()
+        question_ids = set()
         for _ in range(2):
-            attempt = gate_attempt_start(project=project, annotator=person)
-            asked |= {row["question"] for row in attempt.asked}
+            attempt = screening_attempt_start(project=project, annotator=person)
+            question_ids |= {row["question"] for row in attempt.asked}
             answer(attempt, right=False)
-        assert len(asked) == WRITTEN
+        assert len(question_ids) == WRITTEN
         assert standing(person) == "candidate"
-        with pytest.raises(GateClosed, match="Ask your lead"):
-            gate_attempt_start(project=project, annotator=person)
+        with pytest.raises(ScreeningClosed, match="Ask your lead"):
+            screening_attempt_start(project=project, annotator=person)
 
     def test_sending_again_changes_nothing(self, project: Project, person: User) -> None:
-        attempt = gate_attempt_start(project=project, annotator=person)
+        attempt = screening_attempt_start(project=project, annotator=person)
         first = answer(attempt, right=False)
         again = answer(attempt)
         assert (again.score, again.answers, again.answered_at) == (0, first.answers, first.answered_at)
@@ -83,53 +83,53 @@ class TestAttempts:
 
     @pytest.mark.parametrize("answers", [[0], [0, None], [0, 3], [-1, 0], [0, 0, 0]])
     def test_answers_that_were_not_offered(self, project: Project, person: User, answers: list[int | None]) -> None:
-        attempt = gate_attempt_start(project=project, annotator=person)
+        attempt = screening_attempt_start(project=project, annotator=person)
         with pytest.raises(AnswersIncomplete):
-            gate_attempt_answer(attempt=attempt.uuid, annotator=person, answers=answers)
+            screening_attempt_answer(attempt=attempt.uuid, annotator=person, answers=answers)
         assert GateAttempt.objects.get().answered_at is None
 
     def test_a_changed_policy_or_question_leaves_an_open_attempt_as_it_is(self, project: Project, person: User) -> None:
-        attempt = gate_attempt_start(project=project, annotator=person)
+        attempt = screening_attempt_start(project=project, annotator=person)
         for question in project.gate_questions.all():
             values = {"description": "other", "options": ["a", "b"], "correct": 1}
-            gate_question_change(question=question, actor=lead(project), moment=question.moment, **values)
+            screening_question_change(question=question, actor=lead(project), moment=question.moment, **values)
         policy_publish(project=project, actor=None, gate_passing=1)
-        done = answer(attempt)
-        assert (done.passing, done.passed) == (2, True)
+        result = answer(attempt)
+        assert (result.passing, result.passed) == (2, True)
 
     @pytest.mark.parametrize("step", ["training", "qualified", "left"])
     def test_only_candidates_take_it(self, project: Project, step: str) -> None:
         person = MembershipFactory(project=project, standing=step).user
-        with pytest.raises(GateClosed):
-            gate_attempt_start(project=project, annotator=person)
+        with pytest.raises(ScreeningClosed):
+            screening_attempt_start(project=project, annotator=person)
 
     def test_nobody_takes_a_closed_gate(self, project: Project, person: User) -> None:
-        gate_set(project=project, actor=lead(project), is_open=False)
-        with pytest.raises(GateClosed):
-            gate_attempt_start(project=project, annotator=person)
+        screening_set(project=project, actor=lead(project), is_open=False)
+        with pytest.raises(ScreeningClosed):
+            screening_attempt_start(project=project, annotator=person)
 
 
 class TestQuestions:
     def test_a_gate_with_too_few_questions_is_not_opened(self, project: Project) -> None:
-        gate_set(project=project, actor=lead(project), is_open=False)
+        screening_set(project=project, actor=lead(project), is_open=False)
         policy_publish(project=project, actor=None, gate_questions=WRITTEN + 1)
-        with pytest.raises(GateTooShort, match="asks 5 questions, and 4 are written"):
-            gate_set(project=project, actor=lead(project), is_open=True)
+        with pytest.raises(ScreeningTooShort, match="asks 5 questions, and 4 are written"):
+            screening_set(project=project, actor=lead(project), is_open=True)
         assert not policy_in_force(project.pk).gate_is_open
 
     def test_an_open_gate_keeps_as_many_questions_as_it_asks(self, project: Project) -> None:
         actor, questions = lead(project), list(project.gate_questions.all())
         for question in questions[:2]:
-            gate_question_retire(question=question, actor=actor, is_retired=True)
-        with pytest.raises(GateTooShort):
-            gate_question_retire(question=questions[2], actor=actor, is_retired=True)
-        gate_question_retire(question=questions[0], actor=actor, is_retired=False)
+            screening_question_retire(question=question, actor=actor, is_retired=True)
+        with pytest.raises(ScreeningTooShort):
+            screening_question_retire(question=questions[2], actor=actor, is_retired=True)
+        screening_question_retire(question=questions[0], actor=actor, is_retired=False)
         assert project.gate_questions.filter(is_retired=False).count() == WRITTEN - 1
         assert Policy.objects.filter(project=project).latest("version").gate_is_open
 
     def test_a_question_has_a_clip_of_the_project(self, project: Project) -> None:
         with pytest.raises(NotPossibleNow):
-            gate_question_create(
+            screening_question_create(
                 project=project,
                 actor=lead(project),
                 moment=MomentFactory(),

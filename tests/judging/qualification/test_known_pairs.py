@@ -38,8 +38,8 @@ def project() -> Project:
 
 
 def unseen(project: Project, user: User, **more: object) -> set[int]:
-    found = known_pairs_unseen(project_id=project.pk, annotator_id=user.pk, **more)  # type: ignore[arg-type]
-    return {known.id for known in found}
+    pairs = known_pairs_unseen(project_id=project.pk, annotator_id=user.pk, **more)  # type: ignore[arg-type]
+    return {known_pair.id for known_pair in pairs}
 
 
 class TestEntered:
@@ -112,10 +112,10 @@ class TestUnseen:
         assert len(unseen(project, annotator(project))) == 1
 
     def test_a_query_of_the_same_words_with_the_same_moment_is_seen(self, project: Project) -> None:
-        known = closed_exam(project, [(2,)]).known_pairs.get()
-        twin = QueryFactory(project=project, text=known.query.text, split="val")
-        candidate = CandidateFactory(query=twin, moment=known.moment)
-        batch = BatchFactory(query=twin, pairs=0)
+        known_pair = closed_exam(project, [(2,)]).known_pairs.get()
+        duplicate = QueryFactory(project=project, text=known_pair.query.text, split="val")
+        candidate = CandidateFactory(query=duplicate, moment=known_pair.moment)
+        batch = BatchFactory(query=duplicate, pairs=0)
         PairFactory(batch=batch, candidate=candidate)
         user = annotator(project)
         assert unseen(project, user)
@@ -132,7 +132,7 @@ class TestUnseen:
 
     def test_retired_pairs_and_those_without_a_preview_serve_nobody(self, project: Project) -> None:
         first, second, third = closed_exam(project, [(2, 3, 4)]).known_pairs.order_by("pk")
-        known_pair_retire(known=first, actor=lead(project), reason="Bad.", now=NOW)
+        known_pair_retire(pair=first, actor=lead(project), reason="Bad.", now=NOW)
         second.moment.preview_state, second.moment.preview_error = "failed", "gone"
         second.moment.save()
         assert unseen(project, annotator(project)) == {third.pk}
@@ -155,9 +155,9 @@ class TestUnseen:
 
 
 def test_what_was_explained_before_stays_in_the_audit(project: Project) -> None:
-    known = closed_exam(project, [(2,)]).known_pairs.get()
+    known_pair = closed_exam(project, [(2,)]).known_pairs.get()
     actor = lead(project)
     for words in ("First.", "Second.", "Second."):
-        known_pair_explain(known=known, actor=actor, explanation=words)
-    said = AuditEvent.objects.filter(action="known_pair.explain").order_by("pk").values_list("data", flat=True)
-    assert [(row["was"], row["becomes"]) for row in said] == [("", "First."), ("First.", "Second.")]
+        known_pair_explain(pair=known_pair, actor=actor, explanation=words)
+    event_data = AuditEvent.objects.filter(action="known_pair.explain").order_by("pk").values_list("data", flat=True)
+    assert [(row["was"], row["becomes"]) for row in event_data] == [("", "First."), ("First.", "Second.")]

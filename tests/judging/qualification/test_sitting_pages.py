@@ -47,11 +47,11 @@ def page(client: Client, name: str, row: object, **more: object) -> str:
     return answer.content.decode()
 
 
-def press(client: Client, known: KnownPair, grade: object, *, headers: dict[str, str] | None = None) -> object:
+def press(client: Client, known_pair: KnownPair, grade: object, *, headers: dict[str, str] | None = None) -> object:
     """Load the pair and press one of its buttons."""
-    key = KEY.search(client.get(url("known-pair", known)).content.decode())
+    key = KEY.search(client.get(url("known-pair", known_pair)).content.decode())
     form = {"key": key.group(1) if key else "", "grade": grade, "active_ms": "1500"}
-    return client.post(url("known-grade", known), form, headers=headers or {})
+    return client.post(url("known-grade", known_pair), form, headers=headers or {})
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -61,19 +61,19 @@ def test_an_exam_from_the_desk_to_the_waiting_page(client: Client, project: Proj
     client.force_login(user)
     assert "Start the exam" in page(client, "desk", project)
     begun = client.post(url("sitting-start", project), {"purpose": "exam"})
-    sitting = Sitting.objects.get()
+    attempt = Sitting.objects.get()
     Sitting.objects.update(created_at=timezone.now() - timedelta(hours=1))
-    assert begun.headers["Location"] == url("sitting", sitting)
-    for place, known in enumerate(asked(sitting), start=1):
-        assert f"pair {place} of 4" in page(client, "sitting", sitting)
-        answer = press(client, known, 3, headers=WAYS[way])
+    assert begun.headers["Location"] == url("sitting", attempt)
+    for number, known_pair in enumerate(asked(attempt), start=1):
+        assert f"pair {number} of 4" in page(client, "sitting", attempt)
+        answer = press(client, known_pair, 3, headers=WAYS[way])
         assert answer.status_code == (200 if way == "htmx" else 302)  # type: ignore[attr-defined]
-    assert "Handing in makes all grades final" in page(client, "sitting-look", sitting)
-    press(client, asked(sitting)[0], 1, headers=WAYS[way])
-    client.post(url("sitting-hand-in", sitting), headers=WAYS[way])
-    assert "Your grades are in" in page(client, "sitting", sitting)
+    assert "Handing in makes all grades final" in page(client, "sitting-look", attempt)
+    press(client, asked(attempt)[0], 1, headers=WAYS[way])
+    client.post(url("sitting-hand-in", attempt), headers=WAYS[way])
+    assert "Your grades are in" in page(client, "sitting", attempt)
     assert "Your grades are in" in page(client, "desk", project)
-    first = sitting.grades.get(position=1)
+    first = attempt.grades.get(position=1)
     assert (first.grade, first.attempt) == (1, 0)
     assert first.active_ms is not None and first.active_ms >= 1500
 
@@ -81,17 +81,17 @@ def test_an_exam_from_the_desk_to_the_waiting_page(client: Client, project: Proj
 def test_the_examinee_learns_nothing_of_captions_ranks_or_truth(client: Client, project: Project) -> None:
     cohort_exam(project)
     user = examinee(project)
-    sitting = start(user, project)
+    attempt = start(user, project)
     client.force_login(user)
-    shown = page(client, "sitting", sitting)
-    known = asked(sitting)[0]
-    KnownPair.objects.filter(pk=known.pk).update(explanation="A secret word.")
-    press(client, known, 2)
-    shown += page(client, "known-pair", known)
-    assert "secret" not in shown
-    assert "truth" not in shown.lower()
-    assert "rank" not in shown.lower()
-    assert str(known.moment.video) not in shown
+    html = page(client, "sitting", attempt)
+    known_pair = asked(attempt)[0]
+    KnownPair.objects.filter(pk=known_pair.pk).update(explanation="A secret word.")
+    press(client, known_pair, 2)
+    html += page(client, "known-pair", known_pair)
+    assert "secret" not in html
+    assert "truth" not in html.lower()
+    assert "rank" not in html.lower()
+    assert str(known_pair.moment.video) not in html
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -104,53 +104,53 @@ def test_the_feedback_round_shows_truth_explanation_and_guideline(
     user = examinee(project)
     other = examinee(project)
     sit(other, project, by_pair(exam, [0, 3]))
-    sitting = sit(user, project, by_pair(exam, [4, 0]))
+    attempt = sit(user, project, by_pair(exam, [4, 0]))
     with messages():
         exam_close(exam=exam, actor=lead(project))
     far = exam.known_pairs.order_by("pk")[1]
     KnownPair.objects.filter(pk=far.pk).update(explanation="The door is half open.")
     client.force_login(user)
     assert "Some pairs have come back" in page(client, "desk", project)
-    shown = page(client, "known-pair", far)
-    assert "the truth is <b>between 2 and 3</b>" in shown
-    assert "The door is half open." in shown
-    assert "Partly" in shown and "Good" in shown
+    html = page(client, "known-pair", far)
+    assert "the truth is <b>between 2 and 3</b>" in html
+    assert "The door is half open." in html
+    assert "Partly" in html and "Good" in html
     again = press(client, far, 1, headers=WAYS[way])
     assert "pair 2 of 2" in page(client, "known-pair", far) or "pair 1 of 2" in page(client, "known-pair", far)
     assert again.status_code in (200, 302)  # type: ignore[attr-defined]
-    assert list(sitting.grades.filter(known_pair=far).values_list("grade", flat=True)) == [0, 1]
+    assert list(attempt.grades.filter(known_pair=far).values_list("grade", flat=True)) == [0, 1]
     with messages():
         press(client, far, 2, headers=WAYS[way])
         press(client, exam.known_pairs.order_by("pk")[0], 1, headers=WAYS[way])
-    result = page(client, "sitting", sitting)
+    result = page(client, "sitting", attempt)
     assert "Not passed" in result
     assert "Kappa" in result
     assert not re.search(rf"annotator {other.memberships.get().number}\b", result)
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_the_tutorial_tells_at_once_and_leads_on(client: Client, project: Project, way: str) -> None:
+def test_the_tutorial_gives_feedback_at_once_and_leads_on(client: Client, project: Project, way: str) -> None:
     pairs = tutorial(project)
     user = examinee(project, "training")
     client.force_login(user)
     assert "Do the tutorial" in page(client, "desk", project)
     client.post(url("sitting-start", project), {"purpose": "tutorial"})
-    sitting = Sitting.objects.get()
+    attempt = Sitting.objects.get()
     assert client.get(url("known-pair", pairs[1])).status_code == 302  # one after the other
     press(client, pairs[0], 1, headers=WAYS[way])
-    told = page(client, "known-pair", pairs[0])
-    assert "Look again." in told and "Because of thing 1." in told and "the truth is <b>4</b>" in told
+    html = page(client, "known-pair", pairs[0])
+    assert "Look again." in html and "Because of thing 1." in html and "the truth is <b>4</b>" in html
     refused = client.post(
         url("known-grade", pairs[0]),
-        {"key": KEY.search(told).group(1), "grade": 4},
+        {"key": KEY.search(html).group(1), "grade": 4},
         headers=WAYS[way],  # type: ignore[union-attr]
     )
     assert refused.status_code == (409 if way == "plain" else 200)
     press(client, pairs[1], 0, headers=WAYS[way])
-    assert "The tutorial is done" in page(client, "sitting", sitting)
+    assert "The tutorial is done" in page(client, "sitting", attempt)
     assert standing_of(user) == "exam"
     assert "No exam is open now" in page(client, "desk", project)
-    assert list(sitting.grades.values_list("grade", flat=True)) == [1, 0]
+    assert list(attempt.grades.values_list("grade", flat=True)) == [1, 0]
 
 
 def test_later_people_learn_their_result_at_once(client: Client, project: Project, messages: Messages) -> None:
@@ -158,19 +158,19 @@ def test_later_people_learn_their_result_at_once(client: Client, project: Projec
     exam_create(project=project, actor=None, kind="stored", queries=2, depth=5)
     user = examinee(project)
     with messages():
-        sitting = sit(user, project, lambda known: int(known.truth or 0))
+        attempt = sit(user, project, lambda known_pair: int(known_pair.truth or 0))
     client.force_login(user)
-    assert "You have passed" in page(client, "sitting", sitting)
-    assert "Quadratic kappa 1.00 reaches 0.40" in page(client, "sitting", sitting)
+    assert "You have passed" in page(client, "sitting", attempt)
+    assert "Quadratic kappa 1.00 reaches 0.40" in page(client, "sitting", attempt)
 
 
 def test_a_result_that_is_being_computed_says_so(client: Client, project: Project) -> None:
     closed_exam(project, [TRUTHS])
     exam_create(project=project, actor=None, kind="stored", queries=1, depth=5)
     user = examinee(project)
-    sitting = sit(user, project, lambda known: int(known.truth or 0))
+    attempt = sit(user, project, lambda known_pair: int(known_pair.truth or 0))
     client.force_login(user)
-    assert "being computed" in page(client, "sitting", sitting)
+    assert "being computed" in page(client, "sitting", attempt)
     assert "being computed" in page(client, "desk", project)
 
 
@@ -178,9 +178,9 @@ def test_a_result_that_is_being_computed_says_so(client: Client, project: Projec
 def test_a_form_that_cannot_be_read_is_422(client: Client, project: Project, form: dict[str, object]) -> None:
     cohort_exam(project)
     user = examinee(project)
-    known = asked(start(user, project))[0]
+    known_pair = asked(start(user, project))[0]
     client.force_login(user)
-    answer = client.post(url("known-grade", known), form, headers=HTMX)
+    answer = client.post(url("known-grade", known_pair), form, headers=HTMX)
     assert answer.status_code == 422
     assert "notice error" in answer.content.decode()
     assert not Sitting.objects.get().grades.exists()
@@ -191,12 +191,12 @@ def test_a_grade_after_closing_is_409_and_says_why(client: Client, project: Proj
     for _ in range(3):
         sit(examinee(project), project, by_pair(exam, [2, 2, 2, 2]))
     user = examinee(project)
-    known = asked(start(user, project))[0]
+    known_pair = asked(start(user, project))[0]
     client.force_login(user)
-    key = KEY.search(page(client, "known-pair", known)).group(1)  # type: ignore[union-attr]
+    key = KEY.search(page(client, "known-pair", known_pair)).group(1)  # type: ignore[union-attr]
     with messages():
         exam_close(exam=exam, actor=lead(project), confirmed=EVERYBODY)
-    answer = client.post(url("known-grade", known), {"key": key, "grade": 2})
+    answer = client.post(url("known-grade", known_pair), {"key": key, "grade": 2})
     assert answer.status_code == 409
     assert "closed before" in answer.content.decode()
 
@@ -204,35 +204,35 @@ def test_a_grade_after_closing_is_409_and_says_why(client: Client, project: Proj
 def test_a_stale_form_is_409(client: Client, project: Project) -> None:
     cohort_exam(project)
     user = examinee(project)
-    known = asked(start(user, project))[0]
+    known_pair = asked(start(user, project))[0]
     client.force_login(user)
-    key = KEY.search(page(client, "known-pair", known)).group(1)  # type: ignore[union-attr]
-    client.post(url("known-grade", known), {"key": key, "grade": 2})
-    assert client.post(url("known-grade", known), {"key": key, "grade": 2}).status_code == 302  # the same again
-    answer = client.post(url("known-grade", known), {"key": key, "grade": 4})
+    key = KEY.search(page(client, "known-pair", known_pair)).group(1)  # type: ignore[union-attr]
+    client.post(url("known-grade", known_pair), {"key": key, "grade": 2})
+    assert client.post(url("known-grade", known_pair), {"key": key, "grade": 2}).status_code == 302  # the same again
+    answer = client.post(url("known-grade", known_pair), {"key": key, "grade": 4})
     assert answer.status_code == 409
     assert "your grade for this pair is 2" in answer.content.decode()
 
 
 class TestPreviews:
-    def watch(self, client: Client, user: User, known: KnownPair) -> int:
+    def watch(self, client: Client, user: User, known_pair: KnownPair) -> int:
         client.force_login(user)
-        return client.get(reverse("judging:preview", args=[known.moment.preview_uuid])).status_code
+        return client.get(reverse("judging:preview", args=[known_pair.moment.preview_uuid])).status_code
 
     def test_only_who_is_asked_watches_the_clip(self, client: Client, project: Project) -> None:
         cohort_exam(project)
         user, other = examinee(project), examinee(project)
-        known = asked(start(user, project))[0]
-        known.moment.preview.save("preview.gif", _gif())
-        assert self.watch(client, user, known) == 200
-        assert self.watch(client, other, known) == 404
-        assert self.watch(client, examinee(ProjectFactory()), known) == 404
+        known_pair = asked(start(user, project))[0]
+        known_pair.moment.preview.save("preview.gif", _gif())
+        assert self.watch(client, user, known_pair) == 200
+        assert self.watch(client, other, known_pair) == 404
+        assert self.watch(client, examinee(ProjectFactory()), known_pair) == 404
 
     def test_the_tutorial_is_shown_to_members(self, client: Client, project: Project) -> None:
-        (known, *_) = tutorial(project)
-        known.moment.preview.save("preview.gif", _gif())
-        assert self.watch(client, newcomer(project), known) == 200
-        assert self.watch(client, newcomer(ProjectFactory()), known) == 404
+        (known_pair, *_) = tutorial(project)
+        known_pair.moment.preview.save("preview.gif", _gif())
+        assert self.watch(client, newcomer(project), known_pair) == 200
+        assert self.watch(client, newcomer(ProjectFactory()), known_pair) == 404
 
 
 def _gif() -> ContentFile:  # type: ignore[type-arg]
@@ -243,8 +243,8 @@ class TestDesk:
     def test_a_newcomer_reads_the_guideline_first(self, client: Client, project: Project) -> None:
         user = newcomer(project)
         client.force_login(user)
-        shown = page(client, "desk", project)
-        assert "Read the guideline" in shown
+        html = page(client, "desk", project)
+        assert "Read the guideline" in html
         assert standing_of(user) == "training"  # there is no test in this project
 
     def test_the_test_comes_first_where_there_is_one(self, client: Client, project: Project) -> None:
@@ -256,9 +256,9 @@ class TestDesk:
     @pytest.mark.parametrize(("standing", "words"), [("suspended", "suspended your work"), ("left", "You have left")])
     def test_who_is_out_is_told_kindly(self, client: Client, project: Project, standing: str, words: str) -> None:
         client.force_login(examinee(project, standing))
-        shown = page(client, "desk", project)
-        assert words in shown
-        assert "Start a batch" not in shown
+        html = page(client, "desk", project)
+        assert words in html
+        assert "Start a batch" not in html
 
     def test_the_judging_is_for_the_qualified(self, client: Client, project: Project) -> None:
         BatchFactory(query__project=project)
@@ -274,17 +274,17 @@ class TestDesk:
         client.force_login(user)
         for words in ("Try the exam again", "You have no attempt left"):
             with messages():
-                regrade(sit(user, project, lambda known: 4 - int(known.truth or 0)))
-            shown = page(client, "desk", project)
-            assert words in shown
-            assert "is below 0.40" in shown
+                regrade(sit(user, project, lambda known_pair: 4 - int(known_pair.truth or 0)))
+            html = page(client, "desk", project)
+            assert words in html
+            assert "is below 0.40" in html
 
     def test_too_few_unseen_pairs_are_said(self, client: Client, project: Project, messages: Messages) -> None:
         closed_exam(project, [TRUTHS])
         exam_create(project=project, actor=None, kind="stored", queries=1, depth=5)
         user = examinee(project)
         with messages():
-            regrade(sit(user, project, lambda known: 4 - int(known.truth or 0)))
+            regrade(sit(user, project, lambda known_pair: 4 - int(known_pair.truth or 0)))
         client.force_login(user)
         assert "No pairs are left for you" in page(client, "desk", project)
 
@@ -297,14 +297,14 @@ class TestWarmUp:
         user = annotator(project)
         client.force_login(user)
         begun = client.post(url("assignment-take", project))
-        sitting = Sitting.objects.get()
-        assert begun.headers["Location"] == url("sitting", sitting)
-        assert sorted(int(known.truth or 0) for known in asked(sitting)) == [0, 1, 2, 3, 4]
-        for known in asked(sitting):
-            press(client, known, 2)
-        assert "Warmed up" in page(client, "sitting", sitting)
-        taken = client.post(url("assignment-take", project))
-        assert taken.headers["Location"] == url("pair-next", project)
+        attempt = Sitting.objects.get()
+        assert begun.headers["Location"] == url("sitting", attempt)
+        assert sorted(int(known_pair.truth or 0) for known_pair in asked(attempt)) == [0, 1, 2, 3, 4]
+        for known_pair in asked(attempt):
+            press(client, known_pair, 2)
+        assert "Warmed up" in page(client, "sitting", attempt)
+        response = client.post(url("assignment-take", project))
+        assert response.headers["Location"] == url("pair-next", project)
 
     def test_too_few_pairs_are_said_and_judging_goes_on(self, client: Client, project: Project) -> None:
         policy_publish(project=project, actor=None, warm_up=True)
@@ -316,12 +316,12 @@ class TestWarmUp:
         assert user.assignments.count() == 1
 
 
-def test_a_retired_pair_is_not_asked(client: Client, project: Project) -> None:
+def test_a_retired_pair_is_left_out_of_the_attempt(client: Client, project: Project) -> None:
     cohort_exam(project)
     user = examinee(project)
-    sitting = start(user, project)
-    known = asked(sitting)[0]
-    KnownPair.objects.filter(pk=known.pk).update(is_retired=True)
+    attempt = start(user, project)
+    known_pair = asked(attempt)[0]
+    KnownPair.objects.filter(pk=known_pair.pk).update(is_retired=True)
     client.force_login(user)
-    assert "pair 1 of 3" in page(client, "sitting", sitting)
-    assert "taken out" in page(client, "known-pair", known)
+    assert "pair 1 of 3" in page(client, "sitting", attempt)
+    assert "taken out" in page(client, "known-pair", known_pair)

@@ -7,27 +7,27 @@ from uuid import uuid4
 import pytest
 
 from accounts.models import Membership, Project, StandingChange
-from accounts.services.members import standing_change
+from accounts.services.members import status_change
 from core.exceptions import NotPossible
 from judging.exceptions import (
     AssignmentIncomplete,
+    AttemptOver,
     FormStale,
     GuidelineStale,
     GuidelineUnconfirmed,
     NotAnnotator,
     NotAssigned,
     PairWithdrawn,
-    SittingOver,
     TooFewPairs,
     WarmUpDue,
 )
 from judging.guidelines.services import guideline_confirm
 from judging.models import KnownPair, Sitting, SittingGrade
 from judging.projects.policies import guideline_publish, policy_publish
-from judging.qualification.selectors.sittings import sitting_of
+from judging.qualification.selectors.sittings import attempt_of
 from judging.qualification.services.exams import known_pair_retire
-from judging.qualification.services.onboarding import way_advance
-from judging.work.rules import sitting_key
+from judging.qualification.services.onboarding import onboarding_advance
+from judging.work.rules import attempt_key
 from judging.work.services.assignments import assignment_take
 from tests.factories import MINUTES, NOW, BatchFactory, ProjectFactory, annotator, lead
 from tests.judging.exams import (
@@ -55,7 +55,7 @@ def project() -> Project:
 
 
 class TestStart:
-    def test_two_tabs_start_one_sitting(self, project: Project) -> None:
+    def test_two_tabs_start_one_attempt(self, project: Project) -> None:
         cohort_exam(project)
         user = examinee(project)
         assert start(user, project) == start(user, project)
@@ -69,14 +69,14 @@ class TestStart:
 
     def test_the_pairs_of_a_query_come_together(self, project: Project) -> None:
         cohort_exam(project, queries=4, depth=5)
-        queries = [known.query_id for known in asked(start(examinee(project), project))]
+        queries = [known_pair.query_id for known_pair in asked(start(examinee(project), project))]
         assert sum(a != b for a, b in pairwise(queries)) == 3
 
     def test_whoever_handed_in_does_not_sit_the_round_again(self, project: Project) -> None:
         cohort_exam(project)
         user = examinee(project)
-        sitting = sit(user, project, lambda known: 2)
-        assert start(user, project) == sitting
+        attempt = sit(user, project, lambda known_pair: 2)
+        assert start(user, project) == attempt
 
     @pytest.mark.parametrize(
         ("standing", "words"),
@@ -100,7 +100,9 @@ class TestStart:
         with pytest.raises(GuidelineUnconfirmed):
             start(user, project, "tutorial")
         guideline_confirm(project=project, annotator=user, version=1)
-        assert start(user, project, "tutorial").known_ids == [known.pk for known in KnownPair.objects.order_by("pk")]
+        assert start(user, project, "tutorial").known_ids == [
+            known_pair.pk for known_pair in KnownPair.objects.order_by("pk")
+        ]
 
     def test_only_annotators_sit(self, project: Project) -> None:
         cohort_exam(project)
@@ -111,9 +113,9 @@ class TestStart:
     def test_a_tutorial_that_was_done_is_not_begun_again(self, project: Project) -> None:
         tutorial(project)
         user = examinee(project, "training")
-        done = sit(user, project, lambda known: 4, purpose="tutorial")
+        attempt = sit(user, project, lambda known_pair: 4, purpose="tutorial")
         Membership.objects.filter(user=user).update(standing="training")
-        assert start(user, project, "tutorial") == done
+        assert start(user, project, "tutorial") == attempt
 
 
 class TestGrade:
@@ -121,18 +123,18 @@ class TestGrade:
         cohort_exam(project)
         user = examinee(project)
         first = asked(start(user, project))[0]
-        key = sitting_key(sitting=Sitting.objects.get().uuid, pair=first.uuid, last=None)
+        key = attempt_key(attempt=Sitting.objects.get().uuid, pair=first.uuid, last=None)
         Sitting.objects.update(created_at=NOW - MINUTES)
         answers = [give(user, first, 3, key=key, active_ms=900, now=NOW) for _ in range(2)]
         assert [answer.index for answer in answers] == [1, 1]
-        given = SittingGrade.objects.get()
-        assert (given.uuid, given.grade, given.active_ms, given.position) == (key, 3, 900, 1)
+        row = SittingGrade.objects.get()
+        assert (row.uuid, row.grade, row.active_ms, row.position) == (key, 3, 900, 1)
 
     def test_a_form_that_does_not_know_what_was_said_is_stale(self, project: Project) -> None:
         cohort_exam(project)
         user = examinee(project)
         first = asked(start(user, project))[0]
-        key = sitting_key(sitting=Sitting.objects.get().uuid, pair=first.uuid, last=None)
+        key = attempt_key(attempt=Sitting.objects.get().uuid, pair=first.uuid, last=None)
         give(user, first, 3, key=key)
         for other in (key, uuid4()):
             with pytest.raises(FormStale):
@@ -142,40 +144,40 @@ class TestGrade:
     def test_nobody_is_at_a_pair_for_longer_than_it_was_asked(self, project: Project) -> None:
         cohort_exam(project)
         user = examinee(project)
-        sitting = start(user, project)
+        attempt = start(user, project)
         Sitting.objects.update(created_at=NOW - MINUTES)
-        first, second, *_ = asked(sitting)
+        first, second, *_ = asked(attempt)
         give(user, first, 3, active_ms=10**9, now=NOW)
         give(user, second, 3, now=NOW + 2 * MINUTES)
-        assert list(sitting.grades.order_by("position").values_list("active_ms", flat=True)) == [60_000, 120_000]
+        assert list(attempt.grades.order_by("position").values_list("active_ms", flat=True)) == [60_000, 120_000]
 
     def test_first_grades_change_until_they_are_handed_in(self, project: Project) -> None:
         cohort_exam(project)
         user = examinee(project)
-        sitting = start(user, project)
+        attempt = start(user, project)
         Sitting.objects.update(created_at=NOW - MINUTES)
-        for place, known in enumerate(asked(sitting)):
-            give(user, known, 3, active_ms=100, now=NOW + place * MINUTES)
-        give(user, asked(sitting)[0], 1, active_ms=50, now=NOW + 9 * MINUTES)
-        hand_in(sitting)
-        assert [row.grade for row in sitting.grades.order_by("position")] == [1, 3, 3, 3]
-        assert sitting.grades.get(position=1).active_ms == 150
-        with pytest.raises(SittingOver, match="handed in"):
-            give(user, asked(sitting)[0], 2)
+        for index, known_pair in enumerate(asked(attempt)):
+            give(user, known_pair, 3, active_ms=100, now=NOW + index * MINUTES)
+        give(user, asked(attempt)[0], 1, active_ms=50, now=NOW + 9 * MINUTES)
+        hand_in(attempt)
+        assert [row.grade for row in attempt.grades.order_by("position")] == [1, 3, 3, 3]
+        assert attempt.grades.get(position=1).active_ms == 150
+        with pytest.raises(AttemptOver, match="handed in"):
+            give(user, asked(attempt)[0], 2)
 
     def test_handing_in_needs_every_grade_and_happens_once(self, project: Project) -> None:
         cohort_exam(project)
         user = examinee(project)
-        sitting = start(user, project)
-        give(user, asked(sitting)[0], 3)
+        attempt = start(user, project)
+        give(user, asked(attempt)[0], 3)
         with pytest.raises(AssignmentIncomplete, match="3 pairs still need"):
-            hand_in(sitting)
-        for known in asked(sitting):
-            give(user, known, 3)
-        hand_in(sitting)
-        hand_in(sitting, now=NOW + MINUTES)
-        sitting.refresh_from_db()
-        assert (sitting.state, sitting.graded_at) == ("waiting", NOW)
+            hand_in(attempt)
+        for known_pair in asked(attempt):
+            give(user, known_pair, 3)
+        hand_in(attempt)
+        hand_in(attempt, now=NOW + MINUTES)
+        attempt.refresh_from_db()
+        assert (attempt.state, attempt.graded_at) == ("waiting", NOW)
 
     @pytest.mark.parametrize("grade", [-1, 5])
     def test_out_of_range(self, project: Project, grade: int) -> None:
@@ -186,29 +188,29 @@ class TestGrade:
 
     def test_pairs_of_others_are_none_of_ones_business(self, project: Project) -> None:
         cohort_exam(project)
-        sitting = start(examinee(project), project)
+        attempt = start(examinee(project), project)
         with pytest.raises(NotAssigned):
-            give(examinee(project), asked(sitting)[0], 2)
+            give(examinee(project), asked(attempt)[0], 2)
 
     def test_whoever_is_suspended_gives_no_grade(self, project: Project) -> None:
         cohort_exam(project)
         user = examinee(project)
-        sitting = start(user, project)
-        standing_change(membership=user.memberships.get(), to="suspended", actor=None)
+        attempt = start(user, project)
+        status_change(membership=user.memberships.get(), to="suspended", actor=None)
         with pytest.raises(NotAnnotator):
-            give(user, asked(sitting)[0], 2)
+            give(user, asked(attempt)[0], 2)
 
     def test_a_pair_taken_out_needs_no_grade(self, project: Project) -> None:
         cohort_exam(project)
         user = examinee(project)
-        sitting = start(user, project)
-        bad, *rest = asked(sitting)
-        known_pair_retire(known=bad, actor=lead(project), reason="The clip is black.", now=NOW)
+        attempt = start(user, project)
+        bad, *rest = asked(attempt)
+        known_pair_retire(pair=bad, actor=lead(project), reason="The clip is black.", now=NOW)
         with pytest.raises(PairWithdrawn):
             give(user, bad, 2)
-        for known in rest:
-            give(user, known, 2)
-        assert hand_in(sitting).state == "waiting"
+        for known_pair in rest:
+            give(user, known_pair, 2)
+        assert hand_in(attempt).state == "waiting"
 
     def test_what_is_told_at_once_is_final(self, project: Project) -> None:
         pairs = tutorial(project)
@@ -217,51 +219,51 @@ class TestGrade:
         answer = give(user, pairs[0], 0)
         assert answer.sat.told(answer.sat.cards[0])
         assert not answer.sat.told(answer.sat.cards[1])
-        with pytest.raises(SittingOver):
+        with pytest.raises(AttemptOver):
             give(user, pairs[0], 4)
 
 
 class TestFeedback:
     def test_every_attempt_is_kept_until_aligned(self, project: Project) -> None:
         user = annotator(project)
-        sitting = in_feedback(user, project)  # a 0 where the truth is 4
-        known = asked(sitting)[0]
-        assert give(user, known, 1).index == 0
-        assert give(user, known, 2).index == 0
-        assert give(user, known, 3).index is None
-        assert list(sitting.grades.order_by("attempt").values_list("grade", flat=True)) == [0, 1, 2, 3]
-        sitting.refresh_from_db()
-        assert (sitting.state, sitting.ended_at) == ("done", NOW)
-        with pytest.raises(SittingOver):
-            give(user, known, 4)
+        attempt = in_feedback(user, project)  # a 0 where the truth is 4
+        known_pair = asked(attempt)[0]
+        assert give(user, known_pair, 1).index == 0
+        assert give(user, known_pair, 2).index == 0
+        assert give(user, known_pair, 3).index is None
+        assert list(attempt.grades.order_by("attempt").values_list("grade", flat=True)) == [0, 1, 2, 3]
+        attempt.refresh_from_db()
+        assert (attempt.state, attempt.ended_at) == ("done", NOW)
+        with pytest.raises(AttemptOver):
+            give(user, known_pair, 4)
 
     def test_only_misaligned_pairs_come_back(self, project: Project) -> None:
         user = annotator(project)
-        sitting = in_feedback(user, project)
+        attempt = in_feedback(user, project)
         other = closed_exam(project, [(2,)]).known_pairs.get()
-        Sitting.objects.filter(pk=sitting.pk).update(known_ids=[other.pk, *sitting.known_ids])
-        sat = sitting_of(annotator_id=user.pk, sitting=sitting.uuid)
+        Sitting.objects.filter(pk=attempt.pk).update(known_ids=[other.pk, *attempt.known_ids])
+        sat = attempt_of(annotator_id=user.pk, attempt=attempt.uuid)
         assert sat is not None
-        assert [card.truth for card in sat.misaligned] == [Decimal(4)]
-        with pytest.raises(SittingOver, match="not in your feedback round"):
+        assert [pair_view.truth for pair_view in sat.misaligned] == [Decimal(4)]
+        with pytest.raises(AttemptOver, match="not in your feedback round"):
             give(user, other, 2)
 
     def test_the_last_pair_taken_out_ends_it(self, project: Project) -> None:
-        sitting = in_feedback(annotator(project), project)
+        attempt = in_feedback(annotator(project), project)
         for _ in range(2):
-            known_pair_retire(known=asked(sitting)[0], actor=lead(project), reason="Two people in one.", now=NOW)
-        sitting.refresh_from_db()
-        assert sitting.state == "done"
+            known_pair_retire(pair=asked(attempt)[0], actor=lead(project), reason="Two people in one.", now=NOW)
+        attempt.refresh_from_db()
+        assert attempt.state == "done"
 
 
-class TestWay:
+class TestSteps:
     def test_each_step_is_recorded_with_its_reason(self, project: Project) -> None:
         tutorial(project)
         user = newcomer(project)
-        way_advance(project=project, annotator=user)
+        onboarding_advance(project=project, annotator=user)
         guideline_confirm(project=project, annotator=user, version=1)
         assert standing_of(user) == "training"
-        sit(user, project, lambda known: 2, purpose="tutorial")
+        sit(user, project, lambda known_pair: 2, purpose="tutorial")
         assert standing_of(user) == "exam"
         steps = StandingChange.objects.filter(membership__user=user).values_list("from_standing", "to_standing")
         assert list(steps) == [("candidate", "training"), ("training", "exam")]
@@ -270,12 +272,12 @@ class TestWay:
     def test_asking_again_changes_nothing(self, project: Project) -> None:
         user = newcomer(project)
         for _ in range(3):
-            way_advance(project=project, annotator=user)
+            onboarding_advance(project=project, annotator=user)
         assert StandingChange.objects.count() == 1
 
     def test_strangers_and_leads_have_no_way(self, project: Project) -> None:
-        assert way_advance(project=project, annotator=lead(project)) is None
-        assert way_advance(project=project, annotator=annotator(ProjectFactory())) is None
+        assert onboarding_advance(project=project, annotator=lead(project)) is None
+        assert onboarding_advance(project=project, annotator=annotator(ProjectFactory())) is None
 
     def test_a_new_version_of_the_guideline_is_confirmed_before_the_exam(self, project: Project) -> None:
         user = newcomer(project, "training")
@@ -297,7 +299,7 @@ class TestWarmUp:
         user = annotator(project)
         with pytest.raises(WarmUpDue):
             assignment_take(project=project, annotator=user)
-        sit(user, project, lambda known: 2, purpose="warm-up")
+        sit(user, project, lambda known_pair: 2, purpose="warm-up")
         assert Sitting.objects.get().state == "done"
         assert assignment_take(project=project, annotator=user)
 
@@ -305,21 +307,21 @@ class TestWarmUp:
         self.warm(project)
         closed_exam(project, [TRUTHS])
         user = annotator(project)
-        sitting = start(user, project, "warm-up")
-        give(user, asked(sitting)[0], 2)
+        attempt = start(user, project, "warm-up")
+        give(user, asked(attempt)[0], 2)
         with pytest.raises(WarmUpDue):
             assignment_take(project=project, annotator=user)
-        assert start(user, project, "warm-up") == sitting
+        assert start(user, project, "warm-up") == attempt
 
     def test_a_session_that_goes_on_needs_none(self, project: Project) -> None:
         self.warm(project, warm_up_hours=8)
         closed_exam(project, [TRUTHS])
         user = annotator(project)
-        sit(user, project, lambda known: 2, purpose="warm-up")
-        given = SittingGrade.objects.latest("created_at").created_at
+        sit(user, project, lambda known_pair: 2, purpose="warm-up")
+        graded_at = SittingGrade.objects.latest("created_at").created_at
         with pytest.raises(TooFewPairs):
             start(user, project, "warm-up")
-        assert assignment_take(project=project, annotator=user, now=given + 479 * MINUTES)
+        assert assignment_take(project=project, annotator=user, now=graded_at + 479 * MINUTES)
 
     def test_none_where_the_project_asks_for_none(self, project: Project) -> None:
         self.warm(project, warm_up=False)

@@ -33,11 +33,11 @@ def project() -> Project:
     """Three training queries, a validation query, and twelve moments whose captions say what they show."""
     project: Project = ProjectFactory()
     video = VideoFactory(corpus=project.dataset.corpus)
-    for place in range(12):
-        moment = MomentFactory(video=video, start_s=place, end_s=place + 0.5)
-        CaptionFactory(moment=moment, description__moment=moment, text=f"a person holds thing{place}")
-    for place in range(3):
-        QueryFactory(project=project, split="train", text=f"a person holds thing{place}")
+    for index in range(12):
+        moment = MomentFactory(video=video, start_s=index, end_s=index + 0.5)
+        CaptionFactory(moment=moment, description__moment=moment, text=f"a person holds thing{index}")
+    for index in range(3):
+        QueryFactory(project=project, split="train", text=f"a person holds thing{index}")
     QueryFactory(project=project, split="val")
     return project
 
@@ -71,13 +71,13 @@ class TestDrawing:
         assert AuditEvent.objects.get(action="training.draw").data == {"queries": 2, "seed": 7}
 
     def test_the_seed_decides(self, project: Project, actor: User, messages: Messages) -> None:
-        found = []
+        draws = []
         for _ in range(2):
             with messages():
                 training_request(project=project, actor=actor, queries=1, seed=3)
-            found.append(drawn(project))
+            draws.append(drawn(project))
             KnownPair.objects.all().delete()
-        assert found[0] == found[1] != set()
+        assert draws[0] == draws[1] != set()
 
     def test_queries_are_drawn_once_and_run_out(self, project: Project, actor: User, messages: Messages) -> None:
         for _ in range(2):
@@ -105,8 +105,8 @@ class TestDrawing:
 
 class TestTutorial:
     def order(self, project: Project) -> list[tuple[int, int | None]]:
-        held = project.known_pairs.filter(tutorial_position__isnull=False).order_by("tutorial_position")
-        return list(held.values_list("pk", "tutorial_position"))
+        pairs = project.known_pairs.filter(tutorial_position__isnull=False).order_by("tutorial_position")
+        return list(pairs.values_list("pk", "tutorial_position"))
 
     def test_pairs_are_added_moved_and_taken_out(self, project: Project, actor: User) -> None:
         a, b, c = (drawn_pair(project, truth=grade) for grade in (0, 2, 4))
@@ -129,6 +129,6 @@ class TestTutorial:
     def test_a_graded_pair_becomes_the_drafts_example_of_its_grade(self, project: Project, actor: User) -> None:
         pair = training_pair_grade(known_pair=drawn_pair(project), actor=actor, grade=3, explanation="Nearly all.")
         training_pair_as_example(known_pair=pair, actor=actor)
-        shown = GuidelineDraft.objects.get(project=project).examples.get()
-        assert (shown.grade, shown.query_text, shown.moment) == (3, pair.query.text, pair.moment)
+        example = GuidelineDraft.objects.get(project=project).examples.get()
+        assert (example.grade, example.query_text, example.moment) == (3, pair.query.text, pair.moment)
         assert not project.guidelines.get().examples.exists()

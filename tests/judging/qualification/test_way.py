@@ -1,10 +1,10 @@
-"""What comes next for an annotator, told from what they have done."""
+"""Next steps of an annotator, by what they have done."""
 
 from typing import Any
 
 import pytest
 
-from judging.qualification.rules.onboarding import Facts, Step, next_step, standing_due
+from judging.qualification.rules.onboarding import Facts, Step, next_step, status_due
 
 NEW = Facts(
     standing="candidate",
@@ -51,4 +51,4 @@ CASES: list[tuple[str, dict[str, Any], str, Step]] = [  # standing, what is so, 
 @pytest.mark.parametrize(("standing", "known", "due", "step"), CASES)
 def test_what_follows(standing: str, known: dict[str, Any], due: str, step: Step) -> None:
     facts = NEW._replace(standing=standing, **known)
-    assert (standing_due(facts), next_step(facts)) == (due, step)
+    assert (status_due(facts), next_step(facts)) == (due, step)

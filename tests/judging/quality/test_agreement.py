@@ -102,8 +102,8 @@ def test_kappa_is_undefined_only_where_chance_expects_no_disagreement(
 ) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = kappa(a, b, weights)
-    assert found is None if expected is None else found == pytest.approx(expected, abs=1e-12)
+        result = kappa(a, b, weights)
+    assert result is None if expected is None else result == pytest.approx(expected, abs=1e-12)
 
 
 def kappa_interval(
@@ -125,16 +125,18 @@ def test_kappa_refuses_what_are_no_grades_of_the_same_items(a: list[int], b: lis
 def test_kappa_from_counts_equals_that_of_scikit_learn(pairs: list[tuple[int, int]], weights: Weights) -> None:
     """Also where it is undefined: the table has no kappa then."""
     a, b = [one for one, _ in pairs], [other for _, other in pairs]
-    known = kappa(a, b, weights)
-    assert kappas_of(table_of(a, b)[None], weights) == pytest.approx([] if known is None else [known], abs=1e-12)
+    expected_kappa = kappa(a, b, weights)
+    assert kappas_of(table_of(a, b)[None], weights) == pytest.approx(
+        [] if expected_kappa is None else [expected_kappa], abs=1e-12
+    )
 
 
 def test_kappa_from_many_tables_at_once_equals_that_of_scikit_learn() -> None:
     tables = resampled(table_of(*noisy(100, seed=3)), samples=50, seed=4)
     for weights in Weights:
         name = None if weights is Weights.UNWEIGHTED else weights.value
-        known = [cohen_kappa_score(*grades_of(table), labels=range(5), weights=name) for table in tables]
-        assert kappas_of(tables, weights) == pytest.approx(known, abs=1e-12)
+        expected_kappas = [cohen_kappa_score(*grades_of(table), labels=range(5), weights=name) for table in tables]
+        assert kappas_of(tables, weights) == pytest.approx(expected_kappas, abs=1e-12)
 
 
 def test_resamples_hold_as_many_pairs_and_only_pairs_that_there_are() -> None:
@@ -147,32 +149,36 @@ def test_resamples_hold_as_many_pairs_and_only_pairs_that_there_are() -> None:
 
 def test_interval_is_that_of_pairs_drawn_one_by_one() -> None:
     a, b = noisy(60, seed=5)
-    drawn = np.random.default_rng(6).integers(0, 60, (5000, 60))
-    tables = np.array([table_of(one, other) for one, other in zip(np.take(a, drawn), np.take(b, drawn), strict=True)])
-    found = kappa_interval(a, b, Weights.LINEAR, samples=5000, seed=7)
-    assert found is not None
-    assert found[:2] == pytest.approx(tuple(np.quantile(kappas_of(tables, Weights.LINEAR), [0.025, 0.975])), abs=0.01)
+    indexes = np.random.default_rng(6).integers(0, 60, (5000, 60))
+    tables = np.array(
+        [table_of(one, other) for one, other in zip(np.take(a, indexes), np.take(b, indexes), strict=True)]
+    )
+    interval = kappa_interval(a, b, Weights.LINEAR, samples=5000, seed=7)
+    assert interval is not None
+    assert interval[:2] == pytest.approx(
+        tuple(np.quantile(kappas_of(tables, Weights.LINEAR), [0.025, 0.975])), abs=0.01
+    )
 
 
 def test_interval_surrounds_kappa_repeats_itself_and_narrows() -> None:
     a, b = noisy(100, seed=1)
     value = kappa(a, b, Weights.QUADRATIC)
-    found = kappa_interval(a, b, Weights.QUADRATIC, seed=2)
+    interval = kappa_interval(a, b, Weights.QUADRATIC, seed=2)
     more = kappa_interval(a * 9, b * 9, Weights.QUADRATIC, seed=2)
-    assert value and found and more
-    assert found.low < value < found.high
-    assert more.high - more.low < 0.5 * (found.high - found.low)
-    assert found == kappa_interval(a, b, Weights.QUADRATIC, seed=2)
-    assert found != kappa_interval(a, b, Weights.QUADRATIC, seed=3)
+    assert value and interval and more
+    assert interval.low < value < interval.high
+    assert more.high - more.low < 0.5 * (interval.high - interval.low)
+    assert interval == kappa_interval(a, b, Weights.QUADRATIC, seed=2)
+    assert interval != kappa_interval(a, b, Weights.QUADRATIC, seed=3)
 
 
 def test_resamples_without_kappa_are_left_out_and_counted() -> None:
     """One pair in twenty differs from the rest: a resample misses it with a chance of 0.95**20, 36 %."""
     a, b = [2] * 19 + [3], [2] * 19 + [3]
-    found = kappa_interval(a, b, Weights.LINEAR, seed=1)
-    assert found is not None
-    assert (found.low, found.high) == (1.0, 1.0)
-    assert 300 < found.undefined < 420
+    interval = kappa_interval(a, b, Weights.LINEAR, seed=1)
+    assert interval is not None
+    assert (interval.low, interval.high) == (1.0, 1.0)
+    assert 300 < interval.undefined < 420
 
 
 @pytest.mark.parametrize(
@@ -196,19 +202,19 @@ def test_no_interval_where_most_resamples_have_no_kappa(
 
 
 def test_kappas_go_through_json_and_back() -> None:
-    found = kappas(*noisy(100, seed=1), seed=2)
-    stored = json.loads(json.dumps(found.to_dict(), allow_nan=False))
-    assert Kappas.from_dict(stored) == found
-    assert found.n == 100
+    result = kappas(*noisy(100, seed=1), seed=2)
+    data = json.loads(json.dumps(result.to_dict(), allow_nan=False))
+    assert Kappas.from_dict(data) == result
+    assert result.n == 100
     for weights in Weights:
-        assert found.of(weights).value == kappa(*noisy(100, seed=1), weights)
-        assert found.of(weights).interval == kappa_interval(*noisy(100, seed=1), weights, seed=2)
+        assert result.of(weights).value == kappa(*noisy(100, seed=1), weights)
+        assert result.of(weights).interval == kappa_interval(*noisy(100, seed=1), weights, seed=2)
 
 
 def test_kappas_without_a_value_stay_without_one() -> None:
-    found = kappas([1, 1], [1, 1], seed=2)
-    assert found == Kappas(2, Kappa(None, None), Kappa(None, None), Kappa(None, None))
-    assert Kappas.from_dict(json.loads(json.dumps(found.to_dict()))) == found
+    result = kappas([1, 1], [1, 1], seed=2)
+    assert result == Kappas(2, Kappa(None, None), Kappa(None, None), Kappa(None, None))
+    assert Kappas.from_dict(json.loads(json.dumps(result.to_dict()))) == result
 
 
 def test_an_exam_of_23_has_its_intervals_in_a_moment() -> None:
@@ -230,27 +236,27 @@ def test_pairwise_by_hand() -> None:
         (7, 9): None,
         (3, 9): None,
     }
-    found = mean_pairwise_kappa(PARTNERS, Weights.UNWEIGHTED)
-    assert found.by_annotator == {
+    result = mean_pairwise_kappa(PARTNERS, Weights.UNWEIGHTED)
+    assert result.by_annotator == {
         7: (pytest.approx(0.5), 1, 1),
         3: (pytest.approx(0.5), 1, 1),
         9: (None, 0, 2),
         5: (None, 0, 0),
     }
-    assert found.cohort == (pytest.approx(0.5), 1, 2)
+    assert result.cohort == (pytest.approx(0.5), 1, 2)
 
 
 @pytest.mark.parametrize("weights", Weights)
 def test_pairwise_means_equal_a_plain_count(weights: Weights) -> None:
     grades = {person: dict(enumerate(noisy(40, seed=person)[1])) for person in range(5)}
-    found = mean_pairwise_kappa(grades, weights)
+    result = mean_pairwise_kappa(grades, weights)
     name = None if weights is Weights.UNWEIGHTED else weights.value
-    known = {
+    kappas_by_pair = {
         pair: cohen_kappa_score(*([*grades[person].values()] for person in pair), labels=range(5), weights=name)
         for pair in combinations(grades, 2)
     }
-    assert found.cohort.value == pytest.approx(sum(known.values()) / 10)
-    assert found.by_annotator[3].value == pytest.approx(sum(v for pair, v in known.items() if 3 in pair) / 4)
+    assert result.cohort.value == pytest.approx(sum(kappas_by_pair.values()) / 10)
+    assert result.by_annotator[3].value == pytest.approx(sum(v for pair, v in kappas_by_pair.items() if 3 in pair) / 4)
 
 
 def test_fleiss_published_example() -> None:
@@ -296,16 +302,16 @@ def test_alpha_is_undefined_without_two_grades_or_variation(ratings: list[list[i
 @given(st.lists(st.lists(GRADE, max_size=6), max_size=25))
 def test_alpha_equals_the_package_with_gaps(ratings: list[list[int]]) -> None:
     compared = {grade for item in ratings if len(item) > 1 for grade in item}
-    found = krippendorff_alpha(ratings)
+    alpha = krippendorff_alpha(ratings)
     if len(compared) < 2:
-        assert found is None
+        assert alpha is None
         return
-    known = krippendorff.alpha(
+    expected_alpha = krippendorff.alpha(
         value_counts=np.array([[Counter(item)[grade] for grade in range(5)] for item in ratings]),
         value_domain=np.arange(5),
         level_of_measurement="ordinal",
     )
-    assert found == pytest.approx(known, abs=1e-12)
+    assert alpha == pytest.approx(expected_alpha, abs=1e-12)
 
 
 def test_alpha_equals_the_package_on_a_table_of_people_and_items() -> None:
@@ -314,8 +320,8 @@ def test_alpha_equals_the_package_on_a_table_of_people_and_items() -> None:
     table = np.clip(truth + chance.integers(-1, 2, (6, 300)), 0, 4).astype(float)
     table[chance.random((6, 300)) < 0.4] = np.nan
     ratings = [[int(grade) for grade in item if not np.isnan(grade)] for item in table.T]
-    known = krippendorff.alpha(reliability_data=table, level_of_measurement="ordinal")
-    assert krippendorff_alpha(ratings) == pytest.approx(known, abs=1e-12)
+    expected_alpha = krippendorff.alpha(reliability_data=table, level_of_measurement="ordinal")
+    assert krippendorff_alpha(ratings) == pytest.approx(expected_alpha, abs=1e-12)
 
 
 def test_alpha_refuses_what_is_no_grade() -> None:

@@ -25,9 +25,9 @@ def gold_in_force(project: Project, percent: int) -> None:
 
 
 def next_of(project: Project, person: User) -> Assignment:
-    taken = assignment_take(project=project, annotator=person, now=NOW)
-    assert taken is not None
-    return taken
+    assignment = assignment_take(project=project, annotator=person, now=NOW)
+    assert assignment is not None
+    return assignment
 
 
 def second_round(pairs: int, far_apart: int) -> Batch:
@@ -57,9 +57,9 @@ class TestSecondRound:
     def test_settled_pairs_of_the_batch_are_mixed_in(self) -> None:
         batch = second_round(pairs=8, far_apart=4)
         gold_in_force(batch.project, 50)
-        taken = next_of(batch.project, annotator(batch.project))
-        gold = Pair.objects.filter(pk__in=taken.gold_ids)
-        assert len(taken.pair_ids) == 6 and len(taken.gold_ids) == 2
+        assignment = next_of(batch.project, annotator(batch.project))
+        gold = Pair.objects.filter(pk__in=assignment.gold_ids)
+        assert len(assignment.pair_ids) == 6 and len(assignment.gold_ids) == 2
         assert set(gold.values_list("state", flat=True)) == {"settled"}
 
     def test_none_without_a_rate(self) -> None:
@@ -90,9 +90,9 @@ class TestSecondRound:
         before = dict(batch.pairs.filter(state="settled").values_list("pk", "relevance"))
         for _ in range(2):
             person = annotator(batch.project)
-            taken = next_of(batch.project, person)
-            for pair in asked(taken):
-                give(taken, pair, 0)
+            assignment = next_of(batch.project, person)
+            for pair in asked(assignment):
+                give(assignment, pair, 0)
             assignment_finish(project=batch.project, annotator=person, now=NOW)
         assert GoldGrade.objects.count() == 4
         assert set(GoldGrade.objects.values_list("grade", "truth")) == {(0, 2)}
@@ -109,17 +109,19 @@ class TestWholeBatch:
             judge(batch_of_ten(project), [1] * BATCH_LEAST, person)
         gold_in_force(project, 50)
         real: Batch = BatchFactory(query=QueryFactory(project=project))
-        taken = next_of(project, person)
-        assert taken.batch_id != real.pk
-        assert sorted(taken.gold_ids) == sorted(taken.pair_ids) and len(taken.pair_ids) == BATCH_LEAST + 1
-        for pair in asked(taken):
-            give(taken, pair, 3)
+        assignment = next_of(project, person)
+        assert assignment.batch_id != real.pk
+        assert (
+            sorted(assignment.gold_ids) == sorted(assignment.pair_ids) and len(assignment.pair_ids) == BATCH_LEAST + 1
+        )
+        for pair in asked(assignment):
+            give(assignment, pair, 3)
         assert assignment_finish(project=project, annotator=person, now=NOW)
         assert GoldGrade.objects.filter(truth=3).count() == BATCH_LEAST
         assert GoldGrade.objects.filter(truth=None).count() == 1  # settled with different grades: for company
         assert gold_counts(project.pk) == {person.pk: (BATCH_LEAST, 0)}
-        taken.batch.refresh_from_db()
-        assert (taken.batch.state, taken.batch.free_seats) == ("done", 0)
+        assignment.batch.refresh_from_db()
+        assert (assignment.batch.state, assignment.batch.free_seats) == ("done", 0)
         assert next_of(project, person).batch_id == real.pk
 
     def test_not_when_nothing_else_waits(self) -> None:

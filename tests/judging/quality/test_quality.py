@@ -1,4 +1,4 @@
-"""What judgments tell about an annotator: by hand on a few, and against plain Python on many."""
+"""Figures of an annotator's judgments: by hand on a few, and against plain Python on many."""
 
 import random
 from itertools import groupby
@@ -46,21 +46,21 @@ def test_by_hand() -> None:
         (2, 12, 1, 1, 1, 7, 500),
         (1, 13, 1, 2, NOT_SETTLED, 7, 5000),
     ]
-    found = figures(rows, 1)
-    assert found["judgments"] == 4
-    assert found["consensus"] == pytest.approx(2 / 3)  # pair 13 has no second grade yet
-    assert found["bias"] == pytest.approx(0.5)
-    assert found["distribution"] == [1, 0, 2, 0, 1]
-    assert found["seconds"] == {"known": 4, "median": 2.75, "mean": 2.875}
-    assert (found["longest_run"], found["fast_streak"]) == (2, 2)
-    assert [week["week"] for week in found["weeks"]] == ["1969-12-29", "1970-01-05"]  # type: ignore[attr-defined]
+    result = figures(rows, 1)
+    assert result["judgments"] == 4
+    assert result["consensus"] == pytest.approx(2 / 3)  # pair 13 has no second grade yet
+    assert result["bias"] == pytest.approx(0.5)
+    assert result["distribution"] == [1, 0, 2, 0, 1]
+    assert result["seconds"] == {"known": 4, "median": 2.75, "mean": 2.875}
+    assert (result["longest_run"], result["fast_streak"]) == (2, 2)
+    assert [week["week"] for week in result["weeks"]] == ["1969-12-29", "1970-01-05"]  # type: ignore[attr-defined]
 
 
 def test_nothing_is_made_up_where_there_is_nothing() -> None:
-    found = figures([(1, 10, 1, 3, NOT_SETTLED, 0, NOT_KNOWN)], 1)
-    assert found["consensus"] is None and found["bias"] is None
-    assert found["seconds"] == {"known": 0, "median": None, "mean": None}
-    kappas = found["against_relevance"]
+    result = figures([(1, 10, 1, 3, NOT_SETTLED, 0, NOT_KNOWN)], 1)
+    assert result["consensus"] is None and result["bias"] is None
+    assert result["seconds"] == {"known": 0, "median": None, "mean": None}
+    kappas = result["against_relevance"]
     assert kappas["n"] == 0 and kappas["quadratic"] == {"value": None, "interval": None}  # type: ignore[index]
     assert project_figures(Judgments.of([])) == {
         "judgments": 0,
@@ -85,47 +85,56 @@ def many(seed: int) -> list[Row]:
 
 def test_partners_are_those_of_plain_python() -> None:
     rows = many(3)
-    found = partners(Judgments.of(rows))
-    given = {(annotator, pair): grade for annotator, pair, _, grade, *_ in rows}
-    for one, told in found.items():
-        for partner in told:
+    result = partners(Judgments.of(rows))
+    grades = {(annotator, pair): grade for annotator, pair, _, grade, *_ in rows}
+    for one, partner_rows in result.items():
+        for partner in partner_rows:
             other = partner["annotator"]
-            shared = [pair for person, pair in given if person == one and (other, pair) in given]
-            a, b = [given[one, pair] for pair in shared], [given[other, pair] for pair in shared]
+            shared = [pair for person, pair in grades if person == one and (other, pair) in grades]
+            a, b = [grades[one, pair] for pair in shared], [grades[other, pair] for pair in shared]
             assert partner["pairs"] == len(shared)
             assert partner["consensus"] == pytest.approx(mean(abs(x - y) <= 1 for x, y in zip(a, b, strict=True)))
             if len({*a, *b}) > 1:
                 for weights in ("linear", "quadratic"):
-                    wanted = cohen_kappa_score(a, b, labels=range(5), weights=weights)
-                    assert partner[weights] == pytest.approx(wanted)
-        assert [partner["pairs"] for partner in told] == sorted((p["pairs"] for p in told), reverse=True)
+                    expected_kappa = cohen_kappa_score(a, b, labels=range(5), weights=weights)
+                    assert partner[weights] == pytest.approx(expected_kappa)
+        assert [partner["pairs"] for partner in partner_rows] == sorted(
+            (p["pairs"] for p in partner_rows), reverse=True
+        )
 
 
 def test_weeks_hold_every_judgment_once() -> None:
     mine = Judgments.of([row for row in many(4) if row[0] == 2])
-    told = weeks(mine)
-    assert sum(week["judgments"] for week in told) == len(mine)
-    assert [week["week"] for week in told] == sorted(week["week"] for week in told)
+    week_rows = weeks(mine)
+    assert sum(week["judgments"] for week in week_rows) == len(mine)
+    assert [week["week"] for week in week_rows] == sorted(week["week"] for week in week_rows)
 
 
 @given(st.lists(st.integers(0, 4), max_size=40))
 def test_longest_run_is_that_of_groupby(grades: list[int]) -> None:
-    wanted = max((len(list(group)) for _, group in groupby(grades)), default=0)
-    assert longest_run(np.array(grades, dtype=np.int64)) == wanted
+    expected_run = max((len(list(group)) for _, group in groupby(grades)), default=0)
+    assert longest_run(np.array(grades, dtype=np.int64)) == expected_run
 
 
 @given(st.lists(st.booleans(), max_size=40))
 def test_longest_streak_is_that_of_groupby(marked: list[bool]) -> None:
-    wanted = max((len(list(group)) for is_marked, group in groupby(marked) if is_marked), default=0)
-    assert longest_streak(np.array(marked, dtype=np.bool_)) == wanted
+    expected_streak = max((len(list(group)) for is_marked, group in groupby(marked) if is_marked), default=0)
+    assert longest_streak(np.array(marked, dtype=np.bool_)) == expected_streak
 
 
 def fine(**other: object) -> dict[str, object]:
     kappas = {"quadratic": {"value": 0.6}}
     gold = {"judgments": 20, "misaligned": 0.1}
-    told = {"judgments": 50, "against_relevance": kappas, "bias": 0.1, "gold": gold, "fast_streak": 1, "longest_run": 3}
-    told |= {"with_partners": {"quadratic": 0.5}}
-    return {**told, **other}
+    report = {
+        "judgments": 50,
+        "against_relevance": kappas,
+        "bias": 0.1,
+        "gold": gold,
+        "fast_streak": 1,
+        "longest_run": 3,
+    }
+    report |= {"with_partners": {"quadratic": 0.5}}
+    return {**report, **other}
 
 
 @pytest.mark.parametrize(

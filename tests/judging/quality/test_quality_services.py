@@ -25,17 +25,17 @@ NEAR = [3, 3, 3, 3, 3, 2]  # to six times 3: every pair is settled
 
 def judged(project: Project, *people: User, grades: list[list[int]]) -> Batch:
     batch: Batch = BatchFactory(query=QueryFactory(project=project), pairs=len(grades[0]))
-    for person, given in zip(people, grades, strict=True):
-        judge(batch, given, person)
+    for person, person_grades in zip(people, grades, strict=True):
+        judge(batch, person_grades, person)
     batch_advance(batch_id=batch.pk)
     return batch
 
 
 @pytest.fixture
 def project() -> Project:
-    made: Project = ProjectFactory()
-    policy_publish(project=made, actor=None, alert_from=6, alert_run=6, alert_kappa=-1.0, alert_fast_streak=99)
-    return made
+    new_project: Project = ProjectFactory()
+    policy_publish(project=new_project, actor=None, alert_from=6, alert_run=6, alert_kappa=-1.0, alert_fast_streak=99)
+    return new_project
 
 
 def number_of(person: User) -> str:
@@ -47,11 +47,11 @@ def test_figures_by_hand(project: Project) -> None:
     judged(project, one, other, grades=[GRADES, [4, 3, 2, 1, 0, 2]])
     assert quality_compute(project_id=project.pk, now=NOW)
     report = QualityReport.objects.get()
-    found = report.data["annotators"][number_of(other)]
-    assert (found["judgments"], found["consensus"], found["longest_run"]) == (6, 1.0, 1)
-    assert found["bias"] == pytest.approx(-1 / 6)  # 2 and 3 settle at 3
-    assert [partner["annotator"] for partner in found["partners"]] == [int(number_of(one))]
-    assert found["partners"][0]["pairs"] == 6
+    result = report.data["annotators"][number_of(other)]
+    assert (result["judgments"], result["consensus"], result["longest_run"]) == (6, 1.0, 1)
+    assert result["bias"] == pytest.approx(-1 / 6)  # 2 and 3 settle at 3
+    assert [partner["annotator"] for partner in result["partners"]] == [int(number_of(one))]
+    assert result["partners"][0]["pairs"] == 6
     assert report.data["project"]["alpha"] > 0.9
     assert report.last_judgment == newest_judgment(project.pk)
 
@@ -82,7 +82,7 @@ def test_an_alert_is_raised_once_and_again_only_after_more_judgments(project: Pr
     assert QualityAlert.objects.filter(annotator=one, seen_at=None).count() == 1
 
 
-def test_an_unseen_alert_tells_figures_of_one_moment(project: Project, client: Client) -> None:
+def test_an_unseen_alert_shows_figures_of_one_instant(project: Project, client: Client) -> None:
     """A run that goes on is longer than all there was when it was first raised; its base must follow."""
     one = annotator(project)
     for _ in range(2):
@@ -140,16 +140,16 @@ def test_the_sweep_computes_what_is_new_and_not_fresh(project: Project, messages
     with messages():
         quality_sweep(now=NOW)
     computed = QualityReport.objects.get().computed_at
-    with messages() as sent:
+    with messages() as callbacks:
         quality_sweep(now=computed + timedelta(hours=1))
-    assert sent == []
+    assert callbacks == []
     judged(project, annotator(project), annotator(project), grades=[GRADES, GRADES])
-    with messages() as sent:
+    with messages() as callbacks:
         quality_sweep(now=computed + timedelta(minutes=1))
-    assert sent == []
-    with messages() as sent:
+    assert callbacks == []
+    with messages() as callbacks:
         quality_sweep(now=computed + timedelta(minutes=6))
-    assert len(sent) == 1
+    assert len(callbacks) == 1
 
 
 class TestPages:

@@ -1,4 +1,4 @@
-"""What people write is text in every file that the site gives out: SVG, JSON, LaTeX and Markdown (CSV: test_csv)."""
+"""User input is text in every file that the site gives out: SVG, JSON, LaTeX and Markdown (CSV: test_csv)."""
 
 import io
 import json
@@ -35,7 +35,7 @@ COMMANDS = re.compile(r"\\(?:input|write18)|\^\^|(?<!\\)[#&$_]")  # where they a
 
 
 @pytest.fixture(scope="module")
-def project_once(kept_for_module: None) -> Project:
+def project_once(module_database: None) -> Project:
     with pytest.MonkeyPatch.context() as patch:
         hash_with(patch)
         return spoilt_project()
@@ -129,9 +129,9 @@ def test_files_of_a_release(project: Project) -> None:
     assert INJECTED in files[layout.CROISSANT]
     for name in (layout.README, layout.DATASHEET):
         assert INJECTED in files[name]
-        shown = VIEWER.render(files[name])
-        assert not re.search(r"<(i|script|svg|/title|/textarea)\b", shown), name
-        heading = shown.splitlines()[0]
+        output = VIEWER.render(files[name])
+        assert not re.search(r"<(i|script|svg|/title|/textarea)\b", output), name
+        heading = output.splitlines()[0]
         assert heading.startswith("<h1>") and heading.endswith("</h1>") and "<a " not in heading, heading
 
 

@@ -28,14 +28,14 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
 
 
 @pytest.fixture(scope="module")
-def project(kept_for_module: None) -> Project:
+def project(module_database: None) -> Project:
     return HandMade().project
 
 
-def packed(release: Release, place: Path) -> bytes:
-    files.write_files(release, scope_of(release), place / "files")
-    files.pack(place / "files", place / "archive.zip")
-    return (place / "archive.zip").read_bytes()
+def packed(release: Release, folder: Path) -> bytes:
+    files.write_files(release, scope_of(release), folder / "files")
+    files.pack(folder / "files", folder / "archive.zip")
+    return (folder / "archive.zip").read_bytes()
 
 
 def built(project: Project) -> Release:
@@ -47,22 +47,22 @@ def entries(release: Release) -> dict[str, bytes]:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
-def said_of_imported(folder: Path) -> tuple[str, str]:
+def release_documents(folder: Path) -> tuple[str, str]:
     """README and datasheet of a release of imported judgments, on one line each."""
     data = Path(__file__).parents[2] / "docs" / "data" / "judgments.csv"
     judgments_import(path=data, project_name="tiny")
     release = Release.objects.create(project=Project.objects.get(name="tiny"), version=1)
     files.write_files(release, scope_of(release), folder)
-    readme, sheet = (" ".join((folder / name).read_text().split()) for name in (layout.README, layout.DATASHEET))
-    return readme, sheet
+    readme, datasheet = (" ".join((folder / name).read_text().split()) for name in (layout.README, layout.DATASHEET))
+    return readme, datasheet
 
 
-def test_of_imported_judgments_nothing_is_said_that_nobody_knows(tmp_path: Path) -> None:
-    readme, sheet = said_of_imported(tmp_path)
-    assert "imported from a file. How they were collected is not known here" in sheet
+def test_documents_of_imported_judgments_claim_nothing_unknown(tmp_path: Path) -> None:
+    readme, datasheet = release_documents(tmp_path)
+    assert "imported from a file. How they were collected is not known here" in datasheet
     for claim in ("ranked by the similarity", "were judged;", "without knowing", "were replaced", "Similarities"):
-        assert claim not in sheet
-    assert "It has no ground truth" in sheet and "**No ground truth:**" in readme
+        assert claim not in datasheet
+    assert "It has no ground truth" in datasheet and "**No ground truth:**" in readme
     assert "score RUN" not in readme and "import_release" in readme
 
 
@@ -105,10 +105,10 @@ def test_another_state_has_another_content(project: Project) -> None:
 def test_the_archive_has_no_times_and_a_fixed_order(project: Project) -> None:
     release = built(project)
     with release.archive.open("rb") as source, ZipFile(source) as archive:
-        told = archive.infolist()
-    assert {entry.date_time for entry in told} == {(1980, 1, 1, 0, 0, 0)}
-    assert {entry.external_attr >> 16 for entry in told} == {0o644}
-    assert [entry.filename for entry in told] == sorted(entry.filename for entry in told)
+        infos = archive.infolist()
+    assert {entry.date_time for entry in infos} == {(1980, 1, 1, 0, 0, 0)}
+    assert {entry.external_attr >> 16 for entry in infos} == {0o644}
+    assert [entry.filename for entry in infos] == sorted(entry.filename for entry in infos)
 
 
 def test_the_row_knows_its_archive(project: Project) -> None:
@@ -122,9 +122,11 @@ def test_the_row_knows_its_archive(project: Project) -> None:
 def test_sha256sum_says_that_all_is_well(project: Project, tmp_path: Path) -> None:
     release = Release.objects.create(project=project, version=1)
     files.write_files(release, scope_of(release), tmp_path)
-    said = subprocess.run(["sha256sum", "-c", "SHA256SUMS"], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert said.returncode == 0
-    assert len(said.stdout.splitlines()) == len(list(tmp_path.iterdir())) - 1  # all but itself
+    result = subprocess.run(
+        ["sha256sum", "-c", "SHA256SUMS"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 0
+    assert len(result.stdout.splitlines()) == len(list(tmp_path.iterdir())) - 1  # all but itself
 
 
 class TestFiles:
@@ -140,10 +142,10 @@ class TestFiles:
     def test_every_grade_says_under_which_versions(self, folder: Path) -> None:
         head, *rows = (folder / layout.JUDGMENTS).read_text().splitlines()
         assert head == "pair_id,worker,relevance,round,seat,position,guideline,policy,source"
-        given = Judgment.objects.order_by("pair", "round", "seat").filter(pair__batch__query__number__in=[10, 20])
+        judgments = Judgment.objects.order_by("pair", "round", "seat").filter(pair__batch__query__number__in=[10, 20])
         assert rows == [
             f"{row.pair_id},{number},{row.grade},{row.round},{row.seat},{row.position},1,1,person"
-            for row, number in zip(given, self.workers(folder), strict=True)
+            for row, number in zip(judgments, self.workers(folder), strict=True)
         ]
 
     def workers(self, folder: Path) -> list[str]:
@@ -173,16 +175,16 @@ class TestFiles:
         assert len(rows) == 6
 
     def test_settings_have_every_version_and_the_rule(self, folder: Path) -> None:
-        told = json.loads((folder / layout.SETTINGS).read_text())
-        assert told["consensus"]["largest_spread"] == 1
-        assert [(row["version"], row["judgments"], row["extend_from_mean"]) for row in told["policies"]] == [
+        settings_data = json.loads((folder / layout.SETTINGS).read_text())
+        assert settings_data["consensus"]["largest_spread"] == 1
+        assert [(row["version"], row["judgments"], row["extend_from_mean"]) for row in settings_data["policies"]] == [
             (1, 14, 2.0)
         ]
-        assert [(row["version"], row["file"], row["judgments"]) for row in told["guidelines"]] == [
+        assert [(row["version"], row["file"], row["judgments"]) for row in settings_data["guidelines"]] == [
             (1, "guideline-v1.md", 14)
         ]
         assert (folder / "guideline-v1.md").read_text()
-        assert told["splits"] == {"train": 2, "val": 3, "test": 2}
+        assert settings_data["splits"] == {"train": 2, "val": 3, "test": 2}
 
     def test_the_datasheet_has_figures_words_and_places_for_words(self, folder: Path) -> None:
         text = (folder / layout.DATASHEET).read_text()
@@ -201,39 +203,41 @@ class TestFiles:
 
     def test_the_commands_of_the_readme_run(self, folder: Path, tmp_path: Path) -> None:
         """Where a run is asked for, one that returns what was judged; of the split alone for our own scorer."""
-        place, text = tmp_path / "unpacked", (folder / layout.README).read_text()
-        shutil.copytree(folder, place)
+        work_folder, text = tmp_path / "unpacked", (folder / layout.README).read_text()
+        shutil.copytree(folder, work_folder)
         qrels = [line.split() for line in (folder / layout.QRELS).read_text().splitlines()]
         run = [f"{query} Q0 {moment} {rank} {-rank} own\n" for rank, (query, _, moment, _) in enumerate(qrels, start=1)]
-        (place / "run.txt").write_text("".join(run))
+        (work_folder / "run.txt").write_text("".join(run))
         val = {str(query["query_id"]) for query in json.loads((folder / "val.json").read_text())}
-        (place / "RUN").write_text("".join(line for line in run if line.split()[0] in val))
+        (work_folder / "RUN").write_text("".join(line for line in run if line.split()[0] in val))
         (command,) = re.findall(r"```bash\n(.+)\n```", text)
-        told = subprocess.run(
+        result = subprocess.run(
             [sys.executable, *shlex.split(command)[1:]],
-            cwd=place,
+            cwd=work_folder,
             env={"PYTHONPATH": str(Path(__file__).parents[3])},
             capture_output=True,
             text=True,
             check=True,
         )
-        assert "IoU" in told.stdout
+        assert "IoU" in result.stdout
         code = "\n".join(re.findall(r"```python\n(.+?)```", text, re.S))
-        told = subprocess.run([sys.executable, "-c", code], cwd=place, capture_output=True, text=True, check=True)
-        assert "nDCG@20: 1.0" in told.stdout
+        result = subprocess.run(
+            [sys.executable, "-c", code], cwd=work_folder, capture_output=True, text=True, check=True
+        )
+        assert "nDCG@20: 1.0" in result.stdout
 
     def test_croissant_names_files_and_columns_that_are_there(self, folder: Path) -> None:
-        told = json.loads((folder / layout.CROISSANT).read_text())
+        croissant = json.loads((folder / layout.CROISSANT).read_text())
         manifest = json.loads((folder / layout.MANIFEST).read_text())
-        assert told["conformsTo"] == "http://mlcommons.org/croissant/1.0"
-        assert told["version"] == f"0.0.0+{manifest['content_sha256'][:12]}"
-        assert (told["license"], told["description"]) == ("CC BY 4.0", "Songs | and dogs")
-        for file in told["distribution"]:
+        assert croissant["conformsTo"] == "http://mlcommons.org/croissant/1.0"
+        assert croissant["version"] == f"0.0.0+{manifest['content_sha256'][:12]}"
+        assert (croissant["license"], croissant["description"]) == ("CC BY 4.0", "Songs | and dogs")
+        for file in croissant["distribution"]:
             content = (folder / file["contentUrl"]).read_bytes()
             assert (file["contentSize"], file["sha256"]) == (f"{len(content)} B", sha256(content).hexdigest())
-        names = {file["@id"] for file in told["distribution"]}
+        names = {file["@id"] for file in croissant["distribution"]}
         assert names == {path.name for path in folder.iterdir()} - set(layout.ABOUT_THE_RELEASE)
-        for record in told["recordSet"]:
+        for record in croissant["recordSet"]:
             self.check_fields(record, folder)
 
     def check_fields(self, record: dict[str, Any], folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""What differs between two releases, by their archives."""
+"""Differences between two releases, by their archives."""
 
 import csv
 import json
@@ -26,13 +26,13 @@ def archive(*rows: Row, query: str = "") -> BytesIO:
     writer.writeheader()
     for number, rank, state, relevance in rows:
         words = query or f"query {number}"
-        known = {"pair_id": 100 * number + rank, "query_id": number, "query": words, "rank": rank}
-        known |= {"video_name": "alpha", "start": 1.0, "end": 2.5, "state": state, "relevance": relevance}
-        writer.writerow(known)
-    made = BytesIO()
-    with ZipFile(made, "w") as zipped:
+        row = {"pair_id": 100 * number + rank, "query_id": number, "query": words, "rank": rank}
+        row |= {"video_name": "alpha", "start": 1.0, "end": 2.5, "state": state, "relevance": relevance}
+        writer.writerow(row)
+    buffer = BytesIO()
+    with ZipFile(buffer, "w") as zipped:
         zipped.writestr(PAIRS, text.getvalue())
-    return made
+    return buffer
 
 
 BEFORE = (
@@ -55,12 +55,12 @@ AFTER = (
 
 
 def compared(before: BytesIO, after: BytesIO) -> tuple[Compared, list[Change]]:
-    found = Compared(before, after)
-    return found, list(found.changes())
+    comparison = Compared(before, after)
+    return comparison, list(comparison.changes())
 
 
 def test_every_kind_of_change() -> None:
-    found, changes = compared(archive(*BEFORE), archive(*AFTER))
+    comparison, changes = compared(archive(*BEFORE), archive(*AFTER))
     assert [(c.kind, c.query_id, c.rank, c.before, c.after) for c in changes] == [
         ("removed", 9, 1, "1", ""),
         ("changed", 10, 2, "2", "3"),
@@ -69,21 +69,21 @@ def test_every_kind_of_change() -> None:
         ("added", 10, 21, "", "2"),
         ("added", 11, 1, "", "dropped"),
     ]
-    assert found.facts() == {
+    assert comparison.facts() == {
         **{"same": 2, "added": 2, "changed": 1, "dropped": 1, "settled": 1, "removed": 1},
         **{"queries_added": 1, "queries_removed": 1},
     }
 
 
 def one_file(content: bytes, method: int = ZIP_DEFLATED) -> BytesIO:
-    made = BytesIO()
-    with ZipFile(made, "w", method) as zipped:
+    buffer = BytesIO()
+    with ZipFile(buffer, "w", method) as zipped:
         zipped.writestr(PAIRS, content)
-    return made
+    return buffer
 
 
-def pairs_of(made: BytesIO) -> bytes:
-    with ZipFile(made) as zipped:
+def pairs_of(buffer: BytesIO) -> bytes:
+    with ZipFile(buffer) as zipped:
         return zipped.read(PAIRS)
 
 
@@ -138,8 +138,8 @@ def test_a_change_names_its_pair() -> None:
 
 @pytest.mark.parametrize(("before", "after", "kind"), [((), BEFORE, "added"), (BEFORE, (), "removed")])
 def test_one_of_them_is_empty(before: tuple[Row, ...], after: tuple[Row, ...], kind: str) -> None:
-    found, _ = compared(archive(*before), archive(*after))
-    assert dict(found.kinds) == {kind: 6}
+    comparison, _ = compared(archive(*before), archive(*after))
+    assert dict(comparison.kinds) == {kind: 6}
 
 
 def test_the_same_has_no_change() -> None:
@@ -180,8 +180,8 @@ class TestCommand:
 def test_the_file_of_changes_holds_no_formula(tmp_path: Path) -> None:
     """A query's text may begin like one."""
     for name, state in (("before", "settled"), ("after", "dropped")):
-        made = archive((10, 1, state, ""), query="=HYPERLINK(1)")
-        (tmp_path / f"{name}.zip").write_bytes(made.getvalue())
+        buffer = archive((10, 1, state, ""), query="=HYPERLINK(1)")
+        (tmp_path / f"{name}.zip").write_bytes(buffer.getvalue())
     call_command(
         "compare_releases",
         tmp_path / "before.zip",

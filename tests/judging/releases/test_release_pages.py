@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
 
 
 @pytest.fixture(scope="module")
-def project(kept_for_module: None) -> Project:
+def project(module_database: None) -> Project:
     return HandMade().project
 
 
@@ -52,8 +52,8 @@ def test_the_list_is_empty_at_first(client: Client) -> None:
 def test_the_list_says_what_would_be_missing_and_what_is(browser: Client, project: Project, ready: Release) -> None:
     page = text(browser, "releases", project)
     assert "2 queries are not finished. A release made now is marked partial" in page
-    for told in ('<span class="state partial">', ready.archive_sha256, url("release", ready)):
-        assert told in page
+    for fragment in ('<span class="state partial">', ready.archive_sha256, url("release", ready)):
+        assert fragment in page
 
 
 def test_one_at_work_asks_how_far_it_is(browser: Client, project: Project) -> None:
@@ -83,8 +83,8 @@ def test_its_form_makes_one_however_often_it_is_sent(browser: Client, project: P
 
 
 def key_in(page: str) -> str:
-    (found,) = re.findall('name="key" value="([^"]+)"', page)
-    return str(found)
+    (value,) = re.findall('name="key" value="([^"]+)"', page)
+    return str(value)
 
 
 def test_a_failed_one_says_why_and_is_tried_again(browser: Client, project: Project) -> None:
@@ -141,10 +141,10 @@ def test_an_archive_that_was_replaced_is_not_handed_out(browser: Client, ready: 
 def damaged(release: Release) -> None:
     """One bit of the archive is another; its size is what it was."""
     with release.archive.open("rb") as source:
-        held = bytearray(source.read())
-    held[len(held) // 2] ^= 1
+        content = bytearray(source.read())
+    content[len(content) // 2] ^= 1
     release.archive.storage.delete(release.archive.name)
-    assert release.archive.storage.save(release.archive.name, ContentFile(bytes(held))) == release.archive.name
+    assert release.archive.storage.save(release.archive.name, ContentFile(bytes(content))) == release.archive.name
 
 
 def test_an_archive_with_another_bit_is_not_handed_out(browser: Client, ready: Release) -> None:
@@ -156,18 +156,18 @@ def test_an_archive_with_another_bit_is_not_handed_out(browser: Client, ready: R
 
 def test_a_datasheet_that_was_changed_is_not_shown(browser: Client, ready: Release) -> None:
     with ready.archive.open("rb") as source, ZipFile(source) as archive:
-        held = {name: archive.read(name) for name in archive.namelist()}
-    held["datasheet.md"] = held["datasheet.md"].replace(b"Composition", b"Decomposition")
+        contents = {name: archive.read(name) for name in archive.namelist()}
+    contents["datasheet.md"] = contents["datasheet.md"].replace(b"Composition", b"Decomposition")
     ready.archive.storage.delete(ready.archive.name)
     with ready.archive.storage.open(ready.archive.name, "wb") as target, ZipFile(target, "w") as archive:
-        for name, content in held.items():
+        for name, content in contents.items():
             archive.writestr(name, content)
     page = text(browser, "release", ready)
     assert "Decomposition" not in page
     assert "no datasheet that could be shown" in page
 
 
-def test_an_archive_that_is_gone_is_told(browser: Client, ready: Release) -> None:
+def test_a_missing_archive_is_reported(browser: Client, ready: Release) -> None:
     ready.archive.storage.delete(ready.archive.name)
     answer = browser.get(url("release-download", ready))
     assert answer.status_code == 409
@@ -221,10 +221,10 @@ class TestChanges:
 
     def test_an_archive_that_is_gone(self, browser: Client, ready: Release, two: Release) -> None:
         ready.archive.storage.delete(ready.archive.name)
-        found = made_of(ready, two)
-        assert found.state == "failed"
+        comparison = made_of(ready, two)
+        assert comparison.state == "failed"
         assert "is not in the storage" in text(browser, "release-changes", two)
-        ReleaseComparison.objects.filter(pk=found.pk).update(moved_at=NOW)
+        ReleaseComparison.objects.filter(pk=comparison.pk).update(moved_at=NOW)
         assert "Comparing both releases" in text(browser, "release-changes", two)
 
     def test_the_one_before_unless_another_is_chosen(self, browser: Client, ready: Release, two: Release) -> None:
@@ -262,8 +262,8 @@ class TestWords:
     def test_a_lead_writes_them(self, browser: Client, project: Project) -> None:
         answer = browser.post(url("release-words-save", project), {"licence": "CC BY 4.0", "uses": "Search."})
         assert answer.status_code == 302
-        held = ReleaseWords.objects.get(project=project)
-        assert (held.licence, held.uses, held.contact) == ("CC BY 4.0", "Search.", "")
+        release_words = ReleaseWords.objects.get(project=project)
+        assert (release_words.licence, release_words.uses, release_words.contact) == ("CC BY 4.0", "Search.", "")
         assert 'value="CC BY 4.0"' in text(browser, "release-words", project)
 
     def test_an_address_that_is_none(self, browser: Client, project: Project) -> None:
@@ -291,10 +291,14 @@ class TestGrades:
         program = Program(admin(project))
         answer = program.get("judgments-csv", project)
         assert len(answer.getvalue().splitlines()) == 17  # type: ignore[attr-defined]
-        (found,) = program.get("releases", project).json()["results"]
-        assert (found["version"], found["is_partial"], found["counts"]["judgments"]) == (ready.version, True, 14)
-        archive = program.client.get(found["archive"]["url"])
-        assert len(archive.getvalue()) == found["archive"]["bytes"]  # type: ignore[attr-defined]
+        (release_data,) = program.get("releases", project).json()["results"]
+        assert (release_data["version"], release_data["is_partial"], release_data["counts"]["judgments"]) == (
+            ready.version,
+            True,
+            14,
+        )
+        archive = program.client.get(release_data["archive"]["url"])
+        assert len(archive.getvalue()) == release_data["archive"]["bytes"]  # type: ignore[attr-defined]
         stranger = Program(lead(ProjectFactory()))
         for name, row in (("judgments-csv", project), ("release-zip", ready)):
             assert refusal(stranger.get(name, row)) == (404, "not_found")

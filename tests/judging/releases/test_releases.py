@@ -44,13 +44,13 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
 
 
 @pytest.fixture(scope="module")
-def made_once(kept_for_module: None) -> HandMade:
+def module_scenario(module_database: None) -> HandMade:
     return HandMade()
 
 
 @pytest.fixture
-def made(db: None, made_once: HandMade) -> HandMade:
-    return deepcopy(made_once)
+def made(db: None, module_scenario: HandMade) -> HandMade:
+    return deepcopy(module_scenario)
 
 
 @pytest.fixture
@@ -69,8 +69,8 @@ def facts_of(release: Release) -> dict[str, Any]:
     return manifest_facts(release, scope, counts_of(scope))
 
 
-def pair_ids(made: HandMade, number: int) -> list[int]:
-    pairs = Pair.objects.filter(batch__query__project=made.project, batch__query__number=number)
+def pair_ids(scenario: HandMade, number: int) -> list[int]:
+    pairs = Pair.objects.filter(batch__query__project=scenario.project, batch__query__number=number)
     return list(pairs.order_by("candidate__rank").values_list("pk", flat=True))
 
 
@@ -130,9 +130,9 @@ def test_judged_queries(folder: Path, made: HandMade) -> None:
         {"query_id": 10, "query": "a person sings", "relevant_moment": moments},
         {"query_id": 11, "query": "a person sings", "relevant_moment": moments},  # its twin shares them
     ]
-    held = json.loads((folder / "test.json").read_text())
-    assert [(query["query_id"], query["query"]) for query in held] == [(20, "a dog barks")]
-    rows = [(m["video_name"], m["timestamp"], m["similarity"], m["relevance"]) for m in held[0]["relevant_moment"]]
+    queries = json.loads((folder / "test.json").read_text())
+    assert [(query["query_id"], query["query"]) for query in queries] == [(20, "a dog barks")]
+    rows = [(m["video_name"], m["timestamp"], m["similarity"], m["relevance"]) for m in queries[0]["relevant_moment"]]
     assert rows == [("beta", [3.0, 30.0], 0.99, 1), ("alpha", [1.0, 2.5], 0.79, 0)]
 
 
@@ -160,10 +160,10 @@ def test_raw_annotation_knows_people_by_number(folder: Path, made: HandMade) -> 
 
 def test_two_videos_never_have_one_name_in_qrels() -> None:
     names = ["a b", "a_b", "a%20b", "a\u2028b", "é:1-2"]
-    written = [pair_of(name).moment_name for name in names]
-    assert written[:3] == ["a%20b:1.0-2.5", "a_b:1.0-2.5", "a%2520b:1.0-2.5"]
-    assert all(len(name.split()) == 1 for name in written)
-    assert [trec.parsed(name) for name in written] == [(name, 1.0, 2.5) for name in names]
+    moment_names = [pair_of(name).moment_name for name in names]
+    assert moment_names[:3] == ["a%20b:1.0-2.5", "a_b:1.0-2.5", "a%2520b:1.0-2.5"]
+    assert all(len(name.split()) == 1 for name in moment_names)
+    assert [trec.parsed(name) for name in moment_names] == [(name, 1.0, 2.5) for name in names]
 
 
 def pair_of(video: str) -> JudgedPair:
@@ -217,9 +217,9 @@ def test_training_sets(folder: Path) -> None:
 def test_training_sets_hold_captions_and_never_descriptions(tmp_path: Path) -> None:
     """Queries are drawn from captions, too; what a caption failed to say without names serves nowhere."""
     project = ProjectFactory(corpus=CorpusFactory())
-    for place in range(3):
+    for index in range(3):
         moment = MomentFactory(video__corpus=project.dataset.corpus)
-        CaptionFactory(moment=moment, provider="rules", description__text=f"Ross reads letter {place} to Rachel.")
+        CaptionFactory(moment=moment, provider="rules", description__text=f"Ross reads letter {index} to Rachel.")
     CaptionFactory(
         moment=moment, provider="rules", state="in_review", failed=["name"], text="Ross reads it.",
         description__text="Ross reads the last letter to Rachel.",
@@ -295,16 +295,16 @@ class TestPools:
     @pytest.fixture
     def grown(self) -> Growing:
         """Query 10 is closed with two pairs of relevance 2; a run brought one pair of relevance 3."""
-        made = Growing()
-        made.close()
-        (batch,) = made.open(made.plan(made.rows("xml", [1, 3]), depth=5))
+        scenario = Growing()
+        scenario.close()
+        (batch,) = scenario.open(scenario.plan(scenario.rows("xml", [1, 3]), depth=5))
         judge_round(batch, [3], [3])
-        return made
+        return scenario
 
     def test_a_pooled_pair_has_no_similarity_and_names_its_runs(self, grown: Growing, tmp_path: Path) -> None:
         files_of(Release.objects.create(project=grown.project, version=1), tmp_path)
-        held = records.queries_of(formats.read_ground_truth(tmp_path / "val.json"))[0]
-        assert [(m.start_s, m.similarity, m.relevance) for m in held.moments] == [
+        query = records.queries_of(formats.read_ground_truth(tmp_path / "val.json"))[0]
+        assert [(m.start_s, m.similarity, m.relevance) for m in query.moments] == [
             *[(0.0, 0.977654, 2), (10.0, 0.967654, 2)],
             (30.0, None, 3),
         ]
@@ -317,9 +317,9 @@ class TestPools:
 
     def test_the_manifest_says_what_was_pooled(self, grown: Growing) -> None:
         facts = facts_of(Release.objects.create(project=grown.project, version=1))
-        (told,) = facts["pools"]
-        assert told.pop("opened_at")
-        assert told == {"sources": ["xml"], "depth": 5, "iou_min": 0.7, "pairs": 1}
+        (pool,) = facts["pools"]
+        assert pool.pop("opened_at")
+        assert pool == {"sources": ["xml"], "depth": 5, "iou_min": 0.7, "pairs": 1}
 
     def test_a_query_with_an_open_pooled_batch_is_left_out_and_counted(self, grown: Growing) -> None:
         grown.open(grown.plan(grown.rows("other", [4])))
@@ -434,10 +434,10 @@ class TestBuild:
     ) -> None:
         """A finished query of val with its twin, and an unfinished one, are of a pilot set."""
         tried = made.project.queries.filter(number__in=[10, 11, 31])
-        held = query_set_create(project=made.project, name="try-out", queries=tried, actor=made.lead)
+        query_set = query_set_create(project=made.project, name="try-out", queries=tried, actor=made.lead)
         with pytest.raises(NotPossibleNow, match="before it begins"):
-            query_set_change(query_set=held, actor=made.lead, is_pilot=True)
-        type(held).objects.filter(pk=held.pk).update(is_pilot=True)
+            query_set_change(query_set=query_set, actor=made.lead, is_pilot=True)
+        type(query_set).objects.filter(pk=query_set.pk).update(is_pilot=True)
         Batch.objects.filter(query__in=tried).update(is_pilot=True)
         release = release_create(project=made.project, actor=made.lead, includes_pilot=included)
         with (

@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 
 from accounts.models import Project
-from core.exceptions import StorageAway, StorageFull
+from core.exceptions import StorageFull, StorageUnavailable
 from core.models import AuditEvent
 from judging.exceptions import FormStale, NotPossibleNow
 from judging.models import Release, ReleaseWords
@@ -21,15 +21,15 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
 
 
 @pytest.fixture(scope="module")
-def project(kept_for_module: None) -> Project:
+def project(module_database: None) -> Project:
     return HandMade().project
 
 
 def test_a_form_makes_one_release_however_often_it_is_sent(project: Project) -> None:
     form = {"project": project, "actor": lead(project), "key": uuid4(), "is_anonymised": True}
-    made = release_create(**form)  # type: ignore[arg-type]
+    release = release_create(**form)  # type: ignore[arg-type]
     events = AuditEvent.objects.count()
-    assert release_create(**form) == made  # type: ignore[arg-type]
+    assert release_create(**form) == release  # type: ignore[arg-type]
     for other in ({"is_anonymised": False}, {"includes_pilot": True}, {"project": ProjectFactory()}):
         with pytest.raises(FormStale, match="made another release already"):
             release_create(**{**form, **other})  # type: ignore[arg-type]
@@ -42,21 +42,21 @@ def test_a_form_makes_one_release_however_often_it_is_sent(project: Project) -> 
 def test_progress_goes_through_every_step(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(services, "EVERY_S", 0)
     release = release_create(project=project, actor=None)
-    told: list[str] = []
+    progress_lines: list[str] = []
     write = files.write_content
 
     def watched(*args: object) -> object:
-        *others, tell = args
+        *others, report = args
 
-        def seen(step: str, done: int, total: int) -> None:
-            tell(step, done, total)  # type: ignore[operator]
-            told.append(Release.objects.get(pk=release.pk).progress)
+        def seen(step: str, n_done: int, total: int) -> None:
+            report(step, n_done, total)  # type: ignore[operator]
+            progress_lines.append(Release.objects.get(pk=release.pk).progress)
 
         return write(*others, seen)  # type: ignore[arg-type]
 
     monkeypatch.setattr(files, "write_content", watched)
     release_build(release_id=release.pk)
-    assert told == [
+    assert progress_lines == [
         "Writing judged queries: 0 of 3",
         "Writing judged queries: 3 of 3",
         "Writing videos and moments: 4 of 4",
@@ -72,11 +72,11 @@ def test_progress_within_a_step_is_written_once_a_second(project: Project, monke
     release = release_create(project=project, actor=None)
     times = iter([100.0, 100.9, 101.1, 101.1])
     monkeypatch.setattr(services, "monotonic", lambda: next(times))
-    progress, seen = services._Progress(release), []
-    for done in (1, 2, 3):
-        progress.tell("judged", done, 9)
-        seen.append(Release.objects.get(pk=release.pk).done)
-    assert seen == [1, 1, 3]
+    progress, counts = services._Progress(release), []
+    for n_done in (1, 2, 3):
+        progress.tell("judged", n_done, 9)
+        counts.append(Release.objects.get(pk=release.pk).done)
+    assert counts == [1, 1, 3]
 
 
 class TestFailed:
@@ -112,13 +112,13 @@ class TestFailed:
 
 
 def test_what_does_not_move_is_sent_again(messages: Messages) -> None:
-    lost, at_work = (release_create(project=ProjectFactory(), actor=None) for _ in range(2))
-    Release.objects.filter(pk=lost.pk).update(moved_at=NOW - timedelta(minutes=3))
+    idle_release, at_work = (release_create(project=ProjectFactory(), actor=None) for _ in range(2))
+    Release.objects.filter(pk=idle_release.pk).update(moved_at=NOW - timedelta(minutes=3))
     Release.objects.filter(pk=at_work.pk).update(moved_at=NOW)
     with messages():
         RELEASES.sweep(NOW)
     states = dict(Release.objects.values_list("pk", "state"))
-    assert (states[lost.pk], states[at_work.pk]) == ("ready", "preparing")
+    assert (states[idle_release.pk], states[at_work.pk]) == ("ready", "preparing")
 
 
 class TestWords:
@@ -137,8 +137,10 @@ class TestWords:
         assert project.audit_events.filter(action="release.words").count() == 1
 
 
-@pytest.mark.parametrize("error", [StorageAway(), StorageFull(), OSError(errno.ENOSPC, "No space left on device")])
-def test_a_storage_that_takes_nothing_is_told_and_tried_again(
+@pytest.mark.parametrize(
+    "error", [StorageUnavailable(), StorageFull(), OSError(errno.ENOSPC, "No space left on device")]
+)
+def test_a_failing_storage_is_reported_and_retried(
     project: Project, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     release = release_create(project=project, actor=None)
@@ -148,11 +150,11 @@ def test_a_storage_that_takes_nothing_is_told_and_tried_again(
 
     with monkeypatch.context() as patch:
         patch.setattr(services, "_archive_save", refuse)
-        with pytest.raises(StorageAway):
+        with pytest.raises(StorageUnavailable):
             release_build(release_id=release.pk)
     release.refresh_from_db()
     assert release.state == Release.State.PREPARING
-    assert release.error == (str(error) if isinstance(error, StorageAway) else StorageFull.message)
+    assert release.error == (str(error) if isinstance(error, StorageUnavailable) else StorageFull.message)
     release_build(release_id=release.pk)
     release.refresh_from_db()
     assert (release.state, release.error) == (Release.State.READY, "")

@@ -79,13 +79,13 @@ class TestQueue:
         self, browser: Client, project: Project, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(views, "CASES", 2)
-        held = [waiting(project) for _ in range(3)]
+        batches = [waiting(project) for _ in range(3)]
         page = browser.get(url("review-queue", project))
-        assert shown(page) == [str(batch.uuid) for batch in held[:2]]
-        assert f'name="after" value="{held[1].uuid}"' in page.content.decode()
-        more = browser.get(url("review-queue", project), {"after": held[1].uuid}, headers=HTMX)
-        assert shown(more) == [str(held[2].uuid)]
-        assert f'name="after" value="{held[2].uuid}"' in more.content.decode()
+        assert shown(page) == [str(batch.uuid) for batch in batches[:2]]
+        assert f'name="after" value="{batches[1].uuid}"' in page.content.decode()
+        more = browser.get(url("review-queue", project), {"after": batches[1].uuid}, headers=HTMX)
+        assert shown(more) == [str(batches[2].uuid)]
+        assert f'name="after" value="{batches[2].uuid}"' in more.content.decode()
 
     @pytest.mark.parametrize("after", ["", "x", "00000000-0000-0000-0000-000000000000"])
     def test_behind_nothing_is_nothing(self, browser: Client, project: Project, after: str) -> None:
@@ -233,10 +233,10 @@ class TestDecision:
     def test_statements_of_a_decision(  # type: ignore[no-untyped-def]
         self, browser: Client, project: Project, waiters: int, django_assert_num_queries
     ) -> None:
-        held = [waiting(project, pairs=3) for _ in range(waiters)]
+        batches = [waiting(project, pairs=3) for _ in range(waiters)]
         browser.get(url("review-queue", project))
         with django_assert_num_queries(23):
-            decide(browser, held[0], "close", after=held[0].uuid)
+            decide(browser, batches[0], "close", after=batches[0].uuid)
 
 
 class TestUndo:
@@ -301,9 +301,9 @@ class TestMany:
     def test_which_suggestions(
         self, browser: Client, project: Project, asked: dict[str, str], found: list[int]
     ) -> None:
-        held = {str(waiting(project, relevance).uuid): relevance for relevance in (4, 3, 2, 1)}
+        relevance_by_uuid = {str(waiting(project, relevance).uuid): relevance for relevance in (4, 3, 2, 1)}
         text = browser.get(url("reviews-preview", project), asked).content.decode()
-        assert [held[name] for name in re.findall(r'name="case" value="([^:]+):', text)] == found
+        assert [relevance_by_uuid[name] for name in re.findall(r'name="case" value="([^:]+):', text)] == found
 
     @pytest.mark.parametrize("asked", [{"which": "some"}, {"distance": "far"}, {"distance": "5"}])
     def test_asked_for_nonsense(self, browser: Client, project: Project, asked: dict[str, str]) -> None:
@@ -335,8 +335,8 @@ class TestMany:
         she = lead(project)
         batch_review(batch=hers, extend=False, lead=she)
         Policy.objects.update(extend_from_mean=0.5)
-        sent = {"case": [f"{hers.uuid}:close", f"{changed.uuid}:close"]}
-        text = browser.post(url("reviews-accept", project), sent, follow=True).content.decode()
+        form = {"case": [f"{hers.uuid}:close", f"{changed.uuid}:close"]}
+        text = browser.post(url("reviews-accept", project), form, follow=True).content.decode()
         assert "0 extended, 0 closed." in text
         assert f"Decided meanwhile: 1 by {she.username}." in text
         assert "1 still wait: the rule suggests something else" in text
@@ -349,7 +349,7 @@ class TestMany:
         assert "Nothing waits" in browser.get(url("reviews-preview", project)).content.decode()
 
 
-def test_the_automatic_mode_is_told(browser: Client, project: Project) -> None:
+def test_the_automatic_mode_is_announced(browser: Client, project: Project) -> None:
     assert "Automatic mode is off" in browser.get(url("review-queue", project)).content.decode()
     Policy.objects.update(extend_automatically=True)
     assert "Automatic mode is on" in browser.get(url("review-queue", project)).content.decode()

@@ -83,9 +83,9 @@ class TestUndo:
         review = batch_review(batch=batch, extend=False, lead=person, reason="enough")
         review_undo(batch=batch, lead=other)
         assert (queue(project), BatchReview.objects.count()) == ([batch], 0)
-        kept = ReviewUndone.objects.get()
-        assert (kept.decision, kept.suggestion, kept.reason) == ("close", "close", "enough")
-        assert (kept.decided_by, kept.decided_at, kept.undone_by) == (person, review.decided_at, other)
+        row = ReviewUndone.objects.get()
+        assert (row.decision, row.suggestion, row.reason) == ("close", "close", "enough")
+        assert (row.decided_by, row.decided_at, row.undone_by) == (person, review.decided_at, other)
         event = AuditEvent.objects.get(action="batch.review_undo")
         assert (event.actor, event.subject, event.data["was"]) == (other, batch.uuid, "close")
 
@@ -114,9 +114,9 @@ class TestUndo:
         batch_review(batch=batch, extend=True, lead=person)
         second = batch_extend(batch_id=batch.pk)
         assert second is not None
-        held = take(second, annotator(project))
+        assignment = take(second, annotator(project))
         if leaves:
-            give_back(held)
+            give_back(assignment)
         assert not review_may_be_undone(BatchReview.objects.get())
         with pytest.raises(ReviewStands, match="has been begun"):
             review_undo(batch=batch, lead=person)
@@ -132,26 +132,26 @@ class TestUndo:
             review_undo(batch=batch, lead=person)
 
     def test_it_stands_once_a_pool_has_taken_what_closing_left_out(self) -> None:
-        made = Growing(moments=24, held=range(22))
-        made.close()
+        scenario = Growing(moments=24, candidates=range(22))
+        scenario.close()
         review = BatchReview.objects.get()
-        assert last_reviews(made.project, made.lead, 1) == [review]
-        (pooled,) = made.open(made.plan(made.rows("run", [21])))
-        assert made.places_of(pooled) == [21]
+        assert last_reviews(scenario.project, scenario.lead, 1) == [review]
+        (pooled,) = scenario.open(scenario.plan(scenario.rows("run", [21])))
+        assert scenario.places_of(pooled) == [21]
         assert not review_may_be_undone(review)
-        assert last_reviews(made.project, made.lead, 1) == []
+        assert last_reviews(scenario.project, scenario.lead, 1) == []
         with pytest.raises(ReviewStands, match="A pool has taken"):
-            review_undo(batch=made.batch, lead=made.lead)
+            review_undo(batch=scenario.batch, lead=scenario.lead)
         assert BatchReview.objects.get() == review
 
     def test_it_goes_though_a_pool_has_brought_others(self) -> None:
-        made = Growing(moments=24, held=range(22))
-        made.close()
-        made.open(made.plan(made.rows("run", [30])))
-        review_undo(batch=made.batch, lead=made.lead)
-        batch_review(batch=made.batch, extend=True, lead=made.lead)
-        second = batch_extend(batch_id=made.batch.pk)
-        assert second is not None and made.places_of(second) == [20, 21]
+        scenario = Growing(moments=24, candidates=range(22))
+        scenario.close()
+        scenario.open(scenario.plan(scenario.rows("run", [30])))
+        review_undo(batch=scenario.batch, lead=scenario.lead)
+        batch_review(batch=scenario.batch, extend=True, lead=scenario.lead)
+        second = batch_extend(batch_id=scenario.batch.pk)
+        assert second is not None and scenario.places_of(second) == [20, 21]
 
     def test_there_is_nothing_to_take_back(self, project: Project) -> None:
         with pytest.raises(NotPossibleNow, match="no decision"):
@@ -159,14 +159,14 @@ class TestUndo:
 
 
 def test_pooled_candidates_make_no_second_batch() -> None:
-    made = Growing(moments=24, held=range(20))
-    made.close()
-    (pooled,) = made.open(made.plan(made.rows("run", [30])))
+    scenario = Growing(moments=24, candidates=range(20))
+    scenario.close()
+    (pooled,) = scenario.open(scenario.plan(scenario.rows("run", [30])))
     assert pooled.pairs.get().candidate.rank == 21
-    assert second_batch_sizes([made.batch.pk]) == {made.batch.pk: 0}
-    review_undo(batch=made.batch, lead=made.lead)
+    assert second_batch_sizes([scenario.batch.pk]) == {scenario.batch.pk: 0}
+    review_undo(batch=scenario.batch, lead=scenario.lead)
     with pytest.raises(NothingBeyond):
-        batch_review(batch=made.batch, extend=True, lead=made.lead)
+        batch_review(batch=scenario.batch, extend=True, lead=scenario.lead)
 
 
 class TestAccept:
@@ -174,10 +174,10 @@ class TestAccept:
         high, low, last = waiting(project, 4), waiting(project, 1), waiting(project, 4, beyond=0)
         person = lead(project)
         with messages():
-            done = reviews_accept(
-                project=project, lead=person, chosen={high.uuid: True, low.uuid: False, last.uuid: False}
+            result = reviews_accept(
+                project=project, lead=person, choices={high.uuid: True, low.uuid: False, last.uuid: False}
             )
-        assert (done.extended, done.closed, done.decided_before, done.otherwise) == (1, 2, [], 0)
+        assert (result.extended, result.closed, result.decided_before, result.otherwise) == (1, 2, [], 0)
         decided = dict(BatchReview.objects.values_list("batch", "decision"))
         assert decided == {high.pk: "extend", low.pk: "close", last.pk: "close"}
         assert high.query.batches.filter(number=2).exists()
@@ -191,36 +191,36 @@ class TestAccept:
         assert not any("automatic" in event.data for event in events)
 
     def test_what_is_not_chosen_goes_on_waiting(self, project: Project) -> None:
-        chosen, other = waiting(project), waiting(project)
-        reviews_accept(project=project, lead=lead(project), chosen={chosen.uuid: False})
+        batch, other = waiting(project), waiting(project)
+        reviews_accept(project=project, lead=lead(project), choices={batch.uuid: False})
         assert queue(project) == [other]
 
     def test_what_the_rule_says_otherwise_by_now_is_left(self, project: Project) -> None:
         batch = waiting(project, 2)
         policy_publish(project=project, actor=None, extend_from_mean=3.0)
-        done = reviews_accept(project=project, lead=lead(project), chosen={batch.uuid: True})
-        assert (done.extended, done.closed, done.otherwise, queue(project)) == (0, 0, 1, [batch])
+        result = reviews_accept(project=project, lead=lead(project), choices={batch.uuid: True})
+        assert (result.extended, result.closed, result.otherwise, queue(project)) == (0, 0, 1, [batch])
 
     def test_what_others_decided_stays_and_is_told(self, project: Project) -> None:
         mine, hers = waiting(project), waiting(project)
         she = lead(project)
         batch_review(batch=hers, extend=False, lead=she)
-        done = reviews_accept(project=project, lead=lead(project), chosen={mine.uuid: False, hers.uuid: False})
-        assert (done.closed, done.decided_before) == (1, [f"1 by {she.username}"])
+        result = reviews_accept(project=project, lead=lead(project), choices={mine.uuid: False, hers.uuid: False})
+        assert (result.closed, result.decided_before) == (1, [f"1 by {she.username}"])
 
     def test_of_another_project_nothing_is_decided(self, project: Project) -> None:
         other = waiting(ProjectFactory())
-        done = reviews_accept(project=project, lead=lead(project), chosen={other.uuid: False, uuid4(): False})
-        assert (done.extended, done.closed, BatchReview.objects.exists()) == (0, 0, False)
+        result = reviews_accept(project=project, lead=lead(project), choices={other.uuid: False, uuid4(): False})
+        assert (result.extended, result.closed, BatchReview.objects.exists()) == (0, 0, False)
 
     def test_as_few_statements_for_many(  # type: ignore[no-untyped-def]
         self, project: Project, django_assert_max_num_queries
     ) -> None:
-        chosen = {waiting(project, 4 * (n % 2)).uuid: bool(n % 2) for n in range(12)}
+        decisions = {waiting(project, 4 * (n % 2)).uuid: bool(n % 2) for n in range(12)}
         person = lead(project)
         with django_assert_max_num_queries(10):
-            done = reviews_accept(project=project, lead=person, chosen=chosen)
-        assert (done.extended, done.closed) == (6, 6)
+            result = reviews_accept(project=project, lead=person, choices=decisions)
+        assert (result.extended, result.closed) == (6, 6)
 
 
 class TestAutomatic:
@@ -236,10 +236,10 @@ class TestAutomatic:
         assert high.query.batches.filter(number=2).exists()
 
     def test_another_value_wakes_nobody(self, project: Project, messages: Messages) -> None:
-        with messages() as sent:
+        with messages() as callbacks:
             policy_publish(project=project, actor=None, lease_minutes=21)
             policy_publish(project=ProjectFactory(), actor=None, extend_automatically=False)
-        assert sent == []
+        assert callbacks == []
 
     def test_the_sweep_finds_what_a_lost_message_left(self, project: Project) -> None:
         waiting(project)
@@ -266,5 +266,9 @@ def test_outlooks_in_as_few_statements_for_many(  # type: ignore[no-untyped-def]
     batches = [waiting(project, relevance, beyond=beyond) for relevance, beyond in ((4, 2), (1, 3), (4, 0))]
     CandidateFactory(query=QueryFactory(project=project), rank=21)
     with django_assert_num_queries(2):
-        found = outlooks(batches, from_mean=2.0)
-    assert [(found[b.pk].suggestion.extend, found[b.pk].beyond) for b in batches] == [(True, 2), (False, 3), (False, 0)]
+        outlook_by_batch = outlooks(batches, from_mean=2.0)
+    assert [(outlook_by_batch[b.pk].suggestion.extend, outlook_by_batch[b.pk].beyond) for b in batches] == [
+        (True, 2),
+        (False, 3),
+        (False, 0),
+    ]

@@ -20,15 +20,15 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
 
 
 @pytest.fixture(scope="module")
-def made_once(kept_for_module: None) -> Covering:
+def module_scenario(module_database: None) -> Covering:
     with pytest.MonkeyPatch.context() as patch:
         hash_with(patch)
         return Covering()
 
 
 @pytest.fixture
-def made(db: None, made_once: Covering) -> Covering:
-    return deepcopy(made_once)
+def made(db: None, module_scenario: Covering) -> Covering:
+    return deepcopy(module_scenario)
 
 
 @pytest.fixture
@@ -53,8 +53,8 @@ def test_from_the_choice_to_what_was_found(browser: Client, made: Covering, mess
         browser.post(url("coverage-open", study))
     assert "0 of 5" in browser.get(url("coverage-study", study)).content.decode()
     for page in ("queries", "overview"):
-        said = browser.get(url(page, made.project)).content.decode()
-        assert ">coverage<" in said and ">pooled<" not in said
+        text = browser.get(url(page, made.project)).content.decode()
+        assert ">coverage<" in text and ">pooled<" not in text
     judge_round(Batch.objects.get(number=3), [2] * 5, [2] * 5)
     page = browser.get(url("coverage-study", study)).content.decode()
     assert "5 of 5" in page
@@ -68,7 +68,7 @@ def test_from_the_choice_to_what_was_found(browser: Client, made: Covering, mess
     assert b"How the moments divide" in browser.get(url("coverage-svg", study)).content
 
 
-def test_what_a_plan_lacks_is_said(browser: Client, made: Covering, messages: Messages) -> None:
+def test_missing_moments_of_a_plan_are_reported(browser: Client, made: Covering, messages: Messages) -> None:
     with messages():
         answer = browser.post(url("coverage-create", made.project), form(top=20, others=3))
     page = browser.get(answer.headers["Location"]).content.decode()
@@ -81,12 +81,12 @@ def test_what_a_plan_lacks_is_said(browser: Client, made: Covering, messages: Me
 def test_chosen_by_number_or_drawn_from_a_set(browser: Client, made: Covering) -> None:
     other = made.finished(20, query_set=NamedQuerySet.objects.create(project=made.project, name="chosen"))
     third = made.finished(30)
-    for said, queries in (
+    for options, queries in (
         ({"numbers": "30, 10"}, {made.query, third}),
         ({"which": f"set:{other.query_set.uuid}"}, {other}),
         ({"n": 3}, {made.query, other, third}),
     ):
-        browser.post(url("coverage-create", made.project), form(**said))
+        browser.post(url("coverage-create", made.project), form(**options))
         study = Pooling.objects.first()
         assert study is not None
         assert {answer.query for source in study.sources.all() for answer in source.answers.all()} == queries
@@ -110,7 +110,7 @@ def test_a_form_to_look_at(browser: Client, made: Covering, said: dict[str, obje
     assert not Pooling.objects.exists()
 
 
-def test_thrown_away_or_not_any_more(browser: Client, made: Covering) -> None:
+def test_discard_before_and_after_opening(browser: Client, made: Covering) -> None:
     study = made.planned()
     answer = browser.post(url("coverage-discard", study), follow=True).content.decode()
     assert "nothing was opened" in answer

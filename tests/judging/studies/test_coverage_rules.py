@@ -1,4 +1,4 @@
-"""What a coverage study finds, by hand and against the binomial distribution."""
+"""A coverage study's findings, by hand and against the binomial distribution."""
 
 from math import comb
 
@@ -31,32 +31,32 @@ def test_by_hand() -> None:
         Judged(2, 30, None, is_open=True),
         Judged(2, 31, None, is_open=False),
     ]
-    found = coverage_of(judged, top=60, drawn_from={1: 50, 2: 50})
-    assert [(one.band.name, one.moments, one.settled, one.relevant, one.highly) for one in found.total] == [
+    result = coverage_of(judged, top=60, drawn_from={1: 50, 2: 50})
+    assert [(one.band.name, one.moments, one.settled, one.relevant, one.highly) for one in result.total] == [
         ("1–20", 3, 3, 3, 3),
         ("21–40", 4, 2, 1, 0),
         ("41–60", 1, 1, 1, 1),
         ("others", 4, 4, 1, 0),
     ]
-    assert [(one.open, one.out) for one in found.total] == [(0, 0), (1, 1), (0, 0), (0, 0)]
-    assert [one.relevant for one in found.by_query[2]] == [0, 0, 1, 1]
-    assert [(one.rank, one.relevant, one.highly) for one in found.beyond] == [(20, 2, 1), (40, 1, 1), (60, 0, 0)]
-    assert [one.estimate and one.estimate.value for one in found.beyond] == [27, 26, 25]
-    assert found.within == {20: pytest.approx(3 / 30), 40: pytest.approx(4 / 30), 60: pytest.approx(5 / 30)}
-    assert found.beyond[0].per_query(2) == 13.5
+    assert [(one.open, one.out) for one in result.total] == [(0, 0), (1, 1), (0, 0), (0, 0)]
+    assert [one.relevant for one in result.by_query[2]] == [0, 0, 1, 1]
+    assert [(one.rank, one.relevant, one.highly) for one in result.beyond] == [(20, 2, 1), (40, 1, 1), (60, 0, 0)]
+    assert [one.estimate and one.estimate.value for one in result.beyond] == [27, 26, 25]
+    assert result.within == {20: pytest.approx(3 / 30), 40: pytest.approx(4 / 30), 60: pytest.approx(5 / 30)}
+    assert result.beyond[0].per_query(2) == 13.5
 
 
 def test_no_estimate_before_all_others_are_judged() -> None:
-    """What is judged first is no random part of a draw."""
-    drawn = [settled(1, None, 0), settled(1, None, 1)]
-    assert coverage_of(drawn, top=20, drawn_from={1: 30}).beyond[0].estimate is not None
-    drawn.append(Judged(1, None, None, is_open=True))
-    assert coverage_of(drawn, top=20, drawn_from={1: 30}).beyond[0].estimate is None
+    """Early judgments are no random part of a draw."""
+    sample = [settled(1, None, 0), settled(1, None, 1)]
+    assert coverage_of(sample, top=20, drawn_from={1: 30}).beyond[0].estimate is not None
+    sample.append(Judged(1, None, None, is_open=True))
+    assert coverage_of(sample, top=20, drawn_from={1: 30}).beyond[0].estimate is None
 
 
 def test_nothing_settled_says_nothing() -> None:
-    found = coverage_of([Judged(1, 1, None, is_open=True)], top=20, drawn_from={1: 30})
-    assert (found.beyond[0].estimate, found.within[20], found.beyond[0].per_query(1)) == (None, None, None)
+    result = coverage_of([Judged(1, 1, None, is_open=True)], top=20, drawn_from={1: 30})
+    assert (result.beyond[0].estimate, result.within[20], result.beyond[0].per_query(1)) == (None, None, None)
     assert estimated(0, 0, of=100) is None
 
 
@@ -68,7 +68,7 @@ def test_nothing_settled_says_nothing() -> None:
         (42, 0, "There are only 42 moments to judge, so 42 best instead of 60 and no others."),
     ],
 )
-def test_a_plan_that_lacks_moments_says_so(best: int, others: int, words: str) -> None:
+def test_a_plan_with_missing_moments_says_so(best: int, others: int, words: str) -> None:
     assert lack_words(moments=best + others, best=best, of_best=60, others=others, of_others=60) == words
 
 

@@ -27,15 +27,15 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
 
 
 @pytest.fixture(scope="module")
-def made_once(kept_for_module: None) -> Covering:
+def module_scenario(module_database: None) -> Covering:
     with pytest.MonkeyPatch.context() as patch:
         hash_with(patch)
         return Covering()
 
 
 @pytest.fixture
-def made(db: None, made_once: Covering) -> Covering:
-    return deepcopy(made_once)
+def made(db: None, module_scenario: Covering) -> Covering:
+    return deepcopy(module_scenario)
 
 
 def returned(study: Pooling, source: str) -> list[int]:
@@ -91,11 +91,11 @@ class TestPlan:
         before = list(PoolEntry.objects.values_list())
         coverage_prepare(pooling_id=study.pk)
         assert list(PoolEntry.objects.values_list()) == before
-        with messages() as sent:
+        with messages() as callbacks:
             STUDIES.sweep(NOW)
-        assert sent == []
+        assert callbacks == []
 
-    def test_thrown_away(self, made: Covering) -> None:
+    def test_discarded(self, made: Covering) -> None:
         study = made.planned()
         pooling_discard(pooling=study)
         assert not PoolEntry.objects.exists()
@@ -108,8 +108,8 @@ class TestOpen:
         study = made.planned(top=4, others=3)
         (batch,) = made.open(study)
         assert (batch.number, batch.pairs.count(), batch.is_pooled) == (3, 5, True)
-        held = {pair.candidate.moment_id for pair in pairs_of(batch)}
-        assert held == {*returned(study, SIMILAR)[2:], *returned(study, RANDOM)}
+        moment_ids = {pair.candidate.moment_id for pair in pairs_of(batch)}
+        assert moment_ids == {*returned(study, SIMILAR)[2:], *returned(study, RANDOM)}
         assert {pair.candidate.pooling for pair in pairs_of(batch)} == {study}
         assert made.query not in finished_queries(made.project.pk)
         event = AuditEvent.objects.get(action="coverage.open")
@@ -129,7 +129,7 @@ class TestOpen:
         again = made.planned(top=4, others=3, seed=1)
         assert pool_report(again).union.to_judge == 0
         assert made.open(again) == []
-        assert sum(found.moments for found in coverage_found(again).total) == 7
+        assert sum(band.moments for band in coverage_found(again).total) == 7
 
     def test_ranks_that_closing_left_out_are_judged(self, made: Covering) -> None:
         """A candidate by similarity without a pair, as ranks 21 to 40 of a closed query have none."""
@@ -142,8 +142,8 @@ class TestOpen:
         judge_round(batch, [1, 1], [1, 1])
         batch_review(batch=batch, extend=False, lead=made.lead)
         study = made.planned(query, top=3, others=1)
-        (opened,) = made.open(study)
-        sources = opened.pairs.order_by("candidate__rank").values_list("candidate__rank", "candidate__source")
+        (new_batch,) = made.open(study)
+        sources = new_batch.pairs.order_by("candidate__rank").values_list("candidate__rank", "candidate__source")
         assert list(sources) == [(3, "similarity"), (4, "pooled")]
 
 
@@ -151,8 +151,8 @@ class TestReport:
     def test_as_it_is_judged(self, made: Covering) -> None:
         study = made.planned(top=4, others=4)
         (batch,) = made.open(study)
-        found = coverage_found(study)
-        near, others = found.total
+        result = coverage_found(study)
+        near, others = result.total
         assert (near.settled, near.open, near.relevant) == (2, 2, 2)
         assert (others.settled, others.open) == (0, 4)
         best = set(returned(study, SIMILAR))
@@ -170,22 +170,22 @@ class TestReport:
 
 
 class TestCommand:
-    def run(self, made: Covering, *words: str) -> dict[str, object]:
+    def run(self, scenario: Covering, *words: str) -> dict[str, object]:
         out = StringIO()
-        call_command("coverage_study", made.project.name, *words, stdout=out)
-        told: dict[str, object] = json.loads(out.getvalue().splitlines()[-1])
-        return told
+        call_command("coverage_study", scenario.project.name, *words, stdout=out)
+        report: dict[str, object] = json.loads(out.getvalue().splitlines()[-1])
+        return report
 
     def test_dry_run_then_study_then_report(self, made: Covering, tmp_path: Path) -> None:
-        asked = ("--query", "10", "--top", "4", "--others", "3", "--seed", "5")
-        assert self.run(made, *asked, "--dry-run") == {"seed": 5, "moments": 7, "pairs": 5, "batches": 0}
+        options = ("--query", "10", "--top", "4", "--others", "3", "--seed", "5")
+        assert self.run(made, *options, "--dry-run") == {"seed": 5, "moments": 7, "pairs": 5, "batches": 0}
         assert Batch.objects.count() == 1
-        assert self.run(made, *asked) == {"seed": 5, "moments": 7, "pairs": 5, "batches": 1}
+        assert self.run(made, *options) == {"seed": 5, "moments": 7, "pairs": 5, "batches": 1}
         batch = Batch.objects.get(number=3)
         judge_round(batch, [1] * 5, [1] * 5)
-        told = self.run(made, "--report", "--csv", str(tmp_path / "coverage.csv"))
-        assert told["bands"] == {"1–4": {"settled": 4, "relevant": 4}, "others": {"settled": 3, "relevant": 3}}
-        assert told["estimated_beyond"] == {"4": MOMENTS - 4}
+        report = self.run(made, "--report", "--csv", str(tmp_path / "coverage.csv"))
+        assert report["bands"] == {"1–4": {"settled": 4, "relevant": 4}, "others": {"settled": 3, "relevant": 3}}
+        assert report["estimated_beyond"] == {"4": MOMENTS - 4}
         lines = (tmp_path / "coverage.csv").read_text().splitlines()
         assert lines[0].startswith('"query","text","band","moments","settled"')
         assert lines[1].startswith('10,"A man sings song 10","1–4",4,4,0,0,')

@@ -12,9 +12,9 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def made() -> Growing:
     """Query 10 has moments 0 and 1 by similarity, query 20 has 5 alone."""
-    held = Growing()
-    held.begin(20, [5])
-    return held
+    scenario = Growing()
+    scenario.begin(20, [5])
+    return scenario
 
 
 def test_two_runs_by_hand(made: Growing) -> None:
@@ -41,7 +41,7 @@ def test_two_runs_by_hand(made: Growing) -> None:
     assert (after.totals, after.union, after.overlaps) == before
 
 
-def test_what_an_earlier_pool_brought(made: Growing) -> None:
+def test_what_an_earlier_pool_contributed(made: Growing) -> None:
     first = made.plan(made.rows("one", [3, 4]))
     made.open(first)
     second = made.plan(made.rows("other", [3, 6]))
@@ -51,7 +51,7 @@ def test_what_an_earlier_pool_brought(made: Growing) -> None:
     assert pool_report(second).union.in_earlier_pools == 1
 
 
-def test_a_run_that_answered_nothing_asked_for(made: Growing) -> None:
+def test_a_run_without_any_pooled_query(made: Growing) -> None:
     pooling = made.plan(made.rows("one", [3], query=99))
     report = pool_report(pooling)
     assert (report.queries, report.totals) == ([], [(pooling.sources.get(), Counts())])

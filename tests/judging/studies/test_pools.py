@@ -25,15 +25,15 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(scope="module")
-def made_once(kept_for_module: None) -> Growing:
+def module_scenario(module_database: None) -> Growing:
     with pytest.MonkeyPatch.context() as patch:
         hash_with(patch)
         return Growing()
 
 
 @pytest.fixture
-def made(db: None, made_once: Growing) -> Growing:
-    return deepcopy(made_once)
+def made(db: None, module_scenario: Growing) -> Growing:
+    return deepcopy(module_scenario)
 
 
 class TestPlan:
@@ -42,12 +42,12 @@ class TestPlan:
         pooling = made.plan([*made.rows("one", [0, 3, 7]), *made.rows("other", [7, 0, 4])])
         (batch,) = made.open(pooling)
         assert (batch.number, batch.query, made.places_of(batch)) == (3, made.query, [7, 3, 4])
-        held = made.query.candidates.order_by("rank")
-        assert list(held.values_list("rank", "source")) == [
+        candidates = made.query.candidates.order_by("rank")
+        assert list(candidates.values_list("rank", "source")) == [
             *[(1, "similarity"), (2, "similarity")],
             *[(3, "pooled"), (4, "pooled"), (5, "pooled")],
         ]
-        seven, three = (held.get(moment=made.moments[place]).pk for place in (7, 3))
+        seven, three = (candidates.get(moment=made.moments[index]).pk for index in (7, 3))
         assert contributions([seven, three]) == {seven: [("other", 1), ("one", 3)], three: [("one", 2)]}
 
     def test_only_what_lies_within_the_depth(self, made: Growing) -> None:
@@ -67,13 +67,13 @@ class TestPlan:
         other = [made.row("one", 1, 3, query=99), made.row("one", 1, 3, query=98)]
         elsewhere = made.row("one", 1, 3)._replace(video="gamma")
         pooling = made.plan([elsewhere, *other])
-        held = pooling.sources.get()
-        assert (held.other_queries, held.answers.get().unmatched) == (2, 1)
+        source = pooling.sources.get()
+        assert (source.other_queries, source.answers.get().unmatched) == (2, 1)
         assert made.open(pooling) == []
 
     def test_a_moment_nobody_can_watch_is_counted_and_left_out(self, made: Growing) -> None:
-        lost = made.moments[3]
-        Moment.objects.filter(pk=lost.pk).update(preview_state="failed", preview_error="gone")
+        moment = made.moments[3]
+        Moment.objects.filter(pk=moment.pk).update(preview_state="failed", preview_error="gone")
         pooling = made.plan(made.rows("one", [3, 4]))
         assert pooling.sources.get().answers.get().without_preview == 1
         (batch,) = made.open(pooling)
@@ -91,11 +91,11 @@ class TestPlan:
 
     def test_one_split_or_one_set(self, made: Growing) -> None:
         other = made.begin(20, split="test")
-        named = NamedQuerySetFactory(project=made.project)
-        other.query_set = named
+        query_set = NamedQuerySetFactory(project=made.project)
+        other.query_set = query_set
         other.save()
         rows = [*made.rows("one", [3]), *made.rows("one", [3], query=20)]
-        for scope in ({"split": "test"}, {"query_set": named}):
+        for scope in ({"split": "test"}, {"query_set": query_set}):
             pooling = made.plan(rows, **scope)
             assert [answer.query for answer in pooling.sources.get().answers.all()] == [other]
 
@@ -111,12 +111,12 @@ class TestPlan:
 
 class TestOpen:
     def test_twenty_a_batch(self) -> None:
-        made = Growing(moments=24)
-        pooling = made.plan(made.rows("one", range(2, 47)), depth=45)
-        batches = made.open(pooling)
+        scenario = Growing(moments=24)
+        pooling = scenario.plan(scenario.rows("one", range(2, 47)), depth=45)
+        batches = scenario.open(pooling)
         assert [(batch.number, batch.pairs.count()) for batch in batches] == [(3, 20), (4, 20), (5, 5)]
-        assert [place for batch in batches for place in made.places_of(batch)] == list(range(2, 47))
-        assert list(made.query.candidates.order_by("rank").values_list("rank", flat=True)) == list(range(1, 48))
+        assert [index for batch in batches for index in scenario.places_of(batch)] == list(range(2, 47))
+        assert list(scenario.query.candidates.order_by("rank").values_list("rank", flat=True)) == list(range(1, 48))
 
     def test_again_changes_nothing(self, made: Growing, messages: Messages) -> None:
         pooling = made.plan(made.rows("one", [3, 4]))
@@ -177,8 +177,8 @@ class TestOpen:
         assert not Candidate.objects.filter(source="pooled").exists()
 
     def test_it_follows_the_query_set(self, made: Growing) -> None:
-        named = NamedQuerySetFactory(project=made.project, priority=1, is_paused=True)
-        made.query.query_set = named
+        query_set = NamedQuerySetFactory(project=made.project, priority=1, is_paused=True)
+        made.query.query_set = query_set
         made.query.save()
         (batch,) = made.open(made.plan(made.rows("one", [3])))
         assert (batch.priority, batch.is_paused, batch.is_pilot) == (1, True, False)
@@ -230,25 +230,27 @@ class TestJudging:
 
     def test_a_pool_before_the_review_does_not_stand_in_for_a_second_batch(self, made: Growing) -> None:
         """Twenty candidates by similarity: nothing is beyond them, whatever ranks the pool has."""
-        held = Growing(moments=24, held=range(20))
-        made_batches = held.open(held.plan(held.rows("one", range(20, 23))))
-        assert held.query.candidates.filter(rank=21, source="pooled").exists()
-        judge_round(held.batch, [2] * 20, [2] * 20)
+        larger_scenario = Growing(moments=24, candidates=range(20))
+        made_batches = larger_scenario.open(larger_scenario.plan(larger_scenario.rows("one", range(20, 23))))
+        assert larger_scenario.query.candidates.filter(rank=21, source="pooled").exists()
+        judge_round(larger_scenario.batch, [2] * 20, [2] * 20)
         with pytest.raises(NothingBeyond):
-            batch_review(batch=held.batch, extend=True, lead=held.lead)
-        BatchReview.objects.create(batch=held.batch, decision="extend", suggestion="extend")  # as of an older project
-        assert batch_extend(batch_id=held.batch.pk) is None
+            batch_review(batch=larger_scenario.batch, extend=True, lead=larger_scenario.lead)
+        BatchReview.objects.create(
+            batch=larger_scenario.batch, decision="extend", suggestion="extend"
+        )  # as of an older project
+        assert batch_extend(batch_id=larger_scenario.batch.pk) is None
         batches_sweep()
-        assert list(held.query.batches.order_by("number").values_list("number", flat=True)) == [1, 3]
+        assert list(larger_scenario.query.batches.order_by("number").values_list("number", flat=True)) == [1, 3]
         judge_round(made_batches[0], [1] * 3, [1] * 3)
-        assert held.query in finished_queries(held.project.pk)
+        assert larger_scenario.query in finished_queries(larger_scenario.project.pk)
 
     def test_a_second_batch_opens_beside_a_pooled_one(self) -> None:
-        made = Growing(moments=24, held=range(22))
-        made.open(made.plan(made.rows("one", [21, 30])))
-        second = batch_create(query=made.query, number=2)
+        scenario = Growing(moments=24, candidates=range(22))
+        scenario.open(scenario.plan(scenario.rows("one", [21, 30])))
+        second = batch_create(query=scenario.query, number=2)
         assert second is not None
-        assert made.places_of(second) == [20, 21]
+        assert scenario.places_of(second) == [20, 21]
 
 
 class TestClosedQueries:
@@ -256,7 +258,7 @@ class TestClosedQueries:
 
     @pytest.fixture
     def made(self) -> Growing:
-        return Growing(moments=24, held=range(24))
+        return Growing(moments=24, candidates=range(24))
 
     def test_what_was_passed_over_is_judged_after_all(self, made: Growing) -> None:
         made.close()

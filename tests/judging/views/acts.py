@@ -1,4 +1,4 @@
-"""What an annotator's browser does, for tests of pages."""
+"""An annotator's browser actions, for tests of pages."""
 
 import re
 from collections.abc import Callable
@@ -39,38 +39,38 @@ def hold(batch: Batch, **values: Any) -> Assignment:
 
 def take(batch: Batch, person: User | None = None) -> Assignment:
     """An assignment handed out now, as the button does."""
-    taken = assignment_take(project=batch.project, annotator=person or annotator(batch.project))
-    assert taken is not None
-    assert taken.batch_id == batch.pk
-    return taken
+    assignment = assignment_take(project=batch.project, annotator=person or annotator(batch.project))
+    assert assignment is not None
+    assert assignment.batch_id == batch.pk
+    return assignment
 
 
-def shown(held: Assignment) -> list[Pair]:
-    """What it asks for, in the order shown."""
-    pairs = Pair.objects.in_bulk(held.pair_ids)
-    return [pairs[pair_id] for pair_id in held.pair_ids]
+def shown(assignment: Assignment) -> list[Pair]:
+    """Return its pairs in the order shown."""
+    pairs = Pair.objects.in_bulk(assignment.pair_ids)
+    return [pairs[pair_id] for pair_id in assignment.pair_ids]
 
 
-def key(held: Assignment, pair: Pair, given: int | None = None) -> UUID:
-    """What the form of this pair carries now, or after ``given`` grades and flags."""
-    if given is None:
-        judgment = Judgment.objects.filter(pair=pair, annotator=held.annotator).first()
-        given = (judgment.revision + 1 if judgment else 0) + held.flags.filter(pair=pair).count()
-    return form_key(assignment=held.uuid, pair=pair.uuid, given=given)
+def key(assignment: Assignment, pair: Pair, n_answers: int | None = None) -> UUID:
+    """Return the key of this pair's form, now or after ``n_answers`` grades and flags."""
+    if n_answers is None:
+        judgment = Judgment.objects.filter(pair=pair, annotator=assignment.annotator).first()
+        n_answers = (judgment.revision + 1 if judgment else 0) + assignment.flags.filter(pair=pair).count()
+    return form_key(assignment=assignment.uuid, pair=pair.uuid, n_answers=n_answers)
 
 
-def form(held: Assignment, pair: Pair, grade: object, **more: object) -> dict[str, object]:
-    return {"key": key(held, pair), "grade": grade, **more}
+def form(assignment: Assignment, pair: Pair, grade: object, **more: object) -> dict[str, object]:
+    return {"key": key(assignment, pair), "grade": grade, **more}
 
 
-def grade(client: Client, held: Assignment, pair: Pair, value: object, **more: Any) -> HttpResponse:
+def grade(client: Client, assignment: Assignment, pair: Pair, value: object, **more: Any) -> HttpResponse:
     """Load the pair and press one of its buttons, as htmx sends it."""
-    return client.post(url("judgment-create", pair), form(held, pair, value), headers=HTMX, **more)
+    return client.post(url("judgment-create", pair), form(assignment, pair, value), headers=HTMX, **more)
 
 
-def grade_all(client: Client, held: Assignment, value: int = 2) -> HttpResponse:
+def grade_all(client: Client, assignment: Assignment, value: int = 2) -> HttpResponse:
     """The answer to the last one."""
-    return [grade(client, held, pair, value) for pair in shown(held)][-1]
+    return [grade(client, assignment, pair, value) for pair in shown(assignment)][-1]
 
 
 def kept(answer: HttpResponse) -> dict[str, str]:
@@ -88,12 +88,12 @@ def rows() -> dict[str, list[str]]:
     return rows_of("judging")
 
 
-def lapse(held: Assignment) -> None:
-    Assignment.objects.filter(pk=held.pk).update(expires_at=timezone.now() - timedelta(seconds=1))
+def lapse(assignment: Assignment) -> None:
+    Assignment.objects.filter(pk=assignment.pk).update(expires_at=timezone.now() - timedelta(seconds=1))
 
 
-def end(held: Assignment, state: str = "finished") -> None:
-    Assignment.objects.filter(pk=held.pk).update(state=state, ended_at=timezone.now())
+def end(assignment: Assignment, state: str = "finished") -> None:
+    Assignment.objects.filter(pk=assignment.pk).update(state=state, ended_at=timezone.now())
 
 
 def keys_in(body: str) -> list[str]:

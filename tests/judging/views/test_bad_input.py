@@ -1,4 +1,4 @@
-"""What cannot be taken is refused by one clear line and a 4xx, logged once, and changes no row."""
+"""Invalid input is refused by one clear line and a 4xx, logged once, and changes no row."""
 
 import html
 import logging
@@ -43,20 +43,20 @@ NUL = "Null characters are not allowed."
 NO_FORM = "Send a form; what came was none, and nothing was stored."
 UNREADABLE = "This form cannot be read; nothing was stored."
 LARGE = "This form is too large; nothing was stored."
-NOT_HELD = "This pair is not in your hands."
+NOT_ASSIGNED = "This pair is not in your hands."
 STRANGE = "This form does not belong to the pair as it stands. Load the page again; nothing was stored."
 URLENCODED = "application/x-www-form-urlencoded"
 MULTIPART = "multipart/form-data; boundary=x"
 
 
 @pytest.fixture(scope="module")
-def held_once(kept_for_module: None) -> Assignment:
+def module_assignment(module_database: None) -> Assignment:
     return hold(BatchFactory(pairs=3))
 
 
 @pytest.fixture
-def held(db: None, held_once: Assignment) -> Assignment:
-    return deepcopy(held_once)
+def held(db: None, module_assignment: Assignment) -> Assignment:
+    return deepcopy(module_assignment)
 
 
 @pytest.fixture
@@ -79,10 +79,10 @@ def warnings(caplog: pytest.LogCaptureFixture) -> list[logging.LogRecord]:
 
 
 class Refusal:
-    """What ``send`` brings is a refusal: the page says why once, the log says why once, and no row has changed."""
+    """Check that ``send`` is refused: the page says why once, the log says why once, and no row has changed."""
 
-    def __init__(self, caplog: pytest.LogCaptureFixture, way: str) -> None:
-        self.caplog, self.way = caplog, way
+    def __init__(self, caplog: pytest.LogCaptureFixture, mode: str) -> None:
+        self.caplog, self.way = caplog, mode
 
     def __call__(self, send: Callable[[], HttpResponse], status: int, words: str) -> HttpResponse:
         before = rows()
@@ -138,8 +138,8 @@ FIELDS: dict[str, tuple[str, dict[str, object], str]] = {
 
 @pytest.mark.parametrize("case", FIELDS)
 def test_field(browser: Client, held: Assignment, refused: Refusal, way: str, case: str) -> None:
-    door, data, words = FIELDS[case]
-    target = url(door, shown(held)[0])
+    endpoint, data, words = FIELDS[case]
+    target = url(endpoint, shown(held)[0])
     refused(lambda: browser.post(target, data, headers=WAYS[way]), 409 if words == STRANGE else 422, words)
 
 
@@ -208,84 +208,84 @@ def test_a_form_without_its_token(real: Client, held: Assignment, refused: Refus
 Prepare = Callable[[Client, Assignment], Pair]
 
 
-def somebody_elses(browser: Client, held: Assignment) -> Pair:
-    return shown(hold(BatchFactory(query__project=held.project)))[0]
+def somebody_elses(browser: Client, assignment: Assignment) -> Pair:
+    return shown(hold(BatchFactory(query__project=assignment.project)))[0]
 
 
-def of_the_batch_but_not_asked(browser: Client, held: Assignment) -> Pair:
-    pair = shown(held)[0]
+def of_the_batch_but_not_assigned(browser: Client, assignment: Assignment) -> Pair:
+    pair = shown(assignment)[0]
     with triggers_asleep():
-        Assignment.objects.filter(pk=held.pk).update(pair_ids=held.pair_ids[1:])
+        Assignment.objects.filter(pk=assignment.pk).update(pair_ids=assignment.pair_ids[1:])
     return pair
 
 
-def nobodys(browser: Client, held: Assignment) -> Pair:
-    return pairs_of(BatchFactory(query__project=held.project))[0]
+def nobodys(browser: Client, assignment: Assignment) -> Pair:
+    return pairs_of(BatchFactory(query__project=assignment.project))[0]
 
 
-def that_does_not_exist(browser: Client, held: Assignment) -> Pair:
+def that_does_not_exist(browser: Client, assignment: Assignment) -> Pair:
     return Pair(uuid=uuid4())
 
 
-def time_has_run_out(browser: Client, held: Assignment) -> Pair:
-    lapse(held)
-    return shown(held)[0]
+def time_has_run_out(browser: Client, assignment: Assignment) -> Pair:
+    lapse(assignment)
+    return shown(assignment)[0]
 
 
-def time_ran_out_and_was_swept(browser: Client, held: Assignment) -> Pair:
-    end(held, "lapsed")
-    return shown(held)[0]
+def time_ran_out_and_was_swept(browser: Client, assignment: Assignment) -> Pair:
+    end(assignment, "lapsed")
+    return shown(assignment)[0]
 
 
-def finished_and_settled(browser: Client, held: Assignment) -> Pair:
-    grade_all(browser, held, 4)
-    assert finish(held, now=held.created_at)
-    judge(held.batch, [4, 4, 4], now=held.created_at)
-    held.batch.refresh_from_db()
-    pair = shown(held)[0]
+def finished_and_settled(browser: Client, assignment: Assignment) -> Pair:
+    grade_all(browser, assignment, 4)
+    assert finish(assignment, now=assignment.created_at)
+    judge(assignment.batch, [4, 4, 4], now=assignment.created_at)
+    assignment.batch.refresh_from_db()
+    pair = shown(assignment)[0]
     Pair.objects.filter(pk=pair.pk).update(state="settled", relevance=4)
     return pair
 
 
-def given_back(browser: Client, held: Assignment) -> Pair:
-    browser.post(url("assignment-return", held.project))
-    return shown(held)[0]
+def given_back(browser: Client, assignment: Assignment) -> Pair:
+    browser.post(url("assignment-return", assignment.project))
+    return shown(assignment)[0]
 
 
-def withdrawn(browser: Client, held: Assignment) -> Pair:
-    pair = shown(held)[0]
+def withdrawn(browser: Client, assignment: Assignment) -> Pair:
+    pair = shown(assignment)[0]
     Pair.objects.filter(pk=pair.pk).update(state="withdrawn", reason="withdrawn_by_lead")
     return pair
 
 
-def became_a_lead(browser: Client, held: Assignment) -> Pair:
-    Membership.objects.filter(user=held.annotator).update(role="lead", number=None, standing="")
-    return shown(held)[0]
+def became_a_lead(browser: Client, assignment: Assignment) -> Pair:
+    Membership.objects.filter(user=assignment.annotator).update(role="lead", number=None, standing="")
+    return shown(assignment)[0]
 
 
-def left_the_project(browser: Client, held: Assignment) -> Pair:
-    Membership.objects.filter(user=held.annotator).delete()
-    return shown(held)[0]
+def left_the_project(browser: Client, assignment: Assignment) -> Pair:
+    Membership.objects.filter(user=assignment.annotator).delete()
+    return shown(assignment)[0]
 
 
 RUN_OUT = "Your time on this batch has run out; the grades you gave are kept."
 STATES: list[tuple[Prepare, int, str]] = [
-    (somebody_elses, 404, NOT_HELD),
-    (of_the_batch_but_not_asked, 404, NOT_HELD),
-    (nobodys, 404, NOT_HELD),
-    (that_does_not_exist, 404, NOT_HELD),
+    (somebody_elses, 404, NOT_ASSIGNED),
+    (of_the_batch_but_not_assigned, 404, NOT_ASSIGNED),
+    (nobodys, 404, NOT_ASSIGNED),
+    (that_does_not_exist, 404, NOT_ASSIGNED),
     (time_has_run_out, 409, RUN_OUT),
     (time_ran_out_and_was_swept, 409, RUN_OUT),
     (finished_and_settled, 409, "You have finished this batch; its grades are final."),
     (given_back, 409, "You have given this batch back; the grades you gave are kept."),
     (withdrawn, 409, "This pair was withdrawn and needs no"),
     (became_a_lead, 403, "Your role in this project does not grade."),
-    (left_the_project, 404, NOT_HELD),
+    (left_the_project, 404, NOT_ASSIGNED),
 ]
-DOORS: dict[str, dict[str, object]] = {"judgment-create": {"grade": 0}, "flag-set": {"reason": "broken"}}
+ENDPOINTS: dict[str, dict[str, object]] = {"judgment-create": {"grade": 0}, "flag-set": {"reason": "broken"}}
 
 
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("door", ENDPOINTS)
 @pytest.mark.parametrize(("prepare", "status", "words"), STATES, ids=[prepare.__name__ for prepare, *_ in STATES])
 def test_state(
     browser: Client,
@@ -299,7 +299,7 @@ def test_state(
 ) -> None:
     """Nor does a bad form open what a good one does not."""
     pair = prepare(browser, held)
-    data = {**DOORS[door], "key": key(held, pair) if pair.pk else uuid4()}
+    data = {**ENDPOINTS[door], "key": key(held, pair) if pair.pk else uuid4()}
     refused(lambda: browser.post(url(door, pair), data, headers=WAYS[way]), status, words)
     if prepare is withdrawn:
         return  # is shown, as it is theirs
@@ -313,11 +313,11 @@ def test_state(
 def test_a_settled_pair_in_round_2(client: Client, refused: Refusal, way: str) -> None:
     batch = BatchFactory()
     judge_round(batch, [0, 1], [4, 1])
-    held = take(batch)
-    client.force_login(held.annotator)
+    assignment = take(batch)
+    client.force_login(assignment.annotator)
     settled = pairs_of(batch)[1]
-    data = {"grade": 3, "key": key(held, settled)}
-    refused(lambda: client.post(url("judgment-create", settled), data, headers=WAYS[way]), 404, NOT_HELD)
+    data = {"grade": 3, "key": key(assignment, settled)}
+    refused(lambda: client.post(url("judgment-create", settled), data, headers=WAYS[way]), 404, NOT_ASSIGNED)
 
 
 def test_the_key_of_another_pair(browser: Client, held: Assignment, refused: Refusal, way: str) -> None:
@@ -338,7 +338,7 @@ def test_the_key_of_somebody_elses_form_for_the_same_pair(
 def test_a_key_of_the_future(browser: Client, held: Assignment, refused: Refusal, way: str) -> None:
     pair = shown(held)[0]
     grade(browser, held, pair, 2)
-    data = {"grade": 3, "key": key(held, pair, given=2)}
+    data = {"grade": 3, "key": key(held, pair, n_answers=2)}
     refused(lambda: browser.post(url("judgment-create", pair), data, headers=WAYS[way]), 409, STRANGE)
 
 
@@ -373,7 +373,7 @@ def test_finishing_too_early(browser: Client, held: Assignment, refused: Refusal
     )
 
 
-def test_nobody_is_asked_to_log_in_and_stores_nothing(held: Assignment, way: str) -> None:
+def test_an_anonymous_post_leads_to_login_and_stores_nothing(held: Assignment, way: str) -> None:
     before = rows()
     for pair in shown(held):
         answer = Client().post(url("judgment-create", pair), form(held, pair, 3), headers=WAYS[way])

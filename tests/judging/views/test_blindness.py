@@ -57,10 +57,10 @@ def telling_ids() -> None:
 @pytest.fixture
 def batch(telling_ids: None) -> Batch:
     """Four pairs of one query, each with a caption and both forms of its preview."""
-    made = BatchFactory(pairs=4)
-    for pair in pairs_of(made):
+    new_batch = BatchFactory(pairs=4)
+    for pair in pairs_of(new_batch):
         CaptionFactory(moment=pair.candidate.moment, text=f"Caption secret {pair.candidate.rank}")
-    return with_clips(made)
+    return with_clips(new_batch)
 
 
 def with_clips(batch: Batch) -> Batch:
@@ -95,24 +95,24 @@ def said(answer: HttpResponse | FileResponse) -> str:
     return TOKEN.sub("", text)
 
 
-def walk_of_pair(client: Client, held: Assignment, pair: Pair) -> list[HttpResponse]:
+def walk_of_pair(client: Client, assignment: Assignment, pair: Pair) -> list[HttpResponse]:
     """Everything the site says of one pair, whichever way it is asked."""
     page, target = url("pair", pair), url("judgment-create", pair)
     answers = [
-        client.get(url("pair-next", held.project)),
+        client.get(url("pair-next", assignment.project)),
         client.get(reverse("judging:preview", args=[pair.candidate.moment.preview_uuid])),
         *(
             client.get(reverse("judging:preview-clip", args=[pair.candidate.moment.preview_uuid]), headers=part)
             for part in ({}, {"Range": "bytes=0-9"}, {"Range": "bytes=900-"})
         ),
-        client.post(target, form(held, pair, 9), headers=HTMX),
-        client.post(target, form(held, pair, 9)),
+        client.post(target, form(assignment, pair, 9), headers=HTMX),
+        client.post(target, form(assignment, pair, 9)),
         client.post(url("flag-set", pair), {"reason": "none"}, headers=HTMX),
         client.post(url("flag-set", pair), {"reason": "broken"}, headers=HTMX),
         client.get(page),
         client.post(url("flag-withdraw", pair), headers=HTMX),
     ]
-    before = form(held, pair, 3, comment="mine")
+    before = form(assignment, pair, 3, comment="mine")
     answers += [
         client.post(target, before, headers=HTMX),
         client.post(target, before, headers=HTMX),
@@ -120,7 +120,7 @@ def walk_of_pair(client: Client, held: Assignment, pair: Pair) -> list[HttpRespo
         client.post(target, {**before, "grade": 0}),
         client.get(page),
         client.get(page, headers=HTMX),
-        client.post(url("heartbeat", held.project)),
+        client.post(url("heartbeat", assignment.project)),
     ]
     assert [answer.status_code for answer in answers] == [
         *[200] * 3,
@@ -136,12 +136,12 @@ def walk_of_pair(client: Client, held: Assignment, pair: Pair) -> list[HttpRespo
     return answers
 
 
-def walk(client: Client, held: Assignment) -> list[str]:
+def walk(client: Client, assignment: Assignment) -> list[str]:
     """Everything the site says on the way through one assignment."""
-    project = held.project
+    project = assignment.project
     answers = [client.get(url("desk", project)), client.get(url("desk", project), headers=HTMX)]
-    for pair in shown(held):
-        answers += walk_of_pair(client, held, pair)
+    for pair in shown(assignment):
+        answers += walk_of_pair(client, assignment, pair)
     answers += [client.get(url("last-look", project)), client.post(url("leave", project))]
     answers += [client.post(url("assignment-finish", project), {"more": "yes"}) for _ in range(2)]
     answers += [client.post(url("heartbeat", project)), client.post(url("assignment-return", project))]
@@ -150,15 +150,15 @@ def walk(client: Client, held: Assignment) -> list[str]:
 
 
 @pytest.mark.parametrize("round_number", [1, 2])
-def test_nothing_said_on_the_way_betrays_anything(client: Client, batch: Batch, round_number: int) -> None:
+def test_no_response_reveals_anything(client: Client, batch: Batch, round_number: int) -> None:
     if round_number == 1:
         others_speak(hold(batch))
     else:
         judge_round(batch, [0, 1, 0, 1], [4, 1, 4, 1])
         others_speak(take(batch))
-    held = take(batch)
-    client.force_login(held.annotator)
-    texts = walk(client, held)
+    assignment = take(batch)
+    client.force_login(assignment.annotator)
+    texts = walk(client, assignment)
     assert len(texts) == {1: 4 * 18 + 12, 2: 2 * 18 + 12}[round_number]
     for text in texts:
         assert [word for word in secrets(batch) if word in text] == []
@@ -167,27 +167,27 @@ def test_nothing_said_on_the_way_betrays_anything(client: Client, batch: Batch, 
         assert re.search(r"\b(rank|similarity|escalat|settled|round \d|lead)\b", without_uuids, re.IGNORECASE) is None
 
 
-def others_speak(held: Assignment) -> None:
+def others_speak(assignment: Assignment) -> None:
     """Somebody else grades with comments, and flags the last pair of theirs."""
-    *pairs, last = shown(held)
+    *pairs, last = shown(assignment)
     for pair in pairs:
-        judgment_submit(annotator=held.annotator, pair_uuid=pair.uuid, grade=1, comment=OTHERS_WORDS)
-    flag_set(annotator=held.annotator, pair_uuid=last.uuid, reason="offensive", comment=OTHERS_WORDS)
+        judgment_submit(annotator=assignment.annotator, pair_uuid=pair.uuid, grade=1, comment=OTHERS_WORDS)
+    flag_set(annotator=assignment.annotator, pair_uuid=last.uuid, reason="offensive", comment=OTHERS_WORDS)
 
 
 def test_what_others_do_changes_nothing_that_is_shown(client: Client, batch: Batch) -> None:
-    held, other = hold(batch), hold(batch, seat=2)
-    client.force_login(held.annotator)
-    first = shown(held)[0]
-    client.post(url("judgment-create", first), form(held, first, 3))
+    assignment, other = hold(batch), hold(batch, seat=2)
+    client.force_login(assignment.annotator)
+    first = shown(assignment)[0]
+    client.post(url("judgment-create", first), form(assignment, first, 3))
     names = ("desk", "pair-next", "last-look", "own-grades", "hours", "guideline")
-    places = [url(name, batch.project) for name in names]
-    places += [url("pair", pair) for pair in shown(held)]
+    addresses = [url(name, batch.project) for name in names]
+    addresses += [url("pair", pair) for pair in shown(assignment)]
 
     def looks() -> list[str]:
-        return [said(client.get(place, headers=way)) for place in places for way in WAYS.values()]
+        return [said(client.get(address, headers=headers)) for address in addresses for headers in WAYS.values()]
 
-    client.get(places[0])  # the session remembers the project from here on
+    client.get(addresses[0])  # the session remembers the project from here on
     before = looks()
     others_speak(other)
     assert looks() == before
@@ -203,7 +203,7 @@ def test_what_round_2_is_shown_is_what_round_1_is(client: Client, batch: Batch) 
     """Apart from how many pairs there are, the two rounds cannot be told from each other."""
     other = with_clips(BatchFactory(query__project=batch.project, pairs=4))
     judge_round_on(other)
-    heard = [as_heard(client, held) for held in (hold(batch), hold(other))]
+    heard = [as_heard(client, assignment) for assignment in (hold(batch), hold(other))]
     assert heard[0] == heard[1]
 
 
@@ -214,23 +214,23 @@ def test_a_pooled_batch_is_shown_as_any_other(client: Client, batch: Batch) -> N
     for rank in range(41, 45):
         pooled = {"rank": rank, "source": "pooled", "pooling": pooling, "similarity": None}
         PairFactory(batch=other, **{f"candidate__{name}": value for name, value in pooled.items()})
-    heard = [as_heard(client, held) for held in (hold(batch), hold(with_clips(other)))]
+    heard = [as_heard(client, assignment) for assignment in (hold(batch), hold(with_clips(other)))]
     assert heard[0] == heard[1]
 
 
-def as_heard(client: Client, held: Assignment) -> list[str]:
-    """What the site says of an assignment, without the names of whose it is and what it asks for."""
-    client.force_login(held.annotator)
-    number = Membership.objects.get(user=held.annotator).number
-    answers = [answer for pair in shown(held) for answer in walk_of_pair(client, held, pair)]
-    answers.append(client.get(url("last-look", held.project)))
+def as_heard(client: Client, assignment: Assignment) -> list[str]:
+    """Return the pages of an assignment, without names of its annotator and its query."""
+    client.force_login(assignment.annotator)
+    number = Membership.objects.get(user=assignment.annotator).number
+    answers = [answer for pair in shown(assignment) for answer in walk_of_pair(client, assignment, pair)]
+    answers.append(client.get(url("last-look", assignment.project)))
     texts = [UUID.sub("", said(answer)) for answer in answers]
-    return [text.replace(f"Annotator {number}<", "<").replace(held.batch.query.text, "") for text in texts]
+    return [text.replace(f"Annotator {number}<", "<").replace(assignment.batch.query.text, "") for text in texts]
 
 
 def judge_round_on(batch: Batch) -> None:
-    for seat, value in ((1, 0), (2, 4)):
-        grade(AssignmentFactory(batch=batch, seat=seat), [value] * 4)
+    for slot, value in ((1, 0), (2, 4)):
+        grade(AssignmentFactory(batch=batch, seat=slot), [value] * 4)
     Assignment.objects.filter(batch=batch).update(state="finished", ended_at=timezone.now())
     Pair.objects.filter(batch=batch).update(state="escalated")
     Batch.objects.filter(pk=batch.pk).update(round=2)
@@ -248,27 +248,29 @@ class TestPreview:
         return self.get(person, pair.candidate.moment).status_code
 
     def test_gif(self, batch: Batch) -> None:
-        held = AssignmentFactory(batch=batch)
-        answer = self.get(held.annotator, pairs_of(batch)[0].candidate.moment)
+        assignment = AssignmentFactory(batch=batch)
+        answer = self.get(assignment.annotator, pairs_of(batch)[0].candidate.moment)
         assert b"".join(answer.streaming_content) == GIF  # type: ignore[attr-defined]
         assert answer.headers["Content-Type"] == "image/gif"
         assert answer.headers["Cache-Control"].startswith("private,")
         assert "Content-Disposition" not in answer.headers
 
     def test_who_may_watch(self, batch: Batch) -> None:
-        held = AssignmentFactory(batch=batch)
+        assignment = AssignmentFactory(batch=batch)
         pair = pairs_of(batch)[0]
         project = batch.project
-        assert [self.status(person, pair) for person in (held.annotator, lead(project), admin(project))] == [200] * 3
+        assert [self.status(person, pair) for person in (assignment.annotator, lead(project), admin(project))] == [
+            200
+        ] * 3
         others = (annotator(project), MembershipFactory(role="lead").user, MembershipFactory().user)
         assert [self.status(person, pair) for person in others] == [404] * 3
         assert self.status(None, pair) == 302
 
     def test_other_pairs_of_the_same_project(self, batch: Batch) -> None:
-        held = AssignmentFactory(batch=batch)
+        assignment = AssignmentFactory(batch=batch)
         other = BatchFactory(query__project=batch.project)
         AssignmentFactory(batch=other)
-        assert [self.status(held.annotator, pair) for pair in pairs_of(other)] == [404, 404]
+        assert [self.status(assignment.annotator, pair) for pair in pairs_of(other)] == [404, 404]
 
     def test_round_2_sees_escalated_pairs_only(self, batch: Batch) -> None:
         judge_round(batch, [0, 1, 0, 1], [4, 1, 4, 1])
@@ -283,11 +285,11 @@ class TestPreview:
 
     @pytest.mark.parametrize("state", ["lapsed", "returned"])
     def test_who_gave_a_batch_back_sees_what_they_graded(self, batch: Batch, state: str) -> None:
-        held = hold(batch)
-        first, *_ = shown(held)
-        judgment_submit(annotator=held.annotator, pair_uuid=first.uuid, grade=1)
-        end(held, state)
-        assert [self.status(held.annotator, pair) for pair in shown(held)] == [200, 404, 404, 404]
+        assignment = hold(batch)
+        first, *_ = shown(assignment)
+        judgment_submit(annotator=assignment.annotator, pair_uuid=first.uuid, grade=1)
+        end(assignment, state)
+        assert [self.status(assignment.annotator, pair) for pair in shown(assignment)] == [200, 404, 404, 404]
 
     def test_examples_of_the_guideline_are_for_everybody_in_the_project(self, batch: Batch) -> None:
         moment = MomentFactory(video__corpus=batch.project.dataset.corpus)
@@ -318,8 +320,8 @@ class TestClip:
         return client.get(reverse("judging:preview-clip", args=[moment.preview_uuid]), headers=headers)
 
     def test_whole(self, batch: Batch) -> None:
-        held = AssignmentFactory(batch=batch)
-        answer = self.get(held.annotator, pairs_of(batch)[0].candidate.moment)
+        assignment = AssignmentFactory(batch=batch)
+        answer = self.get(assignment.annotator, pairs_of(batch)[0].candidate.moment)
         assert b"".join(answer.streaming_content) == CLIP  # type: ignore[attr-defined]
         assert (answer.headers["Content-Type"], answer.headers["Content-Length"]) == ("video/mp4", "100")
         assert answer.headers["Accept-Ranges"] == "bytes"
@@ -363,14 +365,14 @@ class TestClip:
         assert (answer.status_code, answer.headers["Content-Length"]) == (200, "100")
 
     def test_who_may_watch(self, batch: Batch) -> None:
-        held = AssignmentFactory(batch=batch)
+        assignment = AssignmentFactory(batch=batch)
         moment, project = pairs_of(batch)[0].candidate.moment, batch.project
         others = (annotator(project), MembershipFactory(role="lead").user, MembershipFactory().user)
         for headers in ({}, {"Range": "bytes=0-1"}, {"Range": "bytes=100-"}):
             statuses = [self.get(person, moment, **headers).status_code for person in others]
             assert statuses == [404] * 3
             assert self.get(None, moment, **headers).status_code == 302
-        people = (held.annotator, lead(project), admin(project))
+        people = (assignment.annotator, lead(project), admin(project))
         assert [self.get(person, moment).status_code for person in people] == [200] * 3
 
     def test_a_preview_without_a_twin(self, batch: Batch) -> None:

@@ -10,31 +10,31 @@ from accounts.models import Membership, User
 from judging.models import Release
 from models_runner.models import Run
 from tests.factories import MembershipFactory, UserFactory, triggers_asleep
-from tests.judging.views.doors import DOORS, HELD, OPEN, Door, World
+from tests.judging.views.doors import ENDPOINTS, HELD, OPEN, Door, World
 from tests.judging.views.doors.owned import TRIED
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(scope="module")
-def made_once(kept_for_module: None) -> World:
+def module_scenario(module_database: None) -> World:
     return World()
 
 
 @pytest.fixture
-def world(db: None, made_once: World) -> World:
-    return deepcopy(made_once)
+def world(db: None, module_scenario: World) -> World:
+    return deepcopy(module_scenario)
 
 
-def names(doors: list[Door]) -> list[str]:
-    return [door[0] for door in doors]
+def names(endpoints: list[Door]) -> list[str]:
+    return [endpoint[0] for endpoint in endpoints]
 
 
-@pytest.mark.parametrize("door", DOORS + HELD, ids=names(DOORS + HELD))
-def test_door(door: Door, world: World) -> None:
+@pytest.mark.parametrize("door", ENDPOINTS + HELD, ids=names(ENDPOINTS + HELD))
+def test_endpoint(door: Door, world: World) -> None:
     """Who is refused goes first: nothing may have changed when the others come."""
     strangers_learn_nothing(door, world)
-    anonymous_people_are_asked_to_log_in(door, world)
+    anonymous_people_must_log_in(door, world)
     nobody_finds_what_does_not_exist(door, world)
     for role, person in world.people.items():
         answer = world.request(door, person)
@@ -45,26 +45,26 @@ def test_door(door: Door, world: World) -> None:
             assert answer.status_code == (404 if door in HELD else 403), role
 
 
-def strangers_learn_nothing(door: Door, world: World) -> None:
+def strangers_learn_nothing(endpoint: Door, site: World) -> None:
     """Whoever has elsewhere a role that gets in here is answered as if nothing were there."""
-    for role in door[2]:
-        assert world.request(door, world.strangers[role]).status_code == 404, role
+    for role in endpoint[2]:
+        assert site.request(endpoint, site.strangers[role]).status_code == 404, role
 
 
-def anonymous_people_are_asked_to_log_in(door: Door, world: World) -> None:
+def anonymous_people_must_log_in(endpoint: Door, site: World) -> None:
     for unknown in (False, True):
-        answer = world.request(door, None, unknown=unknown)
+        answer = site.request(endpoint, None, unknown=unknown)
         assert (answer.status_code, answer.headers["Location"]) == (
             302,
             f"{reverse('login')}?next={answer.wsgi_request.path}",  # type: ignore[attr-defined]
         )
 
 
-def nobody_finds_what_does_not_exist(door: Door, world: World) -> None:
-    assert world.request(door, world.people[max(door[2])], unknown=True).status_code == 404
+def nobody_finds_what_does_not_exist(endpoint: Door, site: World) -> None:
+    assert site.request(endpoint, site.people[max(endpoint[2])], unknown=True).status_code == 404
 
 
-@pytest.mark.parametrize("door", [door for door in DOORS + HELD if door[3] == "post"], ids=lambda door: door[0])
+@pytest.mark.parametrize("door", [door for door in ENDPOINTS + HELD if door[3] == "post"], ids=lambda door: door[0])
 def test_writing_takes_a_post_with_its_token(door: Door, world: World) -> None:
     client = Client(enforce_csrf_checks=True)
     client.force_login(world.people["annotator" if "annotator" in door[2] else "lead"])
@@ -73,21 +73,21 @@ def test_writing_takes_a_post_with_its_token(door: Door, world: World) -> None:
 
 
 def test_every_route_is_tried() -> None:
-    found = set()
+    route_names = set()
     for prefix, (_, resolver) in get_resolver().namespace_dict.items():
         if prefix == "api":
             continue  # tests/judging/api
-        found |= {f"{prefix}:{name}" for name in resolver.reverse_dict if isinstance(name, str)}
-    found |= {name for name in get_resolver().reverse_dict if isinstance(name, str)}
+        route_names |= {f"{prefix}:{name}" for name in resolver.reverse_dict if isinstance(name, str)}
+    route_names |= {name for name in get_resolver().reverse_dict if isinstance(name, str)}
     pages = {name for name in TRIED if not name.startswith("api:")}
-    assert found == set(names(DOORS + HELD)) | set(OPEN) | pages
+    assert route_names == set(names(ENDPOINTS + HELD)) | set(OPEN) | pages
 
 
-def test_who_lost_the_role_keeps_no_way_in(world: World) -> None:
+def test_who_lost_the_role_keeps_no_access(world: World) -> None:
     """A pair's holder who became a lead is refused: who sees others' grades does not judge."""
     person = world.people["annotator"]
     Membership.objects.filter(user=person).update(role="lead", number=None, standing="")
-    assert [world.request(door, person).status_code for door in HELD] == [403] * len(HELD)
+    assert [world.request(endpoint, person).status_code for endpoint in HELD] == [403] * len(HELD)
 
 
 def test_release_and_run_that_are_not_ready(world: World) -> None:
@@ -95,8 +95,8 @@ def test_release_and_run_that_are_not_ready(world: World) -> None:
         Release.objects.update(state="preparing")
     Run.objects.update(state="running")
     for name in ("judging:release-download", "models_runner:run-download"):
-        door = next(door for door in DOORS if door[0] == name)
-        assert world.request(door, world.people["lead"]).status_code == 404
+        endpoint = next(endpoint for endpoint in ENDPOINTS if endpoint[0] == name)
+        assert world.request(endpoint, world.people["lead"]).status_code == 404
 
 
 class TestOpenPages:

@@ -9,7 +9,7 @@ from django.urls import reverse
 from accounts.models import User
 from judging.people.services import invitation_create
 from tests.factories import ProjectFactory, lead
-from tests.judging.views.doors import DOORS, HELD, Door, World
+from tests.judging.views.doors import ENDPOINTS, HELD, Door, World
 
 pytestmark = pytest.mark.django_db
 NUL, LONG, NUMBER = "\0", "x" * 5000, "9" * 30
@@ -22,23 +22,23 @@ ASKED = [  # in addresses, by any page
 
 
 @pytest.fixture(scope="module")
-def made_once(kept_for_module: None) -> World:
+def module_scenario(module_database: None) -> World:
     return World()
 
 
 @pytest.fixture
-def world(db: None, made_once: World) -> World:
-    return deepcopy(made_once)
+def world(db: None, module_scenario: World) -> World:
+    return deepcopy(module_scenario)
 
 
-def browser(world: World, door: Door) -> Client:
+def browser(site: World, endpoint: Door) -> Client:
     client = Client()
-    client.force_login(world.people[min(door[2])])
+    client.force_login(site.people[min(endpoint[2])])
     return client
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("door", [door for door in DOORS + HELD if door[3] == "get"], ids=lambda door: door[0])
+@pytest.mark.parametrize("door", [door for door in ENDPOINTS + HELD if door[3] == "get"], ids=lambda door: door[0])
 def test_in_an_address(door: Door, world: World) -> None:
     client, url = browser(world, door), world.url(door)
     for odd in (NUL, LONG[:200], NUMBER):  # a longer address is refused by the server before
@@ -46,7 +46,7 @@ def test_in_an_address(door: Door, world: World) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("door", [door for door in DOORS + HELD if door[3] == "post"], ids=lambda door: door[0])
+@pytest.mark.parametrize("door", [door for door in ENDPOINTS + HELD if door[3] == "post"], ids=lambda door: door[0])
 def test_in_a_form(door: Door, world: World) -> None:
     client, url, form = browser(world, door), world.url(door), world.form(door)
     for field in form:
@@ -65,11 +65,11 @@ OWN: dict[str, dict[str, str]] = {  # the account's, by route
 
 
 def answers(client: Client, url: str, form: dict[str, str]) -> set[int]:
-    found = set()
+    status_codes = set()
     for field in form:
         for odd in (NUL, LONG, NUMBER):
-            found.add(client.post(url, {**form, field: odd}).status_code)
-    return found
+            status_codes.add(client.post(url, {**form, field: odd}).status_code)
+    return status_codes
 
 
 @pytest.mark.parametrize("name", OWN)

@@ -12,8 +12,8 @@ from django.urls import get_resolver
 
 from accounts.models import BrowserSession, Membership, User
 from tests.factories import MembershipFactory
-from tests.judging.views.doors.owned import BY_ROLE, OWNED, TRIED, ByRole, Owned, OwnedWorld, client_of
-from tests.judging.views.doors.routes import DOORS, OPEN
+from tests.judging.views.doors.owned import BY_ROLE, OWNED, TRIED, ByRole, Owned, OwnedSite, client_of
+from tests.judging.views.doors.routes import ENDPOINTS, OPEN
 from tests.tables import rows_of
 
 pytestmark = pytest.mark.django_db
@@ -21,14 +21,14 @@ APPS = ("core", "accounts", "annotation", "judging", "models_runner")
 
 
 @pytest.fixture(scope="module")
-def made_once(kept_for_module: None) -> OwnedWorld:
-    return OwnedWorld()
+def module_scenario(module_database: None) -> OwnedSite:
+    return OwnedSite()
 
 
 @pytest.fixture
-def world(db: None, made_once: OwnedWorld, settings: Any, tmp_path: Path) -> OwnedWorld:
+def world(db: None, module_scenario: OwnedSite, settings: Any, tmp_path: Path) -> OwnedSite:
     settings.EXPERIMENTS_ROOT = tmp_path
-    return deepcopy(made_once)
+    return deepcopy(module_scenario)
 
 
 def names(row: Owned | ByRole) -> str:
@@ -47,13 +47,13 @@ def everything_but_sessions_of(people: list[User]) -> set[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("row", OWNED, ids=names)
-def test_who_owns_it_gets_in(row: Owned, world: OwnedWorld) -> None:
+def test_who_owns_it_gets_in(row: Owned, world: OwnedSite) -> None:
     answer = world.try_route(row, client_of(row, world.people[row.owner]))
     assert got_in(answer), answer.status_code
 
 
 @pytest.mark.parametrize("row", OWNED, ids=names)
-def test_a_second_person_of_any_role_does_not(row: Owned, world: OwnedWorld) -> None:
+def test_a_second_person_of_any_role_does_not(row: Owned, world: OwnedSite) -> None:
     getattr(world, row.what)
     seconds = {role: person for role, person in world.seconds.items() if role not in row.sees}
     clients = {role: client_of(row, person) for role, person in seconds.items()}
@@ -67,14 +67,14 @@ def test_a_second_person_of_any_role_does_not(row: Owned, world: OwnedWorld) -> 
 
 
 @pytest.mark.parametrize("row", [row for row in OWNED if row.sees], ids=names)
-def test_roles_that_see_it_anyway_get_in(row: Owned, world: OwnedWorld) -> None:
+def test_roles_that_see_it_anyway_get_in(row: Owned, world: OwnedSite) -> None:
     for role in row.sees:
         if row.method == "get" or role == min(row.sees):
             assert got_in(world.try_route(row, client_of(row, world.seconds[role]))), role
 
 
 @pytest.mark.parametrize("row", BY_ROLE, ids=names)
-def test_what_goes_by_role_alone(row: ByRole, world: OwnedWorld) -> None:
+def test_what_goes_by_role_alone(row: ByRole, world: OwnedSite) -> None:
     for role, person in world.seconds.items():
         answer = world.try_route(row, client_of(row, person))
         if role in row.roles:
@@ -84,26 +84,26 @@ def test_what_goes_by_role_alone(row: ByRole, world: OwnedWorld) -> None:
 
 
 @pytest.mark.parametrize("row", [*OWNED, *BY_ROLE], ids=names)
-def test_people_of_other_projects_learn_nothing(row: Owned | ByRole, world: OwnedWorld) -> None:
+def test_people_of_other_projects_learn_nothing(row: Owned | ByRole, world: OwnedSite) -> None:
     unlike = row.unlike if isinstance(row, Owned) and row.owner == "lead" else frozenset()  # of no project
     for role in Membership.Role.values:
         stranger: User = MembershipFactory(role=role).user
         assert world.try_route(row, client_of(row, stranger)).status_code == (403 if role in unlike else 404), role
 
 
-def test_ones_own_pages_name_nothing_of_others(world: OwnedWorld) -> None:
+def test_ones_own_pages_name_nothing_of_others(world: OwnedSite) -> None:
     """Pages of the project that show the asker's own: a second annotator finds nothing of the first there."""
     client = Client()
     client.force_login(world.seconds["annotator"])
     theirs = [world.pair, world.assignment, world.sitting, world.known]
     secret = {str(row.uuid) for row in theirs} | {str(world.moment.preview_uuid)}
-    for door in (door for door in DOORS if "annotator" in door[2] and door[3] == "get"):
-        said = client.get(world.url(door), follow=True).content.decode()
-        assert not {uuid for uuid in secret if uuid in said}, door[0]
+    for endpoint in (endpoint for endpoint in ENDPOINTS if "annotator" in endpoint[2] and endpoint[3] == "get"):
+        page = client.get(world.url(endpoint), follow=True).content.decode()
+        assert not {uuid for uuid in secret if uuid in page}, endpoint[0]
 
 
 def test_every_route_that_is_left_out_says_why() -> None:
-    """What is neither tried by role nor owned is named with a reason, and is there."""
+    """Routes neither tried by role nor owned are named with a reason, and exist."""
     of_api = {f"api:{name}" for name in get_resolver().namespace_dict["api"][1].reverse_dict if isinstance(name, str)}
     assert not set(OPEN) & TRIED
     assert all(len(reason.split()) > 2 for reason in OPEN.values())

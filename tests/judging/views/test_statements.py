@@ -1,4 +1,4 @@
-"""What one judgment costs: statements, function calls, templates and log records; always the same.
+"""Cost of one judgment: statements, function calls, templates and log records; always the same.
 
 A clock tells little on a busy machine; counts tell at once when every judgment has begun to do more.
 """
@@ -29,55 +29,55 @@ TEMPLATES = ["judging/work/_controls.html"]  # beside the fragment; the buttons 
 
 
 def crowd(project: Project, *, batches: int, people: int) -> None:
-    """What other people have judged in the same project; the last of each is still open."""
+    """Have other people judge in the same project; the last batch of each is still open."""
     others = [annotator(project) for _ in range(people)]
     for number in range(batches):
-        held = hold(BatchFactory(query=QueryFactory(project=project), pairs=4), annotator=others[number % people])
-        play.grade(held, [0, 1, 2, 3], now=held.created_at)
+        assignment = hold(BatchFactory(query=QueryFactory(project=project), pairs=4), annotator=others[number % people])
+        play.grade(assignment, [0, 1, 2, 3], now=assignment.created_at)
         if number < batches - people:
-            end(held)
+            end(assignment)
 
 
-def sent_by(client: Client, held: Assignment, place: int) -> list[str]:
-    """The statements of one judgment of the pair at ``place``."""
-    pair = shown(held)[place]
-    data = form(held, pair, 2)
-    with CaptureQueriesContext(connection) as sent:
+def sent_by(client: Client, assignment: Assignment, index: int) -> list[str]:
+    """The statements of one judgment of the pair at ``index``."""
+    pair = shown(assignment)[index]
+    data = form(assignment, pair, 2)
+    with CaptureQueriesContext(connection) as capture:
         answer = client.post(url("judgment-create", pair), data, headers=HTMX)
     assert answer.status_code == 200
-    return [query["sql"] for query in sent.captured_queries]
+    return [query["sql"] for query in capture.captured_queries]
 
 
 @pytest.mark.parametrize(("pairs", "batches", "people"), [(20, 0, 1), (20, 9, 3), (40, 4, 4)])
 def test_one_judgment(client: Client, pairs: int, batches: int, people: int) -> None:
     """At any place; the twentieth may be the last."""
-    held = hold(BatchFactory(pairs=pairs))
-    crowd(held.project, batches=batches, people=people)
-    client.force_login(held.annotator)
-    for place in range(20):
-        statements = sent_by(client, held, place)
+    assignment = hold(BatchFactory(pairs=pairs))
+    crowd(assignment.project, batches=batches, people=people)
+    client.force_login(assignment.annotator)
+    for index in range(20):
+        statements = sent_by(client, assignment, index)
         assert len(statements) == STATEMENTS, "\n".join(statements)
-    assert Judgment.objects.filter(assignment=held).count() == 20
+    assert Judgment.objects.filter(assignment=assignment).count() == 20
 
 
 @pytest.mark.parametrize("pairs", [1, 2, 20])
 def test_the_last_judgment(client: Client, pairs: int) -> None:
     """It is answered with the last look."""
-    held = hold(BatchFactory(pairs=pairs))
-    client.force_login(held.annotator)
-    for pair in shown(held)[:-1]:
-        grade(client, held, pair, 1)
-    statements = sent_by(client, held, pairs - 1)
+    assignment = hold(BatchFactory(pairs=pairs))
+    client.force_login(assignment.annotator)
+    for pair in shown(assignment)[:-1]:
+        grade(client, assignment, pair, 1)
+    statements = sent_by(client, assignment, pairs - 1)
     assert len(statements) == STATEMENTS, "\n".join(statements)
 
 
 @pytest.mark.parametrize("changes", [0, 5])
 def test_a_change(client: Client, changes: int) -> None:
-    held = hold(BatchFactory(pairs=3))
-    client.force_login(held.annotator)
+    assignment = hold(BatchFactory(pairs=3))
+    client.force_login(assignment.annotator)
     for value in [3, *([1, 3] * changes)]:
-        grade(client, held, shown(held)[0], value)
-    statements = sent_by(client, held, 0)
+        grade(client, assignment, shown(assignment)[0], value)
+    statements = sent_by(client, assignment, 0)
     assert len(statements) == STATEMENTS_OF_A_CHANGE, "\n".join(statements)
 
 
@@ -85,10 +85,10 @@ def test_a_change(client: Client, changes: int) -> None:
 def test_round_2_costs_the_same(client: Client, seconds: int) -> None:
     batch = BatchFactory(pairs=seconds)
     play.judge_round(batch, [0] * seconds, [4] * seconds)
-    held = hold(batch)
-    client.force_login(held.annotator)
-    assert held.round == 2
-    assert len(sent_by(client, held, 0)) == STATEMENTS
+    assignment = hold(batch)
+    client.force_login(assignment.annotator)
+    assert assignment.round == 2
+    assert len(sent_by(client, assignment, 0)) == STATEMENTS
 
 
 def calls_in(act: Callable[[], object]) -> int:
@@ -109,8 +109,8 @@ def calls_in(act: Callable[[], object]) -> int:
 
 def test_function_calls_templates_and_log_records(client: Client, caplog: pytest.LogCaptureFixture) -> None:
     """One in twenty more calls is a regression to look for, one in twenty fewer a figure to write down."""
-    held = hold(BatchFactory(pairs=20))
-    client.force_login(held.annotator)
+    assignment = hold(BatchFactory(pairs=20))
+    client.force_login(assignment.annotator)
     answer_request = client.handler.get_response
     calls: list[int] = []
 
@@ -120,11 +120,11 @@ def test_function_calls_templates_and_log_records(client: Client, caplog: pytest
         return answers[0]
 
     client.handler.get_response = counted  # type: ignore[method-assign]
-    first, *pairs = shown(held)[:6]
-    grade(client, held, first, 2)
+    first, *pairs = shown(assignment)[:6]
+    grade(client, assignment, first, 2)
     caplog.clear()
     for pair in pairs:
-        answer = grade(client, held, pair, 2)
+        answer = grade(client, assignment, pair, 2)
         assert [template.name for template in answer.templates] == TEMPLATES
     assert caplog.messages == []
     assert min(calls[1:]) == pytest.approx(CALLS, rel=0.05)

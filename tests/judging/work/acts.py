@@ -25,25 +25,25 @@ def batches(project: Project, n: int, **values: object) -> list[Batch]:
 
 
 def turns(project: Project, people: Iterable[User]) -> list[Batch | None]:
-    """What each is handed, one after the other."""
-    taken = [take_next(project, person) for person in people]
-    return [assignment.batch if assignment else None for assignment in taken]
+    """Return the batch each takes, in turn."""
+    assignments = [take_next(project, person) for person in people]
+    return [assignment.batch if assignment else None for assignment in assignments]
 
 
 def state_of(assignment: Assignment) -> str:
     return Assignment.objects.get(pk=assignment.pk).state
 
 
-def free_seats_of(batch: Batch) -> int:
+def free_slots_of(batch: Batch) -> int:
     return Batch.objects.get(pk=batch.pk).free_seats
 
 
 def escalate(batch: Batch) -> None:
     """A first round that ends far apart on the first pair, whatever else is waiting."""
-    for seat, grades in ((1, [0, 1]), (2, [4, 1])):
-        held = AssignmentFactory(batch=batch, seat=seat)
-        grade(held, grades)
-        finish(held)
+    for slot, grades in ((1, [0, 1]), (2, [4, 1])):
+        assignment = AssignmentFactory(batch=batch, seat=slot)
+        grade(assignment, grades)
+        finish(assignment)
     batch_advance(batch_id=batch.pk)
 
 
@@ -51,7 +51,7 @@ def minute(n: int) -> datetime:
     return NOW + n * MINUTES
 
 
-def held_with(pairs: int) -> Assignment:
+def assignment_with(pairs: int) -> Assignment:
     return AssignmentFactory(batch=BatchFactory(pairs=pairs))  # type: ignore[no-any-return]
 
 
@@ -59,8 +59,8 @@ def withdraw(pair: Pair) -> None:
     Pair.objects.filter(pk=pair.pk).update(state="withdrawn", reason="withdrawn_by_lead")
 
 
-def unflag(held: Assignment, pair: Pair, *, now: datetime = NOW) -> Answer:
-    return flag_withdraw(annotator=held.annotator, pair_uuid=pair.uuid, now=now)
+def unflag(assignment: Assignment, pair: Pair, *, now: datetime = NOW) -> Answer:
+    return flag_withdraw(annotator=assignment.annotator, pair_uuid=pair.uuid, now=now)
 
 
 def everything() -> list[object]:

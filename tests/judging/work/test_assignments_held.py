@@ -7,96 +7,98 @@ from django.test.utils import CaptureQueriesContext
 from judging.exceptions import LeaseLost, NotAssigned
 from judging.models import Assignment
 from judging.work.rules import LEAVING
-from judging.work.selectors.assignments import held_open
+from judging.work.selectors.assignments import current_assignment
 from judging.work.services.assignments import assignment_leave, assignment_renew, assignment_take, assignments_sweep
 from judging.work.services.batches import batch_advance
 from judging.work.services.judgments import flag_withdraw
 from tests.conftest import Messages
 from tests.factories import MINUTES, NOW, AssignmentFactory, BatchFactory, annotator
 from tests.judging.play import asked, finish, flag, give, grade, judge, outcomes, pairs_of, take
-from tests.judging.work.acts import LATE, SECOND, State, free_seats_of, state_of
+from tests.judging.work.acts import LATE, SECOND, State, free_slots_of, state_of
 
 pytestmark = pytest.mark.django_db
 
 
 class TestLease:
     def test_a_heartbeat_starts_the_lease_anew(self) -> None:
-        held = AssignmentFactory()
-        until = assignment_renew(project=held.project, annotator=held.annotator, now=NOW + 19 * MINUTES)
-        held.refresh_from_db()
-        assert until == held.expires_at == NOW + 39 * MINUTES
+        assignment = AssignmentFactory()
+        until = assignment_renew(project=assignment.project, annotator=assignment.annotator, now=NOW + 19 * MINUTES)
+        assignment.refresh_from_db()
+        assert until == assignment.expires_at == NOW + 39 * MINUTES
 
     def test_a_grade_starts_the_lease_anew_even_one_that_changes_nothing(self) -> None:
-        held = AssignmentFactory()
+        assignment = AssignmentFactory()
         for minute in (5, 10, 15):
-            give(held, pairs_of(held.batch)[0], 1, now=NOW + minute * MINUTES)
-            held.refresh_from_db()
-            assert held.expires_at == NOW + (minute + 20) * MINUTES
+            give(assignment, pairs_of(assignment.batch)[0], 1, now=NOW + minute * MINUTES)
+            assignment.refresh_from_db()
+            assert assignment.expires_at == NOW + (minute + 20) * MINUTES
 
     def test_so_does_a_flag_and_taking_it_back(self) -> None:
-        held = AssignmentFactory()
-        pair = pairs_of(held.batch)[0]
-        flag(held, pair, now=NOW + 5 * MINUTES)
-        held.refresh_from_db()
-        assert held.expires_at == NOW + 25 * MINUTES
-        flag_withdraw(annotator=held.annotator, pair_uuid=pair.uuid, now=NOW + 6 * MINUTES)
-        held.refresh_from_db()
-        assert held.expires_at == NOW + 26 * MINUTES
+        assignment = AssignmentFactory()
+        pair = pairs_of(assignment.batch)[0]
+        flag(assignment, pair, now=NOW + 5 * MINUTES)
+        assignment.refresh_from_db()
+        assert assignment.expires_at == NOW + 25 * MINUTES
+        flag_withdraw(annotator=assignment.annotator, pair_uuid=pair.uuid, now=NOW + 6 * MINUTES)
+        assignment.refresh_from_db()
+        assert assignment.expires_at == NOW + 26 * MINUTES
 
     def test_leaving_keeps_it_for_a_moment(self) -> None:
-        held = AssignmentFactory()
-        assignment_leave(project=held.project, annotator=held.annotator, now=NOW)
-        held.refresh_from_db()
-        assert held.expires_at == NOW + LEAVING
+        assignment = AssignmentFactory()
+        assignment_leave(project=assignment.project, annotator=assignment.annotator, now=NOW)
+        assignment.refresh_from_db()
+        assert assignment.expires_at == NOW + LEAVING
         assert assignments_sweep(now=NOW + LEAVING - SECOND) == 0
         assert assignments_sweep(now=NOW + LEAVING) == 1
 
     def test_leaving_never_makes_it_longer(self) -> None:
-        held = AssignmentFactory()
-        assignment_leave(project=held.project, annotator=held.annotator, now=NOW + 20 * MINUTES - 30 * SECOND)
-        held.refresh_from_db()
-        assert held.expires_at == NOW + 20 * MINUTES
+        assignment = AssignmentFactory()
+        assignment_leave(
+            project=assignment.project, annotator=assignment.annotator, now=NOW + 20 * MINUTES - 30 * SECOND
+        )
+        assignment.refresh_from_db()
+        assert assignment.expires_at == NOW + 20 * MINUTES
 
     def test_whoever_comes_back_within_the_minute_has_it_in_full(self) -> None:
-        held, other = AssignmentFactory(), AssignmentFactory()
-        for assignment in (held, other):
+        open_assignment, other = AssignmentFactory(), AssignmentFactory()
+        for assignment in (open_assignment, other):
             assignment_leave(project=assignment.project, annotator=assignment.annotator, now=NOW)
-        assignment_renew(project=held.project, annotator=held.annotator, now=NOW + 59 * SECOND)
+        assignment_renew(project=open_assignment.project, annotator=open_assignment.annotator, now=NOW + 59 * SECOND)
         give(other, pairs_of(other.batch)[0], 1, now=NOW + 59 * SECOND)
-        for assignment in (held, other):
+        for assignment in (open_assignment, other):
             assignment.refresh_from_db()
             assert assignment.expires_at == NOW + 59 * SECOND + 20 * MINUTES
 
     @pytest.mark.parametrize("state", [State.FINISHED, State.LAPSED, State.RETURNED])
     def test_nothing_is_renewed_that_has_ended(self, state: str) -> None:
-        held = AssignmentFactory(state=state)
-        assignment_leave(project=held.project, annotator=held.annotator, now=NOW)
+        assignment = AssignmentFactory(state=state)
+        assignment_leave(project=assignment.project, annotator=assignment.annotator, now=NOW)
         with pytest.raises(LeaseLost):
-            assignment_renew(project=held.project, annotator=held.annotator, now=NOW)
+            assignment_renew(project=assignment.project, annotator=assignment.annotator, now=NOW)
         assert Assignment.objects.get().expires_at == NOW + 20 * MINUTES
 
     def test_what_has_run_out_is_not_renewed_even_before_the_sweep(self) -> None:
-        held = AssignmentFactory()
+        assignment = AssignmentFactory()
         with pytest.raises(LeaseLost):
-            assignment_renew(project=held.project, annotator=held.annotator, now=LATE)
-        assignment_leave(project=held.project, annotator=held.annotator, now=LATE)
+            assignment_renew(project=assignment.project, annotator=assignment.annotator, now=LATE)
+        assignment_leave(project=assignment.project, annotator=assignment.annotator, now=LATE)
         assert Assignment.objects.get().expires_at == LATE
 
     def test_only_ones_own_of_this_project(self) -> None:
-        held, other = AssignmentFactory(), AssignmentFactory()
-        AssignmentFactory(batch=held.batch, seat=2)
-        assignment_renew(project=held.project, annotator=held.annotator, now=NOW + MINUTES)
+        assignment, other = AssignmentFactory(), AssignmentFactory()
+        AssignmentFactory(batch=assignment.batch, seat=2)
+        assignment_renew(project=assignment.project, annotator=assignment.annotator, now=NOW + MINUTES)
         assert Assignment.objects.filter(expires_at=NOW + 20 * MINUTES).count() == 2
         with pytest.raises(LeaseLost):
-            assignment_renew(project=other.project, annotator=held.annotator, now=NOW)
+            assignment_renew(project=other.project, annotator=assignment.annotator, now=NOW)
 
 
 @pytest.mark.parametrize("lock", [False, True])
 def test_only_who_asks_for_it_locks_the_assignment(lock: bool) -> None:
-    held = AssignmentFactory()
-    person = {"annotator_id": held.annotator_id, "project_id": held.project.pk}
+    assignment = AssignmentFactory()
+    person = {"annotator_id": assignment.annotator_id, "project_id": assignment.project.pk}
     with CaptureQueriesContext(connection) as statements:
-        assert held_open(**person, **({"lock": True} if lock else {}))
+        assert current_assignment(**person, **({"lock": True} if lock else {}))
     assert any("FOR UPDATE" in statement["sql"] for statement in statements) is lock
 
 
@@ -107,7 +109,7 @@ class TestLapse:
         assert assignments_sweep(now=LATE) == 0
         overdue.refresh_from_db()
         assert (overdue.state, overdue.ended_at, state_of(running)) == (State.LAPSED, LATE, State.OPEN)
-        assert (free_seats_of(overdue.batch), free_seats_of(running.batch)) == (2, 1)
+        assert (free_slots_of(overdue.batch), free_slots_of(running.batch)) == (2, 1)
 
     def test_sweep_of_one_project(self) -> None:
         here, elsewhere = AssignmentFactory(), AssignmentFactory()

@@ -13,7 +13,7 @@ from judging.work.services.assignments import assignment_take_of
 from judging.work.services.batches import batch_advance, batches_sweep
 from tests.factories import MINUTES, NOW, AssignmentFactory, BatchFactory, ProjectFactory, annotator
 from tests.judging.play import asked, finish, give, grade, judge, judge_round, pairs_of, take
-from tests.judging.work.acts import LATE, State, batches, escalate, free_seats_of, state_of, take_next, turns
+from tests.judging.work.acts import LATE, State, batches, escalate, free_slots_of, state_of, take_next, turns
 
 pytestmark = pytest.mark.django_db
 
@@ -22,19 +22,19 @@ class TestTake:
     def test_new_batch(self) -> None:
         batch = BatchFactory()
         person = annotator(batch.project)
-        taken = take(batch, person)
-        assert (taken.batch, taken.round, taken.seat, taken.annotator) == (batch, 1, 1, person)
-        assert (taken.state, taken.expires_at, taken.ended_at) == (State.OPEN, NOW + 20 * MINUTES, None)
+        assignment = take(batch, person)
+        assert (assignment.batch, assignment.round, assignment.seat, assignment.annotator) == (batch, 1, 1, person)
+        assert (assignment.state, assignment.expires_at, assignment.ended_at) == (State.OPEN, NOW + 20 * MINUTES, None)
         batch.refresh_from_db()
         assert (batch.begun, batch.free_seats) == (True, 1)
 
     def test_the_order_shown_is_kept_and_follows_from_its_seed(self) -> None:
         batch = BatchFactory(pairs=20)
-        taken = take(batch)
+        assignment = take(batch)
         by_rank = [pair.pk for pair in pairs_of(batch)]
-        assert taken.pair_ids == shuffled(by_rank, seed=taken.shuffle_seed)
-        assert taken.pair_ids != by_rank
-        assert take(batch).pair_ids != taken.pair_ids
+        assert assignment.pair_ids == shuffled(by_rank, seed=assignment.shuffle_seed)
+        assert assignment.pair_ids != by_rank
+        assert take(batch).pair_ids != assignment.pair_ids
 
     def test_lease_follows_the_policy_in_force(self) -> None:
         batch = BatchFactory()
@@ -51,7 +51,7 @@ class TestTake:
         batch = BatchFactory()
         take(batch)
         take(batch)
-        assert free_seats_of(batch) == 0
+        assert free_slots_of(batch) == 0
         assert take_next(batch.project) is None
 
     def test_nothing_left_when_both_have_finished(self) -> None:
@@ -79,15 +79,15 @@ class TestTake:
         batch = BatchFactory(pairs=3)
         judge_round(batch, [0, 1, 4], [4, 1, 0])
         escalated, settled, other = pairs_of(batch)
-        held = take(batch)
-        assert asked(held) == [escalated, other]
+        assignment = take(batch)
+        assert asked(assignment) == [escalated, other]
         with pytest.raises(NotAssigned):
-            give(held, settled, 1)
+            give(assignment, settled, 1)
 
     def test_done_batches_and_other_projects_are_not_offered(self) -> None:
-        done = BatchFactory(state="done")
+        finished_batch = BatchFactory(state="done")
         BatchFactory()
-        assert take_next(done.project) is None
+        assert take_next(finished_batch.project) is None
 
     def test_a_batch_whose_pairs_are_all_withdrawn_is_not_offered(self) -> None:
         batch = BatchFactory()
@@ -96,9 +96,9 @@ class TestTake:
 
     def test_a_withdrawn_pair_is_not_asked_for(self) -> None:
         batch = BatchFactory()
-        withdrawn, left = pairs_of(batch)
+        withdrawn, other_pair = pairs_of(batch)
         Pair.objects.filter(pk=withdrawn.pk).update(state="withdrawn", reason="withdrawn_by_lead")
-        assert asked(take(batch)) == [left]
+        assert asked(take(batch)) == [other_pair]
 
     def test_own_history_cannot_hide_the_work_that_is_left(self) -> None:
         project = ProjectFactory()
@@ -110,17 +110,21 @@ class TestTake:
 
     def test_an_overdue_lease_is_ended_on_the_way(self) -> None:
         batch = BatchFactory()
-        held = take(batch), take(batch)
+        assignments = take(batch), take(batch)
         assert take(batch, now=LATE).seat == 1
-        assert [state_of(assignment) for assignment in held] == [State.LAPSED] * 2
+        assert [state_of(assignment) for assignment in assignments] == [State.LAPSED] * 2
 
     def test_a_seat_of_a_named_batch(self) -> None:
         """As the demo takes it: never what the person knows, nothing when no seat is free."""
         first, batch = batches(ProjectFactory(), 2)
         people = [annotator(batch.project) for _ in range(3)]
-        taken = [assignment_take_of(batch=batch, annotator=person, now=NOW) for person in people]
-        assert [held and (held.batch, held.seat) for held in taken] == [(batch, 1), (batch, 2), None]
-        assert free_seats_of(first) == 2
+        assignments = [assignment_take_of(batch=batch, annotator=person, now=NOW) for person in people]
+        assert [assignment and (assignment.batch, assignment.seat) for assignment in assignments] == [
+            (batch, 1),
+            (batch, 2),
+            None,
+        ]
+        assert free_slots_of(first) == 2
 
 
 class TestOrder:
@@ -141,13 +145,13 @@ class TestOrder:
 
     def test_among_begun_ones_that_of_whom_one_has_shared_the_fewest_with(self) -> None:
         project = ProjectFactory()
-        person, familiar, known, stranger = (annotator(project) for _ in range(4))
-        for other, times in ((familiar, 2), (known, 1)):
+        person, familiar, acquaintance, stranger = (annotator(project) for _ in range(4))
+        for other, times in ((familiar, 2), (acquaintance, 1)):
             for batch in batches(project, times, pairs=1):
                 judge(batch, [1], person)
                 judge(batch, [1], other)
         due = []
-        for other in (familiar, known, stranger):
+        for other in (familiar, acquaintance, stranger):
             (batch,) = batches(project, 1, pairs=1)
             AssignmentFactory(batch=batch, annotator=other)
             due.append(batch)
@@ -184,11 +188,11 @@ class TestOrder:
     def test_who_holds_a_batch_when_it_is_paused_goes_on(self) -> None:
         batch = BatchFactory()
         person = annotator(batch.project)
-        held = take(batch, person)
+        assignment = take(batch, person)
         Batch.objects.update(is_paused=True)
-        assert take_next(batch.project, person) == held
-        grade(held, [1, 1])
-        assert finish(held)
+        assert take_next(batch.project, person) == assignment
+        grade(assignment, [1, 1])
+        assert finish(assignment)
         assert take_next(batch.project) is None
 
     def test_work_waits_exactly_when_taking_gives_something(self) -> None:
@@ -209,14 +213,14 @@ class TestOrder:
         (right,) = batches(project, 1)
         Batch.objects.filter(pk__in=[batch.pk for batch in wrong]).update(free_seats=2)
         take(right)
-        assert [free_seats_of(batch) for batch in wrong] == [0] * n
+        assert [free_slots_of(batch) for batch in wrong] == [0] * n
 
     def test_a_batch_that_hides_its_seats_is_put_right_by_the_sweep(self) -> None:
         batch = BatchFactory()
         Batch.objects.update(free_seats=0)
         assert take_next(batch.project) is None
         batches_sweep()
-        assert free_seats_of(batch) == 2
+        assert free_slots_of(batch) == 2
         take(batch)
 
     def test_one_look_however_many_batches_wait(self) -> None:

@@ -82,8 +82,8 @@ class TestOpen:
     def test_a_moment_without_preview_is_never_handed_out(self) -> None:
         query = QueryFactory()
         candidates(query, range(1, 4))
-        lost = query.candidates.get(rank=2).moment
-        Moment.objects.filter(pk=lost.pk).update(preview_state="failed", preview_error="gone")
+        moment = query.candidates.get(rank=2).moment
+        Moment.objects.filter(pk=moment.pk).update(preview_state="failed", preview_error="gone")
         batch = batch_create(query=query, number=1)
         assert batch is not None
         assert [pair.candidate.rank for pair in pairs_of(batch)] == [1, 3]
@@ -166,8 +166,8 @@ class TestAdvance:
             judge(batch, [4, 1])
         for order in permutations(range(3)):
             with transaction.atomic():
-                for place in (*order, *order):
-                    batch_advance(batch_id=batches[place].pk)
+                for index in (*order, *order):
+                    batch_advance(batch_id=batches[index].pk)
                 for batch in batches:
                     assert outcomes(batch) == [("escalated", None), ("settled", 1)]
                     batch.refresh_from_db()
@@ -188,14 +188,14 @@ class TestAdvance:
         batch = BatchFactory(pairs=20)
         judge(batch, [0, 2, 4, 0] * 5)
         judge(batch, [0, 3, 4, 4] * 5)
-        with CaptureQueriesContext(connection) as sent:
+        with CaptureQueriesContext(connection) as capture:
             batch_advance(batch_id=batch.pk)
-        writes = [query["sql"] for query in sent if query["sql"].startswith(("UPDATE", "INSERT", "DELETE"))]
+        writes = [query["sql"] for query in capture if query["sql"].startswith(("UPDATE", "INSERT", "DELETE"))]
         assert outcomes(batch) == [("settled", 0), ("settled", 3), ("settled", 4), ("escalated", None)] * 5
         assert len(writes) == 4 + 1  # and the batch itself
-        with CaptureQueriesContext(connection) as sent:
+        with CaptureQueriesContext(connection) as capture:
             batch_advance(batch_id=batch.pk)
-        assert not any(query["sql"].startswith(("UPDATE", "INSERT", "DELETE")) for query in sent)
+        assert not any(query["sql"].startswith(("UPDATE", "INSERT", "DELETE")) for query in capture)
 
     def test_it_puts_the_free_seats_right(self) -> None:
         batch = BatchFactory()
@@ -210,17 +210,17 @@ class TestAdvance:
         """Both flags are final; nobody has looked since."""
         batch = BatchFactory()
         first, second = pairs_of(batch)
-        for seat in (1, 2):
-            held = AssignmentFactory(batch=batch, seat=seat)
-            FlagFactory(assignment=held, pair=first)
-            give(held, second, seat)
+        for slot in (1, 2):
+            assignment = AssignmentFactory(batch=batch, seat=slot)
+            FlagFactory(assignment=assignment, pair=first)
+            give(assignment, second, slot)
         Assignment.objects.update(state="finished", ended_at=NOW)
         batch_advance(batch_id=batch.pk)
         assert outcomes(batch) == [("withdrawn", None), ("settled", 2)]
 
     def test_flags_that_were_given_or_taken_back_meanwhile_do_not(self) -> None:
         batch = BatchFactory(pairs=1)
-        one, other = (AssignmentFactory(batch=batch, seat=seat) for seat in (1, 2))
+        one, other = (AssignmentFactory(batch=batch, seat=slot) for slot in (1, 2))
         FlagFactory(assignment=one, withdrawn_at=NOW)
         FlagFactory(assignment=one)
         FlagFactory(assignment=other)
@@ -233,8 +233,8 @@ class TestAdvance:
         judge_round(batch, [1, 0], [1, 4])
         settled = pairs_of(batch)[0]
         with triggers_asleep():
-            for held in Assignment.objects.all():
-                FlagFactory(assignment=held, pair=settled)
+            for assignment in Assignment.objects.all():
+                FlagFactory(assignment=assignment, pair=settled)
         batch_advance(batch_id=batch.pk)
         assert outcomes(batch) == [("settled", 1), ("escalated", None)]
 
@@ -263,17 +263,17 @@ class TestReview:
     def test_closing_opens_nothing(self, messages: Messages) -> None:
         batch = done(pairs=20)
         candidates(batch.query, range(21, 24))
-        with messages() as sent:
+        with messages() as task_messages:
             batch_review(batch=batch, extend=False, lead=lead(batch.project))
-        assert (sent, batch.query.batches.count()) == ([], 1)
+        assert (task_messages, batch.query.batches.count()) == ([], 1)
 
     def test_the_same_word_of_the_same_lead_is_the_same_review(self, messages: Messages) -> None:
         batch = done(beyond=1)
         person = lead(batch.project)
         one = batch_review(batch=batch, extend=True, lead=person)
-        with messages() as sent:
+        with messages() as task_messages:
             assert batch_review(batch=batch, extend=True, lead=person) == one
-        assert (sent, AuditEvent.objects.filter(action="batch.extend").count()) == ([], 1)
+        assert (task_messages, AuditEvent.objects.filter(action="batch.extend").count()) == ([], 1)
 
     @pytest.mark.parametrize("first", [True, False])
     @pytest.mark.parametrize("second", [True, False])
@@ -284,8 +284,8 @@ class TestReview:
         with pytest.raises(AlreadyReviewed) as refusal:
             batch_review(batch=batch, extend=second, lead=lead(batch.project))
         assert refusal.value.status == 409
-        way = "extended" if first else "closed"
-        assert str(refusal.value) == f"{person.username} {way} this query a moment ago."
+        verb = "extended" if first else "closed"
+        assert str(refusal.value) == f"{person.username} {verb} this query a moment ago."
         assert BatchReview.objects.get().decision == ("extend" if first else "close")
 
     def test_the_same_lead_does_not_change_their_mind_unsaid(self) -> None:
@@ -373,9 +373,9 @@ class TestExtend:
         BatchReview.objects.create(batch=batch, decision="extend", suggestion="extend")
         moment = MomentFactory(preview_state="missing", preview="")
         CandidateFactory(query=batch.query, rank=21, moment=moment)
-        with CaptureQueriesContext(connection) as asked:
+        with CaptureQueriesContext(connection) as capture:
             batches_extend(project_id=batch.project_id)
-        assert len(asked) == 1
+        assert len(capture) == 1
         Moment.objects.filter(pk=moment.pk).update(preview_state="ready", preview="a.gif")
         batches_extend(project_id=batch.project_id)
         assert Batch.objects.filter(query=batch.query, number=2).count() == 1

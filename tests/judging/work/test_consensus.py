@@ -35,10 +35,10 @@ grades = st.integers(0, 4)
 
 def reference(four: tuple[int, ...]) -> tuple[State, int | None]:
     """Strike one highest and one lowest by hand; round the mean up without floats."""
-    left = list(four)
-    left.remove(max(left))
-    left.remove(min(left))
-    one, other = left
+    rest = list(four)
+    rest.remove(max(rest))
+    rest.remove(min(rest))
+    one, other = rest
     return (S, (one + other + 1) // 2) if abs(one - other) <= 1 else (D, None)
 
 

@@ -17,7 +17,7 @@ from django.db import connections, transaction
 from accounts.models import Project, User
 from judging.exceptions import JudgingError
 from judging.models import Assignment, Batch, Pair
-from judging.work.selectors.assignments import Card, Held, held_open
+from judging.work.selectors.assignments import Held, PairView, current_assignment
 from judging.work.services.assignments import (
     assignment_finish,
     assignment_leave,
@@ -52,11 +52,11 @@ class Crowd:
     def play(self, steps: int) -> None:
         """Every person twice, each in a thread of their own; what is no named refusal is raised here."""
         with ThreadPoolExecutor(2 * CROWD) as crowd:
-            list(crowd.map(lambda seat: self.live(seat, steps), range(2 * CROWD)))
+            list(crowd.map(lambda worker: self.live(worker, steps), range(2 * CROWD)))
 
-    def live(self, seat: int, steps: int) -> None:
-        chance = random.Random(f"{self.seed}/{seat}")
-        person = self.people[seat % CROWD]
+    def live(self, worker: int, steps: int) -> None:
+        chance = random.Random(f"{self.seed}/{worker}")
+        person = self.people[worker % CROWD]
         try:
             for _ in range(steps):
                 name, step = chance.choice(self.steps(chance))
@@ -70,7 +70,7 @@ class Crowd:
             connections.close_all()
 
     def steps(self, chance: random.Random) -> list[tuple[str, Step]]:
-        """What may be done, the frequent more than once."""
+        """Return the steps, frequent ones repeated."""
         often: list[Step] = [self.take, lambda person: self.grade(person, chance)]
         rarely: list[Step] = [
             lambda person: self.send_again(chance),
@@ -93,21 +93,25 @@ class Crowd:
 
     def take(self, person: User) -> None:
         """Where nothing is left, a new batch is opened."""
-        taken = assignment_take(project=self.project, annotator=person, now=self.now())
+        assignment = assignment_take(project=self.project, annotator=person, now=self.now())
         with self.lock:
-            if taken is None and Batch.objects.filter(state=Batch.State.OPEN).count() < BATCHES:
+            if assignment is None and Batch.objects.filter(state=Batch.State.OPEN).count() < BATCHES:
                 with transaction.atomic():  # nobody sees a batch before its pairs
                     self.batches.append(BatchFactory(query__project=self.project, pairs=PAIRS))
 
     def grade(self, person: User, chance: random.Random) -> None:
-        held = self.held_by(person)
-        if held is None:
+        assignment = self.held_by(person)
+        if assignment is None:
             return self.take(person)
-        card = held.cards[chance.randrange(len(held.cards))] if chance.random() < 0.3 else self.next_card(held)
-        key = uuid4() if chance.random() < 0.05 else held.key_of(card)
+        pair_view = (
+            assignment.cards[chance.randrange(len(assignment.cards))]
+            if chance.random() < 0.3
+            else self.next_card(assignment)
+        )
+        key = uuid4() if chance.random() < 0.05 else assignment.key_of(pair_view)
         grade = chance.randrange(5)
-        judgment_submit(annotator=person, pair_uuid=card.uuid, grade=grade, key=key, now=self.now())
-        self.used.append((person, card.uuid, key, grade))
+        judgment_submit(annotator=person, pair_uuid=pair_view.uuid, grade=grade, key=key, now=self.now())
+        self.used.append((person, pair_view.uuid, key, grade))
 
     def send_again(self, chance: random.Random) -> None:
         if self.used:
@@ -115,15 +119,15 @@ class Crowd:
             judgment_submit(annotator=person, pair_uuid=pair, grade=grade, key=key, now=self.now())
 
     def flag(self, person: User, chance: random.Random) -> None:
-        held = self.held_by(person)
-        if held is not None:
-            card = chance.choice(held.cards)
-            flag_set(annotator=person, pair_uuid=card.uuid, reason="broken", now=self.now())
+        assignment = self.held_by(person)
+        if assignment is not None:
+            pair_view = chance.choice(assignment.cards)
+            flag_set(annotator=person, pair_uuid=pair_view.uuid, reason="broken", now=self.now())
 
     def take_flag_back(self, person: User, chance: random.Random) -> None:
-        held = self.held_by(person)
-        if held is not None:
-            flag_withdraw(annotator=person, pair_uuid=chance.choice(held.cards).uuid, now=self.now())
+        assignment = self.held_by(person)
+        if assignment is not None:
+            flag_withdraw(annotator=person, pair_uuid=chance.choice(assignment.cards).uuid, now=self.now())
 
     def finish(self, person: User) -> None:
         assignment_finish(project=self.project, annotator=person, now=self.now())
@@ -141,10 +145,10 @@ class Crowd:
         Batch.objects.filter(pk=chance.choice(self.batches).pk).update(is_paused=chance.random() < 0.3)
 
     def held_by(self, person: User) -> Held | None:
-        return held_open(annotator_id=person.pk, project_id=self.project.pk)
+        return current_assignment(annotator_id=person.pk, project_id=self.project.pk)
 
-    def next_card(self, held: Held) -> Card:
-        return held.cards[held.next_index() or 0]
+    def next_card(self, assignment: Held) -> PairView:
+        return assignment.cards[assignment.next_index() or 0]
 
     def bring_to_its_end(self) -> None:
         """Newcomers, one after the other, find a seat until everything is decided."""
@@ -158,9 +162,9 @@ class Crowd:
         raise AssertionError("newcomers found seats, but came to no end")
 
     def judge_as(self, person: User) -> None:
-        taken = assignment_take(project=self.project, annotator=person, now=self.now())
-        assert taken is not None, "something is left, but nobody new can take it"
-        for pair in Pair.objects.filter(pk__in=taken.pair_ids):
+        assignment = assignment_take(project=self.project, annotator=person, now=self.now())
+        assert assignment is not None, "something is left, but nobody new can take it"
+        for pair in Pair.objects.filter(pk__in=assignment.pair_ids):
             judgment_submit(annotator=person, pair_uuid=pair.uuid, grade=2, now=self.now())
         assert assignment_finish(project=self.project, annotator=person, now=self.now())
 

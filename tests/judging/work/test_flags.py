@@ -6,90 +6,90 @@ from judging.exceptions import LeaseLost, NotAssigned, PairWithdrawn
 from judging.models import Assignment, Flag
 from tests.factories import NOW, AssignmentFactory, BatchFactory, FlagFactory
 from tests.judging.play import flag, give, next_pair, pairs_of, shown
-from tests.judging.work.acts import State, held_with, minute, unflag, withdraw
+from tests.judging.work.acts import State, assignment_with, minute, unflag, withdraw
 
 pytestmark = pytest.mark.django_db
 
 
 class TestFlag:
     def test_stored(self) -> None:
-        held = AssignmentFactory()
-        pair = pairs_of(held.batch)[0]
-        flag(held, pair, reason="unreadable", comment="What is a thing?", now=minute(2))
-        made = Flag.objects.get()
-        assert (made.pair, made.assignment, made.annotator) == (pair, held, held.annotator)
-        assert (made.reason, made.comment, made.created_at) == ("unreadable", "What is a thing?", minute(2))
-        assert made.withdrawn_at is None
+        assignment = AssignmentFactory()
+        pair = pairs_of(assignment.batch)[0]
+        flag(assignment, pair, reason="unreadable", comment="What is a thing?", now=minute(2))
+        row = Flag.objects.get()
+        assert (row.pair, row.assignment, row.annotator) == (pair, assignment, assignment.annotator)
+        assert (row.reason, row.comment, row.created_at) == ("unreadable", "What is a thing?", minute(2))
+        assert row.withdrawn_at is None
 
     def test_the_answer_passes_over_it(self) -> None:
-        held = held_with(3)
-        pairs = shown(held)
-        assert next_pair(flag(held, pairs[0])) == pairs[1].pk
-        assert next_pair(give(held, pairs[2], 1)) == pairs[1].pk
+        assignment = assignment_with(3)
+        pairs = shown(assignment)
+        assert next_pair(flag(assignment, pairs[0])) == pairs[1].pk
+        assert next_pair(give(assignment, pairs[2], 1)) == pairs[1].pk
 
     def test_again_keeps_one_with_the_newest_words(self) -> None:
-        held = AssignmentFactory()
-        pair = pairs_of(held.batch)[0]
-        flag(held, pair, reason="broken", comment="stops", now=minute(1))
-        flag(held, pair, reason="offensive", comment="blood", now=minute(2))
-        made = Flag.objects.get()
-        assert (made.reason, made.comment, made.created_at) == ("offensive", "blood", minute(1))
+        assignment = AssignmentFactory()
+        pair = pairs_of(assignment.batch)[0]
+        flag(assignment, pair, reason="broken", comment="stops", now=minute(1))
+        flag(assignment, pair, reason="offensive", comment="blood", now=minute(2))
+        row = Flag.objects.get()
+        assert (row.reason, row.comment, row.created_at) == ("offensive", "blood", minute(1))
 
     def test_taken_back_and_given_again_are_two_rows(self) -> None:
-        held = AssignmentFactory()
-        pair = pairs_of(held.batch)[0]
-        flag(held, pair, now=minute(1))
-        answer = unflag(held, pair, now=minute(2))
+        assignment = AssignmentFactory()
+        pair = pairs_of(assignment.batch)[0]
+        flag(assignment, pair, now=minute(1))
+        answer = unflag(assignment, pair, now=minute(2))
         assert next_pair(answer) == pair.pk
         assert answer.held.answered == 0
-        flag(held, pair, now=minute(3))
-        assert [made.withdrawn_at for made in Flag.objects.order_by("id")] == [minute(2), None]
+        flag(assignment, pair, now=minute(3))
+        assert [row.withdrawn_at for row in Flag.objects.order_by("id")] == [minute(2), None]
 
     def test_taking_back_what_is_not_there_shows_the_pair(self) -> None:
-        held = AssignmentFactory()
-        pair = pairs_of(held.batch)[0]
-        assert next_pair(unflag(held, pair)) == pair.pk
+        assignment = AssignmentFactory()
+        pair = pairs_of(assignment.batch)[0]
+        assert next_pair(unflag(assignment, pair)) == pair.pk
 
     def test_nobody_takes_back_another_ones(self) -> None:
-        held = AssignmentFactory()
-        other = AssignmentFactory(batch=held.batch, seat=2)
-        pair = pairs_of(held.batch)[0]
+        assignment = AssignmentFactory()
+        other = AssignmentFactory(batch=assignment.batch, seat=2)
+        pair = pairs_of(assignment.batch)[0]
         flag(other, pair)
-        unflag(held, pair)
+        unflag(assignment, pair)
         assert Flag.objects.get().withdrawn_at is None
 
     def test_unknown_reason(self) -> None:
-        held = AssignmentFactory()
+        assignment = AssignmentFactory()
         with pytest.raises(ValueError, match="got bored"):
-            flag(held, pairs_of(held.batch)[0], reason="bored")
+            flag(assignment, pairs_of(assignment.batch)[0], reason="bored")
 
     def test_pair_of_another_batch(self) -> None:
-        held, other = AssignmentFactory(), BatchFactory()
+        assignment, other = AssignmentFactory(), BatchFactory()
         with pytest.raises(NotAssigned):
-            flag(held, pairs_of(other)[0])
+            flag(assignment, pairs_of(other)[0])
         with pytest.raises(NotAssigned):
-            unflag(held, pairs_of(other)[0])
+            unflag(assignment, pairs_of(other)[0])
 
     def test_withdrawn_pair(self) -> None:
-        held = AssignmentFactory()
-        pair = pairs_of(held.batch)[0]
+        assignment = AssignmentFactory()
+        pair = pairs_of(assignment.batch)[0]
         withdraw(pair)
         with pytest.raises(PairWithdrawn):
-            flag(held, pair)
+            flag(assignment, pair)
 
     @pytest.mark.parametrize("state", [State.FINISHED, State.LAPSED, State.RETURNED])
     def test_final_with_the_assignment(self, state: str) -> None:
-        held = AssignmentFactory()
-        pair, other = pairs_of(held.batch)
-        FlagFactory(assignment=held, pair=pair)
+        assignment = AssignmentFactory()
+        pair, other = pairs_of(assignment.batch)
+        FlagFactory(assignment=assignment, pair=pair)
         Assignment.objects.update(state=state, ended_at=NOW)
         with pytest.raises(LeaseLost):
-            unflag(held, pair)
+            unflag(assignment, pair)
         with pytest.raises(LeaseLost):
-            flag(held, other)
+            flag(assignment, other)
         assert Flag.objects.get().withdrawn_at is None
 
     def test_not_after_the_lease_has_run_out(self) -> None:
-        held = AssignmentFactory()
+        assignment = AssignmentFactory()
         with pytest.raises(LeaseLost):
-            flag(held, pairs_of(held.batch)[0], now=held.expires_at)
+            flag(assignment, pairs_of(assignment.batch)[0], now=assignment.expires_at)

@@ -21,11 +21,11 @@ def batch() -> Batch:
 
 def flagged(batch: Batch) -> Pair:
     """Its first pair; whoever flagged it has graded the other and finished."""
-    held = take(batch)
+    assignment = take(batch)
     first, second = pairs_of(batch)
-    flag(held, first)
-    give(held, second, 3)
-    finish(held)
+    flag(assignment, first)
+    give(assignment, second, 3)
+    finish(assignment)
     return first
 
 
@@ -54,12 +54,12 @@ class TestDismiss:
 
     def test_two_more_do(self, batch: Batch) -> None:
         dismiss(flagged(batch))
-        for held in (take(batch), take(batch)):
-            flag(held, pairs_of(batch)[0])
+        for assignment in (take(batch), take(batch)):
+            flag(assignment, pairs_of(batch)[0])
             for other in pairs_of(batch)[1:]:
-                if other.pk in held.pair_ids:
-                    give(held, other, 3)
-            finish(held)
+                if other.pk in assignment.pair_ids:
+                    give(assignment, other, 3)
+            finish(assignment)
         assert outcomes(batch)[0] == ("withdrawn", None)
 
     @pytest.mark.parametrize("words", ["", "   "])

@@ -1,4 +1,4 @@
-"""What a form of a grade takes; its page is that of tests/judging/views/test_bad_input.py."""
+"""Values a grade form takes; its page is that of tests/judging/views/test_bad_input.py."""
 
 from uuid import uuid4
 
@@ -26,5 +26,5 @@ def test_every_other_value_is_refused(value: str) -> None:
     assert form.errors == {"grade": [WHOLE]}
 
 
-def test_none_at_all_is_asked_for() -> None:
+def test_an_empty_grade_is_refused() -> None:
     assert GradeForm({"grade": "", "key": str(uuid4())}).errors == {"grade": ["Choose a grade from 0 to 4."]}

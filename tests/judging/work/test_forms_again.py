@@ -107,15 +107,15 @@ class TestTwoTabs:
         pair = shown(held)[0]
         both = key(held, pair)
         grade(browser, held, pair, 3)
-        place = at(url("pair-next", held.project))
-        answer = browser.post(url("judgment-create", pair), {"key": both, "grade": 0}, headers=place)
+        headers = at(url("pair-next", held.project))
+        answer = browser.post(url("judgment-create", pair), {"key": both, "grade": 0}, headers=headers)
         assert (answer.status_code, answer.headers[REPLACE_URL]) == (409, url("pair", pair))
 
     def test_a_grade_changed_twice_in_one_tab_is_stale_in_the_other(self, browser: Client, held: Assignment) -> None:
         pair = shown(held)[0]
         for value in (1, 2, 3):
             grade(browser, held, pair, value)
-        stale = {"key": key(held, pair, given=1), "grade": 4}
+        stale = {"key": key(held, pair, n_answers=1), "grade": 4}
         answer = browser.post(url("judgment-create", pair), stale, headers=HTMX)
         assert answer.status_code == 409
         assert "your grade for this pair is 3" in answer.content.decode()

@@ -57,14 +57,14 @@ class TestNext:
             assert client.get(url(name, project)).headers["Location"] == url("desk", project)
 
     def test_pairs_come_in_the_order_that_was_drawn(self, client: Client) -> None:
-        held = take(BatchFactory(pairs=6))
-        client.force_login(held.annotator)
-        seen = []
-        for pair in shown(held):
-            page = client.get(url("pair-next", held.project)).content.decode()
-            seen.append(url("judgment-create", pair) in page)
-            client.post(url("judgment-create", pair), form(held, pair, 2))
-        assert seen == [True] * 6
+        assignment = take(BatchFactory(pairs=6))
+        client.force_login(assignment.annotator)
+        matches = []
+        for pair in shown(assignment):
+            page = client.get(url("pair-next", assignment.project)).content.decode()
+            matches.append(url("judgment-create", pair) in page)
+            client.post(url("judgment-create", pair), form(assignment, pair, 2))
+        assert matches == [True] * 6
 
     def test_the_next_previews_are_loaded_ahead_nearest_first(self, browser: Client, held: Assignment) -> None:
         first, second, third = shown(held)
@@ -78,7 +78,7 @@ class TestNext:
 class TestPair:
     def test_page_and_fragment(self, browser: Client, held: Assignment) -> None:
         pair = shown(held)[1]
-        page, part = (browser.get(url("pair", pair), headers=way) for way in WAYS.values())
+        page, part = (browser.get(url("pair", pair), headers=headers) for headers in WAYS.values())
         assert page.content.decode().startswith(PAGE)
         assert part.content.decode().strip().startswith('<section id="pair"')
         assert part.headers[REPLACE_URL] == url("pair", pair)
@@ -143,9 +143,14 @@ class TestGrade:
         grade(browser, held, second, 4)
         key_of_first = key(held, first)
         browser.post(url("judgment-create", first), form(held, first, "1", comment=" too dark "), headers=HTMX)
-        given = Judgment.objects.get(pair=first)
-        assert (given.uuid, given.position, given.previous_grade, given.comment) == (key_of_first, 1, 4, "too dark")
-        assert (given.assignment, given.round, given.seat, given.source) == (held, 1, 1, "person")
+        judgment = Judgment.objects.get(pair=first)
+        assert (judgment.uuid, judgment.position, judgment.previous_grade, judgment.comment) == (
+            key_of_first,
+            1,
+            4,
+            "too dark",
+        )
+        assert (judgment.assignment, judgment.round, judgment.seat, judgment.source) == (held, 1, 1, "person")
 
     @pytest.mark.parametrize(
         ("said", "stored"),
@@ -175,19 +180,19 @@ class TestGrade:
         grade(browser, held, first, 1)
         assert graded(browser.get(url("pair", first))) == ["1"]
         grade(browser, held, first, 3)
-        given = Judgment.objects.get()
-        assert (given.grade, given.revision, given.changes.get().from_grade) == (3, 1, 1)
+        judgment = Judgment.objects.get()
+        assert (judgment.grade, judgment.revision, judgment.changes.get().from_grade) == (3, 1, 1)
         assert graded(browser.get(url("pair", first))) == ["3"]
 
     def test_a_comment_is_shown_again_changed_and_taken_back(self, browser: Client, held: Assignment) -> None:
         first = shown(held)[0]
-        kept = []
+        comments = []
         for more in ({"comment": "<dark>"}, {}, {"comment": "bright"}, {"comment": ""}):
             browser.post(url("judgment-create", first), form(held, first, "1", **more))
-            kept.append(Judgment.objects.get().comment)
-            if kept[-1] == "<dark>":
+            comments.append(Judgment.objects.get().comment)
+            if comments[-1] == "<dark>":
                 assert "&lt;dark&gt;</textarea>" in browser.get(url("pair", first)).content.decode()
-        assert kept == ["<dark>", "<dark>", "bright", ""]
+        assert comments == ["<dark>", "<dark>", "bright", ""]
 
     def test_round_2_opens_escalated_pairs_only(self, client: Client) -> None:
         batch = BatchFactory()

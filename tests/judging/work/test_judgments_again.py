@@ -11,7 +11,7 @@ from judging.work.services.assignments import assignments_sweep
 from judging.work.services.judgments import Answer
 from tests.factories import NOW, AssignmentFactory, BatchFactory
 from tests.judging.play import finish, flag, give, give_back, grade, grade_of, key_of, next_pair, pairs_of, shown, take
-from tests.judging.work.acts import everything, held_with, minute, withdraw
+from tests.judging.work.acts import assignment_with, everything, minute, withdraw
 
 pytestmark = pytest.mark.django_db
 
@@ -19,160 +19,162 @@ pytestmark = pytest.mark.django_db
 class TestSentAgain:
     """The same key and the same grade: answered as the first time, with nothing written."""
 
-    def sent_twice(self, held: Assignment, pair: Pair, value: int, between: list[tuple[Pair, int]]) -> list[Answer]:
+    def sent_twice(
+        self, assignment: Assignment, pair: Pair, value: int, between: list[tuple[Pair, int]]
+    ) -> list[Answer]:
         """The form is sent, then the others are graded, then it arrives again."""
-        key = key_of(held, pair)
-        first = give(held, pair, value, key=key, now=minute(1))
-        for n, (other, given) in enumerate(between, start=2):
-            give(held, other, given, now=minute(n))
+        key = key_of(assignment, pair)
+        first = give(assignment, pair, value, key=key, now=minute(1))
+        for n, (other, other_value) in enumerate(between, start=2):
+            give(assignment, other, other_value, now=minute(n))
         before = everything()
-        again = give(held, pair, value, key=key, now=minute(15))
+        again = give(assignment, pair, value, key=key, now=minute(15))
         assert everything() == before
         return [first, again]
 
     def test_at_once(self) -> None:
-        held = held_with(3)
-        first, again = self.sent_twice(held, shown(held)[0], 2, [])
-        assert next_pair(first) == next_pair(again) == shown(held)[1].pk
+        assignment = assignment_with(3)
+        first, again = self.sent_twice(assignment, shown(assignment)[0], 2, [])
+        assert next_pair(first) == next_pair(again) == shown(assignment)[1].pk
 
     def test_after_later_pairs_were_graded(self) -> None:
-        held = held_with(4)
-        pairs = shown(held)
-        first, again = self.sent_twice(held, pairs[0], 2, [(pairs[1], 1), (pairs[2], 3)])
+        assignment = assignment_with(4)
+        pairs = shown(assignment)
+        first, again = self.sent_twice(assignment, pairs[0], 2, [(pairs[1], 1), (pairs[2], 3)])
         assert next_pair(first) == next_pair(again) == pairs[1].pk
         assert again.held.cards[1].grade == 1  # shown as it stands
 
     def test_the_last_pair_shows_the_last_look_again(self) -> None:
-        held = held_with(2)
-        one, last = shown(held)
-        give(held, one, 1)
-        first, again = self.sent_twice(held, last, 2, [(one, 4)])
+        assignment = assignment_with(2)
+        one, last = shown(assignment)
+        give(assignment, one, 1)
+        first, again = self.sent_twice(assignment, last, 2, [(one, 4)])
         assert next_pair(first) is next_pair(again) is None
 
     def test_a_pair_left_out_before(self) -> None:
-        held = held_with(3)
-        left_out, one, last = shown(held)
-        give(held, one, 1)
-        first, again = self.sent_twice(held, last, 2, [(left_out, 4)])
+        assignment = assignment_with(3)
+        left_out, one, last = shown(assignment)
+        give(assignment, one, 1)
+        first, again = self.sent_twice(assignment, last, 2, [(left_out, 4)])
         assert next_pair(first) == next_pair(again) == left_out.pk
 
     def test_a_pair_flagged_since_was_next_then(self) -> None:
-        held = held_with(3)
-        pairs = shown(held)
-        key = key_of(held, pairs[0])
-        give(held, pairs[0], 2, key=key, now=minute(1))
-        flag(held, pairs[1], now=minute(2))
-        assert next_pair(give(held, pairs[0], 2, key=key, now=minute(3))) == pairs[1].pk
+        assignment = assignment_with(3)
+        pairs = shown(assignment)
+        key = key_of(assignment, pairs[0])
+        give(assignment, pairs[0], 2, key=key, now=minute(1))
+        flag(assignment, pairs[1], now=minute(2))
+        assert next_pair(give(assignment, pairs[0], 2, key=key, now=minute(3))) == pairs[1].pk
 
     def test_a_pair_flagged_before_was_not(self) -> None:
-        held = held_with(3)
-        pairs = shown(held)
-        flag(held, pairs[1], now=NOW)
-        first, again = self.sent_twice(held, pairs[0], 2, [])
+        assignment = assignment_with(3)
+        pairs = shown(assignment)
+        flag(assignment, pairs[1], now=NOW)
+        first, again = self.sent_twice(assignment, pairs[0], 2, [])
         assert next_pair(first) == next_pair(again) == pairs[2].pk
 
     def test_a_pair_withdrawn_since_is_passed_over(self) -> None:
-        held = held_with(3)
-        pairs = shown(held)
-        key = key_of(held, pairs[0])
-        give(held, pairs[0], 2, key=key)
+        assignment = assignment_with(3)
+        pairs = shown(assignment)
+        key = key_of(assignment, pairs[0])
+        give(assignment, pairs[0], 2, key=key)
         withdraw(pairs[1])
-        assert next_pair(give(held, pairs[0], 2, key=key, now=minute(1))) == pairs[2].pk
+        assert next_pair(give(assignment, pairs[0], 2, key=key, now=minute(1))) == pairs[2].pk
 
     @pytest.mark.parametrize("end", ["finish", "give back", "lapse"])
     def test_after_the_assignment_has_ended(self, end: str) -> None:
-        held = held_with(2)
-        one, last = shown(held)
-        key = key_of(held, one)
-        give(held, one, 2, key=key, now=minute(1))
-        give(held, last, 3, now=minute(2))
+        assignment = assignment_with(2)
+        one, last = shown(assignment)
+        key = key_of(assignment, one)
+        give(assignment, one, 2, key=key, now=minute(1))
+        give(assignment, last, 3, now=minute(2))
         if end == "finish":
-            finish(held, now=minute(3))
+            finish(assignment, now=minute(3))
         elif end == "give back":
-            give_back(held, now=minute(3))
+            give_back(assignment, now=minute(3))
         else:
             assignments_sweep(now=minute(60))
         before = everything()
-        again = give(held, one, 2, key=key, now=minute(90))
+        again = give(assignment, one, 2, key=key, now=minute(90))
         assert (next_pair(again), again.held.is_open) == (last.pk, False)
         assert everything() == before
 
     def test_after_it_was_changed(self) -> None:
-        held = held_with(3)
-        pairs = shown(held)
-        first, again = self.sent_twice(held, pairs[0], 2, [(pairs[0], 4), (pairs[1], 1)])
+        assignment = assignment_with(3)
+        pairs = shown(assignment)
+        first, again = self.sent_twice(assignment, pairs[0], 2, [(pairs[0], 4), (pairs[1], 1)])
         assert next_pair(first) == next_pair(again) == pairs[1].pk
-        assert grade_of(held, pairs[0]) == 4
+        assert grade_of(assignment, pairs[0]) == 4
 
     def test_a_change_sent_again(self) -> None:
-        held = held_with(3)
-        pairs = shown(held)
-        give(held, pairs[0], 0)
-        give(held, pairs[1], 0)
-        first, again = self.sent_twice(held, pairs[0], 2, [(pairs[2], 3), (pairs[0], 1)])
+        assignment = assignment_with(3)
+        pairs = shown(assignment)
+        give(assignment, pairs[0], 0)
+        give(assignment, pairs[1], 0)
+        first, again = self.sent_twice(assignment, pairs[0], 2, [(pairs[2], 3), (pairs[0], 1)])
         assert next_pair(first) == next_pair(again) == pairs[2].pk
         assert [change.to_grade for change in JudgmentChange.objects.all()] == [2, 1]
 
     def test_the_comment_of_the_first_time_stays(self) -> None:
-        held = held_with(2)
-        pair = shown(held)[0]
-        key = key_of(held, pair)
-        give(held, pair, 2, key=key, comment="dark")
-        give(held, pair, 2, key=key, comment="bright", now=minute(1))
+        assignment = assignment_with(2)
+        pair = shown(assignment)[0]
+        key = key_of(assignment, pair)
+        give(assignment, pair, 2, key=key, comment="dark")
+        give(assignment, pair, 2, key=key, comment="bright", now=minute(1))
         assert Judgment.objects.get().comment == "dark"
 
 
 class TestStale:
-    def refused(self, held: Assignment, pair: Pair, value: int, **more: object) -> str:
+    def refused(self, assignment: Assignment, pair: Pair, value: int, **more: object) -> str:
         before = everything()
         with pytest.raises(FormStale) as refusal:
-            give(held, pair, value, now=minute(5), **more)
+            give(assignment, pair, value, now=minute(5), **more)
         assert everything() == before
         assert refusal.value.status == 409
         return str(refusal.value)
 
     def test_the_same_key_with_another_grade(self) -> None:
-        held = AssignmentFactory()
-        pair = pairs_of(held.batch)[0]
-        key = key_of(held, pair)
-        give(held, pair, 1, key=key)
-        assert "your grade for this pair is 1" in self.refused(held, pair, 3, key=key)
+        assignment = AssignmentFactory()
+        pair = pairs_of(assignment.batch)[0]
+        key = key_of(assignment, pair)
+        give(assignment, pair, 1, key=key)
+        assert "your grade for this pair is 1" in self.refused(assignment, pair, 3, key=key)
 
     def test_two_tabs_cannot_overwrite_each_other(self) -> None:
         """Both show the pair with its first grade; one changes it."""
-        held = AssignmentFactory()
-        pair = pairs_of(held.batch)[0]
-        give(held, pair, 1)
-        tabs = key_of(held, pair)
-        give(held, pair, 4, key=tabs)
-        assert "is 4" in self.refused(held, pair, 0, key=tabs)
-        give(held, pair, 0, key=key_of(held, pair))
-        assert grade_of(held, pair) == 0
+        assignment = AssignmentFactory()
+        pair = pairs_of(assignment.batch)[0]
+        give(assignment, pair, 1)
+        tabs = key_of(assignment, pair)
+        give(assignment, pair, 4, key=tabs)
+        assert "is 4" in self.refused(assignment, pair, 0, key=tabs)
+        give(assignment, pair, 0, key=key_of(assignment, pair))
+        assert grade_of(assignment, pair) == 0
 
     def test_a_key_of_nothing(self) -> None:
-        held = AssignmentFactory()
-        assert "nothing was stored" in self.refused(held, pairs_of(held.batch)[0], 1, key=uuid4())
+        assignment = AssignmentFactory()
+        assert "nothing was stored" in self.refused(assignment, pairs_of(assignment.batch)[0], 1, key=uuid4())
 
     def test_the_key_of_another_pair(self) -> None:
-        held = AssignmentFactory()
-        one, other = pairs_of(held.batch)
-        give(held, other, 1)
-        self.refused(held, one, 1, key=Judgment.objects.get().uuid)
-        self.refused(held, one, 1, key=key_of(held, other))
+        assignment = AssignmentFactory()
+        one, other = pairs_of(assignment.batch)
+        give(assignment, other, 1)
+        self.refused(assignment, one, 1, key=Judgment.objects.get().uuid)
+        self.refused(assignment, one, 1, key=key_of(assignment, other))
 
     def test_the_key_of_a_form_not_made_yet(self) -> None:
-        held = AssignmentFactory()
-        pair = pairs_of(held.batch)[0]
-        self.refused(held, pair, 1, key=form_key(assignment=held.uuid, pair=pair.uuid, given=1))
+        assignment = AssignmentFactory()
+        pair = pairs_of(assignment.batch)[0]
+        self.refused(assignment, pair, 1, key=form_key(assignment=assignment.uuid, pair=pair.uuid, n_answers=1))
 
     def test_the_key_of_an_assignment_that_was_given_back(self) -> None:
         """The pair was taken up again: the page that is still open elsewhere gives no grade to it."""
         batch = BatchFactory()
-        held = take(batch)
+        assignment = take(batch)
         pair = pairs_of(batch)[1]
-        key = key_of(held, pair)
-        grade(held, [1])
-        give_back(held)
-        again = take(batch, held.annotator)
+        key = key_of(assignment, pair)
+        grade(assignment, [1])
+        give_back(assignment)
+        again = take(batch, assignment.annotator)
         self.refused(again, pair, 1, key=key)
         give(again, pair, 1, key=key_of(again, pair))

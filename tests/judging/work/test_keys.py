@@ -12,8 +12,8 @@ OTHER = UUID("22222222-2222-4222-8222-222222222222")
 forms = st.tuples(st.uuids(), st.uuids(), st.integers(0, 200))
 
 
-def key(assignment: UUID, pair: UUID, given: int) -> UUID:
-    return form_key(assignment=assignment, pair=pair, given=given)
+def key(assignment: UUID, pair: UUID, n_answers: int) -> UUID:
+    return form_key(assignment=assignment, pair=pair, n_answers=n_answers)
 
 
 def test_it_does_not_change_between_releases() -> None:

@@ -70,10 +70,10 @@ class TestFinish:
         page = browser.get(url("last-look", held.project)).content.decode()
         assert "2 pairs still need a grade or a flag" in page
         assert "Finish and" not in page
-        for left in ("2 pairs still need a grade or a flag.", "One pair still needs a grade or a flag."):
+        for message in ("2 pairs still need a grade or a flag.", "One pair still needs a grade or a flag."):
             answer = browser.post(url("assignment-finish", held.project))
             assert answer.status_code == 409
-            assert left in answer.content.decode()
+            assert message in answer.content.decode()
             grade(browser, held, second, 1)
         assert Assignment.objects.get().state == "open"
 

@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judging.work.rules import SEATS, AskedPair, free_seats, lease_until, seat_for, shuffled
+from judging.work.rules import SLOTS, RequestedPair, free_seats, lease_until, shuffled, slot_for
 
-NEW = [AskedPair(7, (), False), AskedPair(3, (), False)]
-BY_1 = [AskedPair(7, (1,), False), AskedPair(3, (1,), False)]  # seat 1 has graded everything
-PART = [AskedPair(7, (1, 2), False), AskedPair(3, (2,), False)]  # whoever sat at 1 left after one pair
-DONE = [AskedPair(7, (1, 2), False), AskedPair(3, (2, 1), False)]
+NEW = [RequestedPair(7, (), False), RequestedPair(3, (), False)]
+BY_1 = [RequestedPair(7, (1,), False), RequestedPair(3, (1,), False)]  # seat 1 has graded everything
+PART = [RequestedPair(7, (1, 2), False), RequestedPair(3, (2,), False)]  # whoever sat at 1 left after one pair
+DONE = [RequestedPair(7, (1, 2), False), RequestedPair(3, (2, 1), False)]
 
 
-def knowing(pairs: list[AskedPair], *pair_ids: int) -> list[AskedPair]:
+def knowing(pairs: list[RequestedPair], *pair_ids: int) -> list[RequestedPair]:
     """The same pairs, asked of somebody who knows these."""
     return [pair._replace(known=pair.pair_id in pair_ids) for pair in pairs]
 
@@ -35,10 +35,10 @@ def knowing(pairs: list[AskedPair], *pair_ids: int) -> list[AskedPair]:
         ([], [], {}),
     ],
 )
-def test_a_seat_is_free_when_nobody_holds_it_and_it_lacks_a_grade(
-    pairs: list[AskedPair], held: list[int], free: dict[int, list[int]]
+def test_a_slot_is_free_when_nobody_holds_it_and_a_grade_is_missing(
+    pairs: list[RequestedPair], held: list[int], free: dict[int, list[int]]
 ) -> None:
-    assert free_seats(pairs, held=held) == free
+    assert free_seats(pairs, taken_slots=held) == free
 
 
 @pytest.mark.parametrize(
@@ -56,57 +56,59 @@ def test_a_seat_is_free_when_nobody_holds_it_and_it_lacks_a_grade(
         (knowing(BY_1, 3), [], (2, [7])),
         (knowing(PART, 7), [], (1, [3])),  # what they know is not asked for any more
         (knowing(PART, 3), [], None),
-        ([AskedPair(7, (1,), True), AskedPair(3, (2,), False)], [], (1, [3])),
-        ([AskedPair(7, (1,), False), AskedPair(3, (2,), True)], [], (2, [7])),
-        ([AskedPair(7, (1,), False), AskedPair(3, (2,), True)], [2], None),
+        ([RequestedPair(7, (1,), True), RequestedPair(3, (2,), False)], [], (1, [3])),
+        ([RequestedPair(7, (1,), False), RequestedPair(3, (2,), True)], [], (2, [7])),
+        ([RequestedPair(7, (1,), False), RequestedPair(3, (2,), True)], [2], None),
     ],
 )
-def test_the_free_seat_that_offers_most_without_what_is_known(
-    pairs: list[AskedPair], held: list[int], seat: tuple[int, list[int]] | None
+def test_the_free_slot_with_most_pairs_the_person_does_not_know(
+    pairs: list[RequestedPair], held: list[int], seat: tuple[int, list[int]] | None
 ) -> None:
-    assert seat_for(pairs, held=held) == seat
+    assert slot_for(pairs, taken_slots=held) == seat
 
 
-seats = st.sets(st.sampled_from(SEATS))
-asked = st.lists(st.builds(AskedPair, st.integers(1, 9), seats, st.booleans()), unique_by=lambda pair: pair.pair_id)
+seats = st.sets(st.sampled_from(SLOTS))
+asked = st.lists(st.builds(RequestedPair, st.integers(1, 9), seats, st.booleans()), unique_by=lambda pair: pair.pair_id)
 
 
 @given(asked, seats)
-def test_every_grade_that_is_missing_belongs_to_a_free_or_a_held_seat(pairs: list[AskedPair], held: set[int]) -> None:
-    free = free_seats(pairs, held=held)
+def test_every_grade_that_is_missing_belongs_to_a_free_or_an_occupied_slot(
+    pairs: list[RequestedPair], held: set[int]
+) -> None:
+    free = free_seats(pairs, taken_slots=held)
     assert held.isdisjoint(free)
     for pair in pairs:
-        for seat in SEATS:
-            missing = seat not in pair.graded_seats
-            assert missing == (pair.pair_id in free.get(seat, [])) or seat in held
+        for slot in SLOTS:
+            missing = slot not in pair.graded_seats
+            assert missing == (pair.pair_id in free.get(slot, [])) or slot in held
 
 
 @given(asked, seats)
-def test_a_seat_is_never_empty_and_keeps_the_order_given(pairs: list[AskedPair], held: set[int]) -> None:
+def test_a_free_slot_is_never_empty_and_keeps_the_order_of_pairs(pairs: list[RequestedPair], held: set[int]) -> None:
     order = [pair.pair_id for pair in pairs]
-    for left in free_seats(pairs, held=held).values():
-        assert left
-        assert left == [pair_id for pair_id in order if pair_id in left]
+    for pair_ids in free_seats(pairs, taken_slots=held).values():
+        assert pair_ids
+        assert pair_ids == [pair_id for pair_id in order if pair_id in pair_ids]
 
 
 @given(asked, seats)
-def test_somebody_new_always_finds_the_seat_that_is_free(pairs: list[AskedPair], held: set[int]) -> None:
-    free = free_seats(pairs, held=held)
-    found = seat_for(knowing(pairs), held=held)
-    assert (found is None) == (not free)
-    assert found is None or found == (found[0], free[found[0]])
-    assert found is None or all(len(left) <= len(found[1]) for left in free.values())
+def test_somebody_new_always_finds_the_slot_that_is_free(pairs: list[RequestedPair], held: set[int]) -> None:
+    free = free_seats(pairs, taken_slots=held)
+    offer = slot_for(knowing(pairs), taken_slots=held)
+    assert (offer is None) == (not free)
+    assert offer is None or offer == (offer[0], free[offer[0]])
+    assert offer is None or all(len(pair_ids) <= len(offer[1]) for pair_ids in free.values())
 
 
 @given(asked, seats)
-def test_nobody_is_asked_for_a_pair_they_know(pairs: list[AskedPair], held: set[int]) -> None:
-    found = seat_for(pairs, held=held)
-    known = {pair.pair_id for pair in pairs if pair.known}
-    free = free_seats(pairs, held=held)
-    if found is None:
-        assert all(known >= set(left) for left in free.values())
+def test_nobody_gets_a_pair_they_know(pairs: list[RequestedPair], held: set[int]) -> None:
+    offer = slot_for(pairs, taken_slots=held)
+    known_ids = {pair.pair_id for pair in pairs if pair.known}
+    free = free_seats(pairs, taken_slots=held)
+    if offer is None:
+        assert all(known_ids >= set(pair_ids) for pair_ids in free.values())
     else:
-        assert found[1] == [pair_id for pair_id in free[found[0]] if pair_id not in known]
+        assert offer[1] == [pair_id for pair_id in free[offer[0]] if pair_id not in known_ids]
 
 
 @given(st.lists(st.integers()), st.integers(0, 2**31))
@@ -124,8 +126,8 @@ def test_two_seeds_show_two_orders() -> None:
 
 def test_the_order_of_rank_is_not_favoured() -> None:
     """Over many seeds the best candidate comes up at every place about equally often."""
-    places = [shuffled(range(4), seed=seed).index(0) for seed in range(4000)]
-    assert all(850 < places.count(place) < 1150 for place in range(4))
+    positions = [shuffled(range(4), seed=seed).index(0) for seed in range(4000)]
+    assert all(850 < positions.count(position) < 1150 for position in range(4))
 
 
 def test_lease() -> None:

@@ -23,7 +23,7 @@ def restore(pair: Pair) -> None:
     pair_restore(pair=pair, lead=lead(pair.batch.project))
 
 
-def test_nobody_is_asked_for_it_any_more() -> None:
+def test_nobody_gets_it_any_more() -> None:
     batch = BatchFactory(pairs=2)
     first, second = pairs_of(batch)
     withdraw(first)
@@ -33,13 +33,13 @@ def test_nobody_is_asked_for_it_any_more() -> None:
 
 def test_who_holds_it_finishes_without_it() -> None:
     batch = BatchFactory(pairs=2)
-    held = take(batch)
+    assignment = take(batch)
     first, second = pairs_of(batch)
     withdraw(first)
     with pytest.raises(PairWithdrawn):
-        give(held, first, 3)
-    give(held, second, 3)
-    assert finish(held)
+        give(assignment, first, 3)
+    give(assignment, second, 3)
+    assert finish(assignment)
 
 
 def test_a_settled_pair_loses_its_relevance_and_gets_it_back() -> None:
@@ -63,7 +63,7 @@ def test_the_last_open_pair_closes_its_batch() -> None:
     assert (escalated.state, escalated.free_seats) == (Batch.State.DONE, 0)
 
 
-def test_put_back_it_is_asked_for_again() -> None:
+def test_put_back_it_is_handed_out_again() -> None:
     batch = BatchFactory(pairs=1)
     (pair,) = pairs_of(batch)
     withdraw(pair)
@@ -82,7 +82,7 @@ def test_what_its_grades_cannot_decide_stays_out_of_a_finished_batch() -> None:
     assert outcomes(batch) == [WITHDRAWN]
 
 
-def test_a_reason_is_asked_for() -> None:
+def test_a_reason_is_required() -> None:
     batch = BatchFactory(pairs=1)
     with pytest.raises(NotPossibleNow, match="Say why"):
         withdraw(pairs_of(batch)[0], reason="  ")
@@ -104,10 +104,10 @@ def test_put_back_it_stays_though_two_had_flagged_it() -> None:
     batch = BatchFactory(pairs=2)
     first, second = pairs_of(batch)
     for _ in range(2):
-        held = take(batch)
-        flag(held, first)
-        give(held, second, 3)
-        finish(held)
+        assignment = take(batch)
+        flag(assignment, first)
+        give(assignment, second, 3)
+        finish(assignment)
     batch_advance(batch_id=batch.pk)
     assert outcomes(batch) == [WITHDRAWN, ("settled", 3)]
     batch.refresh_from_db()
@@ -121,10 +121,10 @@ def test_put_back_it_stays_though_two_had_flagged_it() -> None:
     restore(third)
     batch_advance(batch_id=other.pk)
     assert outcomes(other)[0] == ("open", None)
-    held = take(other)
-    flag(held, third)
-    give(held, fourth, 2)
-    finish(held)
+    assignment = take(other)
+    flag(assignment, third)
+    give(assignment, fourth, 2)
+    finish(assignment)
     assert outcomes(other)[0] == ("open", None)
 
 

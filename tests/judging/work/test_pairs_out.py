@@ -49,9 +49,9 @@ def shown(answer: Any) -> list[str]:
 
 def flagged(project: Project, *, reason: str = "broken", comment: str = "", **values: Any) -> Pair:
     batch = BatchFactory(query__project=project, pairs=1, **values)
-    held = AssignmentFactory(batch=batch)
-    pair: Pair = FlagFactory(assignment=held, reason=reason, comment=comment).pair
-    Assignment.objects.filter(pk=held.pk).update(state="finished", ended_at=NOW)
+    assignment = AssignmentFactory(batch=batch)
+    pair: Pair = FlagFactory(assignment=assignment, reason=reason, comment=comment).pair
+    Assignment.objects.filter(pk=assignment.pk).update(state="finished", ended_at=NOW)
     return pair
 
 
@@ -70,9 +70,9 @@ def withdrawn(project: Project, reason: str = "It stays black.") -> Pair:
 
 class TestLists:
     def test_each_holds_its_own(self, browser: Client, project: Project) -> None:
-        held = {"dropped": dropped(project), "withdrawn": withdrawn(project), "flags": flagged(project)}
+        pairs = {"dropped": dropped(project), "withdrawn": withdrawn(project), "flags": flagged(project)}
         flagged(ProjectFactory())
-        for name, pair in held.items():
+        for name, pair in pairs.items():
             assert shown(browser.get(url(name, project))) == [str(pair.uuid)], name
 
     @pytest.mark.parametrize("name", LISTS)
@@ -106,28 +106,28 @@ class TestLists:
         ],
     )
     def test_filters_of_flags(self, browser: Client, project: Project, asked: dict[str, str], found: list[str]) -> None:
-        held = {
+        pairs = {
             "one": flagged(project, query__text="A woman opens a door"),
             "two": flagged(project, reason="offensive", query__split="test"),
             "three": flagged(project),
         }
-        flags_dismiss(pair=held["three"], lead=lead(project), words="fine")
+        flags_dismiss(pair=pairs["three"], lead=lead(project), words="fine")
         if asked.get("annotator") == "number of one":
-            asked = {"annotator": str(held["one"].flags.get().annotator.memberships.get().number)}  # type: ignore[attr-defined]
+            asked = {"annotator": str(pairs["one"].flags.get().annotator.memberships.get().number)}  # type: ignore[attr-defined]
         uuids = shown(browser.get(url("flags", project), asked))
-        assert {name for name, pair in held.items() if str(pair.uuid) in uuids} == set(found)
+        assert {name for name, pair in pairs.items() if str(pair.uuid) in uuids} == set(found)
         assert len(uuids) == len(found)
 
     def test_filters_of_what_is_out(self, browser: Client, project: Project) -> None:
         one, other = dropped(project), dropped(project, query__split="test")
         Pair.objects.filter(pk=other.pk).update(reason="no_second_round")
         number = one.judgments.first().annotator.memberships.get().number  # type: ignore[union-attr]
-        for asked, pair in (
+        for filters, pair in (
             ({"reason": "no_second_round"}, other),
             ({"split": "test"}, other),
             ({"annotator": number}, one),
         ):
-            assert shown(browser.get(url("dropped", project), asked)) == [str(pair.uuid)], asked
+            assert shown(browser.get(url("dropped", project), filters)) == [str(pair.uuid)], filters
 
     def test_what_waits_comes_first(self, browser: Client, project: Project) -> None:
         waits, decided = flagged(project), flagged(project)
@@ -177,9 +177,9 @@ class TestCsv:
 class TestAnswers:
     @pytest.fixture
     def pair(self, project: Project) -> Pair:
-        made = flagged(project)
-        made.candidate.moment.video.file.save("clip.mp4", ContentFile(b"a video"))
-        return made
+        new_pair = flagged(project)
+        new_pair.candidate.moment.video.file.save("clip.mp4", ContentFile(b"a video"))
+        return new_pair
 
     def test_dismissed_with_a_word(self, browser: Client, project: Project, pair: Pair) -> None:
         answer = browser.post(url("flag-dismiss", pair), {"words": "It plays.", "list": "flagged"})
@@ -241,8 +241,8 @@ class TestAnswers:
         assert "Somebody has judged this moment, so its bounds stay." in answer.content.decode()
 
     def test_withdrawn_from_the_list(self, browser: Client, project: Project, pair: Pair) -> None:
-        sent = {"reason": "black", "list": "flagged", "asked": "status=all&q=a door"}
-        answer = browser.post(url("pair-withdraw", pair), sent)
+        form_data = {"reason": "black", "list": "flagged", "asked": "status=all&q=a door"}
+        answer = browser.post(url("pair-withdraw", pair), form_data)
         assert answer.headers["Location"] == url("flags", project) + "?status=all&q=a+door"
         assert Batch.objects.get().pairs.get().state == "withdrawn"
 

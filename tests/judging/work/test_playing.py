@@ -36,25 +36,25 @@ class Playing(Game):
 
     @rule(person=people)
     def take(self, person: int) -> None:
-        held = self.holding(person)
-        taken = self.taken_by(person)
-        if held is not None and held.expires_at > self.now:
-            assert taken == held
-        elif taken is None:
+        assignment = self.holding(person)
+        new_assignment = self.taken_by(person)
+        if assignment is not None and assignment.expires_at > self.now:
+            assert new_assignment == assignment
+        elif new_assignment is None:
             assert not any(self.could_take(self.people[person], batch) for batch in self.open_batches())
         else:
-            assert (taken.state, taken.expires_at) == (OPEN, self.now + LEASE)
-            assert not Batch.objects.get(pk=taken.batch_id).is_paused
-            assert not Judgment.objects.filter(pair__in=taken.pair_ids, annotator=self.people[person]).exists()
+            assert (new_assignment.state, new_assignment.expires_at) == (OPEN, self.now + LEASE)
+            assert not Batch.objects.get(pk=new_assignment.batch_id).is_paused
+            assert not Judgment.objects.filter(pair__in=new_assignment.pair_ids, annotator=self.people[person]).exists()
 
     @rule(person=people, place=places, grade=grades, with_key=st.booleans())
     def grade(self, person: int, place: int, grade: int, with_key: bool) -> None:
         """A grade, or a change of one, in the latest assignment; a first one is taken if need be."""
-        held, pair = self.at_a_pair(person, place)
-        if held is None or pair is None:
+        assignment, pair = self.at_a_pair(person, place)
+        if assignment is None or pair is None:
             return
         key = self.key_of(person, pair)
-        if not self.refused(held, pair, lambda: self.submit(person, pair, grade, key if with_key else None)):
+        if not self.refused(assignment, pair, lambda: self.submit(person, pair, grade, key if with_key else None)):
             if self.card_of(person, pair).flag:
                 with pytest.raises(FormStale, match="Take the flag back"):
                     self.submit(person, pair, grade, key if with_key else None)
@@ -80,13 +80,13 @@ class Playing(Game):
 
     @rule(person=people, place=places, grade=grades, ahead=st.integers(1, 3), random=st.booleans())
     def a_form_of_another_state_arrives(self, person: int, place: int, grade: int, ahead: int, random: bool) -> None:
-        held = self.latest(person)
-        if held is None:
+        assignment = self.latest(person)
+        if assignment is None:
             return
-        pair = self.pair_of(held, place)
-        given = ahead + JudgmentChange.objects.filter(judgment__assignment=held, judgment__pair=pair).count()
-        given += 1 + held.flags.filter(pair=pair).count()
-        key = uuid4() if random else form_key(assignment=held.uuid, pair=pair.uuid, given=given)
+        pair = self.pair_of(assignment, place)
+        n_answers = ahead + JudgmentChange.objects.filter(judgment__assignment=assignment, judgment__pair=pair).count()
+        n_answers += 1 + assignment.flags.filter(pair=pair).count()
+        key = uuid4() if random else form_key(assignment=assignment.uuid, pair=pair.uuid, n_answers=n_answers)
         before = self.everything()
         with pytest.raises(FormStale):
             self.submit(person, pair, grade, key)
@@ -95,29 +95,29 @@ class Playing(Game):
     @rule(person=people, worst=grades, best=grades, flagged=st.none() | places)
     def grade_all_and_finish(self, person: int, worst: int, best: int, flagged: int | None) -> None:
         """The way most rounds go; without it a long life would be rare."""
-        held = self.taken_by(person)
-        if held is None:
+        assignment = self.taken_by(person)
+        if assignment is None:
             return
-        self.answer_all(held, person, (worst, best), flagged)
+        self.answer_all(assignment, person, (worst, best), flagged)
         assert assignment_finish(project=self.project, annotator=self.people[person], now=self.now)
 
     @rule(person=people, place=places, reason=reasons)
     def flag(self, person: int, place: int, reason: str) -> None:
-        held, pair = self.at_a_pair(person, place)
-        if held is None or pair is None:
+        assignment, pair = self.at_a_pair(person, place)
+        if assignment is None or pair is None:
             return
         who: dict[str, Any] = {"annotator": self.people[person], "pair_uuid": pair.uuid, "reason": reason}
-        if not self.refused(held, pair, lambda: flag_set(**who, now=self.now)):
+        if not self.refused(assignment, pair, lambda: flag_set(**who, now=self.now)):
             answer = flag_set(**who, now=self.tick())
             assert not answer.held.cards[answer.held.index_of(pair.uuid)].needs_answer
 
     @rule(person=people, place=places)
     def take_the_flag_back(self, person: int, place: int) -> None:
-        held = self.latest(person)
-        if held is None:
+        assignment = self.latest(person)
+        if assignment is None:
             return
-        pair = self.pair_of(held, place)
-        if held.state != OPEN or held.expires_at <= self.now:
+        pair = self.pair_of(assignment, place)
+        if assignment.state != OPEN or assignment.expires_at <= self.now:
             with pytest.raises(LeaseLost):
                 flag_withdraw(annotator=self.people[person], pair_uuid=pair.uuid, now=self.now)
             return
@@ -126,42 +126,42 @@ class Playing(Game):
 
     @rule(person=people)
     def finish(self, person: int) -> None:
-        held = self.holding(person)
-        left = self.left_in(person)
+        assignment = self.holding(person)
+        pairs_left = self.left_in(person)
         try:
             ended = assignment_finish(project=self.project, annotator=self.people[person], now=self.now)
         except AssignmentIncomplete:
-            assert left
+            assert pairs_left
         except LeaseLost:
-            assert held is not None and held.expires_at <= self.now
+            assert assignment is not None and assignment.expires_at <= self.now
         else:
-            assert ended == (held is not None)
-            assert not left
+            assert ended == (assignment is not None)
+            assert not pairs_left
 
     @rule(person=people)
     def give_back(self, person: int) -> None:
-        held = self.holding(person)
+        assignment = self.holding(person)
         given_back = assignment_return(project=self.project, annotator=self.people[person], now=self.now)
-        assert given_back == (held is not None)
-        if held is not None:
-            assert Assignment.objects.get(pk=held.pk).state == Assignment.State.RETURNED
+        assert given_back == (assignment is not None)
+        if assignment is not None:
+            assert Assignment.objects.get(pk=assignment.pk).state == Assignment.State.RETURNED
 
     @rule(person=people)
     def leave(self, person: int) -> None:
-        held = self.holding(person)
+        assignment = self.holding(person)
         assignment_leave(project=self.project, annotator=self.people[person], now=self.now)
-        if held is not None and held.expires_at > self.now:
-            assert Assignment.objects.get(pk=held.pk).expires_at == min(held.expires_at, self.now + LEAVING)
+        if assignment is not None and assignment.expires_at > self.now:
+            assert Assignment.objects.get(pk=assignment.pk).expires_at == min(assignment.expires_at, self.now + LEAVING)
 
     @rule(person=people)
     def heartbeat(self, person: int) -> None:
-        held = self.holding(person)
-        if held is None or held.expires_at <= self.now:
+        assignment = self.holding(person)
+        if assignment is None or assignment.expires_at <= self.now:
             with pytest.raises(LeaseLost):
                 assignment_renew(project=self.project, annotator=self.people[person], now=self.now)
         else:
             until = assignment_renew(project=self.project, annotator=self.people[person], now=self.now)
-            assert until == Assignment.objects.get(pk=held.pk).expires_at == self.now + LEASE
+            assert until == Assignment.objects.get(pk=assignment.pk).expires_at == self.now + LEASE
 
     @rule(minutes=st.sampled_from([1, 12, 20]))
     def time_goes_by(self, minutes: int) -> None:
@@ -178,8 +178,8 @@ class Playing(Game):
 
     @rule(order=st.permutations(range(BATCHES)), repeats=st.integers(1, 2))
     def advance(self, order: list[int], repeats: int) -> None:
-        for place in order * repeats:
-            batch_advance(batch_id=self.batches[place].pk)
+        for index in order * repeats:
+            batch_advance(batch_id=self.batches[index].pk)
 
     @rule()
     def sweep_batches(self) -> None:
@@ -189,7 +189,7 @@ class Playing(Game):
     @rule(order=st.permutations(range(BATCHES)))
     def order_of_deciding_does_not_matter(self, order: list[int]) -> None:
         results = []
-        for batches in (self.batches, [self.batches[place] for place in (*order, *reversed(order))]):
+        for batches in (self.batches, [self.batches[index] for index in (*order, *reversed(order))]):
             with transaction.atomic():
                 for batch in batches:
                     batch_advance(batch_id=batch.pk)

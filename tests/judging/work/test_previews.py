@@ -35,8 +35,8 @@ def taught(project: Project) -> Moment:
 
 
 def seen(member: Membership, *moments: Moment) -> list[bool]:
-    found = [preview_visible_to(user=member.user, preview=moment.preview_uuid) for moment in moments]
-    return [moment is not None for moment in found]
+    previews = [preview_visible_to(user=member.user, preview=moment.preview_uuid) for moment in moments]
+    return [moment is not None for moment in previews]
 
 
 @pytest.mark.parametrize("standing", ["candidate", "training", "exam", "qualified"])
@@ -61,8 +61,8 @@ def test_who_leads_sees_it(project: Project, example: Moment, taught: Moment, ro
 
 
 def test_the_guideline_of_who_is_out_has_no_pictures(project: Project, example: Moment, client: Client) -> None:
-    for standing, pictures in (("qualified", True), ("left", False)):
-        client.force_login(MembershipFactory(project=project, standing=standing).user)
+    for status, pictures in (("qualified", True), ("left", False)):
+        client.force_login(MembershipFactory(project=project, standing=status).user)
         page = client.get(reverse("judging:guideline", args=[project.uuid])).content.decode()
         assert (str(example.preview_uuid) in page) is pictures
 

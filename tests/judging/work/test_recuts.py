@@ -39,14 +39,14 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def pair() -> Pair:
     """Its clip is of a video of 90 s; the moment lies at 1.5 to 4.25 s."""
-    made: Pair = BatchFactory(pairs=1).pairs.select_related("candidate__moment__video", "batch__project").get()
-    made.candidate.moment.video.file.save("clip.mp4", ContentFile(b"a video"))
-    return made
+    new_pair: Pair = BatchFactory(pairs=1).pairs.select_related("candidate__moment__video", "batch__project").get()
+    new_pair.candidate.moment.video.file.save("clip.mp4", ContentFile(b"a video"))
+    return new_pair
 
 
 @pytest.fixture
 def cut(monkeypatch: pytest.MonkeyPatch) -> list[tuple[float, float]]:
-    """What was cut; every cut gives a GIF and its twin."""
+    """Provide the spans cut, each as GIF and MP4."""
     spans: list[tuple[float, float]] = []
 
     def made(*, video: Video, start_s: float, end_s: float) -> Preview:
@@ -81,8 +81,8 @@ class TestRecut:
         assert AuditEvent.objects.get(action="moment.recut").subject == pair.uuid
 
     def test_judged_moments_are_cut_anew_all_the_same(self, pair: Pair, cut: list[object]) -> None:
-        held = take(pair.batch)
-        give(held, pair, 3)
+        assignment = take(pair.batch)
+        give(assignment, pair, 3)
         assert recut_work(recut_id=ask(pair).pk)
 
     def test_its_flags_are_answered_when_it_is_there(self, pair: Pair, cut: list[object]) -> None:
@@ -129,9 +129,9 @@ class TestRecut:
 
     def test_what_a_lost_message_left_is_sent_again(self, pair: Pair, cut: list[object], messages: Messages) -> None:
         ask(pair)
-        with messages() as sent:
+        with messages() as task_messages:
             RECUTS.sweep(timezone.now())
-        assert sent == []
+        assert task_messages == []
         with messages():
             RECUTS.sweep(timezone.now() + 2 * MINUTES)
         assert Recut.objects.get().state == "done"
@@ -139,8 +139,8 @@ class TestRecut:
 
 class TestBounds:
     def test_bounds_and_clip_change_together(self, pair: Pair, cut: list[tuple[float, float]]) -> None:
-        flag(held := take(pair.batch), pair)
-        give_back(held)
+        flag(assignment := take(pair.batch), pair)
+        give_back(assignment)
         recut = ask(pair, (2.0, 6.5))
         assert (moment_of(pair).start_s, moment_of(pair).end_s) == (1.5, 4.25)
         assert recut_work(recut_id=recut.pk)
@@ -166,16 +166,18 @@ class TestBounds:
         assert not Recut.objects.exists()
 
     def test_of_a_judged_moment_they_stay(self, pair: Pair) -> None:
-        held = take(pair.batch)
-        give(held, pair, 3)
-        give_back(held)
+        assignment = take(pair.batch)
+        give(assignment, pair, 3)
+        give_back(assignment)
         with pytest.raises(NotPossibleNow, match="Somebody has judged this moment, so its bounds stay"):
             ask(pair, (2.0, 6.5))
 
     def test_judged_for_another_query_counts(self, pair: Pair) -> None:
         other = BatchFactory(query=QueryFactory(project=ProjectFactory()), pairs=0)
-        twin = PairFactory(batch=other, candidate=CandidateFactory(query=other.query, moment=pair.candidate.moment))
-        give(take(other), twin, 3)
+        duplicate = PairFactory(
+            batch=other, candidate=CandidateFactory(query=other.query, moment=pair.candidate.moment)
+        )
+        give(take(other), duplicate, 3)
         with pytest.raises(NotPossibleNow, match="judged this moment"):
             ask(pair, (2.0, 6.5))
 
@@ -197,8 +199,8 @@ class TestBounds:
 
     def test_judged_while_it_was_being_cut_they_stay(self, pair: Pair, cut: list[object]) -> None:
         recut = ask(pair, (2.0, 6.5))
-        held = take(pair.batch)
-        give(held, pair, 3)
+        assignment = take(pair.batch)
+        give(assignment, pair, 3)
         assert not recut_work(recut_id=recut.pk)
         recut.refresh_from_db()
         assert recut.error.startswith("Somebody has judged this moment")

@@ -1,4 +1,4 @@
-"""What is complete is decided, even where the rest of the round waits for somebody."""
+"""Complete pairs are decided, even where the rest of the round waits for somebody."""
 
 import pytest
 
@@ -19,10 +19,10 @@ def give_back(assignment: Assignment) -> None:
 def graded_in_part_and_given_back(batch: Batch) -> None:
     """Two people who sit there together grade the best pair only."""
     both = [take(batch), take(batch)]
-    for taken, value in zip(both, (3, 4), strict=True):
-        grade(taken, [value])
-    for taken in both:
-        give_back(taken)
+    for assignment, value in zip(both, (3, 4), strict=True):
+        grade(assignment, [value])
+    for assignment in both:
+        give_back(assignment)
 
 
 def test_given_back_pairs_hold_nobody_up(messages: Messages) -> None:
@@ -58,6 +58,6 @@ def test_sweep_leaves_alone_what_somebody_sits_at() -> None:
 
 def test_first_of_two_decides_nothing(messages: Messages) -> None:
     batch = BatchFactory(pairs=1)
-    with messages() as sent:
+    with messages() as task_messages:
         judge(batch, [3])
-    assert not sent and outcomes(batch) == [("open", None)]
+    assert not task_messages and outcomes(batch) == [("open", None)]

@@ -46,12 +46,12 @@ def test_a_crew_of_four_finishes_every_batch(
 
 def sit(batch: Batch, person: User, *, grade: int, pairs: int | None = None) -> bool:
     """Take what is offered and judge ``pairs`` of it before giving the rest back, or all; whether there was any."""
-    held = assignment_take(project=batch.project, annotator=person)
-    if held is None:
+    assignment = assignment_take(project=batch.project, annotator=person)
+    if assignment is None:
         return False
-    asked = {pair.pk: pair for pair in batch.pairs.all()}
-    for pair_id in held.pair_ids[:pairs]:
-        judgment_submit(annotator=person, pair_uuid=asked[pair_id].uuid, grade=grade)
-    if pairs is None or pairs >= len(held.pair_ids):
+    pairs_by_id = {pair.pk: pair for pair in batch.pairs.all()}
+    for pair_id in assignment.pair_ids[:pairs]:
+        judgment_submit(annotator=person, pair_uuid=pairs_by_id[pair_id].uuid, grade=grade)
+    if pairs is None or pairs >= len(assignment.pair_ids):
         return assignment_finish(project=batch.project, annotator=person)
     return assignment_return(project=batch.project, annotator=person)

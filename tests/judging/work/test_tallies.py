@@ -29,12 +29,12 @@ STEPS = ["add", "set", "delete", "round", "fold"]
 
 def counted(project: Project) -> dict[str, int]:
     """A count of the rows, in plain Python."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for state, relevance in Pair.objects.filter(batch__project=project).values_list("state", "relevance"):
-        found[f"pair:{state}" if relevance is None else f"pair:{state}:{relevance}"] += 1
+        counts[f"pair:{state}" if relevance is None else f"pair:{state}:{relevance}"] += 1
     for batch in Batch.objects.filter(project=project):
-        found[f"batch:{batch.number}:{batch.state}:{batch.round}"] += 1
-    return dict(found)
+        counts[f"batch:{batch.number}:{batch.state}:{batch.round}"] += 1
+    return dict(counts)
 
 
 class TestPairsAndBatches(TestCase):
@@ -57,9 +57,9 @@ class TestPairsAndBatches(TestCase):
             elif step == "delete":
                 Pair.objects.filter(pk__in=list(pairs.order_by("?").values_list("pk", flat=True)[: n % 3])).delete()
             elif step == "round" and batch:
-                done = datetime(2026, 1, 1, tzinfo=UTC) if n % 2 else None
+                done_at = datetime(2026, 1, 1, tzinfo=UTC) if n % 2 else None
                 Batch.objects.filter(pk=batch.pk).update(
-                    round=1 + n % 2, state="done" if done else "open", done_at=done
+                    round=1 + n % 2, state="done" if done_at else "open", done_at=done_at
                 )
             elif step == "fold":
                 tallies_fold()
@@ -71,14 +71,14 @@ pytestmark = pytest.mark.django_db
 
 
 def test_pooled_batches_are_counted_and_wait_for_no_decision() -> None:
-    made = Growing()
-    made.close()
-    (pooled,) = made.open(made.plan(made.rows("run", [3, 4])))
+    pool = Growing()
+    pool.close()
+    (pooled,) = pool.open(pool.plan(pool.rows("run", [3, 4])))
     judge_round(pooled, [2, 2], [2, 2])
-    assert overview.tallies(made.project) == counted(made.project)
-    assert overview.tallies(made.project)["batch:3:done:1"] == 1
-    assert tallies_recount(project=made.project) is False
-    assert not review_queue(made.project).exists()
+    assert overview.tallies(pool.project) == counted(pool.project)
+    assert overview.tallies(pool.project)["batch:3:done:1"] == 1
+    assert tallies_recount(project=pool.project) is False
+    assert not review_queue(pool.project).exists()
 
 
 class TestJudgments:
@@ -90,9 +90,9 @@ class TestJudgments:
         judge_round(batch, [1], [1])
         rows = list(JudgmentDay.objects.filter(project=project).order_by("second_round", "annotator"))
         assert [(row.judgments, row.second_round, row.imported) for row in rows] == [(2, 0, 0)] * 2 + [(1, 1, 0)] * 2
-        given = Judgment.objects.earliest("pk").created_at
+        judged_at = Judgment.objects.earliest("pk").created_at
         with connection.cursor() as cursor:
-            cursor.execute("SELECT (%s AT TIME ZONE 'Asia/Singapore')::date", [given])
+            cursor.execute("SELECT (%s AT TIME ZONE 'Asia/Singapore')::date", [judged_at])
             assert {row.day for row in rows} == {cursor.fetchone()[0]}
 
     def test_a_change_is_no_second_judgment(self) -> None:
@@ -124,11 +124,11 @@ class TestRecount:
 
     def test_the_command(self, project: Project) -> None:
         BatchFactory(query__project=ProjectFactory(name="another"))
-        said = StringIO()
-        call_command("recount", stdout=said)
-        assert said.getvalue() == "a project: was wrong, and is right now\nanother: was right\n"
-        call_command("recount", "--project", "a project", stdout=said)
-        assert said.getvalue().endswith("a project: was right\n")
+        output = StringIO()
+        call_command("recount", stdout=output)
+        assert output.getvalue() == "a project: was wrong, and is right now\nanother: was right\n"
+        call_command("recount", "--project", "a project", stdout=output)
+        assert output.getvalue().endswith("a project: was right\n")
         with pytest.raises(CommandError, match="no project named 'none'"):
             call_command("recount", "--project", "none")
 

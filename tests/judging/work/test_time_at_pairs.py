@@ -20,87 +20,87 @@ pytestmark = pytest.mark.django_db
 def handed_out(pairs: int = 3, **person: Any) -> Assignment:
     """An assignment taken at ``NOW``."""
     batch = BatchFactory(pairs=pairs)
-    taken = play.take(batch, annotator(batch.project, **person))
-    Assignment.objects.filter(pk=taken.pk).update(created_at=NOW)
-    return taken
+    assignment = play.take(batch, annotator(batch.project, **person))
+    Assignment.objects.filter(pk=assignment.pk).update(created_at=NOW)
+    return assignment
 
 
 def at(seconds: float) -> datetime:
     return NOW + timedelta(seconds=seconds)
 
 
-def give(held: Assignment, place: int, grade: int, second: float, **more: Any) -> None:
-    play.give(held, shown(held)[place], grade, now=at(second), **more)
+def give(assignment: Assignment, index: int, grade: int, second: float, **more: Any) -> None:
+    play.give(assignment, shown(assignment)[index], grade, now=at(second), **more)
 
 
-def times(held: Assignment) -> list[int | None]:
-    return list(held.judgments.order_by("position").values_list("active_ms", flat=True))
+def times(assignment: Assignment) -> list[int | None]:
+    return list(assignment.judgments.order_by("position").values_list("active_ms", flat=True))
 
 
-def test_what_the_page_measured_is_stored() -> None:
-    held = handed_out()
-    give(held, 0, 3, 20, active_ms=8_000)
-    assert times(held) == [8_000]
+def test_the_time_measured_by_the_page_is_stored() -> None:
+    assignment = handed_out()
+    give(assignment, 0, 3, 20, active_ms=8_000)
+    assert times(assignment) == [8_000]
 
 
 def test_without_a_measure_the_time_since_the_last_word_counts() -> None:
-    held = handed_out()
-    give(held, 0, 3, 20)
-    give(held, 1, 3, 27)
-    assert times(held) == [20_000, 7_000]
+    assignment = handed_out()
+    give(assignment, 0, 3, 20)
+    give(assignment, 1, 3, 27)
+    assert times(assignment) == [20_000, 7_000]
 
 
 def test_no_more_is_believed_than_has_passed_since_the_last_grade() -> None:
-    held = handed_out()
-    give(held, 0, 3, 20, active_ms=90_000)
-    give(held, 1, 3, 27, active_ms=90_000)
-    assert times(held) == [20_000, 7_000]
+    assignment = handed_out()
+    give(assignment, 0, 3, 20, active_ms=90_000)
+    give(assignment, 1, 3, 27, active_ms=90_000)
+    assert times(assignment) == [20_000, 7_000]
 
 
 def test_a_flag_and_its_end_are_words_too() -> None:
-    held = handed_out()
-    play.flag(held, shown(held)[0], now=at(30))
-    give(held, 1, 3, 35)
-    flag_withdraw(annotator=held.annotator, pair_uuid=shown(held)[0].uuid, now=at(60))
-    give(held, 0, 1, 64)
-    assert times(held) == [4_000, 5_000]
+    assignment = handed_out()
+    play.flag(assignment, shown(assignment)[0], now=at(30))
+    give(assignment, 1, 3, 35)
+    flag_withdraw(annotator=assignment.annotator, pair_uuid=shown(assignment)[0].uuid, now=at(60))
+    give(assignment, 0, 1, 64)
+    assert times(assignment) == [4_000, 5_000]
 
 
 def test_a_change_adds_its_time_and_is_a_word() -> None:
-    held = handed_out()
-    give(held, 0, 3, 20)
-    give(held, 0, 2, 26, active_ms=5_000)
-    give(held, 1, 2, 30, active_ms=60_000)
-    assert times(held) == [25_000, 4_000]
+    assignment = handed_out()
+    give(assignment, 0, 3, 20)
+    give(assignment, 0, 2, 26, active_ms=5_000)
+    give(assignment, 1, 2, 30, active_ms=60_000)
+    assert times(assignment) == [25_000, 4_000]
 
 
 def test_the_same_grade_again_adds_nothing() -> None:
-    held = handed_out()
-    give(held, 0, 3, 20)
+    assignment = handed_out()
+    give(assignment, 0, 3, 20)
     for second in (30, 40, 50):
-        give(held, 0, 3, second, comment=f"at {second}")
-    assert times(held) == [20_000]
+        give(assignment, 0, 3, second, comment=f"at {second}")
+    assert times(assignment) == [20_000]
 
 
 def test_a_form_sent_twice_counts_once() -> None:
-    held = handed_out()
-    key = key_of(held, shown(held)[0])
+    assignment = handed_out()
+    key = key_of(assignment, shown(assignment)[0])
     for second in (10, 60):
-        give(held, 0, 3, second, key=key, active_ms=9_000)
-    assert times(held) == [9_000]
+        give(assignment, 0, 3, second, key=key, active_ms=9_000)
+    assert times(assignment) == [9_000]
 
 
-def test_what_was_kept_while_the_line_was_down_says_when_it_was_pressed() -> None:
-    held = handed_out()
-    give(held, 0, 3, 600, active_ms=12_000)
-    assert times(held) == [12_000]
+def test_an_answer_queued_offline_carries_its_time() -> None:
+    assignment = handed_out()
+    give(assignment, 0, 3, 600, active_ms=12_000)
+    assert times(assignment) == [12_000]
 
 
 def test_a_program_says_how_long_a_person_would_have_taken() -> None:
-    held = handed_out(is_simulated=True)
-    give(held, 0, 3, 0.1, active_ms=17_000)
-    give(held, 1, 3, 0.2)
-    assert times(held) == [17_000, 100]
+    assignment = handed_out(is_simulated=True)
+    give(assignment, 0, 3, 0.1, active_ms=17_000)
+    give(assignment, 1, 3, 0.2)
+    assert times(assignment) == [17_000, 100]
 
 
 WORDS = st.lists(
@@ -114,11 +114,11 @@ class TestOfManyWords(TestCase):
     def test_an_assignment_takes_no_longer_than_it_was_held(
         self, words: list[tuple[int, int, int, int | None]]
     ) -> None:
-        held, second = handed_out(), 0
-        for place, grade, pause, measured in words:
+        assignment, second = handed_out(), 0
+        for index, grade, pause, measured in words:
             second += pause
             if second < 20 * 60:
-                Assignment.objects.filter(pk=held.pk).update(expires_at=at(10_000))
-                give(held, place, grade, second, active_ms=measured)
-        spent = sum(Judgment.objects.filter(assignment=held).values_list("active_ms", flat=True))
+                Assignment.objects.filter(pk=assignment.pk).update(expires_at=at(10_000))
+                give(assignment, index, grade, second, active_ms=measured)
+        spent = sum(Judgment.objects.filter(assignment=assignment).values_list("active_ms", flat=True))
         assert spent <= second * 1000

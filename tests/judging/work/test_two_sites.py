@@ -36,18 +36,18 @@ Site = tuple[Assignment, Sitting]
 def plain_site() -> Site:
     """Nobody else has been here; captions are short, similarities high."""
     batch = batch_of(ranks=(1, 2, 3, 4), similarity=0.9, words="A man walks.")
-    return hold(batch), sitting_in(batch.project, truth=None)
+    return hold(batch), begin_attempt(batch.project, truth=None)
 
 
 def telling_site() -> Site:
     """Others graded everything and flagged one; captions tell; what similarity found first stands last."""
     batch = batch_of(ranks=(44, 43, 42, 41), similarity=0.1, words="Ross reads a letter aloud and " * 20)
-    held, other = hold(batch), hold(batch, seat=2)
+    assignment, other = hold(batch), hold(batch, seat=2)
     for grade, pair in enumerate(shown(other)):
         judgment_submit(annotator=other.annotator, pair_uuid=pair.uuid, grade=grade, comment="telling")
     flag_set(annotator=other.annotator, pair_uuid=shown(other)[0].uuid, reason="offensive", comment="telling")
     assignment_finish(project=batch.project, annotator=other.annotator)
-    return held, sitting_in(batch.project, truth=4)
+    return assignment, begin_attempt(batch.project, truth=4)
 
 
 def batch_of(*, ranks: tuple[int, ...], similarity: float, words: str) -> Batch:
@@ -59,11 +59,11 @@ def batch_of(*, ranks: tuple[int, ...], similarity: float, words: str) -> Batch:
     return batch
 
 
-def sitting_in(project: Project, *, truth: int | None) -> Sitting:
+def begin_attempt(project: Project, *, truth: int | None) -> Sitting:
     exam = cohort_exam(project)
     KnownPair.objects.filter(exam=exam).update(truth=truth)
-    for known in exam.known_pairs.select_related("moment"):
-        known.moment.preview.save("preview.gif", ContentFile(GIF))
+    for known_pair in exam.known_pairs.select_related("moment"):
+        known_pair.moment.preview.save("preview.gif", ContentFile(GIF))
     person = examinee(project)
     browser = Client()
     browser.force_login(person)
@@ -72,8 +72,8 @@ def sitting_in(project: Project, *, truth: int | None) -> Sitting:
 
 
 def heard(site: Site) -> list[str]:
-    held, sitting = site
-    return [told(answer) for answer in (*of_judging(held), *of_programs(held), *of_exam(sitting))]
+    assignment, attempt = site
+    return [told(answer) for answer in (*of_judging(assignment), *of_programs(assignment), *of_exam(attempt))]
 
 
 def told(answer: HttpResponse) -> str:
@@ -81,44 +81,46 @@ def told(answer: HttpResponse) -> str:
     return TIMES.sub("", WORDS.sub("", text))
 
 
-def of_judging(held: Assignment) -> list[HttpResponse]:
+def of_judging(assignment: Assignment) -> list[HttpResponse]:
     browser = Client()
-    browser.force_login(held.annotator)
-    answers = [browser.get(url(name, held.project), headers=way) for name in PAGES for way in WAYS.values()]
-    for pair in shown(held):
-        answers += walk_of_pair(browser, held, pair)
-    answers += [browser.get(url(name, held.project)) for name in PAGES]
+    browser.force_login(assignment.annotator)
+    answers = [
+        browser.get(url(name, assignment.project), headers=headers) for name in PAGES for headers in WAYS.values()
+    ]
+    for pair in shown(assignment):
+        answers += walk_of_pair(browser, assignment, pair)
+    answers += [browser.get(url(name, assignment.project)) for name in PAGES]
     answers += [browser.get(path) for path in ("/", "/help/", "/account/", "/tokens/", "/nowhere/")]
     return answers
 
 
-def of_programs(held: Assignment) -> list[HttpResponse]:
-    program = Program(held.annotator)
+def of_programs(assignment: Assignment) -> list[HttpResponse]:
+    program = Program(assignment.annotator)
     answers = [program.get("projects")]
-    answers += [program.get(name, held.project) for name in ENTRANCES[1:]]
-    for pair in shown(held):
+    answers += [program.get(name, assignment.project) for name in ENTRANCES[1:]]
+    for pair in shown(assignment):
         moment = pair.candidate.moment
         answers += [
             program.client.get(reverse(f"api:preview-{form}", args=[moment.preview_uuid])) for form in ("gif", "mp4")
         ]
         answers += [program.post("flag", pair, reason="broken"), program.delete("flag", pair)]
-        answers += [program.grade(held, pair, 2), program.grade(held, pair, 9)]
-    answers += [program.post(name, held.project) for name in ("heartbeat", "finish")]
-    return [*answers, program.get("judgments", held.project)]
+        answers += [program.grade(assignment, pair, 2), program.grade(assignment, pair, 9)]
+    answers += [program.post(name, assignment.project) for name in ("heartbeat", "finish")]
+    return [*answers, program.get("judgments", assignment.project)]
 
 
-def of_exam(sitting: Sitting) -> list[HttpResponse]:
+def of_exam(attempt: Sitting) -> list[HttpResponse]:
     browser = Client()
-    browser.force_login(sitting.annotator)
-    answers = [browser.get(url("sitting", sitting))]
-    for known in (KnownPair.objects.get(pk=known_id) for known_id in sitting.known_ids):
-        page = browser.get(url("known-pair", known))
+    browser.force_login(attempt.annotator)
+    answers = [browser.get(url("sitting", attempt))]
+    for known_pair in (KnownPair.objects.get(pk=known_id) for known_id in attempt.known_ids):
+        page = browser.get(url("known-pair", known_pair))
         key = KEY.search(page.content.decode())
         form = {"key": key.group(1) if key else "", "grade": 3}
-        preview = browser.get(reverse("judging:preview", args=[known.moment.preview_uuid]))
-        answers += [page, preview, browser.post(url("known-grade", known), form, headers=HTMX)]
-    answers += [browser.get(url("sitting-look", sitting)), browser.post(url("sitting-hand-in", sitting))]
-    return [*answers, browser.get(url("sitting", sitting)), browser.get(url("desk", sitting.project))]
+        preview = browser.get(reverse("judging:preview", args=[known_pair.moment.preview_uuid]))
+        answers += [page, preview, browser.post(url("known-grade", known_pair), form, headers=HTMX)]
+    answers += [browser.get(url("sitting-look", attempt)), browser.post(url("sitting-hand-in", attempt))]
+    return [*answers, browser.get(url("sitting", attempt)), browser.get(url("desk", attempt.project))]
 
 
 def test_nothing_an_annotator_reaches_differs() -> None:
@@ -129,23 +131,23 @@ def test_nothing_an_annotator_reaches_differs() -> None:
 
 
 def test_what_differs_would_be_noticed() -> None:
-    held, _ = plain_site()
+    assignment, _ = plain_site()
     other, _ = telling_site()
-    pairs = [pairs_of(one.batch)[0] for one in (held, other)]
+    pairs = [pairs_of(one.batch)[0] for one in (assignment, other)]
     texts = [f"{pair.candidate.rank} {pair.candidate.similarity}" for pair in pairs]
     assert WORDS.sub("", texts[0]) != WORDS.sub("", texts[1])
 
 
 def test_media_carries_no_date_and_no_tag() -> None:
     """Either would tell when a clip was cut, and clips are cut in the order of candidates."""
-    held, _ = plain_site()
-    browser, program = Client(), Program(held.annotator)
-    browser.force_login(held.annotator)
-    for pair in shown(held):
+    assignment, _ = plain_site()
+    browser, program = Client(), Program(assignment.annotator)
+    browser.force_login(assignment.annotator)
+    for pair in shown(assignment):
         preview = pair.candidate.moment.preview_uuid
         for name in ("judging:preview", "judging:preview-clip", "api:preview-gif", "api:preview-mp4"):
-            asked = program.client if name.startswith("api") else browser
-            answer = asked.get(reverse(name, args=[preview]))
+            client = program.client if name.startswith("api") else browser
+            answer = client.get(reverse(name, args=[preview]))
             assert answer.status_code == 200
             assert not {"ETag", "Last-Modified", "Content-Disposition"} & set(answer.headers)
 

@@ -1,4 +1,4 @@
-"""What an annotator has done, of one project and of today."""
+"""An annotator's work, of one project and of today."""
 
 from datetime import timedelta
 
@@ -31,9 +31,9 @@ def test_nothing_yet() -> None:
 
 def test_grades_count_before_their_batch_is_finished() -> None:
     batch = BatchFactory(pairs=3)
-    taken = take(batch)
-    grade(taken, [1, 2])
-    assert work(batch.project, taken.annotator) == {"batches": 0, "judgments": 2, "today": 2}
+    assignment = take(batch)
+    grade(assignment, [1, 2])
+    assert work(batch.project, assignment.annotator) == {"batches": 0, "judgments": 2, "today": 2}
 
 
 def test_other_people_and_other_projects_do_not_count() -> None:

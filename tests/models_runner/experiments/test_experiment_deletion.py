@@ -14,7 +14,7 @@ from core.models import AuditEvent
 from judging.audit.rules import in_words
 from judging.models import Release
 from models_runner.experiments import deletion, files, services, trainings
-from models_runner.experiments.child import folder_held
+from models_runner.experiments.child import folder_lock
 from models_runner.experiments.deletion import experiment_delete
 from models_runner.experiments.services import training_cancel, training_resume
 from models_runner.features.services import feature_set_delete
@@ -66,17 +66,22 @@ class TestDeleting:
     def test_takes_the_files_and_leaves_the_runs_with_their_scores(
         self, release: Release, done_twice: Experiment, messages: Messages
     ) -> None:
-        place, runs = folder(done_twice), list(Run.objects.filter(source="baseline").values_list("uuid", "state"))
+        experiment_folder, runs = (
+            folder(done_twice),
+            list(Run.objects.filter(source="baseline").values_list("uuid", "state")),
+        )
         scores = list(Score.objects.order_by("pk").values_list("pk", "value"))
-        assert len(runs) == 4 and scores and place.is_dir()
+        assert len(runs) == 4 and scores and experiment_folder.is_dir()
         with messages():
             deleted(done_twice)
-        assert not place.exists() and not Experiment.objects.exists() and not Training.objects.exists()
+        assert not experiment_folder.exists() and not Experiment.objects.exists() and not Training.objects.exists()
         assert list(Run.objects.filter(source="baseline").values_list("uuid", "state")) == runs
         assert list(Score.objects.order_by("pk").values_list("pk", "value")) == scores
-        said = AuditEvent.objects.get(action="experiment.delete")
-        assert (said.subject, said.data["name"], said.data["seeds"]) == (done_twice.uuid, "ours", 2)
-        assert in_words(said.action, said.data) == "deleted the benchmark run ours: ReLoCLNet, seeds: 2, 0 MB of files"
+        event = AuditEvent.objects.get(action="experiment.delete")
+        assert (event.subject, event.data["name"], event.data["seeds"]) == (done_twice.uuid, "ours", 2)
+        assert (
+            in_words(event.action, event.data) == "deleted the benchmark run ours: ReLoCLNet, seeds: 2, 0 MB of files"
+        )
 
     @pytest.mark.parametrize("state", ["waiting", "running", "cancelling"])
     def test_waits_until_every_seed_has_ended(self, order: Order, state: str) -> None:
@@ -110,8 +115,8 @@ class TestDeleting:
 
     def test_frees_its_features(self, release: Release, done: Experiment) -> None:
         deleted(done)
-        for held in release.project.feature_sets.all():
-            feature_set_delete(feature_set=held, actor=None)
+        for feature_set in release.project.feature_sets.all():
+            feature_set_delete(feature_set=feature_set, actor=None)
         assert not release.project.feature_sets.exists()
 
     def test_leaves_its_name_to_its_runs(self, order: Order, done: Experiment, messages: Messages) -> None:
@@ -129,23 +134,23 @@ class TestDeleting:
 @pytest.mark.django_db
 class TestFiles:
     def test_that_a_dead_process_left_are_found_by_the_sweep(self, done: Experiment, order: Order) -> None:
-        place, other = folder(done), order(name="other")
+        experiment_folder, other = folder(done), order(name="other")
         files.plan_write(only(other))
-        unknown = place.with_name("0" * 8 + str(done.uuid)[8:])
+        unknown = experiment_folder.with_name("0" * 8 + str(done.uuid)[8:])
         unknown.mkdir()
         deleted(done)  # nothing runs after the commit: the process is gone
-        assert place.is_dir()
+        assert experiment_folder.is_dir()
         assert deletion.deleted_files_sweep() == 1
-        assert (place.exists(), folder(other).exists(), unknown.exists()) == (False, True, True)
+        assert (experiment_folder.exists(), folder(other).exists(), unknown.exists()) == (False, True, True)
         assert deletion.deleted_files_sweep() == 0
 
     def test_stay_while_a_program_writes_there(self, done_twice: Experiment, messages: Messages) -> None:
-        place = folder(done_twice)
-        with folder_held(place / "seed-2"), messages():
+        experiment_folder = folder(done_twice)
+        with folder_lock(experiment_folder / "seed-2"), messages():
             deleted(done_twice)
-        assert place.is_dir()
+        assert experiment_folder.is_dir()
         deletion.deleted_files_sweep()
-        assert not place.exists()
+        assert not experiment_folder.exists()
 
     def test_that_cannot_be_removed_fail_nothing(
         self, done: Experiment, messages: Messages, monkeypatch: pytest.MonkeyPatch
@@ -160,7 +165,7 @@ class TestFiles:
 
 
 @pytest.mark.django_db
-class TestDoors:
+class TestEndpoints:
     def test_the_page_asks_and_says_what_goes_and_what_stays(self, release: Release, done: Experiment) -> None:
         client, address = Client(), reverse("models_runner:experiment-delete", args=[done.uuid])
         client.force_login(admin(release.project))
@@ -199,24 +204,24 @@ class TestDoors:
 class TestAtTheSameInstant:
     def works(self, order: Order) -> tuple[Experiment, Callable[[], Any], Callable[[], Any]]:
         trained(only(first := order(name="ours")))
-        given = {"name": "second stage", "baseline": "conquer", "candidates": only(first)}
-        return first, partial(order, **given), partial(deleted, first)
+        options = {"name": "second stage", "baseline": "conquer", "candidates": only(first)}
+        return first, partial(order, **options), partial(deleted, first)
 
     def test_what_conquer_is_ordered_on_is_not_deleted(self, monkeypatch: pytest.MonkeyPatch, order: Order) -> None:
         first, ordering, deleting = self.works(order)
-        monkeypatch.setattr(services, "send_on_commit", lambda *sent: None)
-        kept, refused = overlap(monkeypatch, (services, "audit_record"), ordering, deleting)
-        assert isinstance(kept, Experiment) and "second stage (CONQUER) looks" in str(refused)
+        monkeypatch.setattr(services, "send_on_commit", lambda *message: None)
+        result, refused = overlap(monkeypatch, (services, "audit_record"), ordering, deleting)
+        assert isinstance(result, Experiment) and "second stage (CONQUER) looks" in str(refused)
         assert folder(first).is_dir()
 
     def test_what_is_being_deleted_is_not_ordered_on(self, monkeypatch: pytest.MonkeyPatch, order: Order) -> None:
         _, ordering, deleting = self.works(order)
-        gone, refused = overlap(monkeypatch, (deletion, "audit_record"), deleting, ordering)
-        assert gone is None and "has been deleted" in str(refused)
+        result, refused = overlap(monkeypatch, (deletion, "audit_record"), deleting, ordering)
+        assert result is None and "has been deleted" in str(refused)
         assert not Experiment.objects.exists()
 
     def test_its_name_is_not_taken_while_it_goes(self, monkeypatch: pytest.MonkeyPatch, order: Order) -> None:
         _, _, deleting = self.works(order)
         again = partial(order, name="ours")
-        gone, refused = overlap(monkeypatch, (deletion, "audit_record"), deleting, again)
-        assert gone is None and "runs of a deleted 'ours'" in str(refused)
+        result, refused = overlap(monkeypatch, (deletion, "audit_record"), deleting, again)
+        assert result is None and "runs of a deleted 'ours'" in str(refused)

@@ -48,26 +48,26 @@ class TestPrograms:
     def test_order_look_and_list(self, program: Client, release: Release, messages: Messages) -> None:
         with messages():
             answer = start(program, release, seeds=2, top_n=1, preset="small", shuffle_links=True)
-        given = answer.json()
-        assert (answer.status_code, given["state"], given["name"]) == (201, "waiting", "XML, N=1")
-        assert given["options"]["shuffle_links"] is True and given["options"]["epochs"] == 30
-        seen = program.get(url("experiment", Experiment.objects.get())).json()
-        assert [seed["state"] for seed in seen["trainings"]] == ["done", "done"]
-        assert seen["trainings"][0]["curve"]["scores"] == [[2, 0.25, 0.7], [4, 0.5, 0.6]]
-        run = program.get(url("run", seen["trainings"][0]["val_run"])).json()
+        body = answer.json()
+        assert (answer.status_code, body["state"], body["name"]) == (201, "waiting", "XML, N=1")
+        assert body["options"]["shuffle_links"] is True and body["options"]["epochs"] == 30
+        details = program.get(url("experiment", Experiment.objects.get())).json()
+        assert [seed["state"] for seed in details["trainings"]] == ["done", "done"]
+        assert details["trainings"][0]["curve"]["scores"] == [[2, 0.25, 0.7], [4, 0.5, 0.6]]
+        run = program.get(url("run", details["trainings"][0]["val_run"])).json()
         assert (run["source"], run["state"], run["system"]) == ("baseline", "scored", "XML, N=1, seed 1")
-        listed = program.get(url("experiments", release.project)).json()["results"]
-        assert [one["uuid"] for one in listed] == [seen["uuid"]]
+        rows = program.get(url("experiments", release.project)).json()["results"]
+        assert [one["uuid"] for one in rows] == [details["uuid"]]
 
     @pytest.mark.parametrize("door", ["api", "page"])
     def test_the_list_costs_the_same_statements_however_long_it_is(
         self, program: Client, release: Release, tmp_path: Path, door: str
     ) -> None:
         def statements() -> int:
-            with CaptureQueriesContext(connection) as made:
+            with CaptureQueriesContext(connection) as queries:
                 assert asker.get(address).status_code == 200
-            assert door == "api" or not any('"curve"' in each["sql"] for each in made)  # which is long
-            return len(made)
+            assert door == "api" or not any('"curve"' in each["sql"] for each in queries)  # which is long
+            return len(queries)
 
         asker, address = program, url("experiments", release.project)
         if door == "page":
@@ -97,8 +97,8 @@ class TestPrograms:
         assert refusal(start(program, release, name="ours")) == (409, "not_possible")
 
     def test_labels_and_ends_can_be_ordered_and_are_given_back(self, program: Client, release: Release) -> None:
-        given = start(program, release, labels="similarity", end_offset_s=0.0).json()
-        assert (given["labels"], given["options"]["decoding"]) == ("similarity", {"end_offset_s": 0.0})
+        body = start(program, release, labels="similarity", end_offset_s=0.0).json()
+        assert (body["labels"], body["options"]["decoding"]) == ("similarity", {"end_offset_s": 0.0})
         assert start(program, release).json()["labels"] == "judged"
         assert refusal(start(program, release, end_offset_s=1)) == (422, "invalid")
         assert refusal(start(program, release, labels="none")) == (422, "invalid")
@@ -114,8 +114,8 @@ class TestPrograms:
     def test_a_hidden_size_that_heads_do_not_share_is_refused(
         self, program: Client, release: Release, sizes: dict[str, Any], heads: int
     ) -> None:
-        said = start(program, release, **sizes).json()["message"]
-        assert said == f"hidden: The attention has {heads} heads: give a multiple of {heads}."
+        message = start(program, release, **sizes).json()["message"]
+        assert message == f"hidden: The attention has {heads} heads: give a multiple of {heads}."
 
     def test_cancel_and_resume(self, program: Client, release: Release, tmp_path: Path) -> None:
         training = only(ordered(release, tmp_path))
@@ -131,8 +131,8 @@ class TestPrograms:
             other = Client(headers=bearer(person))
             looks = 200 if role == "lead" else 403
             assert other.get(url("experiment", training.experiment)).status_code == looks
-            for door in ("training-cancel", "training-resume"):
-                assert refusal(other.post(url(door, training))) == (403, "permission_denied")
+            for action in ("training-cancel", "training-resume"):
+                assert refusal(other.post(url(action, training))) == (403, "permission_denied")
             assert refusal(start(other, release)) == (403, "permission_denied")
         stranger = Client(headers=bearer(MembershipFactory(role="admin").user))
         assert refusal(stranger.get(url("experiment", training.experiment))) == (404, "not_found")
@@ -141,9 +141,9 @@ class TestPrograms:
 
 
 def ran(*words: str, **options: Any) -> list[str]:
-    told = StringIO()
-    call_command("benchmark", "hand made", "--model", "reloclnet", *words, stdout=told, **options)
-    return told.getvalue().splitlines()
+    output = StringIO()
+    call_command("benchmark", "hand made", "--model", "reloclnet", *words, stdout=output, **options)
+    return output.getvalue().splitlines()
 
 
 class TestCommand:
@@ -164,9 +164,9 @@ class TestCommand:
         other = tmp_path / "mine.h5"
         other.write_bytes(b"x")
         ran("--video", str(other), "--query", "own query", "--subtitle", str(other))
-        told = Experiment.objects.get().features
-        assert told["video"] == told["subtitle"] == {"name": "mine", "path": str(other)}
-        assert told["query"]["name"] == "own query"
+        features = Experiment.objects.get().features
+        assert features["video"] == features["subtitle"] == {"name": "mine", "path": str(other)}
+        assert features["query"]["name"] == "own query"
 
     def test_says_what_it_trains_on_and_what_not(self, release: Release) -> None:
         assert ran()[1] == "Features: video own video, subtitle none, query own query."
@@ -177,14 +177,14 @@ class TestCommand:
             *("--weigh-by-similarity", "no", "--shuffle-links", "yes", "--lr", "0.01", "--padding", "compact"),
             *("--endpoints", "yes", "--warmup", "0.05", "--hard-from-epoch", "0", "--hard-pool", "9"),
         )
-        made = Experiment.objects.get()
-        assert (made.labels, made.options["decoding"]) == ("similarity", {"end_offset_s": 1.5})
+        experiment = Experiment.objects.get()
+        assert (experiment.labels, experiment.options["decoding"]) == ("similarity", {"end_offset_s": 1.5})
         negatives = {"hard_from_epoch": 0, "hard_pool": 9}
-        assert made.options["objective"] == {"weigh_by_similarity": False, "mask_positives": True, **negatives}
-        held = {name: made.options[name] for name in ("shuffle_links", "lr", "padding", "reading", "warmup")}
+        assert experiment.options["objective"] == {"weigh_by_similarity": False, "mask_positives": True, **negatives}
+        options = {name: experiment.options[name] for name in ("shuffle_links", "lr", "padding", "reading", "warmup")}
         trained = {"shuffle_links": True, "lr": 0.01, "padding": "compact", "warmup": 0.05}
-        assert held == {**trained, "reading": {"endpoints": True}}
-        assert [training.seed for training in made.trainings.all()] == [7]
+        assert options == {**trained, "reading": {"endpoints": True}}
+        assert [training.seed for training in experiment.trainings.all()] == [7]
 
     @pytest.mark.parametrize(
         ("words", "said"),

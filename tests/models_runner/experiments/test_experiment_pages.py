@@ -32,18 +32,18 @@ FORM = {"baseline": "reloclnet", "top_n": 20, "seeds": 2, "name": "", "preset": 
 class Site:
     """A project with a release and features, and its admin's browser."""
 
-    def __init__(self, made: HandMade, release: Release, folder: Path) -> None:
-        self.made, self.release, self.folder = made, release, folder
-        self.features = features_of(made.project, folder)
+    def __init__(self, hand_made: HandMade, release: Release, folder: Path) -> None:
+        self.made, self.release, self.folder = hand_made, release, folder
+        self.features = features_of(hand_made.project, folder)
         self.client = Client()
-        self.client.force_login(admin(made.project))
+        self.client.force_login(admin(hand_made.project))
 
     def url(self, name: str, *words: object) -> str:
         return reverse(f"models_runner:{name}", args=[*words] or [self.made.project.uuid])
 
     def start(self, **values: Any) -> HttpResponse:
-        chosen = {kind: told["set"] for kind, told in self.features.items()}
-        form = {**FORM, "release": self.release.version, **chosen, **values}
+        feature_sets = {kind: facts["set"] for kind, facts in self.features.items()}
+        form = {**FORM, "release": self.release.version, **feature_sets, **values}
         return self.client.post(self.url("experiment-new"), form)  # type: ignore[return-value]
 
     def page(self, experiment: Experiment) -> str:
@@ -61,13 +61,17 @@ def site(made: HandMade, release: Release, settings: Any, tmp_path: Path) -> Sit
 
 def test_an_admin_orders_a_benchmark_run(site: Site) -> None:
     answer = site.start(epochs="3", mask_positives="yes")
-    made = Experiment.objects.get()
-    assert answer.headers["Location"] == site.url("experiment", made.uuid)
-    assert [training.seed for training in made.trainings.all()] == [1, 2]
-    assert made.options["epochs"] == 3 and made.options["padding"] == "compact" and made.options["batch"] == 64
-    assert made.options["sizes"] == {"hidden": 64, "heads": 4}
-    assert made.options["objective"] == {"mask_positives": True}
-    page = site.page(made)
+    experiment = Experiment.objects.get()
+    assert answer.headers["Location"] == site.url("experiment", experiment.uuid)
+    assert [training.seed for training in experiment.trainings.all()] == [1, 2]
+    assert (
+        experiment.options["epochs"] == 3
+        and experiment.options["padding"] == "compact"
+        and experiment.options["batch"] == 64
+    )
+    assert experiment.options["sizes"] == {"hidden": 64, "heads": 4}
+    assert experiment.options["objective"] == {"mask_positives": True}
+    page = site.page(experiment)
     assert "It begins when a worker" in page and 'hx-trigger="every 2s, seen"' in page and "Cancel seed 1" in page
 
 
@@ -78,9 +82,9 @@ def test_the_options_of_the_papers_can_be_chosen(site: Site) -> None:
     assert options["objective"] == {"hard_from_epoch": 3, "hard_pool": 5}
     page = site.start(same_split="yes").content.decode()
     assert "Only CONQUER takes candidates." in page
-    given = site.order(how="done", name="first")
-    training_work(training_id=given.pk)
-    conquer = {"baseline": "conquer", "candidates": given.uuid, "same_split": "yes"}
+    training = site.order(how="done", name="first")
+    training_work(training_id=training.pk)
+    conquer = {"baseline": "conquer", "candidates": training.uuid, "same_split": "yes"}
     assert "not known which split" in site.start(**conquer).content.decode()
     site.made.project.dataset.corpus.videos.update(source_split="val")
     assert "not known which split" in site.start(**conquer).content.decode()
@@ -113,7 +117,7 @@ def test_its_form_orders_one_however_often_it_is_sent(site: Site) -> None:
     assert (Experiment.objects.count(), Training.objects.count()) == (2, 4)
 
 
-def test_what_is_wrong_is_said_beside_the_field(site: Site) -> None:
+def test_errors_stand_beside_their_field(site: Site) -> None:
     answer = site.start(baseline="conquer", seeds="21")
     assert answer.status_code == 422
     page = answer.content.decode()
@@ -131,8 +135,8 @@ def test_a_finished_training_shows_its_curves_log_and_runs(site: Site) -> None:
     assert "Loss over 4 steps" in page and "the best of 2 is 0.5000" in page
     assert "begins at step 0" in page
     assert training.val_run is not None and site.url("run", training.val_run.uuid) in page
-    shown = site.client.get(site.url("experiments")).content.decode()
-    assert "1 of 1" in shown and "0.5000" in shown
+    html = site.client.get(site.url("experiments")).content.decode()
+    assert "1 of 1" in html and "0.5000" in html
 
 
 def test_several_seeds_are_seen_together(site: Site) -> None:
@@ -145,14 +149,14 @@ def test_several_seeds_are_seen_together(site: Site) -> None:
     assert "seed 1, step 4: 0.5000, its best" in page and "seed 2, step 4: 0.5000, its best" in page
 
 
-def test_labels_by_similarity_are_ordered_and_told(site: Site) -> None:
+def test_labels_by_similarity_are_requested_and_shown(site: Site) -> None:
     site.start(labels="similarity", end_offset_s="0")
-    made = Experiment.objects.get()
-    assert made.labels == "similarity" and made.options["decoding"] == {"end_offset_s": 0.0}
-    assert "not on the leaderboard" in site.page(made)
+    experiment = Experiment.objects.get()
+    assert experiment.labels == "similarity" and experiment.options["decoding"] == {"end_offset_s": 0.0}
+    assert "not on the leaderboard" in site.page(experiment)
 
 
-def test_a_failure_is_told_and_resumed(site: Site) -> None:
+def test_a_failure_is_shown_and_resumed(site: Site) -> None:
     training = trained(site.order(how="fails"))
     assert "The loss is not a number." in site.page(training.experiment)
     answer = site.client.post(site.url("training-resume", training.uuid))
@@ -200,15 +204,15 @@ class TestACheckpointThatIsReplaced:
         return trained(site.order())
 
     def replaced(self, training: Training, monkeypatch: pytest.MonkeyPatch, times: int) -> None:
-        best, write, left = files.folder_of(training) / "best", ZipFile.write, [times]
+        best, write, times_left = files.folder_of(training) / "best", ZipFile.write, [times]
 
         def write_late(archive: ZipFile, path: Path, name: Path) -> None:
-            if left[0]:
-                left[0] -= 1
-                best.rename(aside := best.with_name(f"old-{left[0]}"))
+            if times_left[0]:
+                times_left[0] -= 1
+                best.rename(aside := best.with_name(f"old-{times_left[0]}"))
                 best.mkdir()
                 (best / "meta.json").write_text('"newer"')
-                path = path if left[0] % 2 else aside / "gone"
+                path = path if times_left[0] % 2 else aside / "gone"
             write(archive, path, name)
 
         monkeypatch.setattr(ZipFile, "write", write_late)
@@ -217,8 +221,8 @@ class TestACheckpointThatIsReplaced:
         self, site: Site, training: Training, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         self.replaced(training, monkeypatch, times=2)
-        given = site.client.get(site.url("training-file", training.uuid, "best.zip"))
-        assert ZipFile(io.BytesIO(b"".join(given))).read("best/meta.json") == b'"newer"'  # type: ignore[arg-type]
+        response = site.client.get(site.url("training-file", training.uuid, "best.zip"))
+        assert ZipFile(io.BytesIO(b"".join(response))).read("best/meta.json") == b'"newer"'  # type: ignore[arg-type]
 
     def test_again_and_again_is_said_in_words(
         self, site: Site, training: Training, monkeypatch: pytest.MonkeyPatch
@@ -228,8 +232,8 @@ class TestACheckpointThatIsReplaced:
         assert answer.status_code == 409 and "best is just being written anew" in answer.content.decode()
 
     def test_is_no_failure_of_the_page(self, site: Site, training: Training, monkeypatch: pytest.MonkeyPatch) -> None:
-        gone = files.folder_of(training) / "best" / "gone"
-        monkeypatch.setattr(files, "_files", lambda folder: iter([gone]))
+        missing = files.folder_of(training) / "best" / "gone"
+        monkeypatch.setattr(files, "_files", lambda folder: iter([missing]))
         page = site.page(training.experiment)
         assert "plan.json" in page and "best.zip" not in page
 
@@ -254,11 +258,11 @@ class TestNothingToTrain:
 
 
 def test_candidates_are_chosen_among_what_is_finished(site: Site) -> None:
-    given = trained(site.order())
-    answer = site.start(baseline="conquer", candidates=given.uuid)
+    training = trained(site.order())
+    answer = site.start(baseline="conquer", candidates=training.uuid)
     assert answer.status_code == 302
-    assert Experiment.objects.get(baseline="conquer").candidates == given
-    assert site.start(candidates=given.uuid).status_code == 422
+    assert Experiment.objects.get(baseline="conquer").candidates == training
+    assert site.start(candidates=training.uuid).status_code == 422
 
 
 def test_the_next_in_line_knows_how_many_are_before_it(site: Site) -> None:
@@ -277,6 +281,15 @@ def test_what_was_taken_meanwhile_is_not_before_itself(site: Site) -> None:
 
 def test_subtitles_are_chosen_where_there_are_any(site: Site) -> None:
     assert "subtitle" not in ExperimentForm(project=site.made.project).initial
-    told = {"kind": "subtitle", "extractor": "builtin-text", "width": 2, "n_items": 1, "checksum": "0", "state": "done"}
-    held = FeatureSet.objects.create(project=site.made.project, name="said", path="/a/said.h5", finished_at=NOW, **told)
-    assert ExperimentForm(project=site.made.project).initial["subtitle"] == str(held.uuid)
+    values = {
+        "kind": "subtitle",
+        "extractor": "builtin-text",
+        "width": 2,
+        "n_items": 1,
+        "checksum": "0",
+        "state": "done",
+    }
+    feature_set = FeatureSet.objects.create(
+        project=site.made.project, name="said", path="/a/said.h5", finished_at=NOW, **values
+    )
+    assert ExperimentForm(project=site.made.project).initial["subtitle"] == str(feature_set.uuid)

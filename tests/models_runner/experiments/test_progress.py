@@ -1,4 +1,4 @@
-"""What events say of a training, and the curves that are drawn of it."""
+"""Training progress by its events, and the curves drawn of it."""
 
 import json
 from pathlib import Path
@@ -32,7 +32,7 @@ def evaluation(number: int, score: float, split: str = "val") -> dict[str, Any]:
 START = {"kind": "start", "steps": 100, "resumed_from_step": 0}
 
 
-def test_the_newest_step_and_the_best_score_are_told() -> None:
+def test_the_newest_step_and_the_best_score_are_shown() -> None:
     progress = after(START, step(1), evaluation(2, 0.25), step(3, 0.75), evaluation(4, 0.125))
     assert (progress.step, progress.steps, progress.loss, progress.eta_s) == (4, 100, 0.75, 10)
     assert (progress.best, progress.best_step) == (0.25, 2)
@@ -86,7 +86,7 @@ def test_odd_events_change_nothing(odd: dict[str, Any]) -> None:
     assert after(START, step(1), {**odd}).step == 1
 
 
-def test_numbers_that_are_none_are_not_kept() -> None:
+def test_numbers_that_are_none_are_dropped() -> None:
     progress = after(START, step(1, float("nan")), step(2, float("inf")))
     assert (progress.loss, progress.losses) == (None, [])
     json.dumps(progress.row(), allow_nan=False)
@@ -118,8 +118,8 @@ def test_half_a_line_waits_and_a_broken_one_is_passed_over(tmp_path: Path) -> No
 def test_curves_lie_within_their_frame() -> None:
     losses, scores = [[1, 2.0], [50, 1.5], [100, 0.5]], [[50, 0.2, 1.0], [100, 0.1, None]]
     for chart in (losses_chart(losses, scores), scores_chart(scores)):
-        drawn = ET.fromstring(chart.inline())
-        for line in drawn.iter("polyline"):
+        svg = ET.fromstring(chart.inline())
+        for line in svg.iter("polyline"):
             for x, y in (map(float, point.split(",")) for point in line.get("points", "").split()):
                 assert 0 <= x <= chart.width and 0 <= y <= chart.height
     label = scores_chart(scores).label
@@ -128,8 +128,8 @@ def test_curves_lie_within_their_frame() -> None:
 
 @pytest.mark.parametrize("last", [9, 100, 1600, 99_000, 1_000_000])
 def test_no_number_of_a_step_is_cut_off(last: int) -> None:
-    drawn = ET.fromstring(losses_chart([[1, 2.0], [last, 1.0]], []).inline())
-    ticks = [tick for tick in drawn.iter("text") if tick.get("text-anchor") != "end" or tick.get("x") == "560"]
+    svg = ET.fromstring(losses_chart([[1, 2.0], [last, 1.0]], []).inline())
+    ticks = [tick for tick in svg.iter("text") if tick.get("text-anchor") != "end" or tick.get("x") == "560"]
     for tick in ticks:
         half = len(tick.text or "") * WIDE_LETTER / 2
         right = {"middle": half, "start": 2 * half, "end": 0.0}[tick.get("text-anchor", "")]

@@ -11,21 +11,21 @@ from typing import Any
 import pytest
 from django.views.debug import SafeExceptionReporterFilter
 
-from models_runner.experiments.child import HUGE_PAGES, TrainingChild, folder_held
+from models_runner.experiments.child import HUGE_PAGES, TrainingChild, folder_lock
 from models_runner.experiments.devices import devices_shown
 
 
-def test_a_folder_is_held_until_the_program_has_ended(tmp_path: Path) -> None:
-    with folder_held(tmp_path) as held:
-        assert held is not None
-        orphan = subprocess.Popen([sys.executable, "-c", "import signal; signal.pause()"], pass_fds=[held])
+def test_a_folder_is_locked_until_the_program_has_ended(tmp_path: Path) -> None:
+    with folder_lock(tmp_path) as lock_fd:
+        assert lock_fd is not None
+        orphan = subprocess.Popen([sys.executable, "-c", "import signal; signal.pause()"], pass_fds=[lock_fd])
     try:
-        with folder_held(tmp_path, patience_s=0) as again:
+        with folder_lock(tmp_path, patience_s=0) as again:
             assert again is None
     finally:
         orphan.send_signal(signal.SIGKILL)
         orphan.wait()
-    with folder_held(tmp_path, patience_s=0) as free:
+    with folder_lock(tmp_path, patience_s=0) as free:
         assert free is not None
 
 
@@ -35,9 +35,9 @@ def test_what_the_program_started_in_a_session_of_its_own_ends_with_it(tmp_path:
     start = f"subprocess.Popen({waits}, start_new_session=True).pid"
     for last in ("time.sleep(600)", "os.kill(os.getpid(), 9)"):
         code = f"import os, subprocess, sys, time; print({start}, flush=True); {last}"
-        with folder_held(tmp_path) as held:
-            assert held is not None
-            child = TrainingChild([sys.executable, "-c", code], tmp_path, held=held, cwd=tmp_path)
+        with folder_lock(tmp_path) as lock_fd:
+            assert lock_fd is not None
+            child = TrainingChild([sys.executable, "-c", code], tmp_path, lock_fd=lock_fd, cwd=tmp_path)
             while not child.last_words().isdigit():
                 assert not child.wait(0.05) or child.last_words()
             child.end()
@@ -52,35 +52,41 @@ def is_alive(pid: int) -> bool:
         return False
 
 
-def environment_told(folder: Path, **how: Any) -> dict[str, str]:
-    """What a program sees."""
-    with folder_held(folder) as held:
-        assert held is not None
+def program_environment(folder: Path, **how: Any) -> dict[str, str]:
+    """Return a program's environment."""
+    with folder_lock(folder) as lock_fd:
+        assert lock_fd is not None
         code = "import json, os; print(json.dumps(dict(os.environ)))"
-        child = TrainingChild([sys.executable, "-c", code], folder, held=held, cwd=folder, **how)
+        child = TrainingChild([sys.executable, "-c", code], folder, lock_fd=lock_fd, cwd=folder, **how)
         assert (child.process.wait(), child.end()) == (0, 0)
-        told: dict[str, str] = json.loads(child.last_words(100_000))
-        return told
+        environment: dict[str, str] = json.loads(child.last_words(100_000))
+        return environment
 
 
 READ = re.compile(r"env_(?:str|secret)\(\s*\"(\w+)\"")  # by the settings
 
 
-def test_the_program_is_told_no_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
+def test_the_program_gets_no_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
     sources = [path for name in ("config", "core") for path in (settings.BASE_DIR / name).rglob("*.py")]
     read = {name for source in sources for name in READ.findall(source.read_text())}
-    hidden = {name for name in read if SafeExceptionReporterFilter.hidden_settings.search(name)}
-    assert {"SECRET_KEY", "EMAIL_PASSWORD", "REWRITING_API_KEY", "S3_ACCESS_KEY_ID", "S3_SECRET_ACCESS_KEY"} <= hidden
-    secrets = {*hidden, "DATABASE_URL", "BROKER_URL", "SENTRY_DSN", "PGPASSWORD", "HF_TOKEN"}
+    secret_names = {name for name in read if SafeExceptionReporterFilter.hidden_settings.search(name)}
+    assert {
+        "SECRET_KEY",
+        "EMAIL_PASSWORD",
+        "REWRITING_API_KEY",
+        "S3_ACCESS_KEY_ID",
+        "S3_SECRET_ACCESS_KEY",
+    } <= secret_names
+    secrets = {*secret_names, "DATABASE_URL", "BROKER_URL", "SENTRY_DSN", "PGPASSWORD", "HF_TOKEN"}
     for name in secrets:
         monkeypatch.setenv(name, "hidden")
     monkeypatch.setenv("SOME_PROXY", "http://me:hidden@proxy:3128")
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     monkeypatch.setenv("NCCL_DEBUG", "INFO")
-    told = environment_told(tmp_path)
-    assert set(told) & {*secrets, "SOME_PROXY", "OMP_NUM_THREADS"} == set()
-    assert "hidden" not in told.values()
-    assert {"NCCL_DEBUG", "PATH"} <= set(told)
+    environment = program_environment(tmp_path)
+    assert set(environment) & {*secrets, "SOME_PROXY", "OMP_NUM_THREADS"} == set()
+    assert "hidden" not in environment.values()
+    assert {"NCCL_DEBUG", "PATH"} <= set(environment)
 
 
 @pytest.mark.parametrize(
@@ -91,14 +97,14 @@ def test_a_program_sees_the_gpu_of_its_worker(
 ) -> None:
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     devices = devices_shown(device, gpus)
-    assert environment_told(tmp_path, devices=devices).get("CUDA_VISIBLE_DEVICES") == shown
+    assert program_environment(tmp_path, devices=devices).get("CUDA_VISIBLE_DEVICES") == shown
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "7")
-    assert environment_told(tmp_path, devices=devices)["CUDA_VISIBLE_DEVICES"] == "7"
+    assert program_environment(tmp_path, devices=devices)["CUDA_VISIBLE_DEVICES"] == "7"
 
 
-def test_a_program_asks_for_large_pages_unless_told_otherwise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_asks_for_large_pages_unless_set_otherwise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ((name, value),) = HUGE_PAGES.items()
     monkeypatch.delenv(name, raising=False)
-    assert environment_told(tmp_path)[name] == value
+    assert program_environment(tmp_path)[name] == value
     monkeypatch.setenv(name, "glibc.malloc.hugetlb=0")
-    assert environment_told(tmp_path)[name] == "glibc.malloc.hugetlb=0"
+    assert program_environment(tmp_path)[name] == "glibc.malloc.hugetlb=0"

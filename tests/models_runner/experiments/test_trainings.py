@@ -20,14 +20,14 @@ from django.utils import timezone
 from annotation.models import Query
 from core import messages as annotation_messages
 from core import sql
-from core.exceptions import NotPossible, StorageAway
+from core.exceptions import NotPossible, StorageUnavailable
 from core.models import AuditEvent
 from judging.models import Release
 from models_runner.experiments import devices, files, trainings
 from models_runner.experiments.child import TrainingChild
 from models_runner.experiments.devices import devices_named, devices_used
 from models_runner.experiments.services import experiment_create, training_cancel, training_resume
-from models_runner.experiments.trainings import training_claim, training_tell, trainings_sweep
+from models_runner.experiments.trainings import training_claim, training_report, trainings_sweep
 from models_runner.leaderboard.services.runs import run_work
 from models_runner.models import Experiment, Run, Training
 from moment_retrieval.errors import InvalidRecord
@@ -88,7 +88,7 @@ def test_a_training_becomes_runs_on_the_leaderboard(order: Order, release: Relea
     assert all(run.scorings.get().state == "scored" for run in runs)
 
 
-def test_the_program_is_told_what_was_ordered(order: Order, settings: Any) -> None:
+def test_the_program_gets_what_was_requested(order: Order, settings: Any) -> None:
     settings.TRAIN_DEVICE = "cpu"
     training = only(order(top_n=1))
     plan = json.loads((files.plan_write(training) / "plan.json").read_text())
@@ -101,9 +101,9 @@ def test_the_program_is_told_what_was_ordered(order: Order, settings: Any) -> No
 def test_what_happened_is_written_down_without_names(order: Order, made: HandMade) -> None:
     experiment = order(actor=made.lead)
     trained(only(experiment))
-    said = AuditEvent.objects.filter(subject=experiment.uuid).order_by("pk")
-    assert [event.action for event in said] == ["experiment.start", "experiment.finish"]
-    assert said[1].data == {"name": "ReLoCLNet, N=20", "seed": 1, "state": "done", "best": 0.5}
+    events = AuditEvent.objects.filter(subject=experiment.uuid).order_by("pk")
+    assert [event.action for event in events] == ["experiment.start", "experiment.finish"]
+    assert events[1].data == {"name": "ReLoCLNet, N=20", "seed": 1, "state": "done", "best": 0.5}
 
 
 def test_a_repeated_task_finds_it_done(order: Order) -> None:
@@ -113,15 +113,15 @@ def test_a_repeated_task_finds_it_done(order: Order) -> None:
 
 def test_a_device_that_is_taken_is_left_alone(order: Order, monkeypatch: pytest.MonkeyPatch) -> None:
     one, other = order(seeds=2).trainings.all()
-    held: list[bool] = []
+    locked: list[bool] = []
 
     def tell(training: Training, progress: trainings.Progress) -> str:
-        held.append(device_is_held())
-        return training_tell(training, progress)
+        locked.append(device_is_locked())
+        return training_report(training, progress)
 
-    monkeypatch.setattr(trainings, "training_tell", tell)
-    assert (trained(one).state, set(held)) == ("done", {True})
-    assert not device_is_held()
+    monkeypatch.setattr(trainings, "training_report", tell)
+    assert (trained(one).state, set(locked)) == ("done", {True})
+    assert not device_is_locked()
     training_claim(training_id=other.pk, device=device_name())
     with pytest.raises(IntegrityError, match="training_one_at_work_per_device"):
         Training.objects.filter(pk=one.pk).update(state="running", ended_at=None)
@@ -132,9 +132,9 @@ def device_name() -> str:
     return devices_named(devices_used("auto", 1))
 
 
-def device_is_held(device: str = "auto", gpus: int = 1) -> bool:
-    """What a second worker on this device is told, which has a session of its own."""
-    with elsewhere(), trainings.devices_held(devices_used(device, gpus)) as free:
+def device_is_locked(device: str = "auto", gpus: int = 1) -> bool:
+    """Check if the device is locked for a second worker in its own session."""
+    with elsewhere(), trainings.devices_lock(devices_used(device, gpus)) as free:
         return not free
 
 
@@ -178,34 +178,34 @@ class TestGpus:
 
     def test_each_is_trained_on_once(self, order: Order, settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         settings.TRAIN_DEVICE, settings.TRAIN_GPUS = "cuda:0", 2
-        asked = [("auto", 1), ("cuda", 1), ("cuda:1", 1), ("cuda:1", 2), ("cuda:2", 1), ("cpu", 1)]
-        held = []
+        requests = [("auto", 1), ("cuda", 1), ("cuda:1", 1), ("cuda:1", 2), ("cuda:2", 1), ("cpu", 1)]
+        locked = []
 
         def tell(training: Training, progress: trainings.Progress) -> str:
-            held.append([device_is_held(*one) for one in asked])
-            return training_tell(training, progress)
+            locked.append([device_is_locked(*one) for one in requests])
+            return training_report(training, progress)
 
-        monkeypatch.setattr(trainings, "training_tell", tell)
+        monkeypatch.setattr(trainings, "training_report", tell)
         ended = trained(only(order()))
-        assert held[0] == [True, True, True, True, False, False]
+        assert locked[0] == [True, True, True, True, False, False]
         assert ended.device.endswith("/GPU-a GPU-c")
 
     def test_where_one_is_taken_none_is_kept(self) -> None:
-        with trainings.devices_held(["GPU-b"]) as first:
-            with elsewhere(), trainings.devices_held(["GPU-a", "GPU-b", "GPU-c"]) as second:
-                kept = sql.is_held("device GPU-a")
-            assert (first, second, kept) == (True, False, False)
+        with trainings.devices_lock(["GPU-b"]) as first:
+            with elsewhere(), trainings.devices_lock(["GPU-a", "GPU-b", "GPU-c"]) as second:
+                is_locked = sql.is_locked("device GPU-a")
+            assert (first, second, is_locked) == (True, False, False)
 
     @pytest.mark.parametrize("device", ["cpu", "auto", "cuda:1"])
     def test_without_one_it_is_the_host_s_processor(self, device: str, monkeypatch: pytest.MonkeyPatch) -> None:
         """Containers of one host have names of their own."""
         monkeypatch.setattr(devices, "gpus_seen", list)
-        used = devices_used(device, 1)
+        processor = devices_used(device, 1)
         monkeypatch.setattr(socket, "gethostname", lambda: "another")
-        assert devices_used("cpu", 1) == used and used[0].startswith("cpu-")
+        assert devices_used("cpu", 1) == processor and processor[0].startswith("cpu-")
 
 
-def test_cuda_is_asked_which_gpus_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cuda_is_queried_for_its_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ctypes, "CDLL", Driver)
     assert devices._gpus() == [f"0{number}000000-0000-0000-0000-0000000000ff" for number in range(2)]
 
@@ -221,7 +221,7 @@ def test_a_failure_says_its_reason(order: Order) -> None:
     assert not Run.objects.filter(source="baseline").exists()
 
 
-def test_a_run_whose_message_found_no_place_is_sent_by_the_other(order: Order, messages: Messages) -> None:
+def test_a_run_whose_message_was_lost_is_sent_by_the_other(order: Order, messages: Messages) -> None:
     training = trained(only(order()))
     runs = Run.objects.filter(source="baseline")
     assert set(runs.values_list("state", flat=True)) == {"running"}
@@ -231,11 +231,11 @@ def test_a_run_whose_message_found_no_place_is_sent_by_the_other(order: Order, m
 
 
 @pytest.mark.parametrize("step", ["baseline_runs_make", "files.plan_write"])
-def test_a_storage_that_is_away_puts_it_off(
+def test_an_unavailable_storage_puts_it_off(
     step: str, order: Order, messages: Messages, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def away(*given: object, **values: object) -> NoReturn:
-        raise StorageAway(reason="silence")
+    def away(*args: object, **values: object) -> NoReturn:
+        raise StorageUnavailable(reason="silence")
 
     training = only(order())
     with monkeypatch.context() as patch:
@@ -251,14 +251,14 @@ def test_a_storage_that_is_away_puts_it_off(
     ("step", "said"),
     [
         ("files.plan_write", "The training could not be prepared: no moment"),
-        ("folder_held", "InvalidRecord: no moment"),
+        ("folder_lock", "InvalidRecord: no moment"),
         ("baseline_runs_make", "It was trained, but its answers could not be kept: no moment"),
     ],
 )
 def test_what_goes_wrong_around_the_program_fails_it_at_once(
     step: str, said: str, order: Order, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(*given: object, **values: object) -> NoReturn:
+    def broken(*args: object, **values: object) -> NoReturn:
         raise InvalidRecord("no moment")
 
     monkeypatch.setattr(f"models_runner.experiments.trainings.{step}", broken)
@@ -362,14 +362,14 @@ def test_a_deaf_program_is_killed(order: Order, monkeypatch: pytest.MonkeyPatch)
 def cancel_when_begun(training: Training, monkeypatch: pytest.MonkeyPatch) -> None:
     """Somebody presses Cancel as soon as the program waits at its second step."""
 
-    def tell(held: Training, progress: trainings.Progress) -> str:
+    def tell(training: Training, progress: trainings.Progress) -> str:
         if progress.scores:
-            training_cancel(training=held, actor=None)
-        return training_tell(held, progress)
+            training_cancel(training=training, actor=None)
+        return training_report(training, progress)
 
-    monkeypatch.setattr(trainings, "training_tell", tell)
+    monkeypatch.setattr(trainings, "training_report", tell)
     monkeypatch.setattr(trainings, "LOOK_S", 0.01)
-    monkeypatch.setattr(trainings, "TELL_S", 0)
+    monkeypatch.setattr(trainings, "PROGRESS_EVERY_S", 0)
 
 
 def folder(training: Training) -> Path:
@@ -424,13 +424,13 @@ def test_a_program_that_stopped_with_its_worker_did_not_crash(order: Order, mess
 def test_a_program_that_its_worker_had_to_kill_did_not_crash(order: Order, monkeypatch: pytest.MonkeyPatch) -> None:
     training = only(order(how="deaf"))
 
-    def tell(held: Training, progress: trainings.Progress) -> str:
+    def tell(training: Training, progress: trainings.Progress) -> str:
         if progress.scores:
             raise OperationalError("PostgreSQL is away")
-        return training_tell(held, progress)
+        return training_report(training, progress)
 
-    monkeypatch.setattr(trainings, "training_tell", tell)
-    monkeypatch.setattr(trainings, "TELL_S", 0)
+    monkeypatch.setattr(trainings, "training_report", tell)
+    monkeypatch.setattr(trainings, "PROGRESS_EVERY_S", 0)
     monkeypatch.setattr(TrainingChild.end, "__defaults__", (0.1,))
     with pytest.raises(OperationalError):
         trained(training)
@@ -462,14 +462,14 @@ def test_a_lost_message_is_sent_again_while_another_device_is_at_work(order: Ord
 def test_messages_of_sweeps_expire_with_the_next(
     order: Order, messages: Messages, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    training, sent = only(order()), []
+    training, calls = only(order()), []
     conf = SimpleNamespace(task_always_eager=False)
-    send = lambda *message, **options: sent.append((*message, options))  # noqa: E731
+    send = lambda *message, **options: calls.append((*message, options))  # noqa: E731
     monkeypatch.setattr(annotation_messages, "current_app", SimpleNamespace(conf=conf, send_task=send))
     with messages():
         trainings_sweep(now=timezone.now())
     planned = current_app.conf.beat_schedule["sweep-trainings"]["schedule"]
-    assert sent == [("models_runner.tasks.training_work", (training.pk,), {"ignore_result": True, "expires": planned})]
+    assert calls == [("models_runner.tasks.training_work", (training.pk,), {"ignore_result": True, "expires": planned})]
 
 
 def test_the_next_on_a_device_finds_what_a_killed_worker_left_there(order: Order) -> None:
@@ -499,11 +499,11 @@ class TestOrdering:
             order(name="ours")
 
     def test_conquer_and_it_alone_takes_candidates(self, order: Order) -> None:
-        given = trained(only(order()))
-        conquer = order(baseline="conquer", candidates=given)
+        training = trained(only(order()))
+        conquer = order(baseline="conquer", candidates=training)
         plan = files.plan_of(only(conquer))
-        assert plan["candidates"] == {"source": "checkpoint", "path": str(folder(given) / "best")}
-        for values in ({"baseline": "conquer"}, {"baseline": "xml", "candidates": given}):
+        assert plan["candidates"] == {"source": "checkpoint", "path": str(folder(training) / "best")}
+        for values in ({"baseline": "conquer"}, {"baseline": "xml", "candidates": training}):
             with pytest.raises(NotPossible, match="CONQUER, and it alone"):
                 order(**values)
         with pytest.raises(NotPossible, match="finished XML or ReLoCLNet"):
@@ -515,10 +515,10 @@ class TestOrdering:
         made.project.dataset.corpus.videos.filter(pk=first.pk).update(source_split="train")
         Query.objects.filter(pk=made.val.pk).update(caption=first.moments.first().captions.first())
         conquer = order(baseline="conquer", candidates=trained(only(order())), options={"same_split": True})
-        place = files.plan_write(only(conquer))
-        plan = json.loads((place / "plan.json").read_text())
+        plan_folder = files.plan_write(only(conquer))
+        plan = json.loads((plan_folder / "plan.json").read_text())
         assert "same_split" not in plan and plan["candidates"]["groups"] == "candidate_groups.json"
-        groups = json.loads((place / "candidate_groups.json").read_text())
+        groups = json.loads((plan_folder / "candidate_groups.json").read_text())
         assert groups["videos"][first.name] == "train" and set(groups["videos"].values()) == {"train", "val"}
         assert groups["queries"] == {str(made.val.number): "train"}
 
@@ -531,11 +531,11 @@ class TestOrdering:
     def test_features_that_are_gone_are_refused(self, release: Release, tmp_path: Path) -> None:
         features = features_of(release.project, tmp_path)
         Path(features["video"]["path"]).unlink()
-        given = {"baseline": "xml", "top_n": 1, "seeds": 1, "options": {}, "actor": None}
+        options = {"baseline": "xml", "top_n": 1, "seeds": 1, "options": {}, "actor": None}
         with pytest.raises(NotPossible, match="not on the disk"):
-            experiment_create(release=release, features=features, **given)
+            experiment_create(release=release, features=features, **options)
         with pytest.raises(NotPossible, match="Choose features for query"):
-            experiment_create(release=release, features={"video": features["video"]}, **given)
+            experiment_create(release=release, features={"video": features["video"]}, **options)
 
 
 class TestLabelsBySimilarity:
@@ -557,11 +557,11 @@ class TestLabelsBySimilarity:
         plan = json.loads((files.plan_write(training) / "plan.json").read_text())
         judged = files.release_folder(training.experiment.release)
         assert Path(plan["train"]).parent == judged and Path(plan["val"]).parent != judged
-        held = {
+        similarities = {
             query["query_id"]: {moment["similarity"]: moment["relevance"] for moment in query["relevant_moment"]}
             for query in json.loads(Path(plan["val"]).read_text())
         }
-        assert held == {10: {0.5: 2, 0.98: 4}, 11: {0.5: 2, 0.98: 4}}  # judged: 4, 2
+        assert similarities == {10: {0.5: 2, 0.98: 4}, 11: {0.5: 2, 0.98: 4}}  # judged: 4, 2
         assert Path(plan["test"]).parent == Path(plan["val"]).parent
 
     def test_a_file_that_cannot_be_read_fails_it_at_once(self, training: Training) -> None:

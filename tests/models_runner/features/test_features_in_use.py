@@ -38,8 +38,8 @@ def made(release: Release, kind: str) -> FeatureSet:
     return release.project.feature_sets.get(kind=kind)
 
 
-def deleted(held: FeatureSet) -> None:
-    feature_set_delete(feature_set=held, actor=None)
+def deleted(feature_set: FeatureSet) -> None:
+    feature_set_delete(feature_set=feature_set, actor=None)
 
 
 @pytest.mark.django_db
@@ -54,15 +54,15 @@ class TestWhatATrainingNeeds:
         for kind in ("video", "query"):
             with pytest.raises(NotPossible) as refused:
                 deleted(made(release, kind))
-            named = "one, seed 1 may be resumed; two, seed 1 may be resumed; three, seed 1 is searched with"
-            assert str(refused.value) == f"The features own {kind} are needed: {named}; and 2 more trainings."
+            trainings = "one, seed 1 may be resumed; two, seed 1 may be resumed; three, seed 1 is searched with"
+            assert str(refused.value) == f"The features own {kind} are needed: {trainings}; and 2 more trainings."
             assert Path(made(release, kind).path).exists()
 
     def test_by_its_path_alone_stays_too(self, release: Release, tmp_path: Path) -> None:
-        told = features_of(release.project, tmp_path)
-        by_path = {kind: {"name": "mine", "path": one["path"]} for kind, one in told.items()}
-        given = {"baseline": "xml", "top_n": 1, "seeds": 1, "options": {}, "actor": None}
-        experiment_create(release=release, features=by_path, **given)
+        features = features_of(release.project, tmp_path)
+        by_path = {kind: {"name": "mine", "path": one["path"]} for kind, one in features.items()}
+        values = {"baseline": "xml", "top_n": 1, "seeds": 1, "options": {}, "actor": None}
+        experiment_create(release=release, features=by_path, **values)
         with pytest.raises(NotPossible, match="XML, N=1, seed 1 waits to be trained"):
             deleted(made(release, "video"))
 
@@ -70,21 +70,25 @@ class TestWhatATrainingNeeds:
         self, release: Release, tmp_path: Path, order: Callable[..., Experiment], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(services, "open_features", lambda _: pytest.fail("within a request"))
-        told = order().features["video"]
-        held = made(release, "video")
-        assert (told["set"], told["width"], told["checksum"]) == (str(held.uuid), held.width, held.checksum)
+        facts = order().features["video"]
+        feature_set = made(release, "video")
+        assert (facts["set"], facts["width"], facts["checksum"]) == (
+            str(feature_set.uuid),
+            feature_set.width,
+            feature_set.checksum,
+        )
 
     def test_by_its_path_alone_is_measured_when_it_is_ordered(self, release: Release, tmp_path: Path) -> None:
         path = tmp_path / "mine.h5"
         write_features(path, {"one": np.ones((2, 3), np.float32)})
-        told = services.feature_facts({"name": "mine", "path": str(path)})
-        assert (told["name"], told["width"]) == ("mine", 3) and told["checksum"].startswith("sha256:")
+        facts = services.feature_facts({"name": "mine", "path": str(path)})
+        assert (facts["name"], facts["width"]) == ("mine", 3) and facts["checksum"].startswith("sha256:")
 
     def test_is_let_go_where_its_file_stays(self, release: Release, order: Callable[..., Experiment]) -> None:
         order()
         FeatureSet.objects.filter(kind="video").update(extractor="file")
-        deleted(held := made(release, "video"))
-        assert Path(held.path).exists() and not FeatureSet.objects.filter(kind="video").exists()
+        deleted(feature_set := made(release, "video"))
+        assert Path(feature_set.path).exists() and not FeatureSet.objects.filter(kind="video").exists()
 
     def test_is_named_by_the_page_which_asks_only_where_nothing_needs_it(
         self, release: Release, tmp_path: Path, order: Callable[..., Experiment], client: Client
@@ -106,20 +110,20 @@ class TestAtTheSameInstant:
         self, monkeypatch: pytest.MonkeyPatch, release: Release, tmp_path: Path
     ) -> None:
         """Without the lock the file is gone before the order is kept."""
-        monkeypatch.setattr(services, "send_on_commit", lambda *sent: None)
+        monkeypatch.setattr(services, "send_on_commit", lambda *args: None)
         features_of(release.project, tmp_path)
         works = partial(ordered, release, tmp_path), partial(deleted, made(release, "video"))
-        kept, refused = overlap(monkeypatch, (services, "audit_record"), *works)
-        assert isinstance(kept, Experiment) and isinstance(refused, NotPossible)
+        experiment, refused = overlap(monkeypatch, (services, "audit_record"), *works)
+        assert isinstance(experiment, Experiment) and isinstance(refused, NotPossible)
         assert Path(made(release, "video").path).exists()
 
     def test_features_being_deleted_are_not_ordered_on(
         self, monkeypatch: pytest.MonkeyPatch, release: Release, tmp_path: Path
     ) -> None:
-        told = features_of(release.project, tmp_path)
-        given = {"baseline": "xml", "top_n": 1, "seeds": 1, "options": {}, "actor": None}
-        ordered_on = partial(experiment_create, release=release, features=told, **given)
+        features = features_of(release.project, tmp_path)
+        values = {"baseline": "xml", "top_n": 1, "seeds": 1, "options": {}, "actor": None}
+        creating = partial(experiment_create, release=release, features=features, **values)
         deleting = partial(deleted, made(release, "video"))
-        gone, refused = overlap(monkeypatch, (features_services, "audit_record"), deleting, ordered_on)
-        assert gone is None and "have been deleted" in str(refused)
+        deletion, refused = overlap(monkeypatch, (features_services, "audit_record"), deleting, creating)
+        assert deletion is None and "have been deleted" in str(refused)
         assert not Experiment.objects.exists()

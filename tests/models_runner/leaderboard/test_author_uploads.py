@@ -28,21 +28,21 @@ pytestmark = [pytest.mark.django_db, needs_shared]
 
 
 @pytest.fixture(scope="module")
-def member_once(kept_for_module: None, tmp_path_factory: pytest.TempPathFactory) -> Membership:
+def member_once(module_database: None, tmp_path_factory: pytest.TempPathFactory) -> Membership:
     """Of a project with the authors' videos and a release with the judgments that their runs were scored on."""
-    made, folder = participant(ProjectFactory()), tmp_path_factory.mktemp("release")
+    membership, folder = participant(ProjectFactory()), tmp_path_factory.mktemp("release")
     corpus = read_corpus(CORPUS)
     Video.objects.bulk_create(
-        Video(corpus=made.project.dataset.corpus, name=name, index=index, duration_s=corpus.durations_s[name])
+        Video(corpus=membership.project.dataset.corpus, name=name, index=index, duration_s=corpus.durations_s[name])
         for index, name in corpus.names.items()
     )
     formats.write_ground_truth(folder / "val.json", truth())
     with zipfile.ZipFile(folder / "1.zip", "w") as archive:
         archive.write(folder / "val.json", "val.json")
-    stored = default_storage.save("releases/1.zip", ContentFile((folder / "1.zip").read_bytes()))
-    release = Release.objects.create(project=made.project, version=1, state="ready", archive=stored)
+    archive_name = default_storage.save("releases/1.zip", ContentFile((folder / "1.zip").read_bytes()))
+    release = Release.objects.create(project=membership.project, version=1, state="ready", archive=archive_name)
     truths_make(release)
-    return made
+    return membership
 
 
 @pytest.fixture
@@ -51,10 +51,10 @@ def member(db: None, member_once: Membership) -> Membership:
 
 
 def truth() -> JudgedTable:
-    held = oracle("ground_truth.json")
+    ground_truth = oracle("ground_truth.json")
     rows = {
-        query_id: [[held["videos"][video], *rest] for video, *rest in moments]
-        for query_id, moments in held["queries"].items()
+        query_id: [[ground_truth["videos"][video], *rest] for video, *rest in moments]
+        for query_id, moments in ground_truth["queries"].items()
     }
     return JudgedTable.from_moments(judged(rows))
 
@@ -68,8 +68,8 @@ def scored_like(name: str, run: Run) -> None:
     assert (run.state, run.form, run.n_queries, run.error) == ("scored", "tvr-ranking", 500, "")
     (scoring,) = run.scorings.all()
     assert (scoring.n_queries, scoring.n_answered, scoring.missing) == (500, 500, [])
-    told = Score.objects.filter(scoring=scoring, convention="released", gain="exponential", metric__startswith="NDCG")
-    assert {(str(score.k), str(score.mu)): score.value for score in told} == pytest.approx(
+    scores = Score.objects.filter(scoring=scoring, convention="released", gain="exponential", metric__startswith="NDCG")
+    assert {(str(score.k), str(score.mu)): score.value for score in scores} == pytest.approx(
         {(k, mu): value for k, by_mu in oracle("expected.json")[name]["mean"].items() for mu, value in by_mu.items()},
         abs=1e-12,
     )
@@ -78,13 +78,13 @@ def scored_like(name: str, run: Run) -> None:
 def test_through_the_page(member: Membership, client: Client, messages: Messages) -> None:
     client.force_login(member.user)
     with messages():
-        given = {"file": author_file("xml_n20"), "system": "XML", "team": "", "split": "val", "release": 1}
-        answer = client.post(reverse("models_runner:run-new", args=[member.project.uuid]), given)
+        form = {"file": author_file("xml_n20"), "system": "XML", "team": "", "split": "val", "release": 1}
+        answer = client.post(reverse("models_runner:run-new", args=[member.project.uuid]), form)
     run = Run.objects.get()
     assert answer.headers["Location"] == reverse("models_runner:run", args=[run.uuid])
     scored_like("XML_N20", run)
-    (remark,) = run.scorings.get().remarks
-    assert remark.startswith(
+    (warning,) = run.scorings.get().remarks
+    assert warning.startswith(
         "predictions that end after their video, by up to 1.0 s: 985, first in line 1, query 54251, "
     )
 
@@ -92,9 +92,9 @@ def test_through_the_page(member: Membership, client: Client, messages: Messages
 def test_through_the_api(member: Membership, messages: Messages) -> None:
     program = Client(headers=bearer(member.user))
     with messages():
-        given = {"file": author_file("reloclnet_n40"), "system": "ReLoCLNet", "split": "val"}
-        answer = program.post(url("runs", member.project), given)
+        form = {"file": author_file("reloclnet_n40"), "system": "ReLoCLNet", "split": "val"}
+        answer = program.post(url("runs", member.project), form)
     assert answer.status_code == 201
-    told = program.get(url("run", Run.objects.get())).json()
-    assert (told["state"], told["form"], told["n_queries"]) == ("scored", "tvr-ranking", 500)
+    payload = program.get(url("run", Run.objects.get())).json()
+    assert (payload["state"], payload["form"], payload["n_queries"]) == ("scored", "tvr-ranking", 500)
     scored_like("ReLoCLNet_N40", Run.objects.get())

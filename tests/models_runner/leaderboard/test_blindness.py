@@ -1,6 +1,6 @@
-"""What a participant is told does not depend on hidden labels: two sites that differ in nothing else look the same.
+"""Responses to a participant do not depend on hidden labels: two sites that differ in nothing else look the same.
 
-Scores of whole runs do depend on them, as they must; so they are told as they were in the first site.
+Scores of whole runs do depend on them, as they must; so they are shown as they were in the first site.
 """
 
 import re
@@ -52,22 +52,22 @@ class World:
 
 
 @pytest.fixture(scope="module")
-def made_world(kept_for_module: None) -> World:
+def scenario_once(module_database: None) -> World:
     with pytest.MonkeyPatch.context() as patch:
         hash_with(patch)
         return World()
 
 
 @pytest.fixture
-def world(db: None, made_world: World) -> World:
-    return deepcopy(made_world)
+def world(db: None, scenario_once: World) -> World:
+    return deepcopy(scenario_once)
 
 
-def pages(world: World) -> list[str]:
+def pages(scenario: World) -> list[str]:
     """Every address of the leaderboard that a participant could think of, for the hidden split."""
-    project, split = world.made.project.uuid, "?split=test"
-    runs = f"&one={world.run.uuid}&other={world.other.uuid}"
-    case = f"&query=20&run={world.run.uuid}&run={world.other.uuid}"
+    project, split = scenario.made.project.uuid, "?split=test"
+    runs = f"&one={scenario.run.uuid}&other={scenario.other.uuid}"
+    case = f"&query=20&run={scenario.run.uuid}&run={scenario.other.uuid}"
     below = {name: reverse(f"models_runner:{name}", args=[project]) for name in ("runs", "run-new", "compare", "case")}
     names = ["test.json", "test_queries.json", "val.json", "pairs.csv", "qrels.txt", "raw_annotation.csv"]
     return [
@@ -77,39 +77,43 @@ def pages(world: World) -> list[str]:
         below["compare"] + split + runs,
         below["case"] + split + case,
         reverse("models_runner:files", args=[project]),
-        *(reverse("models_runner:file", args=[world.release.uuid, name]) for name in names),
-        *(reverse(f"models_runner:{name}", args=[run.uuid]) for name in ("run", "run-download") for run in both(world)),
+        *(reverse("models_runner:file", args=[scenario.release.uuid, name]) for name in names),
+        *(
+            reverse(f"models_runner:{name}", args=[run.uuid])
+            for name in ("run", "run-download")
+            for run in both(scenario)
+        ),
         reverse("judging:releases", args=[project]),
-        reverse("judging:release-download", args=[world.release.uuid]),
-        url("leaderboard", world.made.project) + split,
-        url("runs", world.made.project),
-        *(url("run", run) for run in both(world)),
+        reverse("judging:release-download", args=[scenario.release.uuid]),
+        url("leaderboard", scenario.made.project) + split,
+        url("runs", scenario.made.project),
+        *(url("run", run) for run in both(scenario)),
     ]
 
 
-def both(world: World) -> tuple[object, ...]:
-    return world.run, world.other
+def both(scenario: World) -> tuple[object, ...]:
+    return scenario.run, scenario.other
 
 
-def told(world: World, member: Membership) -> dict[str, tuple[int, str]]:
+def told(scenario: World, member: Membership) -> dict[str, tuple[int, str]]:
     """Status and content of each page; API answers come with a token."""
     browser, program = Client(), Client(headers=bearer(member.user))
     browser.force_login(member.user)
-    found = {}
-    for address in pages(world):
+    answers = {}
+    for address in pages(scenario):
         answer = (program if address.startswith("/api/") else browser).get(address)
         content = b"".join(answer.streaming_content) if answer.streaming else answer.content
-        found[address] = (answer.status_code, VARYING.sub("", content.decode("utf-8", "replace")))
-    return found
+        answers[address] = (answer.status_code, VARYING.sub("", content.decode("utf-8", "replace")))
+    return answers
 
 
-def labels_changed(world: World) -> None:
+def labels_changed(scenario: World) -> None:
     """Other relevance for every hidden moment; the scores stay."""
-    truth = Truth.objects.get(release=world.release, split="test")
-    judged = truth_table(release=world.release, split="test")
+    truth = Truth.objects.get(release=scenario.release, split="test")
+    judged = truth_table(release=scenario.release, split="test")
     changed = serialization.truth_bytes(replace(judged, weights=4 - judged.weights))
     truth.table.save("truth", ContentFile(changed))
-    assert truth_table(release=world.release, split="test").weights.tolist() == (4 - judged.weights).tolist()
+    assert truth_table(release=scenario.release, split="test").weights.tolist() == (4 - judged.weights).tolist()
 
 
 @pytest.mark.parametrize("least_queries", [1, 50])
@@ -136,8 +140,8 @@ def test_a_lead_would_see_the_change(world: World) -> None:
 
 
 def test_no_page_shows_a_hidden_relevance(world: World) -> None:
-    shown = {address: text for address, (status, text) in told(world, world.member).items() if status == 200}
-    assert [address for address, text in shown.items() if re.search(r'"relevance"|class="grade|missed', text)] == [
+    texts = {address: text for address, (status, text) in told(world, world.member).items() if status == 200}
+    assert [address for address, text in texts.items() if re.search(r'"relevance"|class="grade|missed', text)] == [
         reverse("models_runner:file", args=[world.release.uuid, "val.json"])
     ]
 
@@ -147,11 +151,11 @@ def test_every_route_is_looked_at() -> None:
     assert names == {*OPEN_NAMES, *CLOSED_NAMES, *FOR_STAFF, "features", *FEATURE_SETS}
 
 
-def test_values_of_queries_are_kept_from_participants(world: World) -> None:
+def test_values_of_queries_are_withheld_from_participants(world: World) -> None:
     Leaderboard.objects.create(project=world.made.project, least_queries=1)
-    found = told(world, world.member)
-    (case,) = (status for address, (status, _) in found.items() if "/case/" in address)
-    (compare,) = (text for address, (_, text) in found.items() if "/compare/" in address)
+    answers = told(world, world.member)
+    (case,) = (status for address, (status, _) in answers.items() if "/case/" in address)
+    (compare,) = (text for address, (_, text) in answers.items() if "/compare/" in address)
     assert case == 403
     assert "<svg" not in compare
     assert "query=20" not in compare

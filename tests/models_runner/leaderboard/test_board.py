@@ -49,7 +49,7 @@ class World:
 
 
 @pytest.fixture(scope="module")
-def made_world(kept_for_module: None) -> World:
+def scenario_once(module_database: None) -> World:
     from annotation.similarity import sentences
     from tests.conftest import hashed
 
@@ -62,8 +62,8 @@ def made_world(kept_for_module: None) -> World:
 
 
 @pytest.fixture
-def world(db: None, made_world: World) -> World:
-    return deepcopy(made_world)
+def world(db: None, scenario_once: World) -> World:
+    return deepcopy(scenario_once)
 
 
 @pytest.fixture
@@ -131,14 +131,14 @@ class TestLeaderboard:
         assert 'hx-trigger="every 3s"' in text
 
     def test_exports(self, world: World, chief: Client) -> None:
-        asked = "?split=val&sort=NDCG@10,IoU>=0.5"
-        rows = json.loads(page(chief, world.url("export", "json") + asked))["scores"]
+        query = "?split=val&sort=NDCG@10,IoU>=0.5"
+        rows = json.loads(page(chief, world.url("export", "json") + query))["scores"]
         assert len(rows) == 3 * (9 + 12)
         assert {row["tested_against"] for row in rows if row["metric"] == "NDCG@10,IoU>=0.5"} >= {None}
-        lines = page(chief, world.url("export", "csv") + asked).splitlines()
+        lines = page(chief, world.url("export", "csv") + query).splitlines()
         assert lines[0].startswith('"system","team","source","release","split","metric"')
         assert len(lines) == len(rows) + 1
-        assert "\\toprule" in page(chief, world.url("export", "tex") + asked)
+        assert "\\toprule" in page(chief, world.url("export", "tex") + query)
         page(chief, world.url("export", "xls"), 404)
 
     def test_nothing_yet(self, client: Client) -> None:
@@ -148,9 +148,9 @@ class TestLeaderboard:
 
 
 class TestUpload:
-    def send(self, world: World, client: Client, content: bytes = b"[]", **values: object) -> object:
-        given = {"file": uploaded(content), "system": "new", "team": "", "split": "val", "release": 1}
-        return client.post(world.url("run-new"), {**given, **values})
+    def send(self, scenario: World, client: Client, content: bytes = b"[]", **values: object) -> object:
+        form = {"file": uploaded(content), "system": "new", "team": "", "split": "val", "release": 1}
+        return client.post(scenario.url("run-new"), {**form, **values})
 
     def test_a_run_is_brought_read_and_shown(self, world: World, reader: Client, messages: Messages) -> None:
         with messages():
@@ -207,8 +207,8 @@ class TestUpload:
 
 
 class TestComparison:
-    def asked(self, world: World, one: Run, other: Run, split: str = "val") -> str:
-        return world.url("compare") + f"?split={split}&one={one.uuid}&other={other.uuid}"
+    def asked(self, scenario: World, one: Run, other: Run, split: str = "val") -> str:
+        return scenario.url("compare") + f"?split={split}&one={one.uuid}&other={other.uuid}"
 
     def test_wins_ties_losses_and_the_queries_behind_them(self, world: World, reader: Client) -> None:
         text = page(reader, self.asked(world, world.run, world.other))
@@ -231,9 +231,9 @@ class TestComparison:
 
 
 class TestCase:
-    def asked(self, world: World, *runs: Run, query: int = 10, split: str = "val") -> str:
-        chosen = "".join(f"&run={run.uuid}" for run in runs)
-        return world.url("case") + f"?split={split}&query={query}{chosen}"
+    def asked(self, scenario: World, *runs: Run, query: int = 10, split: str = "val") -> str:
+        selection = "".join(f"&run={run.uuid}" for run in runs)
+        return scenario.url("case") + f"?split={split}&query={query}{selection}"
 
     def test_ground_truth_and_answers_with_hits_and_misses(self, world: World, reader: Client) -> None:
         text = page(reader, self.asked(world, world.run, world.other))
@@ -261,8 +261,8 @@ class TestCase:
 
 
 class TestFiles:
-    def file(self, world: World, client: Client, name: str) -> object:
-        return client.get(reverse("models_runner:file", args=[world.release.uuid, name]))
+    def file(self, scenario: World, client: Client, name: str) -> object:
+        return client.get(reverse("models_runner:file", args=[scenario.release.uuid, name]))
 
     def test_participants_get_queries_in_place_of_hidden_labels(self, world: World, reader: Client) -> None:
         text = page(reader, world.url("files"))

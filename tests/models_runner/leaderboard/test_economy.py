@@ -34,17 +34,22 @@ def released_once(released_once: Release) -> Release:
 
 
 def test_the_pairs_of_a_release_carry_their_grades(release: Release, made: HandMade) -> None:
-    held = {pair.pair_id: pair for pair in pairs_of(release) if pair.query_id == "10"}
-    assert sorted(pair.grades for pair in held.values()) == [(0, 2, 3, 2), (0, 4, 4, 0), (4, 3)]
-    assert {pair.batch for pair in held.values()} == {1}
+    pairs = {pair.pair_id: pair for pair in pairs_of(release) if pair.query_id == "10"}
+    assert sorted(pair.grades for pair in pairs.values()) == [(0, 2, 3, 2), (0, 4, 4, 0), (4, 3)]
+    assert {pair.batch for pair in pairs.values()} == {1}
 
 
-def test_a_study_is_ordered_computed_and_written_down(release: Release, made: HandMade, messages: Messages) -> None:
+def test_a_study_is_requested_computed_and_written_down(release: Release, made: HandMade, messages: Messages) -> None:
     with messages():
         made_study = study_create(release=release, split="val", actor=made.lead)
     made_study.refresh_from_db()
     assert (made_study.state, made_study.done) == ("done", made_study.total)
-    assert [cut["name"] for cut in made_study.result["cuts"]] == ["half", "depth", "two-averaged", "two-agreed"]
+    assert [reduction["name"] for reduction in made_study.result["cuts"]] == [
+        "half",
+        "depth",
+        "two-averaged",
+        "two-agreed",
+    ]
     assert made.project.audit_events.get(action="economy.study").data == {"version": 1, "split": "val"}
 
 
@@ -75,15 +80,15 @@ def test_the_page_orders_shows_and_exports(
     release: Release, made: HandMade, messages: Messages, client: Client
 ) -> None:
     client.force_login(made.lead)
-    url, asked = reverse("models_runner:economy", args=[made.project.uuid]), "?split=val"
+    url, query = reverse("models_runner:economy", args=[made.project.uuid]), "?split=val"
     assert "Too few runs" in client.get(url + "?split=test").content.decode()
     with messages():
         client.post(reverse("models_runner:economy-study", args=[made.project.uuid]), {"split": "val"})
-    text = client.get(url + asked + "&measure=NDCG@20,IoU>=0.5").content.decode()
+    text = client.get(url + query + "&measure=NDCG@20,IoU>=0.5").content.decode()
     assert "The first two annotators alone, pairs where they lie apart left out" in text
     assert "NDCG@20,IoU&gt;=0.5</h2>" in text
     lines = (
-        client.get(reverse("models_runner:economy-csv", args=[made.project.uuid]) + asked).content.decode().splitlines()
+        client.get(reverse("models_runner:economy-csv", args=[made.project.uuid]) + query).content.decode().splitlines()
     )
     assert lines[0].startswith('"cut","judgments","pairs","measure","tau"')
     assert len(lines) == 1 + 5 * 9 * 3
@@ -102,14 +107,14 @@ def test_a_release_without_grades_says_so_and_is_studied_by_halves(
 ) -> None:
     rows = [{"video_name": name, "timestamp": [0, 3], "relevance": 4} for name in ("alpha", "beta")]
     judged = json.dumps([{"query_id": 10, "query": "a person sings", "relevant_moment": rows}]).encode()
-    held = Release(project=made.project, version=2, state="ready", manifest={"files": {"val.json": {}}})
-    held.archive.save("release.zip", ContentFile(zipped({"val.json": judged})), save=False)
-    held.save()
-    release_receive(release_id=held.pk)
+    new_release = Release(project=made.project, version=2, state="ready", manifest={"files": {"val.json": {}}})
+    new_release.archive.save("release.zip", ContentFile(zipped({"val.json": judged})), save=False)
+    new_release.save()
+    release_receive(release_id=new_release.pk)
     for system in ("one", "two"):
-        bring(participant(made.project), held, run_json({10: GOOD}), system=system)
-    study_work(study_id=study_create(release=held, split="val", actor=None).pk)
-    assert [cut["name"] for cut in EconomyStudy.objects.get().result["cuts"]] == ["half"]
+        bring(participant(made.project), new_release, run_json({10: GOOD}), system=system)
+    study_work(study_id=study_create(release=new_release, split="val", actor=None).pk)
+    assert [reduction["name"] for reduction in EconomyStudy.objects.get().result["cuts"]] == ["half"]
     client.force_login(made.lead)
     text = client.get(reverse("models_runner:economy", args=[made.project.uuid])).content.decode()
     assert "Release 2 holds no pairs.csv and no raw_annotation.csv" in text

@@ -32,11 +32,11 @@ ONE, BOTH, EMPTY = run_json({10: GOOD[:1]}), run_json({10: GOOD, 11: WRONG}), ru
 
 
 @pytest.fixture(scope="module", autouse=True)
-def released_once(made_once: HandMade) -> Release:
+def released_once(module_scenario: HandMade) -> Release:
     with pytest.MonkeyPatch.context() as patch:
         hash_with(patch)
-        hide(made_once)
-        return ready_release(made_once.project)
+        hide(module_scenario)
+        return ready_release(module_scenario.project)
 
 
 @pytest.fixture
@@ -44,20 +44,20 @@ def member(made: HandMade) -> Membership:
     return participant(made.project)
 
 
-def hide(made: HandMade, *, val: bool = True, least_queries: int = 1, **others: int | str) -> None:
+def hide(hand_made: HandMade, *, val: bool = True, least_queries: int = 1, **others: int | str) -> None:
     """Hide the labels; scores over two queries are shown in steps unless told otherwise."""
     values: dict[str, Any] = {"ladder": "off", "least_queries": least_queries, "uploads_per_day": 50, **others}
-    leaderboard_change(project=made.project, actor=None, hides_val=val, hides_test=True, **values)
+    leaderboard_change(project=hand_made.project, actor=None, hides_val=val, hides_test=True, **values)
 
 
-def board(made: HandMade, member: Membership, **given: str) -> Table:
-    asked = asked_by(member, {"split": "val", **given})
-    assert asked is not None
-    return leaderboard(asked, member)
+def board(hand_made: HandMade, member: Membership, **filters: str) -> Table:
+    selection = asked_by(member, {"split": "val", **filters})
+    assert selection is not None
+    return leaderboard(selection, member)
 
 
-def shown(made: HandMade, member: Membership) -> set[str]:
-    return {row.run.system for row in board(made, member).rows}
+def shown(hand_made: HandMade, member: Membership) -> set[str]:
+    return {row.run.system for row in board(hand_made, member).rows}
 
 
 def api_scorings(member: Membership, run: Run) -> list[dict[str, Any]]:
@@ -69,10 +69,10 @@ def api_scores(member: Membership, run: Run) -> dict[str, Any]:
     return api_scorings(member, run)[0]
 
 
-def text(member: Membership, address: str, **given: Any) -> str:
+def text(member: Membership, address: str, **filters: Any) -> str:
     browser = Client()
     browser.force_login(member.user)
-    answer = browser.get(address, {"split": "val", **given})
+    answer = browser.get(address, {"split": "val", **filters})
     assert answer.status_code == 200
     return answer.content.decode()
 
@@ -115,8 +115,8 @@ def test_below_the_least_number_of_queries_participants_see_nothing(
     assert (table.rows, table.refusal) == ([], reason)
     scoring = api_scores(member, run)
     assert (scoring["scores"], scoring["refusal"]) == ([], reason)
-    for name, given in (("runs", {}), ("compare", {"one": run.uuid, "other": other.uuid})):
-        page = text(member, reverse(f"models_runner:{name}", args=[made.project.uuid]), **given)
+    for name, parameters in (("runs", {}), ("compare", {"one": run.uuid, "other": other.uuid})):
+        page = text(member, reverse(f"models_runner:{name}", args=[made.project.uuid]), **parameters)
         assert "Too few queries to show scores" in page
         assert "<svg class=" not in page
     chief = member_of(made, made.lead)
@@ -202,7 +202,7 @@ def seen(member: Membership, address: str, one: Run, other: Run) -> str:
     return "\n".join(line for line in page.splitlines() if "csrf" not in line and "request: <code>" not in line)
 
 
-def test_no_remark_says_which_videos_hold_judged_moments(release: Release, member: Membership, made: HandMade) -> None:
+def test_no_warning_says_which_videos_hold_judged_moments(release: Release, member: Membership, made: HandMade) -> None:
     judged = {moment.video for query in truth_table(release=release, split="val").values() for moment in query}
     free = VideoFactory(corpus=made.project.dataset.corpus, name="free", duration_s=90)
     assert free.name not in judged

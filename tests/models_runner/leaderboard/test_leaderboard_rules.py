@@ -50,12 +50,12 @@ def test_no_query_has_no_step() -> None:
 
 
 @given(st.floats(0, 1), SHARES, st.integers(1, 10**6))
-def test_a_shown_score_is_a_step_less_than_a_step_away(value: float, share: float, queries: int) -> None:
+def test_a_shown_score_is_a_step_less_than_a_step_off(value: float, share: float, queries: int) -> None:
     step = score_step(queries)
-    shown = rounded(value, step, share)
-    assert 0 <= shown <= 1
-    assert abs(shown - value) < float(step) * (1 + 1e-9)
-    assert shown == 1 or Decimal(repr(shown)) % step == 0
+    shown_score = rounded(value, step, share)
+    assert 0 <= shown_score <= 1
+    assert abs(shown_score - value) < float(step) * (1 + 1e-9)
+    assert shown_score == 1 or Decimal(repr(shown_score)) % step == 0
 
 
 @pytest.mark.parametrize(
@@ -68,17 +68,17 @@ def test_the_chance_of_rounding_up(value: float, up: float) -> None:
 
 
 @pytest.mark.parametrize("part", [0.05, 0.3, 0.5, 0.8, 0.95])
-def test_an_answer_tells_equally_little_wherever_a_score_lies(part: float) -> None:
+def test_an_answer_reveals_equally_little_wherever_a_score_lies(part: float) -> None:
     """The Fisher information of up or down, (dp/df)**2 / (p (1 - p)), is pi**2 at every f."""
     shares = (np.arange(200_000) + 0.5) / 200_000
 
     def chance(f: float) -> float:
         return float((shares < np.sin(np.pi * f / 2) ** 2).mean())
 
-    seen = np.mean([rounded(float(STEP) * part, STEP, share) > 0 for share in shares[::50]])
-    assert seen == pytest.approx(chance(part), abs=1e-3)
+    rate = np.mean([rounded(float(STEP) * part, STEP, share) > 0 for share in shares[::50]])
+    assert rate == pytest.approx(chance(part), abs=1e-3)
     slope = (chance(part + 0.01) - chance(part - 0.01)) / 0.02
-    assert slope**2 / (seen * (1 - seen)) == pytest.approx(np.pi**2, rel=0.05)
+    assert slope**2 / (rate * (1 - rate)) == pytest.approx(np.pi**2, rel=0.05)
 
 
 def test_shares_are_secret_even_and_the_same_for_the_same() -> None:
@@ -88,7 +88,7 @@ def test_shares_are_secret_even_and_the_same_for_the_same() -> None:
     assert np.histogram(shares, 4, (0, 1))[0] == pytest.approx(500, abs=90)
 
 
-def test_an_interval_is_two_steps_each_way_within_0_and_1() -> None:
+def test_an_interval_is_two_steps_to_each_side_within_0_and_1() -> None:
     assert [interval(score, STEP) for score in (0.35, 0.05, 1.0)] == [(0.25, 0.45), (0, 0.15), (0.9, 1)]
 
 
@@ -98,8 +98,8 @@ def test_runs_at_most_a_step_apart_share_a_rank() -> None:
 
 @given(SCORES)
 def test_no_run_more_than_a_step_better_has_a_worse_rank(steps: list[int]) -> None:
-    shown = [float(step * STEP) for step in steps]
-    for one, rank in zip(steps, ranks(shown, STEP), strict=True):
+    shown_scores = [float(step * STEP) for step in steps]
+    for one, rank in zip(steps, ranks(shown_scores, STEP), strict=True):
         assert rank == 1 + len([other for other in steps if other - one >= 2])
 
 
@@ -110,7 +110,7 @@ def test_the_ladder_shows_what_is_a_step_better_than_all_before() -> None:
 @given(SCORES)
 def test_the_ladder_has_at_most_as_many_rungs_as_steps(steps: list[int]) -> None:
     visible = ladder([float(step * STEP) for step in steps], STEP)
-    shown = [step for step, is_visible in zip(steps, visible, strict=True) if is_visible]
+    visible_steps = [step for step, is_visible in zip(steps, visible, strict=True) if is_visible]
     assert visible[0]
-    assert shown == sorted(set(shown))
-    assert max(steps) == shown[-1]
+    assert visible_steps == sorted(set(visible_steps))
+    assert max(steps) == visible_steps[-1]

@@ -1,4 +1,4 @@
-"""What runs may be called, and runs that are called the same."""
+"""Names of runs, and runs of the same name."""
 
 import pytest
 
@@ -31,6 +31,6 @@ def test_two_runs_of_one_name_are_both_studied(release: Release, made: HandMade)
     made_study = study_create(release=release, split="val", actor=None)
     study_work(study_id=made_study.pk)
     made_study.refresh_from_db()
-    named = [f"{run.name} · {str(run.uuid)[:8]}" for run in (one, other)]
-    assert made_study.result["runs"] == ["similarity", *named]
+    names = [f"{run.name} · {str(run.uuid)[:8]}" for run in (one, other)]
+    assert made_study.result["runs"] == ["similarity", *names]
     assert len({tuple(scores) for scores in made_study.result["scores"]}) == 3

@@ -63,7 +63,7 @@ def test_a_run_stays_off_releases_before_its_own(
     assert [scoring.release.version for scoring in run.scorings.all()] == [2]
 
 
-def test_something_unexpected_is_tried_three_times_and_tells_nothing(
+def test_something_unexpected_is_tried_three_times_and_reports_nothing(
     release: Release, member: Membership, made: HandMade, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = bring(member, release, BOTH)
@@ -77,9 +77,9 @@ def test_something_unexpected_is_tried_three_times_and_tells_nothing(
             scoring.refresh_from_db()
             assert scoring.state == state
     assert "hidden words" not in scoring.error
-    asked = asked_for(made.project, {"split": "val"})
-    assert asked is not None
-    assert {row.run.system: row.stale for row in leaderboard(asked, member).rows} == {"ours": 1, "similarity": None}
+    selection = asked_for(made.project, {"split": "val"})
+    assert selection is not None
+    assert {row.run.system: row.stale for row in leaderboard(selection, member).rows} == {"ours": 1, "similarity": None}
 
 
 def test_what_was_tried_again_in_time_is_scored(
@@ -109,12 +109,12 @@ def test_a_release_without_a_judged_query_is_read_once(
 ) -> None:
     later = timezone.now() + timedelta(hours=2)
     empty = [empty_release() for _ in range(2)]
-    with messages() as sent:
+    with messages() as callbacks:
         runs_sweep(later)
-    assert len(sent) == len(empty)
-    with messages() as sent, CaptureQueriesContext(connection) as queries:
+    assert len(callbacks) == len(empty)
+    with messages() as callbacks, CaptureQueriesContext(connection) as queries:
         runs_sweep(later)
-    assert sent == []
+    assert callbacks == []
     of_two = len(queries)
     release_receive(release_id=empty_release().pk)
     with django_assert_num_queries(of_two):

@@ -35,13 +35,18 @@ def send(member: Membership, content: bytes = run_json({10: GOOD}), **values: An
     return program(member).post(url("runs", member.project), body)  # type: ignore[return-value]
 
 
-def test_a_run_is_brought_and_asked_for(release: Release, member: Membership, messages: Messages) -> None:
+def test_a_run_is_uploaded_and_requested(release: Release, member: Membership, messages: Messages) -> None:
     with messages():
         answer = send(member, team="the team")
     assert answer.status_code == 201
-    told = program(member).get(url("run", Run.objects.get(source="upload"))).json()
-    assert (told["state"], told["system"], told["team"], told["release"]) == ("scored", "ours", "the team", 1)
-    (scoring,) = told["scorings"]
+    payload = program(member).get(url("run", Run.objects.get(source="upload"))).json()
+    assert (payload["state"], payload["system"], payload["team"], payload["release"]) == (
+        "scored",
+        "ours",
+        "the team",
+        1,
+    )
+    (scoring,) = payload["scorings"]
     assert (scoring["state"], scoring["n_answered"], scoring["missing"]) == ("scored", 1, ["11"])
     assert len(scoring["scores"]) == 48
 
@@ -128,13 +133,13 @@ def test_json_is_no_run(release: Release, member: Membership) -> None:
 def test_runs_are_their_owners_and_staffs(release: Release, member: Membership, made: HandMade) -> None:
     run = bring(member, release, run_json({10: GOOD}))
     other, chief = participant(made.project), member_of(made, made.lead)
-    listed = {
+    run_uuids = {
         person: [row["uuid"] for row in program(person).get(url("runs", made.project)).json()["results"]]
         for person in (member, other, chief)
     }
-    assert listed[member] == [str(run.uuid)]
-    assert listed[other] == []
-    assert len(listed[chief]) == 3  # with those by similarity
+    assert run_uuids[member] == [str(run.uuid)]
+    assert run_uuids[other] == []
+    assert len(run_uuids[chief]) == 3  # with those by similarity
     assert [program(person).get(url("run", run)).status_code for person in (member, other, chief)] == [200, 403, 200]
 
 
@@ -142,12 +147,12 @@ def test_the_leaderboard_is_ranked_and_tested(
     release: Release, member: Membership, made: HandMade, messages: Messages
 ) -> None:
     bring(member, release, run_json({11: GOOD}))
-    asked = {"split": "val", "sort": "NDCG@20,IoU>=0.5", "gain": "linear"}
+    query = {"split": "val", "sort": "NDCG@20,IoU>=0.5", "gain": "linear"}
     with messages():
-        assert program(member).get(url("leaderboard", made.project), asked).json()["is_testing"] is True
-    told = program(member).get(url("leaderboard", made.project), asked).json()
-    rows = told["scores"]
-    assert told["is_testing"] is False
+        assert program(member).get(url("leaderboard", made.project), query).json()["is_testing"] is True
+    payload = program(member).get(url("leaderboard", made.project), query).json()
+    rows = payload["scores"]
+    assert payload["is_testing"] is False
     first, second = (row for row in rows if row["metric"] == "NDCG@20,IoU>=0.5")
     assert (first["system"], second["system"], second["tested_against"]) == ("similarity", "ours", "similarity")
     assert first["value"] > second["value"]
@@ -157,8 +162,8 @@ def test_the_leaderboard_is_ranked_and_tested(
 def test_of_hidden_labels_scores_come_in_steps_of_one_convention(
     release: Release, member: Membership, made: HandMade
 ) -> None:
-    hidden = {"hides_val": True, "hides_test": True, "uploads_per_day": 9, "least_queries": 1}
-    leaderboard_change(project=made.project, actor=None, **hidden)
+    rules = {"hides_val": True, "hides_test": True, "uploads_per_day": 9, "least_queries": 1}
+    leaderboard_change(project=made.project, actor=None, **rules)
     run = bring(member, release, run_json({10: GOOD[1:], 11: GOOD}))
     mine, exact = (
         program(person).get(url("run", run)).json()["scorings"][0]["scores"]

@@ -48,10 +48,10 @@ def member(made: HandMade, release: Release) -> Membership:
 def look(made: HandMade, member: Membership) -> Look:
     """The leaderboard as somebody sees it who asks for it."""
 
-    def see(**given: str) -> Table:
-        asked = asked_for(made.project, {"split": "val", **given})
-        assert asked is not None
-        return leaderboard_tested(asked, member)
+    def see(**filters: str) -> Table:
+        selection = asked_for(made.project, {"split": "val", **filters})
+        assert selection is not None
+        return leaderboard_tested(selection, member)
 
     return see
 
@@ -64,7 +64,7 @@ def row_of(system: str) -> Scoring:
     return Scoring.objects.get(run__system=system, run__split="val")
 
 
-def test_what_is_looked_at_is_tested_once_and_kept_for_everybody(
+def test_what_is_looked_at_is_tested_once_and_saved_for_everybody(
     look: Look, messages: Messages, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with messages():
@@ -72,18 +72,18 @@ def test_what_is_looked_at_is_tested_once_and_kept_for_everybody(
     assert first.is_testing
     assert set(p_values(first).values()) == {(None, None)}
     monkeypatch.setattr(score_tests, "randomisation_test", forbidden)
-    with messages() as sent:
-        seen = look()
-    assert (sent, seen.is_testing) == ([], False)
+    with messages() as callbacks:
+        table = look()
+    assert (callbacks, table.is_testing) == ([], False)
     assert COLUMNS[0].metric == "NDCG@10,IoU>=0.3"
     best, *others = (values_of(row_of(name))[:, 0] for name in ("similarity", "ours", "worst"))
     differences = np.stack(others, axis=1) - best[:, None]
-    expected = randomisation_test(differences, seed=score_tests.seed_of_signs()).tolist()
-    corrected = holm(expected)
-    assert p_values(seen) == {
+    uncorrected_values = randomisation_test(differences, seed=score_tests.seed_of_signs()).tolist()
+    corrected = holm(uncorrected_values)
+    assert p_values(table) == {
         "similarity": (None, None),
-        "ours": (expected[0], corrected[0]),
-        "worst": (expected[1], corrected[1]),
+        "ours": (uncorrected_values[0], corrected[0]),
+        "worst": (uncorrected_values[1], corrected[1]),
     }
 
 
@@ -101,7 +101,7 @@ def test_a_pair_is_tested_once_whichever_is_the_base(look: Look, messages: Messa
     assert ScoreTest.objects.count() == 3
 
 
-def test_what_somebody_else_ordered_meanwhile_is_ordered_once(look: Look) -> None:
+def test_what_somebody_else_requested_meanwhile_is_requested_once(look: Look) -> None:
     table = look()
     assert table.base is not None
     for _ in range(2):
@@ -115,10 +115,10 @@ def test_the_interval_is_that_of_the_difference_seen_from_either_side(
     one, other = row_of("similarity"), row_of("ours")
     url = reverse("models_runner:compare", args=[one.run.project.uuid]) + "?split=val"
     client.force_login(member.user)
-    asked = f"{url}&one={other.run.uuid}&other={one.run.uuid}"
+    comparison_url = f"{url}&one={other.run.uuid}&other={one.run.uuid}"
     with messages():
-        waiting = client.get(asked).content.decode()
-    text = client.get(asked).content.decode()
+        waiting = client.get(comparison_url).content.decode()
+    text = client.get(comparison_url).content.decode()
     assert ("being computed" in waiting, "every 2s" in waiting) == (True, True)
     ((low, high),) = intervals(values_of(other)[:, :1] - values_of(one)[:, :1])
     assert f"{low:.4f} to {high:.4f}</small>" in text
@@ -146,9 +146,9 @@ def test_a_run_that_is_withdrawn_takes_its_tests_along(look: Look, messages: Mes
         look()
     run_withdraw(run=row_of("worst").run, actor=made.lead, reason="the wrong file")
     assert ScoreTest.objects.count() == 1
-    left = p_values(look())
-    assert left.keys() == {"similarity", "ours"}
-    assert left["ours"][0] == left["ours"][1]  # one test needs no correction
+    values = p_values(look())
+    assert values.keys() == {"similarity", "ours"}
+    assert values["ours"][0] == values["ours"][1]  # one test needs no correction
 
 
 def test_a_run_that_is_added_is_tested_alone(look: Look, messages: Messages, made: HandMade, release: Release) -> None:
@@ -171,9 +171,9 @@ def test_a_run_that_is_scored_anew_is_tested_anew(look: Look, messages: Messages
 
 def test_a_lost_message_is_found_and_a_repeat_is_harmless(look: Look, messages: Messages) -> None:
     look()  # its message is never sent
-    with messages() as sent:
+    with messages() as callbacks:
         score_tests_sweep(timezone.now() + timedelta(minutes=2))
-    assert len(sent) == 1
+    assert len(callbacks) == 1
     before = p_values(look())
     score_tests_work(score_id=ScoreTest.objects.all()[0].one_id)
     score_tests_work(score_id=10**9)
@@ -214,14 +214,16 @@ def grown(scoring: Scoring, n: int) -> None:
     run, values = scoring.run, bytes(scoring.per_query.values)
     about = {"project": run.project, "release": run.release, "split": run.split, "source": "baseline"}
     runs = [Run(**about, system=f"copy {number}", state="scored", file="f") for number in range(n)]
-    held = Scoring.objects.bulk_create(
-        Scoring(run=made, release=run.release, state="scored", n_queries=2, n_answered=2, scored_at=scoring.scored_at)
-        for made in Run.objects.bulk_create(runs)
+    scorings = Scoring.objects.bulk_create(
+        Scoring(
+            run=new_run, release=run.release, state="scored", n_queries=2, n_answered=2, scored_at=scoring.scored_at
+        )
+        for new_run in Run.objects.bulk_create(runs)
     )
-    told = ("metric", "convention", "gain", "k", "mu", "value", "low", "high", "unjudged")
-    shown = list(scoring.scores.values(*told)[:9])
-    Score.objects.bulk_create([Score(scoring=one, **score) for one in held for score in shown])
-    PerQuery.objects.bulk_create([PerQuery(scoring=one, values=values) for one in held])
+    fields = ("metric", "convention", "gain", "k", "mu", "value", "low", "high", "unjudged")
+    rows = list(scoring.scores.values(*fields)[:9])
+    Score.objects.bulk_create([Score(scoring=one, **score) for one in scorings for score in rows])
+    PerQuery.objects.bulk_create([PerQuery(scoring=one, values=values) for one in scorings])
 
 
 def test_a_hundred_runs_cost_no_more_queries_than_three(
@@ -250,7 +252,7 @@ def test_a_hundred_runs_cost_no_more_queries_than_three(
 
 
 def test_a_table_that_is_not_tested_orders_nothing(made: HandMade, member: Membership) -> None:
-    asked = asked_for(made.project, {"split": "val"})
-    assert asked is not None
-    assert leaderboard(asked, member, tested=False).is_testing is False
+    selection = asked_for(made.project, {"split": "val"})
+    assert selection is not None
+    assert leaderboard(selection, member, tested=False).is_testing is False
     assert not ScoreTest.objects.exists()

@@ -28,7 +28,7 @@ def release(made: HandMade, tmp_path: Path) -> Release:
     return release_build(release_id=release_create(project=made.project, actor=None).pk, folder=tmp_path)
 
 
-def test_frozen_candidates_best_first_twins_alike(release: Release, made: HandMade) -> None:
+def test_frozen_candidates_best_first_duplicates_alike(release: Release, made: HandMade) -> None:
     run, _ = similarity_runs_make(release_id=release.pk)
     with run.file.open("rb") as file:
         entries = json.load(file)
@@ -52,8 +52,8 @@ def test_scores_equal_the_librarys(release: Release, tmp_path: Path) -> None:
         judged = formats.read_ground_truth(tmp_path / f"{run.split}.json")
         for convention in Convention:
             report = evaluate(ranked, judged, convention=convention, gain=Gain.EXPONENTIAL)
-            held = Score.objects.filter(scoring__run=run, convention=convention.value, gain=Gain.EXPONENTIAL.value)
-            assert {(s.k, s.mu): s.value for s in held} == {(m.k, m.mu): v for m, v in report.mean.items()}
+            scores = Score.objects.filter(scoring__run=run, convention=convention.value, gain=Gain.EXPONENTIAL.value)
+            assert {(s.k, s.mu): s.value for s in scores} == {(m.k, m.mu): v for m, v in report.mean.items()}
         assert Score.objects.filter(scoring__run=run).count() == len(COLUMNS)
     best = Score.objects.get(scoring__run=runs[0], metric="NDCG@10,IoU>=0.7", convention="paper", gain="exponential")
     assert best.value == 1.0  # 4 before 2
@@ -79,7 +79,7 @@ def test_a_release_of_nothing_gives_no_run() -> None:
     assert similarity_runs_make(release_id=release.pk) == []
 
 
-def test_failure_is_kept_and_a_repeat_may_succeed(release: Release, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failure_is_saved_and_a_repeat_may_succeed(release: Release, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*args: object) -> None:
         raise InvalidRecord("broken on purpose")
 

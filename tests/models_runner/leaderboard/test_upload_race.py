@@ -14,7 +14,7 @@ from tests.factories import ProjectFactory
 from tests.judging.concurrency.meeting import overlap
 from tests.models_runner.acts import GOOD, bring, participant, run_json
 
-KEPT = (runs, "audit_record")  # the row is written, nothing is committed
+UNCOMMITTED = (runs, "audit_record")  # the row is written, nothing is committed
 
 
 @pytest.mark.django_db(transaction=True)
@@ -28,7 +28,7 @@ def test_two_uploads_count_each_other(monkeypatch: pytest.MonkeyPatch, per_day: 
     monkeypatch.setattr(default_storage, "delete", deleted.append)
     monkeypatch.setattr(runs.UPLOADS, "send", lambda key: None)  # nobody reads the first meanwhile
     upload = [partial(bring, member, release, run_json({10: GOOD}), system=name, work=False) for name in "ab"]
-    first, second = overlap(monkeypatch, KEPT, *upload)
+    first, second = overlap(monkeypatch, UNCOMMITTED, *upload)
     assert isinstance(second, NotPossible)
     assert str(second).startswith(refused)
     assert Run.objects.filter(owner=member.user).get() == first

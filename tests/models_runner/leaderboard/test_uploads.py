@@ -99,8 +99,8 @@ def test_a_query_that_is_missed_counts_nothing(release: Release, member: Members
 
 def test_predictions_that_leave_their_video_are_scored_and_remarked_on(release: Release, member: Membership) -> None:
     scoring = bring(member, release, run_json({10: [*GOOD, ["beta", 29, 31.5, 0.5]]})).scorings.get()
-    told = "predictions that end after their video, by up to 1.5 s: 1, first in line 1, query 10, prediction 4"
-    assert (scoring.state, scoring.remarks) == ("scored", [told])
+    warning = "predictions that end after their video, by up to 1.5 s: 1, first in line 1, query 10, prediction 4"
+    assert (scoring.state, scoring.remarks) == ("scored", [warning])
 
 
 def test_a_query_that_waits_to_be_judged_may_be_answered(release: Release, member: Membership) -> None:
@@ -144,8 +144,8 @@ def test_indexes_that_were_made_up_here_translate_nothing(release: Release, memb
     made.corpus.videos.filter(name="beta").update(index_is_given=False)
     assert bring(member, release, run_json({10: [["beta", 0.0, 3.0, 1.0]]}), system="named").state == "scored"
     run = bring(member, release, run_json({10: [[5, 1.0, 2.5, 3.0]]}))
-    said = "line 1: .*prediction 1: video index 5 cannot be translated: 1 of the 2 videos .* without an index"
-    assert re.match(said, run.error), run.error
+    pattern = "line 1: .*prediction 1: video index 5 cannot be translated: 1 of the 2 videos .* without an index"
+    assert re.match(pattern, run.error), run.error
 
 
 def test_a_zip_bomb_is_refused(release: Release, member: Membership, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -198,10 +198,10 @@ def test_a_bad_file_disturbs_no_other_run_and_does_not_count(release: Release, m
 
 def test_a_file_that_nobody_can_store_leaves_nothing(release: Release, member: Membership) -> None:
     bring(member, release, BOTH)
-    stored = names_in("runs")
+    names_before = names_in("runs")
     with pytest.raises(NotPossible, match="You have a run of 'ours' on val already"):
         bring(member, release, BOTH)
-    assert names_in("runs") == stored
+    assert names_in("runs") == names_before
 
 
 def test_a_name_whose_file_failed_is_free_again(release: Release, member: Membership) -> None:
@@ -215,7 +215,7 @@ def test_one_upload_at_a_time(release: Release, member: Membership) -> None:
         bring(member, release, BOTH, system="another", work=False)
 
 
-def test_what_is_refused_is_not_stored(release: Release, member: Membership, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_refused_is_not_saved(release: Release, member: Membership, monkeypatch: pytest.MonkeyPatch) -> None:
     bring(member, release, BOTH, work=False)
     monkeypatch.setattr(default_storage, "save", None)  # calling it would fail
     with pytest.raises(NotPossible, match="still being scored"):

@@ -30,8 +30,8 @@ def test_a_withdrawn_run_leaves_the_board_and_counts(release: Release, made: Han
     board = Client(headers=bearer(member.user)).get(url("leaderboard", made.project), {"split": "val"}).json()
     assert {row["system"] for row in board["scores"]} == {"similarity"}
     assert [one.system for one in runs_of(release, "val")] == ["similarity"]
-    said = {"system": "ours", "split": "val", "reason": "the wrong file"}
-    assert made.project.audit_events.get(action="run.withdraw").data == said
+    event_data = {"system": "ours", "split": "val", "reason": "the wrong file"}
+    assert made.project.audit_events.get(action="run.withdraw").data == event_data
     assert bring(member, release, run_json({10: GOOD})).state == "scored"  # under the same name
     assert upload_possible_at(member, timezone.now()) > timezone.now()
 

@@ -23,23 +23,23 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def made() -> Growing:
-    held = Growing()
-    held.project.name = "growing"
-    held.project.save()
-    return held
+    growing = Growing()
+    growing.project.name = "growing"
+    growing.project.save()
+    return growing
 
 
-def written(made: Growing, path: Path, places: list[int], **values: object) -> Path:
+def written(growing: Growing, path: Path, indices: list[int], **values: object) -> Path:
     """A run for query 10 that returns these moments; videos are named by index."""
-    rows = [[m.video.index, m.start_s, m.end_s, -rank] for rank, m in enumerate(made.moments[p] for p in places)]
+    rows = [[m.video.index, m.start_s, m.end_s, -rank] for rank, m in enumerate(growing.moments[p] for p in indices)]
     path.write_text(json.dumps([{"query_id": 10, "query": "x", "predictions": rows, **values}]))
     return path
 
 
-def stored(made: Growing, places: list[int], system: str = "xml") -> Run:
-    release, _ = Release.objects.get_or_create(project=made.project, version=1)
-    run = Run(project=made.project, release=release, system=system, split="val", state="scored")
-    rows = [records.ScoredMoment(m.video.name, m.start_s, m.end_s, 1.0) for m in (made.moments[p] for p in places)]
+def stored(growing: Growing, indices: list[int], system: str = "xml") -> Run:
+    release, _ = Release.objects.get_or_create(project=growing.project, version=1)
+    run = Run(project=growing.project, release=release, system=system, split="val", state="scored")
+    rows = [records.ScoredMoment(m.video.name, m.start_s, m.end_s, 1.0) for m in (growing.moments[p] for p in indices)]
     entries = [{"query_id": 10, "query": "x", "predictions": [[r.video, r.start_s, r.end_s, r.score] for r in rows]}]
     run.file.save("run.json", ContentFile(json.dumps(entries).encode()))
     return run
@@ -57,8 +57,8 @@ class TestCommand:
     def test_a_file_and_a_stored_run(self, made: Growing, tmp_path: Path) -> None:
         file = written(made, tmp_path / "conquer.json", [0, 3, 7])
         stored(made, [7, 4])
-        lines, told = pool(file, "xml")
-        assert told == {"queries": 1, "pairs": 3, "new": 3, "unmatched": 0, "batches": 1}
+        lines, counts = pool(file, "xml")
+        assert counts == {"queries": 1, "pairs": 3, "new": 3, "unmatched": 0, "batches": 1}
         assert [line.split() for line in lines] == [
             ["source", "spans", "unmatched", "moments", "known", "new", "alone"],
             ["conquer.json", "3", "0", "3", "1", "2", "1"],
@@ -70,9 +70,9 @@ class TestCommand:
 
     def test_a_dry_run_writes_its_report_and_nothing_else(self, made: Growing, tmp_path: Path) -> None:
         file, report = written(made, tmp_path / "conquer.json", [0, 3]), tmp_path / "report.csv"
-        _, told = pool(file, dry_run=True, report=report)
-        assert told["new"] == 1
-        assert told["batches"] == 0
+        _, counts = pool(file, dry_run=True, report=report)
+        assert counts["new"] == 1
+        assert counts["batches"] == 0
         with report.open() as source:
             rows = list(csv.DictReader(source))
         assert [(row["query_id"], row["source"], row["in_similarity"], row["new"]) for row in rows] == [
@@ -84,8 +84,8 @@ class TestCommand:
 
     def test_depth_threshold_and_a_stored_run_by_its_uuid(self, made: Growing, tmp_path: Path) -> None:
         run = stored(made, [3, 4])
-        _, told = pool(run.uuid, depth=1, iou=1.0, split="val")
-        assert told["new"] == 1
+        _, counts = pool(run.uuid, depth=1, iou=1.0, split="val")
+        assert counts["new"] == 1
 
     @pytest.mark.parametrize(
         ("options", "words"),
@@ -125,23 +125,23 @@ def test_the_runs_of_the_authors(tmp_path: Path) -> None:
     runs = [records.queries_of(formats.read_run(file, corpus=corpus, strict=False)) for file in files]
     project = ProjectFactory(name="growing")
     first, other = (query.moments[0] for query in runs[0][:2])
-    wanted = {(m.video, m.start_s, m.end_s) for m in (first, other)}
-    for video, start_s, end_s in sorted(wanted):
-        held = VideoFactory(
+    spans = {(m.video, m.start_s, m.end_s) for m in (first, other)}
+    for video, start_s, end_s in sorted(spans):
+        new_video = VideoFactory(
             corpus=project.dataset.corpus, name=video, index=len(project.dataset.corpus.videos.all()) + 30_000
         )
-        MomentFactory(video=held, start_s=start_s, end_s=end_s)
+        MomentFactory(video=new_video, start_s=start_s, end_s=end_s)
     for ranked in runs[0][:2]:
         query = QueryFactory(project=project, number=int(ranked.query_id), text=ranked.text)
         CandidateFactory(
             query=query, moment=MomentFactory(video__corpus=project.dataset.corpus, video__index=query.number)
         )
         batch_create(query=query, number=1)
-    lines, told = pool(*files, corpus=folder / "video_corpus.json", depth=40)
+    lines, counts = pool(*files, corpus=folder / "video_corpus.json", depth=40)
     assert "reloclnet_n40.val.json.gz: 498 queries are not among those pooled for" in lines
     top = {int(ranked.query_id) for ranked in runs[0][:2]}
     pooled = Candidate.objects.filter(source="pooled")
-    assert told["new"] == pooled.count() >= 2
+    assert counts["new"] == pooled.count() >= 2
     assert set(pooled.values_list("query__number", flat=True)) == top
     assert Query.objects.count() == 2
-    assert Moment.objects.filter(candidates__source="pooled").distinct().count() == len(wanted)
+    assert Moment.objects.filter(candidates__source="pooled").distinct().count() == len(spans)

@@ -21,15 +21,15 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(scope="module")
-def made_once(kept_for_module: None) -> Growing:
+def module_scenario(module_database: None) -> Growing:
     with pytest.MonkeyPatch.context() as patch:
         hash_with(patch)
         return Growing()
 
 
 @pytest.fixture
-def made(db: None, made_once: Growing) -> Growing:
-    return deepcopy(made_once)
+def made(db: None, module_scenario: Growing) -> Growing:
+    return deepcopy(module_scenario)
 
 
 @pytest.fixture
@@ -84,7 +84,7 @@ def test_runs_that_add_nothing_cannot_be_opened(browser: Client, made: Growing) 
     assert url("pool-open", pooling) not in page
 
 
-def test_thrown_away(browser: Client, made: Growing) -> None:
+def test_discarded(browser: Client, made: Growing) -> None:
     pooling = made.plan(made.rows("one", [3]))
     answer = browser.post(url("pool-discard", pooling), follow=True)
     assert "nothing was opened" in answer.content.decode()

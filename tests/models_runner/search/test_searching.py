@@ -58,40 +58,42 @@ def trained_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 class Site:
     """A project whose training is done, and its admin's browser."""
 
-    def __init__(self, made: HandMade, release: Release, tiny: Path) -> None:
-        self.made, self.release, self.tiny = made, release, tiny
+    def __init__(self, hand_made: HandMade, release: Release, tiny: Path) -> None:
+        self.made, self.release, self.tiny = hand_made, release, tiny
         self.client = Client()
-        self.client.force_login(admin(made.project))
+        self.client.force_login(admin(hand_made.project))
         features = {kind: {"name": kind, "path": str(tiny / f"{kind}.h5")} for kind in ("video", "query")}
-        FeatureSet.objects.create(project=made.project, kind="query", extractor="builtin-text", **features["query"])
-        about = {"project": made.project, "release": self.release, "features": features}
+        FeatureSet.objects.create(
+            project=hand_made.project, kind="query", extractor="builtin-text", **features["query"]
+        )
+        about = {"project": hand_made.project, "release": self.release, "features": features}
         self.experiment = Experiment.objects.create(name="tiny", baseline="xml", top_n=1, **about)
         self.training = self.done(seed=1)
 
     def done(self, seed: int) -> Training:
         run = bring(member_of(self.made, self.made.lead), self.release, run_json({10: GOOD}), system=f"seed {seed}")
-        given = {"state": "done", "ended_at": timezone.now(), "val_run": run, "best": 0.25}
-        made = Training.objects.create(experiment=self.experiment, seed=seed, **given)
-        folder = experiments_files.folder_of(made)
+        values = {"state": "done", "ended_at": timezone.now(), "val_run": run, "best": 0.25}
+        training = Training.objects.create(experiment=self.experiment, seed=seed, **values)
+        folder = experiments_files.folder_of(training)
         folder.mkdir(parents=True)
         shutil.copytree(self.tiny / "xml" / "best", folder / "best")
         plan = json.loads((self.tiny / "xml" / "plan.json").read_text())
         files = {name: path.replace("..", str(self.tiny)) for name, path in plan.items() if str(path).startswith("..")}
         (folder / "plan.json").write_text(json.dumps({**plan, **files}))
-        return made
+        return training
 
     def url(self, name: str, *words: object) -> str:
         return reverse(f"models_runner:{name}", args=[self.made.project.uuid, *words])
 
-    def search(self, q: str = "somebody opens a door", **given: Any) -> HttpResponse:
-        return self.client.get(self.url("search"), {"q": q, **given})  # type: ignore[return-value]
+    def search(self, q: str = "somebody opens a door", **options: Any) -> HttpResponse:
+        return self.client.get(self.url("search"), {"q": q, **options})  # type: ignore[return-value]
 
-    def page(self, q: str = "somebody opens a door", **given: Any) -> str:
-        return self.search(q, **given).content.decode()
+    def page(self, q: str = "somebody opens a door", **options: Any) -> str:
+        return self.search(q, **options).content.decode()
 
-    def api(self, person: Any = None, **given: Any) -> HttpResponse:
+    def api(self, person: Any = None, **options: Any) -> HttpResponse:
         url = reverse("api:search", args=[self.made.project.uuid])
-        return Client().get(url, given, headers=bearer(person or admin(self.made.project)))  # type: ignore[return-value]
+        return Client().get(url, options, headers=bearer(person or admin(self.made.project)))  # type: ignore[return-value]
 
 
 @pytest.fixture
@@ -137,8 +139,8 @@ def test_a_moment_that_is_annotated_is_shown_by_its_preview(site: Site) -> None:
     assert f"{video.uuid}/#t={hit['start_s']:.2f},{hit['end_s']:.2f}" in unseen and "The span itself" in unseen
     span = {"start_s": hit["start_s"], "end_s": hit["end_s"]}
     moment = Moment.objects.create(video=video, preview="previews/a.gif", preview_state="ready", **span)
-    seen = site.page()
-    assert reverse("judging:preview", args=[moment.preview_uuid]) in seen and "IoU 1.00" in seen
+    text = site.page()
+    assert reverse("judging:preview", args=[moment.preview_uuid]) in text and "IoU 1.00" in text
     assert json.loads(site.api(q="x").content)["hits"][0]["preview"] == str(moment.preview_uuid)
 
 
@@ -176,19 +178,19 @@ def test_a_training_whose_query_features_are_named_by_a_link_is_searched(site: S
     assert "12 moments in " in site.page()
 
 
-def test_a_training_on_an_official_file_is_searched_by_the_model_that_is_said_to_have_made_it(
+def test_a_training_on_an_official_file_is_searched_by_the_model_that_its_file_names(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[str] = []
+    calls: list[str] = []
 
-    def extractor(way: str, *_: Any, model: str, **__: Any) -> Official:
-        asked.append(f"{way} {model}")
+    def extractor(method: str, *_: Any, model: str, **__: Any) -> Official:
+        calls.append(f"{method} {model}")
         return Official(site.tiny)
 
     monkeypatch.setattr("moment_retrieval.searching.queries.extractor_of", extractor)
     FeatureSet.objects.update(extractor="file", model="bert-base-cased")
     assert "12 moments in " in site.page()
-    assert asked == ["text-model bert-base-cased"]
+    assert calls == ["text-model bert-base-cased"]
 
 
 def test_a_model_outside_of_the_configured_folders_is_not_read_whoever_named_it(site: Site, tmp_path: Path) -> None:
@@ -209,12 +211,12 @@ class Official(Drawn):
                 yield store.rows(item.text.removeprefix("query ")) if item.text.startswith("query ") else DRAWN
 
 
-def test_words_read_by_another_version_are_told(site: Site) -> None:
+def test_words_read_by_another_version_are_reported(site: Site) -> None:
     FeatureSet.objects.update(made_by="tokens an older model")
     assert "Trained on words read by tokens an older model; yours are read by drawn." in site.page()
 
 
-class TestWhatIsAsked:
+class TestQueryParameters:
     @pytest.mark.parametrize(
         ("given", "words"),
         [
@@ -302,7 +304,7 @@ class TestWithoutAnAnswer:
             nobody.bind(("127.0.0.1", 0))
             backend = RedisBackend(app=app, url=f"redis://127.0.0.1:{nobody.getsockname()[1]}")
             attempts: list[object] = []
-            monkeypatch.setattr(backend, "on_connection_error", lambda *told: attempts.append(told) or 0)
+            monkeypatch.setattr(backend, "on_connection_error", lambda *args: attempts.append(args) or 0)
             consumer = backend.result_consumer
             consumer._pubsub = backend.client.pubsub()  # as a search before left it
             monkeypatch.setattr(tasks.search_work, "apply_async", lambda *_, **__: consumer.consume_from("later"))
@@ -350,9 +352,9 @@ class Late:
 
 class TestTheApi:
     def test_gives_hits_with_their_why(self, site: Site) -> None:
-        told = json.loads(site.api(q="a door", training=site.training.uuid, limit=3).content)
-        assert [hit["rank"] for hit in told["hits"]] == [1, 2, 3] and told["searched"] == 12
-        why = told["hits"][0]["why"]
+        payload = json.loads(site.api(q="a door", training=site.training.uuid, limit=3).content)
+        assert [hit["rank"] for hit in payload["hits"]] == [1, 2, 3] and payload["searched"] == 12
+        why = payload["hits"][0]["why"]
         assert why["video_score"] == pytest.approx((why["seen"] + why["heard"]) / 2)
         assert sum(why["start"]) == pytest.approx(1, abs=1e-4) and len(why["start"]) == len(why["end"])
 
@@ -370,18 +372,18 @@ class TestTheApi:
 
 
 def test_a_training_is_loaded_once(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    used, searcher_of = [], worker.searcher_of
-    monkeypatch.setattr(worker, "searcher_of", lambda source: used.append(searcher_of(source)) or used[-1])
+    searchers, searcher_of = [], worker.searcher_of
+    monkeypatch.setattr(worker, "searcher_of", lambda source: searchers.append(searcher_of(source)) or searchers[-1])
     site.page("one")
     site.page("two")
-    assert used[0] is used[1]
+    assert searchers[0] is searchers[1]
 
 
-def test_two_text_models_are_kept_at_most(site: Site) -> None:
+def test_at_most_two_text_models_stay_loaded(site: Site) -> None:
     """With them go the trainings that read words by them, which would hold on to them."""
     folder = experiments_files.folder_of(site.training)
     sources = [worker.Source(folder, "text-model", model, "") for model in ("a", "b", "c")]
-    held = [weakref.ref(worker.searcher_of(source).reading.words) for source in sources]
+    references = [weakref.ref(worker.searcher_of(source).reading.words) for source in sources]
     gc.collect()
-    assert [one() is None for one in held] == [True, False, False]
-    assert worker.searcher_of(sources[2]).reading.words is held[2]()
+    assert [one() is None for one in references] == [True, False, False]
+    assert worker.searcher_of(sources[2]).reading.words is references[2]()

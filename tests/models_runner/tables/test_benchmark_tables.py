@@ -17,7 +17,7 @@ from annotation.models import Caption
 from judging.models import Release
 from models_runner.models import Experiment, Run, Score, Scoring, Training
 from models_runner.tables.published_values import KS, MUS
-from models_runner.tables.selectors import Cell, Tables, notes_of, standing_of, tables, tables_asked
+from models_runner.tables.selectors import Cell, Tables, notes_of, standing_of, tables, tables_filters
 from tests.conftest import hash_with
 from tests.factories import ProjectFactory, VideoFactory, admin
 from tests.judging.world import HandMade
@@ -46,15 +46,15 @@ def score(run: Run, release: Release, values: Mapping[tuple[int, float], float],
 class Bench:
     """A release of a small project, and experiments on it whose scores are set by hand."""
 
-    def __init__(self, made: HandMade) -> None:
-        self.made, self.release = made, ready_release(made.project)
+    def __init__(self, hand_made: HandMade) -> None:
+        self.made, self.release = hand_made, ready_release(hand_made.project)
         self.client = Client()
-        self.client.force_login(admin(made.project))
+        self.client.force_login(admin(hand_made.project))
 
     def experiment(self, baseline: str = "reloclnet", top_n: int = 40, **values: Any) -> Experiment:
-        given = {"name": f"{baseline} {top_n}", "features": FEATURES, **values}
+        fields = {"name": f"{baseline} {top_n}", "features": FEATURES, **values}
         return Experiment.objects.create(
-            project=self.made.project, release=self.release, baseline=baseline, top_n=top_n, **given
+            project=self.made.project, release=self.release, baseline=baseline, top_n=top_n, **fields
         )
 
     def train(self, of: Experiment, seed: int, *, best: float, test: float, val: float = 0.1) -> Training:
@@ -74,29 +74,29 @@ class Bench:
             score(run, of.release, {(k, mu): value * share for k in KS for mu in MUS}, convention)
         return run
 
-    def tables(self, **asked: str) -> Tables:
-        found = tables_asked(self.made.project, asked)
-        assert found is not None
-        return tables(found)
+    def tables(self, **filters: str) -> Tables:
+        selection = tables_filters(self.made.project, filters)
+        assert selection is not None
+        return tables(selection)
 
     def url(self, form: str = "") -> str:
         name, more = ("tables-export", [form]) if form else ("tables", [])
         return reverse(f"models_runner:{name}", args=[self.made.project.uuid, *more])
 
-    def get(self, form: str = "", **asked: str) -> str:
-        answer = self.client.get(self.url(form), asked)
+    def get(self, form: str = "", **filters: str) -> str:
+        answer = self.client.get(self.url(form), filters)
         assert answer.status_code == 200
         return answer.content.decode()
 
-    def rows(self, **asked: str) -> list[dict[str, str]]:
-        return list(csv.DictReader(io.StringIO(self.get("csv", **asked))))
+    def rows(self, **filters: str) -> list[dict[str, str]]:
+        return list(csv.DictReader(io.StringIO(self.get("csv", **filters))))
 
 
 @pytest.fixture(scope="module")
-def bench_once(made_once: HandMade) -> Bench:
+def bench_once(module_scenario: HandMade) -> Bench:
     with pytest.MonkeyPatch.context() as patch:
         hash_with(patch)
-        return Bench(made_once)
+        return Bench(module_scenario)
 
 
 @pytest.fixture
@@ -147,9 +147,9 @@ class TestCells:
 
     def test_labels_by_similarity_stand_apart(self, bench: Bench) -> None:
         bench.train(bench.experiment(labels="similarity"), 1, best=0.9, test=0.8)
-        found = bench.tables()
-        assert found.lines == []
-        (line,) = found.by_similarity
+        shown_tables = bench.tables()
+        assert shown_tables.lines == []
+        (line,) = shown_tables.by_similarity
         assert line.cell("test", 10, 0.5).best == 0.8
         assert "labels by similarity for training and evaluation" in line.notes
 
@@ -163,8 +163,8 @@ class TestCells:
 
 class TestHonesty:
     def test_other_videos_queries_and_features_are_named(self, bench: Bench) -> None:
-        standing = standing_of(bench.release, [bench.experiment()])
-        assert standing.words == (
+        status = standing_of(bench.release, [bench.experiment()])
+        assert status.words == (
             "Not comparable with the published values: other videos (2 instead of 19,614); "
             "other queries (2 of val instead of 500, 1 of test instead of 2,781); other features."
         )
@@ -172,20 +172,20 @@ class TestHonesty:
     def test_what_was_trained_on_is_said_by_what_the_release_holds(self, bench: Bench) -> None:
         """Names stay in the training sets of a release whose captions are rewritten later."""
         bench.train(bench.experiment(), 1, best=0.5, test=0.4)
-        named = (
+        description = (
             "Training sets of release 1 hold descriptions as they were brought, never rewritten: 5 captions and "
             "0 queries. Names in them are trained on."
         )
         Caption.objects.filter(description__corpus=bench.made.corpus).update(provider="rules")
-        assert bench.tables().standing.trained_on == named
+        assert bench.tables().standing.trained_on == description
         later = ready_release(bench.made.project)
-        found = bench.tables(release=str(later.version))
-        assert "release 2 are made of captions" in found.standing.trained_on
+        shown_tables = bench.tables(release=str(later.version))
+        assert "release 2 are made of captions" in shown_tables.standing.trained_on
         for run in Run.objects.filter(source="baseline"):
             Scoring.objects.filter(run=run, release=later).delete()
             score(run, later, {(10, 0.5): 0.3}, "released")
         (line,) = bench.tables(release=str(later.version)).lines
-        assert named in line.notes
+        assert description in line.notes
 
     def test_of_a_release_that_did_not_count_it_nothing_is_claimed(self, bench: Bench) -> None:
         bench.release.manifest["counts"] = {"videos": 2}
@@ -200,8 +200,8 @@ class TestHonesty:
 
         facts = selectors.TVR_RANKING._replace(videos=2, queries={"val": 2, "test": 1})
         monkeypatch.setattr(selectors, "TVR_RANKING", facts)
-        standing = standing_of(bench.release, [])
-        assert "is not checked" in standing.words
+        status = standing_of(bench.release, [])
+        assert "is not checked" in status.words
 
     def test_features_of_another_width_are_other_features(self, bench: Bench) -> None:
         wide = {"video": {"name": "i3d", "path": "/v", "width": 1024, "checksum": "sha256:0123456789"}}
@@ -218,15 +218,17 @@ class TestHonesty:
     @pytest.mark.parametrize("kind", ["video", "subtitle"])
     def test_features_made_here_are_other_features_whatever_their_width(self, bench: Bench, kind: str) -> None:
         widths = {"video": 1024, "subtitle": 768, "query": 768}
-        held = {each: {"name": "own", "path": "/v", "width": width, "made_by": ""} for each, width in widths.items()}
-        held["query"]["made_by"] = "text-model roberta-base"  # which is public
-        official, ours = bench.experiment(features=held), deepcopy(held)
+        features = {
+            each: {"name": "own", "path": "/v", "width": width, "made_by": ""} for each, width in widths.items()
+        }
+        features["query"]["made_by"] = "text-model roberta-base"  # which is public
+        official, ours = bench.experiment(features=features), deepcopy(features)
         assert "other features" not in standing_of(bench.release, [official]).words
         ours[kind]["made_by"] = "image-model clip 1"
         other = bench.experiment(top_n=1, features=ours)
         assert "other features" in standing_of(bench.release, [other]).words
-        told = f"{kind} own ({widths[kind]:,} wide, made here by image-model clip 1)"
-        assert told in notes_of(other, bench.release)[0]
+        note = f"{kind} own ({widths[kind]:,} wide, made here by image-model clip 1)"
+        assert note in notes_of(other, bench.release)[0]
 
     @pytest.mark.parametrize(
         ("options", "words"),
@@ -303,8 +305,8 @@ class TestExports:
         bench.train(of, 2, best=0.5, test=0.4)
         rows = bench.rows()
         assert len(rows) == 18 * (9 + 1)  # splits, K, mu; settings, and the ranking by similarity
-        place = {"split": "test", "k": "10", "mu": "0.5"}
-        here = [row for row in rows if place.items() <= row.items()]
+        cell = {"split": "test", "k": "10", "mu": "0.5"}
+        here = [row for row in rows if cell.items() <= row.items()]
         (ours,) = [row for row in here if row["experiment"] == "'=ours"]
         assert (ours["baseline"], ours["n"], ours["best_seed"], ours["best"]) == ("reloclnet", "40", "2", "0.4")
         assert (ours["published"], ours["published_mean"]) == ("0.3986", "0.3982")
@@ -338,7 +340,7 @@ def test_the_leaderboard_never_shows_labels_by_similarity(bench: Bench) -> None:
     page = bench.client.get(board, {"split": "val", "base": training.val_run.uuid}).content.decode()
     assert training.val_run.system not in page
     compare = reverse("models_runner:compare", args=[bench.made.project.uuid])
-    asked = {"split": "val", "one": training.val_run.uuid, "other": training.val_run.uuid}
-    assert training.val_run.system not in bench.client.get(compare, asked).content.decode()
+    query = {"split": "val", "one": training.val_run.uuid, "other": training.val_run.uuid}
+    assert training.val_run.system not in bench.client.get(compare, query).content.decode()
     own = bench.client.get(reverse("models_runner:run", args=[training.val_run.uuid])).content.decode()
     assert "not against people" in own

@@ -16,7 +16,7 @@ def test_every_setting_is_there() -> None:
         assert {k: len(pairs) for k, pairs in of_setting.items()} == dict.fromkeys(published.KS, 3)
 
 
-def test_a_value_is_found_by_its_place() -> None:
+def test_a_value_is_found_by_its_position() -> None:
     assert published.score_of("reloclnet", 40, 20, 0.5, "test") == 0.4059
     assert published.score_of("xml", 1, 10, 0.7, "val") == 0.0244
     assert published.spread_of("reloclnet", 40, 20, 0.7, "test") == (0.2871, None)
@@ -36,17 +36,17 @@ def test_scores_are_those_listed(listing: str) -> None:
     rows = re.findall(r"^\| \**(XML|CONQUER|ReLoCLNet) (\d+)\** \| (\d+) \| (.*) \|$", listing, re.MULTILINE)
     assert len(rows) == 27
     for name, n, k, cells in rows:
-        held = published.SCORES[name.lower(), int(n)][int(k)]
-        assert [value for pair in held for value in pair] == [float(word) for word in NUMBER.findall(cells)]
+        pairs = published.SCORES[name.lower(), int(n)][int(k)]
+        assert [value for pair in pairs for value in pair] == [float(word) for word in NUMBER.findall(cells)]
 
 
 def test_spreads_are_those_listed(listing: str) -> None:
-    told = next(line for line in listing.splitlines() if line.startswith("@10 .4287"))
-    numbers = [float(word) for word in re.findall(r"(?<!IoU )\.\d{4}", told)]
+    row = next(line for line in listing.splitlines() if line.startswith("@10 .4287"))
+    numbers = [float(word) for word in re.findall(r"(?<!IoU )\.\d{4}", row)]
     order = [(k, split, mu) for k in published.KS for mu in (0, 1) for split in published.SPLITS]
-    held = [published.SPREAD[k, split][mu] for k, split, mu in order]
-    held += [published.SPREAD[k, "val"][2] for k in published.KS] + [published.SPREAD[20, "test"][2]]
-    assert numbers == [number for spread in held if spread for number in spread if number is not None]
+    spreads = [published.SPREAD[k, split][mu] for k, split, mu in order]
+    spreads += [published.SPREAD[k, "val"][2] for k in published.KS] + [published.SPREAD[20, "test"][2]]
+    assert numbers == [number for spread in spreads if spread for number in spread if number is not None]
 
 
 def test_the_upper_bound_is_that_listed(listing: str) -> None:

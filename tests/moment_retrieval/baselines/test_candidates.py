@@ -48,6 +48,6 @@ def test_conquer_finds_nothing_where_it_has_no_candidate() -> None:
     clips = model.encode_clips(*corpus_of(4))
     queries: Sequences = batch_of(2).queries
     decoding = Decoding(alpha=0, shortest=0, longest=24, moments=5)
-    found = search_candidates(model, queries, clips, torch.tensor([[2, -1], [-1, -1]]), decoding)
-    assert found.real.sum(1).tolist() == [5, 0]
-    assert set(found.video[0].tolist()) == {2}
+    moments = search_candidates(model, queries, clips, torch.tensor([[2, -1], [-1, -1]]), decoding)
+    assert moments.real.sum(1).tolist() == [5, 0]
+    assert set(moments.video[0].tolist()) == {2}

@@ -30,12 +30,12 @@ class Training:
         return {"torch": torch.default_generator, "negatives": self.negatives}
 
     def steps(self, *numbers: int) -> None:
-        way = BASELINES[self.baseline]
+        baseline = BASELINES[self.baseline]
         for number in numbers:
             batch = batch_of(seed=number)
             self.optimiser.zero_grad()
             draw = RandomNegatives(self.negatives)
-            way.loss(self.model(batch), batch, way.released.objective, draw).total.backward()
+            baseline.loss(self.model(batch), batch, baseline.released.objective, draw).total.backward()
             self.optimiser.step()
 
     def about(self, **more: Any) -> About:
@@ -68,9 +68,9 @@ def test_a_checkpoint_says_what_it_is(tmp_path: Path) -> None:
         code="1.2", data={"train": "sha256:ab"}, seeds={"all": 7}, step=3, epoch=1, metrics={"NDCG@20,IoU>=0.5": 0.25}
     )
     checkpoints.save(tmp_path / "best", about, training.model)
-    found = checkpoints.load(tmp_path / "best")
-    assert found.about == about
-    assert config_from("xml", found.about.config) == training.model.config
+    checkpoint = checkpoints.load(tmp_path / "best")
+    assert checkpoint.about == about
+    assert config_from("xml", checkpoint.about.config) == training.model.config
 
 
 def test_a_checkpoint_replaces_the_one_before_and_leaves_nothing_beside(tmp_path: Path) -> None:
@@ -79,8 +79,8 @@ def test_a_checkpoint_replaces_the_one_before_and_leaves_nothing_beside(tmp_path
     training.steps(0)
     training.save(tmp_path / "last")
     assert [path.name for path in tmp_path.iterdir()] == ["last"]
-    kept = checkpoints.load(tmp_path / "last").weights["query_split.weight"]
-    assert torch.equal(kept, training.model.query_split.weight)
+    weight = checkpoints.load(tmp_path / "last").weights["query_split.weight"]
+    assert torch.equal(weight, training.model.query_split.weight)
 
 
 def test_a_crash_while_it_is_replaced_leaves_the_old_one(tmp_path: Path) -> None:
@@ -93,9 +93,9 @@ def test_a_crash_while_it_is_replaced_leaves_the_old_one(tmp_path: Path) -> None
 def test_a_checkpoint_is_on_the_disk_before_the_old_one_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     training = Training("xml")
     training.save(tmp_path / "last")
-    seen = watched(monkeypatch)
+    events = watched(monkeypatch)
     training.save(tmp_path / "last")
-    assert seen == [
+    assert events == [
         *(("fsync", name) for name in ("meta.json", "optimiser.safetensors", "weights.safetensors", ".last.new")),
         ("move", "last > .last.old"),
         ("move", ".last.new > last"),
@@ -123,7 +123,7 @@ def test_weights_of_another_model_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", ["missing", WEIGHTS, OPTIMISER, META, "form"])
-def test_damage_is_told_with_its_place(damage: str, tmp_path: Path) -> None:
+def test_damage_is_reported_with_its_path(damage: str, tmp_path: Path) -> None:
     training = Training("xml")
     training.steps(0)
     training.save(tmp_path / "last")
@@ -132,9 +132,9 @@ def test_damage_is_told_with_its_place(damage: str, tmp_path: Path) -> None:
     elif damage != "missing":
         file = tmp_path / "last" / damage
         file.write_bytes(file.read_bytes()[:20])
-    place = tmp_path / ("nowhere" if damage == "missing" else "last")
-    with pytest.raises(BrokenCheckpoint, match=rf"{place.name}: its form is 2|{place.name}: it cannot be read"):
-        checkpoints.load(place)
+    folder = tmp_path / ("nowhere" if damage == "missing" else "last")
+    with pytest.raises(BrokenCheckpoint, match=rf"{folder.name}: its form is 2|{folder.name}: it cannot be read"):
+        checkpoints.load(folder)
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_damage_is_told_with_its_place(damage: str, tmp_path: Path) -> None:
         {"generators": {"torch": ""}},
     ],
 )
-def test_what_a_damaged_meta_says_is_told_in_words(told: Any, tmp_path: Path) -> None:
+def test_what_a_damaged_meta_says_is_reported_in_words(told: Any, tmp_path: Path) -> None:
     training = Training("xml")
     training.save(tmp_path / "last")
     meta = tmp_path / "last" / META
@@ -169,20 +169,20 @@ def test_what_a_damaged_meta_says_is_told_in_words(told: Any, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("damage", [b"\xff", b"[" * 100_000])
-def test_a_meta_that_is_no_json_is_told(damage: bytes, tmp_path: Path) -> None:
+def test_a_meta_that_is_no_json_is_reported(damage: bytes, tmp_path: Path) -> None:
     Training("xml").save(tmp_path / "last")
     (tmp_path / "last" / META).write_bytes(damage)
     with pytest.raises(BrokenCheckpoint, match="last: it cannot be read"):
         checkpoints.load(tmp_path / "last")
 
 
-def test_states_that_do_not_fit_are_told(tmp_path: Path) -> None:
+def test_states_that_do_not_fit_are_reported(tmp_path: Path) -> None:
     training = Training("xml")
     training.steps(0)
     training.save(tmp_path / "last")
     meta = tmp_path / "last" / META
-    told = json.loads(meta.read_text())
+    content = json.loads(meta.read_text())
     for wrong in ({"groups": [{}] * 99}, {"generators": {"torch": "AAAA", "negatives": "AAAA"}}):
-        meta.write_text(json.dumps(told | wrong))
+        meta.write_text(json.dumps(content | wrong))
         with pytest.raises(BrokenCheckpoint, match="the optimiser|the generator"):
             checkpoints.load(tmp_path / "last").restore(training.model, training.optimiser, training.generators)

@@ -60,7 +60,7 @@ def forward(key: str) -> Tensor:
     return tensor("conquer/forward.npz", key)
 
 
-def test_every_published_weight_has_a_place() -> None:
+def test_every_published_weight_has_a_counterpart() -> None:
     published = weights("conquer/weights.safetensors")
     assert {our_name("conquer", name): tensor.shape for name, tensor in published.items()} == {
         name: tensor.shape for name, tensor in model_of(score_videos=True).state_dict().items()
@@ -79,21 +79,21 @@ def test_words_are_projected_placed_and_pooled_as_published() -> None:
     layout = Layout(queries.lengths, torch.full_like(queries.lengths, 12), 12, queries.rows.device)
     projected = model.query_input.laid(queries.rows, layout)
     assert worst(layout.spread(projected), forward("neg0/encoder.queryEncoder.linear")) < FORWARD
-    with outputs_of(model, "query_position", "fusion.dropout") as given:
+    with outputs_of(model, "query_position", "fusion.dropout") as outputs:
         model.encode_queries(queries)
-    placed = layout.spread(given["query_position"])
+    placed = layout.spread(outputs["query_position"])
     assert worst(placed, forward("neg0/encoder.queryEncoder.transformer.embeddings")) < FORWARD
-    assert worst(given["fusion.dropout"], forward("neg0/query_weight.text_pooling")) < FORWARD
+    assert worst(outputs["fusion.dropout"], forward("neg0/query_weight.text_pooling")) < FORWARD
 
 
 def test_clips_are_projected_as_published() -> None:
     model, batch = model_of(), batch_of(0)
-    for given, layer, name in (
+    for sequences, layer, name in (
         (batch.video, model.visual_input, "img_linear"),
         (batch.subtitle, model.subtitle_input, "text_linear"),
     ):
-        layout = Layout(given.lengths, torch.full_like(given.lengths, 20), 20, given.rows.device)
-        ours = layout.spread(layer.laid(given.rows, layout))
+        layout = Layout(sequences.lengths, torch.full_like(sequences.lengths, 20), 20, sequences.rows.device)
+        ours = layout.spread(layer.laid(sequences.rows, layout))
         assert worst(ours, forward(f"neg0/encoder.videoEncoder.{name}")) < FORWARD, name
 
 
@@ -102,31 +102,31 @@ def test_clips_read_with_the_query_in_mind_become_the_published_rows(negatives: 
     """Weighed (QDF), with the words they are like (QAL), among each other, and as starts and ends."""
     model, batch = model_of(score_videos=negatives > 0), batch_of(negatives)
     aware: list[Tensor] = []
-    model.context.register_forward_pre_hook(lambda _, given: aware.append(given[0]))
-    with outputs_of(model, "context", "start", "end") as given:
+    model.context.register_forward_pre_hook(lambda _, tensors: aware.append(tensors[0]))
+    with outputs_of(model, "context", "start", "end") as tensors:
         model(batch)
     layout = model.encode_clips(batch.video, batch.subtitle).layout
     ours = {
         "QDF": aware[0][:, :32],
         "query_aware_feature_learning_layer": aware[0],
-        "contextual_QAL_feature_learning": given["context"],
-        "moment_localization_head.begin_feature_modeling": given["start"],
-        "moment_localization_head.end_feature_modeling": given["end"],
+        "contextual_QAL_feature_learning": tensors["context"],
+        "moment_localization_head.begin_feature_modeling": tensors["start"],
+        "moment_localization_head.end_feature_modeling": tensors["end"],
     }
-    kept = torch.arange(20) < layout.kept[:, None]
+    mask = torch.arange(20) < layout.kept[:, None]
     names = [name for name in ours if f"neg{negatives}/{name}" in arrays("conquer/forward.npz")]
     assert len(names) == (2 if negatives else 5)
     for name in names:
-        assert worst(layout.spread(ours[name]), forward(f"neg{negatives}/{name}"), kept) < FORWARD, name
+        assert worst(layout.spread(ours[name]), forward(f"neg{negatives}/{name}"), mask) < FORWARD, name
 
 
 def test_clips_become_the_published_rows_two_of_padding_among_them() -> None:
     batch = batch_of(0)
     clips = model_of().encode_clips(batch.video, batch.subtitle)
-    kept = torch.arange(20) < clips.layout.kept[:, None]
-    assert kept.sum() > clips.layout.real.sum()
-    assert worst(clips.layout.spread(clips.seen), forward("neg0/video_repr_visual"), kept) < FORWARD
-    assert worst(clips.layout.spread(clips.heard), forward("neg0/video_repr_sub"), kept) < FORWARD
+    mask = torch.arange(20) < clips.layout.kept[:, None]
+    assert mask.sum() > clips.layout.real.sum()
+    assert worst(clips.layout.spread(clips.seen), forward("neg0/video_repr_visual"), mask) < FORWARD
+    assert worst(clips.layout.spread(clips.heard), forward("neg0/video_repr_sub"), mask) < FORWARD
 
 
 @pytest.mark.parametrize(("negatives", "score_videos"), [(0, False), (2, True)])
@@ -197,13 +197,13 @@ def test_three_steps_lead_to_the_published_weights() -> None:
     model, batch = model_of(), batch_of(0)
     exempt = [name for name, _ in model.named_parameters() if model.undecayed(name)]
     optimiser = CorrectedAdam(parameter_groups(model, exempt=exempt), lr=0.01)
-    for done, step in enumerate(meta("conquer")["optimizer_trace"], start=1):
+    for n_steps, step in enumerate(meta("conquer")["optimizer_trace"], start=1):
         optimiser.zero_grad()
         loss = conquer_loss(model(batch), batch, Objective()).total
         assert loss.item() == pytest.approx(step["loss"], abs=1e-5)
         loss.backward()
         optimiser.step()
-        if done in (1, 3):
-            published = weights(f"conquer/weights_after_step{done}.safetensors")
+        if n_steps in (1, 3):
+            published = weights(f"conquer/weights_after_step{n_steps}.safetensors")
             for name, weight in our_weights("conquer", published).items():
                 assert worst(model.state_dict()[name], weight) < 1e-4, name

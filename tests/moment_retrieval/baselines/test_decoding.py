@@ -31,36 +31,36 @@ def test_the_band_ranks_as_the_whole_map_does(seed: int, join: str) -> None:
     values = torch.randint(1, 6, (2, 3, 5, 9), generator=draw) / 8
     decoding = Decoding(alpha=0, shortest=seed % 3, longest=seed % 3 + 1 + seed % 5, moments=1 + seed)
     if join == "product":
-        found = by_probability(values[0], values[1], torch.ones(3, 5), decoding)
+        moments = by_probability(values[0], values[1], torch.ones(3, 5), decoding)
     else:
-        found = by_logit(values[0], values[1], torch.ones(3, 5, 9, dtype=torch.bool), decoding)
+        moments = by_logit(values[0], values[1], torch.ones(3, 5, 9, dtype=torch.bool), decoding)
     for query in range(3):
-        expected = whole_map(values[0, query], values[1, query], decoding, join)[: decoding.moments]
-        columns = (found.score, found.video, found.start, found.end)
+        correct = whole_map(values[0, query], values[1, query], decoding, join)[: decoding.moments]
+        columns = (moments.score, moments.video, moments.start, moments.end)
         ours = list(zip(*(column[query].tolist() for column in columns), strict=True))
-        assert [moment for moment in ours if moment[0] > -torch.inf] == expected
+        assert [moment for moment in ours if moment[0] > -torch.inf] == correct
 
 
 def test_a_short_corpus_gives_what_it_has() -> None:
     real = torch.tensor([[[True, True, True, False]]])
-    found = by_logit(torch.zeros(1, 1, 4), torch.zeros(1, 1, 4), real, Decoding(alpha=0, shortest=2, longest=4))
-    assert found.real.sum() == 1
-    assert (found.start[found.real].item(), found.end[found.real].item()) == (0, 2)
+    moments = by_logit(torch.zeros(1, 1, 4), torch.zeros(1, 1, 4), real, Decoding(alpha=0, shortest=2, longest=4))
+    assert moments.real.sum() == 1
+    assert (moments.start[moments.real].item(), moments.end[moments.real].item()) == (0, 2)
 
 
 def test_no_probability_is_no_moment() -> None:
     start, end = torch.tensor([[[1.0, 0, 0, 0]]]), torch.tensor([[[0, 0, 0.5, 0]]])
-    found = by_probability(start, end, torch.ones(1, 1), Decoding(alpha=0))
-    assert found.score[found.real].tolist() == [0.5]
+    moments = by_probability(start, end, torch.ones(1, 1), Decoding(alpha=0))
+    assert moments.score[moments.real].tolist() == [0.5]
 
 
 @needs_parity
 def test_largest_finds_the_published_cells() -> None:
     cells = torch.from_numpy(arrays("units/preprocess.npz")["topk3d/in"])
-    found = largest(cells.flatten()[None], 12)[0]
-    places = np.stack(np.unravel_index(found.numpy(), cells.shape), axis=1)
-    np.testing.assert_array_equal(places, arrays("units/preprocess.npz")["topk3d/index_vse"])
-    np.testing.assert_array_equal(cells.flatten()[found], arrays("units/preprocess.npz")["topk3d/values"])
+    indices = largest(cells.flatten()[None], 12)[0]
+    coordinates = np.stack(np.unravel_index(indices.numpy(), cells.shape), axis=1)
+    np.testing.assert_array_equal(coordinates, arrays("units/preprocess.npz")["topk3d/index_vse"])
+    np.testing.assert_array_equal(cells.flatten()[indices], arrays("units/preprocess.npz")["topk3d/values"])
 
 
 @needs_parity
@@ -70,8 +70,8 @@ def test_largest_finds_the_published_cells() -> None:
 def test_moments_are_as_long_as_the_published_mask_lets_them(mask: str, shortest: int, longest: int) -> None:
     allowed = arrays("units/preprocess.npz")[mask]
     flat, decoding = torch.ones(1, 1, len(allowed)), Decoding(alpha=0, shortest=shortest, longest=longest, moments=900)
-    found = by_probability(flat, flat, torch.ones(1, 1), decoding)
-    cells = zip(found.start[found.real].tolist(), found.end[found.real].tolist(), strict=True)
+    moments = by_probability(flat, flat, torch.ones(1, 1), decoding)
+    cells = zip(moments.start[moments.real].tolist(), moments.end[moments.real].tolist(), strict=True)
     assert set(cells) == set(zip(*(axis.tolist() for axis in allowed.nonzero()), strict=True))
 
 
@@ -81,6 +81,6 @@ def test_suppression_keeps_the_published_moments(threshold: str) -> None:
     """No published run used it; it is TVR's, and stands with the measures."""
     rows = arrays("units/preprocess.npz")["nms/in"]
     run = RunTable.from_moments({"q": [ScoredMoment("v", *row) for row in rows.tolist()]})
-    kept = suppressed(run, float(threshold))["q"]
-    expected = arrays("units/preprocess.npz")[f"nms/out_{threshold}"]
-    np.testing.assert_array_equal([[moment.start_s, moment.end_s, moment.score] for moment in kept], expected)
+    moments = suppressed(run, float(threshold))["q"]
+    published = arrays("units/preprocess.npz")[f"nms/out_{threshold}"]
+    np.testing.assert_array_equal([[moment.start_s, moment.end_s, moment.score] for moment in moments], published)

@@ -18,7 +18,7 @@ def test_the_notebook_of_the_page_runs() -> None:
     assert source
     draw = np.random.default_rng(1)
     streams = tuple(Sequences.of([draw.normal(size=(9, size)).astype(np.float32)]) for size in (1024, 768))
-    given: dict[str, Any] = {
+    namespace: dict[str, Any] = {
         "epoch": 0,
         "generator": torch.Generator(),
         "features": draw.normal(size=(60, 1024)).astype(np.float32),
@@ -27,10 +27,10 @@ def test_the_notebook_of_the_page_runs() -> None:
         "queries": Sequences.of([draw.normal(size=(7, 768)).astype(np.float32)]),
         "batches": [streams],
     }
-    exec(source[1], given)
-    assert given["loss"].total.isfinite()
-    assert given["start_s"].shape == given["end_s"].shape == (1, 40)
-    assert (given["end_s"] > given["start_s"])[given["found"].real].all()
+    exec(source[1], namespace)
+    assert namespace["loss"].total.isfinite()
+    assert namespace["start_s"].shape == namespace["end_s"].shape == (1, 40)
+    assert (namespace["end_s"] > namespace["start_s"])[namespace["found"].real].all()
 
 
 def test_the_page_shows_every_name_that_is_translated() -> None:

@@ -16,15 +16,15 @@ def dropped(share: float, shape: tuple[int, ...] = MANY, dtype: torch.dtype = to
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
 def test_about_its_share_goes_and_the_rest_is_scaled_up(share: float) -> None:
     out = dropped(share)
-    gone = (out == 0).double().mean().item()
-    assert abs(gone - share) < 4 * (share * (1 - share) / out.numel()) ** 0.5  # four standard errors
+    zero_share = (out == 0).double().mean().item()
+    assert abs(zero_share - share) < 4 * (share * (1 - share) / out.numel()) ** 0.5  # four standard errors
     assert out[out != 0].unique().tolist() == [pytest.approx(1 / (1 - share))]
 
 
-def test_places_are_independent_of_their_neighbours() -> None:
-    gone = (dropped(0.5).flatten() == 0).double() - 0.5
+def test_positions_are_independent_of_their_neighbours() -> None:
+    zeros = (dropped(0.5).flatten() == 0).double() - 0.5
     for apart in range(1, 9):  # four numbers share a word
-        assert abs((gone[:-apart] * gone[apart:]).mean().item()) < 4 * 0.25 / len(gone) ** 0.5
+        assert abs((zeros[:-apart] * zeros[apart:]).mean().item()) < 4 * 0.25 / len(zeros) ** 0.5
 
 
 @pytest.mark.parametrize("shape", [(), (1,), (3,), (0, 4), (5, 7)])

@@ -42,7 +42,7 @@ def test_some_videos_score_as_they_do_among_all(baseline: str, rows: int, monkey
 
 @BOTH
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
-def test_scores_of_some_videos_are_exact_for_the_rows_that_are_kept(baseline: str, dtype: torch.dtype) -> None:
+def test_scores_of_some_videos_are_exact_for_the_rows_in_the_index(baseline: str, dtype: torch.dtype) -> None:
     """Against cosines in float64, video by video."""
     model = model_of(baseline).eval()
     corpus = encode_corpus(model, [corpus_of(12)], dtype=dtype)
@@ -55,8 +55,8 @@ def test_scores_of_some_videos_are_exact_for_the_rows_that_are_kept(baseline: st
         cells = layout.spread(level[stream]).double()
         for query, row, videos in zip(queries[stream].double(), scores, some, strict=True):
             clips = [cells[video][: layout.lengths[video]] for video in videos]
-            expected = torch.stack([functional.cosine_similarity(query[None], one).max() for one in clips])
-            torch.testing.assert_close(row.double(), expected, atol=1e-6, rtol=0)
+            correct = torch.stack([functional.cosine_similarity(query[None], one).max() for one in clips])
+            torch.testing.assert_close(row.double(), correct, atol=1e-6, rtol=0)
 
 
 @BOTH
@@ -72,7 +72,7 @@ def test_half_the_precision_takes_half_the_memory_and_finds_the_same_videos(base
 
 
 @BOTH
-def test_an_index_is_kept_in_a_file(baseline: str, tmp_path: Path) -> None:
+def test_an_index_is_saved_in_a_file(baseline: str, tmp_path: Path) -> None:
     model, decoding, queries = model_of(baseline).eval(), RELEASED[baseline].decoding, batch_of(5).queries
     corpus = encode_corpus(model, [corpus_of(20)])
     corpus.save(tmp_path / "index.safetensors")
@@ -98,9 +98,9 @@ def test_a_corpus_whose_videos_are_one_row_longer_than_a_block_is_searched(monke
     monkeypatch.setattr(index_module, "ROWS_ON_CPU", 4)
     model = model_of("xml").eval()
     corpus = encode_corpus(model, [corpus_of(9)])
-    found = search(model, batch_of(2).queries, corpus, RELEASED["xml"].decoding)
-    assert set(found.video[found.real].tolist()) <= set(range(9))
-    assert found.real.any()
+    moments = search(model, batch_of(2).queries, corpus, RELEASED["xml"].decoding)
+    assert set(moments.video[moments.real].tolist()) <= set(range(9))
+    assert moments.real.any()
 
 
 def test_mutations_of_an_index_are_read_or_refused(tmp_path: Path) -> None:

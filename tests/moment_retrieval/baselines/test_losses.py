@@ -69,15 +69,15 @@ def test_a_pair_that_leads_by_the_margin_costs_nothing() -> None:
 def test_no_positive_is_ever_drawn() -> None:
     draw = RandomNegatives(torch.Generator().manual_seed(3))
     positives = torch.tensor([[1, 1, 0, 0], [1, 1, 0, 1], [0, 0, 1, 0], [0, 0, 0, 1]]).bool()
-    drawn = torch.stack([draw(torch.randn(4, 4, generator=draw.generator), positives) for _ in range(200)])
-    assert [set(column.tolist()) for column in drawn.T] == [{2, 3}, {2}, {0, 1, 3}, {0, 1, 2}]
+    negatives = torch.stack([draw(torch.randn(4, 4, generator=draw.generator), positives) for _ in range(200)])
+    assert [set(column.tolist()) for column in negatives.T] == [{2, 3}, {2}, {0, 1, 3}, {0, 1, 2}]
 
 
 def test_hard_negatives_are_the_best_that_are_no_positives() -> None:
     draw = RandomNegatives(torch.Generator().manual_seed(3), pool=2)
     scores = torch.arange(8.0).repeat(8, 1)
-    drawn = torch.stack([draw(scores, diagonal(8, scores.device)) for _ in range(100)])
-    assert [set(column.tolist()) for column in drawn.T] == [{6, 7}] * 6 + [{5, 7}, {5, 6}]
+    negatives = torch.stack([draw(scores, diagonal(8, scores.device)) for _ in range(100)])
+    assert [set(column.tolist()) for column in negatives.T] == [{6, 7}] * 6 + [{5, 7}, {5, 6}]
 
 
 @pytest.mark.parametrize("size", [1, 3])

@@ -1,4 +1,4 @@
-"""What holds of all three, whatever their weights."""
+"""Properties of all three, whatever the weights."""
 
 from dataclasses import replace
 
@@ -74,23 +74,23 @@ def differences(baseline: str, batch: Batch) -> tuple[Tensor, Tensor]:
 
 def test_compact_padding_changes_the_last_two_clips_and_no_other(baseline: str) -> None:
     """Behind the end the released code computes with padding; its boundaries look two clips ahead."""
-    difference, left = differences(baseline, batch_of(8))
-    assert difference[left > 2].abs().max() < 1e-5
-    assert difference[(left > 0) & (left <= 2)].abs().max() > 1e-5
+    difference, clips_left = differences(baseline, batch_of(8))
+    assert difference[clips_left > 2].abs().max() < 1e-5
+    assert difference[(clips_left > 0) & (clips_left <= 2)].abs().max() > 1e-5
 
 
 @pytest.mark.parametrize("name", ["xml", "reloclnet"])
 def test_compact_padding_changes_logits_by_what_the_kernel_sees_of_padding(name: str) -> None:
     model, batch = model_of(name).eval(), batch_of(8)
-    difference, left = differences(name, batch)
+    difference, clips_left = differences(name, batch)
     with torch.no_grad():
         queries, videos = model.encode_queries(batch.queries), model.encode_videos(batch.video, batch.subtitle)
         behind = model.similarity(queries, videos).masked_fill(videos.layouts[0].real, 0.0)
     kernel = model.span_head.start.weight.detach().flatten()
     bound = kernel[3:].abs().sum() * behind.abs().max()  # the two taps that look ahead
-    assert 0 < difference[left > 0].abs().max() <= bound
-    seen = functional.conv1d(behind[:, None], kernel[None, None], padding=2).squeeze(1)[:, : difference.shape[1]]
-    torch.testing.assert_close(difference[left > 0], seen[left > 0], atol=1e-5, rtol=1e-4)
+    assert 0 < difference[clips_left > 0].abs().max() <= bound
+    kernel_sums = functional.conv1d(behind[:, None], kernel[None, None], padding=2).squeeze(1)[:, : difference.shape[1]]
+    torch.testing.assert_close(difference[clips_left > 0], kernel_sums[clips_left > 0], atol=1e-5, rtol=1e-4)
 
 
 @pytest.mark.parametrize("name", ["xml", "reloclnet"])
@@ -161,13 +161,13 @@ def test_rows_come_back_from_the_rectangle_with_their_gradients() -> None:
     rows = torch.randn(8, 4, dtype=torch.float64, requires_grad=True)
     assert layout.spread(rows).shape == (3, 4, 4)
     assert torch.equal(layout.collect(layout.spread(rows)), rows)
-    assert torch.autograd.gradcheck(lambda given: layout.collect(layout.spread(given) ** 2), rows)
+    assert torch.autograd.gradcheck(lambda values: layout.collect(layout.spread(values) ** 2), rows)
 
 
 def test_sequences_are_taken_in_any_order() -> None:
     sequences = Sequences(torch.arange(5.0)[:, None], torch.tensor([2, 0, 3]))
-    taken = sequences.taken(torch.tensor([2, 0, 1]))
-    assert (taken.rows.ravel().tolist(), taken.lengths.tolist()) == ([2, 3, 4, 0, 1], [3, 2, 0])
+    subset = sequences.taken(torch.tensor([2, 0, 1]))
+    assert (subset.rows.ravel().tolist(), subset.lengths.tolist()) == ([2, 3, 4, 0, 1], [3, 2, 0])
 
 
 @pytest.mark.parametrize("width", [1, 2, 3, 9])

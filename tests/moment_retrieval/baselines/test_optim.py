@@ -43,17 +43,17 @@ def test_clipping_leaves_the_gradient_as_it_was() -> None:
 
 def test_corrected_adam_is_its_formula() -> None:
     generator = np.random.default_rng(1)
-    expected = generator.normal(size=5)
-    parameter = torch.from_numpy(expected.copy())
+    correct = generator.normal(size=5)
+    parameter = torch.from_numpy(correct.copy())
     optimiser = CorrectedAdam([{"params": [parameter], "weight_decay": 0.01}], lr=0.1)
     first, second = np.zeros(5), np.zeros(5)
     for step in range(1, 5):
         gradient = generator.normal(size=5) * 1e-3  # small: epsilon counts
         first, second = 0.9 * first + 0.1 * gradient, 0.999 * second + 0.001 * gradient**2
         rate = 0.1 * np.sqrt(1 - 0.999**step) / (1 - 0.9**step)
-        expected -= rate * first / (np.sqrt(second) + 1e-6)
-        expected -= 0.1 * 0.01 * expected
+        correct -= rate * first / (np.sqrt(second) + 1e-6)
+        correct -= 0.1 * 0.01 * correct
         parameter.grad = torch.from_numpy(gradient)
         optimiser.step()
-        np.testing.assert_allclose(parameter.numpy(), expected, rtol=1e-10)
+        np.testing.assert_allclose(parameter.numpy(), correct, rtol=1e-10)
         assert optimiser.param_groups[0]["lr"] == 0.1  # what is told and kept is what was asked for

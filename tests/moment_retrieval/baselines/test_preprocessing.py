@@ -33,18 +33,18 @@ def test_rows_get_length_one_as_published() -> None:
 
 @needs_parity
 def test_moments_fall_on_the_published_clips() -> None:
-    for start_s, end_s, clips, *expected in arrays(UNITS)["labels_tvrr/start_end_nclips_st_ed"]:
-        assert list(boundary_clips(start_s, end_s, int(clips))) == expected
+    for start_s, end_s, clips, *correct in arrays(UNITS)["labels_tvrr/start_end_nclips_st_ed"]:
+        assert list(boundary_clips(start_s, end_s, int(clips))) == correct
 
 
 @needs_parity
 def test_moments_fall_on_conquers_clips_or_are_refused_where_it_refuses() -> None:
-    for start_s, end_s, clips, *expected in arrays(UNITS)["labels_conquer/start_end_nclips_st_ed"]:
-        if expected == [-1, -1]:
+    for start_s, end_s, clips, *correct in arrays(UNITS)["labels_conquer/start_end_nclips_st_ed"]:
+        if correct == [-1, -1]:
             with pytest.raises(ZeroLengthMoment, match="holds no clip"):
                 boundary_clips(start_s, end_s, int(clips), boundary=Boundary.LAST)
         else:
-            assert list(boundary_clips(start_s, end_s, int(clips), boundary=Boundary.LAST)) == expected
+            assert list(boundary_clips(start_s, end_s, int(clips), boundary=Boundary.LAST)) == correct
 
 
 def test_endpoints_say_where_a_clip_lies() -> None:

@@ -30,15 +30,15 @@ from tests.moment_retrieval.baselines.small import batch_of, model_of
 
 def published_weights(baseline: str, weights: dict[str, Tensor]) -> dict[str, Tensor]:
     """Our weights by their published names."""
-    places, inside = TABLES[baseline]
+    modules, inside = TABLES[baseline]
     theirs = {}
-    for place in places:
+    for module in modules:
         for within in inside:
             for kind in ("weight", "bias"):
-                name = ".".join(part for part in (place, within, kind) if part)
+                name = ".".join(part for part in (module, within, kind) if part)
                 theirs[our_name(baseline, name)] = name
-        if our_name(baseline, place) in weights:
-            theirs[our_name(baseline, place)] = place
+        if our_name(baseline, module) in weights:
+            theirs[our_name(baseline, module)] = module
     return {theirs[name]: tensor for name, tensor in weights.items()}
 
 
@@ -71,10 +71,10 @@ def test_a_published_checkpoint_scores_as_its_weights_do(
         tmp_path / "best.ckpt",
     )
     monkeypatch.delitem(sys.modules, "easydict")
-    found = load_published(tmp_path / "best.ckpt")
-    assert (found.baseline, found.epoch, found.options["n_heads"]) == (baseline, 23, 2)
+    checkpoint = load_published(tmp_path / "best.ckpt")
+    assert (checkpoint.baseline, checkpoint.epoch, checkpoint.options["n_heads"]) == (baseline, 23, 2)
     with torch.no_grad():
-        assert torch.equal(found.model()(batch_of()).start, ours(batch_of()).start)
+        assert torch.equal(checkpoint.model()(batch_of()).start, ours(batch_of()).start)
 
 
 def test_the_later_form_of_reloclnet_is_read_too(tmp_path: Path) -> None:
@@ -86,8 +86,8 @@ def test_the_later_form_of_reloclnet_is_read_too(tmp_path: Path) -> None:
         "optimizer_state_dict": {"state": {0: {"step": 3, "next_m": torch.zeros(2)}}, "param_groups": []},
     }
     torch.save(content, tmp_path / "best.pt")
-    found = load_published(tmp_path / "best.pt")
-    assert (found.baseline, found.epoch, found.options["ctx_mode"]) == ("reloclnet", 41, "video_sub")
+    checkpoint = load_published(tmp_path / "best.pt")
+    assert (checkpoint.baseline, checkpoint.epoch, checkpoint.options["ctx_mode"]) == ("reloclnet", 41, "video_sub")
 
 
 class Hostile:
@@ -130,7 +130,7 @@ def test_a_file_without_weights_is_refused(content: Any, tmp_path: Path) -> None
         load_published(tmp_path / "file")
 
 
-def test_a_missing_file_is_told() -> None:
+def test_a_missing_file_is_reported() -> None:
     with pytest.raises(UnsafeCheckpoint, match="cannot be read"):
         load_published(Path("/nowhere/best.ckpt"))
 
@@ -155,7 +155,7 @@ def saved(tmp_path: Path, content: Any) -> Path:
 
 
 @pytest.mark.parametrize("error", [IndexError, KeyError, AssertionError, AttributeError, RecursionError, MemoryError])
-def test_whatever_torch_stumbles_over_is_a_refusal(
+def test_whatever_torch_cannot_read_is_a_refusal(
     error: type[Exception], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def stumbling(*_: Any, **__: Any) -> None:
@@ -194,8 +194,8 @@ def test_weights_that_claim_to_be_larger_than_their_file_are_refused(tmp_path: P
 class Made:
     """Pickled as what somebody makes by calling ``function``."""
 
-    def __init__(self, function: Any, *given: Any, state: Any = None) -> None:
-        self.made = (function, given) if state is None else (function, given, state)
+    def __init__(self, function: Any, *args: Any, state: Any = None) -> None:
+        self.made = (function, args) if state is None else (function, args, state)
 
     def __reduce__(self) -> Any:
         return self.made

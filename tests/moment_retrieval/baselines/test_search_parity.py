@@ -42,8 +42,8 @@ def queries_of(baseline: str) -> Sequences:  # noqa: F811
     return packed(of(baseline, "inference", "query_feat"), torch.arange(12) < lengths[:, None])
 
 
-def times(found: Found, decoding: Decoding) -> Tensor:
-    return torch.stack(seconds(found, decoding), dim=2)
+def times(moments: Found, decoding: Decoding) -> Tensor:
+    return torch.stack(seconds(moments, decoding), dim=2)
 
 
 def test_videos_get_the_published_scores(baseline: str) -> None:  # noqa: F811
@@ -85,17 +85,17 @@ def test_reloclnets_corpus_has_the_published_rows() -> None:
 
 def test_the_forty_best_moments_are_the_published_ones(baseline: str) -> None:  # noqa: F811
     model, decoding = model_of(baseline), Decoding(alpha=ALPHA[baseline])
-    found = search(model, queries_of(baseline), encode_corpus(model, corpus_of(baseline)), decoding)
+    moments = search(model, queries_of(baseline), encode_corpus(model, corpus_of(baseline)), decoding)
     time = "moment_time_tvrr_lineage" if baseline == "xml" else "moment_time"
-    assert torch.equal(found.video, of(baseline, "inference", "moment_video"))
-    assert torch.equal(times(found, decoding), of(baseline, "inference", time))
-    torch.testing.assert_close(found.score, of(baseline, "inference", "moment_score"), rtol=1e-3, atol=0)
+    assert torch.equal(moments.video, of(baseline, "inference", "moment_video"))
+    assert torch.equal(times(moments, decoding), of(baseline, "inference", time))
+    torch.testing.assert_close(moments.score, of(baseline, "inference", "moment_score"), rtol=1e-3, atol=0)
 
 
 def test_published_xml_ends_a_clip_later() -> None:
     model, decoding = model_of("xml"), Decoding(alpha=20, end_offset_s=1.5)
-    found = search(model, queries_of("xml"), encode_corpus(model, corpus_of("xml")), decoding)
-    assert torch.equal(times(found, decoding), of("xml", "inference", "moment_time_tvretrieval_lineage"))
+    moments = search(model, queries_of("xml"), encode_corpus(model, corpus_of("xml")), decoding)
+    assert torch.equal(times(moments, decoding), of("xml", "inference", "moment_time_tvretrieval_lineage"))
 
 
 @pytest.mark.parametrize(("case", "longest"), [("disjoint", 24), ("disjoint_maxl8", 8), ("general", 24)])
@@ -112,7 +112,7 @@ def test_conquers_forty_best_moments_are_the_published_ones(case: str, longest: 
     queries = packed(given("in/query_feat"), given("in/query_mask"))
     clips, slots = model.encode_clips(*streams), torch.arange(40).view(4, 10)
     scores = given("in/vr_scores") if case == "general" else None
-    found = search_candidates(model, queries, clips, slots, decoding, scores=scores)
-    assert torch.equal(candidates.flatten()[found.video], given(f"{case}/moment_video"))
-    assert torch.equal(times(found, decoding), given(f"{case}/moment_time"))
-    torch.testing.assert_close(found.score, given(f"{case}/moment_score"), rtol=1e-3, atol=0)
+    moments = search_candidates(model, queries, clips, slots, decoding, scores=scores)
+    assert torch.equal(candidates.flatten()[moments.video], given(f"{case}/moment_video"))
+    assert torch.equal(times(moments, decoding), given(f"{case}/moment_time"))
+    torch.testing.assert_close(moments.score, given(f"{case}/moment_score"), rtol=1e-3, atol=0)

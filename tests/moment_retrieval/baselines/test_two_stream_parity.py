@@ -68,7 +68,7 @@ def of(baseline: str, file: str, key: str) -> Tensor:
     return tensor(f"{FOLDERS[baseline]}/{file}.npz", key)
 
 
-def test_every_published_weight_has_a_place(baseline: str) -> None:
+def test_every_published_weight_has_a_counterpart(baseline: str) -> None:
     published = weights(f"{FOLDERS[baseline]}/weights.safetensors")
     ours = model_of(baseline).state_dict()
     assert {our_name(baseline, name): tensor.shape for name, tensor in published.items()} == {
@@ -87,9 +87,9 @@ def test_words_are_weighed_and_encoded_as_published(baseline: str) -> None:
     model, queries = model_of(baseline), batch_of(baseline).queries
     layout = Layout(queries.lengths, queries.lengths, 12, queries.rows.device)
     hooks = {"query_input": "input_proj", "query_position": "pos_embed", **QUERY_ENCODERS[baseline]}
-    with outputs_of(model, *hooks, "query_split") as given:
+    with outputs_of(model, *hooks, "query_split") as outputs:
         model.encode_queries(queries)
-    cells = {name: layout.spread(rows) for name, rows in given.items()}
+    cells = {name: layout.spread(rows) for name, rows in outputs.items()}
     for name, hook in hooks.items():
         assert worst(cells[name][:2], of(baseline, "forward", f"hook_query_{hook}"), layout.real[:2]) < FORWARD, name
     last = cells[list(hooks)[-1]]
@@ -101,9 +101,9 @@ def test_words_are_weighed_and_encoded_as_published(baseline: str) -> None:
 @pytest.mark.parametrize("stream", ["video", "sub"])
 def test_clips_are_projected_as_published_padding_too(baseline: str, stream: str) -> None:
     model, batch = model_of(baseline), batch_of(baseline)
-    given = batch.video if stream == "video" else batch.subtitle
-    layout = Layout(given.lengths, torch.full_like(given.lengths, 20), 20, given.rows.device)
-    ours = model.get_submodule(STREAMS[stream]).input.laid(given.rows, layout)
+    sequences = batch.video if stream == "video" else batch.subtitle
+    layout = Layout(sequences.lengths, torch.full_like(sequences.lengths, 20), 20, sequences.rows.device)
+    ours = model.get_submodule(STREAMS[stream]).input.laid(sequences.rows, layout)
     assert worst(layout.spread(ours), of(baseline, "forward", f"hook_{stream}_input_proj")) < FORWARD
 
 
@@ -111,26 +111,31 @@ def test_clips_are_projected_as_published_padding_too(baseline: str, stream: str
 def test_streams_look_at_each_other_as_published(baseline: str, stream: str) -> None:
     model, batch = model_of(baseline), batch_of(baseline)
     meeting = f"{STREAMS[stream]}.meeting"
-    with outputs_of(model, f"{meeting}.attention", f"{meeting}.norm") as given:
+    with outputs_of(model, f"{meeting}.attention", f"{meeting}.norm") as outputs:
         layout = model.encode_videos(batch.video, batch.subtitle).layouts[stream == "sub"]
     for module, hook in (("attention", "cross_att"), ("norm", "cross_layernorm")):
-        cells, published = layout.spread(given[f"{meeting}.{module}"]), of(baseline, "forward", f"hook_{stream}_{hook}")
+        cells, published = (
+            layout.spread(outputs[f"{meeting}.{module}"]),
+            of(baseline, "forward", f"hook_{stream}_{hook}"),
+        )
         assert worst(cells, published, layout.real) < FORWARD, module
-        kept = torch.arange(20) < layout.kept[:, None]
-        assert worst(cells, published, kept) < 1e-3, module
+        mask = torch.arange(20) < layout.kept[:, None]
+        assert worst(cells, published, mask) < 1e-3, module
 
 
 @pytest.mark.parametrize("stream", ["video", "sub"])
 def test_each_stream_gets_the_published_scores(baseline: str, stream: str) -> None:
-    model, batch, place = model_of(baseline), batch_of(baseline), int(stream == "sub")
-    query = model.encode_queries(batch.queries)[place]
+    model, batch, stream_index = model_of(baseline), batch_of(baseline), int(stream == "sub")
+    query = model.encode_queries(batch.queries)[stream_index]
     videos = model.encode_videos(batch.video, batch.subtitle)
-    rows, layout = videos.levels[model.score_level][place], videos.layouts[place]
+    rows, layout = videos.levels[model.score_level][stream_index], videos.layouts[stream_index]
     scores = best_clip(functional.normalize(query, dim=1), functional.normalize(rows, dim=1), layout)
     assert worst(scores, of(baseline, "forward", f"{stream}_q2ctx")) < FORWARD
     if baseline == "xml":
         similarity = clip_scores(
-            model.get_submodule(STREAMS[stream]).span_query(query), videos.levels[model.span_level][place], layout
+            model.get_submodule(STREAMS[stream]).span_query(query),
+            videos.levels[model.span_level][stream_index],
+            layout,
         )
         assert_similarity(similarity, of(baseline, "forward", f"{stream}_similarity"), layout)
 
@@ -166,11 +171,11 @@ def test_clips_become_the_published_rows_after_every_encoder(baseline: str) -> N
 def test_rows_behind_the_end_are_the_published_ones_as_far_as_rounding_lets_them(baseline: str) -> None:
     batch = batch_of(baseline)
     videos = model_of(baseline).encode_videos(batch.video, batch.subtitle)
-    kept = torch.arange(20) < videos.layouts[0].kept[:, None]
-    assert kept.sum() > videos.layouts[0].real.sum()
+    mask = torch.arange(20) < videos.layouts[0].kept[:, None]
+    assert mask.sum() > videos.layouts[0].real.sum()
     for pair, names in zip(videos.levels.values(), levels(baseline), strict=True):
         for rows, layout, name in zip(pair, videos.layouts, names, strict=True):
-            assert worst(layout.spread(rows), of(baseline, "forward", name), kept) < 1e-3, name
+            assert worst(layout.spread(rows), of(baseline, "forward", name), mask) < 1e-3, name
 
 
 def test_videos_get_the_published_scores(baseline: str) -> None:
@@ -213,19 +218,19 @@ def test_losses_are_the_published_ones(baseline: str, case: str) -> None:
     assert worst(starts, published("ce_start_per_sample")) < BEHIND_THE_END
     assert worst(ends, published("ce_end_per_sample")) < BEHIND_THE_END
     own = diagonal(6, output.scores.device)
-    drawn = [
+    negatives = [
         columns_at(scores, own, published(f"neg_{side}_rank"))
         for side, scores in (("ctx", output.scores), ("q", output.scores.T))
     ]
-    assert drawn[0].tolist() == published("neg_ctx_index").tolist()
-    assert drawn[1].tolist() == published("neg_q_index").tolist()
-    loss = LOSSES[baseline](output, batch, objective, Recorded(*drawn))
+    assert negatives[0].tolist() == published("neg_ctx_index").tolist()
+    assert negatives[1].tolist() == published("neg_q_index").tolist()
+    loss = LOSSES[baseline](output, batch, objective, Recorded(*negatives))
     assert worst(loss.terms["videos"], published("loss_neg_ctx")) < 1e-6
     assert worst(loss.terms["queries"], published("loss_neg_q")) < 1e-6
     assert worst(loss.total, published("loss_total")) < 1e-6
     if baseline == "reloclnet":
-        seen, heard = frame_losses(output, batch)
-        torch.testing.assert_close(seen, published("fcl_video_per_sample"), atol=5e-6, rtol=1e-6)
+        video_loss, heard = frame_losses(output, batch)
+        torch.testing.assert_close(video_loss, published("fcl_video_per_sample"), atol=5e-6, rtol=1e-6)
         torch.testing.assert_close(heard, published("fcl_sub_per_sample"), atol=5e-6, rtol=1e-6)
         torch.testing.assert_close(video_contrast(output.videos), published("vcl_per_sample"), atol=5e-6, rtol=1e-6)
 
@@ -233,8 +238,8 @@ def test_losses_are_the_published_ones(baseline: str, case: str) -> None:
 @pytest.mark.parametrize("case", ["random", "hard"])
 def test_gradients_are_the_published_ones(baseline: str, case: str) -> None:
     model, batch = model_of(baseline), batch_of(baseline)
-    drawn = (of(baseline, "losses", f"{case}/neg_{side}_index") for side in ("ctx", "q"))
-    LOSSES[baseline](model(batch), batch, Objective(), Recorded(*drawn)).total.backward()
+    negatives = (of(baseline, "losses", f"{case}/neg_{side}_index") for side in ("ctx", "q"))
+    LOSSES[baseline](model(batch), batch, Objective(), Recorded(*negatives)).total.backward()
     published = our_weights(baseline, weights(f"{FOLDERS[baseline]}/grads_{case}.safetensors"))
     for name, parameter in model.named_parameters():
         assert_gradient(name, parameter.grad, published[name])
@@ -244,15 +249,15 @@ def test_four_steps_lead_to_the_published_weights(baseline: str) -> None:
     model, batch, about = model_of(baseline), batch_of(baseline), meta(FOLDERS[baseline])
     exempt = [name for name, _ in model.named_parameters() if model.undecayed(name)]
     optimiser = BertAdam(parameter_groups(model, exempt=exempt), lr=0.01, total=200)
-    for done, step in enumerate(about["optimizer_trace"], start=1):
+    for n_steps, step in enumerate(about["optimizer_trace"], start=1):
         optimiser.zero_grad()
-        drawn = Recorded(step["neg_ctx_index"], step["neg_q_index"])
-        loss = LOSSES[baseline](model(batch), batch, Objective(), drawn).total
+        negatives = Recorded(step["neg_ctx_index"], step["neg_q_index"])
+        loss = LOSSES[baseline](model(batch), batch, Objective(), negatives).total
         assert loss.item() == pytest.approx(step["loss"], abs=1e-4)
         loss.backward()
         optimiser.step()
-        if done in STEPS[baseline]:
-            published = weights(f"{FOLDERS[baseline]}/weights_after_step{done}.safetensors")
+        if n_steps in STEPS[baseline]:
+            published = weights(f"{FOLDERS[baseline]}/weights_after_step{n_steps}.safetensors")
             for name, tensor in our_weights(baseline, published).items():
                 assert worst(model.state_dict()[name], tensor) < 1e-4, name
 

@@ -48,9 +48,9 @@ def unread(read: dict[str, list[str]]) -> Iterator[str]:
     for folder in FOLDERS:
         for path in sorted(path for path in (PARITY / folder).iterdir() if path.suffix in (".npz", ".safetensors")):
             name = f"{folder}/{path.name}"
-            known = set(read.get(name, ()))
-            if WHOLE not in known or (path.suffix == ".npz" and name not in GIVEN_WHOLE):
-                yield from (f"{name}: {key}" for key in keys_of(path) if key not in known)
+            read_keys = set(read.get(name, ()))
+            if WHOLE not in read_keys or (path.suffix == ".npz" and name not in GIVEN_WHOLE):
+                yield from (f"{name}: {key}" for key in keys_of(path) if key not in read_keys)
 
 
 def keys_of(path: Path) -> list[str]:

@@ -25,8 +25,8 @@ WHOLE = "*"  # all of it at once
 class Vectors(dict[str, Any]):
     """Arrays of a file by their names, and a note of each that was asked for."""
 
-    def __init__(self, name: str, held: Mapping[str, Any]) -> None:
-        super().__init__(held)
+    def __init__(self, name: str, values: Mapping[str, Any]) -> None:
+        super().__init__(values)
         self.read = READ.setdefault(name, [])
 
     def __getitem__(self, key: str) -> Any:
@@ -79,13 +79,13 @@ def assert_gradient(name: str, ours: Tensor, published: Tensor) -> None:
 
 @contextmanager
 def outputs_of(model: nn.Module, *names: str) -> Iterator[dict[str, Tensor]]:
-    """What the modules of these names give, by name; of several calls the last."""
-    given: dict[str, Tensor] = {}
+    """Yield the named modules' outputs by name; of several calls the last."""
+    outputs: dict[str, Tensor] = {}
     hooks = [
-        model.get_submodule(name).register_forward_hook(lambda *called, name=name: given.update({name: called[2]}))
+        model.get_submodule(name).register_forward_hook(lambda *called, name=name: outputs.update({name: called[2]}))
         for name in names
     ]
-    yield given
+    yield outputs
     for hook in hooks:
         hook.remove()
 
@@ -93,8 +93,8 @@ def outputs_of(model: nn.Module, *names: str) -> Iterator[dict[str, Tensor]]:
 class Recorded:
     """Negatives that the published code drew, one column each in the order of its draws."""
 
-    def __init__(self, *drawn: Any) -> None:
-        self.drawn = iter(drawn)
+    def __init__(self, *values: Any) -> None:
+        self.drawn = iter(values)
 
     def __call__(self, scores: Tensor, positives: Tensor) -> Tensor:
         return torch.as_tensor(next(self.drawn))

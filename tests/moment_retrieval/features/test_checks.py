@@ -1,4 +1,4 @@
-"""What is wrong with files of features is found and told with names."""
+"""Faults of feature files are found and reported with names."""
 
 from pathlib import Path
 
@@ -19,13 +19,13 @@ def hdf5(path: Path, **arrays: object) -> Path:
 
 def test_files_in_order_give_no_findings(tmp_path: Path) -> None:
     video, subtitle = hdf5(tmp_path / "v.h5", a=GOOD, b=GOOD), hdf5(tmp_path / "s.h5", a=GOOD * 0, b=GOOD[:3])
-    seen: list[tuple[int, int]] = []
-    found = check(
+    progress: list[tuple[int, int]] = []
+    findings = check(
         {"video": video, "subtitle": subtitle},
         {"video": ["a", "b"], "subtitle": ["a", "b"]},
-        on_progress=lambda done, total: seen.append((done, total)),
+        on_progress=lambda n_done, total: progress.append((n_done, total)),
     )
-    assert found == [] and seen == [(1, 4), (2, 4), (3, 4), (4, 4)]
+    assert findings == [] and progress == [(1, 4), (2, 4), (3, 4), (4, 4)]
 
 
 def test_every_trouble_is_found_with_its_names(tmp_path: Path) -> None:
@@ -33,9 +33,9 @@ def test_every_trouble_is_found_with_its_names(tmp_path: Path) -> None:
     broken[1, 1] = np.inf
     arrays = {"a": GOOD, "cube": GOOD[None], "empty": GOOD[:0], "inf": broken, "zero": GOOD * 0}
     video, subtitle = hdf5(tmp_path / "v.h5", **arrays), hdf5(tmp_path / "s.h5", a=GOOD[:2])
-    found = check({"video": video, "subtitle": subtitle}, {"video": [*arrays, "gone"], "subtitle": ["a"]})
-    told = {(one.kind, one.trouble): one.names for one in found}
-    assert told == {
+    findings = check({"video": video, "subtitle": subtitle}, {"video": [*arrays, "gone"], "subtitle": ["a"]})
+    names = {(one.kind, one.trouble): one.names for one in findings}
+    assert names == {
         ("video", Trouble.SHAPE): ("cube",),
         ("video", Trouble.EMPTY): ("empty",),
         ("video", Trouble.NOT_FINITE): ("inf",),
@@ -43,16 +43,16 @@ def test_every_trouble_is_found_with_its_names(tmp_path: Path) -> None:
         ("video", Trouble.MISSING): ("gone",),
         ("subtitle", Trouble.LENGTH): ("a",),
     }
-    assert {one.trouble for one in found if not one.is_fatal} == {Trouble.ZERO, Trouble.LENGTH}
+    assert {one.trouble for one in findings if not one.is_fatal} == {Trouble.ZERO, Trouble.LENGTH}
 
 
-def test_many_names_are_counted_and_the_first_are_told(tmp_path: Path) -> None:
-    [found] = check({"video": hdf5(tmp_path / "v.h5", a=GOOD)}, {"video": [f"v{i}" for i in range(50)]})
-    assert (found.count, len(found.names)) == (50, 20)
-    assert str(found).startswith("video: no features: 50 (v0, v1") and str(found).endswith("and 30 more)")
+def test_many_names_are_counted_and_the_first_are_reported(tmp_path: Path) -> None:
+    [finding] = check({"video": hdf5(tmp_path / "v.h5", a=GOOD)}, {"video": [f"v{i}" for i in range(50)]})
+    assert (finding.count, len(finding.names)) == (50, 20)
+    assert str(finding).startswith("video: no features: 50 (v0, v1") and str(finding).endswith("and 30 more)")
 
 
 def test_a_file_that_cannot_be_read_is_a_finding(tmp_path: Path) -> None:
     (tmp_path / "v.h5").write_bytes(b"junk")
-    [found] = check({"video": tmp_path / "v.h5"}, {"video": ["a"]})
-    assert found.trouble is Trouble.UNREADABLE and "v.h5" in found.detail
+    [finding] = check({"video": tmp_path / "v.h5"}, {"video": ["a"]})
+    assert finding.trouble is Trouble.UNREADABLE and "v.h5" in finding.detail

@@ -16,17 +16,17 @@ def corpus(tmp_path: Path) -> Path:
     return tmp_path / "corpus.json"
 
 
-def test_videos_of_a_folder_get_features_and_a_missing_one_is_told(
+def test_videos_of_a_folder_get_features_and_a_missing_one_is_reported(
     tmp_path: Path, corpus: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "videos").mkdir()
     film(tmp_path / "videos" / "one.mp4", 3.0)
     target = tmp_path / "video.h5"
-    asked = ["features", "extract", "video", "--corpus", str(corpus), "--to", str(target)]
-    assert main([*asked, "--folder", str(tmp_path / "videos")]) == 2
-    told = capsys.readouterr()
-    assert "video.h5: 1 of 2, 512 numbers in a row, by pixels 1" in told.out
-    assert "error: two: the video file does not exist" in told.err
+    command = ["features", "extract", "video", "--corpus", str(corpus), "--to", str(target)]
+    assert main([*command, "--folder", str(tmp_path / "videos")]) == 2
+    output = capsys.readouterr()
+    assert "video.h5: 1 of 2, 512 numbers in a row, by pixels 1" in output.out
+    assert "error: two: the video file does not exist" in output.err
     assert open_features(target).names == ["one"]
     assert main(["features", "check", "--video", str(target), "--corpus", str(corpus)]) == 2
     assert "error: video: no features: 1 (two)" in capsys.readouterr().err
@@ -41,8 +41,8 @@ def test_queries_and_speech_get_features_of_their_words(
     query, subtitle = tmp_path / "query.h5", tmp_path / "subtitle.h5"
     queries = ["--queries", str(tmp_path / "val.json")]
     assert main(["features", "extract", "query", "--to", str(query), *queries]) == 0
-    asked = ["--corpus", str(corpus), "--subtitles", str(tmp_path / "subs.jsonl")]
-    assert main(["features", "extract", "subtitle", "--to", str(subtitle), *asked]) == 0
+    options = ["--corpus", str(corpus), "--subtitles", str(tmp_path / "subs.jsonl")]
+    assert main(["features", "extract", "subtitle", "--to", str(subtitle), *options]) == 0
     assert open_features(query).rows("3").shape == (3, 384)
     assert [bool(row.any()) for row in open_features(subtitle).rows("one")] == [False, True]
     capsys.readouterr()
@@ -62,7 +62,7 @@ def test_queries_and_speech_get_features_of_their_words(
         (["extract", "query", "--to", "x.h5", "--queries", "FILE", "--extractor", "builtin-pixels"], "makes no query"),
     ],
 )
-def test_arguments_that_cannot_be_used_are_told(
+def test_arguments_that_cannot_be_used_are_reported(
     tmp_path: Path, arguments: list[str], problem: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "q.json").write_text('[{"query_id": 1, "query": "a"}]')

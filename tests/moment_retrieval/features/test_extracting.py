@@ -29,12 +29,14 @@ class Lengths:
 ITEMS = [Sentence("1", "a"), Sentence("2", "bad"), Sentence("3", "ccc"), Sentence("4", "dddd"), Sentence("5", "e")]
 
 
-def test_all_but_the_bad_item_get_their_rows_and_progress_is_told(tmp_path: Path) -> None:
-    seen: list[tuple[int, int]] = []
+def test_all_but_the_bad_item_get_their_rows_and_progress_is_reported(tmp_path: Path) -> None:
+    progress: list[tuple[int, int]] = []
     with FeatureWriter(tmp_path / "a.h5", width=2) as writer:
-        outcome = extract(ITEMS, Lengths(), writer, total=5, on_progress=lambda done, all_: seen.append((done, all_)))
+        outcome = extract(
+            ITEMS, Lengths(), writer, total=5, on_progress=lambda n_done, all_: progress.append((n_done, all_))
+        )
     assert (outcome.made, outcome.failures, outcome.reasons) == (4, 1, {"2": "cannot be read"})
-    assert seen == [(2, 5), (4, 5), (5, 5)]
+    assert progress == [(2, 5), (4, 5), (5, 5)]
     with open_features(tmp_path / "a.h5") as store:
         assert store.names == ["1", "3", "4", "5"] and store.rows("4")[0, 0] == 4
 

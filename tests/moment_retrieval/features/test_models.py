@@ -35,8 +35,8 @@ def test_a_query_has_a_row_for_every_token_and_both_ends(bert: Path) -> None:
     assert (words.width, first.shape, second.shape) == (16, (7, 16), (3, 16))
     model = BertModel.from_pretrained(bert).eval()
     with torch.inference_mode():
-        expected = model(torch.tensor([[2, 6, 3]])).last_hidden_state[0].numpy()
-    np.testing.assert_allclose(second, expected, atol=1e-6)  # padding beside a longer text changes nothing
+        correct = model(torch.tensor([[2, 6, 3]])).last_hidden_state[0].numpy()
+    np.testing.assert_allclose(second, correct, atol=1e-6)  # padding beside a longer text changes nothing
 
 
 def test_a_text_longer_than_the_model_takes_is_cut(bert: Path) -> None:
@@ -44,7 +44,7 @@ def test_a_text_longer_than_the_model_takes_is_cut(bert: Path) -> None:
     assert rows.shape == (12, 16)
 
 
-def test_subtitles_have_a_row_for_every_clip_and_zeros_where_nothing_is_said(bert: Path) -> None:
+def test_subtitles_have_a_row_for_every_clip_and_zeros_where_nobody_speaks(bert: Path) -> None:
     spoken = extractor_of(Way.TEXTS, Kind.SUBTITLE, model=str(bert))
     lines = [Line(1.6, 3.2, "a man"), Line(3.1, 3.3, "the door"), Line(7.0, 7.2, "  ")]
     talk, silence = spoken.rows([Speech("v", 5, lines), Speech("w", 3)])
@@ -97,7 +97,7 @@ def test_an_image_model_gives_a_row_for_every_clip(tmp_path: Path, kind: str, wi
 
 @pytest.mark.parametrize(("way", "kind"), [(Way.TEXTS, Kind.QUERY), (Way.IMAGES, Kind.VIDEO)])
 @pytest.mark.parametrize("model", ["", "./nothing", "a/b/c", "EMPTY"])
-def test_a_model_that_is_not_here_is_told(tmp_path: Path, way: Way, kind: Kind, model: str) -> None:
+def test_a_model_that_is_not_here_is_reported(tmp_path: Path, way: Way, kind: Kind, model: str) -> None:
     with pytest.raises(MissingModel, match="there is no folder|cannot be loaded"):
         extractor_of(way, kind, model=str(tmp_path) if model == "EMPTY" else model)
 

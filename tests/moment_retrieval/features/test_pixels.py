@@ -22,8 +22,8 @@ def film(path: Path, seconds: float, *, size: tuple[int, int] = (96, 64), square
         for number in range(round(seconds * FPS)):
             picture = np.full((size[1], size[0], 3), 128, np.uint8)
             if square and number >= 3 * FPS:
-                left = (number - 3 * FPS) * 4 % (size[0] - 16)
-                picture[8:24, left : left + 16] = (220, 20, 20)
+                x_left = (number - 3 * FPS) * 4 % (size[0] - 16)
+                picture[8:24, x_left : x_left + 16] = (220, 20, 20)
             container.mux(stream.encode(av.VideoFrame.from_ndarray(picture, format="rgb24")))
         container.mux(stream.encode())
     return path
@@ -42,9 +42,9 @@ def test_there_is_a_row_for_every_clip(tmp_path: Path, seconds: float, count: in
 
 
 def test_frames_of_a_clip_are_those_of_its_time(tmp_path: Path) -> None:
-    found = list(clips(film(tmp_path / "a.mp4", 4.0), rate=4.0, size=(48, 32)))
-    assert [len(frames) for frames in found] == [6, 6, 4] and found[0].shape[1:] == (32, 48, 3)
-    reddest = [int(frames[..., 0].max()) for frames in found]
+    clip_frames = list(clips(film(tmp_path / "a.mp4", 4.0), rate=4.0, size=(48, 32)))
+    assert [len(frames) for frames in clip_frames] == [6, 6, 4] and clip_frames[0].shape[1:] == (32, 48, 3)
+    reddest = [int(frames[..., 0].max()) for frames in clip_frames]
     assert reddest[0] < 150 and reddest[1] < 150 and reddest[2] > 190
 
 
@@ -52,16 +52,16 @@ def test_clips_between_two_frames_show_the_last_picture(tmp_path: Path) -> None:
     with av.open(str(tmp_path / "a.mkv"), "w") as container:
         stream = container.add_stream("libx264", rate=FPS)
         stream.width, stream.height, stream.pix_fmt = 32, 32, "yuv420p"
-        for place, value in ((0, 40), (5 * FPS, 200)):  # nothing for five seconds
+        for pts, value in ((0, 40), (5 * FPS, 200)):  # nothing for five seconds
             frame = av.VideoFrame.from_ndarray(np.full((32, 32, 3), value, np.uint8), format="rgb24")
-            frame.pts = place
+            frame.pts = pts
             container.mux(stream.encode(frame))
         container.mux(stream.encode())
     shades = [round(float(frames.mean()), -1) for frames in clips(tmp_path / "a.mkv", rate=4.0)]
     assert shades == [40, 40, 40, 200]
 
 
-def test_motion_and_colour_tell_clips_apart(tmp_path: Path) -> None:
+def test_motion_and_colour_distinguish_clips(tmp_path: Path) -> None:
     rows = rows_of(film(tmp_path / "a.mp4", 6.0))
     still, moving = np.linalg.norm(rows[0] - rows[1]), np.linalg.norm(rows[0] - rows[2])
     assert moving > 10 * still
@@ -83,13 +83,13 @@ def test_a_film_looks_the_same_in_a_list_and_alone(tmp_path: Path) -> None:
 def test_what_is_no_video_says_so(tmp_path: Path) -> None:
     (tmp_path / "junk.mp4").write_bytes(b"junk" * 1000)
     (tmp_path / "list.m3u8").write_text("#EXTM3U\n#EXTINF:10,\n/etc/hostname\n")
-    cut = film(tmp_path / "cut.mp4", 4.0)
-    cut.write_bytes(cut.read_bytes()[:300])
+    path = film(tmp_path / "cut.mp4", 4.0)
+    path.write_bytes(path.read_bytes()[:300])
     for name in ("junk.mp4", "list.m3u8", "cut.mp4", "nothing.mp4"):
         with pytest.raises(UnreadableFile, match="corrupt or not a video|does not exist"):
             rows_of(tmp_path / name)
 
 
-def test_the_way_and_the_kind_must_fit() -> None:
+def test_the_method_and_the_kind_must_fit() -> None:
     with pytest.raises(ValueError, match="builtin-pixels makes no query features"):
         extractor_of(Way.PIXELS, Kind.QUERY)

@@ -42,8 +42,8 @@ def lmdb_of(folder: Path, messages: dict[str, bytes]) -> Path:
 
 def packed(array: np.ndarray) -> bytes:
     """As msgpack-numpy writes it."""
-    held = {b"nd": True, b"type": array.dtype.str, b"kind": b"", b"shape": array.shape, b"data": array.tobytes()}
-    return msgpack.packb({"features": held})
+    fields = {b"nd": True, b"type": array.dtype.str, b"kind": b"", b"shape": array.shape, b"data": array.tobytes()}
+    return msgpack.packb({"features": fields})
 
 
 def zipped(array: np.ndarray) -> bytes:
@@ -130,8 +130,8 @@ def test_objects_in_an_npz_are_refused_and_never_unpickled(tmp_path: Path) -> No
         def __reduce__(self) -> tuple[object, ...]:
             return (tmp_path.joinpath("sprung").touch, ())
 
-    held = {b"nd": True, b"type": "|O", b"kind": b"O", b"shape": (1, 1), b"data": pickle.dumps(Trap())}
-    messages = {"npz": zipped(np.array([[Trap()]], object)), "msgpack": msgpack.packb({"features": held})}
+    fields = {b"nd": True, b"type": "|O", b"kind": b"O", b"shape": (1, 1), b"data": pickle.dumps(Trap())}
+    messages = {"npz": zipped(np.array([[Trap()]], object)), "msgpack": msgpack.packb({"features": fields})}
     for name, message in messages.items():
         with pytest.raises(BrokenFeatures, match="numbers are expected|objects"):
             _ = open_features(lmdb_of(tmp_path / name, {"one": message})).rows("one")
@@ -146,8 +146,8 @@ def test_a_message_of_another_kind_says_so(tmp_path: Path, message: bytes) -> No
 
 def held(**changes: object) -> bytes:
     """A message of msgpack-numpy that lies about something."""
-    told = {b"nd": True, b"type": "<f4", b"kind": b"", b"shape": (1, 3), b"data": ROWS[:1].tobytes()}
-    return msgpack.packb({"features": told | {name.encode(): value for name, value in changes.items()}})
+    fields = {b"nd": True, b"type": "<f4", b"kind": b"", b"shape": (1, 3), b"data": ROWS[:1].tobytes()}
+    return msgpack.packb({"features": fields | {name.encode(): value for name, value in changes.items()}})
 
 
 def member(content: bytes, method: int = zipfile.ZIP_STORED) -> bytes:
@@ -177,8 +177,8 @@ def encrypted() -> bytes:
 
 def of_no_known_method() -> bytes:
     message = bytearray(zipped(ROWS))
-    place = message.rindex(b"PK\x01\x02")
-    message[8:10] = message[place + 10 : place + 12] = (77).to_bytes(2, "little")
+    offset = message.rindex(b"PK\x01\x02")
+    message[8:10] = message[offset + 10 : offset + 12] = (77).to_bytes(2, "little")
     return bytes(message)
 
 
@@ -275,7 +275,7 @@ def test_no_dataset_takes_more_memory_than_rows_need_or_reads_other_files(
     assert (finding.trouble, finding.names) == ("shape", ("bad",)) and problem in finding.detail
 
 
-def test_a_missing_name_is_told_with_its_file(tmp_path: Path) -> None:
+def test_a_missing_name_is_reported_with_its_file(tmp_path: Path) -> None:
     with (
         open_features(hdf5(tmp_path / "a.h5", one=ROWS)) as store,
         pytest.raises(MissingFeatures, match="^no features of 'two' in a.h5$"),
@@ -326,14 +326,14 @@ def test_an_lmdb_folder_with_a_damaged_page_says_so(tmp_path: Path) -> None:
     assert finding.trouble == "unreadable"
 
 
-def test_an_lmdb_folder_that_ends_its_reader_is_told_as_damaged(tmp_path: Path) -> None:
+def test_an_lmdb_folder_that_ends_its_reader_is_reported_as_damaged(tmp_path: Path) -> None:
     """The length of a value is put up: it ends far behind the file."""
     large = tmp_path / "db"
     message = packed(np.ones((500, 64), np.float32))
     file = lmdb_of(large, {"one": message}) / "data.mdb"
     content = file.read_bytes()
-    place = content.rindex(len(message).to_bytes(4, "little"))
-    file.write_bytes(content[:place] + (len(content) - PAGE).to_bytes(4, "little") + content[place + 4 :])
+    offset = content.rindex(len(message).to_bytes(4, "little"))
+    file.write_bytes(content[:offset] + (len(content) - PAGE).to_bytes(4, "little") + content[offset + 4 :])
     with open_features(large) as store, pytest.raises(BrokenFeatures, match="^db: it is damaged"):
         _ = store.width
 
@@ -358,9 +358,9 @@ def test_rows_on_a_damaged_page_of_an_lmdb_folder_say_so_by_name(tmp_path: Path)
     assert len(store) == 300
     file = tmp_path / "db" / "data.mdb"
     content = file.read_bytes()
-    with file.open("r+b") as held:
-        held.seek(content.index(b"\x03\x00150") // PAGE * PAGE)
-        held.write(bytes(PAGE))
+    with file.open("r+b") as stream:
+        stream.seek(content.index(b"\x03\x00150") // PAGE * PAGE)
+        stream.write(bytes(PAGE))
     with pytest.raises(BrokenFeatures, match="^db: 150: cannot be read: .*CORRUPTED"):
         store.rows("150")
 
@@ -391,17 +391,17 @@ def test_an_empty_file_has_no_width(tmp_path: Path) -> None:
 def test_another_process_reads_the_store_it_was_given(tmp_path: Path, way: str, form: str) -> None:
     path = hdf5(tmp_path / "a.h5", one=ROWS) if form == "hdf5" else lmdb_of(tmp_path / "db", {"one": packed(ROWS)})
     store = open_features(path)
-    expected = float(store.rows("one").sum())
+    correct = float(store.rows("one").sum())
     with multiprocessing.get_context(way).Pool(1) as pool:
-        assert pool.apply(total, (store,)) == expected
-    assert float(store.rows("one").sum()) == expected
+        assert pool.apply(total, (store,)) == correct
+    assert float(store.rows("one").sum()) == correct
 
 
 def total(store: object) -> float:
     return float(store.rows("one").sum())
 
 
-def test_the_checksum_stays_with_the_content_not_with_the_place(tmp_path: Path) -> None:
+def test_the_checksum_stays_with_the_content_not_with_the_path(tmp_path: Path) -> None:
     first = open_features(hdf5(tmp_path / "a.h5", one=ROWS))
     copy = tmp_path / "b.h5"
     copy.write_bytes((tmp_path / "a.h5").read_bytes())
@@ -426,7 +426,7 @@ def test_a_file_that_stays_is_read_once_for_its_checksum(tmp_path: Path, monkeyp
     path = hdf5(tmp_path / "a.h5", one=ROWS)
     digests: list[str] = []
     file_digest = hashlib.file_digest
-    monkeypatch.setattr(hashlib, "file_digest", lambda *given: digests.append("read") or file_digest(*given))
+    monkeypatch.setattr(hashlib, "file_digest", lambda *args: digests.append("read") or file_digest(*args))
     for _ in range(2):
         with open_features(path) as store:
             assert store.checksum() == f"sha256:{hashlib.sha256(path.read_bytes()).hexdigest()}"

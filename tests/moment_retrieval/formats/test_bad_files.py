@@ -1,4 +1,4 @@
-"""What cannot be used is told with the line it stands in."""
+"""Unusable input is reported with its line."""
 
 import gzip
 import io
@@ -202,9 +202,9 @@ def test_a_file_longer_than_any_of_its_values_is_read_piece_by_piece(
 ) -> None:
     rows = [{"query_id": n, "predictions": [["a", 0, 1, n]] * 5} for n in range(50)]
     submission = {"SVMR": rows, "video2idx": {"a": 0}, "VCMR": [{**row, "predictions": [[0, 0, 1, 9]]} for row in rows]}
-    expected = [dict(parse_run(json.dumps(value).encode())) for value in (rows, submission)]
+    correct = [dict(parse_run(json.dumps(value).encode())) for value in (rows, submission)]
     monkeypatch.setattr("moment_retrieval.entries.MAX_VALUE", 400)
-    assert [dict(parse_run(json.dumps(value, indent=indent).encode())) for value in (rows, submission)] == expected
+    assert [dict(parse_run(json.dumps(value, indent=indent).encode())) for value in (rows, submission)] == correct
     broken = json.dumps(rows, indent=indent).replace('"query_id": 40', '"query_id" 40').encode()
     with pytest.raises(errors.MalformedFile, match="not JSON: Expecting ':' delimiter"):
         parse_run(broken)
@@ -269,9 +269,9 @@ def test_mutations_are_read_or_refused(seeds: list[bytes]) -> None:
                 parse(content)
 
 
-def arrays(**named: np.ndarray) -> bytes:
+def arrays(**values: np.ndarray) -> bytes:
     target = io.BytesIO()
-    np.savez(target, **named)
+    np.savez(target, **values)
     return target.getvalue()
 
 

@@ -31,11 +31,11 @@ def parquet_of(compression: str = "none", **columns: object) -> bytes:
 
 def varint(number: int) -> bytes:
     """As Thrift writes a number."""
-    rest, written = number << 1, bytearray()
+    rest, output = number << 1, bytearray()
     while rest > 127:
-        written.append(rest & 127 | 128)
+        output.append(rest & 127 | 128)
         rest >>= 7
-    return bytes([*written, rest])
+    return bytes([*output, rest])
 
 
 def with_claims(content: bytes, claimed: int) -> bytes:
@@ -111,8 +111,8 @@ def test_numbers_as_texts_and_ids_as_numbers_are_read() -> None:
 
 def test_mutations_are_read_or_refused() -> None:
     """In this process: what is asked here is that nothing else comes out than what the child may say."""
-    asked = {"needed": list(COLUMNS), "optional": [], "texts": ["query_id", "video_name"]}
-    head = json.dumps(asked).encode() + b"\n"
+    request = {"needed": list(COLUMNS), "optional": [], "texts": ["query_id", "video_name"]}
+    head = json.dumps(request).encode() + b"\n"
     seeds = [parquet_of(compression) for compression in ("none", "snappy", "gzip", "zstd")]
     for content in mutated(seeds, 300):
         out = io.BytesIO()

@@ -51,7 +51,7 @@ def mvmr(judged: JudgedTable) -> str:
     """Ground truth with times in seconds."""
     assert isinstance(judged, PoolTruth)
     keys = ("timestamps", "sentences", "pos_moments", "retrieval_pool")
-    held: dict[str, dict[str, Any]] = {
+    videos: dict[str, dict[str, Any]] = {
         video: {"duration": duration, **{key: [] for key in keys}} for video, duration in judged.durations_s.items()
     }
     for number, (video, _) in enumerate(named(judged)):
@@ -63,8 +63,8 @@ def mvmr(judged: JudgedTable) -> str:
             list(judged.pools[number]),
         )
         for key, row in zip(keys, rows, strict=True):
-            held[video][key].append(row)
-    return json.dumps(held, ensure_ascii=False, allow_nan=False) + "\n"
+            videos[video][key].append(row)
+    return json.dumps(videos, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def trec(judged: JudgedTable) -> str:

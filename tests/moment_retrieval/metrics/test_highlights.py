@@ -37,22 +37,22 @@ def test_a_query_that_is_not_answered_counts_zero() -> None:
 def test_average_precision_of_clips_by_hand() -> None:
     scores = np.array([[0.9, 0.8, 0.8, 0.1], [1.0, 2.0, 3.0, 4.0]])
     worth = np.array([[[1, 0, 1], [0, 0, 1], [1, 0, 1], [0, 0, 1]], [[0, 1, 0], [0, 0, 0], [0, 0, 0], [1, 0, 0]]], bool)
-    expected = [[(1 + 2 / 3) / 2, 0, 1], [1, 1 / 4, 0]]
-    np.testing.assert_allclose(clip_precisions(scores, worth), expected)
+    correct = [[(1 + 2 / 3) / 2, 0, 1], [1, 1 / 4, 0]]
+    np.testing.assert_allclose(clip_precisions(scores, worth), correct)
 
 
 @needs_shared
 def test_equal_to_the_published_evaluation() -> None:
-    expected = json.loads((QVHIGHLIGHTS / "sample_val_preds_metrics_raw.json").read_text())
+    published = json.loads((QVHIGHLIGHTS / "sample_val_preds_metrics_raw.json").read_text())
     run = formats.read_run(QVHIGHLIGHTS / "sample_val_preds.jsonl")
     truth = formats.read_ground_truth(QVHIGHLIGHTS / "highlight_val_release.jsonl")
     mean = {name: round(100 * value, 2) for name, value in highlights(run, truth).mean.items()}
-    for name, value in expected["brief"].items():
+    for name, value in published["brief"].items():
         assert mean[name] == value
     for lengths in ("full", "short", "middle", "long"):
-        assert {str(mu): mean[f"MR-{lengths}-R1@{mu}"] for mu in MUS} == expected[lengths]["MR-R1"]
+        assert {str(mu): mean[f"MR-{lengths}-R1@{mu}"] for mu in MUS} == published[lengths]["MR-R1"]
         of_lengths = {str(mu): mean[f"MR-{lengths}-mAP@{mu}"] for mu in MUS} | {"average": mean[f"MR-{lengths}-mAP"]}
-        assert of_lengths == expected[lengths]["MR-mAP"]
+        assert of_lengths == published[lengths]["MR-mAP"]
 
 
 @needs_shared

@@ -81,20 +81,20 @@ def matrices(name: str) -> tuple[Any, Any, float]:
 
 @needs_shared
 @pytest.mark.parametrize("gain", Gain)
-def test_ndcg_equals_the_stored_values(gain: Gain) -> None:
+def test_ndcg_equals_the_reference_values(gain: Gain) -> None:
     cases = oracle()["ndcg"]
     assert len(cases) == 32
-    for name, expected in cases.items():
+    for name, reference in cases.items():
         similarity, relevance, threshold = matrices(name)
         scores = matrix_scores(similarity, np.where(relevance < threshold, 0.0, relevance), gain=gain)
-        for key, value in expected.get("official_linear" if gain is Gain.LINEAR else "paper_exp", {}).items():
+        for key, value in reference.get("official_linear" if gain is Gain.LINEAR else "paper_exp", {}).items():
             assert scores.mean[DIRECTIONS[key]] == pytest.approx(value, abs=1e-12), name
-        assert scores.facts["skipped"].startswith(f"{expected.get('rows_without_relevant', 0)} videos")
+        assert scores.facts["skipped"].startswith(f"{reference.get('rows_without_relevant', 0)} videos")
 
 
 @needs_shared
 @pytest.mark.parametrize("name", ["random", "embedding", "multi_5caps_12videos", "tied_round1"])
-def test_ranks_equal_the_stored_values(name: str) -> None:
+def test_ranks_equal_the_reference_values(name: str) -> None:
     similarity = np.load(SVR / "similarities60.npz")["random" if name == "random" else "embedding"]
     owners = None
     if name.startswith("multi"):

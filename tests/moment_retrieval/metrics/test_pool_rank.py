@@ -42,8 +42,8 @@ def test_rank_by_hand() -> None:
     assert scores.mean == {RankMeasure(1, 0.5): 0.0, RankMeasure(2, 0.5): 1.0, RankMeasure(50, 0.5): 1.0}
     assert (scores.query_ids, scores.facts["left out"]) == (("a#0",), "1 (shorter pool)")
     assert len(candidates(run, truth_of(["a", "b"]), NMS).weights) == 2
-    kept = rank_in_pool(run, truth_of(["a", "b"]), ns=[2], ms=[0.5], nms=None)
-    assert kept.mean == {RankMeasure(2, 0.5): 0.0}
+    without_nms = rank_in_pool(run, truth_of(["a", "b"]), ns=[2], ms=[0.5], nms=None)
+    assert without_nms.mean == {RankMeasure(2, 0.5): 0.0}
 
 
 def test_a_query_without_candidates_is_a_miss() -> None:
@@ -73,13 +73,13 @@ def planted_run(videos: dict[str, Any], config: dict[str, Any]) -> RunTable:
         for query, pool in enumerate(video["retrieval_pool"]):
             rows = []
             for other in pool:
-                place = names.index(other)
-                likeness = cosine(maps["map2d"][place], maps[f"sent/{number}"][query]) * 0.5 + 0.5
-                overlap = 1 / (1 + np.exp(-10 * cosine(maps["map2d_iou"][place], maps[f"sent_iou/{number}"][query])))
+                index = names.index(other)
+                likeness = cosine(maps["map2d"][index], maps[f"sent/{number}"][query]) * 0.5 + 0.5
+                overlap = 1 / (1 + np.exp(-10 * cosine(maps["map2d_iou"][index], maps[f"sent_iou/{number}"][query])))
                 score = (likeness ** config["pow"] * overlap).astype(np.float32)
                 step = np.float32(videos[other]["duration"]) / clips
                 cells = zip(
-                    begin * step, (end + 1) * step, score[begin, end], maps["map2d"][place][0][begin, end], strict=True
+                    begin * step, (end + 1) * step, score[begin, end], maps["map2d"][index][0][begin, end], strict=True
                 )
                 rows += [ScoredMoment(other, float(s), float(e), float(v)) for s, e, v, _ in cells if v]
             queries[query_name(name, query)] = rows
@@ -89,15 +89,15 @@ def planted_run(videos: dict[str, Any], config: dict[str, Any]) -> RunTable:
 @needs_shared
 def test_equal_to_the_published_evaluation() -> None:
     oracle = json.loads((MVMR / "rank_oracle.json").read_text())
-    held = json.loads((MVMR / "rank_dataset.json").read_text())
-    truth = formats.parse_ground_truth(json.dumps(held["videos"]).encode())
+    dataset = json.loads((MVMR / "rank_dataset.json").read_text())
+    truth = formats.parse_ground_truth(json.dumps(dataset["videos"]).encode())
     assert isinstance(truth, PoolTruth)
-    run = planted_run(held["videos"], held["config"])
+    run = planted_run(dataset["videos"], dataset["config"])
     ns, ms = [1, *range(5, 31, 5)], [0.3, 0.5, 0.7]
-    scores = rank_in_pool(run, truth, ns=ns, ms=ms, nms=held["config"]["nms"])
+    scores = rank_in_pool(run, truth, ns=ns, ms=ms, nms=dataset["config"]["nms"])
     assert len(scores.query_ids) == oracle["num_instances"]
-    left = candidates(run, truth, held["config"]["nms"])
-    assert [len(left[name]) for name in scores.query_ids] == [row["n_candidates"] for row in oracle["per_query"]]
+    pools = candidates(run, truth, dataset["config"]["nms"])
+    assert [len(pools[name]) for name in scores.query_ids] == [row["n_candidates"] for row in oracle["per_query"]]
     for n in ns:
         for m in ms:
             assert scores.mean[RankMeasure(n, m)] == pytest.approx(oracle["official"][f"R@{n},IoU@{m}"], abs=1e-6)

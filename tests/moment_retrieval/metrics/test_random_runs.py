@@ -47,26 +47,26 @@ def test_recall_equals_plain_loops(run: list[ScoredMoment], truth: list[JudgedMo
 @given(runs, st.sampled_from([0.3, 0.5, 1.0]))
 @example([ScoredMoment("a", 0, 3, 0), ScoredMoment("a", 0, 10, 0)], 0.3)
 def test_suppression_equals_plain_loops(run: list[ScoredMoment], threshold: float) -> None:
-    kept: list[ScoredMoment] = []
+    result: list[ScoredMoment] = []
     for moment in sorted(run, key=lambda moment: -moment.score):
-        if not any(moment.video == better.video and hull(moment, better, np.float64) > threshold for better in kept):
-            kept.append(moment)
+        if not any(moment.video == better.video and hull(moment, better, np.float64) > threshold for better in result):
+            result.append(moment)
     table = suppressed(RunTable.from_moments({"0": [], "1": run, "2": run}), threshold)
-    assert dict(table) == {"0": (), "1": tuple(kept), "2": tuple(kept)}
+    assert dict(table) == {"0": (), "1": tuple(result), "2": tuple(result)}
 
 
 def precision(run: Sequence[ScoredMoment], truth: Sequence[JudgedMoment], mu: float) -> float:
     """Interpolated average precision as its definition says."""
-    left = [row for row in truth if row.relevance > 0]
-    count, right = len(left), []
+    rest = [row for row in truth if row.relevance > 0]
+    count, right = len(rest), []
     for moment in sorted(run[:10], key=lambda moment: -moment.score):
-        overlaps = [union(moment, row) if row.video == moment.video else 0.0 for row in left]
+        overlaps = [union(moment, row) if row.video == moment.video else 0.0 for row in rest]
         best = max(overlaps, default=0.0)
         right.append(best >= mu)
         if best >= mu:
-            left.pop(overlaps.index(best))
+            rest.pop(overlaps.index(best))
     shares = [sum(right[:rank]) / rank for rank in range(1, len(right) + 1)]
-    return sum(max(shares[place:]) for place, hit in enumerate(right) if hit) / count
+    return sum(max(shares[position:]) for position, hit in enumerate(right) if hit) / count
 
 
 def union(one: Span, other: Span) -> float:

@@ -78,13 +78,13 @@ def test_suppression_by_hand() -> None:
     run = RunTable.from_moments(
         {"1": [], "2": [ScoredMoment("a", *m) for m in moments] + [ScoredMoment("b", 0, 9, 0.5)]}
     )
-    left = suppressed(run, 0.6)
-    assert [m.score for m in left["2"]] == [0.95, 0.9, 0.7, 0.5]  # 0.8 overlaps 0.9 by 9/10; 0.7 by 6/10, not more
-    assert left["1"] == ()
+    result = suppressed(run, 0.6)
+    assert [m.score for m in result["2"]] == [0.95, 0.9, 0.7, 0.5]  # 0.8 overlaps 0.9 by 9/10; 0.7 by 6/10, not more
+    assert result["1"] == ()
     assert [m.score for m in suppressed(run, 0.6, before=3, after=1)["2"]] == [0.9]
 
 
-def test_what_cannot_be_asked_for_is_refused() -> None:
+def test_what_cannot_be_requested_is_refused() -> None:
     with pytest.raises(InvalidCutoff, match="the first 100 predictions count, got the cutoff 101"):
         recall(RUN, JUDGED, ks=[101])
     with pytest.raises(InvalidCutoff, match="no cutoff"):
@@ -110,12 +110,12 @@ def test_equal_to_the_published_evaluation(task: Task, oracle: Any) -> None:
     judged = formats.read_ground_truth(TVR / "eval_gt_240.jsonl")
     scores = recall(submission(task), judged, task=task)
     assert per_cent(scores) == oracle["subset240"][task.value]
-    expected = dict(oracle["subset240"][f"{task.value}_by_type"])
+    reference = dict(oracle["subset240"][f"{task.value}_by_type"])
     ratio = " ".join(
         f"{kind} {round(100 * np.mean([k == kind for k in scores.kinds]), 2)}" for kind in ("v", "t", "vt")
     )
-    assert expected.pop("desc_type_ratio") == ratio
-    assert by_type(scores) == expected
+    assert reference.pop("desc_type_ratio") == ratio
+    assert by_type(scores) == reference
 
 
 @needs_shared
@@ -123,14 +123,14 @@ def test_equal_to_the_published_evaluation(task: Task, oracle: Any) -> None:
 @pytest.mark.parametrize("task", [Task.VCMR, Task.SVMR])
 def test_equal_to_the_published_evaluation_after_suppression(task: Task, threshold: float, oracle: Any) -> None:
     judged, run = formats.read_ground_truth(TVR / "eval_gt_240.jsonl"), submission(task)
-    expected = oracle["nms"][str(threshold)]
-    left = suppressed(run, threshold, before=200, after=100, one_video=task is Task.SVMR)
-    assert np.diff(left.offsets).tolist() == expected[f"n_left_{task.value}"]
-    sample = left[judged.query_ids[3]]
-    assert [[m.start_s, m.end_s, m.score] for m in sample] == [row[1:] for row in expected[f"first_{task.value}"]]
+    reference = oracle["nms"][str(threshold)]
+    result = suppressed(run, threshold, before=200, after=100, one_video=task is Task.SVMR)
+    assert np.diff(result.offsets).tolist() == reference[f"n_left_{task.value}"]
+    sample = result[judged.query_ids[3]]
+    assert [[m.start_s, m.end_s, m.score] for m in sample] == [row[1:] for row in reference[f"first_{task.value}"]]
     scores = recall(run, judged, task=task, nms=threshold)
-    assert per_cent(scores) == expected["metrics"][task.value]
-    assert by_type(scores).items() <= expected["metrics"][f"{task.value}_by_type"].items()
+    assert per_cent(scores) == reference["metrics"][task.value]
+    assert by_type(scores).items() <= reference["metrics"][f"{task.value}_by_type"].items()
 
 
 @needs_shared
@@ -140,14 +140,14 @@ def test_equal_on_the_whole_validation_set(oracle: Any) -> None:
     truth = DATA / "tvr" / "tvr_val_release.jsonl"
     judged = formats.read_ground_truth(truth)
     videos = json.loads((DATA / "tvr" / "tvr_video2dur_idx.json").read_text())["val"]
-    made = runpy.run_path(str(TVR / "synthetic_predictions.py"))["synth"](
+    predictions = runpy.run_path(str(TVR / "synthetic_predictions.py"))["synth"](
         [json.loads(line) for line in truth.read_text().splitlines()],
         *(100, 2024, {name: index for name, (_, index) in videos.items()}),
         {index: duration for duration, index in videos.values()},
     )
-    data = json.dumps(made).encode()
+    data = json.dumps(predictions).encode()
     for task in Task:
         scores = recall(formats.parse_run(data, task=task.value, strict=False), judged, task=task)
-        expected = oracle["full_val_seed2024"]
-        assert per_cent(scores) == expected[task.value]
-        assert by_type(scores).items() <= expected[f"{task.value}_by_type"].items()
+        reference = oracle["full_val_seed2024"]
+        assert per_cent(scores) == reference[task.value]
+        assert by_type(scores).items() <= reference[f"{task.value}_by_type"].items()

@@ -25,19 +25,19 @@ def test_every_oddity_has_its_sentence() -> None:
     )
 
 
-def test_videos_that_are_called_otherwise_are_told() -> None:
+def test_videos_of_other_names_are_reported() -> None:
     run = parse_run(b'[{"query_id": 1, "predictions": [["a.mp4", 0, 1, 1]]}]')
     first, *_ = remarks(run, parse_ground_truth(TRUTH))
     assert first == "none of the run's videos is in the ground truth: are they called alike?"
 
 
-def test_nothing_odd_nothing_said() -> None:
+def test_nothing_odd_gives_no_warning() -> None:
     run = parse_run(b'[{"query_id": 1, "predictions": [["a", 0, 1, 1], ["a", 0, 1.5, 1], ["b", 0, 1, 1]]}]')
     truth = parse_ground_truth(TRUTH.split(b",\n")[0].replace(b"[1, 1]", b"[1, 2]") + b"]")
     assert remarks(run, truth, depth=40) == ()
 
 
-def test_times_outside_the_video_are_told_with_the_furthest() -> None:
+def test_times_outside_the_video_are_reported_with_the_furthest() -> None:
     run = parse_run(
         b'[{"query_id": 1, "predictions": [["a", 0, 10.005, 1], ["a", 9, 11.5, 1], ["a", 12, 13.2, 1]]},\n'
         b' {"query_id": 2, "predictions": [["b", -0.5, 99, 1]]}]'

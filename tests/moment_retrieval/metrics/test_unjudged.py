@@ -33,11 +33,11 @@ def test_it_is_the_plain_count(
     judged = {name: [JudgedMoment(*span, 0) for span in rows] for name, rows in truth.items()}
     measures = [Measure(k, mu) for k in (1, 3, 9) for mu in (0.3, 0.7)]
     for convention in Convention:
-        found = unjudged_rates(
+        rates = unjudged_rates(
             RunTable.from_moments(run), JudgedTable.from_moments(judged), measures, convention=convention
         )
-        expected = [rate(run, judged, k, mu, convention.least(mu)) for k, mu in measures]
-        assert found == pytest.approx(expected, nan_ok=True)
+        plain_rates = [rate(run, judged, k, mu, convention.least(mu)) for k, mu in measures]
+        assert rates == pytest.approx(plain_rates, nan_ok=True)
 
 
 def test_a_moment_counts_as_judged_for_every_prediction_that_reaches_it() -> None:

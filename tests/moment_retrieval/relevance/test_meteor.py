@@ -43,14 +43,14 @@ def test_as_nltk_does(wordnet: WordNet) -> None:
     rng = random.Random(3)
     for _ in range(300):
         reference, hypothesis = (rng.choices(WORDS, k=rng.randint(1, 9)) for _ in range(2))
-        wanted = single_meteor_score(reference, hypothesis, wordnet=wordnet._reader)
-        assert meteor(reference, hypothesis, wordnet) == pytest.approx(wanted, abs=1e-12), (reference, hypothesis)
+        correct = single_meteor_score(reference, hypothesis, wordnet=wordnet._reader)
+        assert meteor(reference, hypothesis, wordnet) == pytest.approx(correct, abs=1e-12), (reference, hypothesis)
 
 
-def test_pairs_are_read_as_asked(wordnet: WordNet) -> None:
-    left, right = ["The Door."], ["the door"]
-    assert of(wordnet, CLEAN).pairs(left, right).tolist() == [1 - 0.5 / 8]
-    assert of(wordnet, OFFICIAL).pairs(left, right)[0] == pytest.approx(0.5 * 0.5)  # "door." is not "door"
+def test_pairs_are_read_as_requested(wordnet: WordNet) -> None:
+    first, second = ["The Door."], ["the door"]
+    assert of(wordnet, CLEAN).pairs(first, second).tolist() == [1 - 0.5 / 8]
+    assert of(wordnet, OFFICIAL).pairs(first, second)[0] == pytest.approx(0.5 * 0.5)  # "door." is not "door"
     assert of(wordnet).pairs([], []).tolist() == []
 
 
@@ -58,7 +58,7 @@ def test_the_reference_is_on_the_left(wordnet: WordNet) -> None:
     assert of(wordnet).pairs(["a dog runs fast"], ["dog"])[0] < of(wordnet).pairs(["dog"], ["a dog runs fast"])[0]
 
 
-def test_the_kernel_is_the_same_both_ways_where_captions_are(wordnet: WordNet) -> None:
+def test_the_kernel_is_symmetric_where_captions_are(wordnet: WordNet) -> None:
     one, two = [["dog", "runs"], ["cat"]], [["cat"], ["cat", "sleeps"], ["bird"]]
     scores = np.array([[meteor(a, b, wordnet) for b in two] for a in one])
     assert kernel(one, two, wordnet) == (scores.max(axis=1).mean() + scores.max(axis=0).mean()) / 2

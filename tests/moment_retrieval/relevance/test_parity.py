@@ -37,10 +37,10 @@ def tags() -> GivenTags:
 def between_all(reader: Reader) -> NDArray[np.float64]:
     """Relevance [60, 60], which the similarity gives for pairs too."""
     each = [[text] for text in captions60()]
-    found = set_relevance(reader, each, each)
+    relevance = set_relevance(reader, each, each)
     similarity = SetSimilarity("x", "x", "x", "x", reader)
-    assert similarity.pairs(captions60(), captions60()[::-1]) == pytest.approx(np.diag(found[:, ::-1]), abs=EXACT)
-    return found
+    assert similarity.pairs(captions60(), captions60()[::-1]) == pytest.approx(np.diag(relevance[:, ::-1]), abs=EXACT)
+    return relevance
 
 
 def test_the_stop_words_are_those_of_the_script() -> None:
@@ -73,36 +73,36 @@ def test_synsets_of_class_tables(wordnet: WordNet) -> None:
     for part, file in ((VERB, "verb_classes_toy.csv"), (NOUN, "noun_classes_toy.csv")):
         with (PARITY / file).open(encoding="utf-8", newline="") as lines:
             tables.append(ClassTable(wordnet, part, read_classes(lines)))
-    wanted = held("dict_synsets.json")
-    assert [len(table.classes) for table in tables] == wanted["initial_sizes"]
-    found = between_all(Synsets(tags(), *tables, OFFICIAL))
-    assert np.abs(found - matrix("relevance60_dict_synsets.npz", "SYN_dict")).max() < EXACT
-    assert [table.classes for table in tables] == list(wanted["word_to_class_after"].values())
+    reference = held("dict_synsets.json")
+    assert [len(table.classes) for table in tables] == reference["initial_sizes"]
+    relevance = between_all(Synsets(tags(), *tables, OFFICIAL))
+    assert np.abs(relevance - matrix("relevance60_dict_synsets.npz", "SYN_dict")).max() < EXACT
+    assert [table.classes for table in tables] == list(reference["word_to_class_after"].values())
 
 
 @pytest.mark.parametrize(("edition", "name"), [(Edition.NLTK_3_10, "MET_nltk3104"), (Edition.NLTK_3_5, "MET_nltk35")])
 def test_meteor(edition: Edition, name: str, wordnet: WordNet) -> None:
     each = [[text] for text in captions60()]
-    found = meteor_relevance(wordnet, each, each, edition=edition)
-    assert np.abs(found - matrix("relevance60.npz", name)).max() < EXACT
+    relevance = meteor_relevance(wordnet, each, each, edition=edition)
+    assert np.abs(relevance - matrix("relevance60.npz", name)).max() < EXACT
 
 
 def test_the_papers_diagonal_and_its_thresholds() -> None:
     relevance = with_own(between_all(PartOfSpeech(tags(), OFFICIAL)), range(60))
-    for least, wanted in held("threshold_sets_PoS_unitdiag.json").items():
+    for least, reference in held("threshold_sets_PoS_unitdiag.json").items():
         positive = (relevance >= float(least)).sum(axis=1)
-        assert positive.tolist() == wanted["n_pos_per_row"]
-        assert (int(positive.sum()), positive.mean()) == (wanted["n_pos_total"], wanted["mean_relevant"])
+        assert positive.tolist() == reference["n_pos_per_row"]
+        assert (int(positive.sum()), positive.mean()) == (reference["n_pos_total"], reference["mean_relevant"])
 
 
 def test_several_captions_of_a_video(wordnet: WordNet) -> None:
-    wanted = held("multi_caption.json")
-    videos = [group["captions"] for group in wanted["groups"]]
-    for group in wanted["groups"]:
+    reference = held("multi_caption.json")
+    videos = [group["captions"] for group in reference["groups"]]
+    for group in reference["groups"]:
         (words,) = common([BagOfWords(OFFICIAL).read(text) for text in group["captions"]])
         assert words == set(group["kept_words"])
-    assert np.abs(set_relevance(BagOfWords(OFFICIAL), videos, videos) - wanted["BoW"]).max() < EXACT
-    assert np.abs(meteor_relevance(wordnet, videos, videos) - wanted["MET"]).max() < EXACT
+    assert np.abs(set_relevance(BagOfWords(OFFICIAL), videos, videos) - reference["BoW"]).max() < EXACT
+    assert np.abs(meteor_relevance(wordnet, videos, videos) - reference["MET"]).max() < EXACT
 
 
 @pytest.mark.slow
@@ -119,14 +119,16 @@ def test_the_annotated_classes_of_epic_kitchens() -> None:
     }
     postings = Postings([bags[key] for key in unique], (0.5, 0.5))
     relevance = np.array([postings.scores(bag) for bag in bags.values()])
-    wanted = held("epic_syn_oracle.json")
-    assert list(relevance.shape) == wanted["shape"]
-    assert (relevance.mean(), (relevance > 0).mean()) == pytest.approx((wanted["mean"], wanted["nonzero"]), abs=1e-8)
-    assert relevance[0].sum() == pytest.approx(wanted["row0_sum"], abs=1e-3)
-    assert relevance[:, 0].sum() == pytest.approx(wanted["col0_sum"], abs=1e-3)
+    reference = held("epic_syn_oracle.json")
+    assert list(relevance.shape) == reference["shape"]
+    assert (relevance.mean(), (relevance > 0).mean()) == pytest.approx(
+        (reference["mean"], reference["nonzero"]), abs=1e-8
+    )
+    assert relevance[0].sum() == pytest.approx(reference["row0_sum"], abs=1e-3)
+    assert relevance[:, 0].sum() == pytest.approx(reference["col0_sum"], abs=1e-3)
     values, counts = np.unique(relevance.round(4), return_counts=True)
     assert {f"{value:.4f}": int(n) for value, n in zip(values, counts, strict=True)} == {
-        f"{float(value):.4f}": n for value, n in wanted["value_counts"].items()
+        f"{float(value):.4f}": n for value, n in reference["value_counts"].items()
     }
-    for least, mean in wanted["avg_relevant_per_video_at_T"].items():
+    for least, mean in reference["avg_relevant_per_video_at_T"].items():
         assert (relevance >= float(least)).sum(axis=1).mean() == pytest.approx(mean, abs=1e-9)

@@ -69,15 +69,15 @@ def test_words_of_a_text(text: str, how: Normalisation, words: set[str]) -> None
 
 def test_words_in_common() -> None:
     bow = similarity(BagOfWords(CLEAN))
-    left = ["A man opens the door.", "Stop!", "the", "the"]
-    right = ["The man shuts a window!", "stop", "of", "cat"]
-    assert bow.pairs(left, right).tolist() == [1 / 5, 1.0, 0.0, 0.0]
+    first = ["A man opens the door.", "Stop!", "the", "the"]
+    second = ["The man shuts a window!", "stop", "of", "cat"]
+    assert bow.pairs(first, second).tolist() == [1 / 5, 1.0, 0.0, 0.0]
 
 
 def test_verbs_and_nouns_count_half_each() -> None:
-    left, right = ["Man opens door", "he sleeps", "how nice"], ["a man shuts the door", "he sleeps", "how nice"]
-    assert similarity(PartOfSpeech(TAGS, OFFICIAL)).pairs(left, right).tolist() == [0.5 / 3, 0.5, 0.0]
-    assert similarity(PartOfSpeech(TAGS, CLEAN)).pairs(left, right).tolist() == [0.5, 0.5, 0.0]
+    first, second = ["Man opens door", "he sleeps", "how nice"], ["a man shuts the door", "he sleeps", "how nice"]
+    assert similarity(PartOfSpeech(TAGS, OFFICIAL)).pairs(first, second).tolist() == [0.5 / 3, 0.5, 0.0]
+    assert similarity(PartOfSpeech(TAGS, CLEAN)).pairs(first, second).tolist() == [0.5, 0.5, 0.0]
 
 
 def test_a_text_without_given_tags_is_refused() -> None:
@@ -86,7 +86,7 @@ def test_a_text_without_given_tags_is_refused() -> None:
 
 
 @given(texts, texts)
-def test_bags_of_words_are_alike_both_ways_from_0_to_1(left: str, right: str) -> None:
+def test_bags_of_words_are_alike_in_both_directions_from_0_to_1(left: str, right: str) -> None:
     there, back = similarity(READERS["bow"]).pairs([left, right], [right, left])
     assert there == back
     assert 0 <= there <= 1
@@ -94,7 +94,7 @@ def test_bags_of_words_are_alike_both_ways_from_0_to_1(left: str, right: str) ->
 
 @pytest.mark.parametrize("name", READERS)
 @given(left=tagged, right=tagged)
-def test_sets_are_alike_both_ways_from_0_to_1(name: str, left: str, right: str) -> None:
+def test_sets_are_alike_in_both_directions_from_0_to_1(name: str, left: str, right: str) -> None:
     reader = READERS[name]
     there, back = similarity(reader).pairs([left, right], [right, left])
     assert there == back
@@ -108,11 +108,11 @@ def test_sets_are_alike_both_ways_from_0_to_1(name: str, left: str, right: str) 
 def test_the_best_moments_are_those_of_a_full_sort(asked: list[str], pool: list[list[str]], depth: int) -> None:
     bow, captions = similarity(READERS["bow"]), [text for moment in pool for text in moment]
     first = np.cumsum([0, *map(len, pool)][:-1]).astype(np.intp)
-    for query, (moments, found) in zip(asked, bow.top(asked, captions, first, depth=depth), strict=True):
+    for query, (moments, similarities) in zip(asked, bow.top(asked, captions, first, depth=depth), strict=True):
         best = [max(bow.pairs([query] * len(moment), moment).round(6)) for moment in pool]
-        wanted = sorted(range(len(pool)), key=lambda place: (-best[place], place))[:depth]
-        assert moments.tolist() == wanted
-        assert found.tolist() == [best[place] for place in wanted]
+        ranking = sorted(range(len(pool)), key=lambda index: (-best[index], index))[:depth]
+        assert moments.tolist() == ranking
+        assert similarities.tolist() == [best[index] for index in ranking]
 
 
 def test_what_a_quarter_of_the_captions_hold_is_common() -> None:
@@ -123,7 +123,7 @@ def test_what_a_quarter_of_the_captions_hold_is_common() -> None:
     assert common(bags[:4]) == (frozenset({"dog", "runs", "cat"}),)
 
 
-def test_the_own_video_is_fully_relevant_where_asked_for() -> None:
+def test_the_own_video_is_fully_relevant_where_requested() -> None:
     relevance = set_relevance(BagOfWords(CLEAN), [["dog"], ["cat", "fish"]], [["dog"], ["cat"], ["bird"]])
     assert relevance.tolist() == [[1.0, 0.0, 0.0], [0.0, 0.5, 0.0]]
     assert with_own(relevance, [0, 1, 1]).tolist() == [[1.0, 0.0, 0.0], [0.0, 1.0, 1.0]]

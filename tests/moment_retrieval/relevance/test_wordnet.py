@@ -93,12 +93,12 @@ def test_without_wordnet_its_similarities_name_the_command(name: str, tmp_path: 
 def test_the_command_installs_what_can_be_read(wordnet: WordNet, tmp_path: Path, settings: Any) -> None:
     source = registry.nltk_data() / PLACE
     settings.MOMENTJUDGE_VAR = tmp_path
-    said = StringIO()
-    call_command("install_wordnet", folder=source, stdout=said)
-    assert said.getvalue() == f"WordNet 3.0 is in {tmp_path / 'nltk_data' / PLACE}.\n"
+    output = StringIO()
+    call_command("install_wordnet", folder=source, stdout=output)
+    assert output.getvalue() == f"WordNet 3.0 is in {tmp_path / 'nltk_data' / PLACE}.\n"
 
 
-def test_what_is_asked_of_wordnet(wordnet: WordNet) -> None:
+def test_lookups_in_wordnet(wordnet: WordNet) -> None:
     assert wordnet.version == "3.0"
     assert [wordnet.lemma(word, "v") for word in ("opened", "ran", "Opened", "blorb")] == [
         "open",

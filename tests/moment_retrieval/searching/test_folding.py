@@ -11,8 +11,8 @@ class TestFolding:
             Hit("alpha", 3, 8, 1.0, 1, 2),  # 1 of 8 s
             Hit("beta", 0, 4, 0.5, 0, 1),
         ]
-        kept = folded(hits)
-        assert [(hit.video, hit.start_s, hit.folded) for hit in kept] == [
+        result = folded(hits)
+        assert [(hit.video, hit.start_s, hit.folded) for hit in result] == [
             ("alpha", 0, 1),
             ("alpha", 3, 0),
             ("beta", 0, 0),

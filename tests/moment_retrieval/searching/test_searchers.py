@@ -69,25 +69,25 @@ def test_an_answer_is_what_the_training_predicted(baseline: str, folder: Path) -
     """As predictions.val.json holds it, moment for moment."""
     predicted = json.loads((folder / baseline / "predictions.val.json").read_text())[3]
     answer = searcher(folder, baseline).answer(str(predicted["query_id"]), 40, every=True)
-    found = [[hit.video, hit.start_s, hit.end_s] for hit in answer.hits]
-    assert found == [row[:3] for row in predicted["predictions"]]
+    moments = [[hit.video, hit.start_s, hit.end_s] for hit in answer.hits]
+    assert moments == [row[:3] for row in predicted["predictions"]]
     scores = [row[3] for row in predicted["predictions"]]
     assert [hit.score for hit in answer.hits] == pytest.approx(scores, rel=1e-4)
 
 
 @pytest.mark.parametrize("baseline", ["xml", "reloclnet"])
-def test_a_score_is_made_of_what_is_told(baseline: str, folder: Path) -> None:
+def test_a_score_is_the_product_of_its_explanation(baseline: str, folder: Path) -> None:
     answer = searcher(folder, baseline).answer("5003", 12)
     assert answer.hits
     for hit in answer.hits:
         why = answer.videos[hit.video]
         assert why.score == pytest.approx((why.seen + why.heard) / 2)
-        told = math.exp(answer.alpha * why.score) * why.start[hit.first] * why.end[hit.last]
-        assert hit.score == pytest.approx(told, rel=1e-3)
+        score = math.exp(answer.alpha * why.score) * why.start[hit.first] * why.end[hit.last]
+        assert hit.score == pytest.approx(score, rel=1e-3)
         assert sum(why.start) == pytest.approx(1, abs=1e-4) and len(why.start) == len(why.end)
 
 
-def test_conquer_tells_the_scores_of_its_candidates(folder: Path) -> None:
+def test_conquer_gives_the_scores_of_its_candidates(folder: Path) -> None:
     conquer, xml = searcher(folder, "conquer"), searcher(folder, "xml")
     answer, first = conquer.answer("5003", 12), xml.answer("5003", 100, every=True)
     shared = answer.videos.keys() & first.videos.keys()
@@ -109,7 +109,7 @@ def test_an_answer_travels_as_json(folder: Path) -> None:
     assert Answer.of(json.loads(json.dumps(answer.told()))) == answer
 
 
-class TestTheKeptIndex:
+class TestTheSavedIndex:
     def test_is_made_once(self, copied: Path) -> None:
         first = searcher(copied, "xml").answer("5003", 12)
         (copied / "video.h5").unlink()
@@ -190,10 +190,10 @@ class TestCommand:
     ) -> None:
         first = ["--first", str(folder / "xml")] if baseline == "conquer" else []
         assert main(["search", str(folder / baseline), "5003", "--moments", "3", *first]) == 0
-        expected = searcher(folder, baseline).answer("5003", 3).hits
+        hits = searcher(folder, baseline).answer("5003", 3).hits
         lines = capsys.readouterr().out.splitlines()
-        assert [line.split()[-1] for line in lines] == ["video", *(hit.video for hit in expected)]
-        assert [float(line.split()[2]) for line in lines[1:]] == [round(hit.start_s, 2) for hit in expected]
+        assert [line.split()[-1] for line in lines] == ["video", *(hit.video for hit in hits)]
+        assert [float(line.split()[2]) for line in lines[1:]] == [round(hit.start_s, 2) for hit in hits]
 
     def test_prints_json(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["search", str(folder / "xml"), "5003", "--moments", "2", "--json"]) == 0

@@ -41,18 +41,18 @@ def test_the_interval_is_as_wide_as_theory_says() -> None:
 
 def test_it_is_the_interval_of_scipy() -> None:
     stats = pytest.importorskip("scipy.stats")
-    expected = stats.bootstrap(
+    interval = stats.bootstrap(
         (VALUES[:, 0],), np.mean, n_resamples=20_000, method="percentile", rng=np.random.default_rng(1)
     ).confidence_interval
-    assert intervals(VALUES, 20_000)[0] == pytest.approx(list(expected), abs=2e-3)
+    assert intervals(VALUES, 20_000)[0] == pytest.approx(list(interval), abs=2e-3)
 
 
 def test_what_has_no_part_in_a_measure_is_left_out() -> None:
     some = VALUES.copy()
     some[:50, 1] = np.nan
-    held = intervals(some, 2000)
-    assert held[0] == pytest.approx(intervals(VALUES, 2000)[0])
-    assert held[1, 0] < VALUES[50:, 1].mean() < held[1, 1]
+    bounds = intervals(some, 2000)
+    assert bounds[0] == pytest.approx(intervals(VALUES, 2000)[0])
+    assert bounds[1, 0] < VALUES[50:, 1].mean() < bounds[1, 1]
     some[:, 1] = np.nan
     assert np.isnan(intervals(some, 100)[1]).all()
 

@@ -16,7 +16,7 @@ GRADES = {  # pair: grades, as rounds give them
     4: (0, 4, 0, 4),  # dropped
     5: (1, 1),
 }
-TWIN = "8"  # shares the judgments of query 7
+DUPLICATE = "8"  # shares the judgments of query 7
 
 
 def moment(pair_id: int) -> tuple[str, float, float]:
@@ -37,7 +37,7 @@ def judged() -> JudgedTable:
             JudgedMoment(*moment(n), value, pair_id=n, similarity=1 - n / 10, duration_s=None, caption=None)
             for n, value in relevance.items()
         ]
-        for query in ("7", TWIN)
+        for query in ("7", DUPLICATE)
     }
     notes = tuple(Note(m.pair_id, None, None, m.similarity) for of_query in rows.values() for m in of_query)
     table = JudgedTable.from_moments(rows)
@@ -48,21 +48,21 @@ def left(table: JudgedTable, query: str = "7") -> dict[str, float]:
     return {row.video: row.relevance for row in table[query]}
 
 
-def test_every_way_to_judge_less_by_hand(judged: JudgedTable, pairs: list[Pair]) -> None:
-    found = {cut.name: cut for cut in cuts(judged, pairs)}
-    assert list(found) == ["half", "depth", "first-batch", "two-averaged", "two-agreed"]
-    for thinned in found["half"].truths:
-        assert [len(left(thinned, query)) for query in ("7", TWIN)] == [2, 2]
+def test_every_method_to_judge_less_by_hand(judged: JudgedTable, pairs: list[Pair]) -> None:
+    reductions = {reduction.name: reduction for reduction in cuts(judged, pairs)}
+    assert list(reductions) == ["half", "depth", "first-batch", "two-averaged", "two-agreed"]
+    for thinned in reductions["half"].truths:
+        assert [len(left(thinned, query)) for query in ("7", DUPLICATE)] == [2, 2]
         assert left(thinned).items() <= left(judged).items()
-    assert len({tuple(sorted(left(thinned))) for thinned in found["half"].truths}) > 1
-    (shallow,), (first,) = found["depth"].truths, found["first-batch"].truths
+    assert len({tuple(sorted(left(thinned))) for thinned in reductions["half"].truths}) > 1
+    (shallow,), (first,) = reductions["depth"].truths, reductions["first-batch"].truths
     assert left(shallow) == {"v1": 4, "v2": 3}
     assert left(first) == {"v1": 4, "v2": 3, "v3": 4}
-    (averaged,), (agreed,) = found["two-averaged"].truths, found["two-agreed"].truths
+    (averaged,), (agreed,) = reductions["two-averaged"].truths, reductions["two-agreed"].truths
     assert left(averaged) == {"v1": 4, "v2": 3, "v3": 2, "v4": 2, "v5": 1}
-    assert left(agreed) == left(agreed, TWIN) == {"v1": 4, "v2": 3, "v5": 1}
-    assert left(averaged) == left(averaged, TWIN)
-    assert {name: cut.judgments for name, cut in found.items()} == {
+    assert left(agreed) == left(agreed, DUPLICATE) == {"v1": 4, "v2": 3, "v5": 1}
+    assert left(averaged) == left(averaged, DUPLICATE)
+    assert {name: reduction.judgments for name, reduction in reductions.items()} == {
         "half": 10,  # of both twins, whose halves differ
         "depth": 4,
         "first-batch": 12,
@@ -71,37 +71,41 @@ def test_every_way_to_judge_less_by_hand(judged: JudgedTable, pairs: list[Pair])
     }
 
 
-def test_without_the_grades_what_similarity_tells_remains(judged: JudgedTable) -> None:
-    found = {cut.name: cut for cut in cuts(judged)}
-    assert list(found) == ["half", "depth"]
-    assert left(found["depth"].truths[0]) == {"v1": 4, "v2": 3}
-    assert found["half"].judgments is None
+def test_without_the_grades_what_similarity_gives_remains(judged: JudgedTable) -> None:
+    reductions = {reduction.name: reduction for reduction in cuts(judged)}
+    assert list(reductions) == ["half", "depth"]
+    assert left(reductions["depth"].truths[0]) == {"v1": 4, "v2": 3}
+    assert reductions["half"].judgments is None
 
 
 def test_the_same_judgments_change_nothing() -> None:
     full = np.random.default_rng(1).random((4, 30, 9))
-    found = effect(full, [full])
-    assert found.tau.tolist() == found.low.tolist() == found.high.tolist() == [1.0] * 9
-    assert found.change.tolist() == [0.0] * 9
+    result = effect(full, [full])
+    assert result.tau.tolist() == result.low.tolist() == result.high.tolist() == [1.0] * 9
+    assert result.change.tolist() == [0.0] * 9
 
 
 def test_reversed_scores_reverse_the_ranking() -> None:
     full = np.random.default_rng(1).random((4, 500, 1)) + 3 * np.arange(4)[:, None, None]
-    found = effect(full, [-full])
-    assert found.tau.tolist() == [-1.0]
+    result = effect(full, [-full])
+    assert result.tau.tolist() == [-1.0]
 
 
-def run(*found: int) -> RunTable:
-    return RunTable.from_moments({query: [ScoredMoment(*moment(n), 1.0) for n in found] for query in ("7", TWIN)})
+def run(*numbers: int) -> RunTable:
+    return RunTable.from_moments(
+        {query: [ScoredMoment(*moment(n), 1.0) for n in numbers] for query in ("7", DUPLICATE)}
+    )
 
 
-def test_a_study_tells_every_run_under_every_cut(judged: JudgedTable, pairs: list[Pair]) -> None:
-    told: list[tuple[int, int]] = []
+def test_a_study_reports_every_run_under_every_cut(judged: JudgedTable, pairs: list[Pair]) -> None:
+    progress: list[tuple[int, int]] = []
     runs = {"best": run(1, 3, 2, 5), "worst": run(9, 9), "middle": run(5, 2)}
-    result = study(runs, judged, pairs, halves=3, samples=30, tell=lambda done, total: told.append((done, total)))
-    assert told[-1] == (8, 8)
+    result = study(
+        runs, judged, pairs, halves=3, samples=30, tell=lambda n_done, total: progress.append((n_done, total))
+    )
+    assert progress[-1] == (8, 8)
     assert result["judgments"] == 14
-    agreed = next(cut for cut in result["cuts"] if cut["name"] == "two-agreed")
+    agreed = next(reduction for reduction in result["cuts"] if reduction["name"] == "two-agreed")
     assert agreed["tau"] == [1.0] * 9
     scores = dict(zip(result["runs"], (row[0] for row in agreed["scores"]), strict=True))
     assert scores["best"] > scores["middle"] > scores["worst"] == 0
@@ -130,29 +134,29 @@ def test_the_nine_author_runs_keep_their_ranking_with_half_the_judgments() -> No
     corpus = read_corpus(CORPUS)
     runs = {path.name: formats.read_run(path, corpus=corpus) for path in sorted(RUNS.glob("*.val.json.gz"))}
     result = study(runs, judged, halves=4, samples=200)
-    half = next(cut for cut in result["cuts"] if cut["name"] == "half")
+    half = next(reduction for reduction in result["cuts"] if reduction["name"] == "half")
     assert len(result["runs"]) == 9
     assert min(half["tau"]) > 0.8
     assert all(low <= tau <= high for low, tau, high in zip(half["low"], half["tau"], half["high"], strict=True))
     assert 0 < max(half["change"]) < 0.05
 
 
-def test_judgments_are_those_behind_what_is_kept(judged: JudgedTable, pairs: list[Pair]) -> None:
+def test_judgments_are_those_behind_what_remains(judged: JudgedTable, pairs: list[Pair]) -> None:
     """Of four settled pairs two stay; pair 4, which was dropped, lies deeper than both of the best."""
     table = judged.taken(judged.query == 0)
-    found = {cut.name: cut for cut in cuts(table, pairs)}
-    assert found["depth"].judgments == 2 + 2  # pairs 1 and 2
-    spent = [sum(len(GRADES[note.pair_id]) for note in half.notes) + 4 / 2 for half in found["half"].truths]
-    assert found["half"].judgments == round(sum(spent) / len(spent))
+    reductions = {reduction.name: reduction for reduction in cuts(table, pairs)}
+    assert reductions["depth"].judgments == 2 + 2  # pairs 1 and 2
+    spent = [sum(len(GRADES[note.pair_id]) for note in half.notes) + 4 / 2 for half in reductions["half"].truths]
+    assert reductions["half"].judgments == round(sum(spent) / len(spent))
     assert {4 + 2, 6 + 2} == set(spent)  # with pair 3, which has four grades, or without
 
 
-def test_dropped_pairs_of_the_depth_kept_were_judged_too(judged: JudgedTable) -> None:
+def test_dropped_pairs_of_the_remaining_depth_were_judged_too(judged: JudgedTable) -> None:
     ranks = {1: 1, 4: 2, 2: 3, 3: 4, 5: 5}  # the dropped pair lies between the two that stay
     pairs = [Pair(n, "7", *moment(n), rank=rank, batch=1, grades=GRADES[n]) for n, rank in ranks.items()]
-    found = {cut.name: cut for cut in cuts(judged.taken(judged.query == 0), pairs)}
-    assert found["depth"].judgments == 2 + 4 + 2
+    reductions = {reduction.name: reduction for reduction in cuts(judged.taken(judged.query == 0), pairs)}
+    assert reductions["depth"].judgments == 2 + 4 + 2
 
 
 def test_who_judged_nothing_knows_no_number(judged: JudgedTable) -> None:
-    assert [cut.judgments for cut in cuts(judged)] == [None, None]
+    assert [reduction.judgments for reduction in cuts(judged)] == [None, None]

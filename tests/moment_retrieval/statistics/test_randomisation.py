@@ -29,8 +29,8 @@ def test_it_is_that_of_scipy() -> None:
     stats = pytest.importorskip("scipy.stats")
     for middle in (0.2, 0.5):
         differences = RANDOM.normal(middle, 1, 12)  # few enough for scipy to go through all flips
-        found = stats.permutation_test((differences,), np.mean, permutation_type="samples", n_resamples=np.inf)
-        assert randomisation_test(differences[:, None], 20_000)[0] == pytest.approx(found.pvalue, abs=0.015)
+        result = stats.permutation_test((differences,), np.mean, permutation_type="samples", n_resamples=np.inf)
+        assert randomisation_test(differences[:, None], 20_000)[0] == pytest.approx(result.pvalue, abs=0.015)
 
 
 def test_by_hand() -> None:
@@ -55,7 +55,7 @@ def test_queries_without_part_in_it_change_nothing() -> None:
 
 def test_columns_do_not_touch_each_other() -> None:
     differences = RANDOM.normal(0, 1, (30, 3))
-    alone = [randomisation_test(differences[:, place : place + 1], 500)[0] for place in range(3)]
+    alone = [randomisation_test(differences[:, column : column + 1], 500)[0] for column in range(3)]
     assert randomisation_test(differences, 500) == pytest.approx(alone)
 
 

@@ -14,7 +14,7 @@ from safetensors.torch import save_file
 
 from moment_retrieval import train
 from moment_retrieval.baselines import BASELINES
-from moment_retrieval.data import read_material
+from moment_retrieval.data import read_dataset
 from moment_retrieval.distributed import Precision, Team, assemble
 from moment_retrieval.features import open_features
 from moment_retrieval.losses import RandomNegatives
@@ -26,16 +26,16 @@ from tests.moment_retrieval.training.tiny import plan_of
 SIZES = (15, 1)  # samples of a batch: one that two processes cannot share evenly, one too small to share
 
 
-def made(place: Path, baseline: str, size: int, team: Team, parts: int = 1) -> dict[str, torch.Tensor]:
+def made(root: Path, baseline: str, size: int, team: Team, parts: int = 1) -> dict[str, torch.Tensor]:
     """Losses of a step and the gradients of all weights, by name."""
     unread = {"source": "listed", "path": "../video_corpus.json"}  # no step looks at candidates
     lists = unread if baseline == "conquer" else None
     masked = {"mask_positives": baseline == "reloclnet"}
     plan = plan_of(baseline, sizes={"dropout": 0.0}, candidates=lists, objective=masked)
-    folder = place / f"rank-{team.rank}"
+    folder = root / f"rank-{team.rank}"
     folder.mkdir(exist_ok=True)
-    material = read_material(plan.located(folder), Shelf(folder), open_features)
-    settings = settings_of(plan, material.sizes)
+    dataset = read_dataset(plan.located(folder), Shelf(folder), open_features)
+    settings = settings_of(plan, dataset.sizes)
     torch.manual_seed(7)
     model = BASELINES[baseline].model(settings.config)
     before = {name: value.clone() for name, value in model.state_dict().items()}
@@ -44,30 +44,30 @@ def made(place: Path, baseline: str, size: int, team: Team, parts: int = 1) -> d
         torch.optim.SGD(model.parameters(), lr=1.0),  # so that weights move by their gradients
         BASELINES[baseline].loss,
         settings.objective,
-        Loader(material.samples, team),
+        Loader(dataset.samples, team),
         Precision("float32", team.device),
         team,
         print,
         parts,
     )
     draw = RandomNegatives(torch.Generator().manual_seed(3), settings.objective.pool(0))
-    told = stepper.step(stepper.loader.load(torch.arange(0, 6 * size, 6)), draw, 1)
-    losses = {f"loss/{name}": torch.tensor(value) for name, value in told.items()}
+    step_losses = stepper.step(stepper.loader.load(torch.arange(0, 6 * size, 6)), draw, 1)
+    losses = {f"loss/{name}": torch.tensor(value) for name, value in step_losses.items()}
     return losses | {name: before[name] - value for name, value in model.state_dict().items()}
 
 
-def main(place: Path) -> None:
+def main(root: Path) -> None:
     torch.set_num_threads(1)
     team = assemble("cpu")
-    found = {
+    tensors = {
         f"{baseline}/{size}/{name}": value.contiguous()
         for baseline in BASELINES
         for size in SIZES
-        for name, value in made(place, baseline, size, team).items()
+        for name, value in made(root, baseline, size, team).items()
     }
-    save_file(found, place / f"rank-{team.rank}.safetensors")
+    save_file(tensors, root / f"rank-{team.rank}.safetensors")
     train.assemble = lambda device: team  # type: ignore[assignment]  # processes meet once
-    sys.exit(train.train(place / "together"))
+    sys.exit(train.train(root / "together"))
 
 
 if __name__ == "__main__":

@@ -68,8 +68,8 @@ def test_batches_come_in_order_and_their_thread_ends_with_whoever_takes_them() -
     rows = [torch.tensor([number]) for number in range(9)]
     loader: Any = Batches()
     with ahead(loader, iter(rows), 1) as loads:
-        taken = [next(loads).rows.item() for _ in range(3)]
-    assert taken == [0, 1, 2]
+        numbers = [next(loads).rows.item() for _ in range(3)]
+    assert numbers == [0, 1, 2]
     with ahead(loader, iter(rows), 1) as loads:
         assert [load.rows.item() for load in loads] == list(range(9))
 

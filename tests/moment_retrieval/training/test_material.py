@@ -1,4 +1,4 @@
-"""What is read for a training, and what of it cannot be used."""
+"""Data read for a training, and what of it cannot be used."""
 
 import json
 from collections.abc import Callable
@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from moment_retrieval.batches import Sample, collate
-from moment_retrieval.data import Material, boundary_arrays, read_material
+from moment_retrieval.data import TrainingDataset, boundary_arrays, read_dataset
 from moment_retrieval.errors import EmptyFile, ScoringError, ZeroLengthMoment
 from moment_retrieval.features import FeatureStore, open_features
 from moment_retrieval.preprocessing import Boundary, boundary_clips, clip_rows, word_rows
@@ -34,10 +34,10 @@ def place(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def material(place: Path, baseline: str = "xml", **changes: Any) -> Material:
-    folder = place / "here"
+def material(root: Path, baseline: str = "xml", **changes: Any) -> TrainingDataset:
+    folder = root / "here"
     folder.mkdir(exist_ok=True)
-    return read_material(plan_of(baseline, **changes).located(folder), Shelf(folder), open_features)
+    return read_dataset(plan_of(baseline, **changes).located(folder), Shelf(folder), open_features)
 
 
 def changed(path: Path, change: Callable[[Any], Any]) -> None:
@@ -51,15 +51,15 @@ def without(path: Path, *names: str) -> None:
 
 
 def test_a_batch_is_what_preprocessing_and_collating_one_by_one_give(place: Path) -> None:
-    found = material(place, objective={"mask_positives": True})
-    samples, rows = found.samples, torch.tensor([5, 60, 6, 0])
-    video, words, said = (open_features(place / f"{kind}.h5") for kind in ("video", "query", "subtitle"))
+    dataset = material(place, objective={"mask_positives": True})
+    samples, rows = dataset.samples, torch.tensor([5, 60, 6, 0])
+    video, words, subtitles = (open_features(place / f"{kind}.h5") for kind in ("video", "query", "subtitle"))
     numbers = [query["query_id"] for query in json.loads((place / "train.json").read_text())]
     singles = [
         Sample(
             query=word_rows(words.rows(str(numbers[samples.query[row]])), limit=8),
-            video=clip_rows(video.rows(found.clips.names[samples.video[row]]), limit=20, endpoints=True),
-            subtitle=clip_rows(said.rows(found.clips.names[samples.video[row]]), limit=20, endpoints=True),
+            video=clip_rows(video.rows(dataset.clips.names[samples.video[row]]), limit=20, endpoints=True),
+            subtitle=clip_rows(subtitles.rows(dataset.clips.names[samples.video[row]]), limit=20, endpoints=True),
             start=int(samples.start[row]),
             end=int(samples.end[row]),
             similarity=0.9,
@@ -85,25 +85,25 @@ def test_clips_of_many_moments_are_those_of_each(boundary: Boundary) -> None:
     firsts, lasts = boundary_arrays(start, end, clips, boundary)
     for row in range(300):
         try:
-            expected = boundary_clips(start[row], end[row], int(clips[row]), boundary=boundary)
+            correct = boundary_clips(start[row], end[row], int(clips[row]), boundary=boundary)
         except ZeroLengthMoment:
             assert lasts[row] < firsts[row]
         else:
-            assert (firsts[row], lasts[row]) == expected
+            assert (firsts[row], lasts[row]) == correct
 
 
 def test_pairs_without_features_are_skipped_and_counted(place: Path) -> None:
     without(place / "video.h5", "video_03")
     without(place / "query.h5", "0", "1", "5000")
-    found = material(place)
-    assert len(found.samples) == 96 - 8 - 2
-    assert found.samples.skipped == {"no features of the video": 8, "no features of the query": 2}
-    assert found.notices == [
+    dataset = material(place)
+    assert len(dataset.samples) == 96 - 8 - 2
+    assert dataset.samples.skipped == {"no features of the video": 8, "no features of the query": 2}
+    assert dataset.notices == [
         "8 (no features of the video), 2 (no features of the query), of the training pairs, are skipped",
         "1 of the 12 videos have no features and cannot be retrieved",
         "1 of the 24 queries of val have no features and score 0",
     ]
-    assert 3 not in found.clips.found.tolist()
+    assert 3 not in dataset.clips.found.tolist()
 
 
 @pytest.mark.parametrize("baseline", ["xml", "reloclnet"])
@@ -111,7 +111,7 @@ def test_clips_say_where_they_lie_where_the_plan_wants_it(place: Path, baseline:
     without_them, with_them = (material(place, baseline, reading={"endpoints": ends}) for ends in (False, True))
     kinds = ("video_size", "subtitle_size", "query_size")
     assert [with_them.sizes[kind] - without_them.sizes[kind] for kind in kinds] == [2, 2, 0]
-    one, other = (found.samples.batch(torch.tensor([4])).video.rows for found in (without_them, with_them))
+    one, other = (dataset.samples.batch(torch.tensor([4])).video.rows for dataset in (without_them, with_them))
     assert torch.equal(other[:, :-2], one)
     count = len(one)
     assert other[:, -2].tolist() == pytest.approx([clip / count for clip in range(count)])
@@ -137,13 +137,13 @@ def test_a_moment_without_a_clip_is_skipped_by_conquer_alone(place: Path) -> Non
     assert material(place, "xml", top_n=20).samples.skipped == {"the moment ends before it starts": 1}
 
 
-def test_nothing_left_to_learn_from_is_said(place: Path) -> None:
+def test_nothing_left_to_learn_from_is_reported(place: Path) -> None:
     write_features(place / "query.h5", {"5000": np.ones((3, 10), np.float32), "7000": np.ones((3, 10), np.float32)})
     with pytest.raises(NoTrainingQueries, match=r"train.json: no pair is left .*: 96 \(no features of the query\)"):
         material(place)
 
 
-def test_a_split_nobody_can_answer_is_said(place: Path) -> None:
+def test_a_split_nobody_can_answer_is_reported(place: Path) -> None:
     without(place / "query.h5", *(str(number) for number in range(5000, 5024)))
     with pytest.raises(EmptyFile, match=r"val.json: none of the 24 queries has features"):
         material(place)
@@ -151,20 +151,20 @@ def test_a_split_nobody_can_answer_is_said(place: Path) -> None:
 
 def test_videos_without_subtitles_have_rows_of_zeros(place: Path) -> None:
     without(place / "subtitle.h5", "video_00", "video_05")
-    found = material(place)
-    assert found.notices == ["2 of the 12 videos have no subtitles: rows of zeros stand for them"]
-    rows = found.clips.heard.taken(torch.tensor([5]))
-    assert int(rows.lengths[0]) == int(found.clips.seen.lengths[5])
+    dataset = material(place)
+    assert dataset.notices == ["2 of the 12 videos have no subtitles: rows of zeros stand for them"]
+    rows = dataset.clips.heard.taken(torch.tensor([5]))
+    assert int(rows.lengths[0]) == int(dataset.clips.seen.lengths[5])
     assert not rows.rows[:, :-2].any()
     assert rows.rows[:, -2:].any()  # where in the video they lie
 
 
-def test_without_any_subtitles_nothing_is_said_in_any_video(place: Path) -> None:
-    found = material(place, "reloclnet", subtitle=None)
-    assert found.sizes == {"video_size": 16, "query_size": 10, "subtitle_size": 1}
-    assert torch.equal(found.clips.heard.lengths, found.clips.seen.lengths)
-    assert not found.clips.heard.rows.any()
-    assert found.notices == []
+def test_without_any_subtitles_nobody_speaks_in_any_video(place: Path) -> None:
+    dataset = material(place, "reloclnet", subtitle=None)
+    assert dataset.sizes == {"video_size": 16, "query_size": 10, "subtitle_size": 1}
+    assert torch.equal(dataset.clips.heard.lengths, dataset.clips.seen.lengths)
+    assert not dataset.clips.heard.rows.any()
+    assert dataset.notices == []
 
 
 def test_features_that_are_no_numbers_are_refused_by_name(place: Path) -> None:
@@ -189,9 +189,9 @@ def test_features_are_prepared_once(place: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_prepared_rows_are_on_the_disk_before_their_lengths(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    seen = watched(monkeypatch)
+    events = watched(monkeypatch)
     material(place)
-    kinds = [(act, Path(name).suffix) for act, name in seen]
+    kinds = [(act, Path(name).suffix) for act, name in events]
     each = [("fsync", ".part"), ("move", ".rows"), ("fsync", ""), ("fsync", ".part"), ("move", ".npz"), ("fsync", "")]
     files = len(list((place / "here" / FOLDER).glob("*.npz")))
     assert files > 1 and kinds == files * each

@@ -28,11 +28,11 @@ PAGES = 4 * 2**24 // 4096  # of what a step writes, if the kernel hands out none
 
 
 def test_the_next_step_finds_its_pages_there() -> None:
-    done = subprocess.run([sys.executable, "-c", STEPS], check=True, capture_output=True, text=True)
-    keeps, given_back, kept = map(int, done.stdout.split())
+    result = subprocess.run([sys.executable, "-c", STEPS], check=True, capture_output=True, text=True)
+    keeps, given_back, n_faults = map(int, result.stdout.split())
     assert keeps
-    assert kept < PAGES / 100
-    assert given_back > kept
+    assert n_faults < PAGES / 100
+    assert given_back > n_faults
 
 
 IN_HUGE_PAGES = """
@@ -44,25 +44,25 @@ keep_freed()
 held = b"x" * 2**26  # numpy would ask for large pages itself
 print(re.search(r"AnonHugePages: +([0-9]+) kB", Path("/proc/self/smaps_rollup").read_text())[1])
 """
-ASKED = [Path(f"/sys/kernel/mm/transparent_hugepage/{file}") for file in ("enabled", "defrag")]
+HUGE_PAGE_FILES = [Path(f"/sys/kernel/mm/transparent_hugepage/{file}") for file in ("enabled", "defrag")]
 
 
-def gives_when_asked() -> bool:
+def gives_on_request() -> bool:
     """Whether the kernel looks for large pages where a program asks for them, and only there."""
-    if not all(file.is_file() for file in ASKED):
+    if not all(file.is_file() for file in HUGE_PAGE_FILES):
         return False
-    enabled, defrag = (file.read_text() for file in ASKED)
+    enabled, defrag = (file.read_text() for file in HUGE_PAGE_FILES)
     return "[madvise]" in enabled and "[never]" not in defrag
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not gives_when_asked(), reason="this kernel gives no large pages when asked")
+@pytest.mark.skipif(not gives_on_request(), reason="this kernel gives no large pages when asked")
 def test_a_program_that_trains_gets_large_pages() -> None:
     def held(environment: dict[str, str]) -> int:
-        done = subprocess.run(
+        result = subprocess.run(
             [sys.executable, "-c", IN_HUGE_PAGES], check=True, capture_output=True, text=True, env=environment
         )
-        return int(done.stdout)
+        return int(result.stdout)
 
     bare = {name: value for name, value in os.environ.items() if name not in HUGE_PAGES}
     assert held(bare) < 2**16 / 100  # of the 64 MiB

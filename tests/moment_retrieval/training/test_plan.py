@@ -22,9 +22,9 @@ def test_a_plan_is_read_as_it_was_written(tmp_path: Path) -> None:
 
 def test_relative_paths_are_relative_to_the_folder(tmp_path: Path) -> None:
     plan = plan_of("conquer", val="/data/val.json", candidates={"source": "checkpoint", "path": "../xml"})
-    found = plan.located(tmp_path)
-    assert (found.train, found.val) == (str(tmp_path / "../train.json"), "/data/val.json")
-    assert found.candidates == {"source": "checkpoint", "path": str(tmp_path / "../xml")}
+    absolute_plan = plan.located(tmp_path)
+    assert (absolute_plan.train, absolute_plan.val) == (str(tmp_path / "../train.json"), "/data/val.json")
+    assert absolute_plan.candidates == {"source": "checkpoint", "path": str(tmp_path / "../xml")}
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_a_plan_that_cannot_be_is_refused_in_words(change: dict[str, Any], words
         plan_of(**change)
 
 
-def test_what_lacks_is_named() -> None:
+def test_what_is_missing_is_named() -> None:
     with pytest.raises(BadPlan, match="train, val, corpus, video, query must be given"):
         Plan.of({"baseline": "xml"})
 
@@ -91,8 +91,8 @@ def test_a_plan_of_before_there_were_readings_is_the_same() -> None:
     plan = plan_of()
     before = {name: value for name, value in asdict(plan).items() if name != "reading"}
     assert plan.differences(before) == []
-    (told,) = plan_of(reading={"endpoints": False}).differences(before)
-    assert told.startswith("reading: ")
+    (difference,) = plan_of(reading={"endpoints": False}).differences(before)
+    assert difference.startswith("reading: ")
 
 
 def test_sizes_that_are_not_those_of_the_features_are_refused() -> None:

@@ -22,9 +22,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     torch.set_num_threads(1)
     first = {"source": "checkpoint", "path": "../xml"}
     for baseline, more in (("xml", {}), ("conquer", {"candidates": first})):
-        place = experiment(folder, baseline, epochs=1, padding="official", **more)
-        assert main(["train", str(place)]) == 0
-        weights = published_weights(baseline, open_trained(place).model.state_dict())
+        experiment_folder = experiment(folder, baseline, epochs=1, padding="official", **more)
+        assert main(["train", str(experiment_folder)]) == 0
+        weights = published_weights(baseline, open_trained(experiment_folder).model.state_dict())
         options = {"n_heads": 2, "bert_config": {"num_attention_heads": 2}}
         torch.save({"model": weights, "model_cfg": options, "epoch": 1}, folder / f"{baseline}.ckpt")
     yield folder
@@ -32,8 +32,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def scored(folder: Path, baseline: str, *more: str) -> int:
-    given = [str(folder / f"{baseline}.ckpt"), "--to", str(folder / "found.json"), "--device", "cpu", *more]
-    return main(["score-checkpoint", *given])
+    arguments = [str(folder / f"{baseline}.ckpt"), "--to", str(folder / "found.json"), "--device", "cpu", *more]
+    return main(["score-checkpoint", *arguments])
 
 
 def named(folder: Path, split: str = "val") -> list[str]:
@@ -43,7 +43,7 @@ def named(folder: Path, split: str = "val") -> list[str]:
 
 
 def done(folder: Path, baseline: str) -> dict[str, float]:
-    """What the training measured itself by."""
+    """Return the training's final metrics."""
     events = [json.loads(line) for line in (folder / baseline / "events.jsonl").read_text().splitlines()]
     return dict(events[-1]["metrics"])
 
@@ -53,14 +53,14 @@ def test_a_published_checkpoint_retrieves_what_its_training_did(
     baseline: str, split: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert scored(folder, baseline, "--plan", str(folder / baseline), "--split", split, "--json") == 0
-    told = json.loads(capsys.readouterr().out)
+    payload = json.loads(capsys.readouterr().out)
     value = done(folder, baseline)[split]["ndcg@20_0.5"]
-    assert told["scores"][str(Measure(20, 0.5))] == pytest.approx(value)
+    assert payload["scores"][str(Measure(20, 0.5))] == pytest.approx(value)
     assert moments(folder / "found.json") == moments(folder / baseline / f"predictions.{split}.json")
 
 
 def moments(path: Path) -> dict[int, list[list[object]]]:
-    """What was found for each query, without scores."""
+    """Return each query's moments, without scores."""
     return {row["query_id"]: [moment[:3] for moment in row["predictions"]] for row in json.loads(path.read_text())}
 
 
@@ -77,13 +77,13 @@ def test_conquer_takes_candidates_from_a_training(folder: Path, capsys: pytest.C
     assert "candidates are named for conquer" in capsys.readouterr().err
 
 
-def test_what_was_prepared_is_kept_where_it_is_wanted(folder: Path, tmp_path: Path) -> None:
+def test_prepared_features_lie_where_they_are_wanted(folder: Path, tmp_path: Path) -> None:
     for _ in range(2):
         assert scored(folder, "xml", *named(folder), "--work", str(tmp_path / "work")) == 0
     assert len(list((tmp_path / "work" / "prepared").glob("*.npz"))) == 3
 
 
-def test_what_is_wrong_is_said(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_wrong_is_reported(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     swapped = [str(folder / "subtitle.h5") if part.endswith("video.h5") else part for part in named(folder)]
     wrong = {
         "name a plan, or --ground-truth, --corpus, --video, --query": [],
@@ -91,6 +91,6 @@ def test_what_is_wrong_is_said(folder: Path, tmp_path: Path, capsys: pytest.Capt
         "video: the model reads 18 numbers of a row, and the features give 12": swapped,
         "no such file": [*named(folder), "--query", str(tmp_path / "gone.h5")],
     }
-    for words, given in wrong.items():
-        assert scored(folder, "xml", *given) == 2
+    for words, options in wrong.items():
+        assert scored(folder, "xml", *options) == 2
         assert words in capsys.readouterr().err

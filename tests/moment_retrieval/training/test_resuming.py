@@ -35,14 +35,14 @@ def at_step(monkeypatch: pytest.MonkeyPatch) -> Callable[[int, Callable[[], None
     """Do something in the middle of a step, once."""
 
     def arrange(number: int, act: Callable[[], None]) -> None:
-        step, done = Stepper.step, []
+        step, stopped_at = Stepper.step, []
 
         def watched(self: Stepper, load: Any, draw: Any, now: int) -> dict[str, float]:
-            told = step(self, load, draw, now)
-            if now == number and not done:
-                done.append(now)
+            result = step(self, load, draw, now)
+            if now == number and not stopped_at:
+                stopped_at.append(now)
                 act()
-            return told
+            return result
 
         monkeypatch.setattr(Stepper, "step", watched)
 
@@ -84,22 +84,22 @@ def test_a_training_stopped_within_an_epoch_goes_on_bit_for_bit(
 ) -> None:
     (tmp_path / "lists.json").write_text(json.dumps({"5000": ["video_00"], "7000": ["video_01"]}))
     more: dict[str, Any] = {"candidates": LISTS} if baseline == "conquer" else {}
-    whole, cut = (experiment(tmp_path, baseline, name=name, epochs=3, **more) for name in ("whole", "cut"))
+    whole, in_parts = (experiment(tmp_path, baseline, name=name, epochs=3, **more) for name in ("whole", "cut"))
     assert train(whole) == moment_retrieval_train.DONE
     at_step(8, ask_to_stop)  # of 18, the second of the second epoch
-    assert train(cut) == moment_retrieval_train.STOPPED
-    assert last(cut, "stopped")["step"] == 8
+    assert train(in_parts) == moment_retrieval_train.STOPPED
+    assert last(in_parts, "stopped")["step"] == 8
     torch.manual_seed(99)
-    assert train(cut) == moment_retrieval_train.DONE
-    assert last(cut, "start")["resumed_from_step"] == 8
-    one, other = weights_of(whole), weights_of(cut)
+    assert train(in_parts) == moment_retrieval_train.DONE
+    assert last(in_parts, "start")["resumed_from_step"] == 8
+    one, other = weights_of(whole), weights_of(in_parts)
     assert one.keys() == other.keys()
     assert all(torch.equal(other[name], value) for name, value in one.items())
-    assert last(cut, "done")["metrics"] == last(whole, "done")["metrics"]
+    assert last(in_parts, "done")["metrics"] == last(whole, "done")["metrics"]
     for name in ("predictions.val.json", "predictions.test.json"):
-        assert (cut / name).read_bytes() == (whole / name).read_bytes()
-    told = [curves(read_events(folder))["ndcg@20_0.5"] for folder in (whole, cut)]
-    assert told[0] == told[1]
+        assert (in_parts / name).read_bytes() == (whole / name).read_bytes()
+    scores = [curves(read_events(folder))["ndcg@20_0.5"] for folder in (whole, in_parts)]
+    assert scores[0] == scores[1]
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_a_step_on_a_cpu_is_left_in_its_middle_and_made_again_bit_for_bit(
     where: tuple[type, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Asked before it, between forward and backward, and within forward: released sizes take 20 s a step."""
-    whole, cut = (experiment(tmp_path, "xml", name=name, epochs=3) for name in ("whole", "cut"))
+    whole, in_parts = (experiment(tmp_path, "xml", name=name, epochs=3) for name in ("whole", "cut"))
     assert train(whole) == moment_retrieval_train.DONE
     owner, name = where
     act, count, step = getattr(owner, name), [0], Precision.step
@@ -123,33 +123,33 @@ def test_a_step_on_a_cpu_is_left_in_its_middle_and_made_again_bit_for_bit(
         count[0] += 1
         step(self, optimiser)
 
-    def asked(*given: Any, **values: Any) -> Any:
+    def asked(*args: Any, **values: Any) -> Any:
         if count[0] == 7:
             ask_to_stop()
-        return act(*given, **values)
+        return act(*args, **values)
 
     with monkeypatch.context() as patch:
         patch.setattr(Precision, "step", counted)
         patch.setattr(owner, name, asked)
-        assert train(cut) == moment_retrieval_train.STOPPED
-    assert (count[0], last(cut, "stopped")["step"], last(cut, "checkpoint")["step"]) == (7, 7, 7)
+        assert train(in_parts) == moment_retrieval_train.STOPPED
+    assert (count[0], last(in_parts, "stopped")["step"], last(in_parts, "checkpoint")["step"]) == (7, 7, 7)
     torch.manual_seed(99)
-    assert train(cut) == moment_retrieval_train.DONE
-    assert last(cut, "start")["resumed_from_step"] == 7
-    one, other = weights_of(whole), weights_of(cut)
+    assert train(in_parts) == moment_retrieval_train.DONE
+    assert last(in_parts, "start")["resumed_from_step"] == 7
+    one, other = weights_of(whole), weights_of(in_parts)
     assert all(torch.equal(other[name], value) for name, value in one.items())
-    assert last(cut, "done")["metrics"] == last(whole, "done")["metrics"]
+    assert last(in_parts, "done")["metrics"] == last(whole, "done")["metrics"]
 
 
 def test_a_stop_during_an_evaluation_leaves_the_evaluation_for_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = experiment(tmp_path)
-    evaluation, asked = Trainer._evaluation, []
+    evaluation, calls = Trainer._evaluation, []
 
     def stopped(self: Trainer) -> Any:
-        if not asked:
-            asked.append(True)
+        if not calls:
+            calls.append(True)
             ask_to_stop()
         return evaluation(self)
 
@@ -181,7 +181,7 @@ def test_signals_mean_what_they_meant_once_training_is_over(tmp_path: Path) -> N
     assert (signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)) == before
 
 
-def test_a_finished_training_told_to_train_scores_its_best_weights_again(tmp_path: Path) -> None:
+def test_a_finished_training_that_is_trained_again_scores_its_best_weights(tmp_path: Path) -> None:
     folder = experiment(tmp_path)
     assert train(folder) == moment_retrieval_train.DONE
     first = last(folder, "done")
@@ -239,8 +239,8 @@ def test_a_damaged_checkpoint_fails_in_words(
     damage: dict[str, Any], trained: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     meta = trained / "last" / "meta.json"
-    told = json.loads(meta.read_text())
-    meta.write_text(json.dumps({**told, "progress": {**told["progress"], **damage}}))
+    content = json.loads(meta.read_text())
+    meta.write_text(json.dumps({**content, "progress": {**content["progress"], **damage}}))
     assert train(trained) == moment_retrieval_train.FAILED
     assert f"last: meta.json tells no {min(damage)}" in capsys.readouterr().err
 
@@ -254,7 +254,7 @@ def test_only_one_process_trains_in_a_folder(tmp_path: Path, capsys: pytest.Capt
     assert not (folder / EVENTS).exists()
 
 
-def test_checkpoints_are_kept_by_the_clock(tmp_path: Path) -> None:
+def test_checkpoints_are_saved_by_the_clock(tmp_path: Path) -> None:
     folder = experiment(tmp_path, epochs=1, checkpoint_every_s=0)
     assert train(folder) == moment_retrieval_train.DONE
     steps = [event["step"] for event in read_events(folder) if event.get("which") == "last"]
@@ -279,9 +279,9 @@ def test_a_loss_that_is_not_finite_stops_before_it_changes_anything(
     assert failed["reason"].startswith("the loss is not finite at step 8: loss nan, spans ")
     assert failed["reason"].endswith("; the last checkpoint is good")
     assert capsys.readouterr().err == f"error: {failed['reason']}\n"
-    kept = checkpoints.load(folder / "last")
-    assert kept.about.step == 7
-    assert all(bool(tensor.isfinite().all()) for tensor in kept.weights.values())
+    checkpoint = checkpoints.load(folder / "last")
+    assert checkpoint.about.step == 7
+    assert all(bool(tensor.isfinite().all()) for tensor in checkpoint.weights.values())
 
 
 def test_weights_that_are_not_finite_never_replace_a_checkpoint(
@@ -296,11 +296,11 @@ def test_weights_that_are_not_finite_never_replace_a_checkpoint(
 
 def out_of_memory(times: int, monkeypatch: pytest.MonkeyPatch, step: int = 2) -> None:
     """Let memory run out at a step, whatever the size of its batch, so many times."""
-    backward, left = Stepper._backward, [times]
+    backward, failures_left = Stepper._backward, [times]
 
     def scarce(self: Stepper, batch: Any, draw: Any, number: int, share: float) -> dict[str, float]:
-        if number == step and left[0]:
-            left[0] -= 1
+        if number == step and failures_left[0]:
+            failures_left[0] -= 1
             raise RuntimeError(
                 "[enforce fail] DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes"
             )

@@ -64,7 +64,7 @@ def test_indexes_of_videos_are_translated(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", ["[]", "", "[\n]", json.dumps([query(1)])])
-def test_a_release_without_training_queries_is_said_to_be_one(content: str, tmp_path: Path) -> None:
+def test_a_release_without_training_queries_is_reported_as_one(content: str, tmp_path: Path) -> None:
     path = tmp_path / "train.json"
     path.write_text(content)
     with pytest.raises(NoTrainingQueries, match="train.json: there are no training queries"):
@@ -81,7 +81,7 @@ def test_a_release_without_training_queries_is_said_to_be_one(content: str, tmp_
         ('[{"query_id": 1, "relevant_moment": [{"video_name": "a", "timestamp": [NaN, 2]}]}]', InvalidRecord, "finite"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_place(
+def test_what_is_wrong_is_reported_with_its_position(
     content: str, error: type[ScoringError], words: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "train.json"

@@ -31,6 +31,6 @@ def test_negatives_of_a_half_come_from_it_so_rankings_differ_and_spans_do_not(pl
 
 
 def test_one_sample_alone_has_no_negatives_and_still_teaches_its_span(place: Path) -> None:
-    found = made(place, "xml", 1, ALONE, parts=2)
-    assert found["loss/videos"] == found["loss/queries"] == 0
-    assert found["span_head.start.weight"].abs().sum() > 0
+    values = made(place, "xml", 1, ALONE, parts=2)
+    assert values["loss/videos"] == values["loss/queries"] == 0
+    assert values["span_head.start.weight"].abs().sum() > 0

@@ -22,13 +22,13 @@ CHANGES = {"sizes": {"dropout": 0.0}, "batch": 15, "epochs": 2}  # 96 samples: s
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What two processes of torchrun left."""
-    place = tmp_path_factory.mktemp("two")
-    experiment(place, name="together", **CHANGES)
-    command = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", steps.__name__, str(place)]
-    done = subprocess.run([sys.executable, *command], capture_output=True, text=True, timeout=600, check=False)
-    assert done.returncode == 0, done.stderr
-    return place
+    """Provide the output of two torchrun processes."""
+    root = tmp_path_factory.mktemp("two")
+    experiment(root, name="together", **CHANGES)
+    command = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", steps.__name__, str(root)]
+    result = subprocess.run([sys.executable, *command], capture_output=True, text=True, timeout=600, check=False)
+    assert result.returncode == 0, result.stderr
+    return root
 
 
 @pytest.mark.parametrize("size", steps.SIZES)
@@ -38,8 +38,8 @@ def test_losses_and_gradients_of_two_processes_are_those_of_one(baseline: str, s
     for rank in (0, 1):
         together = load_file(place / f"rank-{rank}.safetensors")
         for name, value in alone.items():
-            found = together[f"{baseline}/{size}/{name}"]
-            torch.testing.assert_close(found, value, rtol=1e-5, atol=2e-7, msg=f"{name} of process {rank}")
+            gradient = together[f"{baseline}/{size}/{name}"]
+            torch.testing.assert_close(gradient, value, rtol=1e-5, atol=2e-7, msg=f"{name} of process {rank}")
 
 
 def test_a_training_of_two_processes_is_that_of_one(place: Path) -> None:
@@ -47,8 +47,8 @@ def test_a_training_of_two_processes_is_that_of_one(place: Path) -> None:
     assert train(alone) == moment_retrieval_train.DONE
     together = place / "together"
     for name, value in load_file(alone / "last" / "weights.safetensors").items():
-        found = load_file(together / "last" / "weights.safetensors")[name]
-        torch.testing.assert_close(found, value, rtol=1e-3, atol=1e-4, msg=name)
+        weight = load_file(together / "last" / "weights.safetensors")[name]
+        torch.testing.assert_close(weight, value, rtol=1e-3, atol=1e-4, msg=name)
     scores = [last(folder, "done")["metrics"]["val"]["ndcg@20_0.5"] for folder in (alone, together)]
     assert scores[1] == pytest.approx(scores[0], abs=0.02)
     assert last(together, "start")["device"] == "2 x cpu"

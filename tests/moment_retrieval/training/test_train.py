@@ -34,9 +34,9 @@ def last(folder: Path, kind: str) -> dict[str, Any]:
     return [event for event in read_events(folder) if event["kind"] == kind][-1]
 
 
-def chance(place: Path) -> float:
+def chance(folder: Path) -> float:
     """NDCG@20,IoU>=0.5 of random spans."""
-    draw, judged = np.random.default_rng(1), read_ground_truth(place / "val.json")
+    draw, judged = np.random.default_rng(1), read_ground_truth(folder / "val.json")
     shape = (len(judged), 40)
     video, start, clips = draw.integers(12, size=shape), draw.integers(14, size=shape), draw.integers(2, 17, size=shape)
     names = [f"video_{number:02d}" for number in range(12)]
@@ -45,24 +45,24 @@ def chance(place: Path) -> float:
 
 
 @pytest.mark.parametrize("baseline", ["reloclnet", pytest.param("xml", marks=pytest.mark.slow)])
-def test_a_baseline_learns_and_its_predictions_score_as_told(baseline: str, tmp_path: Path) -> None:
+def test_a_baseline_learns_and_its_predictions_score_as_reported(baseline: str, tmp_path: Path) -> None:
     folder = experiment(tmp_path, baseline, epochs=10, evaluations_per_epoch=0.5)
     assert train(folder) == moment_retrieval_train.DONE
-    told, done = curves(read_events(folder)), last(folder, "done")
-    values = [value for _, value in told["ndcg@20_0.5"]]
+    history, final_event = curves(read_events(folder)), last(folder, "done")
+    values = [value for _, value in history["ndcg@20_0.5"]]
     assert values[0] < 0.9 < values[-1]
     assert values[-1] > 3 * chance(tmp_path)
-    assert told["val_loss"][-1][1] < 0.7 * told["val_loss"][0][1]
-    assert max(values) == done["metrics"]["val"]["ndcg@20_0.5"]
+    assert history["val_loss"][-1][1] < 0.7 * history["val_loss"][0][1]
+    assert max(values) == final_event["metrics"]["val"]["ndcg@20_0.5"]
     for split in ("val", "test"):
         table = read_run(folder / f"predictions.{split}.json")
         assert len(table) == 24
         for convention, prefix in ((Convention.PAPER, ""), (Convention.RELEASED, "released_")):
             report = evaluate(table, read_ground_truth(tmp_path / f"{split}.json"), convention=convention)
-            named = {f"{prefix}ndcg@{measure.k}_{measure.mu}": value for measure, value in report.mean.items()}
-            assert len(named) == 9
-            assert named.items() <= done["metrics"][split].items()
-    assert json.loads((folder / "best" / "meta.json").read_text())["step"] == done["best_step"]
+            scores = {f"{prefix}ndcg@{measure.k}_{measure.mu}": value for measure, value in report.mean.items()}
+            assert len(scores) == 9
+            assert scores.items() <= final_event["metrics"][split].items()
+    assert json.loads((folder / "best" / "meta.json").read_text())["step"] == final_event["best_step"]
     assert not (folder / "prepared").exists()
 
 
@@ -78,12 +78,12 @@ def test_conquer_learns_among_the_candidates_of_another_model(tmp_path: Path) ->
         evaluations_per_epoch=0.25,
     )
     assert train(folder) == moment_retrieval_train.DONE
-    told, done = curves(read_events(folder)), last(folder, "done")
-    values = [value for _, value in told["ndcg@20_0.5"]]
+    history, final_event = curves(read_events(folder)), last(folder, "done")
+    values = [value for _, value in history["ndcg@20_0.5"]]
     assert values[0] < max(values)
     assert max(values) > 0.5
-    assert done["candidates"]["name"] == "xml, top 10"
-    assert done["candidates"]["recall"]["val"] > 0.9
+    assert final_event["candidates"]["name"] == "xml, top 10"
+    assert final_event["candidates"]["recall"]["val"] > 0.9
     videos = [{moment.video for moment in moments} for moments in read_run(folder / "predictions.val.json").values()]
     assert max(map(len, videos)) <= 10
 
@@ -93,11 +93,11 @@ def test_candidates_may_be_a_list_of_somebody_else(tmp_path: Path) -> None:
     lists = {"source": "listed", "path": "../hero.json"}
     folder = experiment(tmp_path, "conquer", candidates=lists, epochs=1, test=None)
     assert train(folder) == moment_retrieval_train.DONE
-    done, found = last(folder, "done"), read_run(folder / "predictions.val.json")
-    assert done["candidates"] == {"name": "hero, top 10", "recall": {"val": 1 / 24}}
-    assert {moment.video for moment in found["5000"]} == {"video_00"}
-    assert found["5001"] == ()
-    assert list(done["metrics"]) == ["val"]
+    final_event, predictions = last(folder, "done"), read_run(folder / "predictions.val.json")
+    assert final_event["candidates"] == {"name": "hero, top 10", "recall": {"val": 1 / 24}}
+    assert {moment.video for moment in predictions["5000"]} == {"video_00"}
+    assert predictions["5001"] == ()
+    assert list(final_event["metrics"]) == ["val"]
 
 
 @pytest.mark.parametrize("source", ["checkpoint", "listed"])
@@ -110,13 +110,13 @@ def test_candidates_are_of_the_group_of_their_query(tmp_path: Path, source: str)
     (tmp_path / "groups.json").write_text(json.dumps(groups | {"queries": {"5000": "few", "5001": "none"}}))
     (tmp_path / "all.json").write_text(json.dumps(dict.fromkeys(("5000", "5001", "5002"), names[::-1])))
     path = "../xml/best" if source == "checkpoint" else "../all.json"
-    asked = {"source": source, "path": path, "groups": "../groups.json"}
-    folder = experiment(tmp_path, "conquer", candidates=asked, epochs=1, test=None)
+    candidates = {"source": source, "path": path, "groups": "../groups.json"}
+    folder = experiment(tmp_path, "conquer", candidates=candidates, epochs=1, test=None)
     assert train(folder) == moment_retrieval_train.DONE
-    found = read_run(folder / "predictions.val.json")
-    held = {query: {moment.video for moment in found[query]} for query in ("5000", "5001", "5002")}
-    assert held["5000"] and held["5000"] <= few
-    assert len(held["5002"]) == 10 and not held["5002"] <= few
+    predictions = read_run(folder / "predictions.val.json")
+    videos = {query: {moment.video for moment in predictions[query]} for query in ("5000", "5001", "5002")}
+    assert videos["5000"] and videos["5000"] <= few
+    assert len(videos["5002"]) == 10 and not videos["5002"] <= few
     assert last(folder, "done")["candidates"]["name"].endswith(", top 10 of its group")
 
 
@@ -144,10 +144,10 @@ def test_time_left_counts_evaluations_in(tmp_path: Path, monkeypatch: pytest.Mon
 
     monkeypatch.setattr(Trainer, "_evaluation", slow)
     monkeypatch.setattr(moment_retrieval_train, "time", SimpleNamespace(monotonic=lambda: time.monotonic() + late_s[0]))
-    monkeypatch.setattr(moment_retrieval_train, "TOLD_EVERY_S", 0.0)
+    monkeypatch.setattr(moment_retrieval_train, "REPORT_EVERY_S", 0.0)
     assert train(folder) == moment_retrieval_train.DONE
-    left = {event["step"]: event["eta_s"] for event in read_events(folder) if event["kind"] == "step"}
-    assert [round(left[step], -3) for step in (6, 7, 12, 13, 18)] == [0, 2000, 2000, 1000, 1000]
+    eta_s_by_step = {event["step"]: event["eta_s"] for event in read_events(folder) if event["kind"] == "step"}
+    assert [round(eta_s_by_step[step], -3) for step in (6, 7, 12, 13, 18)] == [0, 2000, 2000, 1000, 1000]
 
 
 def test_time_left_counts_the_last_scoring_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -168,16 +168,16 @@ def test_time_left_counts_the_last_scoring_in(tmp_path: Path, monkeypatch: pytes
         monkeypatch.setattr(module, "time", clock)
     monkeypatch.setattr(WholeCorpus, "__call__", slow)
     monkeypatch.setattr(evaluation, "QUERIES", 1)
-    monkeypatch.setattr(moment_retrieval_train, "TOLD_EVERY_S", 0.0)
+    monkeypatch.setattr(moment_retrieval_train, "REPORT_EVERY_S", 0.0)
     assert train(folder) == moment_retrieval_train.DONE
     first, second, final = parts
     assert first == second < final
-    left = [(event["kind"], event["step"], event["eta_s"]) for event in read_events(folder) if "eta_s" in event]
-    told = {(kind, step): round(seconds, -3) / 1000 for kind, step, seconds in left}
-    assert told["step", 6] == 0  # nothing is known yet
-    assert told["evaluation", 6] == told["step", 7] == second + final
-    assert told["step", 12] == second + final
-    assert told["evaluation", 12] == final
+    rows = [(event["kind"], event["step"], event["eta_s"]) for event in read_events(folder) if "eta_s" in event]
+    eta_ks = {(kind, step): round(seconds, -3) / 1000 for kind, step, seconds in rows}
+    assert eta_ks["step", 6] == 0  # nothing is known yet
+    assert eta_ks["evaluation", 6] == eta_ks["step", 7] == second + final
+    assert eta_ks["step", 12] == second + final
+    assert eta_ks["evaluation", 12] == final
 
 
 def test_queries_given_the_moments_of_others_teach_nothing(tmp_path: Path) -> None:
@@ -199,11 +199,11 @@ def test_mixed_precision_learns_too_and_goes_on_with_its_scale(precision: str, t
 def test_tensorboard_is_given_losses_and_metrics(tmp_path: Path) -> None:
     folder = experiment(tmp_path, epochs=1)
     assert train(folder) == moment_retrieval_train.DONE
-    told = EventAccumulator(str(folder / "tensorboard")).Reload()
+    events = EventAccumulator(str(folder / "tensorboard")).Reload()
     assert {"train/loss", "train/terms/spans", "train/rate", "val/ndcg_at_20_0.5", "val/loss"} <= set(
-        told.Tags()["scalars"]
+        events.Tags()["scalars"]
     )
-    assert told.Scalars("val/ndcg_at_20_0.5")[0].step == 6
+    assert events.Scalars("val/ndcg_at_20_0.5")[0].step == 6
 
 
 def test_a_trained_model_is_opened_with_its_plan(tmp_path: Path) -> None:
@@ -217,7 +217,7 @@ def test_a_trained_model_is_opened_with_its_plan(tmp_path: Path) -> None:
     assert not trained.model.training
 
 
-def test_predictions_need_not_be_kept(tmp_path: Path) -> None:
+def test_predictions_need_not_be_saved(tmp_path: Path) -> None:
     folder = experiment(tmp_path, epochs=1, keep_predictions=False)
     assert train(folder) == moment_retrieval_train.DONE
     assert not list(folder.glob("predictions*"))
@@ -234,5 +234,5 @@ def test_a_release_without_training_queries_fails_with_its_reason(tmp_path: Path
 
 
 def test_scoring_loads_no_torch() -> None:
-    told = "import moment_retrieval.cli, sys; sys.exit('torch' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", told], check=False).returncode == 0
+    program = "import moment_retrieval.cli, sys; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

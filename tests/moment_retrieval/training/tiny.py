@@ -92,7 +92,7 @@ def plan_of(baseline: str = "xml", **changes: Any) -> Plan:
     files = {name: f"../{name}.json" for name in ("train", "val", "test")}
     features = {name: f"../{name}.h5" for name in ("video", "subtitle", "query")}
     more = CONQUER_SIZES if baseline == "conquer" else {}
-    given: dict[str, Any] = {
+    defaults: dict[str, Any] = {
         **files,
         **features,
         "corpus": "../video_corpus.json",
@@ -107,7 +107,7 @@ def plan_of(baseline: str = "xml", **changes: Any) -> Plan:
         "threads": 1,
         "checkpoint_every_s": 3600.0,
     }
-    return Plan.of({**given, **changes})
+    return Plan.of({**defaults, **changes})
 
 
 def experiment(folder: Path, baseline: str = "xml", **changes: Any) -> Path:
@@ -115,7 +115,7 @@ def experiment(folder: Path, baseline: str = "xml", **changes: Any) -> Path:
     if not (folder / "video_corpus.json").exists():
         Collection().write(folder)
     name = changes.pop("name", baseline)
-    place = folder / name
-    place.mkdir()
-    plan_of(baseline, **changes).write(place)
-    return place
+    target = folder / name
+    target.mkdir()
+    plan_of(baseline, **changes).write(target)
+    return target

@@ -1,1 +1,1 @@
-"""What happens when servers are killed, cut off or full, and when clocks jump: docs/faults.md lists each test here."""
+"""Tests with servers killed, cut off or full, and clocks that jump: docs/faults.md lists each test here."""

@@ -13,22 +13,22 @@ from tests.production.topology.site import start_missing, stop
 from tests.production.topology.stores import Postgres
 
 HOUR_S = 3600
-PLACE = Path("/usr/lib")
+FOLDER = Path("/usr/lib")
 MISSING = "apt-get install faketime: what a clock that jumps does was not tried"
 
 
 def library() -> Path:
     """Debian's; without it a test is skipped, but fails where ``CI`` is set: there it is to be installed."""
-    found = sorted(PLACE.glob("*/faketime/libfaketimeMT.so.1"))
-    if not found and os.environ.get("CI", "") not in ("", "0"):
+    paths = sorted(FOLDER.glob("*/faketime/libfaketimeMT.so.1"))
+    if not paths and os.environ.get("CI", "") not in ("", "0"):
         pytest.fail(MISSING)
-    if not found:
+    if not paths:
         pytest.skip(MISSING)
-    return found[0]
+    return paths[0]
 
 
 class Clock:
-    """What time the processes of some hosts see. Their steady clock stays right, as a jump leaves it."""
+    """Time seen by the processes of some hosts. Their steady clock stays right, as a jump leaves it."""
 
     def __init__(self, file: Path) -> None:
         self.file = file

@@ -33,7 +33,7 @@ class Refused(Exception):
 
 
 class Minds:
-    """What everybody says of each pair, the same however often they are asked; of every third they quarrel."""
+    """Everybody's grade of each pair, the same on every request; of every third pair they disagree."""
 
     def __init__(self) -> None:
         self._order: dict[UUID, list[int]] = {}
@@ -44,15 +44,15 @@ class Minds:
             order = self._order.setdefault(pair, [])
             if number not in order:
                 order.append(number)
-            place = order.index(number)
-        return QUARREL[min(place, 3)] if pair.int % 3 == 0 else pair.int % 4
+            position = order.index(number)
+        return QUARREL[min(position, 3)] if pair.int % 3 == 0 else pair.int % 4
 
 
 class Browser:
     """One person at work: takes, grades and finishes until told to stop."""
 
-    def __init__(self, person: Person, world: World, number: int, minds: Minds, *, pace_s: float) -> None:
-        self.person, self.world, self.number, self.minds, self.pace_s = person, world, number, minds, pace_s
+    def __init__(self, person: Person, scenario: World, number: int, minds: Minds, *, pace_s: float) -> None:
+        self.person, self.world, self.number, self.minds, self.pace_s = person, scenario, number, minds, pace_s
         self.over = threading.Event()
         self.accepted: dict[UUID, int] = {}  # what was answered with 200
         self.troubles: Counter[str] = Counter()
@@ -68,14 +68,14 @@ class Browser:
                 self.over.wait(AGAIN_S)
 
     def _step(self, page: str) -> str:
-        if found := GRADE.search(page):
-            return self._judge(page, UUID(found[2]))
-        if found := FINISH.search(page):
-            return self._ask("POST", found[1])
-        if found := GO_ON.search(page):
-            return self._ask("GET", found[1])
-        if found := TAKE.search(page):
-            page = self._ask("POST", found[1])
+        if match := GRADE.search(page):
+            return self._judge(page, UUID(match[2]))
+        if match := FINISH.search(page):
+            return self._ask("POST", match[1])
+        if match := GO_ON.search(page):
+            return self._ask("GET", match[1])
+        if match := TAKE.search(page):
+            page = self._ask("POST", match[1])
             if GRADE.search(page):
                 return page
         self.over.wait(AGAIN_S)  # nothing waits just now
@@ -154,13 +154,13 @@ class Crowd:
 
     def await_grades(self, more: int, *, seconds: float = PATIENCE_S) -> None:
         """So many further grades were answered."""
-        wanted = self.accepted + more
-        eventually(lambda: self.accepted >= wanted, seconds=seconds, every=0.02)
+        target = self.accepted + more
+        eventually(lambda: self.accepted >= target, seconds=seconds, every=0.02)
 
     def await_trouble(self, more: int = 3, *, seconds: float = PATIENCE_S) -> None:
         """So many further requests were not answered as they should."""
-        wanted = self.troubles.total() + more
-        eventually(lambda: self.troubles.total() >= wanted, seconds=seconds, every=0.02)
+        target = self.troubles.total() + more
+        eventually(lambda: self.troubles.total() >= target, seconds=seconds, every=0.02)
 
     def await_done(self, *, seconds: float = PATIENCE_S, meanwhile: Callable[[], None] = lambda: None) -> None:
         """Every batch is done; sweeps are sent more often than beat does, so that a lost message costs less."""
@@ -177,16 +177,16 @@ class Crowd:
     def check(self, *, none_refused: bool = True) -> None:
         """Nothing is lost, nothing doubled, everything decided as the rules say."""
         assert not (none_refused and self.refusals), self.refusals
-        given = Judgment.objects.filter(pair__batch__project=self.world.project)
-        stored = Counter(given.values_list("annotator", "pair__uuid", "grade"))
+        judgments = Judgment.objects.filter(pair__batch__project=self.world.project)
+        grades = Counter(judgments.values_list("annotator", "pair__uuid", "grade"))
         answered = Counter(
             (user.pk, pair, grade)
             for user, browser in zip(self.world.annotators, self.browsers, strict=True)
             for pair, grade in browser.accepted.items()
         )
-        assert stored == answered
-        assert not JudgmentChange.objects.filter(judgment__in=given).exists()
-        assert all(count == 1 for count in Counter(given.values_list("pair", "annotator")).values())
+        assert grades == answered
+        assert not JudgmentChange.objects.filter(judgment__in=judgments).exists()
+        assert all(count == 1 for count in Counter(judgments.values_list("pair", "annotator")).values())
         self._check_pairs()
         assert not Assignment.objects.filter(project=self.world.project, state=Assignment.State.OPEN).exists()
 
@@ -194,24 +194,24 @@ class Crowd:
         pairs = Pair.objects.filter(batch__project=self.world.project).annotate(grades=Count("judgments"))
         for pair in pairs:
             quarrelled = pair.uuid.int % 3 == 0
-            wanted = (4, Pair.State.SETTLED, 4) if quarrelled else (2, Pair.State.SETTLED, pair.uuid.int % 4)
-            assert (pair.grades, pair.state, pair.relevance) == wanted, pair.pk
+            correct = (4, Pair.State.SETTLED, 4) if quarrelled else (2, Pair.State.SETTLED, pair.uuid.int % 4)
+            assert (pair.grades, pair.state, pair.relevance) == correct, pair.pk
 
 
 def swept_until(there: Callable[[], object], *, seconds: float = PATIENCE_S) -> None:
     """Wait until ``there()``, sweeping each second."""
 
     def look() -> object:
-        found = there()
-        if not found:
+        result = there()
+        if not result:
             sweep()
-        return found
+        return result
 
     eventually(look, seconds=seconds, every=1.0)
 
 
 def sweep() -> None:
-    """What beat sends now and then, now; a broker that is just away misses it."""
+    """Send beat's periodic tasks now; an unavailable broker misses them."""
     for task in SWEEPS:
         try:
             current_app.send_task(task, retry=False, ignore_result=True)

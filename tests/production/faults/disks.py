@@ -35,11 +35,11 @@ def small_disk(folder: Path, *, megabytes: int = 8) -> Iterator[SmallDisk]:
     """
     folder.mkdir(parents=True, exist_ok=True)
     options = f"size={megabytes}m,mode=0755"
-    done = subprocess.run(
+    result = subprocess.run(
         ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)], capture_output=True, text=True, check=False
     )
-    if done.returncode != 0:
-        pytest.skip(f"what a full disk does was not tried: no small one can be mounted here: {done.stderr.strip()}")
+    if result.returncode != 0:
+        pytest.skip(f"what a full disk does was not tried: no small one can be mounted here: {result.stderr.strip()}")
     try:
         yield SmallDisk(folder)
     finally:

@@ -51,7 +51,7 @@ class Latch:
         eventually(self.waiting, every=0.02)
 
     def drop_waiting(self) -> None:
-        """What the killed had sent is never done, and the locks of their connections are free."""
+        """Drop what the killed had sent, and free the locks of their connections."""
         for pid in self.waiting():
             self.connection.execute("SELECT pg_terminate_backend(%s, 60000)", [pid])  # waits until it has ended
 
@@ -70,11 +70,11 @@ class Latch:
 @contextmanager
 def latch(site: Site, table: str, *, event: str = "UPDATE", when: str = "true", passing: int = 0) -> Iterator[Latch]:
     """Whoever writes a row of ``table`` for which ``when`` holds waits, once ``passing`` such rows have passed."""
-    made = Latch(site, table)
-    made.close(event=event, when=when, passing=passing)
+    new_latch = Latch(site, table)
+    new_latch.close(event=event, when=when, passing=passing)
     try:
-        yield made
+        yield new_latch
     finally:
         if not site.postgres.alive():
             site.postgres.start()
-        made.take_down()
+        new_latch.take_down()

@@ -32,18 +32,18 @@ def test_no_lease_is_lost_early_and_none_stays(site: Site) -> None:
             assert reader.get(slow.path("desk"), allow_redirects=False).status_code == 200
             open_now = Assignment.objects.filter(state=Assignment.State.OPEN)
             assert open_now.filter(project=slow.project).exists()
-            for held in open_now:
-                lasts = held.expires_at - timezone.now()
+            for assignment in open_now:
+                lasts = assignment.expires_at - timezone.now()
                 assert timedelta() < lasts < timedelta(minutes=31), lasts
         clock.jump(0)
         crowd.await_done()
     assert not crowd.troubles
     crowd.check()
     give(reader, page, 2)
-    given = Judgment.objects.filter(pair__batch__project__in=[slow.project, crowd.world.project])
-    assert all(began - MINUTE < one.created_at < timezone.now() + MINUTE for one in given)
+    judgments = Judgment.objects.filter(pair__batch__project__in=[slow.project, crowd.world.project])
+    assert all(began - MINUTE < one.created_at < timezone.now() + MINUTE for one in judgments)
     longest_ms = (timezone.now() - began) / timedelta(milliseconds=1)  # of no hour that a clock skipped
-    assert all(one.active_ms is not None and one.active_ms < longest_ms for one in given)
+    assert all(one.active_ms is not None and one.active_ms < longest_ms for one in judgments)
 
 
 def test_when_the_clock_of_everything_jumps_nothing_is_lost_or_doubled(site: Site) -> None:

@@ -8,7 +8,7 @@ from tests.production.topology import Site
 HANG_S = 10
 
 
-def test_people_wait_and_every_grade_is_kept_once(site: Site) -> None:
+def test_people_wait_and_every_grade_is_saved_once(site: Site) -> None:
     with Crowd(site) as crowd:
         crowd.await_grades(5)
         site.postgres.pause()

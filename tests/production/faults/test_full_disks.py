@@ -37,32 +37,32 @@ LINES = 20_000
 
 def annotations() -> bytes:
     """A file of some megabytes."""
-    made = (
+    rows = (
         {"desc_id": number, "desc": "Somebody opens a door.", "vid_name": f"v{number}", "ts": [1, 2], "type": "v"}
         for number in range(LINES)
     )
-    return "".join(json.dumps(line | {"duration": 9}) + "\n" for line in made).encode()
+    return "".join(json.dumps(line | {"duration": 9}) + "\n" for line in rows).encode()
 
 
 class TestMedia:
     """The disk of videos, previews, uploads and archives."""
 
     def test_an_upload_is_refused_in_words_and_what_was_typed_stays(self, site: Site) -> None:
-        world = World.make()
-        lead = world.person(site, world.lead)
-        said = {"corpus_name": "Typed with care", "source_split": "val", "format": "tvr"}
+        scenario = World.make()
+        lead = scenario.person(site, scenario.lead)
+        form = {"corpus_name": "Typed with care", "source_split": "val", "format": "tvr"}
         path = reverse("annotation:import-new")
         with small_disk(site.shared / "media") as disk:
             disk.fill()
-            answer = lead.post(path, said, files={"file": ("a.jsonl", annotations())})
+            answer = lead.post(path, form, files={"file": ("a.jsonl", annotations())})
             assert (answer.status_code, FULL in answer.text) == (507, True)
             assert "Typed with care" in answer.text and "Traceback" not in answer.text
-            assert not CorpusImport.objects.filter(owner=world.lead).exists()
+            assert not CorpusImport.objects.filter(owner=scenario.lead).exists()
             assert files_below(disk.folder) == [disk.ballast]
             disk.make_room()
-            answer = lead.post(path, said, files={"file": ("a.jsonl", annotations())})
+            answer = lead.post(path, form, files={"file": ("a.jsonl", annotations())})
             assert answer.status_code == 200 and "/imports/" in answer.url, answer.url
-            row = CorpusImport.objects.get(owner=world.lead)
+            row = CorpusImport.objects.get(owner=scenario.lead)
             eventually(lambda: CorpusImport.objects.get(pk=row.pk).state not in CorpusImport.AT_WORK)
             row.refresh_from_db()
             assert row.error == ""
@@ -70,23 +70,23 @@ class TestMedia:
             assert row.file.size == len(annotations())
 
     def test_a_release_waits_for_room_and_says_so(self, site: Site) -> None:
-        asked = Asked(site)
+        release_request = Asked(site)
         with small_disk(site.shared / "media") as disk:
             disk.fill()
-            asked.ask()
-            page = reverse("judging:release", args=[asked.release.uuid])
-            eventually(lambda: FULL in asked.lead.get(page).text)
-            asked.assert_not_offered()
+            release_request.ask()
+            page = reverse("judging:release", args=[release_request.release.uuid])
+            eventually(lambda: FULL in release_request.lead.get(page).text)
+            release_request.assert_not_offered()
             assert not archives()
             disk.make_room()
-            asked.await_ready()
-            asked.assert_whole(asked.lead)
-            assert FULL not in asked.lead.get(page).text
+            release_request.await_ready()
+            release_request.assert_whole(release_request.lead)
+            assert FULL not in release_request.lead.get(page).text
             assert len(archives()) == 1
 
     def test_gifs_are_cut_on_when_there_is_room_and_none_is_half(self, site: Site, clip: bytes, tmp_path: Path) -> None:
-        world = World.make(annotators=0)
-        corpus, lead = world.project.dataset.corpus, world.person(site, world.lead)
+        scenario = World.make(annotators=0)
+        corpus, lead = scenario.project.dataset.corpus, scenario.person(site, scenario.lead)
         with small_disk(site.shared / "media", megabytes=16) as disk:
             to_cut(corpus, clip)
             with latch(site, "annotation_moment", when=CUT, passing=PART) as closed:
@@ -98,13 +98,13 @@ class TestMedia:
             half = ready(corpus)
             assert len(half) < ALL
             check_whole(half, tmp_path)
-            assert "failed" not in counts_shown(page_of(site, lead, "annotation:corpus", world.project.uuid))
+            assert "failed" not in counts_shown(page_of(site, lead, "annotation:corpus", scenario.project.uuid))
             disk.make_room()
             sweep(SWEEP)
             eventually(lambda: len(ready(corpus)) == ALL)
-            check_all_cut(site, world, lead, tmp_path)
-            wanted = {Path(name).name for name in names_of(ready(corpus))}
-            eventually(lambda: {path.name for path in (disk.folder / "previews").iterdir()} == wanted)
+            check_all_cut(site, scenario, lead, tmp_path)
+            names = {Path(name).name for name in names_of(ready(corpus))}
+            eventually(lambda: {path.name for path in (disk.folder / "previews").iterdir()} == names)
 
 
 def refusals(site: Site) -> int:
@@ -120,26 +120,26 @@ class TestDatabase:
     """The disk of PostgreSQL."""
 
     def test_a_grade_is_refused_in_words_and_the_same_form_is_taken_when_there_is_room(self, site: Site) -> None:
-        world = World.make(annotators=1)
-        batch = world.batch(pairs=12)
-        person = world.person(site, world.annotators[0])
-        page = take(person, world)
-        with small_disk(Path("/tmp") / f"tablespace-{world.project.uuid}") as disk:
+        scenario = World.make(annotators=1)
+        batch = scenario.batch(pairs=12)
+        person = scenario.person(site, scenario.annotators[0])
+        page = take(person, scenario)
+        with small_disk(Path("/tmp") / f"tablespace-{scenario.project.uuid}") as disk:
             share_with(disk.folder, site.postgres.prefix, owner=True)
             move(site, "judging_judgment", str(disk.folder))
             try:
                 disk.fill()
                 for _ in range(12):  # what is left of the last page of the table takes a few
-                    form, said = grade_form(page, 1)
-                    said["comment"] = secrets.token_hex(900)
-                    answer = person.post(form, said)
+                    form, data = grade_form(page, 1)
+                    data["comment"] = secrets.token_hex(900)
+                    answer = person.post(form, data)
                     if answer.status_code != 200:
                         break
                     page = answer.text
                 assert (answer.status_code, FULL in answer.text) == (507, True)
                 before = Judgment.objects.filter(pair__batch=batch).count()
                 disk.make_room()
-                assert person.post(form, said).status_code == 200
+                assert person.post(form, data).status_code == 200
                 assert Judgment.objects.filter(pair__batch=batch).count() == before + 1
             finally:
                 move_back(site, "judging_judgment")

@@ -8,7 +8,7 @@ from tests.production.faults.disks import small_disk
 HEAD = b"POST /echo/ HTTP/1.1\r\nHost: testserver\r\nContent-Length: 300000\r\n\r\n"
 
 
-def test_the_client_is_told_and_with_room_again_all_goes_on(tmp_path: Path) -> None:
+def test_the_client_gets_an_error_and_with_room_again_all_goes_on(tmp_path: Path) -> None:
     port = free_port()
     with small_disk(tmp_path / "receiving") as disk, serving(of_make_run(port), port, tmp_path):
         disk.fill()

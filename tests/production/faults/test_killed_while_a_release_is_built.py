@@ -26,7 +26,7 @@ VICTIMS = [("worker-1", "worker-2"), ("postgres",), ("redis",), ("web-1", "web-2
 
 
 @contextmanager
-def held_up(site: Site) -> Iterator[None]:
+def readers_blocked(site: Site) -> Iterator[None]:
     """Whoever reads READ_LATE waits inside the block, and is there when it begins."""
     lead_connection = site.postgres.connect(autocommit=False)
     try:
@@ -103,28 +103,28 @@ def archives() -> set[str]:
 
 @pytest.mark.parametrize("names", VICTIMS, ids="+".join)
 def test_it_gets_ready_once_and_whole(site: Site, names: tuple[str, ...]) -> None:
-    asked, before = Asked(site), archives()
-    with held_up(site):
-        asked.ask()
+    release_request, before = Asked(site), archives()
+    with readers_blocked(site):
+        release_request.ask()
         eventually(waits)
-        asked.assert_not_offered()
+        release_request.assert_not_offered()
         site.kill(*names)
     site.bring_back(*names)
-    asked.await_ready()
-    asked.assert_whole(asked.lead)
+    release_request.await_ready()
+    release_request.assert_whole(release_request.lead)
     assert len(archives() - before) == 1
 
 
 def test_it_gets_ready_when_the_storage_is_back(bucket: Site) -> None:
-    asked, before = Asked(bucket), archives()
-    with held_up(bucket):
-        asked.ask()
+    release_request, before = Asked(bucket), archives()
+    with readers_blocked(bucket):
+        release_request.ask()
         eventually(waits)
         bucket.storage.kill()
     eventually(lambda: any("does not answer just now" in worker.said() for worker in bucket.workers))
-    asked.assert_not_offered()
+    release_request.assert_not_offered()
     bucket.storage.start()
-    asked.await_ready()
-    stored = default_storage.open(str(asked.release.archive.name)).read()
-    assert hashlib.sha256(stored).hexdigest() == asked.release.archive_sha256
+    release_request.await_ready()
+    content = default_storage.open(str(release_request.release.archive.name)).read()
+    assert hashlib.sha256(content).hexdigest() == release_request.release.archive_sha256
     assert len(archives() - before) == 1

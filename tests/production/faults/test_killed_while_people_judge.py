@@ -25,7 +25,7 @@ WITHOUT = {  # what is killed -> whether people judge on meanwhile
 
 
 @pytest.mark.parametrize("names", WITHOUT, ids="+".join)
-def test_every_grade_that_was_answered_is_kept_once(site: Site, names: tuple[str, ...]) -> None:
+def test_every_grade_that_was_answered_is_saved_once(site: Site, names: tuple[str, ...]) -> None:
     with Crowd(site) as crowd:
         crowd.await_grades(10)
         site.kill(*names)
@@ -38,7 +38,7 @@ def test_every_grade_that_was_answered_is_kept_once(site: Site, names: tuple[str
     crowd.check()
 
 
-def test_people_judge_on_while_the_storage_is_away(bucket: Site) -> None:
+def test_people_judge_on_while_the_storage_is_unavailable(bucket: Site) -> None:
     with Crowd(bucket, batches=3) as crowd:
         crowd.await_grades(10)
         bucket.storage.kill()
@@ -49,7 +49,7 @@ def test_people_judge_on_while_the_storage_is_away(bucket: Site) -> None:
     crowd.check()
 
 
-def test_people_judge_on_while_the_broker_is_away(site: Site) -> None:
+def test_people_judge_on_while_the_broker_is_unavailable(site: Site) -> None:
     with Crowd(site, batches=2) as crowd:
         crowd.await_grades(5)
         site.redis.kill()
@@ -60,8 +60,8 @@ def test_people_judge_on_while_the_broker_is_away(site: Site) -> None:
     crowd.check()
 
 
-def finished(world: World) -> int:
-    return Assignment.objects.filter(project=world.project, state=Assignment.State.FINISHED).count()
+def finished(scenario: World) -> int:
+    return Assignment.objects.filter(project=scenario.project, state=Assignment.State.FINISHED).count()
 
 
 class TestEscalation:
@@ -72,12 +72,12 @@ class TestEscalation:
     def test_a_third_and_fourth_are_asked_though_worker_and_broker_died_before_the_round_was_decided(
         self, site: Site
     ) -> None:
-        world = World.make(annotators=4)
-        batch = world.batch(pairs=self.PAIRS)
-        first, second, third, fourth = (world.person(site, user) for user in world.annotators)
-        judge_all(first, world, always(0))
+        scenario = World.make(annotators=4)
+        batch = scenario.batch(pairs=self.PAIRS)
+        first, second, third, fourth = (scenario.person(site, user) for user in scenario.annotators)
+        judge_all(first, scenario, always(0))
         site.judging.pause()
-        judge_all(second, world, always(4))
+        judge_all(second, scenario, always(4))
         site.kill("judging", "redis")
         batch.refresh_from_db()
         assert (batch.round, set(batch.pairs.values_list("state", flat=True))) == (1, {Pair.State.OPEN})
@@ -85,17 +85,17 @@ class TestEscalation:
         site.bring_back("redis", "judging")
         swept_until(lambda: Batch.objects.get(pk=batch.pk).round == 2)
         for person in (third, fourth):
-            judge_all(person, world, always(3))
+            judge_all(person, scenario, always(3))
         swept_until(lambda: Batch.objects.get(pk=batch.pk).state == Batch.State.DONE)
         assert list(batch.pairs.values_list("state", "relevance")) == [(Pair.State.SETTLED, 3)] * self.PAIRS
         assert Judgment.objects.filter(pair__batch=batch).count() == 4 * self.PAIRS
 
     def test_beat_itself_finds_the_round_whose_message_was_lost(self, site: Site) -> None:
-        world = World.make(annotators=2)
-        batch = world.batch(pairs=1)
+        scenario = World.make(annotators=2)
+        batch = scenario.batch(pairs=1)
         site.judging.pause()
-        for user in world.annotators:
-            judge_all(world.person(site, user), world, always(2))
+        for user in scenario.annotators:
+            judge_all(scenario.person(site, user), scenario, always(2))
         site.kill("judging", "beat")
         site.redis.kill()
         site.redis.start()
@@ -105,32 +105,32 @@ class TestEscalation:
 
 
 class TestWords:
-    """What people and programs are told meanwhile."""
+    """Messages to people and programs meanwhile."""
 
     AWAY = "The database does not answer just now."
 
     def test_without_the_database_every_page_says_so_and_the_same_form_is_taken_later(self, site: Site) -> None:
-        world = World.make(annotators=1)
-        batch = world.batch(pairs=2)
-        person, lead = world.person(site, world.annotators[0]), world.person(site, world.lead)
-        form, said = grade_form(take(person, world), 3)
-        secret = token_create(user=world.lead, name="a program")
+        scenario = World.make(annotators=1)
+        batch = scenario.batch(pairs=2)
+        person, lead = scenario.person(site, scenario.annotators[0]), scenario.person(site, scenario.lead)
+        form, data = grade_form(take(person, scenario), 3)
+        secret = token_create(user=scenario.lead, name="a program")
         site.kill("postgres")
 
-        overview = reverse("judging:overview", args=[world.project.uuid])
-        for answer in (person.get(world.path("desk")), person.post(form, said), lead.get(overview)):
+        overview = reverse("judging:overview", args=[scenario.project.uuid])
+        for answer in (person.get(scenario.path("desk")), person.post(form, data), lead.get(overview)):
             self.assert_says_so(answer)
             assert answer.text.startswith("<!doctype html>")
-        part = person.post(form, said, headers={"HX-Request": "true"})
+        part = person.post(form, data, headers={"HX-Request": "true"})
         self.assert_says_so(part)
         assert "<!doctype" not in part.text and part.headers["HX-Retarget"] == "main"
-        told = site.visitor().get("/api/v1/projects/", headers={"Authorization": f"Bearer {secret}"})
-        self.assert_says_so(told)
-        assert told.json()["code"] == "database_away"
+        api_answer = site.visitor().get("/api/v1/projects/", headers={"Authorization": f"Bearer {secret}"})
+        self.assert_says_so(api_answer)
+        assert api_answer.json()["code"] == "database_away"
 
         site.postgres.start()
-        eventually(lambda: person.post(form, said).status_code == 200)
-        assert [given.grade for given in Judgment.objects.filter(pair__batch=batch)] == [3]
+        eventually(lambda: person.post(form, data).status_code == 200)
+        assert [judgment.grade for judgment in Judgment.objects.filter(pair__batch=batch)] == [3]
 
     def assert_says_so(self, answer: requests.Response) -> None:
         assert answer.status_code == 503, answer.text[:300]
@@ -138,10 +138,10 @@ class TestWords:
         assert answer.headers["Retry-After"] and answer.headers["Cache-Control"] == "no-store"
 
     def test_without_a_web_host_nginx_says_so(self, site: Site) -> None:
-        world = World.make(annotators=1)
-        person = world.person(site, world.annotators[0])
+        scenario = World.make(annotators=1)
+        person = scenario.person(site, scenario.annotators[0])
         site.kill("web-1", "web-2")
-        page, data = person.get(world.path("desk")), person.get("/api/v1/projects/")
+        page, data = person.get(scenario.path("desk")), person.get("/api/v1/projects/")
         for answer in (page, data):
             assert (answer.status_code, lacking(answer)) == (503, [])
             assert answer.raw.headers.getlist("Retry-After") == ["10"]
@@ -154,18 +154,18 @@ class TestWords:
         logs = site.nginx.log.read_text() + "".join(path.read_text() for path in site.nginx.logs.iterdir())
         assert SECRET.partition("/")[2] not in logs
         site.bring_back("web-1", "web-2")
-        eventually(lambda: person.get(world.path("desk")).status_code == 200)
+        eventually(lambda: person.get(scenario.path("desk")).status_code == 200)
 
     def test_a_grade_whose_answer_was_lost_is_one_judgment_however_often_it_is_sent(self, site: Site) -> None:
-        world = World.make(annotators=1)
-        batch = world.batch(pairs=2)
-        person = world.person(site, world.annotators[0])
-        form, said = grade_form(take(person, world), 2)
-        given = Judgment.objects.filter(pair__batch=batch)
+        scenario = World.make(annotators=1)
+        batch = scenario.batch(pairs=2)
+        person = scenario.person(site, scenario.annotators[0])
+        form, data = grade_form(take(person, scenario), 2)
+        judgments = Judgment.objects.filter(pair__batch=batch)
         with suppress(requests.RequestException):
-            person.post(form, said, timeout=(60, 0.001))  # it is sent wholly before its answer is waited for
-        eventually(given.exists)
+            person.post(form, data, timeout=(60, 0.001))  # it is sent wholly before its answer is waited for
+        eventually(judgments.exists)
         site.kill("web-1", "web-2")
         site.bring_back("web-1", "web-2")
-        eventually(lambda: person.post(form, said).status_code == 200)
-        assert [one.grade for one in given] == [2]
+        eventually(lambda: person.post(form, data).status_code == 200)
+        assert [one.grade for one in judgments] == [2]

@@ -14,7 +14,7 @@ from tests.production.topology.site import eventually
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGQUIT, signal.SIGTERM], ids=lambda n: n.name)
-def test_every_grade_that_was_answered_is_kept_once(site: Site, number: signal.Signals) -> None:
+def test_every_grade_that_was_answered_is_saved_once(site: Site, number: signal.Signals) -> None:
     with Crowd(site) as crowd:
         crowd.await_grades(10)
         os.kill(site.postgres.pid, number)
@@ -55,9 +55,9 @@ def test_one_connection_that_crashes_takes_the_others_along_and_no_grade(site: S
 def at_work(site: Site) -> int:
     """A server process that works for a web host."""
     with site.postgres.connect() as link:
-        found = link.execute(
+        row = link.execute(
             "SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
             " ORDER BY query_start DESC NULLS LAST"
         ).fetchone()
-    assert found is not None
-    return int(found[0])
+    assert row is not None
+    return int(row[0])

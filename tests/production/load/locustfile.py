@@ -29,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 from benchmarks.annotator import FINISH, GO_ON, GRADE, KEY, PREVIEW, TAKE, TOKEN
 
 FOLDER = Path(os.environ["LOAD_FOLDER"])
-WORLD: dict[str, Any] = json.loads((FOLDER / "world.json").read_text())
+SCENARIO: dict[str, Any] = json.loads((FOLDER / "world.json").read_text())
 WARM_S = float(os.environ.get("LOAD_WARM_S", "20"))
 HURRY = float(os.environ.get("LOAD_HURRY", "1"))
 PACE_S = (4.0 / HURRY, 8.0 / HURRY)  # six seconds for a judgment, in the mean
@@ -71,9 +71,9 @@ class Notes:
             self.requests.append((start_time, who, what, response_time))
 
     def write(self) -> None:
-        told = {"requests": self.requests, "errors": self.errors, "judgments": self.judgments}
+        totals = {"requests": self.requests, "errors": self.errors, "judgments": self.judgments}
         draft = FOLDER / "result.new"
-        draft.write_text(json.dumps(told | {"steady_at": self.steady_at, "askers": sorted(self.askers)}))
+        draft.write_text(json.dumps(totals | {"steady_at": self.steady_at, "askers": sorted(self.askers)}))
         draft.replace(FOLDER / "result.json")
 
 
@@ -123,8 +123,8 @@ class Member(FastHttpUser):
     def on_start(self) -> None:
         gevent.sleep(random.uniform(0, PACE_S[0]))  # nobody comes at the same moment
         page = self.read("/login/", "log-in page")
-        said = {"username": self.accounts.pop(), "password": WORLD["password"]}
-        if 'name="password"' in self.send("/login/", page, "log-in", **said):
+        credentials = {"username": self.accounts.pop(), "password": SCENARIO["password"]}
+        if 'name="password"' in self.send("/login/", page, "log-in", **credentials):
             raise Stuck("nobody is logged in")
 
     def read(self, path: str, what: str, **headers: str) -> str:
@@ -140,12 +140,12 @@ class Member(FastHttpUser):
     def _post(self, path: str, page: str, what: str, fields: dict[str, str], headers: dict[str, str]) -> str:
         headers = {"Content-Type": FORM, "Origin": str(self.host), "Referer": f"{self.host}/", **headers}
         content = urlencode({"csrfmiddlewaretoken": token_of(page), **fields})
-        asked = {"data": content, "name": f"{self.kind}: {what}", "headers": headers}
-        with self.client.post(path, catch_response=True, **asked) as answer:
-            is_told = answer.status_code == 409 and DECIDED.search(answer.text or "")
-            if is_told:
+        options = {"data": content, "name": f"{self.kind}: {what}", "headers": headers}
+        with self.client.post(path, catch_response=True, **options) as answer:
+            is_decided = answer.status_code == 409 and DECIDED.search(answer.text or "")
+            if is_decided:
                 answer.success()
-        return str(answer.text) if is_told else self._answer(answer)
+        return str(answer.text) if is_decided else self._answer(answer)
 
     def _answer(self, answer: Any) -> str:
         if answer.status_code not in (200, 204):
@@ -154,17 +154,17 @@ class Member(FastHttpUser):
 
 
 def token_of(page: str) -> str:
-    found = TOKEN.search(page)
-    if found is None:
+    match = TOKEN.search(page)
+    if match is None:
         raise Stuck("a page without a form")
-    return found[1]
+    return match[1]
 
 
 class Annotator(Member):
     """Looks at a clip for some seconds, grades it, and goes on; finishes batches and takes the next."""
 
     kind = "annotator"
-    accounts: ClassVar[list[str]] = list(WORLD["annotators"])
+    accounts: ClassVar[list[str]] = list(SCENARIO["annotators"])
     fixed_count = len(accounts)
     wait_time = between(*PACE_S)
 
@@ -184,26 +184,26 @@ class Annotator(Member):
 
     def _judge(self) -> None:
         for _ in range(STEPS):
-            if found := GRADE.search(self.page):
+            if match := GRADE.search(self.page):
                 self._watch()
                 key = KEY.search(self.page)
                 if key is None:
                     raise Stuck("a form without a key")
-                said = {"grade": self._grade(UUID(found[2])), "key": key[1]}
-                self.page = self._kept(self.send_htmx(found[1], self._with_token(), "judgment", **said))
+                values = {"grade": self._grade(UUID(match[2])), "key": key[1]}
+                self.page = self._kept(self.send_htmx(match[1], self._with_token(), "judgment", **values))
                 self._beat()
                 return
             self.page = self._kept(self._step())
         raise Stuck("nothing to judge")
 
     def _step(self) -> str:
-        if found := FINISH.search(self.page):
-            return self.send(found[1], self._with_token(), "finish", more="yes")
-        if found := TAKE.search(self.page):
-            return self.send(found[1], self._with_token(), "take")
-        if found := GO_ON.search(self.page):
-            return self.read(found[1], "page")
-        return self.read(WORLD["desk"], "desk")
+        if match := FINISH.search(self.page):
+            return self.send(match[1], self._with_token(), "finish", more="yes")
+        if match := TAKE.search(self.page):
+            return self.send(match[1], self._with_token(), "take")
+        if match := GO_ON.search(self.page):
+            return self.read(match[1], "page")
+        return self.read(SCENARIO["desk"], "desk")
 
     def _kept(self, page: str) -> str:
         """Fragments may hold no token: that of the page they stand on serves."""
@@ -214,7 +214,7 @@ class Annotator(Member):
         return self.page if TOKEN.search(self.page) else self.form
 
     def _watch(self) -> None:
-        """What the browser has not in its cache: the clip, and those loaded ahead."""
+        """Load what the browser's cache lacks: the clip, and those loaded ahead."""
         for path in map(html.unescape, PREVIEW.findall(self.page)):
             if path not in self.watched:
                 self.watched.add(path)
@@ -228,14 +228,14 @@ class Annotator(Member):
     def _beat(self) -> None:
         if time.monotonic() - self.beat_at > HEARTBEAT_S:
             self.beat_at = time.monotonic()
-            self.send(WORLD["heartbeat"], self._with_token(), "heartbeat")
+            self.send(SCENARIO["heartbeat"], self._with_token(), "heartbeat")
 
 
 class Lead(Member):
     """The overview stands open; now and then a query that waits is decided."""
 
     kind = "lead"
-    accounts: ClassVar[list[str]] = list(WORLD["leads"])
+    accounts: ClassVar[list[str]] = list(SCENARIO["leads"])
     fixed_count = len(accounts)
     wait_time = constant(POLL_S)
 
@@ -244,21 +244,21 @@ class Lead(Member):
         self.digest = self._overview()
 
     def _overview(self) -> str:
-        found = SEEN.search(self.read(WORLD["overview"], "overview"))
-        if found is None:
+        match = SEEN.search(self.read(SCENARIO["overview"], "overview"))
+        if match is None:
             raise Stuck("an overview that does not ask anew")
-        return found[1]
+        return match[1]
 
     @task
     def look(self) -> None:
-        told = self.read(f"{WORLD['overview']}?seen={self.digest}", "overview anew", **{"HX-Request": "true"})
-        if found := SEEN.search(told):
-            self.digest = found[1]
+        page = self.read(f"{SCENARIO['overview']}?seen={self.digest}", "overview anew", **{"HX-Request": "true"})
+        if match := SEEN.search(page):
+            self.digest = match[1]
         if random.random() < DECIDES:
             self._decide()
 
     def _decide(self) -> None:
-        page = self.read(WORLD["review"], "review queue")
+        page = self.read(SCENARIO["review"], "review queue")
         case, after = CASE.search(page), AFTER.findall(page)
         if case and after:
             offered = {decision for decision, more in DECISION.findall(page) if "disabled" not in more}
@@ -272,21 +272,21 @@ class Uploader(FastHttpUser):
 
     insecure = True
     connection_timeout = network_timeout = ANSWER_S
-    fixed_count = 1 if WORLD.get("upload") else 0
+    fixed_count = 1 if SCENARIO.get("upload") else 0
     wait_time = constant(UPLOAD_S)
     run_uuid = ""  # of the upload before
 
     @task
     def upload(self) -> None:
-        place, headers = WORLD["upload"], {"Authorization": f"Bearer {WORLD['upload']['token']}"}
+        upload, headers = SCENARIO["upload"], {"Authorization": f"Bearer {SCENARIO['upload']['token']}"}
         if self.run_uuid:
-            told = self.client.get(f"/api/v1/runs/{self.run_uuid}/", name="uploader: run", headers=headers)
-            if told.json()["state"] == "running":
+            status = self.client.get(f"/api/v1/runs/{self.run_uuid}/", name="uploader: run", headers=headers)
+            if status.json()["state"] == "running":
                 return
-            if told.json()["state"] != "scored":
-                raise Stuck(f"a run that is {told.json()['state']}: {told.json()['error']}")
-        kind, content = multipart({"system": f"load {uuid4().hex[:12]}", "split": "val"}, place["content"])
-        answer = self.client.post(place["path"], data=content, name="uploader: upload", headers=headers | kind)
+            if status.json()["state"] != "scored":
+                raise Stuck(f"a run that is {status.json()['state']}: {status.json()['error']}")
+        kind, content = multipart({"system": f"load {uuid4().hex[:12]}", "split": "val"}, upload["content"])
+        answer = self.client.post(upload["path"], data=content, name="uploader: upload", headers=headers | kind)
         if answer.status_code != 201:
             raise Stuck(f"{answer.status_code}: {answer.text}")
         self.run_uuid = answer.json()["uuid"]
@@ -295,7 +295,7 @@ class Uploader(FastHttpUser):
 def multipart(fields: dict[str, str], file: str) -> tuple[dict[str, str], bytes]:
     edge = uuid4().hex
     parts = [f'Content-Disposition: form-data; name="{name}"\r\n\r\n{value}' for name, value in fields.items()]
-    named = 'Content-Disposition: form-data; name="file"; filename="run.json"\r\nContent-Type: application/json'
-    parts.append(f"{named}\r\n\r\n{file}")
+    part_head = 'Content-Disposition: form-data; name="file"; filename="run.json"\r\nContent-Type: application/json'
+    parts.append(f"{part_head}\r\n\r\n{file}")
     content = "".join(f"--{edge}\r\n{part}\r\n" for part in parts) + f"--{edge}--\r\n"
     return {"Content-Type": f"multipart/form-data; boundary={edge}"}, content.encode()

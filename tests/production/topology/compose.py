@@ -33,11 +33,15 @@ class Roll:
 
     def run(self) -> None:
         """All of it, as an operator runs it."""
-        said = {"COMPOSE": str(self.script), "NGINX_CONF": str(self.site.nginx.folder / "site.conf"), "DRAIN_S": "1"}
+        environment = {
+            "COMPOSE": str(self.script),
+            "NGINX_CONF": str(self.site.nginx.folder / "site.conf"),
+            "DRAIN_S": "1",
+        }
         log = self.folder / "roll.log"
         with log.open("wb") as out:
             process = subprocess.Popen(
-                [str(BASE_DIR / "docker" / "roll")], env=os.environ | said, stdout=out, stderr=out
+                [str(BASE_DIR / "docker" / "roll")], env=os.environ | environment, stdout=out, stderr=out
             )
             while process.poll() is None:
                 self._serve()
@@ -45,10 +49,10 @@ class Roll:
         assert process.returncode == 0, log.read_text()
 
     def _serve(self) -> None:
-        asked = self.folder / "asked"
-        if asked.exists():
-            words = asked.read_text().splitlines()
-            asked.unlink()
+        request_file = self.folder / "asked"
+        if request_file.exists():
+            words = request_file.read_text().splitlines()
+            request_file.unlink()
             self.calls.append(shlex.join(words))
             draft = self.folder / "answer.new"
             draft.write_text(self._do(words))
@@ -77,9 +81,11 @@ class Roll:
         return ""
 
     def _migrate(self) -> None:
-        said = self.site.web[0].environment() | {"PYTHON": sys.executable}
-        done = subprocess.run([str(BASE_DIR / "docker" / "migrate")], env=said, capture_output=True, check=False)
-        assert done.returncode == 0, done.stderr.decode()[-3000:]
+        environment = self.site.web[0].environment() | {"PYTHON": sys.executable}
+        result = subprocess.run(
+            [str(BASE_DIR / "docker" / "migrate")], env=environment, capture_output=True, check=False
+        )
+        assert result.returncode == 0, result.stderr.decode()[-3000:]
 
     def _replace(self, *names: str) -> None:
         servers = self.site.named(*names)

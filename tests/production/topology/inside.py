@@ -33,14 +33,14 @@ def files_of(site: Site) -> dict[str, Any]:
 
 
 def _bucket(site: Site) -> dict[str, Any]:
-    said = site.storage_environment()
+    environment = site.storage_environment()
     options = {
-        "bucket_name": said["S3_BUCKET"],
-        "endpoint_url": said["S3_ENDPOINT_URL"],
-        "public_url": said["S3_ENDPOINT_URL"],
-        "region_name": said["S3_REGION"],
-        "access_key": said["S3_ACCESS_KEY_ID"],
-        "secret_key": said["S3_SECRET_ACCESS_KEY"],
+        "bucket_name": environment["S3_BUCKET"],
+        "endpoint_url": environment["S3_ENDPOINT_URL"],
+        "public_url": environment["S3_ENDPOINT_URL"],
+        "region_name": environment["S3_REGION"],
+        "access_key": environment["S3_ACCESS_KEY_ID"],
+        "secret_key": environment["S3_SECRET_ACCESS_KEY"],
         "addressing": "path",
     }
     return {"BACKEND": "core.storage.bucket.S3Media", "OPTIONS": options}

@@ -28,15 +28,15 @@ class Kept:
         self._lay()
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
-        said: list[str] = []
+        statuses: list[str] = []
 
         def noted(status: str, *more: Any) -> Any:
-            said.append(status)
+            statuses.append(status)
             return start_response(status, *more)
 
         answer = list(self.application(environ, noted))
         _, bucket, *key = environ["PATH_INFO"].encode("latin-1").decode().split("/", 2)
-        if environ["REQUEST_METHOD"] in WRITES and said[0].startswith("2") and bucket == self.bucket:
+        if environ["REQUEST_METHOD"] in WRITES and statuses[0].startswith("2") and bucket == self.bucket:
             names = key if key and key[0] else self._vanished()  # many are deleted by one POST to the bucket
             for name in names:
                 self._keep(name)
@@ -54,24 +54,24 @@ class Kept:
 
     def _keep(self, name: str) -> None:
         path = self.folder / quote(name, safe="")
-        found = self.backend.buckets[self.bucket].keys.get(name)
-        if not hasattr(found, "value"):  # nothing there, or in a bucket with versions the mark that it was deleted
+        s3_object = self.backend.buckets[self.bucket].keys.get(name)
+        if not hasattr(s3_object, "value"):  # nothing there, or in a bucket with versions the mark that it was deleted
             path.unlink(missing_ok=True)
             return
         draft = path.with_name(f"{path.name}.{os.urandom(4).hex()}.new")
-        draft.write_bytes(found.value)
+        draft.write_bytes(s3_object.value)
         draft.replace(path)
 
 
 def main(words: list[str]) -> None:
-    asked = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser()
     for name in ("--host", "--port", "--folder", "--bucket"):
-        asked.add_argument(name, required=True)
-    given = asked.parse_args(words)
-    os.environ["MOTO_PORT"] = given.port
+        parser.add_argument(name, required=True)
+    options = parser.parse_args(words)
+    os.environ["MOTO_PORT"] = options.port
     server = DomainDispatcherApplication(create_backend_app)
-    kept = Kept(server, Path(given.folder), given.bucket)
-    run_simple(given.host, int(given.port), kept, threaded=True, request_handler=MotoRequestHandler)
+    application = Kept(server, Path(options.folder), options.bucket)
+    run_simple(options.host, int(options.port), application, threaded=True, request_handler=MotoRequestHandler)
 
 
 if __name__ == "__main__":

@@ -41,7 +41,7 @@ http {{
 
 def rendered(values: dict[str, str], template: str | None = None) -> str:
     """The template with ``${MJ_...}`` filled in, as envsubst does it; an unknown name is an error."""
-    return re.sub(r"\$\{(MJ_\w+)\}", lambda found: values[found[1]], template or TEMPLATE.read_text())
+    return re.sub(r"\$\{(MJ_\w+)\}", lambda match: values[match[1]], template or TEMPLATE.read_text())
 
 
 def has_ipv6() -> bool:
@@ -113,16 +113,16 @@ class Nginx(Server):
         }
 
     def command(self) -> list[str]:
-        found = program("nginx")
-        assert found is not None, "apt-get install nginx"
-        return [found, "-p", str(self.folder), "-e", "stderr", "-c", str(self.folder / "nginx.conf")]
+        executable = program("nginx")
+        assert executable is not None, "apt-get install nginx"
+        return [executable, "-p", str(self.folder), "-e", "stderr", "-c", str(self.folder / "nginx.conf")]
 
     def check(self) -> str:
-        """What ``nginx -t`` says of the configuration."""
+        """Check the configuration with ``nginx -t``."""
         self.prepare()
-        done = subprocess.run([*self.command(), "-t"], capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        return done.stderr
+        result = subprocess.run([*self.command(), "-t"], capture_output=True, text=True, check=False)
+        assert result.returncode == 0, result.stderr
+        return result.stderr
 
     def ready(self) -> bool:
         connection = http.client.HTTPSConnection(

@@ -34,7 +34,7 @@ class Person:
         page = self.get("/login/")
         token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', page.text)
         assert token is not None, page.text[:500]
-        said = {"username": username, "password": password, "csrfmiddlewaretoken": token[1]}
-        answer = self.post("/login/", said, allow_redirects=False)
+        credentials = {"username": username, "password": password, "csrfmiddlewaretoken": token[1]}
+        answer = self.post("/login/", credentials, allow_redirects=False)
         assert answer.status_code == 302, f"{username} cannot log in: {answer.status_code}"
         return self

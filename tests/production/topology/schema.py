@@ -27,7 +27,16 @@ def keep(postgres: Postgres, dump: Path) -> None:
 
 
 def _run(postgres: Postgres, name: str, *words: str) -> None:
-    places = ["--host", postgres.address, "--port", str(postgres.port), "--username", NAME, "--dbname", NAME]
-    command = [str(postgres.program(name)), *places, *words]
-    done = subprocess.run(command, env={"PGPASSWORD": PASSWORD}, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr[-3000:]
+    connection_options = [
+        "--host",
+        postgres.address,
+        "--port",
+        str(postgres.port),
+        "--username",
+        NAME,
+        "--dbname",
+        NAME,
+    ]
+    command = [str(postgres.program(name)), *connection_options, *words]
+    result = subprocess.run(command, env={"PGPASSWORD": PASSWORD}, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr[-3000:]

@@ -30,8 +30,8 @@ def free_port(address: str) -> int:
 
 def program(name: str, *folders: str) -> str | None:
     """Where Debian puts it, be it for administrators alone."""
-    places = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/usr/local/sbin", *folders])
-    return shutil.which(name, path=places)
+    search_path = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/usr/local/sbin", *folders])
+    return shutil.which(name, path=search_path)
 
 
 def descendants(pid: int) -> list[int]:
@@ -65,7 +65,7 @@ class Server:
         return dict(os.environ)
 
     def prepare(self) -> None:
-        """What must be there before a start; called before every one."""
+        """Create what a start needs; called before every one."""
 
     def ready(self) -> bool:
         raise NotImplementedError
@@ -155,7 +155,7 @@ class Server:
     # Its log
 
     def said(self) -> str:
-        """What it has written since its last start."""
+        """Return its output since its last start."""
         with self.log.open("rb") as file:
             file.seek(self._log_start)
             return file.read().decode(errors="replace")

@@ -31,7 +31,7 @@ def missing_programs() -> list[str]:
         "postgresql": postgres_folder(),
         "openssl": program("openssl"),
     }
-    return [name for name, found in there.items() if not found]
+    return [name for name, is_installed in there.items() if not is_installed]
 
 
 class Site:
@@ -80,7 +80,7 @@ class Site:
         return [server for server in self.servers if {server.name, server.name.rpartition("-")[0]} & set(names)]
 
     def environment(self) -> dict[str, str]:
-        """What every host is told: the settings of production."""
+        """Return each host's settings: those of production."""
         return clean_environment() | {
             "DJANGO_SETTINGS_MODULE": "config.settings.production",
             "DATABASE_URL": self.postgres.url,
@@ -126,10 +126,10 @@ class Site:
         schema.keep(self.postgres, dump)
 
     def collect_static(self) -> None:
-        wanted = static_fingerprint()
-        if not static_is_collected(self.kept, wanted):
+        fingerprint = static_fingerprint()
+        if not static_is_collected(self.kept, fingerprint):
             self.manage("collectstatic", "--no-input", "--clear", "--verbosity", "0")
-            static_note_collected(self.kept, wanted)
+            static_note_collected(self.kept, fingerprint)
 
     def start_stores(self) -> None:
         start_missing([self.postgres, self.redis, self.storage])
@@ -174,7 +174,7 @@ class Site:
 
     def manage(self, *words: str, seconds: float = 540) -> str:
         """A ``manage.py`` command on the first web host; what it printed."""
-        done = subprocess.run(
+        result = subprocess.run(
             [sys.executable, str(BASE_DIR / "manage.py"), *words],
             env=self.web[0].environment(),
             capture_output=True,
@@ -182,8 +182,8 @@ class Site:
             timeout=seconds,
             check=False,
         )
-        assert done.returncode == 0, f"manage.py {words[0]}: {done.stdout[-3000:]}{done.stderr[-3000:]}"
-        return done.stdout
+        assert result.returncode == 0, f"manage.py {words[0]}: {result.stdout[-3000:]}{result.stderr[-3000:]}"
+        return result.stdout
 
     def visitor(self) -> Person:
         return Person(self.url, str(self.nginx.certificate))
@@ -204,7 +204,7 @@ class Site:
 @contextmanager
 def running_site(folder: Path, *, failed: list[bool]) -> Iterator[Site]:
     """A site that runs inside the block; its logs are copied to ``folder`` when something ``failed``."""
-    site, kept_logs = Site(kept=folder), folder / f"log-{os.environ.get('PYTEST_XDIST_WORKER', 'main')}"
+    site, log_copy = Site(kept=folder), folder / f"log-{os.environ.get('PYTEST_XDIST_WORKER', 'main')}"
     site.postgres.flushes = False  # only processes die in tests, and a busy disk lets everybody wait
     try:
         site.start()
@@ -215,8 +215,8 @@ def running_site(folder: Path, *, failed: list[bool]) -> Iterator[Site]:
     finally:
         site.stop()
         if any(failed):
-            shutil.rmtree(kept_logs, ignore_errors=True)
-            shutil.copytree(site.folder / "log", kept_logs)
+            shutil.rmtree(log_copy, ignore_errors=True)
+            shutil.copytree(site.folder / "log", log_copy)
         site.remove()
 
 

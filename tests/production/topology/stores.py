@@ -31,8 +31,8 @@ POSTGRES_OPTIONS = {
 
 def postgres_folder() -> Path | None:
     """Debian keeps each version's programs in a folder of its own, off the PATH; the newest is taken."""
-    found = [path for path in Path("/usr/lib/postgresql").glob("*/bin/postgres") if path.parts[4].isdecimal()]
-    return max(found, key=lambda path: int(path.parts[4])).parent if found else None
+    paths = [path for path in Path("/usr/lib/postgresql").glob("*/bin/postgres") if path.parts[4].isdecimal()]
+    return max(paths, key=lambda path: int(path.parts[4])).parent if paths else None
 
 
 class Postgres(Server):
@@ -63,9 +63,9 @@ class Postgres(Server):
             self._make_cluster()
 
     def command(self) -> list[str]:
-        places = {"listen_addresses": self.address, "port": str(self.port), "unix_socket_directories": ""}
-        said = places | POSTGRES_OPTIONS | {"fsync": "on" if self.flushes else "off"}
-        options = [word for name, value in said.items() for word in ("-c", f"{name}={value}")]
+        addresses = {"listen_addresses": self.address, "port": str(self.port), "unix_socket_directories": ""}
+        values = addresses | POSTGRES_OPTIONS | {"fsync": "on" if self.flushes else "off"}
+        options = [word for name, value in values.items() for word in ("-c", f"{name}={value}")]
         last_will = ["setpriv", "--pdeathsig", "INT", "--"] if shutil.which("setpriv") else []
         return [*self.prefix, *last_will, str(self.program("postgres")), "-D", str(self.data), *options]
 
@@ -80,8 +80,8 @@ class Postgres(Server):
 
     def connect(self, **options: Any) -> psycopg.Connection[Any]:
         """A connection that commits each statement."""
-        said = {"host": self.address, "port": self.port, "user": NAME, "password": PASSWORD, "dbname": NAME}
-        return psycopg.connect(**{**said, "connect_timeout": 5, "autocommit": True, **options})
+        defaults = {"host": self.address, "port": self.port, "user": NAME, "password": PASSWORD, "dbname": NAME}
+        return psycopg.connect(**{**defaults, "connect_timeout": 5, "autocommit": True, **options})
 
     def program(self, name: str) -> Path:
         """One of Debian's programs of the server's own version."""
@@ -109,9 +109,9 @@ class Redis(Server):
     def command(self) -> list[str]:
         words = {"bind": self.address, "port": str(self.port), "dir": str(self.folder), "requirepass": PASSWORD}
         words |= {"appendonly": "yes", "appendfsync": "everysec", "save": "", "daemonize": "no"}
-        found = program("redis-server")
-        assert found is not None, "apt-get install redis-server"
-        return [found, *(word for name, value in words.items() for word in (f"--{name}", value))]
+        executable = program("redis-server")
+        assert executable is not None, "apt-get install redis-server"
+        return [executable, *(word for name, value in words.items() for word in (f"--{name}", value))]
 
     def ready(self) -> bool:
         try:

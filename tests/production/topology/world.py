@@ -30,14 +30,14 @@ class World:
 
     @classmethod
     def make(cls, *, annotators: int = 2) -> "World":
-        held = factories.ProjectFactory()
-        people = [factories.annotator(held) for _ in range(annotators)]
-        made = cls(held, factories.lead(held), people)
-        for user in [made.lead, *people]:
-            user.username = f"{user.username}-{held.uuid}"[:60]  # the rows of earlier runs stay
+        project = factories.ProjectFactory()
+        people = [factories.annotator(project) for _ in range(annotators)]
+        scenario = cls(project, factories.lead(project), people)
+        for user in [scenario.lead, *people]:
+            user.username = f"{user.username}-{project.uuid}"[:60]  # the rows of earlier runs stay
             user.set_password(PASSWORD)
             user.save()
-        return made
+        return scenario
 
     def batch(self, pairs: int = 3, *, split: str = "val") -> Batch:
         """The first batch of a new query."""
@@ -46,9 +46,9 @@ class World:
             moment = factories.MomentFactory(video__corpus=self.project.dataset.corpus)
             factories.CandidateFactory(query=query, rank=rank, moment=moment)
             factories.CaptionFactory(moment=moment)
-        opened = batch_create(query=query, number=1)
-        assert opened is not None
-        return opened
+        new_batch = batch_create(query=query, number=1)
+        assert new_batch is not None
+        return new_batch
 
     def person(self, site: Site, user: User) -> Person:
         return site.person(user.username, PASSWORD)
@@ -61,24 +61,24 @@ def always(grade: int) -> GradeOf:
     return lambda pair: grade
 
 
-def judge_all(person: Person, world: World, grade_of: GradeOf) -> int:
+def judge_all(person: Person, scenario: World, grade_of: GradeOf) -> int:
     """Take what is due, grade all of it, finish; returns how many pairs were graded."""
-    graded, page = 0, take(person, world)
-    while found := GRADE.search(page):
-        page = give(person, page, grade_of(Pair.objects.get(uuid=UUID(found[2])))).text
+    graded, page = 0, take(person, scenario)
+    while match := GRADE.search(page):
+        page = give(person, page, grade_of(Pair.objects.get(uuid=UUID(match[2])))).text
         graded += 1
     finish(person, page)
     return graded
 
 
-def take(person: Person, world: World) -> str:
+def take(person: Person, scenario: World) -> str:
     """A batch is in this person's hands; the page of its first open pair."""
-    desk = _fine(person.get(world.path("desk"))).text
-    if found := GO_ON.search(desk):
-        return _fine(person.get(found[1])).text
-    found = TAKE.search(desk)
-    assert found is not None, "the desk offers no batch"
-    return _fine(person.post(found[1])).text
+    desk = _fine(person.get(scenario.path("desk"))).text
+    if match := GO_ON.search(desk):
+        return _fine(person.get(match[1])).text
+    match = TAKE.search(desk)
+    assert match is not None, "the desk offers no batch"
+    return _fine(person.post(match[1])).text
 
 
 def give(person: Person, page: str, grade: int) -> requests.Response:
@@ -94,9 +94,9 @@ def grade_form(page: str, grade: int) -> tuple[str, dict[str, str]]:
 
 
 def finish(person: Person, page: str) -> requests.Response:
-    found = FINISH.search(page)
-    assert found is not None, page[:500]
-    return _fine(person.post(found[1]))
+    match = FINISH.search(page)
+    assert match is not None, page[:500]
+    return _fine(person.post(match[1]))
 
 
 def _fine(answer: requests.Response) -> requests.Response:

@@ -5,7 +5,15 @@ from collections.abc import Callable
 
 import pytest
 
-from annotation.captions.rewriting.provider import Answer, Chat, Endpoint, Item, Pace, ProviderAway, ProviderUnusable
+from annotation.captions.rewriting.provider import (
+    Answer,
+    Chat,
+    Endpoint,
+    Item,
+    Pace,
+    ProviderUnavailable,
+    ProviderUnusable,
+)
 from tests.annotation.captions.rewriting.chat_server import ChatServer, Reply, chat_server, completion, failure
 
 ITEM = Item(7, "Ross waves.")
@@ -100,7 +108,7 @@ def test_time_out_then_success() -> None:
     assert (answers[0].text, waits, len(server.asked)) == ("A man waves.", [1.0], 2)
 
 
-def test_one_of_many_that_never_comes_is_said_of_it_alone() -> None:
+def test_one_of_many_that_never_comes_fails_alone() -> None:
     answers, _, server = ask(
         lambda text, before: failure(500, "broken") if text == "b" else completion("A man."),
         *[Item(key, text) for key, text in enumerate("abc")],
@@ -111,8 +119,8 @@ def test_one_of_many_that_never_comes_is_said_of_it_alone() -> None:
     assert server.texts().count("b") == 3
 
 
-def test_endpoint_that_answers_nobody_is_away() -> None:
-    with pytest.raises(ProviderAway, match="503"):
+def test_endpoint_that_answers_nobody_is_unavailable() -> None:
+    with pytest.raises(ProviderUnavailable, match="503"):
         ask(lambda text, before: failure(503), Item(1, "a"), Item(2, "b"))
 
 
@@ -124,7 +132,7 @@ def test_wrong_settings_stop_at_once(status: int) -> None:
 
 @pytest.mark.parametrize("text", ["", "   ", None])
 def test_empty_answer(text: str | None) -> None:
-    (answer,), _, _ = ask(lambda said, before: completion(text))
+    (answer,), _, _ = ask(lambda request_text, before: completion(text))
     assert (answer.text, answer.problem, answer.tokens_in) == ("", "no_answer", 100)
 
 
@@ -133,7 +141,7 @@ def test_empty_answer(text: str | None) -> None:
     [completion(None, refusal="I cannot."), completion("", finish="content_filter"), failure(400, "content policy")],
 )
 def test_refusal(reply: Reply) -> None:
-    (answer,), waits, _ = ask(lambda said, before: reply)
+    (answer,), waits, _ = ask(lambda request_text, before: reply)
     assert (answer.text, answer.problem, waits) == ("", "refused", [])
 
 
@@ -173,11 +181,11 @@ def test_description_without_an_answer_is_at_fault_while_another_gets_one() -> N
     assert (answer.problem, server.texts().count(ITEM.text)) == ("no_answer", 3)
 
 
-def test_answers_before_an_outage_are_given_before_it_is_said() -> None:
+def test_answers_before_an_outage_come_before_its_error() -> None:
     got = []
     with chat_server(lambda text, before: completion("A man.") if text == "a" else failure(503)) as server:
         chat = Chat(Endpoint(server.url, "x", "secret", "x", 1, 10**9, 5.0, 1))
-        with pytest.raises(ProviderAway, match="503"):
+        with pytest.raises(ProviderUnavailable, match="503"):
             got.extend(chat.rewrite([Item(1, "a"), Item(2, "b")]))
     assert [answer.key for answer in got] == [1]
 
@@ -197,6 +205,6 @@ def test_pace() -> None:
     assert waits == [2.0, 2.0, 2.0]
 
 
-def test_what_is_not_set_is_said() -> None:
+def test_missing_settings_are_named() -> None:
     with pytest.raises(ProviderUnusable, match="REWRITING_API_KEY"):
         Chat(Endpoint("", "", "", "x"))

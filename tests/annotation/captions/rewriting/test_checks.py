@@ -1,4 +1,4 @@
-"""What needs a person's eye before it is rewritten, and names that stayed."""
+"""Tests of flaws to review before rewriting, and of names that stayed."""
 
 import json
 import os
@@ -60,12 +60,12 @@ def test_lexicon_finds_names_that_stayed() -> None:
 
 def test_model_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     """The likeliest entity that is a person counts, whatever the model calls persons."""
-    told = [
+    entities = [
         [{"entity_group": "PER", "score": 0.7, "word": "Ann"}, {"entity_group": "LOC", "score": 0.99, "word": "Rome"}],
         [{"entity_group": "person", "score": 0.9, "word": "Bo"}, {"entity_group": "PER", "score": 0.95, "word": "Cy"}],
         [],
     ]
-    monkeypatch.setattr("annotation.captions.ner._load", lambda name: lambda texts, batch_size: told)
+    monkeypatch.setattr("annotation.captions.ner._load", lambda name: lambda texts, batch_size: entities)
     assert name_finder("some/model").find(["", "", ""], videos=[""] * 3) == [
         Found(0.7, "Ann"),
         Found(0.95, "Cy"),
@@ -87,8 +87,8 @@ def test_a_long_text_is_read_to_its_end(monkeypatch: pytest.MonkeyPatch, filler:
     monkeypatch.setattr("annotation.captions.ner._load", lambda name: FakePipeline())
     long = filler * 150
     texts = ["Xylon", long + " Xylon", long, ""]
-    named = Found(0.99, "Xylon")
-    assert ModelNames("some/model").find(texts, videos=[""] * 4) == [named, named, Found(), Found()]
+    entity = Found(0.99, "Xylon")
+    assert ModelNames("some/model").find(texts, videos=[""] * 4) == [entity, entity, Found(), Found()]
 
 
 def test_a_name_on_the_edge_of_two_windows_is_whole_in_one() -> None:

@@ -167,11 +167,11 @@ def test_a_corpus_has_members_of_its_own() -> None:
 
 
 def test_the_show_of_the_video_goes_first() -> None:
-    said = [
+    captions = [
         rewrite("Montgomery nods.", lexicon_for(video=f"{show}_s01e01_seg02_clip_03")).text
         for show in ("castle", "grey")
     ]
-    assert said == ["A man nods.", "A woman nods."]
+    assert captions == ["A man nods.", "A woman nods."]
 
 
 def test_cast_list_says_which_line_is_wrong() -> None:
@@ -191,8 +191,8 @@ def test_any_text_gives_a_text_and_always_the_same(text: str) -> None:
 
 @given(st.lists(st.sampled_from(["Ross", "Rachel", "Dr.", "House", "and", ",", "'s", "the", "walks", "young", "."])))
 def test_no_name_survives_any_order_of_words(words: list[str]) -> None:
-    said = rewrite(" ".join(words), lexicon_for()).text
-    assert not re.search(r"\b(ross|rachel)\b", said, re.IGNORECASE)
+    caption = rewrite(" ".join(words), lexicon_for()).text
+    assert not re.search(r"\b(ross|rachel)\b", caption, re.IGNORECASE)
 
 
 ALSO_THINGS = {"will", "green", "mark", "gates", "chase"}  # the release writes them small only where they name nobody
@@ -204,7 +204,7 @@ def test_a_verb_that_agrees_stands_for_no_name() -> None:
     assert replacement_words(pairs) == {"two": 1, "men": 1, "man": 1}
 
 
-def test_the_version_of_the_rules_tells_every_list() -> None:
+def test_the_version_of_the_rules_covers_every_list() -> None:
     bishop, rex = Member("Bishop", "M", "word"), Member("Rex", "N")
     versions = [Rules(members).model for members in ((), (bishop,), (bishop, rex), (rex, bishop))]
     assert len(set(versions)) == 4
@@ -232,27 +232,27 @@ class TestRelease:
             cast = [(row["name"].split(), row["kind"]) for row in csv.DictReader(lines)]
         words = {part for names, kind in cast if kind == "word" for part in names}
         names = {part.lower() for parts, _ in cast for part in parts if part not in words}
-        left = []
+        survivors = []
         for description, caption in release():
             for word in re.findall(r"[A-Za-z][\w-]*", caption):
                 if word.lower() in names or word in words:
-                    left.append((word, description, caption))
+                    survivors.append((word, description, caption))
         assert len(release()) == 8097
-        assert left == []
+        assert survivors == []
 
     def test_no_name_that_is_a_word_survives_in_small_letters(self) -> None:
         """Where no article, owner or adjective stands before it, a word such as house is somebody."""
         with (files("annotation.captions.rewriting") / "data" / "cast.csv").open() as lines:
             rows = [row for row in csv.DictReader(lines) if row["kind"] == "word" and row["main"]]
-        left = []
+        survivors = []
         for line, (description, caption) in zip(lines_of_videos(), release(), strict=True):
             start = max((row["videos"] for row in rows if line["vid_name"].startswith(row["videos"])), key=len)
             names = {row["name"].split()[-1].lower() for row in rows if row["videos"] == start} - ALSO_THINGS
             words = re.findall(r"'s|\w+|[^\w\s]", caption)
             for before, word in pairwise(words):
                 if word in names and before.lower() not in DETERMINERS:
-                    left.append((before, word, description, caption))
-        assert left == []
+                    survivors.append((before, word, description, caption))
+        assert survivors == []
 
     @pytest.mark.parametrize(
         "fault",
@@ -263,9 +263,9 @@ class TestRelease:
     )
     def test_grammar(self, fault: str) -> None:
         # someone "gives a woman a man": no such verb is left in the one case of two people side by side
-        asked = [pair for pair in release() if re.search(fault, pair[1]) and not re.search(fault, pair[0])]
+        faulty_pairs = [pair for pair in release() if re.search(fault, pair[1]) and not re.search(fault, pair[0])]
         assert [
-            pair for pair in asked if not re.search(r"(hand|show|give|tell|ask)\w* (a|the|another) ", pair[1])
+            pair for pair in faulty_pairs if not re.search(r"(hand|show|give|tell|ask)\w* (a|the|another) ", pair[1])
         ] == []
 
     def test_one_person_is_hardly_ever_two(self) -> None:

@@ -15,10 +15,10 @@ ENTRY = {"duration": 9, "timestamps": [[1, 2]], "sentences": ["x"]}
 
 def seen(text: str | bytes, name: str = "") -> str:
     source = io.BytesIO(text.encode() if isinstance(text, str) else text)
-    found = form_of(source, name)
+    form = form_of(source, name)
     assert source.tell() == 0
-    assert not found or found in FORMATS
-    return found
+    assert not form or form in FORMATS
+    return form
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def seen(text: str | bytes, name: str = "") -> str:
         ("srt", b"PK\x03\x04"),
     ],
 )
-def test_told_by_its_head(form: str, text: str | bytes) -> None:
+def test_recognised_by_its_head(form: str, text: str | bytes) -> None:
     assert seen(text) == form
     if isinstance(text, str):
         assert seen(gzip.compress(text.encode())) == form

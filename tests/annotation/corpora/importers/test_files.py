@@ -28,9 +28,9 @@ def texts(items: list[Item]) -> list[str]:
 
 def archive(**members: bytes) -> bytes:
     target = io.BytesIO()
-    with ZipFile(target, "w", ZIP_DEFLATED) as made:
+    with ZipFile(target, "w", ZIP_DEFLATED) as zip_file:
         for name, data in members.items():
-            made.writestr(f"folder/{name}.srt", data)
+            zip_file.writestr(f"folder/{name}.srt", data)
     return target.getvalue()
 
 
@@ -107,7 +107,7 @@ def test_a_folder_of_nothing_and_of_the_wrong_form(tmp_path: Path) -> None:
 
 
 def test_bytes_are_counted_as_they_are_read() -> None:
-    seen: list[int] = []
+    byte_counts: list[int] = []
     data = json.dumps({"a": {"duration": 60, "timestamps": [], "sentences": []}}).encode() + b" " * 200_000
-    list(read_file(FORMATS["activitynet"], io.BytesIO(data), "x", TABLE, on_bytes=seen.append))
-    assert 0 < sum(seen) <= len(data)
+    list(read_file(FORMATS["activitynet"], io.BytesIO(data), "x", TABLE, on_bytes=byte_counts.append))
+    assert 0 < sum(byte_counts) <= len(data)

@@ -23,9 +23,9 @@ from annotation.corpora.importers.grounding import NEXT_WINDOW
 TABLE = Given({"a": (60.0, 3), "b": (30.0, 4)})
 
 
-def read(form: str, *lines: str, given: Given = TABLE) -> list[Item]:
+def read(form: str, *lines: str, options: Given = TABLE) -> list[Item]:
     text = [f"{line}\n" for line in lines]
-    return list(FORMATS[form].read(["".join(text)] if FORMATS[form].whole else text, given))
+    return list(FORMATS[form].read(["".join(text)] if FORMATS[form].whole else text, options))
 
 
 def rows(items: list[Item]) -> list[tuple[Any, ...]]:
@@ -49,28 +49,28 @@ def entry(*sentences: Any, spans: Any = None, duration: Any = 20.0, **more: Any)
 
 class TestByVideo:
     def test_a_video_and_its_sentences(self) -> None:
-        items = read("activitynet", by_video(v=entry(" One. ", "Two.", spans=[[0, 4.5], [4, 20]])), given=Given())
+        items = read("activitynet", by_video(v=entry(" One. ", "Two.", spans=[[0, 4.5], [4, 20]])), options=Given())
         assert items[0] == VideoRecord("v", 20.0)
         assert rows(items) == [(None, "v", 0.0, 4.5, "One."), (None, "v", 4.0, 20.0, "Two.")]
         assert [item.item for item in items[1:] if isinstance(item, DescriptionRecord)] == ["'v' #1", "'v' #2"]
 
     def test_frames(self) -> None:
         video = {"timestamps": [[50, 100], [100, 260]], "sentences": ["x y", "z"], "fps": 25, "num_frames": 250}
-        items = read("tacos", by_video(v=video), given=Given())
+        items = read("tacos", by_video(v=video), options=Given())
         assert items[0] == VideoRecord("v", 10.0)
         assert rows(items) == [(None, "v", 2.0, 4.0, "x y"), (None, "v", 4.0, 10.0, "z")]
         assert [item.past_end for item in items[1:] if isinstance(item, DescriptionRecord)] == [False, True]
 
     def test_a_window_far_past_the_end_is_bad_unless_clipped(self) -> None:
         text = by_video(v=entry("One.", spans=[[1, 25]]))
-        assert bad(read("activitynet", text, given=Given())) == [
+        assert bad(read("activitynet", text, options=Given())) == [
             "line 1, 'v' #1: timestamp ends at 25 s, but the video is 20 s long"
         ]
-        (_, record) = read("activitynet", text, given=Given(clip=True))
+        (_, record) = read("activitynet", text, options=Given(clip=True))
         assert isinstance(record, DescriptionRecord) and (record.end_s, record.past_end) == (20.0, True)
 
     def test_a_window_wholly_past_the_end_is_bad_even_then(self) -> None:
-        items = read("activitynet", by_video(v=entry("One.", spans=[[21, 25]])), given=Given(clip=True))
+        items = read("activitynet", by_video(v=entry("One.", spans=[[21, 25]])), options=Given(clip=True))
         assert bad(items) == ["line 1, 'v' #1: timestamp starts at 21 s, not before its end at 20 s"]
 
     @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ class TestByVideo:
         ],
     )
     def test_a_bad_video_costs_itself_alone(self, video: Any, reason: str) -> None:
-        items = read("charades-sta", by_video(v=video, w=entry("Kept.")), given=Given())
+        items = read("charades-sta", by_video(v=video, w=entry("Kept.")), options=Given())
         assert bad(items) == [f"line 1, 'v': {reason}"]
         assert [row[4] for row in rows(items)] == ["Kept."]
 
@@ -105,21 +105,21 @@ class TestByVideo:
         ],
     )
     def test_a_bad_sentence_costs_itself_alone(self, span: Any, sentence: Any, reason: str) -> None:
-        items = read("activitynet", by_video(v=entry("First.", sentence, spans=[[1, 2], span])), given=Given())
-        (said,) = bad(items)
-        assert said.startswith("line 1, 'v' #2: ") and reason in said
+        items = read("activitynet", by_video(v=entry("First.", sentence, spans=[[1, 2], span])), options=Given())
+        (message,) = bad(items)
+        assert message.startswith("line 1, 'v' #2: ") and reason in message
         assert len(rows(items)) == 1
 
     def test_lines_are_counted_through_the_document(self) -> None:
         text = '{\n "v": {"duration": 9,\n  "timestamps": [[1, 2]], "sentences": [""]},\r\n\n "w": 3\n}'
-        assert bad(read("activitynet", text, given=Given())) == [
+        assert bad(read("activitynet", text, options=Given())) == [
             "line 2, 'v' #1: sentence is empty",
             "line 5, 'w': not an object",
         ]
 
     def test_a_video_listed_twice(self) -> None:
         one = json.dumps(entry("One."))
-        items = read("activitynet", f'{{"v": {one}, "v": {one}}}', given=Given())
+        items = read("activitynet", f'{{"v": {one}, "v": {one}}}', options=Given())
         assert bad(items) == ["line 1, 'v': the video is listed twice; 1 sentences are left out"]
         assert len(rows(items)) == 1
 
@@ -135,7 +135,7 @@ class TestByVideo:
         ],
     )
     def test_a_broken_document_gives_what_stands_before(self, text: str, reason: str, kept: int) -> None:
-        items = read("activitynet", text, given=Given())
+        items = read("activitynet", text, options=Given())
         assert len(rows(items)) == kept
         assert reason in bad(items)[-1]
 
@@ -161,7 +161,7 @@ class TestQvhighlights:
         return json.dumps(first | changes)
 
     def test_every_window_is_a_moment(self) -> None:
-        items = read("qvhighlights", self.line(relevant_windows=[[2, 10], [20, 60]]), given=Given())
+        items = read("qvhighlights", self.line(relevant_windows=[[2, 10], [20, 60]]), options=Given())
         assert items[0] == VideoRecord("a", 60.0)
         assert rows(items) == [
             (7, "a", 2.0, 10.0, "A man cooks"),
@@ -187,12 +187,12 @@ class TestQvhighlights:
         ],
     )
     def test_bad_line(self, changes: dict[str, Any], reason: str) -> None:
-        (said,) = bad(read("qvhighlights", self.line(**changes)))
-        assert reason in said
+        (message,) = bad(read("qvhighlights", self.line(**changes)))
+        assert reason in message
 
     def test_a_qid_used_twice_and_a_length_that_changed(self) -> None:
         items = read(
-            "qvhighlights", self.line(), self.line(query="Another"), self.line(qid=8, duration=50), given=Given()
+            "qvhighlights", self.line(), self.line(query="Another"), self.line(qid=8, duration=50), options=Given()
         )
         assert bad(items) == [
             "line 2: qid 7 was used by an earlier line",
@@ -239,7 +239,7 @@ class TestOwnForm:
         assert [item.kind for item in items if isinstance(item, DescriptionRecord)] == ["both", "video"]
 
     def test_lengths_may_stand_in_a_column(self) -> None:
-        items = read("csv", f"{self.HEADER},duration", "n,1,2,x y,10", "n,2,3,y z,", "m,2,3,z,", given=Given())
+        items = read("csv", f"{self.HEADER},duration", "n,1,2,x y,10", "n,2,3,y z,", "m,2,3,z,", options=Given())
         assert items[0] == VideoRecord("n", 10.0)
         assert len(rows(items)) == 2
         assert bad(items) == ["line 4: the length of video 'm' is not known"]
@@ -264,9 +264,9 @@ class TestOwnForm:
     )
     def test_a_bad_row_costs_itself_alone(self, row: str, reason: str) -> None:
         items = read("csv", self.HEADER, row, "a,1,2,Kept")
-        (said,) = bad(items)
-        assert said.startswith("line 2: ") and reason in said
-        assert [kept[4] for kept in rows(items)] == ["Kept"]
+        (message,) = bad(items)
+        assert message.startswith("line 2: ") and reason in message
+        assert [values[4] for values in rows(items)] == ["Kept"]
 
     @pytest.mark.parametrize("header", ["video,start,end", "video,start,end,description,video", '"video'])
     def test_without_a_header_nothing_is_read(self, header: str) -> None:
@@ -298,9 +298,9 @@ class TestSubtitles:
             "00:00:03.5 --> 00:00:04.25\nNo counter.\n\n3\nno times\nx\n\n4\n00:00:05,000 --> 00:00:04,000\nBack.\n\n"
             "5\n00:00:59,000 --> 00:01:00,400\nAt the end.\n"
         )
-        items = read("srt", *text.split("\n"), given=Given({"a": (60.0, 1)}, stem="a"))
-        said = [item for item in items if isinstance(item, SubtitleRecord)]
-        assert [(item.start_s, item.end_s, item.text) for item in said] == [
+        items = read("srt", *text.split("\n"), options=Given({"a": (60.0, 1)}, stem="a"))
+        subtitles = [item for item in items if isinstance(item, SubtitleRecord)]
+        assert [(item.start_s, item.end_s, item.text) for item in subtitles] == [
             (1.5, 2.75, "Good morning, Ross."),
             (3.5, 4.25, "No counter."),
             (59.0, 60.0, "At the end."),
@@ -311,12 +311,12 @@ class TestSubtitles:
         ]
 
     def test_srt_with_hours(self) -> None:
-        given = Given({"a": (9000.0, 1)}, stem="a")
-        (item,) = read("srt", "1", "02:00:01,000 --> 02:00:02,500", "Late.", given=given)
+        options = Given({"a": (9000.0, 1)}, stem="a")
+        (item,) = read("srt", "1", "02:00:01,000 --> 02:00:02,500", "Late.", options=options)
         assert isinstance(item, SubtitleRecord) and (item.start_s, item.end_s) == (7201.0, 7202.5)
 
     def test_srt_of_an_unknown_video(self) -> None:
-        assert bad(read("srt", "1", given=Given({"a": (60.0, 1)}, stem="z"))) == ["line 1: unknown video 'z'"]
+        assert bad(read("srt", "1", options=Given({"a": (60.0, 1)}, stem="z"))) == ["line 1: unknown video 'z'"]
 
 
 VALUES = st.recursive(
@@ -331,14 +331,14 @@ NAMES = (
     " descs desc desc_id description type id kind sub"
 )
 OBJECTS = st.dictionaries(st.sampled_from(NAMES.split()), VALUES, max_size=8)
-LINES = st.text() | OBJECTS.map(json.dumps) | OBJECTS.map(lambda held: json.dumps({"a": held, "n": held}))
+LINES = st.text() | OBJECTS.map(json.dumps) | OBJECTS.map(lambda value: json.dumps({"a": value, "n": value}))
 
 
 @settings(max_examples=60)
 @over(st.sampled_from(sorted(FORMATS)), st.lists(LINES, max_size=4), st.booleans(), st.booleans())
 def test_no_text_raises_and_every_record_is_sound(form: str, lines: list[str], clip: bool, known: bool) -> None:
     durations = TABLE.durations if known or FORMATS[form].holds == "subtitles" else {}
-    for item in read(form, *lines, given=Given(durations, clip=clip, stem="a")):
+    for item in read(form, *lines, options=Given(durations, clip=clip, stem="a")):
         if isinstance(item, DescriptionRecord | MomentRecord | SubtitleRecord):
             assert 0 <= item.start_s < item.end_s
             assert not durations or item.end_s <= durations[item.video_name][0]

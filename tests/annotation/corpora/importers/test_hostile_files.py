@@ -13,7 +13,7 @@ from annotation.corpora.importers.files import LARGEST_DIRECTORY, Budget, Limits
 from annotation.corpora.importers.tvr import durations_of
 from core import uploads
 from core.texts import is_storable
-from core.uploads import Remark, remarks_writer
+from core.uploads import LineWarning, warnings_writer
 from tests.mutations import mutated
 
 TABLE = Given({"a": (60.0, 1), "b": (60.0, 2)})
@@ -38,9 +38,9 @@ SEEDS = {
 
 def archive(method: int = ZIP_DEFLATED) -> bytes:
     target = io.BytesIO()
-    with ZipFile(target, "w", method) as made:
-        made.writestr("folder/a.srt", SRT)
-        made.writestr("b\u00e9.srt", SRT * 4)
+    with ZipFile(target, "w", method) as zip_file:
+        zip_file.writestr("folder/a.srt", SRT)
+        zip_file.writestr("b\u00e9.srt", SRT * 4)
     return target.getvalue()
 
 
@@ -86,12 +86,12 @@ def test_an_archive_that_says_itself_how_much_memory_it_needs_is_refused(method:
 
 def test_a_directory_that_is_larger_than_any_is_not_read() -> None:
     content = archive()
-    place = content.rindex(b"PK\x05\x06")
+    offset = content.rindex(b"PK\x05\x06")
     size = (LARGEST_DIRECTORY + 1).to_bytes(4, "little")
-    padded = content[:place] + bytes(LARGEST_DIRECTORY) + content[place:]  # so many bytes are there
-    place = padded.rindex(b"PK\x05\x06")
+    padded = content[:offset] + bytes(LARGEST_DIRECTORY) + content[offset:]  # so many bytes are there
+    offset = padded.rindex(b"PK\x05\x06")
     with pytest.raises(ImportFileError, match="holds too many files"):
-        read("srt", padded[: place + 12] + size + padded[place + 16 :])
+        read("srt", padded[: offset + 12] + size + padded[offset + 16 :])
 
 
 def test_a_subtitle_of_endless_lines_is_cut_and_refused() -> None:
@@ -115,10 +115,10 @@ def test_a_table_of_videos_that_the_database_cannot_hold_is_refused(
 
 
 def test_a_report_lists_no_more_than_it_may(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(uploads, "MOST_REMARKS", 2)
+    monkeypatch.setattr(uploads, "MOST_WARNINGS", 2)
     target = io.StringIO()
-    write = remarks_writer(target)
+    write = warnings_writer(target)
     for line in range(1, 6):
-        write(Remark("", line, "", "refused", "not JSON"))
+        write(LineWarning("", line, "", "refused", "not JSON"))
     rows = target.getvalue().splitlines()
     assert len(rows) == 4 and rows[-1] == '"",3,"","","No more than 2 remarks are listed.",""'

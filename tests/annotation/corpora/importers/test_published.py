@@ -14,8 +14,8 @@ pytestmark = needs_shared
 LENGTHS = DATA / "tvr" / "tvr_video2dur_idx.json"
 
 
-def counts(form: str, path: str, given: Given) -> dict[str, int]:
-    items = list(read_path(FORMATS[form], DATA / path, given))
+def counts(form: str, path: str, options: Given) -> dict[str, int]:
+    items = list(read_path(FORMATS[form], DATA / path, options))
     kinds = Counter(type(item) for item in items)
     records = [item for item in items if isinstance(item, DescriptionRecord | MomentRecord)]
     return {
@@ -42,8 +42,8 @@ def counts(form: str, path: str, given: Given) -> dict[str, int]:
     ],
 )
 def test_json_by_video(form: str, path: str, videos: int, sentences: int, past: int) -> None:
-    held = counts(form, path, Given(clip=True))
-    assert held == {"videos": videos, "described": sentences, "bare": 0, "lines": 1, "past": past, "bad": 0}
+    totals = counts(form, path, Given(clip=True))
+    assert totals == {"videos": videos, "described": sentences, "bare": 0, "lines": 1, "past": past, "bad": 0}
 
 
 @pytest.mark.parametrize(
@@ -51,24 +51,24 @@ def test_json_by_video(form: str, path: str, videos: int, sentences: int, past: 
     [("highlight_val_release.jsonl", 1550, 1519, 2803), ("highlight_test_with_gt.jsonl", 1542, 1529, 2761)],
 )
 def test_qvhighlights(path: str, queries: int, videos: int, windows: int) -> None:
-    held = counts("qvhighlights", f"qvhighlights/{path}", Given())
-    assert held == {"videos": videos, "described": windows, "bare": 0, "lines": queries, "past": 0, "bad": 0}
+    totals = counts("qvhighlights", f"qvhighlights/{path}", Given())
+    assert totals == {"videos": videos, "described": windows, "bare": 0, "lines": queries, "past": 0, "bad": 0}
 
 
 def test_tvc_without_captions() -> None:
-    held = counts("tvc", "tvc/tvc_test_public_release.jsonl", Given())
-    assert held == {"videos": 1089, "described": 0, "bare": 5420, "lines": 5420, "past": 0, "bad": 0}
+    totals = counts("tvc", "tvc/tvc_test_public_release.jsonl", Given())
+    assert totals == {"videos": 1089, "described": 0, "bare": 5420, "lines": 5420, "past": 0, "bad": 0}
 
 
 def test_tvc_with_generated_captions_takes_lengths_from_the_table() -> None:
-    held = counts("tvc", "tvc/sample_val_predictions.jsonl", Given(read_durations(LENGTHS)))
-    assert (held["described"], held["lines"], held["bad"]) == (10841, 10841, 0)
+    totals = counts("tvc", "tvc/sample_val_predictions.jsonl", Given(read_durations(LENGTHS)))
+    assert (totals["described"], totals["lines"], totals["bad"]) == (10841, 10841, 0)
 
 
 def test_tvr_with_and_without_the_table() -> None:
-    for given in (Given(read_durations(LENGTHS)), Given()):
-        held = counts("tvr", "tvr/tvr_val_release.jsonl", given)
-        assert held == {"videos": 2179, "described": 10895, "bare": 0, "lines": 10895, "past": 0, "bad": 0}
+    for options in (Given(read_durations(LENGTHS)), Given()):
+        totals = counts("tvr", "tvr/tvr_val_release.jsonl", options)
+        assert totals == {"videos": 2179, "described": 10895, "bare": 0, "lines": 10895, "past": 0, "bad": 0}
 
 
 def test_tvr_test_has_no_moments_and_says_so_line_by_line() -> None:

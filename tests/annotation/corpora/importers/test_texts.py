@@ -1,4 +1,4 @@
-"""What is noted about descriptions that are kept."""
+"""Tests of the notes on descriptions that stay."""
 
 import pytest
 
@@ -23,7 +23,7 @@ from core.texts import is_storable
     ],
 )
 def test_noted(text: str, note: str) -> None:
-    assert any(note in said for said in notes_of(text))
+    assert any(note in text_note for text_note in notes_of(text))
 
 
 @pytest.mark.parametrize(

@@ -16,17 +16,17 @@ from tests.annotation.corpora.importers.shared import DATA, needs_shared
 
 pytestmark = [needs_shared, pytest.mark.slow, pytest.mark.django_db]
 TABLE = ["--durations", str(DATA / "tvr" / "tvr_video2dur_idx.json")]
-NOT_SAID = None  # the README says nothing about it
+UNSTATED = None  # the README says nothing about it
 
 
 class Said(NamedTuple):
-    """What the README says of a file."""
+    """The README's facts on a file."""
 
     form: str
     path: str
     videos: int | None
-    queries: int | None = NOT_SAID  # sentences or captions, however many windows each has
-    moments: int | None = NOT_SAID
+    queries: int | None = UNSTATED  # sentences or captions, however many windows each has
+    moments: int | None = UNSTATED
     past_end: int = 0
     more: tuple[str, ...] = ()
 
@@ -41,16 +41,25 @@ PUBLISHED = [
     Said("tacos", "tacos/test.json", 25, 4_001, past_end=5),
     Said("activitynet", "activitynet/test.json", 4_885, 17_031, past_end=1),
     Said("tvr", "tvr/tvr_val_release.jsonl", 2_179, 10_895, more=tuple(TABLE)),
-    Said("tvc", "tvc/tvc_test_public_release.jsonl", NOT_SAID, 0, moments=5_420),
-    Said("tvc", "tvc/sample_val_predictions.jsonl", NOT_SAID, 10_841, more=tuple(TABLE)),
+    Said("tvc", "tvc/tvc_test_public_release.jsonl", UNSTATED, 0, moments=5_420),
+    Said("tvc", "tvc/sample_val_predictions.jsonl", UNSTATED, 10_841, more=tuple(TABLE)),
     Said("qvhighlights", "qvhighlights/highlight_val_release.jsonl", 1_519, 1_550),
-    Said("qvhighlights", "qvhighlights/highlight_test_with_gt.jsonl", NOT_SAID, 1_542),
+    Said("qvhighlights", "qvhighlights/highlight_test_with_gt.jsonl", UNSTATED, 1_542),
 ]
 
 
-def imported(said: Said, *more: str) -> dict[str, int]:
+def imported(published: Said, *more: str) -> dict[str, int]:
     out = StringIO()
-    call_command("import_corpus", said.form, str(DATA / said.path), "--corpus", "whole", *said.more, *more, stdout=out)
+    call_command(
+        "import_corpus",
+        published.form,
+        str(DATA / published.path),
+        "--corpus",
+        "whole",
+        *published.more,
+        *more,
+        stdout=out,
+    )
     counts: dict[str, int] = json.loads(out.getvalue().splitlines()[-1])
     return counts
 
@@ -59,13 +68,13 @@ def imported(said: Said, *more: str) -> dict[str, int]:
 def test_database_holds_what_the_readme_counts(said: Said) -> None:
     report = imported(said, *(["--clip"] if said.past_end else []))
     assert (report["clipped"], report["bad_lines"]) == (said.past_end, 0)
-    if said.videos is not NOT_SAID:
+    if said.videos is not UNSTATED:
         assert Video.objects.count() == said.videos
-    if said.moments is not NOT_SAID:
+    if said.moments is not UNSTATED:
         assert Moment.objects.count() == said.moments
     sentences = Description.objects.values_list("moment__video", "text")
-    held = sentences.distinct().count() if said.form == "qvhighlights" else Description.objects.count()
-    assert held == said.queries  # a query of QVHighlights is a description of each of its windows
+    n_queries = sentences.distinct().count() if said.form == "qvhighlights" else Description.objects.count()
+    assert n_queries == said.queries  # a query of QVHighlights is a description of each of its windows
     assert Caption.objects.count() == Description.objects.count() == report["descriptions"] == report["added"]
     assert (report["videos"], report["moments"]) == (Video.objects.count(), Moment.objects.count())
     assert imported(said, *(["--clip"] if said.past_end else []))["added"] == 0

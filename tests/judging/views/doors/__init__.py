@@ -3,7 +3,7 @@
 A new route is a line of its area's list in ``routes``. What its URL names is an attribute of ``World``.
 """
 
-from tests.judging.views.doors.routes import DOORS, HELD, OPEN, Door
+from tests.judging.views.doors.routes import ENDPOINTS, HELD, OPEN, Door
 from tests.judging.views.doors.world import World, zipped
 
-__all__ = ["DOORS", "HELD", "OPEN", "Door", "World", "zipped"]
+__all__ = ["ENDPOINTS", "HELD", "OPEN", "Door", "World", "zipped"]

@@ -1,7 +1,7 @@
-"""What belongs to one person, by pages and by the API; and routes of the API and of files that go by role alone.
+"""Routes to what one person owns, by pages and the API; and routes of the API and of files that go by role alone.
 
 A route that names something of somebody's is a line of ``OWNED``: its owner gets in, a second person of the same role
-in the same project is told what whoever guesses is told, and so is everybody else whose role does not see it anyway.
+in the same project gets what whoever guesses gets, and so does everybody else whose role does not see it anyway.
 """
 
 import json
@@ -34,7 +34,7 @@ CHECKED = {"state": "checked", "file": "imports/x", "file_name": "x"}
 class Owned(NamedTuple):
     method: str
     route: str
-    what: str  # the attribute of OwnedWorld
+    what: str  # the attribute of OwnedSite
     owner: str  # their role
     sees: frozenset[str]  # roles that get in besides, whoever it belongs to
     told: int = 404  # to whoever is in the project and has no business with it
@@ -89,7 +89,7 @@ BY_ROLE = [
 TRIED = {row.route for row in [*OWNED, *BY_ROLE]}
 
 
-class OwnedWorld(World):
+class OwnedSite(World):
     """A project with a second person of every role, who holds nothing."""
 
     def __post_init__(self) -> None:
@@ -157,8 +157,8 @@ class OwnedWorld(World):
 
     def try_route(self, row: Owned | ByRole, client: Client, *, name: object = None) -> HttpResponse:
         """``name`` stands for an object that is not there."""
-        held = getattr(self, row.what)
-        uuid = name or (held.preview_uuid if row.what == "moment" else getattr(held, "uuid", held))
+        item = getattr(self, row.what)
+        uuid = name or (item.preview_uuid if row.what == "moment" else getattr(item, "uuid", item))
         args = [uuid]
         form = self.form((row.route, row.what, NOBODY, row.method)) if row.method == "post" else {}
         if row.route == "judging:gate-answer":
@@ -176,7 +176,7 @@ class OwnedWorld(World):
         return call(reverse(row.route, args=args), form)
 
     def body(self, row: Owned | ByRole) -> dict[str, Any]:
-        key = form_key(assignment=self.assignment.uuid, pair=self.pair.uuid, given=1)
+        key = form_key(assignment=self.assignment.uuid, pair=self.pair.uuid, n_answers=1)
         bodies = {"api:judgment": {"grade": 3, "key": str(key)}, "api:flag": {"reason": "broken"}}
         return bodies.get(row.route, {}) if row.method == "post" else {}
 

@@ -233,8 +233,8 @@ MORE_ARGS = {
     "models_runner:tables-export": ["csv"],
     "models_runner:file": ["video_corpus.json"],
 }
-DOORS = [*EXAMS, *CORPUS, *DESK, *QUERIES, *POOLS, *COVERAGE, *REVIEW, *RELEASES, *PEOPLE, *QUALITY, *DRAWN]
-DOORS += [*SETTINGS, *PAY, *BENCHMARKS]
+ENDPOINTS = [*EXAMS, *CORPUS, *DESK, *QUERIES, *POOLS, *COVERAGE, *REVIEW, *RELEASES, *PEOPLE, *QUALITY, *DRAWN]
+ENDPOINTS += [*SETTINGS, *PAY, *BENCHMARKS]
 HELD: list[Door] = [  # only who holds the pair's assignment learns that it exists
     ("judging:pair", "pair", ANNOTATOR, "get"),
     ("judging:judgment-create", "pair", ANNOTATOR, "post"),

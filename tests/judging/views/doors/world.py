@@ -33,7 +33,7 @@ from judging.models import (
     Release,
 )
 from judging.people.services import invitation_create
-from judging.work.rules import form_key, sitting_key
+from judging.work.rules import attempt_key, form_key
 from models_runner.models import EconomyStudy, Experiment, FeatureSet, Leaderboard, Run, Training
 from moment_retrieval.features import FeatureWriter
 from tests.factories import (
@@ -54,7 +54,7 @@ from tests.factories import (
     lead,
 )
 from tests.judging.exams import in_feedback
-from tests.judging.settings import drawn_pair, gate_attempt, gate_question, guideline_form, policy_form
+from tests.judging.settings import drawn_pair, gate_question, guideline_form, policy_form, screening_attempt
 from tests.judging.views.doors.routes import COVERAGE, MORE_ARGS, SETTINGS, Door
 
 EXAM = {"kind": "cohort", "queries": 1, "depth": 1, "purpose": "exam"}
@@ -98,7 +98,7 @@ class World:
         )
         for pair in self.batch.pairs.all():
             JudgmentFactory(assignment=self.assignment, pair=pair)
-        done = BatchFactory(query__project=self.project, state="done")
+        finished_batch = BatchFactory(query__project=self.project, state="done")
         self.closed = BatchFactory(query__project=self.project, state="done")
         BatchReview.objects.create(batch=self.closed, decision="close", suggestion="close")
         self.pair = self.batch.pairs.first()
@@ -129,7 +129,7 @@ class World:
         figures = {"project": {}, "annotators": {str(self.member.number): FIGURES}}
         QualityReport.objects.create(project=self.project, data=figures, computed_at=timezone.now())
         statistics_compute(project_id=self.project.pk)
-        self.done = done
+        self.done = finished_batch
         self.sitting = in_feedback(self.assignment.annotator, self.project)
         self.exam = self.sitting.exam
         self.known = KnownPair.objects.get(exam=self.exam)
@@ -138,9 +138,9 @@ class World:
     def flagged(self) -> Pair:
         """Nobody has judged it, and its video is there."""
         batch = BatchFactory(query__project=self.project, pairs=1)
-        held = AssignmentFactory(batch=batch)
-        pair: Pair = FlagFactory(assignment=held).pair
-        Assignment.objects.filter(pk=held.pk).update(state="finished", ended_at=timezone.now())
+        assignment = AssignmentFactory(batch=batch)
+        pair: Pair = FlagFactory(assignment=assignment).pair
+        Assignment.objects.filter(pk=assignment.pk).update(state="finished", ended_at=timezone.now())
         pair.candidate.moment.video.file.save("clip.mp4", ContentFile(b"a video"))
         return pair
 
@@ -200,8 +200,8 @@ class World:
     def training(self) -> Training:
         features = {kind: {"name": kind, "path": f"/{kind}.h5"} for kind in ("video", "query")}
         about = {"project": self.project, "release": self.release, "features": features}
-        made = Experiment.objects.create(name="x", baseline="xml", top_n=20, **about)
-        return Training.objects.create(experiment=made, seed=1)
+        experiment = Experiment.objects.create(name="x", baseline="xml", top_n=20, **about)
+        return Training.objects.create(experiment=experiment, seed=1)
 
     @cached_property
     def experiment(self) -> Experiment:
@@ -234,35 +234,35 @@ class World:
         Leaderboard.objects.create(project=self.project, hides_test=False)
         return self.project
 
-    def url(self, door: Door, *, unknown: bool = False) -> str:
-        name, what, *_ = door
+    def url(self, endpoint: Door, *, unknown: bool = False) -> str:
+        name, what, *_ = endpoint
         if what == "member":
             return reverse(name, args=[uuid4() if unknown else self.project.uuid, self.member.number])
-        if door[0].startswith("judging:figure-") or door[0] == "judging:figure":
+        if endpoint[0].startswith("judging:figure-") or endpoint[0] == "judging:figure":
             return reverse(name, args=[uuid4() if unknown else self.project.uuid, what])
         row = self.done if name == "judging:batch-review" else getattr(self, what)
         return reverse(name, args=[uuid4() if unknown else row.uuid, *MORE_ARGS.get(name, [])])
 
-    def request(self, door: Door, person: User | None, *, unknown: bool = False) -> HttpResponse:
+    def request(self, endpoint: Door, person: User | None, *, unknown: bool = False) -> HttpResponse:
         client = Client()
         if person is not None:
             client.force_login(person)
-        call: Callable[..., HttpResponse] = getattr(client, door[3])
-        return call(self.url(door, unknown=unknown), self.form(door) if door[3] == "post" else {})
+        call: Callable[..., HttpResponse] = getattr(client, endpoint[3])
+        return call(self.url(endpoint, unknown=unknown), self.form(endpoint) if endpoint[3] == "post" else {})
 
-    def form(self, door: Door | None = None) -> dict[str, object]:
-        """What any of the doors takes."""
-        if door in COVERAGE:
+    def form(self, endpoint: Door | None = None) -> dict[str, object]:
+        """Return the endpoint's form."""
+        if endpoint in COVERAGE:
             return self.study_form
-        if door and door[0] == "judging:known-grade":
+        if endpoint and endpoint[0] == "judging:known-grade":
             last = self.sitting.grades.latest("attempt").uuid
-            return {"key": sitting_key(sitting=self.sitting.uuid, pair=self.known.uuid, last=last), "grade": 3}
-        if door and door[0].startswith("models_runner:feature-set"):
+            return {"key": attempt_key(attempt=self.sitting.uuid, pair=self.known.uuid, last=last), "grade": 3}
+        if endpoint and endpoint[0].startswith("models_runner:feature-set"):
             return self.features_form
-        if door and door[0] == "annotation:train-set-start":
+        if endpoint and endpoint[0] == "annotation:train-set-start":
             return self.train_form
-        key = form_key(assignment=self.assignment.uuid, pair=self.pair.uuid, given=1)
-        given = {
+        key = form_key(assignment=self.assignment.uuid, pair=self.pair.uuid, n_answers=1)
+        values = {
             "key": key,
             "grade": 3,
             "decision": "close",
@@ -281,15 +281,15 @@ class World:
         money = {"annotator": self.member.number, "rate": "15.00", "currency": "SGD", "from_day": "2026-03-01"}
         hours = {"day": "2026-03-01", "minutes": "5"}
         pool = {"runs": [self.run.uuid], "iou_min": 0.7, "which": "all"}
-        return {**given, **money, **hours, **pool} | (self.settings_form if door in SETTINGS else {})
+        return {**values, **money, **hours, **pool} | (self.settings_form if endpoint in SETTINGS else {})
 
     @cached_property
     def settings_form(self) -> dict[str, object]:
         """There is a draft of the guideline to publish, a query to draw, and an attempt at the gate to answer."""
         draft_open(project=self.project, actor=None)
         QueryFactory(project=self.project, split="train")
-        attempt = gate_attempt(self.people["annotator"], [self.question])
-        asked = {"moment": self.drawn.moment.uuid, "query_text": "q", "queries": 1, "by": 1, "open": "no"}
+        attempt = screening_attempt(self.people["annotator"], [self.question])
+        options = {"moment": self.drawn.moment.uuid, "query_text": "q", "queries": 1, "by": 1, "open": "no"}
         question = {"description": "What happens?", "option_0": "a", "option_1": "b", "correct": 1}
         answered = {"attempt": attempt.uuid, "answer-0": 0}
-        return {**asked, **question, **answered, **guideline_form(), **policy_form(self.project)}
+        return {**options, **question, **answered, **guideline_form(), **policy_form(self.project)}

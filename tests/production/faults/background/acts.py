@@ -1,4 +1,4 @@
-"""What the tests of this folder do again and again: interrupt, sweep, look at what is stored."""
+"""Repeated steps of this folder's tests: interrupt, sweep, look at what is stored."""
 
 from collections.abc import Callable
 from io import BytesIO
@@ -45,7 +45,7 @@ def sweep(*tasks: str) -> None:
 
 
 def page_of(site: Site, person: Person, name: str, *args: Any) -> str:
-    """What somebody is shown who looks now; a page that says that the database is away is loaded again."""
+    """Return the page somebody sees now; one that says that the database is away is loaded again."""
     answers: list[requests.Response] = []
 
     def shown() -> bool:
@@ -56,8 +56,8 @@ def page_of(site: Site, person: Person, name: str, *args: Any) -> str:
     return answers[-1].text
 
 
-def lead_of(site: Site, world: World) -> Person:
-    return world.person(site, world.lead)
+def lead_of(site: Site, scenario: World) -> Person:
+    return scenario.person(site, scenario.lead)
 
 
 def admin_of(site: Site, project: Project) -> Person:

@@ -42,54 +42,54 @@ def started(site: Site, project: Project) -> FeatureSet:
     """Each item is written down, as for one that was begun before: else only what took two seconds is."""
     site.gpu.pause()
     try:
-        made = feature_set_start(project=project, kind="video", extractor="builtin-pixels", actor=None)
-        FeatureSet.objects.filter(pk=made.pk).update(attempts=1)
+        feature_set = feature_set_start(project=project, kind="video", extractor="builtin-pixels", actor=None)
+        FeatureSet.objects.filter(pk=feature_set.pk).update(attempts=1)
     finally:
         site.gpu.resume()
-    return made
+    return feature_set
 
 
-def check_whole(made: FeatureSet) -> None:
-    done = fresh(made)
-    assert (done.state, done.n_items, done.n_failed, done.findings) == ("done", VIDEOS, 0, [])
-    with open_features(done.path) as store:
-        assert (len(store), store.checksum()) == (VIDEOS, done.checksum)
+def check_whole(feature_set: FeatureSet) -> None:
+    current = fresh(feature_set)
+    assert (current.state, current.n_items, current.n_failed, current.findings) == ("done", VIDEOS, 0, [])
+    with open_features(current.path) as store:
+        assert (len(store), store.checksum()) == (VIDEOS, current.checksum)
 
 
 @pytest.mark.parametrize("killed", ["gpu", "postgres", "redis"])
 def test_features_go_on_where_they_were_after_a_kill(killed: str, shared: Site, clip: bytes) -> None:
-    world = World.make(annotators=0)
-    project, person = world.project, admin_of(shared, world.project)
+    scenario = World.make(annotators=0)
+    project, person = scenario.project, admin_of(shared, scenario.project)
     filmed(project, clip)
     with latch(shared, "models_runner_featureset", when=MIDWAY) as closed:
-        made = started(shared, project)
+        feature_set = started(shared, project)
         kill_at(closed, shared, killed)
         if killed == "gpu":
-            assert fresh(made).done == HALF - 1
+            assert fresh(feature_set).done == HALF - 1
             assert f"of {VIDEOS}" in page_of(shared, person, "models_runner:features", project.uuid)
         closed.open()
         shared.bring_back(killed)
-    FeatureSet.objects.filter(pk=made.pk, state="running").update(moved_at=F("moved_at") - FEATURE_SETS.late)
+    FeatureSet.objects.filter(pk=feature_set.pk, state="running").update(moved_at=F("moved_at") - FEATURE_SETS.late)
     sweep(SWEEP)
-    eventually(lambda: fresh(made).state != "running")
-    check_whole(made)
+    eventually(lambda: fresh(feature_set).state != "running")
+    check_whole(feature_set)
 
 
-def test_a_full_disk_is_said_and_with_room_they_go_on(shared: Site, clip: bytes) -> None:
-    world = World.make(annotators=0)
-    project, person = world.project, admin_of(shared, world.project)
+def test_a_full_disk_is_reported_and_with_room_they_go_on(shared: Site, clip: bytes) -> None:
+    scenario = World.make(annotators=0)
+    project, person = scenario.project, admin_of(shared, scenario.project)
     filmed(project, clip)
     with small_disk(shared.shared / "features") as disk:
         with latch(
             shared, "models_runner_featureset", when=f"NEW.step = 'extracting' AND NEW.done >= {HALF}"
         ) as closed:
-            made = started(shared, project)
+            feature_set = started(shared, project)
             closed.await_somebody()
             disk.fill()
-        eventually(lambda: fresh(made).state == "failed")
-        assert fresh(made).error == FULL
+        eventually(lambda: fresh(feature_set).state == "failed")
+        assert fresh(feature_set).error == FULL
         assert FULL in page_of(shared, person, "models_runner:features", project.uuid)
         disk.make_room()
-        feature_set_resume(feature_set=made, actor=None)
-        eventually(lambda: fresh(made).state != "running")
-        check_whole(made)
+        feature_set_resume(feature_set=feature_set, actor=None)
+        eventually(lambda: fresh(feature_set).state != "running")
+        check_whole(feature_set)

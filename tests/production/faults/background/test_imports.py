@@ -37,12 +37,12 @@ def table() -> SimpleUploadedFile:
 
 @pytest.mark.parametrize("killed", KILLED)
 def test_a_corpus_is_imported_whole_and_once_after_a_kill(killed: str, site: Site) -> None:
-    world = World.make(annotators=0)
-    name, lead = world.project.dataset.corpus.name, lead_of(site, world)
-    row = corpus_import_create(actor=world.lead, corpus_name=name, format="csv", file=table())
+    scenario = World.make(annotators=0)
+    name, lead = scenario.project.dataset.corpus.name, lead_of(site, scenario)
+    row = corpus_import_create(actor=scenario.lead, corpus_name=name, format="csv", file=table())
     eventually(lambda: fresh(row).state == "checked")
     with latch(site, "annotation_description", event="INSERT", passing=LINES // 2) as closed:
-        imports.IMPORTS.confirm(row=row, actor=world.lead, skip_bad=False)
+        imports.IMPORTS.confirm(row=row, actor=scenario.lead, skip_bad=False)
         kill_at(closed, site, killed)
         if killed == "worker":
             assert fresh(row).state == "importing"
@@ -55,23 +55,23 @@ def test_a_corpus_is_imported_whole_and_once_after_a_kill(killed: str, site: Sit
     eventually(lambda: fresh(row).state == "done")
     assert Description.objects.filter(corpus__name=name).count() == LINES
     assert Moment.objects.filter(video__corpus__name=name).count() == LINES
-    assert AuditEvent.objects.filter(actor=world.lead, action="corpus.confirm").count() == 1
+    assert AuditEvent.objects.filter(actor=scenario.lead, action="corpus.confirm").count() == 1
     assert (CorpusImport.objects.get(pk=row.pk).file.name, fresh(row).error) == ("", "")
 
 
 def test_judgments_are_imported_whole_and_once_after_a_kill(site: Site) -> None:
-    world = World.make(annotators=0)
-    people = [annotation(2 * n + seat, 7 + seat, rated(n % 5)) for n in range(PAIRS) for seat in (0, 1)]
+    scenario = World.make(annotators=0)
+    people = [annotation(2 * n + slot, 7 + slot, rated(n % 5)) for n in range(PAIRS) for slot in (0, 1)]
     export = [task(n, {"pair_id": n}, *people[2 * n : 2 * n + 2]) for n in range(PAIRS)]
     row = services.judgment_import_create(
-        actor=world.lead,
-        project_name=f"old {world.project.uuid}",
+        actor=scenario.lead,
+        project_name=f"old {scenario.project.uuid}",
         mapped=Mapped(pair="pair_id"),
         file=SimpleUploadedFile("export.json", text(export).encode()),
     )
     eventually(lambda: fresh(row).state == "checked")
     with latch(site, "judging_judgment", event="INSERT", passing=PAIRS) as closed:
-        services.IMPORTS.confirm(row=row, actor=world.lead, skip_bad=False)
+        services.IMPORTS.confirm(row=row, actor=scenario.lead, skip_bad=False)
         kill_at(closed, site, "worker")
         assert fresh(row).project is None
         closed.open()

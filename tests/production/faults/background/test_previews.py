@@ -37,8 +37,8 @@ def to_cut(corpus: Corpus, clip: bytes) -> None:
     for number in range(VIDEOS):
         video = VideoFactory(corpus=corpus, name=f"walk_{number:02}", index=number, duration_s=4.0)
         video.file.save("clip.mp4", ContentFile(clip))
-        for place in range(MOMENTS):
-            MomentFactory(video=video, start_s=place / 4, end_s=place / 4 + 1, uncut=True)
+        for index in range(MOMENTS):
+            MomentFactory(video=video, start_s=index / 4, end_s=index / 4 + 1, uncut=True)
 
 
 def ready(corpus: Corpus) -> list[Moment]:
@@ -67,17 +67,17 @@ def counts_shown(page: str) -> dict[str, int]:
     return {state: int(n) for state, n in re.findall(r"<dt>Moments, preview (\w+)</dt><dd>(\d+)</dd>", page)}
 
 
-def check_all_cut(site: Site, world: World, lead: Person, folder: Path) -> None:
-    done = ready(world.project.dataset.corpus)
-    assert len(done) == ALL
-    check_whole(done, folder)
-    assert counts_shown(page_of(site, lead, "annotation:corpus", world.project.uuid)) == {"ready": ALL}
+def check_all_cut(site: Site, scenario: World, lead: Person, folder: Path) -> None:
+    moments = ready(scenario.project.dataset.corpus)
+    assert len(moments) == ALL
+    check_whole(moments, folder)
+    assert counts_shown(page_of(site, lead, "annotation:corpus", scenario.project.uuid)) == {"ready": ALL}
 
 
 @pytest.mark.parametrize("killed", KILLED)
 def test_all_gifs_are_cut_once_after_a_kill(killed: str, site: Site, clip: bytes, tmp_path: Path) -> None:
-    world, before = World.make(annotators=0), set(default_storage.listdir("previews")[1] if previews(site) else ())
-    corpus, lead = world.project.dataset.corpus, lead_of(site, world)
+    scenario, before = World.make(annotators=0), set(default_storage.listdir("previews")[1] if previews(site) else ())
+    corpus, lead = scenario.project.dataset.corpus, lead_of(site, scenario)
     to_cut(corpus, clip)
     with latch(site, "annotation_moment", when=CUT, passing=PART) as closed:
         sweep(SWEEP)
@@ -86,24 +86,26 @@ def test_all_gifs_are_cut_once_after_a_kill(killed: str, site: Site, clip: bytes
             half = ready(corpus)
             assert len(half) == PART
             check_whole(half, tmp_path)
-            shown = counts_shown(page_of(site, lead, "annotation:corpus", world.project.uuid))
-            assert shown == {"ready": PART, "missing": ALL - PART}
+            counts = counts_shown(page_of(site, lead, "annotation:corpus", scenario.project.uuid))
+            assert counts == {"ready": PART, "missing": ALL - PART}
         closed.open()
         site.bring_back(killed)
     sweep(SWEEP)
     eventually(lambda: len(ready(corpus)) == ALL)
-    check_all_cut(site, world, lead, tmp_path)
-    left = set(default_storage.listdir("previews")[1]) - before - {Path(name).name for name in names_of(ready(corpus))}
-    assert len(left) <= 2 * AT_WORK
+    check_all_cut(site, scenario, lead, tmp_path)
+    leftovers = (
+        set(default_storage.listdir("previews")[1]) - before - {Path(name).name for name in names_of(ready(corpus))}
+    )
+    assert len(leftovers) <= 2 * AT_WORK
 
 
 def previews(site: Site) -> bool:
     return (site.shared / "media" / "previews").is_dir()
 
 
-def test_all_gifs_are_cut_after_the_storage_was_away(bucket: Site, clip: bytes, tmp_path: Path) -> None:
-    world = World.make(annotators=0)
-    corpus, lead = world.project.dataset.corpus, lead_of(bucket, world)
+def test_all_gifs_are_cut_after_the_storage_was_unavailable(bucket: Site, clip: bytes, tmp_path: Path) -> None:
+    scenario = World.make(annotators=0)
+    corpus, lead = scenario.project.dataset.corpus, lead_of(bucket, scenario)
     to_cut(corpus, clip)
     with latch(bucket, "annotation_moment", when=CUT, passing=PART) as closed:
         sweep(SWEEP)
@@ -111,9 +113,9 @@ def test_all_gifs_are_cut_after_the_storage_was_away(bucket: Site, clip: bytes, 
         half = ready(corpus)
         assert len(half) == PART
     eventually(lambda: any("does not answer just now" in worker.said() for worker in bucket.workers))
-    assert counts_shown(page_of(bucket, lead, "annotation:corpus", world.project.uuid)).get("failed", 0) == 0
+    assert counts_shown(page_of(bucket, lead, "annotation:corpus", scenario.project.uuid)).get("failed", 0) == 0
     bucket.bring_back("storage")
     check_whole(half, tmp_path)
     sweep(SWEEP)
     eventually(lambda: len(ready(corpus)) == ALL)
-    check_all_cut(bucket, world, lead, tmp_path)
+    check_all_cut(bucket, scenario, lead, tmp_path)

@@ -39,21 +39,21 @@ def described(project: Project) -> None:
 
 def captions(project: Project) -> dict[str, int]:
     """How many there are in each state."""
-    found = (
+    rows = (
         Caption.objects.filter(description__corpus=project.dataset.corpus_id)
         .values_list("state")
         .annotate(n=Count("pk"))
     )
-    return dict(found.order_by())
+    return dict(rows.order_by())
 
 
 @pytest.mark.parametrize("killed", KILLED)
 def test_every_caption_is_made_and_checked_once_after_a_kill(killed: str, site: Site) -> None:
-    world = World.make(annotators=0)
-    project, lead = world.project, lead_of(site, world)
+    scenario = World.make(annotators=0)
+    project, lead = scenario.project, lead_of(site, scenario)
     described(project)
     with latch(site, "annotation_caption", passing=SENTENCES // 3) as closed:
-        row = rewriting_start(corpus=project.dataset.corpus, provider="rules", actor=world.lead, project=project)
+        row = rewriting_start(corpus=project.dataset.corpus, provider="rules", actor=scenario.lead, project=project)
         kill_at(closed, site, killed)
         if killed != "postgres":
             assert captions(project)["proposed"]

@@ -27,8 +27,8 @@ ROWS = [["alpha" if n % 2 else "beta", n / 200, n / 200 + 1.0, 1000.0 - n] for n
 def uploaded_run(project: Project, release: Release) -> Run:
     """A run of one query with as many answers as are read, by an admin."""
     member = MembershipFactory(project=project, role="admin", user=person(project))
-    said = {"membership": member, "release": release, "split": "val", "system": "ours"}
-    return run_upload(**said, file=uploaded(run_json({10: ROWS})))
+    options = {"membership": member, "release": release, "split": "val", "system": "ours"}
+    return run_upload(**options, file=uploaded(run_json({10: ROWS})))
 
 
 def person(project: Project) -> User:
@@ -37,8 +37,8 @@ def person(project: Project) -> User:
 
 @pytest.mark.parametrize("killed", KILLED)
 def test_a_run_is_scored_once_after_a_kill(killed: str, site: Site) -> None:
-    world = World.make(annotators=0)
-    project, lead = world.project, lead_of(site, world)
+    scenario = World.make(annotators=0)
+    project, lead = scenario.project, lead_of(site, scenario)
     release = trainable(project)
     with latch(site, "models_runner_score", event="INSERT", passing=len(COLUMNS) // 2) as closed:
         run = uploaded_run(project, release)

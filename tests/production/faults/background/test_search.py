@@ -21,36 +21,36 @@ from tests.production.topology import Person, Site
 from tests.production.topology.site import eventually
 from tests.production.topology.world import World
 
-WAYS = {"video": "builtin-pixels", "query": "builtin-text"}
+EXTRACTORS = {"video": "builtin-pixels", "query": "builtin-text"}
 HEARD = 8  # searches after which most threads of the web hosts have listened for an answer
-SAID = {"search": (1, "No search worker took the query"), "redis": (HEARD, "The broker that carries queries")}
+MESSAGES = {"search": (1, "No search worker took the query"), "redis": (HEARD, "The broker that carries queries")}
 Trained = tuple[Site, Training, Person]
 
 
 @pytest.fixture
 def trained(site: Site, clip: bytes) -> Iterator[Trained]:
     """A checkpoint that was learnt from real features, so that typed words can be looked for with it."""
-    world = World.make(annotators=0)
-    release = trainable(world.project)
-    for video in Video.objects.filter(corpus=world.project.dataset.corpus):
+    scenario = World.make(annotators=0)
+    release = trainable(scenario.project)
+    for video in Video.objects.filter(corpus=scenario.project.dataset.corpus):
         video.file.save("clip.mp4", ContentFile(clip))
     with override_settings(FEATURES_ROOT=site.shared / "features"):
-        features = {kind: facts_of(made(world.project, kind, way)) for kind, way in WAYS.items()}
+        features = {kind: facts_of(made(scenario.project, kind, extractor)) for kind, extractor in EXTRACTORS.items()}
         options = {**OPTIONS, "epochs": 5}
-        ordered = experiment_create(
+        experiment = experiment_create(
             release=release, baseline="xml", top_n=1, seeds=1, features=features, options=options, actor=None
         )
-        training = ordered.trainings.get()
+        training = experiment.trainings.get()
         eventually(lambda: told(training).state == "done")
-        yield site, training, world.person(site, world.lead)
+        yield site, training, scenario.person(site, scenario.lead)
 
 
-def made(project: Project, kind: str, way: str) -> FeatureSet:
-    ordered = feature_set_start(project=project, kind=kind, extractor=way, actor=None)
-    eventually(lambda: FeatureSet.objects.get(pk=ordered.pk).state != "running")
-    ordered.refresh_from_db()
-    assert ordered.state == "done", ordered.error
-    return ordered
+def made(project: Project, kind: str, extractor: str) -> FeatureSet:
+    feature_set = feature_set_start(project=project, kind=kind, extractor=extractor, actor=None)
+    eventually(lambda: FeatureSet.objects.get(pk=feature_set.pk).state != "running")
+    feature_set.refresh_from_db()
+    assert feature_set.state == "done", feature_set.error
+    return feature_set
 
 
 def asked(person: Person, training: Training) -> requests.Response:
@@ -65,11 +65,11 @@ def finds(answer: requests.Response) -> bool:
     return answer.status_code == 200 and 'id="hit-1"' in answer.text
 
 
-def test_it_is_said_in_words_and_the_next_query_is_answered(trained: Trained) -> None:
+def test_it_is_reported_in_words_and_the_next_query_is_answered(trained: Trained) -> None:
     site, training, person = trained
     eventually(lambda: finds(asked(person, training)))
     assert all(finds(asked(person, training)) for _ in range(HEARD))
-    for killed, (times, words) in SAID.items():
+    for killed, (times, words) in MESSAGES.items():
         site.kill(killed)
         for answer in [asked(person, training) for _ in range(times)]:
             assert (answer.status_code, words in answer.text) == (503, True), answer.text

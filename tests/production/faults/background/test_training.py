@@ -38,18 +38,18 @@ OPTIONS = {
 @pytest.fixture
 def disk(site: Site) -> Iterator[SmallDisk]:
     """Experiments lie on a small disk of their own; asked for before ``training``."""
-    with small_disk(site.shared / "experiments", megabytes=16) as made:
-        yield made
+    with small_disk(site.shared / "experiments", megabytes=16) as mount:
+        yield mount
 
 
 @pytest.fixture
 def training(site: Site, tmp_path: Path) -> Iterator[Training]:
     """One that has written a checkpoint, and whose program is paused: what comes next is for the test to say."""
-    world = World.make(annotators=0)
-    release = trainable(world.project)
-    features = features_of(world.project, tmp_path)
-    features_drawn(world.project, tmp_path)
-    ordered = experiment_create(
+    scenario = World.make(annotators=0)
+    release = trainable(scenario.project)
+    features = features_of(scenario.project, tmp_path)
+    features_drawn(scenario.project, tmp_path)
+    experiment = experiment_create(
         release=release,
         baseline="xml",
         top_n=1,
@@ -58,20 +58,20 @@ def training(site: Site, tmp_path: Path) -> Iterator[Training]:
         options=OPTIONS,
         actor=None,
     )
-    made = ordered.trainings.get()
+    new_training = experiment.trainings.get()
     try:
-        when(lambda: (folder_of(site, made) / "last" / "meta.json").is_file() and told(made).step > 0)
-        pause(site, made)
-        yield made
+        when(lambda: (folder_of(site, new_training) / "last" / "meta.json").is_file() and told(new_training).step > 0)
+        pause(site, new_training)
+        yield new_training
     finally:
-        go_on(site, made)
-        Training.objects.filter(pk=made.pk, state="waiting").update(state="cancelled", ended_at=F("created_at"))
+        go_on(site, new_training)
+        Training.objects.filter(pk=new_training.pk, state="waiting").update(state="cancelled", ended_at=F("created_at"))
 
 
 def told(training: Training) -> Training:
-    found = Training.objects.get(pk=training.pk)
-    assert found.state != "failed", found.error
-    return found
+    row = Training.objects.get(pk=training.pk)
+    assert row.state != "failed", row.error
+    return row
 
 
 def folder_of(site: Site, training: Training) -> Path:
@@ -129,23 +129,23 @@ def silent(training: Training) -> None:
 def check_trained_once(site: Site, training: Training, *, attempts: int, crashes: int) -> None:
     """It is done, it went on from a checkpoint, its runs are there once and scored, and no program is left."""
     eventually(lambda: told(training).state == "done")
-    done = told(training)
-    assert (done.attempts, done.crashes, done.error, done.step) == (attempts, 0, "", done.steps)
-    said = [worker.said() for worker in (*site.workers, site.gpu)]
-    assert sum(one.count(f"training {training.pk} crashed (") for one in said) == crashes
+    current = told(training)
+    assert (current.attempts, current.crashes, current.error, current.step) == (attempts, 0, "", current.steps)
+    logs = [worker.said() for worker in (*site.workers, site.gpu)]
+    assert sum(one.count(f"training {training.pk} crashed (") for one in logs) == crashes
     first, *later = starts(site, training)
-    assert first == 0 and len(later) == attempts - 1 and all(0 < step < done.steps for step in later)
+    assert first == 0 and len(later) == attempts - 1 and all(0 < step < current.steps for step in later)
     steps = steps_since_start(site, training)
     assert steps == sorted(set(steps)) and steps[0] > later[-1]
     eventually(lambda: not programs(site, training))
     runs = Run.objects.filter(project=training.experiment.project, source="baseline")
     eventually(lambda: set(runs.values_list("state", flat=True)) == {"scored"})
     assert sorted(runs.values_list("split", flat=True)) == ["test", "val"]
-    assert {done.val_run_id, done.test_run_id} == set(runs.values_list("pk", flat=True))
+    assert {current.val_run_id, current.test_run_id} == set(runs.values_list("pk", flat=True))
 
 
 def page_of(person: Person, training: Training) -> str:
-    """What the page of the experiment says now."""
+    """Return the experiment's current page."""
     answer = person.get(f"/runs/experiment/{training.experiment.uuid}/")
     assert answer.status_code == 200
     return answer.text
@@ -165,9 +165,9 @@ def test_a_killed_worker_leaves_a_checkpoint_to_go_on_from(site: Site, training:
     silent(training)
     sweep(SWEEP)
     eventually(lambda: told(training).state == "waiting")
-    said = page_of(person, training)
-    assert "It goes on from its last checkpoint when a worker of the queue <code>gpu</code> takes it." in said
-    assert '<span class="state waiting">waiting</span>' in said
+    text = page_of(person, training)
+    assert "It goes on from its last checkpoint when a worker of the queue <code>gpu</code> takes it." in text
+    assert '<span class="state waiting">waiting</span>' in text
     assert stamp(folder_of(site, training)) == before
     site.gpu.start()
     sweep(SWEEP)
@@ -216,7 +216,7 @@ def test_a_broker_that_is_killed_does_not_disturb_it(site: Site, training: Train
     assert Run.objects.filter(project=training.experiment.project, source="baseline").count() == 2
 
 
-def test_a_full_disk_is_said_and_with_room_it_goes_on_from_its_last_checkpoint(
+def test_a_full_disk_is_reported_and_with_room_it_goes_on_from_its_last_checkpoint(
     disk: SmallDisk, site: Site, training: Training
 ) -> None:
     person = admin_of(site, training.experiment.project)
