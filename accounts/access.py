@@ -1,15 +1,17 @@
-"""Access is granted here: the project at hand and the viewer's role in it."""
+"""Decide who may see a page: the viewer's role in the project of the page, before its view runs."""
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec, cast
+from operator import attrgetter
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
+from django.db.models import Model, QuerySet
 from django.http import Http404, HttpRequest
 from django.http.response import HttpResponseBase
-from django.shortcuts import redirect
+from django.shortcuts import get_object_or_404, redirect
 from django_htmx.middleware import HtmxDetails
 from rest_framework.request import Request
 from structlog.contextvars import bind_contextvars
@@ -26,6 +28,7 @@ EVERYONE = ANNOTATOR | STAFF  # of those who judge and lead; participants see th
 RUNNERS = STAFF | {Role.PARTICIPANT}
 GRANTED = "WHERE accounts_project.uuid = %s AND accounts_membership.user_id = %s"
 P = ParamSpec("P")
+Row = TypeVar("Row", bound=Model)
 
 
 class MemberRequest(HttpRequest):
@@ -34,6 +37,10 @@ class MemberRequest(HttpRequest):
     user: User
     htmx: HtmxDetails
     membership: Membership
+
+
+RowView = Callable[[MemberRequest, Row], HttpResponseBase]
+ProjectView = Callable[Concatenate[MemberRequest, Project, ...], HttpResponseBase]
 
 
 def grant(request: HttpRequest, project: Project, roles: frozenset[Membership.Role]) -> Membership:
@@ -102,12 +109,47 @@ def post_only(back: str) -> Callable[[Callable[..., HttpResponseBase]], Callable
 
     def decorate(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
         @wraps(view)
-        def door(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        def page(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
             if request.method == "POST":
                 return view(request, *args, **kwargs)
             return redirect(back, *(getattr(argument, "uuid", argument) for argument in [*args, *kwargs.values()]))
 
-        return door
+        return page
+
+    return decorate
+
+
+def project_action(
+    roles: frozenset[Membership.Role], *, back: str
+) -> Callable[[ProjectView], Callable[..., HttpResponseBase]]:
+    """Make a view that changes something of a project, for people of these roles; a GET goes to the page ``back``."""
+    return lambda view: project_page(roles)(post_only(back)(view))
+
+
+def row_page(
+    rows: QuerySet[Row], roles: frozenset[Membership.Role], *, project: str = "project", back: str = ""
+) -> Callable[[RowView[Row]], Callable[..., HttpResponseBase]]:
+    """Make a page of one row, named by UUID in the URL, for people of these roles in its project.
+
+    Args:
+        rows: what the page may be of, with their projects selected beside them; 404 for others.
+        project: how a row names its project.
+        back: set where the page changes something: whoever comes by GET, as after logging in, is sent to that page.
+    """
+    project_of = attrgetter(project)
+
+    def decorate(view: RowView[Row]) -> Callable[..., HttpResponseBase]:
+        @login_required
+        @wraps(view)
+        def page(request: HttpRequest, **names: UUID) -> HttpResponseBase:
+            [uuid] = names.values()
+            if back and request.method != "POST":
+                return redirect(back, uuid)
+            row = get_object_or_404(rows, uuid=uuid)
+            grant(request, project_of(row), roles)
+            return view(cast(MemberRequest, request), row)
+
+        return page
 
     return decorate
 

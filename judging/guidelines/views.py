@@ -8,7 +8,7 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
-from accounts.access import ANNOTATOR, EVERYONE, LEAD, MemberRequest, project_page
+from accounts.access import ANNOTATOR, EVERYONE, LEAD, MemberRequest, project_action, project_page, row_page
 from accounts.models import Membership, Project
 from accounts.rules import OUT
 from core.exceptions import NotPossible
@@ -22,7 +22,6 @@ from judging.guidelines.selectors import (
 )
 from judging.guidelines.texts import markdown_html
 from judging.models import Guideline, GuidelineDraft
-from judging.pages import project_action, row_page
 from judging.projects.policies import guideline_in_force
 from judging.projects.selectors import clips_matching, moments_of
 from judging.qualification.rules.onboarding import may_confirm

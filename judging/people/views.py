@@ -17,7 +17,7 @@ from django.urls import reverse
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
-from accounts.access import ANNOTATOR, LEAD, MemberRequest, project_page
+from accounts.access import ANNOTATOR, LEAD, MemberRequest, project_action, project_page, row_page
 from accounts.models import Membership, Project, User
 from accounts.rules import OUT, WAY
 from accounts.services.credentials import totp_device
@@ -27,7 +27,6 @@ from core.exceptions import MomentJudgeError, NotPossible
 from core.forms import SubmitForm
 from judging.exceptions import InvitationGone, InvitationUnknown
 from judging.models import Invitation
-from judging.pages import project_action, row_page
 from judging.people import services
 from judging.people.person_data import person_data
 from judging.people.selectors import Person, actor_names, invitations_unused, people_of, staff_of, status_counts

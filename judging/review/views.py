@@ -12,14 +12,13 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
-from accounts.access import LEAD, STAFF, MemberRequest, project_page
+from accounts.access import LEAD, STAFF, MemberRequest, project_action, project_page, row_page
 from accounts.models import Project
 from annotation.models import Moment
 from core.forms import SubmitForm
 from core.refusals import refusal_log
 from judging.exceptions import JudgingError
 from judging.models import Batch, BatchReview, Pair
-from judging.pages import project_action, row_page
 from judging.projects.charts import Bar, bars_of, grid
 from judging.projects.policies import policy_in_force
 from judging.review import selectors, services

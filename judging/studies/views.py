@@ -10,7 +10,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
-from accounts.access import STAFF, MemberRequest, project_page
+from accounts.access import STAFF, MemberRequest, project_action, project_page, row_page
 from accounts.models import Project
 from annotation.models import NamedQuerySet, Pooling, Query
 from annotation.pools.rules import DEPTH, DEPTHS, OTHERS, QUERIES, TOP
@@ -18,7 +18,6 @@ from annotation.pools.services.poolings import Draw, pooling_discard
 from core.exceptions import NotPossible
 from judging.figures.charts import study_figure
 from judging.figures.views import drawing_answer, file_answer
-from judging.pages import project_action, row_page
 from judging.studies.selectors import (
     coverage_found,
     coverage_studies,

@@ -8,7 +8,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 
-from accounts.access import LEAD, STAFF, MemberRequest, project_page
+from accounts.access import LEAD, STAFF, MemberRequest, project_action, project_page, row_page
 from accounts.models import Membership, Project
 from core.exceptions import NotPossible
 from core.forms import SubmitForm
@@ -16,7 +16,6 @@ from core.refusals import refusal_log
 from core.spreadsheets import csv_download
 from judging.exceptions import NotPossibleNow, TooFewPairs, Unfinished
 from judging.models import Exam, KnownPair, Sitting
-from judging.pages import project_action, row_page
 from judging.projects.policies import pass_rule_of, policy_in_force
 from judging.qualification.forms import AnchorForm, CloseForm, ExamForm, ExplanationForm, MissedForm
 from judging.qualification.rules.passing import LEAST_PAIRS, LEAST_PERCENT, OUGHT_TO_FAIL, Grader

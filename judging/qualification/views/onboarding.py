@@ -8,13 +8,12 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
-from accounts.access import ANNOTATOR, LEAD, STAFF, MemberRequest, project_page
+from accounts.access import ANNOTATOR, LEAD, STAFF, MemberRequest, project_action, project_page, row_page
 from accounts.models import Membership, Project, User
 from core.forms import refused, refused_form
 from core.texts import uuid_or_none
 from judging.exceptions import AnswersIncomplete, ScreeningClosed, TooFewPairs
 from judging.models import Exam, GateAttempt, GateQuestion, Sitting
-from judging.pages import project_action, row_page
 from judging.projects.policies import policy_in_force
 from judging.projects.selectors import (
     clips_matching,

@@ -13,14 +13,13 @@ from django.urls import reverse
 from django.utils.safestring import SafeString
 from django_htmx.http import HttpResponseClientRedirect, replace_url
 
-from accounts.access import ANNOTATOR, MemberRequest, grant_by, post_only
+from accounts.access import ANNOTATOR, MemberRequest, grant_by, post_only, project_action
 from accounts.models import Project, User
 from core import clock
 from core.refusals import refusal_log
 from judging.exceptions import AttemptOver, FormStale, NotAssigned, PairWithdrawn
 from judging.guidelines.views import guideline_context
 from judging.models import Sitting
-from judging.pages import project_action
 from judging.projects.policies import policy_in_force
 from judging.qualification.forms import PurposeForm
 from judging.qualification.selectors.sittings import Asked, Sat, attempt_by_pair, attempt_of

@@ -9,11 +9,10 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
-from accounts.access import LEAD, STAFF, MemberRequest, project_page
+from accounts.access import LEAD, STAFF, MemberRequest, project_action, project_page, row_page
 from accounts.models import Project
 from core.forms import refused_form
 from judging.models import KnownPair
-from judging.pages import project_action, row_page
 from judging.projects.selectors import training_pairs, training_queries, tutorial_levels, tutorial_shown
 from judging.qualification.forms import DrawForm, MoveForm, TrainingPairForm
 from judging.qualification.services import training as services

@@ -19,7 +19,7 @@ from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 from django_htmx.http import HttpResponseClientRedirect, replace_url
 
-from accounts.access import ANNOTATOR, MemberRequest, grant_by, post_only, project_page
+from accounts.access import ANNOTATOR, MemberRequest, grant_by, post_only, project_action, project_page
 from accounts.models import Project, User
 from accounts.rules import OUT
 from core import clock
@@ -28,7 +28,6 @@ from core.refusals import refusal_log
 from judging.exceptions import FormStale, GuidelineUnconfirmed, NotAssigned, PairWithdrawn, WarmUpDue
 from judging.guidelines.views import guideline_context
 from judging.models import Assignment, Flag, Sitting
-from judging.pages import project_action
 from judging.qualification.services.sittings import attempt_start, warm_up_is_missing
 from judging.qualification.views.onboarding import onboarding_of
 from judging.review.selectors import job_running

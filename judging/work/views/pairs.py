@@ -10,13 +10,12 @@ from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
-from accounts.access import LEAD, STAFF, MemberRequest, project_page
+from accounts.access import LEAD, STAFF, MemberRequest, project_page, row_page
 from accounts.models import Project
 from core.refusals import refusal_log
 from core.spreadsheets import csv_download
 from judging.exceptions import NotPossibleNow
 from judging.models import Flag, Pair
-from judging.pages import row_page
 from judging.work.forms import BoundsForm, PairFilterForm, ReasonForm, WordForm
 from judging.work.selectors.flags import DROPPED, FLAGGED, WITHDRAWN, Listed, PairFilter, listed, pairs_listed
 from judging.work.services import pairs
