@@ -91,7 +91,7 @@ def environment() -> list[str]:
     """Return the names of environment variables that the programs and the files beside them read."""
     names = {name for tree in _trees() for name in _environment_of(tree)}
     for path in sorted((ROOT / "docker").rglob("*")):
-        if path.is_file():
+        if path.is_file() and path.suffix != ".pyc":
             names |= set(re.findall(r"\$\{([A-Z][A-Z0-9_]+)", path.read_text()))
             names |= set(re.findall(r"^#?([A-Z][A-Z0-9_]+)=", path.read_text(), re.MULTILINE))
     return sorted(names - FOREIGN)
