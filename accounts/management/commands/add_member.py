@@ -4,14 +4,15 @@ from secrets import token_urlsafe
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
-from accounts.models import Membership, Project, User
+from accounts.commands import MomentJudgeCommand, project_named
+from accounts.models import Membership, User
 from accounts.services.members import member_add
 from core.exceptions import MomentJudgeError
 
 
-class Command(BaseCommand):
+class Command(MomentJudgeCommand):
     help = "Give somebody a role in a project; a new account's password is printed once."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -25,9 +26,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        project = Project.objects.filter(name=options["project"]).first()
-        if project is None:
-            raise CommandError(f"There is no project named {options['project']!r}.")
+        project = project_named(options["project"])
         user = User.objects.filter(username=options["username"]).first()
         password = "" if user else token_urlsafe(12)
         qualified, statuses = options["qualified"], Membership.Standing

@@ -2,22 +2,20 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
-from accounts.models import User
+from accounts.commands import MomentJudgeCommand, account_named
 from accounts.services.credentials import totp_reset
 
 
-class Command(BaseCommand):
+class Command(MomentJudgeCommand):
     help = "Turn the second step of somebody's log-in off, and log them out everywhere. Be sure who asks."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("username")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        user = User.objects.filter(username=options["username"]).first()
-        if user is None:
-            raise CommandError(f"There is no account named {options['username']!r}.")
+        user = account_named(options["username"])
         if not totp_reset(user=user, actor=None):
             raise CommandError(f"{user.username} logs in without a second step; there is nothing to reset.")
         self.stdout.write(f"{user.username} logs in with the password alone, and was logged out everywhere.")

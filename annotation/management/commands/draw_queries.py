@@ -1,23 +1,22 @@
 """manage.py draw_queries PROJECT: queries of a project that has none, or new ones while nothing rests on the old."""
 
-import json
 from argparse import ArgumentTypeError
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser, OutputWrapper
+from django.core.management.base import CommandError, CommandParser, OutputWrapper
 
-from accounts.models import Project
+from accounts.commands import MomentJudgeCommand, project_named
 from annotation.captions.selectors import captions_report
 from annotation.queries.rules import JUDGED, NONE_OF, NoSplit, Size, size_of
 from annotation.queries.selectors import draft_of, source_of
 from annotation.queries.services import draw_refusal, queries_draw
-from core.exceptions import MomentJudgeError
 
 DEFAULT: dict[str, Size] = {"val": 500, "test": 2781}  # the paper's
 
 
-class Command(BaseCommand):
+class Command(MomentJudgeCommand):
     help = "Draw a project's queries and divide them into splits; the last line of output is JSON with the counts."
+    known_errors = (NoSplit,)
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project")
@@ -26,26 +25,21 @@ class Command(BaseCommand):
         parser.add_argument("--dry-run", action="store_true", help="say what would come out, and draw nothing")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        project = Project.objects.select_related("dataset__corpus").filter(name=options["project"]).first()
-        if project is None:
-            raise CommandError(f"There is no project named {options['project']!r}.")
+        project = project_named(options["project"])
         sizes, seed = sizes_from_options(options), options["seed"]
         say_what_is_unwritten(project.dataset.corpus_id, options, self.stderr, only_say=options["dry_run"])
-        try:
-            if options["dry_run"]:
-                counts = draft_of(project.dataset.corpus_id, sizes, seed).counts
-                if refusal := draw_refusal(project=project, again=options["again"]):
-                    self.stderr.write(f"This would be refused. {refusal}")
-            else:
-                counts = queries_draw(project=project, sizes=sizes, seed=seed, again=options["again"])
-        except (MomentJudgeError, NoSplit) as error:
-            raise CommandError(str(error)) from error
+        if options["dry_run"]:
+            counts = draft_of(project.dataset.corpus_id, sizes, seed).counts
+            if refusal := draw_refusal(project=project, again=options["again"]):
+                self.stderr.write(f"This would be refused. {refusal}")
+        else:
+            counts = queries_draw(project=project, sizes=sizes, seed=seed, again=options["again"])
         for split in JUDGED:
             if not counts[split]:
                 self.stderr.write(NONE_OF[split])
         if counts["waiting"]:
             self.stderr.write(f"{counts['waiting']:,} captions wait for review and are left out.")
-        self.stdout.write(json.dumps(counts))
+        self.write_json(counts)
 
 
 def add_draw_arguments(parser: CommandParser) -> None:

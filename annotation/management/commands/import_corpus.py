@@ -1,26 +1,25 @@
 """manage.py import_corpus FORMAT PATH: annotated moments, or subtitles, into a corpus."""
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
+from accounts.commands import MomentJudgeCommand
 from annotation.corpora.importers import FORMATS, form_of
 from annotation.corpora.importers.base import Given
 from annotation.corpora.importers.files import read_path
 from annotation.corpora.importers.tvr import read_durations
 from annotation.corpora.services.corpora import ImportReport, corpus_durations, corpus_import
-from core.exceptions import MomentJudgeError
 from core.uploads import OnWarning, warnings_writer
 
 LINES_SHOWN = 50
 BAD_LINES = 3  # exit code where bad lines kept everything out; 1 is for everything else
 
 
-class Command(BaseCommand):
+class Command(MomentJudgeCommand):
     help = (
         "Import a file of annotated moments or subtitles; the last line of output is JSON with the counts. "
         "Ends with 0, with 3 where bad lines kept everything out, with 1 where the file cannot be used."
@@ -45,11 +44,8 @@ class Command(BaseCommand):
         folder: Path | None = options["videos"]
         if folder and not folder.is_dir():
             raise CommandError(f"There is no folder {folder}.")
-        try:
-            with _report(options["report"]) as on_warning:
-                report = self._import(options, on_warning)
-        except (MomentJudgeError, OSError) as error:
-            raise CommandError(str(error)) from error
+        with _report(options["report"]) as on_warning:
+            report = self._import(options, on_warning)
         self._say_bad(report)
         if report.bad_lines and not (report.moments or report.subtitles):
             self._say_form(options["format"], options["file"])
@@ -60,7 +56,7 @@ class Command(BaseCommand):
             )
         if options["dry_run"]:
             self.stderr.write("Dry run: nothing was written.")
-        self.stdout.write(json.dumps(report.counts()))
+        self.write_json(report.counts())
 
     def _import(self, options: dict[str, Any], on_warning: OnWarning | None) -> ImportReport:
         form = FORMATS[options["format"]]

@@ -8,8 +8,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
+from accounts.commands import MomentJudgeCommand
 from annotation.similarity.registry import nltk_data, wordnet
 from moment_retrieval.relevance.wordnet import WordNetMissing, install, lacking
 
@@ -46,8 +47,9 @@ def _run(command: Sequence[str], folder: Path) -> None:
         raise WordNetMissing(f"`{' '.join(command)}` did not work: {process.stderr.strip()[-500:]}")
 
 
-class Command(BaseCommand):
+class Command(MomentJudgeCommand):
     help = "Copy WordNet's files into the data folder, for the similarities pos, synset and meteor."
+    known_errors = (WordNetMissing,)
 
     def add_arguments(self, parser: CommandParser) -> None:
         source = parser.add_mutually_exclusive_group()
@@ -63,11 +65,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         with TemporaryDirectory(prefix="momentjudge-wordnet-") as temporary_folder:
-            try:
-                folder = self._source(options, Path(temporary_folder))
-                installed = install(folder, nltk_data())
-            except WordNetMissing as error:
-                raise CommandError(str(error)) from error
+            installed = install(self._source(options, Path(temporary_folder)), nltk_data())
         database = wordnet()
         self.stdout.write(f"WordNet {database.version} is in {installed}.")
 

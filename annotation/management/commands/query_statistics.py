@@ -4,9 +4,9 @@ from argparse import FileType
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
-from accounts.models import Project
+from accounts.commands import MomentJudgeCommand, project_named
 from annotation.statistics import selectors
 from annotation.statistics.collection import published, tables
 from annotation.statistics.services import statistics_compute
@@ -15,7 +15,7 @@ from core.spreadsheets import csv_write
 HEAD = f"{'':<24} {'texts':>8} {'words':>13} {'vocabulary':>15} {'with names':>15} {'changed':>8} {'similarity':>10}"
 
 
-class Command(BaseCommand):
+class Command(MomentJudgeCommand):
     help = "Compute and print the statistics of a project's descriptions and captions, as its page shows them."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -27,9 +27,7 @@ class Command(BaseCommand):
         parser.add_argument("--histograms", type=file, metavar="FILE", help="every bin as a line")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        project = Project.objects.filter(name=options["project"]).first()
-        if project is None:
-            raise CommandError(f"There is no project named {options['project']!r}.")
+        project = project_named(options["project"])
         text_statistics = statistics_compute(project_id=project.pk)
         if text_statistics is None:
             raise CommandError("The statistics are being computed by somebody else; try again when they are there.")

@@ -1,14 +1,14 @@
 """manage.py review_captions PROJECT: captions in review as CSV, and what people decided about them in it."""
 
 import csv
-import json
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
+from accounts.commands import MomentJudgeCommand, project_named
 from accounts.models import Membership, Project, User
 from annotation.captions.selectors import captions_in_review
 from annotation.captions.services.captions import caption_accept, caption_edit
@@ -20,7 +20,7 @@ COLUMNS = ["caption", "description", "wording", "failed", "decision"]
 DECISIONS = ("accept", "edit")
 
 
-class Command(BaseCommand):
+class Command(MomentJudgeCommand):
     help = (
         "Write the captions in review as CSV (--out), or store the decisions of such a file (--decisions, --as): accept"
         " takes the wording as it was proposed, edit as it stands in the file, an empty decision leaves it. The last"
@@ -35,14 +35,12 @@ class Command(BaseCommand):
         parser.add_argument("--as", dest="username", metavar="USERNAME", help="the lead or admin who decided")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        project = Project.objects.filter(name=options["project"]).first()
-        if project is None:
-            raise CommandError(f"There is no project named {options['project']!r}.")
+        project = project_named(options["project"])
         if options["out"]:
             summary = {"written": _write(project, options["out"])}
         else:
             summary = self._decide(project, _actor(project, options["username"]), options["decisions"])
-        self.stdout.write(json.dumps(summary))
+        self.write_json(summary)
 
     def _decide(self, project: Project, actor: User, path: Path) -> dict[str, int]:
         try:

@@ -1,18 +1,17 @@
 """manage.py rewrite_captions CORPUS: captions for the descriptions of a corpus."""
 
-import json
 from dataclasses import asdict
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
+from accounts.commands import MomentJudgeCommand, row_named
 from annotation.captions.selectors import captions_report
 from annotation.captions.services.rewriting import rewriting_run, rewriting_start
 from annotation.models import Corpus
-from core.exceptions import MomentJudgeError
 
 
-class Command(BaseCommand):
+class Command(MomentJudgeCommand):
     help = "Rewrite the descriptions of a corpus now; the last line of output is JSON with the report."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -20,17 +19,12 @@ class Command(BaseCommand):
         parser.add_argument("--provider", choices=["rules", "openai"], default="rules")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        corpus = Corpus.objects.filter(name=options["corpus"]).first()
-        if corpus is None:
-            raise CommandError(f"There is no corpus named {options['corpus']!r}.")
-        try:
-            rewriting = rewriting_start(corpus=corpus, provider=options["provider"], actor=None)
-        except MomentJudgeError as error:
-            raise CommandError(str(error)) from error
+        corpus = row_named(Corpus.objects.all(), options["corpus"])
+        rewriting = rewriting_start(corpus=corpus, provider=options["provider"], actor=None)
         rewriting_run(rewriting_id=rewriting.pk)
         rewriting.refresh_from_db()
         if rewriting.error:
             raise CommandError(rewriting.error)
         if not rewriting.finished_at:
             raise CommandError("Another process is rewriting this corpus; wait until it is done.")
-        self.stdout.write(json.dumps(asdict(captions_report(corpus.pk)), default=str))
+        self.write_json(asdict(captions_report(corpus.pk)))

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandParser
 
+from accounts.commands import MomentJudgeCommand, row_named
 from annotation.captions.rewriting.lexicon import lexicon_for
 from annotation.captions.rewriting.rules import rewrite
 from annotation.captions.selectors import captions_report
@@ -18,7 +19,7 @@ from annotation.statistics.rules import replacement_words, table
 KINDS = {"v": "video", "t": "subtitle", "vt": "both"}
 
 
-class Command(BaseCommand):
+class Command(MomentJudgeCommand):
     help = "Print the top replacement words of a corpus' captions, or of an annotation file of TVR under the rules."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -44,9 +45,7 @@ class Command(BaseCommand):
                     yield row["desc"], rewrite(row["desc"], lexicon_for(video=row["vid_name"])).text
 
     def _of_corpus(self, options: dict[str, Any]) -> Iterator[tuple[str, str]]:
-        if not Corpus.objects.filter(name=options["corpus"]).exists():
-            raise CommandError(f"There is no corpus named {options['corpus']!r}.")
-        captions = Caption.objects.filter(description__corpus__name=options["corpus"])
+        captions = Caption.objects.filter(description__corpus=row_named(Corpus.objects.all(), options["corpus"]))
         captions = captions.exclude(provider=Caption.Provider.AS_DESCRIBED)
         if options["kind"] != "all":
             captions = captions.filter(description__kind=options["kind"])

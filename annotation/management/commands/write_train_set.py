@@ -1,19 +1,17 @@
 """manage.py write_train_set PROJECT: a pseudo training set, in the published form and as Parquet."""
 
-import json
 import shutil
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
-from accounts.models import Project
+from accounts.commands import MomentJudgeCommand, project_named
 from annotation.models import TrainSet
 from annotation.train_sets.services import FORMS, train_set_start, train_set_write
-from core.exceptions import MomentJudgeError
 
 
-class Command(BaseCommand):
+class Command(MomentJudgeCommand):
     help = (
         "Write each training query's top moments by similarity, as JSON and as Parquet. Stopped by Ctrl-C or killed, "
         "the same command goes on where it was. The last line of output is JSON with counts and checksums."
@@ -26,7 +24,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         folder: Path | None = options["out"]
-        project = self._project(options["project"])
+        project = project_named(options["project"])
         try:
             if folder:
                 folder.mkdir(parents=True, exist_ok=True)
@@ -36,9 +34,7 @@ class Command(BaseCommand):
                 self._copy(row, folder)
         except OSError as error:
             raise CommandError(f"{folder} cannot be written: {error.strerror}.") from error
-        except MomentJudgeError as error:
-            raise CommandError(str(error)) from error
-        self.stdout.write(json.dumps(_facts(row)))
+        self.write_json(_facts(row))
 
     def _write(self, row: TrainSet) -> None:
         try:
@@ -64,13 +60,6 @@ class Command(BaseCommand):
                 shutil.copyfileobj(source, target, 2**20)
             unfinished.replace(path)
             self.stderr.write(f"{path}")
-
-    def _project(self, name: str) -> Project:
-        project = Project.objects.filter(name=name).first()
-        if project is None:
-            names = ", ".join(repr(each) for each in Project.objects.order_by("name").values_list("name", flat=True))
-            raise CommandError(f"There is no project named {name!r}; there are: {names or 'none'}.")
-        return project
 
 
 def _facts(row: TrainSet) -> dict[str, Any]:

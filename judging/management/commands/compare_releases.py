@@ -1,19 +1,19 @@
 """manage.py compare_releases BEFORE.zip AFTER.zip: what differs between two releases."""
 
-import json
 from collections import deque
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
+from accounts.commands import MomentJudgeCommand
 from core.exceptions import ImportRefused
 from core.spreadsheets import csv_write
 from judging.releases.compare import Change, Compared
 
 
-class Command(BaseCommand):
+class Command(MomentJudgeCommand):
     help = "Compare two archives of releases pair by pair; the last line of output is JSON with the counts."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -26,7 +26,7 @@ class Command(BaseCommand):
             with options["before"].open("rb") as before, options["after"].open("rb") as after:
                 compared = Compared(before, after)
                 self._write(compared, options["csv"])
-                self.stdout.write(json.dumps(compared.facts()))
+                self.write_json(compared.facts())
         except (OSError, ImportRefused) as error:
             raise CommandError(f"The releases could not be compared: {error}") from error
 

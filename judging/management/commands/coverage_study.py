@@ -1,24 +1,23 @@
 """manage.py coverage_study PROJECT: how many relevant moments lie beyond the candidates by similarity."""
 
-import json
 import secrets
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
+from accounts.commands import MomentJudgeCommand, project_named, row_named
 from accounts.models import Project
 from annotation.models import Pooling, Query
 from annotation.pools.rules import OTHERS, QUERIES, TOP
 from annotation.pools.services.poolings import Draw, coverage_create, coverage_plan, pooling_discard
-from core.exceptions import MomentJudgeError
 from judging.figures.charts import study_figure
 from judging.studies.rules import Coverage
 from judging.studies.selectors import coverage_found, coverage_studies, plan_shortfall, pool_report
 from judging.studies.services import pool_open, pool_open_request, queries_chosen, queries_to_study
 
 
-class Command(BaseCommand):
+class Command(MomentJudgeCommand):
     help = "Judge the best moments and random others for some queries, or report on it; the last line is JSON."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -35,15 +34,8 @@ class Command(BaseCommand):
         parser.add_argument("--csv", type=Path, help="write the report here: a row for each query and band")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        project = Project.objects.filter(name=options["project"]).select_related("dataset__corpus").first()
-        if project is None:
-            names = ", ".join(repr(each.name) for each in Project.objects.order_by("name")) or "none"
-            raise CommandError(f"There is no project named {options['project']!r}; there are: {names}.")
-        try:
-            facts = self._report(project, options) if options["report"] else self._study(project, options)
-        except (MomentJudgeError, OSError) as error:
-            raise CommandError(str(error)) from error
-        self.stdout.write(json.dumps(facts))
+        project = project_named(options["project"])
+        self.write_json(self._report(project, options) if options["report"] else self._study(project, options))
 
     def _study(self, project: Project, options: dict[str, Any]) -> dict[str, object]:
         seed = secrets.randbelow(2**31) if options["seed"] is None else options["seed"]
@@ -72,11 +64,7 @@ class Command(BaseCommand):
             if missing := sorted(set(options["query"]) - {query.number for query in queries}):
                 raise CommandError(f"Not judged to their end, or not there: {', '.join(map(str, missing))}.")
             return queries
-        query_set = None
-        if options["query_set"]:
-            query_set = project.query_sets.filter(name=options["query_set"]).first()
-            if query_set is None:
-                raise CommandError(f"There is no query set named {options['query_set']!r}.")
+        query_set = row_named(project.query_sets.all(), options["query_set"]) if options["query_set"] else None
         found_all = queries_to_study(project, split=options["split"], query_set=query_set)
         return queries_chosen(found_all, n=options["queries"], seed=seed)
 

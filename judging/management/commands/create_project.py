@@ -1,20 +1,19 @@
 """manage.py create_project NAME: a project over an imported corpus."""
 
-import json
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.db.models import Count
 
+from accounts.commands import MomentJudgeCommand, add_lead_argument, row_named
 from accounts.models import Project
 from accounts.services.members import leads_named
 from annotation.management.commands.draw_queries import add_draw_arguments, say_what_is_unwritten, sizes_unless
 from annotation.models import Corpus
-from core.exceptions import MomentJudgeError
 from judging.projects.services import project_create
 
 
-class Command(BaseCommand):
+class Command(MomentJudgeCommand):
     help = "Make a project over an imported corpus and draw its queries, or as a copy; the last line of output is JSON."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -26,7 +25,7 @@ class Command(BaseCommand):
         )
         add_draw_arguments(parser)
         parser.add_argument("--no-queries", action="store_true", help="draw them later, by page or with draw_queries")
-        parser.add_argument("--lead", action="append", default=[], metavar="USERNAME", help="who leads the project")
+        add_lead_argument(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         source = _source(options)
@@ -34,22 +33,18 @@ class Command(BaseCommand):
         sizes = None if options["with_queries"] else sizes_unless(options)
         if sizes is not None:
             say_what_is_unwritten(corpus.pk, options, self.stderr, only_say=False)
-        try:
-            leads = leads_named(options["lead"])
-            project, counts = project_create(
-                name=options["name"],
-                corpus=corpus,
-                sizes=sizes,
-                seed=options["seed"],
-                leads=leads,
-                settings_of=source,
-                with_queries=options["with_queries"],
-            )
-        except MomentJudgeError as error:
-            raise CommandError(str(error)) from error
+        project, counts = project_create(
+            name=options["name"],
+            corpus=corpus,
+            sizes=sizes,
+            seed=options["seed"],
+            leads=leads_named(options["lead"]),
+            settings_of=source,
+            with_queries=options["with_queries"],
+        )
         if options["with_queries"]:
             counts = dict(project.queries.order_by().values_list("split").annotate(n=Count("pk")))
-        self.stdout.write(json.dumps(counts))
+        self.write_json(counts)
 
 
 def _source(options: dict[str, Any]) -> Project | None:
@@ -61,17 +56,10 @@ def _source(options: dict[str, Any]) -> Project | None:
         return None
     if options["with_queries"] and (options["val"] is not None or options["test"] is not None):
         raise CommandError("--with-queries takes queries along instead of drawing some: leave out --val and --test.")
-    project = Project.objects.select_related("dataset__corpus").filter(name=name).first()
-    if project is None:
-        raise CommandError(f"There is no project named {name!r}.")
-    return project
+    return row_named(Project.objects.select_related("dataset__corpus"), name)
 
 
 def _corpus(options: dict[str, Any], source: Project | None) -> Corpus:
     if options["corpus"] is None and source:
         return source.dataset.corpus
-    corpus = Corpus.objects.filter(name=options["corpus"]).first() if options["corpus"] else None
-    if corpus is None:
-        names = ", ".join(repr(name) for name in Corpus.objects.values_list("name", flat=True)) or "none"
-        raise CommandError(f"There is no corpus named {options['corpus']!r}; there are: {names}.")
-    return corpus
+    return row_named(Corpus.objects.all(), options["corpus"])

@@ -1,16 +1,15 @@
 """manage.py export_release DIR: the judged data of a project in the published file forms."""
 
-import json
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
-from accounts.models import Project
+from accounts.commands import MomentJudgeCommand, project_named
 from judging.releases.services import release_build, release_create
 
 
-class Command(BaseCommand):
+class Command(MomentJudgeCommand):
     help = "Write a release into a folder; the last line of output is JSON with its counts."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -23,7 +22,7 @@ class Command(BaseCommand):
         folder: Path = options["folder"]
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise CommandError(f"{folder} exists and is not an empty folder.")
-        project = self._project(options["project"])
+        project = project_named(options["project"])
         try:
             folder.mkdir(parents=True, exist_ok=True)
             (folder / ".writable").touch()
@@ -39,12 +38,4 @@ class Command(BaseCommand):
             raise CommandError(f"The release could not be written: {error}.") from error
         if not release.manifest["counts"]["queries"]:
             self.stderr.write("No query is finished yet: this release holds no judged pair.")
-        self.stdout.write(json.dumps(release.manifest["counts"]))
-
-    def _project(self, name: str | None) -> Project:
-        projects = list(Project.objects.filter(name=name) if name else Project.objects.all())
-        if len(projects) == 1:
-            return projects[0]
-        names = ", ".join(repr(project.name) for project in Project.objects.order_by("name")) or "none"
-        problem = f"There is no project named {name!r}" if name else "Name one project with --project"
-        raise CommandError(f"{problem}; there are: {names}.")
+        self.write_json(release.manifest["counts"])

@@ -1,16 +1,15 @@
 """manage.py import_label_studio FILE.json --project NAME: judgments from a Label Studio export."""
 
-import json
 from argparse import FileType
 from contextlib import nullcontext
 from itertools import count
 from pathlib import Path
 from typing import IO, Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
+from accounts.commands import MomentJudgeCommand, add_lead_argument, names_of
 from accounts.services.members import leads_named
-from core.exceptions import MomentJudgeError
 from core.uploads import LineWarning, warnings_writer
 from judging.imports.historic import project_holding
 from judging.imports.label_studio import BadMapping, Mapped, mapped
@@ -19,8 +18,10 @@ from judging.imports.services import export_read, export_store
 LINES_SHOWN = 20
 
 
-class Command(BaseCommand):
+class Command(MomentJudgeCommand):
     help = "Import the judgments of a Label Studio export (JSON or JSON-MIN); the last line of output is JSON."
+
+    known_errors = (BadMapping,)
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", type=Path)
@@ -36,7 +37,7 @@ class Command(BaseCommand):
             metavar="VALUE=GRADE",
             help="what a choice or rating means, as Perfect=4; without any, values are the grades",
         )
-        parser.add_argument("--lead", action="append", default=[], metavar="USERNAME", help="who leads the project")
+        add_lead_argument(parser)
         parser.add_argument("--skip-bad", action="store_true", help="import the rest where annotations are refused")
         parser.add_argument("--dry-run", action="store_true", help="read and check, store nothing")
         parser.add_argument(
@@ -47,18 +48,14 @@ class Command(BaseCommand):
         path: Path = options["file"]
         if not path.is_file():
             raise CommandError(f"There is no file {path}.")
-        try:
-            fields = mapped(
-                pair=options["pair_field"] or ("" if options["query_field"] else "pair_id"),
-                query=options["query_field"],
-                moment=options["moment_field"],
-                control=options["control"],
-                grades=options["grade"],
-            )
-            counts = self._run(path, fields, options)
-        except (MomentJudgeError, BadMapping) as error:
-            raise CommandError(str(error)) from error
-        self.stdout.write(json.dumps(counts))
+        fields = mapped(
+            pair=options["pair_field"] or ("" if options["query_field"] else "pair_id"),
+            query=options["query_field"],
+            moment=options["moment_field"],
+            control=options["control"],
+            grades=options["grade"],
+        )
+        self.write_json(self._run(path, fields, options))
 
     def _run(self, path: Path, fields: Mapped, options: dict[str, Any]) -> dict[str, Any]:
         with path.open("rb") as source, options["report"] or nullcontext() as report:
@@ -71,8 +68,7 @@ class Command(BaseCommand):
             raise CommandError(f"{refused} annotations are refused; nothing was imported. See --skip-bad.")
         leads = leads_named(options["lead"])
         export_store(checked=checked, project_name=options["project"], leads=leads, actor=None)
-        names = ", ".join(lead.username for lead in leads) or "nobody yet; see `manage.py add_member`"
-        self.stdout.write(f"Lead of the project: {names}")
+        self.stdout.write(f"Lead of the project: {names_of(leads)}")
         return checked.counts
 
     def _remarks(self, report: IO[str] | None) -> Any:

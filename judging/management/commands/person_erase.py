@@ -1,17 +1,14 @@
 """manage.py person_erase NAME: forget who somebody is, of whatever role; their grades stay under their number."""
 
-from contextlib import suppress
 from typing import Any
-from uuid import UUID
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
-from accounts.models import User
-from core.exceptions import MomentJudgeError
+from accounts.commands import MomentJudgeCommand, account_named
 from judging.people.services import person_forget
 
 
-class Command(BaseCommand):
+class Command(MomentJudgeCommand):
     help = "Erase somebody's name, e-mail and log-in. It cannot be undone, so their user name has to be typed again."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -20,24 +17,11 @@ class Command(BaseCommand):
         parser.add_argument("--reason", default="Asked for.", help="kept in the audit: name nobody in it")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        user = account_of(options["name"])
+        user = account_named(options["name"])
         members = ", ".join(str(member) for member in user.memberships.select_related("project")) or "no project"
         self.stdout.write(f"{user.username}: {members}. Erasing cannot be undone.")
         typed = options["typed"] if options["typed"] is not None else input("Type the user name to go on: ")
         if typed != user.username:
             raise CommandError("That is not the user name. Nothing was erased.")
-        try:
-            person_forget(user=user, actor=None, reason=options["reason"])
-        except MomentJudgeError as refused:
-            raise CommandError(str(refused)) from refused
+        person_forget(user=user, actor=None, reason=options["reason"])
         self.stdout.write("Erased. Backups still hold it: see docs/data-protection.md.")
-
-
-def account_of(name: str) -> User:
-    """The account of this user name or id."""
-    user = User.objects.filter(username=name).first()
-    with suppress(ValueError):
-        user = user or User.objects.filter(uuid=UUID(name)).first()
-    if user is None:
-        raise CommandError(f"There is no account named {name!r}.")
-    return user

@@ -3,13 +3,13 @@
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
-from accounts.models import User
+from accounts.commands import MomentJudgeCommand, account_named
 from judging.people.person_data import person_data
 
 
-class Command(BaseCommand):
+class Command(MomentJudgeCommand):
     help = "Write what is stored of one person into a zip file. Be sure who asks, and hand it to them alone."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -18,9 +18,7 @@ class Command(BaseCommand):
         parser.add_argument("--own", action="store_true", help="only what they may know while they still judge")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        user = User.objects.filter(username=options["username"]).first()
-        if user is None:
-            raise CommandError(f"There is no account named {options['username']!r}.")
+        user = account_named(options["username"])
         path: Path = options["file"]
         if path.exists():
             raise CommandError(f"{path} is there already; nothing was written.")

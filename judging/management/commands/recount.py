@@ -2,13 +2,14 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandParser
 
+from accounts.commands import MomentJudgeCommand, row_named
 from accounts.models import Project
 from judging.work.services.batches import tallies_recount
 
 
-class Command(BaseCommand):
+class Command(MomentJudgeCommand):
     help = "Count anew, from the rows, what the overview shows; triggers keep it true otherwise."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -16,10 +17,6 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         projects = Project.objects.order_by("name")
-        if options["project"]:
-            projects = projects.filter(name=options["project"])
-            if not projects:
-                raise CommandError(f"There is no project named {options['project']!r}.")
-        for project in projects:
+        for project in [row_named(projects, options["project"])] if options["project"] else projects:
             state = "was wrong, and is right now" if tallies_recount(project=project) else "was right"
             self.stdout.write(f"{project.name}: {state}")

@@ -1,14 +1,13 @@
 """manage.py benchmark PROJECT: order a baseline, and wait for it where that is asked for."""
 
-import json
 from pathlib import Path
 from time import sleep
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
+from accounts.commands import MomentJudgeCommand, project_named
 from accounts.models import Project
-from core.exceptions import MomentJudgeError
 from models_runner.experiments.forms import CHANGES, form_of
 from models_runner.experiments.selectors import row_of
 from models_runner.experiments.services import experiment_create
@@ -24,7 +23,7 @@ HELP = {
 }
 
 
-class Command(BaseCommand):
+class Command(MomentJudgeCommand):
     help = "Train a baseline on a release with one seed or several; the worker of the queue gpu does it."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -46,27 +45,18 @@ class Command(BaseCommand):
         parser.add_argument("--wait", action="store_true", help="until all seeds have ended; shows how far they are")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        project = self._project(options["project"])
+        project = project_named(options["project"])
         form_data = {name: options[name] for name in FORM_OPTIONS if options[name] is not None}
         features, files = self._features(project, options)
         form = form_of(project, {**form_data, "baseline": options["model"], **features}, files)
         if not form.is_valid():
             raise CommandError(form.refusal)
-        try:
-            experiment = experiment_create(actor=None, first_seed=options["first_seed"], **form.values())
-        except MomentJudgeError as error:
-            raise CommandError(str(error)) from error
+        experiment = experiment_create(actor=None, first_seed=options["first_seed"], **form.values())
         self.stdout.write(f"{experiment.name}: {options['seeds']} to train, {experiment.uuid}")
         names = [f"{kind} {experiment.features.get(kind, {}).get('name', 'none')}" for kind in KINDS]
         self.stdout.write(f"Features: {', '.join(names)}.")
         if options["wait"]:
             self._wait(experiment)
-
-    def _project(self, name: str | None) -> Project:
-        projects = Project.objects.filter(**{"name": name} if name else {})[:2]
-        if len(projects) != 1:
-            raise CommandError("Name the project." if projects else "There is no such project.")
-        return projects[0]
 
     def _features(self, project: Project, options: dict[str, Any]) -> tuple[dict[str, str], dict[str, Path]]:
         """Return what to choose of each kind: by path, by name, or the only ones of the project; and the paths."""
@@ -105,7 +95,7 @@ class Command(BaseCommand):
             "best": row.best,
             "sd": row.spread,
         }
-        self.stdout.write(json.dumps(summary))
+        self.write_json(summary)
         if row.done < row.seeds:
             failed = [f"seed {each.seed}: {each.error or each.state}" for each in trainings if each.state != "done"]
             raise CommandError("\n".join(failed))

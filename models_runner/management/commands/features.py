@@ -1,13 +1,12 @@
 """manage.py features: make, check, add and list the features of a project, and say which model made a file."""
 
-import json
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
+from accounts.commands import MomentJudgeCommand, project_named
 from accounts.models import Project
-from core.exceptions import MomentJudgeError
 from models_runner.features import services
 from models_runner.features.making import feature_set_work
 from models_runner.models import FeatureSet
@@ -17,7 +16,7 @@ KINDS = FeatureSet.Kind.values
 EXTRACTORS = [value for value in FeatureSet.Extractor.values if value != FeatureSet.Extractor.FILE]
 
 
-class Command(BaseCommand):
+class Command(MomentJudgeCommand):
     help = "Features of videos, subtitles and queries; the last line of output is JSON."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -47,13 +46,8 @@ class Command(BaseCommand):
         commands.add_parser("list", help="say what there is")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        project = Project.objects.filter(name=options["project"]).first()
-        if project is None:
-            raise CommandError(f"There is no project named {options['project']!r}.")
-        try:
-            getattr(self, f"_{options['what']}")(project, options)
-        except MomentJudgeError as error:
-            raise CommandError(str(error)) from error
+        project = project_named(options["project"])
+        getattr(self, f"_{options['what']}")(project, options)
 
     def _extract(self, project: Project, options: dict[str, Any]) -> None:
         feature_set = FeatureSet.objects.filter(project=project, name=options["name"] or None).first()
@@ -77,7 +71,7 @@ class Command(BaseCommand):
         if feature_set is None:
             raise CommandError(f"There are no features named {options['set']!r}.")
         feature_set = services.feature_set_model(feature_set=feature_set, model=options["text_model"], actor=None)
-        self.stdout.write(json.dumps(_told(feature_set)))
+        self.write_json(_summary(feature_set))
 
     def _work(self, feature_set: FeatureSet) -> None:
         feature_set_work(feature_set_id=feature_set.pk, on_progress=self.stderr.write)
@@ -88,10 +82,10 @@ class Command(BaseCommand):
             )
         for name, reason in feature_set.reasons.items():
             self.stderr.write(f"{name}: {reason}")
-        self._tell(feature_set)
-        self.stdout.write(json.dumps(_told(feature_set)))
+        self._print(feature_set)
+        self.write_json(_summary(feature_set))
 
-    def _tell(self, feature_set: FeatureSet) -> None:
+    def _print(self, feature_set: FeatureSet) -> None:
         kind = feature_set.get_kind_display()
         about = f"{feature_set.name}: {feature_set.n_items} {kind}, {feature_set.width} numbers in a row"
         self.stdout.write(f"{about}, {feature_set.get_state_display()}\n  {feature_set.path}")
@@ -107,17 +101,17 @@ class Command(BaseCommand):
         findings = check(paths, {kind: services.names_wanted(project, kind) for kind in paths})
         for finding in findings:
             self.stdout.write(str(finding))
-        self.stdout.write(json.dumps([finding.as_dict() for finding in findings]))
+        self.write_json([finding.as_dict() for finding in findings])
         if any(finding.is_fatal for finding in findings):
             raise CommandError("Training would fail on these features.")
 
     def _list(self, project: Project, options: dict[str, Any]) -> None:
         sets = list(FeatureSet.objects.filter(project=project))
         for feature_set in sets:
-            self._tell(feature_set)
-        self.stdout.write(json.dumps([_told(feature_set) for feature_set in sets]))
+            self._print(feature_set)
+        self.write_json([_summary(feature_set) for feature_set in sets])
 
 
-def _told(feature_set: FeatureSet) -> dict[str, Any]:
+def _summary(feature_set: FeatureSet) -> dict[str, Any]:
     names = ("name", "kind", "extractor", "model", "path", "state", "width", "n_items", "n_failed", "checksum")
     return {name: getattr(feature_set, name) for name in names} | {"findings": feature_set.findings}

@@ -1,13 +1,11 @@
 """manage.py judging_economy PROJECT: how the ranking of a release's runs holds with fewer judgments."""
 
-import json
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
-from accounts.models import Project
-from core.exceptions import MomentJudgeError
+from accounts.commands import MomentJudgeCommand, project_named
 from core.spreadsheets import csv_write
 from models_runner.leaderboard.selectors.economy import COLUMNS, NUMBERS, rows_of, table_rows
 from models_runner.leaderboard.selectors.leaderboard import SPLITS, asked_for
@@ -17,7 +15,7 @@ from models_runner.models import EconomyStudy
 HEAD = f"{'judged':<62}{'judgments':>10}{'pairs':>8}{'tau':>8}{'low':>8}{'high':>8}{'change':>8}"
 
 
-class Command(BaseCommand):
+class Command(MomentJudgeCommand):
     help = "Leave judgments of a release out and rank its runs again; the last line of output is JSON."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -28,27 +26,21 @@ class Command(BaseCommand):
         parser.add_argument("--csv", type=Path, metavar="FILE", help="write every cut, measure and run here")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        project = Project.objects.filter(name=options["project"]).first()
-        if project is None:
-            raise CommandError(f"There is no project named {options['project']!r}.")
+        project = project_named(options["project"])
         filters = asked_for(project, {"release": str(options["release"]), "split": options["split"]})
         if filters is None:
             raise CommandError("The project has no release that is ready.")
-        try:
-            study = study_create(
-                release=filters.release, split=options["split"] or filters.split, actor=None, wake=False
-            )
-        except MomentJudgeError as error:
-            raise CommandError(str(error)) from error
+        split = options["split"] or filters.split
+        study = study_create(release=filters.release, split=split, actor=None, wake=False)
         if missing_parts := lacking(filters.release):
             self.stderr.write(f"The release holds no {' and no '.join(missing_parts)}: only halves are studied.")
         study_work(study_id=study.pk)
         study.refresh_from_db()
         if study.state != EconomyStudy.State.DONE:
             raise CommandError(study.error)
-        self._tell(study, options)
+        self._print(study, options)
 
-    def _tell(self, study: EconomyStudy, options: dict[str, Any]) -> None:
+    def _print(self, study: EconomyStudy, options: dict[str, Any]) -> None:
         measures: list[str] = study.result["measures"]
         measure = options["measure"] or measures[0]
         if measure not in measures:
@@ -61,4 +53,4 @@ class Command(BaseCommand):
             with options["csv"].open("w", newline="", encoding="utf-8") as target:
                 csv_write(target, COLUMNS, table_rows(study.result))
         tau = {cutoff["name"]: dict(zip(measures, cutoff["tau"], strict=True)) for cutoff in study.result["cuts"]}
-        self.stdout.write(json.dumps({"measures": measures, "tau": tau}))
+        self.write_json({"measures": measures, "tau": tau})

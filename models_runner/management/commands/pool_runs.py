@@ -1,17 +1,16 @@
 """manage.py pool_runs PROJECT RUN...: judge what runs returned and similarity did not."""
 
-import json
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
+from accounts.commands import MomentJudgeCommand, project_named, row_named
 from accounts.models import Project
 from annotation.models import Pooling
 from annotation.pools.rules import IOU_MIN, RUN_DEPTH
 from annotation.pools.services.poolings import Scope, pooling_create, pooling_discard
-from core.exceptions import NotPossible
 from core.spreadsheets import csv_write
 from judging.studies.selectors import ALL_RUNS, PoolReport, pool_report
 from judging.studies.services import pool_open, pool_open_request, pool_plan
@@ -24,8 +23,10 @@ from moment_retrieval.records import VideoCorpus, read_corpus
 HEAD = ("source", "spans", "unmatched", "moments", "known", "new", "alone")
 
 
-class Command(BaseCommand):
+class Command(MomentJudgeCommand):
     help = "Pool the best of runs, open batches of what is new; the last line of output is JSON."
+
+    known_errors = (ScoringError,)
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", help="name of the project")
@@ -41,13 +42,7 @@ class Command(BaseCommand):
         parser.add_argument("--dry-run", action="store_true", help="say what would be added, and add nothing")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        try:
-            self._pool(options)
-        except (NotPossible, ScoringError, OSError) as error:
-            raise CommandError(str(error)) from error
-
-    def _pool(self, options: dict[str, Any]) -> None:
-        project = self._project(options["project"])
+        project = project_named(options["project"])
         files, database_runs = self._sources(project, options["runs"])
         corpus: VideoCorpus | None = read_corpus(options["corpus"]) if options["corpus"] else None
         sources: dict[str, list[UUID]] = {**{name: [] for name in files}, **sources_of(database_runs)}
@@ -55,7 +50,7 @@ class Command(BaseCommand):
         try:
             pool_plan(pooling=pooling, returned=returned_by(pooling, files=files, corpus=corpus))
             report = pool_report(pooling)
-            self._tell(report)
+            self._print(report)
             if options["report"]:
                 with options["report"].open("w", newline="", encoding="utf-8") as target:
                     csv_write(target, COLUMNS, report_rows(report))
@@ -67,21 +62,10 @@ class Command(BaseCommand):
             if not Pooling.objects.get(pk=pooling.pk).is_opened:
                 pooling_discard(pooling=pooling)
         summary = {"queries": len(report.growing), "pairs": report.union.to_judge, "new": report.union.new}
-        self.stdout.write(json.dumps({**summary, "unmatched": report.union.unmatched, "batches": n_batches}))
-
-    def _project(self, name: str) -> Project:
-        project = Project.objects.filter(name=name).select_related("dataset__corpus").first()
-        if project is None:
-            names = ", ".join(repr(each.name) for each in Project.objects.order_by("name")) or "none"
-            raise CommandError(f"There is no project named {name!r}; there are: {names}.")
-        return project
+        self.write_json({**summary, "unmatched": report.union.unmatched, "batches": n_batches})
 
     def _scope(self, project: Project, options: dict[str, Any]) -> Scope:
-        name, query_set = options["query_set"], None
-        if name:
-            query_set = project.query_sets.filter(name=name).first()
-            if query_set is None:
-                raise CommandError(f"There is no query set named {name!r}.")
+        query_set = row_named(project.query_sets.all(), options["query_set"]) if options["query_set"] else None
         return Scope(depth=options["depth"], iou_min=options["iou"], split=options["split"], query_set=query_set)
 
     def _sources(self, project: Project, words: list[str]) -> tuple[dict[str, Path], list[Run]]:
@@ -100,7 +84,7 @@ class Command(BaseCommand):
                 files[path.name] = path
         return files, database_runs
 
-    def _tell(self, report: PoolReport) -> None:
+    def _print(self, report: PoolReport) -> None:
         rows = [(source.name, counts) for source, counts in report.totals]
         width = max(len(name) for name, _ in [*rows, (ALL_RUNS, None)])
         self.stdout.write(f"{HEAD[0]:<{width}}" + "".join(f"{word:>11}" for word in HEAD[1:]))

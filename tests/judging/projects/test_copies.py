@@ -146,7 +146,7 @@ class TestCommand:
             (["--with-queries", "--corpus", "c"], "without --settings-of"),
             (["--settings-of", "unknown"], "no project named 'unknown'"),
             (["--settings-of", "held", "--with-queries", "--val", "3"], "leave out --val"),
-            ([], "There is no corpus named None"),
+            ([], "Name the corpus; there are"),
         ],
     )
     def test_refused(self, arguments: list[str], words: str) -> None:
