@@ -117,7 +117,7 @@ def tokens(request: HttpRequest) -> HttpResponse:
         password_form = check_password_form(request)
     if request.method == "POST" and not password_form.errors:
         try:
-            new_token = token_create(user=person, **_asked(request.POST))
+            new_token = token_create(user=person, **_token_options(request.POST))
         except NotPossible as refused:
             error = str(refused)
     context = {"tokens": person.access_tokens.all(), "made": new_token, "error": error}
@@ -128,7 +128,7 @@ def tokens(request: HttpRequest) -> HttpResponse:
     )
 
 
-def _asked(form: QueryDict) -> dict[str, Any]:
+def _token_options(form: QueryDict) -> dict[str, Any]:
     days = form.get("days", str(DAYS))
     if days and not (days.isascii() and days.isdigit() and len(days) < 6):
         raise NotPossible("Say in how many days the token ends.")

@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from annotation.demo import Episode, ScriptedMoment, render_episode, true_relevance, write_script
+from annotation.demo import Episode, ScriptedMoment, true_relevance, write_script
 from annotation.queries import rules
 from annotation.similarity.sentences import DEFAULT, encode
 from annotation.train_sets.files import JsonTrainFile
@@ -46,6 +46,7 @@ from moment_retrieval.records import VideoCorpus, read_corpus
 from moment_retrieval.tables import JudgedTable, RunTable
 from moment_retrieval.training.events import read_events
 from moment_retrieval.training.plan import Plan
+from tools.demo_videos.render import render_episode
 
 SEED = 20260101  # of the corpus, its queries and random spans
 K, MU = 20, 0.5

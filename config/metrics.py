@@ -94,13 +94,13 @@ class SiteCollector:
     """Asked by prometheus_client at each scrape."""
 
     def __init__(self) -> None:
-        self.asked_at, self.known = float("-inf"), list[Metric]()
+        self.read_at, self.metrics = float("-inf"), list[Metric]()
 
     def collect(self) -> Iterator[Metric]:
-        if time.monotonic() - self.asked_at > CACHE_S:
-            self.known = list(figures())
-            self.asked_at = time.monotonic()
-        yield from self.known
+        if time.monotonic() - self.read_at > CACHE_S:
+            self.metrics = list(figures())
+            self.read_at = time.monotonic()
+        yield from self.metrics
 
     def describe(self) -> list[Metric]:
         """Nothing is asked of anybody to be registered."""
@@ -111,13 +111,13 @@ def figures() -> Iterator[Metric]:
     """Of the database, then of the broker; the one that is away is said to be, and the other is told all the same."""
     up = GaugeMetricFamily("momentjudge_up", "Whether the part answered this scrape.", labels=["part"])
     for part, ask in (("database", of_database), ("broker", of_broker)):
-        answer = _asked(part, ask)
+        answer = _answer_of(part, ask)
         up.add_metric([part], float(answer is not None))
         yield from answer or []
     yield up
 
 
-def _asked(part: str, ask: Callable[[], Iterable[Metric]]) -> list[Metric] | None:
+def _answer_of(part: str, ask: Callable[[], Iterable[Metric]]) -> list[Metric] | None:
     try:
         return list(ask())
     except Exception as error:  # a scrape must not fail where the site is in need
@@ -200,7 +200,7 @@ def of_broker() -> Iterator[Metric]:
     waiting = [((queue,), n) for queue, n in zip(queues, lengths, strict=True)]
     yield gauges("momentjudge_queue_length", "Tasks that wait in a queue.", ["queue"], waiting)
     yield GaugeMetricFamily("momentjudge_tasks_taken", "Tasks that workers have taken and not finished.", value=unacked)
-    yield from counted(_text(counts))
+    yield from counters(_text(counts))
     now, heartbeats = time.time(), _text(raw_heartbeats)
     for host in [host for host, heartbeat in heartbeats.items() if silent_s(heartbeat, now) >= GONE_S]:
         tasks.worker_forget(host)  # its container was replaced: nobody else would
@@ -208,7 +208,7 @@ def of_broker() -> Iterator[Metric]:
     yield from workers(heartbeats, now=now)
 
 
-def counted(counts: dict[str, str]) -> Iterator[Metric]:
+def counters(counts: dict[str, str]) -> Iterator[Metric]:
     runs = CounterMetricFamily("momentjudge_task_runs", "Tasks that ended, well or not.", labels=["task"])
     failures = CounterMetricFamily("momentjudge_task_failures", "Tasks that failed for good.", labels=["task"])
     retries = CounterMetricFamily("momentjudge_task_retries", "Tasks that will be tried again.", labels=["task"])

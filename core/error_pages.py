@@ -121,12 +121,12 @@ def server_error(request: HttpRequest) -> HttpResponse:
     if outage := outage_of(sys.exception()):
         if outage is DATABASE and (pool := getattr(connection, "pool", None)) is not None:
             pool.drain()  # connections that lie idle lead to the database as it was: each would fail somebody else
-        return away(request, outage)
+        return outage_answer(request, outage)
     page = loader.get_template("500.html").render({"request_id": getattr(request, "request_id", "")})
     return HttpResponseServerError(page)
 
 
-def away(request: HttpRequest, outage: Outage) -> HttpResponse:
+def outage_answer(request: HttpRequest, outage: Outage) -> HttpResponse:
     """Answer with the outage, in words, without asking the database; for programs and for htmx in their form."""
     answer: HttpResponse
     if request.path.startswith("/api/"):

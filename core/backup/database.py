@@ -85,20 +85,20 @@ def major_of(path: Path) -> int:
 
 def environment() -> dict[str, str]:
     """This process's, and where the database is: a password on a command line is seen by everybody."""
-    variables = {f"PG{name.upper()}": str(value) for name, value in _places().items() if value}
+    variables = {f"PG{name.upper()}": str(value) for name, value in _connection_values().items() if value}
     variables["PGDATABASE"] = variables.pop("PGDBNAME")
     return {**os.environ, **variables, "PGAPPNAME": "momentjudge backup", "PGCONNECT_TIMEOUT": "20"}
 
 
 def connected() -> "psycopg.Connection[Any]":
     """A connection of its own, in which texts of values do not depend on the server's settings."""
-    link = psycopg.connect(**{name: value for name, value in _places().items() if value}, autocommit=True)
+    link = psycopg.connect(**{name: value for name, value in _connection_values().items() if value}, autocommit=True)
     for setting in SPELLED:
         link.execute(setting)
     return link
 
 
-def _places() -> dict[str, Any]:
+def _connection_values() -> dict[str, Any]:
     options = connection.settings_dict
     parameters = {
         "host": options["HOST"],

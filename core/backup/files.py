@@ -22,17 +22,17 @@ class Pool:
     """The folder ``media`` of a folder of backups, and the sums of what it holds in ``media.sums``."""
 
     def __init__(self, root: Path) -> None:
-        self.places = FileSystemStorage(root / "media")
+        self.storage = FileSystemStorage(root / "media")
         self.sums = root / "media.sums"
-        self.known = {entry["name"]: entry for entry in self._read()}
+        self.entries = {entry["name"]: entry for entry in self._read()}
 
     def path(self, name: str) -> Path:
         """Raises SuspiciousFileOperation for a name that leaves the folder."""
-        return Path(self.places.path(name))
+        return Path(self.storage.path(name))
 
-    def held(self, name: str) -> Entry | None:
+    def entry_of(self, name: str) -> Entry | None:
         """Return the entry of a copy that is there, whole."""
-        entry = self.known.get(name)
+        entry = self.entries.get(name)
         try:
             return entry if entry and self.path(name).stat().st_size == entry["bytes"] else None
         except FileNotFoundError:
@@ -62,7 +62,7 @@ class Pool:
         """Remember the sum of a copy, for this backup's repeat and for later ones."""
         with self.sums.open("a", encoding="utf-8") as lines:
             lines.write(json.dumps(entry) + "\n")
-        self.known[entry["name"]] = entry
+        self.entries[entry["name"]] = entry
 
     def give(self, storage: Storage, entry: Entry) -> Outcome:
         """Store a copy unless the same bytes are there under its name.
@@ -90,9 +90,9 @@ class Pool:
         others = [path for path in root.rglob("*") if path.is_file() and path.relative_to(root).as_posix() not in names]
         for path in others:
             path.unlink()
-        self.known = {name: entry for name, entry in self.known.items() if name in names}
+        self.entries = {name: entry for name, entry in self.entries.items() if name in names}
         part = self.sums.with_name(f"{self.sums.name}.part")
-        part.write_text("".join(json.dumps(entry) + "\n" for entry in self.known.values()), encoding="utf-8")
+        part.write_text("".join(json.dumps(entry) + "\n" for entry in self.entries.values()), encoding="utf-8")
         part.rename(self.sums)
         return len(others)
 
@@ -144,7 +144,7 @@ def bucket_of(storage: Storage) -> str:
     return str(getattr(storage, "bucket_name", ""))
 
 
-def listed(storage: Storage, names: Iterable[str]) -> Iterator[Entry]:
+def versions_of(storage: Storage, names: Iterable[str]) -> Iterator[Entry]:
     """The current version of each, by one listing of the bucket."""
     missing_names = set(names)
     for page in _client(storage).get_paginator("list_object_versions").paginate(Bucket=bucket_of(storage)):

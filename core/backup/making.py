@@ -14,7 +14,7 @@ from typing import Any
 from django.core.files.storage import FileSystemStorage, default_storage
 
 from core.backup.database import BackupError, contents, environment, files_named, major_of, program, snapshot
-from core.backup.files import Entry, Pool, bucket_of, digest_of, keeps_versions, listed
+from core.backup.files import Entry, Pool, bucket_of, digest_of, keeps_versions, versions_of
 from core.sql import is_locked, only_one
 from core.stored_files import BACKUP
 
@@ -22,10 +22,10 @@ FORM = 1  # of the folder
 DUMP, MEDIA, ABOUT = "database.dump", "media.jsonl", "backup.json"
 EVERY_S = 5.0
 COPIERS = 4
-Tell = Callable[[str], None]
+Report = Callable[[str], None]
 
 
-def backup_make(*, root: Path, media: str = "", keep: int = 0, report: Tell) -> dict[str, Any]:
+def backup_make(*, root: Path, media: str = "", keep: int = 0, report: Report) -> dict[str, Any]:
     """Add a backup to the folder ``root``; says what it holds.
 
     Rows are of one instant. Nothing that they name is removed before it is copied, and stored files never change, so
@@ -58,7 +58,7 @@ def backup_make(*, root: Path, media: str = "", keep: int = 0, report: Tell) -> 
     return {"folder": str(final_folder), **about}
 
 
-def _database(folder: Path, about: dict[str, Any], report: Tell) -> list[str]:
+def _database(folder: Path, about: dict[str, Any], report: Report) -> list[str]:
     """Dump the database, and say what its tables hold at that instant; the files that are named there."""
     with snapshot() as instant:
         pg_dump = program("pg_dump", server=instant.server)
@@ -81,13 +81,13 @@ def _database(folder: Path, about: dict[str, Any], report: Tell) -> list[str]:
     return names
 
 
-def _media(root: Path, folder: Path, names: list[str], method: str, report: Tell) -> dict[str, Any]:
+def _media(root: Path, folder: Path, names: list[str], method: str, report: Report) -> dict[str, Any]:
     """Write the manifest of the files; counts."""
     if method == "list" and not keeps_versions(default_storage):
         raise BackupError("Files can be listed only in a bucket that keeps versions.")
     methods: dict[str, Callable[[], Iterable[Entry]]] = {
         "copy": lambda: _copied(Pool(root), names),
-        "list": lambda: listed(default_storage, names),
+        "list": lambda: versions_of(default_storage, names),
         "none": lambda: [],
     }
     counts = {"files": 0, "bytes": 0, "missing": 0}
@@ -108,13 +108,13 @@ def _media(root: Path, folder: Path, names: list[str], method: str, report: Tell
 
 def _copied(pool: Pool, names: list[str]) -> Iterator[Entry]:
     """Copy files and yield their entries, in order; what an earlier backup has copied is not copied again."""
-    new = [name for name in names if not pool.held(name)]
+    new = [name for name in names if not pool.entry_of(name)]
     _room_checked(pool, new)
     workers = ThreadPoolExecutor(COPIERS)
     try:
-        entries = workers.map(lambda name: pool.held(name) or pool.take(default_storage, name), names)
+        entries = workers.map(lambda name: pool.entry_of(name) or pool.take(default_storage, name), names)
         for entry in entries:
-            if "missing" not in entry and pool.known.get(entry["name"]) != entry:
+            if "missing" not in entry and pool.entries.get(entry["name"]) != entry:
                 pool.note(entry)
             yield entry
     finally:
@@ -131,7 +131,7 @@ def entries_of(folder: Path) -> Iterator[Entry]:
         yield from map(json.loads, lines)
 
 
-def _older_removed(root: Path, keep: int, report: Tell) -> None:
+def _older_removed(root: Path, keep: int, report: Report) -> None:
     """Remove all but the newest backups, and the copies that none of those names."""
     whole = whole_backups(root)
     for old in whole[:-keep]:
@@ -156,9 +156,9 @@ class Running:
 
     def __init__(self, command: list[str]) -> None:
         self.command = command
-        self.said = TemporaryFile("w+")  # noqa: SIM115
+        self.output = TemporaryFile("w+")  # noqa: SIM115
         self.process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self.said, env=environment()
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self.output, env=environment()
         )
 
     def __enter__(self) -> "Running":
@@ -168,7 +168,7 @@ class Running:
         if self.process.poll() is None:
             self.process.kill()
             self.process.wait()
-        self.said.close()
+        self.output.close()
 
     def wait(self, on_wait: Callable[[], None]) -> None:
         """Raises BackupError with its last words when it fails."""
@@ -179,8 +179,8 @@ class Running:
             except subprocess.TimeoutExpired:
                 on_wait()
         if code:
-            self.said.seek(0)
-            words = "\n".join(self.said.read().strip().splitlines()[-8:])
+            self.output.seek(0)
+            words = "\n".join(self.output.read().strip().splitlines()[-8:])
             raise BackupError(f"{Path(self.command[0]).name} failed ({code}):\n{words}")
 
 

@@ -24,14 +24,14 @@ from core.backup.database import (
     program,
 )
 from core.backup.files import Entry, Outcome, Pool, bring_back, digest_of
-from core.backup.making import ABOUT, COPIERS, DUMP, EVERY_S, FORM, Running, Tell, entries_of, whole_backups
+from core.backup.making import ABOUT, COPIERS, DUMP, EVERY_S, FORM, Report, Running, entries_of, whole_backups
 from core.compatibility import backup_check
 
 HANDED_OUT = 1000  # files that wait for a copier: a manifest may hold millions
 NEW_SCHEMA = 14  # the server from which the public schema belongs to whoever owns the database
 
 
-def backup_restore(*, folder: Path, replace: bool = False, jobs: int = 0, media: bool = True, report: Tell) -> Any:
+def backup_restore(*, folder: Path, replace: bool = False, jobs: int = 0, media: bool = True, report: Report) -> Any:
     """Fill the database and the storage from a backup; says what was restored, once it is proved.
 
     ``folder`` is one backup, or a folder of several: then the newest whole one. ``replace`` empties a database that
@@ -105,7 +105,7 @@ def _emptied(link: Link, *, replace: bool) -> None:
             link.execute("GRANT USAGE ON SCHEMA public TO PUBLIC")
 
 
-def _database(link: Link, pg_restore: Path, folder: Path, jobs: int, report: Tell) -> None:
+def _database(link: Link, pg_restore: Path, folder: Path, jobs: int, report: Report) -> None:
     count = jobs or min(4, os.cpu_count() or 1)
     report(f"pg_restore {major_of(pg_restore)}, {count} jobs")
     words = ["--no-owner", "--no-acl", "--exit-on-error", f"--jobs={count}"]
@@ -116,7 +116,7 @@ def _database(link: Link, pg_restore: Path, folder: Path, jobs: int, report: Tel
     link.execute("ANALYZE")
 
 
-def _proved(link: Link, about: dict[str, Any], report: Tell) -> dict[str, Any]:
+def _proved(link: Link, about: dict[str, Any], report: Report) -> dict[str, Any]:
     """Compare rows and digests of every table with those of the snapshot."""
     report("Comparing every table with the snapshot ...")
     expected_contents = {name: Content(*values) for name, values in about["tables"].items()}
@@ -127,7 +127,7 @@ def _proved(link: Link, about: dict[str, Any], report: Tell) -> dict[str, Any]:
     return {"tables": len(expected_contents), "rows": rows}
 
 
-def _media(folder: Path, about: dict[str, Any], report: Tell) -> dict[str, int]:
+def _media(folder: Path, about: dict[str, Any], report: Report) -> dict[str, int]:
     """Bring every file of the manifest back, where it is not there or is another."""
     counts = {"files": 0, "equal": 0, "stored": 0, "replaced": 0, "missing": 0}
     reported_at = time.monotonic()

@@ -37,7 +37,7 @@ class Hold:
         self._users: FileLock | None = None
 
     @property
-    def held(self) -> bool:
+    def is_active(self) -> bool:
         return self._users is not None
 
     def take(

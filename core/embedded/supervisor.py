@@ -244,7 +244,7 @@ class Supervisor:
 
     def _keep_database(self) -> None:
         """Have a dead PostgreSQL back at once; its log says why it ended."""
-        if not self.embedded_database or not self.hold.held:
+        if not self.embedded_database or not self.hold.is_active:
             return
         if self.hold.postgres.server() is not None:
             self.hold.postgres.finish_stopping()
@@ -279,7 +279,7 @@ class Supervisor:
                 raise EmbeddedError("The lock on PostgreSQL's start is taken.")
 
         try:
-            if self.hold.held and not self.hold.release(stop_own=True, patience_s=1.5, waiting=waiting):
+            if self.hold.is_active and not self.hold.release(stop_own=True, patience_s=1.5, waiting=waiting):
                 self.report("PostgreSQL stays up for another command, which will stop it.")
         except EmbeddedError as error:
             self.report(f"{error} PostgreSQL ends by itself if this run started it.")

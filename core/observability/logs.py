@@ -137,10 +137,10 @@ class AccessLog(Logger):  # type: ignore[misc]
         if not self.is_json:
             super().access(resp, req, environ, request_time)
         elif self.access_log_enabled:
-            self.access_log.info("request", extra=told(resp, environ, request_time.total_seconds()))
+            self.access_log.info("request", extra=request_fields(resp, environ, request_time.total_seconds()))
 
 
-def told(resp: Any, environ: dict[str, Any], seconds: float) -> dict[str, Any]:
+def request_fields(resp: Any, environ: dict[str, Any], seconds: float) -> dict[str, Any]:
     """A request in a few words; what it asked for by its query string is not among them."""
     return {
         "method": environ.get("REQUEST_METHOD", ""),

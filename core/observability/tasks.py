@@ -38,20 +38,20 @@ def broker() -> Any:
 def task_count(task: str, *, seconds: float, outcome: str) -> None:
     """One run of a task has ended; ``outcome`` is RUNS where it went well."""
     counts = dict.fromkeys((RUNS, outcome), 1) | {MILLISECONDS: round(seconds * 1000)}
-    _tell([("hincrby", COUNTS, f"{name}|{task}", n) for name, n in counts.items()])
+    _send([("hincrby", COUNTS, f"{name}|{task}", n) for name, n in counts.items()])
 
 
 def worker_note(host: str, queues: list[str]) -> None:
     """This worker talks to its broker."""
-    _tell([("hset", SEEN, host, f"{time.time():.0f}|{','.join(sorted(queues))}")])
+    _send([("hset", SEEN, host, f"{time.time():.0f}|{','.join(sorted(queues))}")])
 
 
 def worker_forget(host: str) -> None:
     """This worker ends as it should: tried although the broker was away a moment ago, as nothing is said later."""
-    _tell([("hdel", SEEN, host)], always=True)
+    _send([("hdel", SEEN, host)], always=True)
 
 
-def _tell(commands: list[Command], *, always: bool = False) -> None:
+def _send(commands: list[Command], *, always: bool = False) -> None:
     """In one round trip, as well as can be: what fails is said once, then not tried for a while."""
     global _unavailable_until  # noqa: PLW0603
     if not always and time.monotonic() < _unavailable_until:

@@ -2,8 +2,6 @@
 
 import logging
 from collections.abc import Sequence
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from django.core.files import File
 from django.db import transaction
@@ -12,12 +10,13 @@ from django.utils import timezone
 
 from accounts.models import Identity, Membership, Project, StandingChange, User
 from annotation.corpora.services.corpora import project_over
-from annotation.demo import Episode, render_episode
+from annotation.demo import Episode, video_path
 from annotation.models import Caption, Corpus, Description, Moment, Subtitle, Video
 from annotation.pools.services.candidates import candidates_rank
 from annotation.previews.services import video_cut_previews
 from annotation.queries.services import queries_draw
 from core.audit import audit_record
+from core.exceptions import NotPossible
 from core.jobs import durable, job_finish, job_set, job_start
 from core.messages import send_on_commit
 from core.models import Job
@@ -40,18 +39,27 @@ from judging.work.services.batches import batches_open
 
 PROJECT_NAME = "Demo: six shows"
 JOB = "demo"
-STEPS_AFTER_RENDERING = 5
+STEPS_AFTER_PREVIEWS = 5
 LOGINS = {"lead": Membership.Role.LEAD, "admin": Membership.Role.ADMIN, "annotator": Membership.Role.ANNOTATOR}
 QUERIES = {"val": (6, 0.25), "test": (10, 0.5)}  # judged: at most, and as a share of the texts
-RENDER_TASK = "judging.tasks.demo_render"
+VIDEO_TASK = "judging.tasks.demo_render"
 
 
 @transaction.atomic
 def demo_seed(*, videos: int, seed: int) -> Project | None:
-    """Make the demo project and wake its rendering; None when there is a project already."""
+    """Make the demo project and have its previews cut; None when there is a project already.
+
+    Raises:
+        NotPossible: the videos of this seed are neither shipped nor drawn.
+    """
     if Project.objects.exists():
         return None
     script = script_of(seed, videos)
+    if missing := sum(not video_path(episode).exists() for episode in script):
+        raise NotPossible(
+            f"{missing} videos of the demo with seed {seed} are not there. Draw them in a clone of the repository:"
+            f" python -m tools.demo_videos --seed {seed} --videos {videos}"
+        )
     corpus = Corpus.objects.create(name=PROJECT_NAME)
     project = project_over(corpus=corpus, name=PROJECT_NAME, demo_videos=videos, demo_seed=seed)
     policy_publish(project=project, actor=None)
@@ -60,11 +68,11 @@ def demo_seed(*, videos: int, seed: int) -> Project | None:
     for index, episode in enumerate(script):
         _episode(corpus, index, episode)
     queries_draw(project=project, sizes=_sizes(script), seed=seed)
-    total = videos + STEPS_AFTER_RENDERING
-    job_start(project=project, kind=JOB, title="Rendering the demo videos", total=total)
+    total = videos + STEPS_AFTER_PREVIEWS
+    job_start(project=project, kind=JOB, title="Cutting the previews of the demo", total=total)
     audit_record(project=project, actor=None, action="demo.seed", subject=project.uuid, videos=videos, seed=seed)
     for pk in corpus.videos.order_by("index").values_list("pk", flat=True):
-        send_on_commit(RENDER_TASK, pk)
+        send_on_commit(VIDEO_TASK, pk)
     return project
 
 
@@ -119,7 +127,7 @@ RESEND_AFTER_S = 45
 
 @durable("judging.tasks.demo_render", autoretry_for=())
 def demo_render(*, video_id: int) -> None:
-    """Render one video, store it, cut its previews; what is done already is left alone."""
+    """Store one of the shipped videos and cut its previews; what is done already is left alone."""
     video = Video.objects.select_related("corpus").filter(pk=video_id).first()
     if video is None:
         return
@@ -127,13 +135,10 @@ def demo_render(*, video_id: int) -> None:
     if not video.file:
         assert project.demo_seed is not None and project.demo_videos is not None
         episode = script_of(project.demo_seed, project.demo_videos)[video.index]
-        with TemporaryDirectory(prefix="momentjudge-demo-") as folder:
-            path = Path(folder) / "video.mp4"
-            render_episode(episode, path)
-            with transaction.atomic(), path.open("rb") as source:
-                row = Video.objects.select_for_update().get(pk=video.pk)
-                if not row.file:
-                    row.file.save(path.name, File(source), save=True)
+        with transaction.atomic(), video_path(episode).open("rb") as source:
+            row = Video.objects.select_for_update().get(pk=video.pk)
+            if not row.file:
+                row.file.save("video.mp4", File(source), save=True)
     video_cut_previews(video_id=video_id)
     _progress(project)
 
@@ -149,15 +154,15 @@ def demo_advance() -> None:
         job = Job.objects.filter(project=project, kind=JOB, state=Job.State.RUNNING).first()
         if job is None:
             visitors_answer(project)
-        elif not _unrendered(project).exists():
+        elif not _without_previews(project).exists():
             _steps(project, job)
         elif (timezone.now() - job.updated_at).total_seconds() > RESEND_AFTER_S:  # messages may have been lost
             Job.objects.filter(pk=job.pk).update(updated_at=timezone.now())
-            for pk in _unrendered(project).values_list("pk", flat=True):
-                send_on_commit(RENDER_TASK, pk)
+            for pk in _without_previews(project).values_list("pk", flat=True):
+                send_on_commit(VIDEO_TASK, pk)
 
 
-def _unrendered(project: Project) -> QuerySet[Video]:
+def _without_previews(project: Project) -> QuerySet[Video]:
     videos = Video.objects.filter(corpus=project.dataset.corpus_id, moments__preview_state=Moment.Preview.MISSING)
     return videos.distinct()
 
@@ -165,11 +170,10 @@ def _unrendered(project: Project) -> QuerySet[Video]:
 def _progress(project: Project) -> None:
     job = Job.objects.filter(project=project, kind=JOB, state=Job.State.RUNNING).first()
     if job:
-        n_left = _unrendered(project).count()
+        n_left = _without_previews(project).count()
         videos = project.demo_videos or 0
-        title = (
-            f"Rendering the demo videos: {videos - n_left} of {videos}" if n_left else "Embedding captions and queries"
-        )
+        cutting = f"Cutting the previews of the demo: video {videos - n_left} of {videos}"
+        title = cutting if n_left else "Embedding captions and queries"
         job_set(job=job, n_done=videos - n_left, title=title)
         if not n_left:
             send_on_commit("judging.tasks.demo_advance")

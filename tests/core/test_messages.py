@@ -176,13 +176,13 @@ def test_other_errors_are_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_every_name_that_is_sent_is_a_task() -> None:
-    from judging.demo.services import RENDER_TASK
+    from judging.demo.services import VIDEO_TASK
     from judging.projects import services
     from judging.releases import services as releases_services
     from judging.work.services import batches
     from models_runner.leaderboard.services.releases import RUNS_TASK
 
     names = [batches.ADVANCE_TASK, batches.EXTEND_TASK, releases_services.RELEASES.task, releases_services.READY_TASK]
-    names += [services.PREPARATIONS.task, RENDER_TASK, RUNS_TASK, "annotation.tasks.video_cut_previews"]
+    names += [services.PREPARATIONS.task, VIDEO_TASK, RUNS_TASK, "annotation.tasks.video_cut_previews"]
     names += [entry["task"] for entry in current_app.conf.beat_schedule.values()]
     assert [name for name in names if name not in current_app.tasks] == []

@@ -17,7 +17,7 @@ from structlog.contextvars import bind_contextvars, clear_contextvars, get_conte
 
 from accounts.models import Identity, User
 from core.observability import requests, tasks
-from core.observability.logs import NOTES, formatter, told
+from core.observability.logs import NOTES, formatter, request_fields
 from tests.factories import ProjectFactory, annotator
 
 
@@ -121,7 +121,9 @@ def test_a_line_for_people_ends_with_its_context() -> None:
 
 def test_the_access_log_knows_no_query_string() -> None:
     environ = {"REQUEST_METHOD": "GET", "RAW_URI": "/somewhere/?email=some@example.org", NOTES: {"request_id": "abc"}}
-    fields = told(SimpleNamespace(status="200 OK", sent=12), environ, timedelta(milliseconds=3).total_seconds())
+    fields = request_fields(
+        SimpleNamespace(status="200 OK", sent=12), environ, timedelta(milliseconds=3).total_seconds()
+    )
     assert fields == {
         **{"method": "GET", "path": "/somewhere/", "status_code": 200, "bytes": 12, "duration_ms": 3.0},
         "request_id": "abc",

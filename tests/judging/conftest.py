@@ -1,4 +1,4 @@
-"""An annotator at work in a browser; the demo's videos, drawn by nobody."""
+"""An annotator at work in a browser; one short clip in place of the demo's videos."""
 
 import subprocess
 from pathlib import Path
@@ -26,24 +26,17 @@ def browser(client: Client, held: Assignment) -> Client:
 
 
 @pytest.fixture(scope="session")
-def long_clip(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """A tiny video longer than any episode."""
+def long_clip(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A video of few pixels, longer than any episode."""
     path = tmp_path_factory.mktemp("demo") / "long.mp4"
     source = "testsrc=size=32x18:rate=3:duration=120"
     encode = ["-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt", "yuv420p"]
     command = [get_ffmpeg_exe(), "-nostdin", "-loglevel", "error", "-f", "lavfi", "-i", source, *encode, str(path)]
     subprocess.run(command, check=True, timeout=600)
-    return path.read_bytes()
+    return path
 
 
 @pytest.fixture
-def quick_rendering(long_clip: bytes, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Draw nothing: every episode is the same clip. The list holds the names asked for."""
-    names: list[str] = []
-
-    def render(episode: object, path: Path) -> None:
-        names.append(episode.name)  # type: ignore[attr-defined]
-        path.write_bytes(long_clip)
-
-    monkeypatch.setattr(services, "render_episode", render)
-    return names
+def one_clip(long_clip: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every episode of the demo is the same clip."""
+    monkeypatch.setattr(services, "video_path", lambda episode: long_clip)

@@ -4,24 +4,27 @@ import time
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import CommandParser
 
+from accounts.commands import MomentJudgeCommand
 from accounts.models import Project
 from core.models import Job
 from judging.demo.services import demo_seed
 from judging.review.selectors import job_running
 
 POLL_S = 1.0
-PATIENCE_S = 90.0  # rendering one video takes seconds
+PATIENCE_S = 90.0  # cutting the previews of one video takes seconds
 
 
-class Command(BaseCommand):
-    help = "Seed the demo into an empty database. The workers of `make run` render it; this shows how far they are."
+class Command(MomentJudgeCommand):
+    help = (
+        "Seed the demo into an empty database. The workers of `make run` cut its previews; this shows how far."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--videos", type=int, default=settings.DEMO_VIDEOS)
         parser.add_argument("--seed", type=int, default=settings.DEMO_SEED)
-        parser.add_argument("--no-wait", action="store_true", help="do not wait for the rendering")
+        parser.add_argument("--no-wait", action="store_true", help="do not wait for the previews")
 
     def handle(self, *args: Any, **options: Any) -> None:
         new_project = demo_seed(videos=options["videos"], seed=options["seed"])
@@ -45,7 +48,9 @@ class Command(BaseCommand):
             if job.state != Job.State.RUNNING:
                 return
             if still > PATIENCE_S:
-                self.stdout.write("Nothing has moved for a while. The workers of `make run` render it: start that.")
+                self.stdout.write(
+                    "Nothing has moved for a while. The workers of `make run` cut the previews: start that."
+                )
                 return
             still += POLL_S
             time.sleep(POLL_S)

@@ -29,24 +29,24 @@ def pool(tmp_path: Path) -> Pool:
 
 
 def test_a_copy_is_known_to_later_backups(storage: FileSystemStorage, pool: Pool) -> None:
-    assert pool.held(NAME) is None
+    assert pool.entry_of(NAME) is None
     pool.note(pool.take(storage, NAME))
     later = Pool(pool.sums.parent)
-    assert later.held(NAME) == pool.known[NAME]
-    assert later.held(NAME)["bytes"] == 6  # type: ignore[index]
+    assert later.entry_of(NAME) == pool.entries[NAME]
+    assert later.entry_of(NAME)["bytes"] == 6  # type: ignore[index]
 
 
 def test_a_copy_that_was_cut_short_is_none(storage: FileSystemStorage, pool: Pool) -> None:
     pool.note(pool.take(storage, NAME))
     pool.path(NAME).write_bytes(b"mov")
-    assert pool.held(NAME) is None
+    assert pool.entry_of(NAME) is None
 
 
 def test_the_last_line_of_a_killed_backup_is_passed_over(storage: FileSystemStorage, pool: Pool) -> None:
     pool.note(pool.take(storage, NAME))
     with pool.sums.open("a") as lines:
         lines.write('{"name": "previ')
-    assert Pool(pool.sums.parent).held(NAME)
+    assert Pool(pool.sums.parent).entry_of(NAME)
 
 
 def test_an_absent_file_is_reported(storage: FileSystemStorage, pool: Pool) -> None:
@@ -129,8 +129,8 @@ def test_copies_that_no_backup_names_any_more_go(storage: FileSystemStorage, poo
         pool.note(pool.take(storage, name))
     assert pool.keep_only({"previews/0c.gif"}) == 1
     later = Pool(pool.sums.parent)
-    assert (later.held(NAME), list(later.known)) == (None, ["previews/0c.gif"])
-    assert later.held("previews/0c.gif")
+    assert (later.entry_of(NAME), list(later.entries)) == (None, ["previews/0c.gif"])
+    assert later.entry_of("previews/0c.gif")
 
 
 def test_no_name_leaves_the_folder(storage: FileSystemStorage, pool: Pool) -> None:

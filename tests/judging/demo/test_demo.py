@@ -1,11 +1,13 @@
-"""The demo: seeded once, and rendered step by step."""
+"""The demo: seeded once, and made ready step by step."""
 
 from collections import Counter
 
 import pytest
 
 from accounts.models import Project, User
+from annotation.demo import video_path
 from annotation.models import Moment, Video
+from core.exceptions import NotPossible
 from core.models import Job
 from judging.demo import services
 from judging.demo.services import demo_advance, demo_render, demo_seed
@@ -14,7 +16,7 @@ from tests.conftest import Messages
 from tests.factories import ProjectFactory
 from tests.judging.demo_site import SEED, everything, seeded
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder", "videos_on_disk", "quick_rendering")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder", "videos_on_disk", "one_clip")]
 
 
 class TestSeed:
@@ -44,6 +46,12 @@ class TestSeed:
         assert demo_seed(videos=2, seed=SEED) is None
         assert Project.objects.count() == 1
 
+    def test_a_seed_whose_videos_are_not_there(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(services, "video_path", video_path)
+        with pytest.raises(NotPossible, match="2 videos .* seed 5 .* --seed 5 --videos 2"):
+            demo_seed(videos=2, seed=5)
+        assert not Project.objects.exists()
+
     def test_twice(self) -> None:
         seeded()
         before = everything()
@@ -51,23 +59,25 @@ class TestSeed:
         assert everything() == before
 
 
-class TestRender:
-    def test_one_video_with_its_previews(self, quick_rendering: list[str]) -> None:
+class TestVideo:
+    def test_one_video_with_its_previews(self) -> None:
         project = seeded()
         video = project.dataset.corpus.videos.get(index=1)
         demo_render(video_id=video.pk)
         video.refresh_from_db()
-        assert quick_rendering == [video.name]
         assert video.file
         assert set(video.moments.values_list("preview_state", flat=True)) == {"ready"}
         job = Job.objects.get()
-        assert (job.done, job.title) == (1, "Rendering the demo videos: 1 of 2")
+        assert (job.done, job.title) == (1, "Cutting the previews of the demo: video 1 of 2")
 
-    def test_again_renders_nothing(self, quick_rendering: list[str]) -> None:
+    def test_again_stores_nothing(self) -> None:
         video = seeded().dataset.corpus.videos.get(index=0)
+        names = set()
         for _ in range(2):
             demo_render(video_id=video.pk)
-        assert len(quick_rendering) == 1
+            video.refresh_from_db()
+            names.add(video.file.name)
+        assert len(names) == 1
 
     def test_the_last_one_wakes_the_next_step(self, messages: Messages) -> None:
         project = seeded()
@@ -100,11 +110,9 @@ def test_nothing_without_a_demo() -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
-def test_a_real_rendering(messages: Messages, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two drawn videos, cut for real, with the sentence model's stand-in."""
-    from annotation.demo import render_episode
-
-    monkeypatch.setattr(services, "render_episode", render_episode)
+def test_the_shipped_videos(messages: Messages, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two of them, cut for real, with the sentence model's stand-in."""
+    monkeypatch.setattr(services, "video_path", video_path)
     with messages():
         project = seeded(2)
     assert Job.objects.get(project=project).state == "done"

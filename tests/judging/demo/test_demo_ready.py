@@ -30,7 +30,7 @@ from tests.factories import GIF, NOW, MembershipFactory
 from tests.judging.demo_site import everything, seeded
 from tests.judging.play import finish, give, ungraded
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder", "quick_rendering")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder", "one_clip")]
 
 
 def cut(path: Path, spans: Sequence[object]) -> list[Preview]:
@@ -43,10 +43,10 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> FileSystemStorage:
 
 
 @pytest.fixture(scope="module")
-def ready_once(module_database: None, long_clip: bytes, files: FileSystemStorage) -> Project:
+def ready_once(module_database: None, long_clip: Path, files: FileSystemStorage) -> Project:
     """Nothing is drawn, embedded or cut: every episode is the same clip, every preview is one pixel."""
     with pytest.MonkeyPatch.context() as patch, TestCase.captureOnCommitCallbacks(execute=True):
-        patch.setattr(demo_services, "render_episode", lambda episode, path: path.write_bytes(long_clip))
+        patch.setattr(demo_services, "video_path", lambda episode: long_clip)
         patch.setattr(sentences, "encode", lambda texts, **settings: hashed(texts))
         patch.setattr(services, "cut_previews", cut)
         patch.setattr(Video._meta.get_field("file"), "storage", files)

@@ -12,16 +12,16 @@ import numpy as np
 from av.video.reformatter import Interpolation, VideoReformatter
 from PIL import Image, ImageDraw, ImageFont
 
-from annotation.demo.actions import Part, Tableau, play
 from annotation.demo.catalogue import Camera
-from annotation.demo.figures import Figure, draw_figure, draw_near_arm, standing
-from annotation.demo.painter import HEIGHT, SUPERSAMPLE, WIDTH, Painter
-from annotation.demo.props import draw_prop
 from annotation.demo.script import FPS, Beat, Episode
-from annotation.demo.stages import draw_stage
+from tools.demo_videos.actions import Part, Tableau, play
+from tools.demo_videos.figures import Figure, draw_figure, draw_near_arm, standing
+from tools.demo_videos.painter import HEIGHT, SUPERSAMPLE, WIDTH, Painter
+from tools.demo_videos.props import draw_prop
+from tools.demo_videos.stages import draw_stage
 
-ENCODER = {"preset": "veryfast", "crf": "26"}
-KEYFRAME_EVERY = 24  # frames
+ENCODER = {"preset": "slow", "crf": "28"}  # 10 MB for the 40 videos that are shipped
+KEYFRAME_EVERY = 96  # frames
 REACH = (95.0, 90.0, -22.0, 245.0)  # a person's room: left, right, below and above the feet, stage units
 PROP_REACH = {
     "door": (64.0, 64.0, -40.0, 242.0), "leaf": (64.0, 64.0, -40.0, 242.0), "lamp": (155.0, 155.0, -10.0, 335.0),

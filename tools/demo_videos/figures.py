@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass, fields, replace
 
 from annotation.demo.catalogue import Character
-from annotation.demo.painter import Painter, Point, shade
-from annotation.demo.props import draw_thing
+from tools.demo_videos.painter import Painter, Point, shade
+from tools.demo_videos.props import draw_thing
 
 UPPER_ARM, LOWER_ARM, THIGH, SHIN = 31.0, 31.0, 43.4, 43.4
 SHOULDER = 57.0  # above the hips

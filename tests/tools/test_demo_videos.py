@@ -9,12 +9,15 @@ import av
 import numpy as np
 import pytest
 
-from annotation.demo import Episode, render_episode, write_script
-from annotation.demo.actions import PLAYS, Part, play
+from annotation.demo import Episode, video_path, write_script
 from annotation.demo.catalogue import SPECS
-from annotation.demo.stages import STAGES
+from tools.demo_videos.actions import PLAYS, Part, play
+from tools.demo_videos.render import render_episode
+from tools.demo_videos.stages import STAGES
 
 SECONDS = 6.0
+SEED, VIDEOS = 20260101, 40  # of the demo that is shipped
+LARGEST = 12_000_000  # bytes of the whole demo
 
 
 @pytest.fixture(scope="module")
@@ -70,3 +73,16 @@ def test_every_action_has_a_play_and_every_location_a_stage(short: Episode) -> N
         for step in range(11):
             item = (SPECS[action].items or ("",))[0]
             play(action, Part(step / 10, short.cast[0], short.cast[1], item))
+
+
+def test_a_shipped_video_is_what_the_code_draws(tmp_path: Path) -> None:
+    episode = min(write_script(seed=SEED, videos=VIDEOS), key=lambda episode: episode.duration_s)
+    render_episode(episode, tmp_path / "drawn.mp4")
+    assert (tmp_path / "drawn.mp4").read_bytes() == video_path(episode).read_bytes(), "run python -m tools.demo_videos"
+
+
+def test_the_demo_is_shipped_whole_and_small() -> None:
+    paths = {video_path(episode) for episode in write_script(seed=SEED, videos=VIDEOS)}
+    (folder,) = {path.parent for path in paths}
+    assert set(folder.iterdir()) == paths
+    assert sum(path.stat().st_size for path in folder.parents[1].rglob("*") if path.suffix != ".pyc") < LARGEST

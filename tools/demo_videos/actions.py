@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from annotation.demo.catalogue import PIECES, Character
-from annotation.demo.figures import Figure, Pose, blend, seated, standing, walking
-from annotation.demo.props import Prop, writing_tip
-from annotation.demo.stages import TABLE_TOP, WALL
+from tools.demo_videos.figures import Figure, Pose, blend, seated, standing, walking
+from tools.demo_videos.props import Prop, writing_tip
+from tools.demo_videos.stages import TABLE_TOP, WALL
 
 STRIDE = 34.0  # stage units of one step
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from annotation.demo.painter import Painter, Point
+from tools.demo_videos.painter import Painter, Point
 
 CARDBOARD, CARDBOARD_DARK = "#c98f4e", "#a06c33"
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from PIL import Image
 
 from annotation.demo.catalogue import PIECES, Camera
-from annotation.demo.painter import HEIGHT, SUPERSAMPLE, WIDTH, Painter, shade
-from annotation.demo.props import Prop, draw_prop
+from tools.demo_videos.painter import HEIGHT, SUPERSAMPLE, WIDTH, Painter, shade
+from tools.demo_videos.props import Prop, draw_prop
 
 WALL = 34.0  # height at which the floor meets the wall, behind the people
 LEFT, RIGHT = -700.0, 1760.0  # further than any camera looks
