@@ -35,11 +35,13 @@ def ground(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Ground:
-    """A small project, a video, and a disk of one's own; the demo's videos are drawn by nobody."""
+    """A small project, a video, and a disk of one's own; each video of the demo is the same clip."""
     monkeypatch.setattr(settings, "MOMENTJUDGE_VAR", tmp_path)
     monkeypatch.setattr(settings, "FEATURES_ROOT", tmp_path / "features")
     places(settings, tmp_path)
-    monkeypatch.setattr(services, "render_episode", lambda episode, path: path.write_bytes(clip))
+    video = tmp_path / "clip.mp4"
+    video.write_bytes(clip)
+    monkeypatch.setattr(services, "video_path", lambda episode: video)
     monkeypatch.setattr(making, "extractor_of", lambda *args, **more: Rows())
     return Ground(deepcopy(module_scenario), clip, tmp_path)
 

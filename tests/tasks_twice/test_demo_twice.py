@@ -16,11 +16,12 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder", "videos_
 RENDER, ADVANCE = "judging.tasks.demo_render", "judging.tasks.demo_advance"
 
 
-def test_a_repeat_changes_nothing(messages: Messages, clip: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    def render(episode: object, path: Path) -> None:
-        path.write_bytes(clip)
-
-    monkeypatch.setattr(services, "render_episode", render)
+def test_a_repeat_changes_nothing(
+    messages: Messages, clip: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "clip.mp4"
+    path.write_bytes(clip)
+    monkeypatch.setattr(services, "video_path", lambda episode: path)
     videos = list(Video.objects.filter(corpus=seeded().dataset.corpus_id).order_by("pk"))
     before = digest()
     app.tasks[RENDER].apply((GONE,), throw=True)
