@@ -1,4 +1,5 @@
-"""The commands of docs/admins.md take the TVR validation release from its file to training sets; slow, for it embeds it all."""
+"""The commands of docs/admins.md take the TVR validation release from its file to training sets; slow: it embeds all of
+it."""
 
 import csv
 import json
