@@ -278,7 +278,7 @@ def recoded(spans: Spans, names: Sequence[str]) -> Ints:
 def similarity_labelled(judged: JudgedTable) -> JudgedTable:
     """The same moments with other grades: of all pairs of the table, the most similar get the highest.
 
-    So pseudo labels would grade what people judged (docs/decisions/0032-similarity-labels.md).
+    So pseudo labels would grade what people judged (docs/benchmark-tables.md).
 
     Each grade is given as often as people gave it; pairs that are equally similar get the same, the lowest of those
     that are due to them. A pair without a similarity comes last.

@@ -36,7 +36,7 @@ def output_of(command: str) -> str:
                 call_command(name, *words, stdout=out, stderr=out, no_color=True)
             except CommandError as error:
                 out.write(f"CommandError: {error}\n")
-        case [python, "-m", "moment_retrieval", *words] if python == PYTHON:
+        case ["moment-retrieval", *words] | [".venv/bin/python", "-m", "moment_retrieval", *words]:
             with redirect_stdout(out), redirect_stderr(out):
                 main(words)
         case _:

@@ -1,6 +1,7 @@
 """Names in README and docs/ exist: links, pictures, files, commands, settings, constraints."""
 
 import re
+from importlib import import_module
 from pathlib import Path
 
 from django.apps import apps
@@ -12,6 +13,7 @@ MANAGE_COMMAND = re.compile(r"manage\.py ([a-z]\w+)")
 TARGET = re.compile(r"^([a-z][a-z-]*):", re.MULTILINE)
 QUOTED_TARGET = re.compile(r"`make ([a-z-]+)")
 TYPED_TARGET = re.compile(r"^ *(?:\w+=\S+ )?make ([a-z-]+)", re.MULTILINE)
+IMPORT = re.compile(r"from (moment_retrieval[\w.]*) import ([\w, ]+)")
 PICTURES = ROOT / "docs" / "pictures"
 PACKAGES = ("config", "core", "accounts", "annotation", "judging", "models_runner", "moment_retrieval")
 SOURCES = (*PACKAGES, "benchmarks", "tests", "tools")
@@ -39,11 +41,23 @@ def test_every_file_named_exists() -> None:
     assert [(page, path) for page, path in named_in_pages(FILE) if not (ROOT / path).exists()] == []
 
 
-def test_the_readme_tree_names_files_that_exist() -> None:
-    tree = next(block.text for block in blocks() if block.page.name == "README.md" and "pyproject.toml" in block.text)
+def test_the_tree_of_folders_names_files_that_exist() -> None:
+    tree = next(block.text for block in blocks() if block.page.name == "architecture.md")
     paths = [path for line in tree.splitlines() for path in re.split(r" {2,}", line)[0].split()]
     assert len(paths) > 30
     assert [path for path in paths if not (ROOT / path).exists()] == []
+
+
+def test_every_name_imported_from_the_library_exists() -> None:
+    imports = [(page.name, *statement) for page in pages() for statement in IMPORT.findall(page.read_text())]
+    assert len(imports) > 10
+    missing = [
+        (page, module, name)
+        for page, module, names in imports
+        for name in names.split(", ")
+        if not hasattr(import_module(module), name)
+    ]
+    assert missing == []
 
 
 def test_every_command_named_exists() -> None:

@@ -1,4 +1,5 @@
-"""The commands of README take the TVR validation release from its file to training sets; slow, for it embeds it all."""
+"""The commands of docs/admins.md take the TVR validation release from its file to training sets; slow: it embeds all of
+it."""
 
 import csv
 import json
@@ -24,14 +25,14 @@ FIRST, LAST = "import_corpus", "query_statistics"
 
 
 def commands() -> list[list[str]]:
-    """The commands of README from the import to the statistics, as words."""
-    (block,) = (b for b in blocks() if b.page.name == "README.md" and "manage.py review_captions" in b.text)
+    """The commands of the page for admins from the import to the statistics, as words."""
+    (block,) = (b for b in blocks() if b.page.name == "admins.md" and "manage.py review_captions" in b.text)
     words = [shlex.split(line)[2:] for line in block.text.splitlines() if line.startswith(".venv/bin/python manage.py")]
     names = [command[0] for command in words]
     return words[names.index(FIRST) : names.index(LAST) + 1]
 
 
-def test_as_readme_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_as_the_page_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for file in DATA.iterdir():
         (tmp_path / file.name).symlink_to(file)
     monkeypatch.chdir(tmp_path)

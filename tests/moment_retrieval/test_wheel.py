@@ -13,7 +13,7 @@ import pytest
 from moment_retrieval import __version__
 
 ROOT = Path(__file__).parents[2]
-EXAMPLE = re.compile(r"^\$ \.venv/bin/python -m moment_retrieval (score .+)\n((?:(?!```).*\n)+)", re.MULTILINE)
+EXAMPLE = re.compile(r"^\$ moment-retrieval (score .+)\n((?:(?!```).*\n)+)", re.MULTILINE)
 PIP = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input", "--quiet"]
 
 
