@@ -5,7 +5,6 @@ from argparse import Namespace
 from types import SimpleNamespace
 
 import pytest
-import torch
 
 from benchmarks import search
 
@@ -13,28 +12,13 @@ GIB = 2**30
 
 
 def options(*videos: int, **values: object) -> Namespace:
-    return Namespace(**{"videos": videos, "device": "cpu", "half": False, "faiss": False, "json": False, **values})
+    return Namespace(**{"videos": videos, "device": "cpu", "half": False, "json": False, **values})
 
 
 @pytest.mark.parametrize("half", [False, True])
 def test_the_bytes_of_the_vectors_are_reckoned_as_they_are(half: bool) -> None:
     n_bytes, centres = search.random_corpus(40, options(half=half)).nbytes, 40 * 4 * search.HIDDEN
     assert search.bytes_needed(40, options(half=half)) - search.BESIDE == n_bytes + centres
-
-
-def test_faiss_keeps_the_vectors_once_more() -> None:
-    more = search.bytes_needed(10, options(faiss=True)) - search.bytes_needed(10, options())
-    assert more == 10 * search.FAISS_BYTES
-
-
-def test_candidates_are_the_best_of_what_was_found_each_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    search_options = options()
-    corpus = search.random_corpus(150, search_options)
-    queries = search.Asked(SimpleNamespace(encode_queries=lambda _: None), corpus).encode_queries(None)  # type: ignore[arg-type]
-    nearest = torch.arange(-1, 119).repeat_interleave(2).expand(search.QUERIES, -1)
-    monkeypatch.setattr(search, "nearest", lambda indexes, queries: nearest)
-    exact = corpus.scores(queries)[:, :119].topk(100, dim=1).indices
-    assert torch.equal(search.candidates([], queries, corpus).sort(1).values, exact.sort(1).values)
 
 
 def test_what_does_not_fit_is_left_out_and_reported(
