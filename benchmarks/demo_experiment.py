@@ -37,8 +37,6 @@ from annotation.train_sets.files import JsonTrainFile
 from annotation.train_sets.ranks import TextRanker, TrainMoments, ranked_blocks
 from benchmarks.common import ROOT, arguments, machine, say, show
 from moment_retrieval import formats
-from moment_retrieval.features import FeatureWriter
-from moment_retrieval.features.extractors import Film, Kind, Line, Sentence, Speech, Way, extract, extractor_of
 from moment_retrieval.features.extractors.videos import clip_count
 from moment_retrieval.metrics.report import evaluate
 from moment_retrieval.preprocessing import CLIP_S
@@ -57,6 +55,7 @@ LIMIT_S = 15 * 60
 SPLITS = ("val", "test")
 TOP_N = 40
 JUDGED = {split: rules.Share(Fraction(20)) for split in rules.JUDGED}  # of the different captions; the others train
+VIDEOS, SUBTITLES = "videos", "subtitles.jsonl"
 PLAN_FILES = {  # of a plan
     **{"train": "train_top40.json", "val": "val.json", "test": "test.json", "corpus": "corpus.json"},
     **{"video": "video.h5", "subtitle": "subtitle.h5", "query": "query.h5"},
@@ -77,44 +76,23 @@ SETTINGS: dict[str, dict[str, Any]] = {
 FIRST_STAGE = "reloclnet"  # names CONQUER's candidates, for its control too: only CONQUER's own links are shuffled
 
 
-@dataclass(frozen=True)
-class Place:
-    """The folder of the experiment, and how many processes work in it at once."""
-
-    folder: Path
-    workers: int
-
-    @property
-    def videos(self) -> Path:
-        return self.folder / "videos"
-
-    @property
-    def data(self) -> Path:
-        return self.folder / "data"
-
-    def experiment(self, baseline: str, links: str) -> Path:
-        return self.folder / f"{baseline}-{links}"
-
-
 def main() -> int:
     options = arguments(__doc__, videos=200, seed=SEED, workers=len(os.sched_getaffinity(0))).parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        report = experiment(Place(Path(folder), options.workers), videos=options.videos, seed=options.seed)
+        report = experiment(Path(folder), videos=options.videos, seed=options.seed, workers=options.workers)
     show(report, as_json=options.json)
     return 0 if report["learnt"] and report["in_time"] else 1
 
 
-def experiment(workspace: Place, *, videos: int, seed: int) -> dict[str, Any]:
-    """Do every part and return the report, with the seconds of each part."""
+def experiment(folder: Path, *, videos: int, seed: int, workers: int) -> dict[str, Any]:
+    """Do every part in a folder, in so many processes, and return the report, with the seconds of each part."""
     demo = Demo.of(videos=videos, seed=seed)
-    workspace.data.mkdir()
     parts: dict[str, Callable[[], object]] = {
-        "videos": lambda: draw(demo, workspace.videos, workers=workspace.workers),
-        "video features": lambda: watch(demo, workspace.videos, workspace.data, workers=workspace.workers),
-        "text features": lambda: read(demo, workspace.data),
-        "training set and judged moments": lambda: write_files(demo, workspace.data),
-        "xml and reloclnet": lambda: train(workspace, ("reloclnet", "xml")),
-        "conquer": lambda: train(workspace, ("conquer",)),
+        "videos": lambda: draw(demo, folder / VIDEOS, workers=workers),
+        "training set and judged moments": lambda: write_files(demo, folder),
+        "features": lambda: run(extractions(folder), workers=workers),
+        "xml and reloclnet": lambda: run(trainings(folder, ("reloclnet", "xml")), workers=workers),
+        "conquer": lambda: run(trainings(folder, ("conquer",)), workers=workers),
     }
     spent = {}
     for part, act in parts.items():
@@ -123,39 +101,58 @@ def experiment(workspace: Place, *, videos: int, seed: int) -> dict[str, Any]:
         seconds, processor = time.monotonic() - began, processor_seconds() - processor_start
         spent[part] = {"seconds": round(seconds, 1), "processor_seconds": round(processor, 1)}
         say(f"{part}: {spent[part]}")
-    return report_of(workspace, demo, seed, spent)
+    return report_of(folder, demo, seed, spent)
 
 
-def train(workspace: Place, baselines: Iterable[str]) -> None:
-    """Train some baselines, each on its own links and on shuffled ones, in processes of one thread."""
-    folders = []
+def run(commands: Iterable[Sequence[object]], *, workers: int) -> None:
+    """Run commands of ``moment-retrieval``, so many at once, each in a process of one thread."""
+
+    def run_one(words: Sequence[object]) -> None:
+        command = [sys.executable, "-m", "moment_retrieval", *map(str, words)]
+        one_thread = {**os.environ, "OMP_NUM_THREADS": "1"}
+        process = subprocess.run(command, cwd=ROOT, env=one_thread, capture_output=True, text=True, check=False)
+        if process.returncode:
+            raise RuntimeError(f"{' '.join(command)}: {process.stderr.strip()}")
+
+    with ThreadPoolExecutor(workers) as pool:
+        list(pool.map(run_one, list(commands)))
+
+
+def extractions(folder: Path) -> Iterator[Sequence[object]]:
+    """Yield the commands that make features from the files of videos, subtitles and queries."""
+    path = {kind: folder / name for kind, name in PLAN_FILES.items()}
+    options: dict[str, Sequence[object]] = {
+        "video": ("--corpus", path["corpus"], "--folder", folder / VIDEOS),
+        "subtitle": ("--corpus", path["corpus"], "--subtitles", folder / SUBTITLES),
+        "query": ("--queries", path["train"], path["val"], path["test"]),
+    }
+    for kind, words in options.items():
+        yield "features", "extract", kind, "--to", path[kind], *words
+
+
+def trainings(folder: Path, baselines: Iterable[str]) -> Iterator[Sequence[object]]:
+    """Yield the commands that train baselines, each on its own links and on shuffled ones; their plans are written."""
     for baseline, links in product(baselines, (LEARNT, SHUFFLED)):
-        folders.append(workspace.experiment(baseline, links))
-        folders[-1].mkdir(exist_ok=True)
-        plan_of(workspace, baseline, links).write(folders[-1])
-    with ThreadPoolExecutor(workspace.workers) as pool:
-        list(pool.map(_train, folders))
+        training = training_folder(folder, baseline, links)
+        training.mkdir()
+        plan_of(folder, baseline, links).write(training)
+        yield "train", training
 
 
-def plan_of(workspace: Place, baseline: str, links: str) -> Plan:
-    candidates = {"source": "checkpoint", "path": str(workspace.experiment(FIRST_STAGE, LEARNT))}
-    files = {kind: str(workspace.data / name) for kind, name in PLAN_FILES.items()}
+def training_folder(folder: Path, baseline: str, links: str) -> Path:
+    return folder / f"{baseline}-{links}"
+
+
+def plan_of(folder: Path, baseline: str, links: str) -> Plan:
+    candidates = {"source": "checkpoint", "path": str(training_folder(folder, FIRST_STAGE, LEARNT))}
     return Plan(
         baseline=baseline,
-        **files,
+        **{kind: str(folder / name) for kind, name in PLAN_FILES.items()},
         **SETTINGS[baseline],
         **TRAINING,
         candidates=candidates if baseline == "conquer" else None,
         shuffle_links=links == SHUFFLED,
     )
-
-
-def _train(folder: Path) -> None:
-    command = [sys.executable, "-m", "moment_retrieval", "train", str(folder)]
-    one_thread = {**os.environ, "OMP_NUM_THREADS": "1"}
-    training = subprocess.run(command, cwd=ROOT, env=one_thread, capture_output=True, text=True, check=False)
-    if training.returncode:
-        raise RuntimeError(f"{folder.name}: {training.stderr.strip()}")
 
 
 def processor_seconds() -> float:
@@ -164,14 +161,13 @@ def processor_seconds() -> float:
     return sum(usage.ru_utime + usage.ru_stime for usage in usages)
 
 
-def report_of(workspace: Place, demo: Demo, seed: int, spent: dict[str, dict[str, float]]) -> dict[str, Any]:
+def report_of(folder: Path, demo: Demo, seed: int, spent: dict[str, dict[str, float]]) -> dict[str, Any]:
     """Return the figures, and whether they are as wanted."""
-    corpus = read_corpus(workspace.data / PLAN_FILES["corpus"])
-    judged = {name: formats.read_ground_truth(workspace.data / PLAN_FILES[name], corpus=corpus) for name in SPLITS}
+    corpus = read_corpus(folder / PLAN_FILES["corpus"])
+    judged = {name: formats.read_ground_truth(folder / PLAN_FILES[name], corpus=corpus) for name in SPLITS}
     chance = {name: by_chance(judged[name], corpus, seed) for name in SPLITS}
-    scores = {baseline: scores_of(workspace, baseline) for baseline in SETTINGS}
-    seconds, processor = (sum(part[name] for part in spent.values()) for name in ("seconds", "processor_seconds"))
-    folders = [workspace.experiment(*pair) for pair in product(SETTINGS, (LEARNT, SHUFFLED))]
+    scores = {baseline: scores_of(folder, baseline) for baseline in SETTINGS}
+    totals = {name: round(sum(part[name] for part in spent.values()), 1) for name in ("seconds", "processor_seconds")}
     return {
         "machine": machine(),
         "seed": seed,
@@ -179,32 +175,22 @@ def report_of(workspace: Place, demo: Demo, seed: int, spent: dict[str, dict[str
         "moments": len(list(demo.moments)),
         "queries": {name: len(queries) for name, queries in demo.splits.items()},
         "parts": spent,
-        "seconds": round(seconds, 1),
-        "processor_seconds": round(processor, 1),
+        **totals,
         "measure": MEASURE,
         "random spans": chance,
         "scores": scores,
-        "trainings": {path.name: training_of(path) for path in folders},
         "learnt": all(has_learnt(scores[baseline], chance) for baseline in SETTINGS),
-        "in_time": seconds <= LIMIT_S,
+        "in_time": totals["seconds"] <= LIMIT_S,
     }
 
 
-def scores_of(workspace: Place, baseline: str) -> dict[str, dict[str, float]]:
+def scores_of(folder: Path, baseline: str) -> dict[str, dict[str, float]]:
     """Return the scores by links and split."""
-    ends = {links: read_events(workspace.experiment(baseline, links))[-1]["metrics"] for links in (LEARNT, SHUFFLED)}
-    return {
-        links: {name: round(values[MEASURE], 4) for name, values in metrics.items()} for links, metrics in ends.items()
-    }
-
-
-def training_of(folder: Path) -> dict[str, Any]:
-    """Return the sizes of one training."""
-    events = read_events(folder)
-    start, end = events[0], events[-1]
-    recall = end.get("candidates", {}).get("recall")
-    sizes = {"samples": start["samples"], "steps": end["step"], "best_step": end["best_step"]}
-    return sizes if recall is None else {**sizes, "candidates": recall}
+    scores = {}
+    for links in (LEARNT, SHUFFLED):
+        metrics = read_events(training_folder(folder, baseline, links))[-1]["metrics"]
+        scores[links] = {name: round(values[MEASURE], 4) for name, values in metrics.items()}
+    return scores
 
 
 def has_learnt(scores: dict[str, dict[str, float]], chance: dict[str, float]) -> bool:
@@ -274,57 +260,25 @@ class Demo:
 def draw(demo: Demo, folder: Path, *, workers: int) -> None:
     """Render the videos."""
     folder.mkdir()
-    paths = [film_of(episode, folder).path for episode in demo.episodes]
-    with _processes(workers) as pool:
+    paths = [folder / f"{episode.name}.mp4" for episode in demo.episodes]
+    with ProcessPoolExecutor(workers, get_context("spawn")) as pool:  # a fork of a process with threads may hang
         list(pool.map(render_episode, demo.episodes, paths))
 
 
-def _processes(workers: int) -> ProcessPoolExecutor:
-    return ProcessPoolExecutor(workers, get_context("spawn"))  # a fork of a process with threads may hang
-
-
-def film_of(episode: Episode, folder: Path) -> Film:
-    return Film(episode.name, folder / f"{episode.name}.mp4")
-
-
-def watch(demo: Demo, videos: Path, folder: Path, *, workers: int) -> None:
-    """Extract video features from the files."""
-    films = [film_of(episode, videos) for episode in demo.episodes]
-    width = extractor_of(Way.PIXELS, Kind.VIDEO).width
-    with FeatureWriter(folder / PLAN_FILES["video"], width=width) as writer, _processes(workers) as pool:
-        for film, rows in zip(films, pool.map(_features, films), strict=True):
-            writer.add(film.name, rows)
-
-
-def _features(film: Film) -> np.ndarray:
-    (rows,) = extractor_of(Way.PIXELS, Kind.VIDEO).rows([film])
-    return rows
-
-
-def read(demo: Demo, folder: Path) -> None:
-    """Extract features of subtitles and queries."""
-    speeches = [speech_of(episode) for episode in demo.episodes]
-    sentences = [Sentence(str(query.number), query.text) for query in demo.queries]
-    for items, kind in ((speeches, Kind.SUBTITLE), (sentences, Kind.QUERY)):
-        extractor = extractor_of(Way.WORDS, kind)
-        with FeatureWriter(folder / PLAN_FILES[kind.value], width=extractor.width) as writer:
-            outcome = extract(items, extractor, writer)
-        if outcome.failures:
-            raise RuntimeError(f"{kind.value} features are missing: {outcome.reasons}")
-
-
-def speech_of(episode: Episode) -> Speech:
-    lines = [Line(line.start_s, line.end_s, line.text) for line in episode.subtitles]
-    return Speech(episode.name, clip_count(episode.duration_s), lines)
-
-
 def write_files(demo: Demo, folder: Path) -> None:
-    """The corpus, the pseudo-positives of training queries, and judged moments of the other splits."""
+    """Write corpus, subtitles, pseudo-positives of training queries, and judged moments of the other splits."""
     corpus = {episode.name: [episode.duration_s, index] for index, episode in enumerate(demo.episodes)}
     (folder / PLAN_FILES["corpus"]).write_text(json.dumps(corpus))
+    (folder / SUBTITLES).write_text("".join(json.dumps(subtitles_of(episode)) + "\n" for episode in demo.episodes))
     write_training(demo.splits["train"], demo, folder / PLAN_FILES["train"])
-    for name in ("val", "test"):
+    for name in SPLITS:
         (folder / PLAN_FILES[name]).write_text(json.dumps(judged_moments(demo.splits[name], demo), ensure_ascii=False))
+
+
+def subtitles_of(episode: Episode) -> dict[str, object]:
+    """Return the spoken lines of a video, as TVR's files hold them."""
+    lines = [{"text": line.text, "start": line.start_s, "end": line.end_s} for line in episode.subtitles]
+    return {"vid_name": episode.name, "sub": lines}
 
 
 def write_training(queries: Sequence[Query], demo: Demo, path: Path) -> None:

@@ -13,7 +13,6 @@ Exit status 1: the default policy tells more than 0.05 bits of a pair (100 pairs
 moments), or anything below its least number of queries; or the undefended one passes the same test.
 """
 
-import json
 import math
 import sys
 import time
@@ -26,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from benchmarks.common import arguments, machine
+from benchmarks.common import arguments, machine, show
 from models_runner.leaderboard import rules
 from models_runner.leaderboard.rules import PROMISED_MOMENTS
 from moment_retrieval.metrics.ndcg_iou import Gain
@@ -49,10 +48,6 @@ COUNTS = {
     "uploads": "1,5,50",
     "attacked": "10,100,1000",
 }
-ROW = (
-    "{policy:<17} {queries:>7} {per_query:>9} {uploads:>7} {attacked:>8} {bits:>7.4f} {guessed:>8.3f} {prior:>6.3f}"
-    " {bound:>7.1f}  {attack}"
-)
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(9)
 WEIGHTS = WEIGHTS / WEIGHTS.sum()
 
@@ -391,12 +386,7 @@ def main() -> int:
     ]
     result = {"machine": machine(), "entropy": round(ENTROPY, 4), "trials": options.trials, "rows": rows}
     result["seconds"] = round(time.perf_counter() - started, 1)
-    if options.json:
-        print(json.dumps(result))
-    else:
-        print(f"{'policy':<17} queries per query uploads attacked    bits  guessed  prior   bound  attack")
-        for row in rows:
-            print(ROW.format(**row))
+    show(result, as_json=options.json)
     return 0 if is_safe(rows, "default") and not is_safe(rows, "undefended") else 1
 
 

@@ -50,7 +50,6 @@ class Shape:
 
 
 SHAPES = (Shape(40, 40, 50), Shape(100, 120, 200))
-PUBLISHED_S, BAND = 2.2, 0.25  # what the published scorer took for QUERIES of the first shape, and how far off counts
 GROWTH = (1_000, 10_000, 100_000)
 MEMORY_MB = 2_000
 
@@ -181,23 +180,6 @@ def compared(queries: int, shape: Shape, rounds: int, published: Path | None) ->
     }
 
 
-def comparable(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Whether the re-statement is as slow as the published scorer, which the speedups over it stand on.
-
-    By the published scorer's seconds on a comparable machine, which count for QUERIES only; and, where it ran too, by
-    those of the same run.
-    """
-    row = rows[0]
-    low, high = round((1 - BAND) * PUBLISHED_S, 3), round((1 + BAND) * PUBLISHED_S, 3)
-    facts: dict[str, Any] = {"published_elsewhere_s": PUBLISHED_S, "band_s": [low, high], "naive_s": row["naive_s"]}
-    facts["naive_within_band"] = low <= row["naive_s"] <= high if row["queries"] == QUERIES else None
-    if "published_s" in row:
-        ratio = row["naive_s"] / row["published_s"]
-        facts |= {"published_here_s": row["published_s"], "naive_over_published": round(ratio, 3)}
-        facts["naive_within_band_of_published_here"] = abs(ratio - 1) <= BAND
-    return facts
-
-
 def allocated_mb(score: Callable[[], Values]) -> float:
     """Return the most memory that one more call takes."""
     gc.collect()
@@ -279,7 +261,7 @@ def main() -> int:
     grown = growth([int(size) for size in options.growth.split(",")])
     peak = peak_mb()
     rows = [compared(options.queries, shape, options.rounds, options.published) for shape in SHAPES]
-    result = {"machine": machine(), "numpy": np.__version__, "rows": rows, "comparable": comparable(rows)}
+    result = {"machine": machine(), "numpy": np.__version__, "rows": rows}
     result |= {"growth": grown, "growth_peak_mb": peak}
     show(result, as_json=options.json)
     good = all(row["values_equal"] and row["speedup_over_naive"] >= row["wanted_speedup"] for row in rows)

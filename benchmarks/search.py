@@ -1,6 +1,6 @@
 """How long 100 queries take in 10,000 to 1,000,000 videos, with the vectors really there.
 
-    python -m benchmarks.search [--videos 10000 30000 100000] [--faiss] [--threads 2] [--device cpu] [--half] [--json]
+    python -m benchmarks.search [--videos 10000 30000 100000] [--threads 2] [--device cpu] [--half] [--json]
 
 The simulated workload of XML's Table 8 (Lei et al., ECCV 2020): videos of 20 clips, queries of 15 words, 256 features,
 the 100 best moments of the 100 best videos. A time is from the features of words to ranked moments: encoding the
@@ -8,13 +8,9 @@ queries, scoring every clip of every video in both streams, looking into the 100
 as real ones would (the published timing searched an index that nothing had been added to): unit noise around centres,
 one for each 20 clips, and queries around clips of the corpus.
 
-``--faiss``: the first stage by FAISS, an inverted file (IVF) over the clips of each stream, looked into at 1 and at 16
-of its lists; the videos of the nearest clips are scored exactly, and the share of the 100 exact videos that is found
-is told.
-
-Every size is measured in a process of its own, and printed as it ends; one that does not fit in the free memory is left
-out. Method and figures: docs/benchmarks/search.md. Exit status 1: the exact search on a GPU passes 50 ms in a million
-videos.
+Every size is measured in a process of its own, and printed as it ends; one that the system ends, for want of memory, is
+left out. Method and figures: docs/benchmarks/search.md. Exit status 1: the exact search on a GPU passes 50 ms in a
+million videos.
 """
 
 import argparse
@@ -24,10 +20,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -36,25 +30,19 @@ from moment_retrieval.baselines import BASELINES
 from moment_retrieval.index import Index
 from moment_retrieval.models.two_stream import EncodedVideos
 from moment_retrieval.ragged import Layout, Sequences
-from moment_retrieval.search import largest, search
+from moment_retrieval.search import search
 from moment_retrieval.settings import Decoding
 
 CLIPS, WORDS, QUERIES, HIDDEN = 20, 15, 100, 256
 DECODING = Decoding(alpha=20.0, videos=100, moments=100, shortest=2, longest=16)
-LISTS, PROBES, NEAR = 4096, (1, 16), 200  # of FAISS: lists, those looked into, clips taken of each stream
-FAISS_BYTES = 2 * CLIPS * (HIDDEN * 4 + 8)  # of a video: vectors and their numbers, both streams
 A_CENTRE, AROUND, ASIDE = 20, 0.5, 0.3  # clips of each, how far they lie from it; how far queries lie from a clip
 GPU_LIMIT_MS, MILLION = 50, 1_000_000
 REPEATS = 5
-HEAD = f"{'videos':>10}{'exact ms':>10}{'bytes':>10}{'MiB':>9}   FAISS"
-BESIDE = 2**30  # bytes of the process without vectors: torch, the model, one block of scores
-SPARE = 0.95  # of the free memory that is used at most
+HEAD = f"{'videos':>10}{'exact ms':>10}{'bytes':>10}{'MiB':>9}"
 
 
 def main() -> int:
-    parser = arguments(
-        __doc__, faiss=(False, "also by FAISS"), half=(False, "vectors in 16 bits"), threads=2, device="cpu"
-    )
+    parser = arguments(__doc__, half=(False, "vectors in 16 bits"), threads=2, device="cpu")
     parser.add_argument("--videos", type=int, nargs="+", default=[10_000, 30_000, 100_000])
     parser.add_argument("--size", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -77,50 +65,24 @@ def main() -> int:
 
 
 def measured(options: argparse.Namespace) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Measure every size that fits, in order, and say why the others were left out; each is printed as it ends."""
+    """Measure every size, in order, and say why others were left out; each is printed as it ends."""
     output = sys.stderr if options.json else sys.stdout
     print(HEAD, file=output, flush=True)
     rows, left_out = [], []
     for size in options.videos:
         try:
-            reason = too_large(size, options)
-            if not reason:
-                rows.append(in_own_process(size, options))
+            rows.append(in_own_process(size, options))
+            text = line(rows[-1])
         except subprocess.CalledProcessError as error:
             reason = f"the process ended with {error.returncode}: {error.stderr.strip().rpartition(chr(10))[2]}"
-        if reason:
             left_out.append({"videos": size, "reason": reason})
-        print(f"{size:10,}  left out: {reason}" if reason else line(rows[-1]), file=output, flush=True)
+            text = f"{size:10,}  left out: {reason}"
+        print(text, file=output, flush=True)
     return rows, left_out
 
 
-def too_large(size: int, options: argparse.Namespace) -> str:
-    """Return why a size is not begun: the memory that its vectors need, and the free memory; empty where it fits."""
-    needed, free = bytes_needed(size, options), bytes_free(options.device)
-    if needed <= SPARE * free:
-        return ""
-    return f"it needs about {needed / 2**30:.1f} GiB, and {free / 2**30:.1f} GiB are free"
-
-
-def bytes_needed(size: int, options: argparse.Namespace) -> int:
-    """Return the bytes of all vectors in both streams, of their lengths and centres, and of the rest."""
-    xml, width = BASELINES["xml"].build(), 2 if options.half else 4
-    levels = len({xml.score_level, xml.span_level})
-    vectors = 2 * CLIPS * (levels * HIDDEN + 1) * width
-    drawn_around = CLIPS * HIDDEN * 4 // A_CENTRE
-    inverted_files = FAISS_BYTES if options.faiss else 0
-    return size * (vectors + drawn_around + inverted_files) + BESIDE
-
-
-def bytes_free(device: str) -> int:
-    if device != "cpu":
-        return int(torch.cuda.mem_get_info(device)[0])
-    lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable")) * 2**10
-
-
 def in_own_process(size: int, options: argparse.Namespace) -> dict[str, Any]:
-    names = ("threads", "device", "faiss", "half")
+    names = ("threads", "device", "half")
     return measured_apart("benchmarks.search", size=size, **{name: getattr(options, name) for name in names})
 
 
@@ -134,8 +96,6 @@ def measure(size: int, options: argparse.Namespace) -> dict[str, Any]:
     run = timed(lambda: search(model, queries, corpus, DECODING), options.device)
     row = {"videos": size, "precision": str(corpus.dtype).removeprefix("torch."), "exact_ms": run}
     row["bytes_a_video"] = corpus.nbytes // size
-    if options.faiss:
-        row["faiss"] = by_faiss(model, queries, corpus, options)
     row["memory_mib"] = peak_mb()
     if options.device != "cpu":
         row["gpu_memory_mib"] = round(torch.cuda.max_memory_allocated() / 2**20)
@@ -205,71 +165,8 @@ def random_queries(options: argparse.Namespace) -> Sequences:
     return Sequences(rows, torch.full((QUERIES,), WORDS)).to(options.device)
 
 
-def by_faiss(model: Asked, queries: Sequences, corpus: Index, options: argparse.Namespace) -> dict[str, Any]:
-    """Measure a first stage by an inverted file over the clips of each stream, whose videos are scored exactly."""
-    import faiss
-
-    faiss.omp_set_num_threads(options.threads)
-    began = time.perf_counter()
-    level = corpus.videos.levels[corpus.score_level]
-    indexes = [inverted(faiss, rows, one) for rows, one in zip(level, corpus.reciprocals, strict=True)]
-    row: dict[str, Any] = {"build_s": round(time.perf_counter() - began, 1), "lists": indexes[0].nlist}
-    pair = model.encode_queries(queries)
-    exact = largest(corpus.scores(pair), DECODING.videos)
-    row["exact_first_stage_ms"] = timed(lambda: largest(corpus.scores(pair), DECODING.videos), options.device)
-    for probes in PROBES:
-        for index in indexes:
-            index.nprobe = probes
-        videos = candidates(indexes, pair, corpus)
-        hits = [len(set(ours.tolist()) & set(theirs.tolist())) for ours, theirs in zip(videos, exact, strict=True)]
-        row[f"probes_{probes}"] = {
-            "first_stage_ms": timed(lambda: candidates(indexes, pair, corpus), options.device),
-            "of_it_faiss_ms": timed(lambda: nearest(indexes, pair), options.device),
-            "share_of_exact": round(sum(hits) / exact.numel(), 3),
-            "share_of_exact_best": round(float((videos[:, :1] == exact[:, :1]).float().mean()), 3),
-        }
-    row["bytes_a_video"] = FAISS_BYTES
-    return row
-
-
-def inverted(faiss: Any, rows: Tensor, reciprocals: Tensor) -> Any:
-    """Unit vectors of all clips, by inner product."""
-    lists = min(LISTS, len(rows) // 40)
-    index = faiss.index_factory(HIDDEN, f"IVF{lists},Flat", faiss.METRIC_INNER_PRODUCT)
-    index.cp.niter = 4
-    some = torch.linspace(0, len(rows) - 1, 40 * lists).long()
-    index.train(unit(rows[some], reciprocals[some]))
-    for part, one in zip(rows.split(2**18), reciprocals.split(2**18), strict=True):
-        index.add(unit(part, one))
-    return index
-
-
-def unit(rows: Tensor, reciprocals: Tensor) -> Any:
-    return (rows.float() * reciprocals.float()[:, None]).numpy()
-
-
-def nearest(indexes: list[Any], queries: tuple[Tensor, Tensor]) -> Tensor:
-    """Return the videos of the clips nearest in either stream [N, 2 * NEAR], sorted; -1 where a list held too few."""
-    units = (torch.nn.functional.normalize(part, dim=1).numpy() for part in queries)
-    clips = [index.search(part, NEAR)[1] for index, part in zip(indexes, units, strict=True)]
-    return torch.from_numpy(np.concatenate(clips, axis=1)).div(CLIPS, rounding_mode="floor").sort(1).values
-
-
-def candidates(indexes: list[Any], queries: tuple[Tensor, Tensor], corpus: Index) -> Tensor:
-    """Return the 100 best videos of each query among those of the nearest clips; -1 where there are fewer."""
-    videos = nearest(indexes, queries)
-    scores = corpus.exact_scores(queries, videos.clamp(min=0))
-    again = torch.zeros_like(videos, dtype=torch.bool)
-    again[:, 1:] = videos[:, 1:] == videos[:, :-1]
-    scores = scores.masked_fill(again | (videos < 0), -torch.inf)
-    best = largest(scores, DECODING.videos)
-    return videos.gather(1, best).masked_fill(scores.gather(1, best) == -torch.inf, -1)
-
-
 def line(row: dict[str, Any]) -> str:
-    faiss = json.dumps(row["faiss"]) if "faiss" in row else ""
-    figures = f"{row['videos']:10,}{row['exact_ms']:10.0f}{row['bytes_a_video']:10,}{row['memory_mib']:9,}"
-    return f"{figures}   {faiss}".rstrip()
+    return f"{row['videos']:10,}{row['exact_ms']:10.0f}{row['bytes_a_video']:10,}{row['memory_mib']:9,}"
 
 
 if __name__ == "__main__":

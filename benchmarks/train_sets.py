@@ -1,6 +1,6 @@
 """How long writing the paper's pseudo training set takes: ranking, parts, both files and their checksums.
 
-    python -m benchmarks.train_sets [--depth 40] [--dimensions 384] [--out DIR] [--json]
+    python -m benchmarks.train_sets [--depth 40] [--dimensions 384] [--json]
 
 Everything is done as the task does it but for the database and the sentence model: vectors are random, as nothing about
 the time depends on what they say. Every query is the caption of a moment, and one query in 25 has the text of another.
@@ -9,7 +9,6 @@ Method and figures: docs/benchmarks/trainset.md.
 
 import argparse
 import random
-import shutil
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -38,9 +37,8 @@ THEN = ("", " and smiles", " while the others watch", " before leaving the room"
 
 
 def main() -> None:
-    parser = arguments(__doc__, queries=69_317, captions=98_070, moments=94_259, dimensions=384, depth=40)
-    parser.add_argument("--out", type=Path, help="keep the files in this folder")
-    options = parser.parse_args()
+    sizes = {"queries": 69_317, "captions": 98_070, "moments": 94_259, "dimensions": 384, "depth": 40}
+    options = arguments(__doc__, **sizes).parse_args()
     show({**measure(options), "machine": machine()}, as_json=options.json)
 
 
@@ -130,15 +128,12 @@ def write(corpus: Corpus, folder: Path, depth: int) -> dict[str, float]:
 
 
 def measure(options: argparse.Namespace) -> dict[str, object]:
-    """Make the set, and keep it where a folder is given."""
+    """Make the set, and measure it."""
     corpus = Corpus(options)
-    with TemporaryDirectory(prefix="momentjudge-trainset-", dir=options.out) as temporary:
+    with TemporaryDirectory(prefix="momentjudge-trainset-") as temporary:
         folder = Path(temporary)
         seconds = write(corpus, folder, options.depth)
         sizes = {f"{form}_bytes": (folder / form).stat().st_size for form in FORMS}
-        if options.out:
-            for form in FORMS:
-                shutil.move(folder / form, options.out / f"train_top{options.depth:02d}.{form}")
     rows = options.queries * min(options.depth, options.moments)
     return {
         **{name: getattr(options, name) for name in ("queries", "moments", "dimensions")},

@@ -129,14 +129,3 @@ def masked_video_contrast(scores: Tensor, positives: Tensor) -> Tensor:
     rows = scores.masked_fill(others, -torch.inf)
     columns = scores.T.masked_fill(positives.T, -torch.inf)
     return torch.cat([rows, columns], dim=1).logsumexp(1) - scores.diagonal()
-
-
-def pooled_video_contrast(scores: Tensor, positives: Tensor, hard: Tensor) -> Tensor:
-    """Video-level contrast of all positives together against all pairs and one hard negative [B] each, per sample [B].
-
-    Source: the code released with SPR (Zhang et al. 2025, arXiv:2501.05072).
-    """
-    columns = scores.T.masked_fill(diagonal(len(scores), scores.device), -torch.inf)
-    both, among = torch.cat([scores, columns], dim=1), torch.cat([positives, positives.T], dim=1)
-    alike = both.masked_fill(~among, -torch.inf).logsumexp(1)
-    return torch.cat([both, hard[:, None]], dim=1).logsumexp(1) - alike

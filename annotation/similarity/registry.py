@@ -19,7 +19,7 @@ from annotation.similarity import sentences
 from annotation.similarity.base import Similarity, SimilarityMissing, TopNotOffered, named_errors
 from annotation.similarity.sentences import PACKAGED
 from core.exceptions import NotPossible
-from moment_retrieval.relevance import Normalisation, Ranked
+from moment_retrieval.relevance import NLTK, Normalisation, Ranked
 from moment_retrieval.relevance.sets import (
     BagOfWords,
     Meteor,
@@ -33,7 +33,6 @@ from moment_retrieval.relevance.tagger import LexiconTagger
 from moment_retrieval.relevance.wordnet import (
     NOUN,
     VERB,
-    Ties,
     WordNet,
     WordNetMissing,
     WordNetSenses,
@@ -210,8 +209,8 @@ def _proxy(name: str) -> Similarity:
     tagger = LexiconTagger(database)
     if proxy == "pos":
         return SetSimilarity(name, tagger.name, VERSION, str(how), PartOfSpeech(tagger, how))
-    verbs, nouns = (WordNetSenses(database, part, Ties.FIRST) for part in (VERB, NOUN))
-    version = f"{VERSION}, Lesk {Ties.FIRST}"
+    verbs, nouns = (WordNetSenses(database, part) for part in (VERB, NOUN))
+    version = f"{VERSION}, Lesk {NLTK}"
     return SetSimilarity(name, tagger.name, version, str(how), Synsets(tagger, verbs, nouns, how))
 
 

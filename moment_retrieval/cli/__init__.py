@@ -75,9 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 EXTRAS = {  # which extra of the distribution brings a package
     **dict.fromkeys(("pyarrow", "ir_measures"), "formats"),
     "nltk": "relevance",
-    **dict.fromkeys(
-        ("torch", "transformers", "h5py", "lmdb", "msgpack", "av", "safetensors", "tensorboard", "faiss"), "train"
-    ),
+    **dict.fromkeys(("torch", "transformers", "h5py", "lmdb", "msgpack", "av", "safetensors", "tensorboard"), "train"),
 }
 
 

@@ -106,12 +106,11 @@ def add_checkpoint_arguments(parser: argparse.ArgumentParser) -> None:
 
 def score_checkpoint(options: argparse.Namespace) -> tuple[str, list[str]]:
     """Return the command's output for parsed arguments, and the errors. Raises ScoringError."""
-    from moment_retrieval.training.published_run import Wanted, retrieve
+    from moment_retrieval.training.published_run import retrieve
 
-    names = ("plan", "split", "ground_truth", "corpus", "video", "subtitle", "query", "candidates", "device", "work")
-    run = retrieve(options.checkpoint, Wanted(**{name: getattr(options, name) for name in names}), to=options.to)
-    for notice in run.notices:
+    ground_truth, notices = retrieve(options)
+    for notice in notices:
         print(notice, file=sys.stderr)
     scoring: dict[str, Any] = dict.fromkeys(("format", "ground_truth_format", "corpus"))
-    scoring |= {"runs": [options.to], "ground_truth": run.ground_truth, "metric": score.NDCG, "lenient": True}
+    scoring |= {"runs": [options.to], "ground_truth": ground_truth, "metric": score.NDCG, "lenient": True}
     return score.output(argparse.Namespace(**{**vars(options), **scoring}))

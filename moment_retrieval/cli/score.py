@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,7 +17,7 @@ from moment_retrieval.metrics.highlights import highlights
 from moment_retrieval.metrics.matrix import matrix_scores
 from moment_retrieval.metrics.ndcg_iou import Convention, Gain, Measure, check_measures
 from moment_retrieval.metrics.plain import MEASURES, plain
-from moment_retrieval.metrics.report import Report, evaluate, remarks
+from moment_retrieval.metrics.report import evaluate, remarks
 from moment_retrieval.metrics.scores import Scores
 from moment_retrieval.records import read_corpus
 from moment_retrieval.tables import JudgedTable, RunTable
@@ -111,27 +111,6 @@ def overlap(text: str) -> float:
     """``0.5`` as a single IoU threshold, for argparse."""
     (mu,) = thresholds(text)[:1]
     return mu
-
-
-def score_files(
-    run: Path,
-    ground_truth: Path,
-    *,
-    corpus: Path | None = None,
-    ks: Sequence[int] = report.KS,
-    mus: Sequence[float] = report.MUS,
-    convention: Convention = Convention.PAPER,
-    gain: Gain = Gain.EXPONENTIAL,
-) -> Report:
-    """Read a run and its ground truth, in whatever form, and score them.
-
-    Raises:
-        ScoringError: a file cannot be used, or they do not fit each other; the message names file, line and place.
-    """
-    judged = formats.read_ground_truth(ground_truth)
-    ranked = formats.read_run(run, corpus=None if corpus is None else read_corpus(corpus))
-    with at(str(run)):
-        return evaluate(ranked, judged, ks=ks, mus=mus, convention=convention, gain=gain)
 
 
 def output(options: argparse.Namespace) -> tuple[str, list[str]]:

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+NLTK = "nltk-3.10"  # whose METEOR and Lesk these are: part of the version that is stored with a similarity
 DECIMALS = 6  # similarities are rounded, so that every machine ranks alike
 Ranked = tuple[NDArray[np.intp], NDArray[np.float64]]  # indexes of moments [K], best first, and their similarities [K]
 

@@ -1,21 +1,15 @@
-"""Which words of a caption are verbs and nouns: what a tagger offers, and tags that somebody else made.
+"""Which words of a caption are verbs and nouns: WordNet says what a word can be, its neighbours what it is here.
 
-Our own tagger: WordNet says what a word can be, its neighbours what it is here, and its uses elsewhere the rest.
-
-No tagger with a model can be packaged. Against 60 captions tagged by hand it finds verbs and nouns as a parser does
-(docs/similarity.md); another one goes in its place through ``tags.Tagger``.
+No tagger with a model can be packaged. Against 60 captions tagged by hand this one finds verbs and nouns as a parser
+does (docs/similarity.md).
 """
 
-import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
-from pathlib import Path
-from typing import Protocol
 
-from moment_retrieval.relevance import RelevanceMissing
 from moment_retrieval.relevance.wordnet import ADJECTIVE, ADVERB, NOUN, VERB, WordNet
 
 
@@ -25,32 +19,6 @@ class Tags:
 
     verbs: tuple[str, ...]
     nouns: tuple[str, ...]
-
-
-class Tagger(Protocol):
-    name: str  # with its version
-
-    def tag(self, text: str) -> Tags:
-        """Verbs and nouns of ``text``, in order."""
-
-
-class GivenTags:
-    """Tags that somebody else made, by text."""
-
-    def __init__(self, tags: Mapping[str, Tags], *, name: str) -> None:
-        self.tags, self.name = tags, name
-
-    @classmethod
-    def read(cls, path: Path) -> "GivenTags":
-        """Tags of a JSON list of objects with ``narration``, ``parsed_verbs`` and ``parsed_nouns``."""
-        rows = json.loads(path.read_text(encoding="utf-8"))
-        tags = {row["narration"]: Tags(tuple(row["parsed_verbs"]), tuple(row["parsed_nouns"])) for row in rows}
-        return cls(tags, name=f"tags of {path.name}")
-
-    def tag(self, text: str) -> Tags:
-        if text not in self.tags:
-            raise RelevanceMissing(f"There are no {self.name} for the text {text[:80]!r}.")
-        return self.tags[text]
 
 
 TOKEN = re.compile(r"[^\W\d_]+n't\b|'(?:s|re|ve|ll|d|m)\b|[^\W_]+|[.!?;:,]")

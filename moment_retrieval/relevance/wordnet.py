@@ -1,24 +1,21 @@
-"""WordNet for the proxies: Debian's files made readable for nltk, and what is asked of them; the only import of nltk.
+"""WordNet for the proxies: Debian's files made readable for nltk, and what is asked of them.
 
 nltk reads only inside its data folders, follows no link out of them and wants a file ``lexnames`` that Debian lacks; so
 the files are copied (6 MB of packages, 35 MB of files).
 
-What a word means in its sentence: a sense of WordNet chosen by Lesk, or a class of a table.
+What a word means in its sentence is a sense of WordNet chosen by Lesk.
 """
 
-import ast
-import csv
 import os
 import shutil
 import warnings
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import lru_cache
 from pathlib import Path
 from tempfile import mkdtemp
 from threading import Lock
-from typing import Any, Protocol
+from typing import Any
 
 from moment_retrieval.relevance import RelevanceMissing
 
@@ -115,7 +112,7 @@ class WordNet:
         self.version = str(self._reader.get_version())
         self.lemma: Callable[[str, str], str] = lru_cache(REMEMBERED)(self._lemma)
         self.senses: Callable[[str, str], tuple[Sense, ...]] = lru_cache(REMEMBERED)(self._senses)
-        self.synonyms: Callable[[str], frozenset[str]] = lru_cache(REMEMBERED)(self._synonyms)
+        self.synsets: Callable[[str], list[Any]] = lru_cache(REMEMBERED)(self._synsets)
         self.uses: Callable[[str, str], int] = lru_cache(REMEMBERED)(self._uses)
         self.stem: Callable[[str], str] = lru_cache(REMEMBERED)(PorterStemmer().stem)
 
@@ -132,11 +129,10 @@ class WordNet:
         with self._lock:
             return tuple(Sense(s.name(), frozenset(s.definition().split())) for s in self._reader.synsets(lemma, part))
 
-    def _synonyms(self, word: str) -> frozenset[str]:
-        """Lemmas of one word that share a sense with ``word``, of any part of speech, and the word itself."""
+    def _synsets(self, word: str) -> list[Any]:
+        """Synsets of ``word``, of any part of speech, as nltk's METEOR looks them up."""
         with self._lock:
-            names = {lemma.name() for synset in self._reader.synsets(word) for lemma in synset.lemmas()}
-        return frozenset({name for name in names if "_" not in name} | {word})
+            return list(self._reader.synsets(word))
 
     def _uses(self, word: str, part: str) -> int:
         """How often WordNet's tagged texts use the lemmas of ``word`` as this part of speech."""
@@ -165,52 +161,15 @@ def _reader(folder: Path) -> Any:
         return Reader(nltk.data.FileSystemPathPointer(str(folder)), None)
 
 
-class Ties(StrEnum):
-    """Which of the senses wins that share the same number of words with the sentence."""
-
-    FIRST = "nltk-3.10"  # the most frequent one
-    LAST_NAME = "nltk-3.5"  # the one whose name is last in the alphabet: what the published matrices hold
-
-
-class Senses(Protocol):
-    def sense(self, word: str, context: frozenset[str]) -> Hashable:
-        """Return the sense of ``word`` in its sentence."""
-
-
 class WordNetSenses:
-    """Lesk's choice: the sense whose definition shares most words with the sentence; a word of no sense is its own."""
+    """Lesk's choice: the sense whose definition shares most words with the sentence, of equals the most frequent one.
 
-    def __init__(self, wordnet: WordNet, part: str, ties: Ties = Ties.FIRST) -> None:
-        self.wordnet, self.part, self.ties = wordnet, part, ties
+    A word of no sense is its own.
+    """
+
+    def __init__(self, wordnet: WordNet, part: str) -> None:
+        self.wordnet, self.part = wordnet, part
 
     def sense(self, word: str, context: frozenset[str]) -> str:
         senses = self.wordnet.senses(self.wordnet.lemma(word, self.part), self.part)
-        return max(senses, key=lambda sense: self._merit(sense, context)).name if senses else word
-
-    def _merit(self, sense: Sense, context: frozenset[str]) -> tuple[int, str]:
-        shared = len(context & sense.definition)
-        return (shared, sense.name if self.ties is Ties.LAST_NAME else "")
-
-
-class ClassTable:
-    """Classes of lemmas; a lemma without gets a new class, whose number is that of the words known so far."""
-
-    def __init__(self, wordnet: WordNet, part: str, classes: Mapping[str, int]) -> None:
-        self.wordnet, self.part, self.classes = wordnet, part, dict(classes)
-
-    def sense(self, word: str, context: frozenset[str]) -> int:
-        return self.classes.setdefault(self.wordnet.lemma(word, self.part), len(self.classes))
-
-
-def read_classes(lines: Iterable[str]) -> dict[str, int]:
-    """Class of each word of a CSV with columns ``id`` and ``instances``, a list of words as Python writes it.
-
-    Raises:
-        ValueError: a word is in two classes.
-    """
-    classes: dict[str, int] = {}
-    for row in csv.DictReader(lines):
-        for word in ast.literal_eval(row["instances"]):
-            if classes.setdefault(word, int(row["id"])) != int(row["id"]):
-                raise ValueError(f"{word!r} is in class {classes[word]} and in class {row['id']}.")
-    return classes
+        return max(senses, key=lambda sense: len(context & sense.definition)).name if senses else word

@@ -5,7 +5,6 @@ Notation: V videos of the index, v of them that hold a hit, W clips, H hidden fe
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import os
@@ -25,10 +24,11 @@ from torch import Tensor
 
 from moment_retrieval.checkpoints import WEIGHTS, BrokenCheckpoint
 from moment_retrieval.data import readers_of
-from moment_retrieval.errors import MissingFeatures, ScoringError, at
+from moment_retrieval.errors import MissingFeatures, at
 from moment_retrieval.features import open_features
 from moment_retrieval.formats import read_ground_truth
 from moment_retrieval.index import Index
+from moment_retrieval.jsonfiles import checksum
 from moment_retrieval.models.conquer import EncodedClips
 from moment_retrieval.models.two_stream import Pair
 from moment_retrieval.preprocessing import CLIP_S
@@ -52,7 +52,8 @@ def corpus_index(trained: Trained, folder: Path) -> tuple[Names, Index]:
     Raises:
         ScoringError: there is none, and the features cannot be read.
     """
-    weights = _digest(folder / BEST / WEIGHTS)
+    with at("the weights of this training"):
+        weights = checksum(folder / BEST / WEIGHTS).removeprefix("sha256:")
     index_folder = folder / FOLDER
     try:
         about = json.loads((index_folder / ABOUT).read_text(encoding="utf-8"))
@@ -113,14 +114,6 @@ def _keep(folder: Path, index: Index, about: dict[str, object]) -> None:
         for name in (INDEX, ABOUT):
             with suppress(OSError):
                 (folder / (name + mine)).unlink()
-
-
-def _digest(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise ScoringError(f"the weights of this training cannot be read: {error.strerror}") from error
 
 
 DEPTH = 100  # moments that are looked at before those that overlap are folded

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -25,40 +26,22 @@ SPLIT = "val"  # what the judged moments are called in the plan that is made for
 TEMPORAL = 2  # numbers that a clip's place in time adds to its features
 
 
-@dataclass(frozen=True, kw_only=True)
-class Wanted:
-    """Inputs of a retrieval."""
-
-    plan: Path | None = None  # folder of a plan, which names what is not named here
-    split: str = "val"  # of the plan
-    ground_truth: Path | None = None
-    corpus: Path | None = None
-    video: Path | None = None
-    subtitle: Path | None = None
-    query: Path | None = None
-    candidates: Path | None = None  # CONQUER's: folder of a training, or a file of lists
-    device: str = "auto"  # auto, cpu or cuda
-    work: Path | None = None  # keeps prepared features; None: they are discarded
-
-
-@dataclass(frozen=True)
-class PublishedRun:
-    """The judged moments that were answered, and what is to be known of it."""
-
-    ground_truth: Path
-    notices: list[str]
-
-
-def retrieve(checkpoint: Path, options: Wanted, *, to: Path) -> PublishedRun:
+def retrieve(options: argparse.Namespace) -> tuple[Path, list[str]]:
     """Answer all judged queries by a published checkpoint, and write the predictions.
+
+    Args:
+        options: of the command ``score-checkpoint``.
+
+    Returns:
+        The judged moments that were answered, and notices about them.
 
     Raises:
         UnsafeCheckpoint, UnknownWeight, UnfitWeights: it cannot be used.
         BadPlan: a file is not named.
         ScoringError: a file cannot be read, or the features are not those of the model.
     """
-    published = load_published(checkpoint)
-    with at(str(checkpoint)):
+    published = load_published(options.checkpoint)
+    with at(str(options.checkpoint)):
         model = published.model()
     plan = plan_of(options, published, model.config)
     device = _device(options.device)
@@ -70,15 +53,15 @@ def retrieve(checkpoint: Path, options: Wanted, *, to: Path) -> PublishedRun:
             split = read_split(SPLIT, plan, clips, feature_cache, stores["query"])
         retriever, notices = _retriever(plan, Asked(0, clips, [split], feature_cache, open_features, device))
         table = retriever(model.to(device), [split], lambda: None)[SPLIT]
-    formats.write_run(to, table)
+    formats.write_run(options.to, table)
     if n_missing := len(split.queries) - len(split.answered):
         notices.append(f"{n_missing} of the {len(split.queries)} queries have no features and score 0")
     if n_missing := clips.searched - len(clips.found):
         notices.append(f"{n_missing} of the {clips.searched} videos have no features and cannot be retrieved")
-    return PublishedRun(Path(plan.val), notices)
+    return Path(plan.val), notices
 
 
-def plan_of(options: Wanted, published: Published, config: object) -> Plan:
+def plan_of(options: argparse.Namespace, published: Published, config: object) -> Plan:
     """A plan that names the files, and the sizes that features are read by. Raises BadPlan."""
     values = _named(options) | {"sizes": {name: getattr(config, name) for name in ("clips", "words")}}
     if options.plan is None:
@@ -94,7 +77,7 @@ def plan_of(options: Wanted, published: Published, config: object) -> Plan:
     return replace(plan, **{SPLIT: getattr(plan, options.split), **values})
 
 
-def _named(options: Wanted) -> dict[str, Any]:
+def _named(options: argparse.Namespace) -> dict[str, Any]:
     """The files that are named, as a plan names them."""
     paths = {name: getattr(options, name) for name in ("corpus", *KINDS)} | {SPLIT: options.ground_truth}
     files: dict[str, Any] = {name: str(path.absolute()) for name, path in paths.items() if path is not None}

@@ -6,7 +6,7 @@ import pytest
 
 from annotation.demo import true_relevance
 from benchmarks import demo_experiment
-from benchmarks.demo_experiment import LEARNT, SHUFFLED, Place
+from benchmarks.demo_experiment import LEARNT, SHUFFLED
 from moment_retrieval.records import JudgedMoment, VideoCorpus
 from moment_retrieval.tables import JudgedTable
 
@@ -56,14 +56,13 @@ def test_and_that_beats_chance(chance: float, good: bool) -> None:
 
 
 def test_the_control_differs_in_its_links_alone(tmp_path: Path) -> None:
-    layout = Place(tmp_path, workers=1)
     for baseline in demo_experiment.SETTINGS:
-        learnt, shuffled = (demo_experiment.plan_of(layout, baseline, variant) for variant in (LEARNT, SHUFFLED))
+        learnt, shuffled = (demo_experiment.plan_of(tmp_path, baseline, variant) for variant in (LEARNT, SHUFFLED))
         assert [line.split(":")[0] for line in shuffled.differences(vars(learnt))] == ["shuffle_links"]
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)  # of a machine that does much else
 def test_every_baseline_learns(tmp_path: Path) -> None:
-    report = demo_experiment.experiment(Place(tmp_path, workers=2), videos=200, seed=demo_experiment.SEED)
+    report = demo_experiment.experiment(tmp_path, videos=200, seed=demo_experiment.SEED, workers=2)
     assert report["learnt"], report["scores"]

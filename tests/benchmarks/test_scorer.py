@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.scorer import ABSENT, QUERIES, Shape, comparable, compared, growth, published_scorer, synthetic
+from benchmarks.scorer import ABSENT, Shape, compared, growth, published_scorer, synthetic
 
 pytestmark = pytest.mark.deployment
 SMALL = Shape(predictions=8, judged=40, wanted=1)
@@ -37,11 +37,3 @@ def test_a_scorer_is_taken_from_a_file(tmp_path: Path) -> None:
         "def calculate_ndcg_iou(gt, pred, mus, ks):\n    return {k: dict.fromkeys(mus, len(pred)) for k in ks}\n"
     )
     assert set(published_scorer(path)({"1": []}, {"1": []}).values()) == {1.0}
-
-
-def test_the_restatement_is_compared_with_the_published_scorer_there_and_here() -> None:
-    slow = comparable([{"queries": QUERIES, "naive_s": 2.87, "published_s": 2.79}])
-    assert (slow["band_s"], slow["naive_within_band"]) == ([1.65, 2.75], False)
-    assert (slow["naive_over_published"], slow["naive_within_band_of_published_here"]) == (1.029, True)
-    assert comparable([{"queries": QUERIES, "naive_s": 2.75}])["naive_within_band"]
-    assert comparable([{"queries": 40, "naive_s": 0.03}])["naive_within_band"] is None

@@ -87,7 +87,6 @@ class Outcome:
     kept: int = 0  # items whose features were there
     failures: int = 0  # items without features; the first of them with their reasons in ``reasons``
     reasons: dict[str, str] = field(default_factory=dict)
-    stopped: bool = False  # whether it was asked to stop before the end
 
     def fail(self, name: str, reason: str) -> None:
         self.failures += 1
@@ -102,7 +101,6 @@ def extract(
     *,
     total: int = 0,
     on_progress: OnProgress | None = None,
-    should_stop: Callable[[], bool] = lambda: False,
 ) -> Outcome:
     """Add the features of all items that the writer does not have; one bad file does not keep the others back.
 
@@ -110,13 +108,9 @@ def extract(
         items: films, speeches or sentences, as the extractor takes them; their names differ.
         writer: is left open: ``finish`` makes the file.
         on_progress: called with items dealt with, and all.
-        should_stop: asked between items; where it says so, what is done is kept and the rest is left.
     """
     outcome, waiting = Outcome(), iter(items)
     while batch := list(islice(waiting, extractor.batch)):
-        if should_stop():
-            outcome.stopped = True
-            break
         new_items = [item for item in batch if item.name not in writer]
         outcome.kept += len(batch) - len(new_items)
         _make(new_items, extractor, writer, outcome)

@@ -10,6 +10,8 @@ import pytest
 from django.conf import settings
 from numpy.typing import NDArray
 
+from moment_retrieval.relevance.tagger import Tags
+
 PARITY = Path(settings.MOMENTJUDGE_SHARED) / "parity" / "svr"
 EPIC = Path(settings.MOMENTJUDGE_SHARED) / "data" / "epic_kitchens_100"
 needs_parity = pytest.mark.skipif(not PARITY.is_dir(), reason=f"no shared data at {PARITY}; set MOMENTJUDGE_SHARED")
@@ -29,3 +31,15 @@ def matrix(file: str, name: str) -> NDArray[np.float64]:
 
 def captions60() -> list[str]:
     return [row["narration"] for row in held("captions60.json")]
+
+
+class GivenTags:
+    """A tagger whose tags somebody else made, by text."""
+
+    name = "tags by hand"
+
+    def __init__(self, tags: dict[str, Tags]) -> None:
+        self.tags = tags
+
+    def tag(self, text: str) -> Tags:
+        return self.tags[text]

@@ -1,17 +1,14 @@
-"""METEOR, by hand and beside nltk's own; ranking again with it."""
-
-import random
+"""METEOR, by hand; ranking again with it."""
 
 import numpy as np
 import pytest
 
 from annotation.similarity.registry import Reranked
 from moment_retrieval.relevance import Normalisation, RankingNotOffered
-from moment_retrieval.relevance.sets import BagOfWords, Edition, Meteor, SetSimilarity, kernel, meteor
+from moment_retrieval.relevance.sets import BagOfWords, Meteor, SetSimilarity, meteor
 from moment_retrieval.relevance.wordnet import WordNet
 
 CLEAN, OFFICIAL = Normalisation.CLEAN, Normalisation.OFFICIAL
-WORDS = ["person", "opens", "opened", "a", "door", "doors", "begin", "start", "starts", "big", "large", "slowly"]
 
 
 def of(wordnet: WordNet, how: Normalisation = CLEAN) -> Meteor:
@@ -30,21 +27,10 @@ def test_on_paper(wordnet: WordNet) -> None:
     assert score("begin", "start") == pytest.approx(0.5)  # by a synonym
 
 
-def test_the_two_editions(wordnet: WordNet) -> None:
+def test_a_word_is_matched_once(wordnet: WordNet) -> None:
+    """Before nltk 3.6 a stem was matched once more by its synonyms, so that scores could pass 1."""
     reference, hypothesis = ["person", "opens", "the", "door"], ["a", "person", "opened", "doors", "slowly"]
     assert meteor(reference, hypothesis, wordnet) == pytest.approx(0.62331, abs=5e-6)
-    assert meteor(reference, hypothesis, wordnet, Edition.NLTK_3_5) == pytest.approx(0.76982, abs=5e-6)
-
-
-def test_as_nltk_does(wordnet: WordNet) -> None:
-    """Another implementation, on sentences in which every kind of match occurs."""
-    from nltk.translate.meteor_score import single_meteor_score
-
-    rng = random.Random(3)
-    for _ in range(300):
-        reference, hypothesis = (rng.choices(WORDS, k=rng.randint(1, 9)) for _ in range(2))
-        correct = single_meteor_score(reference, hypothesis, wordnet=wordnet._reader)
-        assert meteor(reference, hypothesis, wordnet) == pytest.approx(correct, abs=1e-12), (reference, hypothesis)
 
 
 def test_pairs_are_read_as_requested(wordnet: WordNet) -> None:
@@ -56,12 +42,6 @@ def test_pairs_are_read_as_requested(wordnet: WordNet) -> None:
 
 def test_the_reference_is_on_the_left(wordnet: WordNet) -> None:
     assert of(wordnet).pairs(["a dog runs fast"], ["dog"])[0] < of(wordnet).pairs(["dog"], ["a dog runs fast"])[0]
-
-
-def test_the_kernel_is_symmetric_where_captions_are(wordnet: WordNet) -> None:
-    one, two = [["dog", "runs"], ["cat"]], [["cat"], ["cat", "sleeps"], ["bird"]]
-    scores = np.array([[meteor(a, b, wordnet) for b in two] for a in one])
-    assert kernel(one, two, wordnet) == (scores.max(axis=1).mean() + scores.max(axis=0).mean()) / 2
 
 
 def test_it_does_not_rank_alone(wordnet: WordNet) -> None:

@@ -1,43 +1,35 @@
-"""The proxies are equal to what the released script of Wray et al. gives, under both versions of nltk."""
+"""The proxies are equal to what the released script of Wray et al. gives under nltk 3.10."""
 
 import csv
 from ast import literal_eval
+from typing import cast
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from moment_retrieval.relevance import Normalisation, stop_words
-from moment_retrieval.relevance.sets import (
-    BagOfWords,
-    Edition,
-    PartOfSpeech,
-    Postings,
-    Reader,
-    SetSimilarity,
-    Synsets,
-    common,
-    meteor_relevance,
-    set_relevance,
-    with_own,
-)
-from moment_retrieval.relevance.tagger import GivenTags
-from moment_retrieval.relevance.wordnet import NOUN, VERB, ClassTable, Ties, WordNet, WordNetSenses, read_classes
-from tests.moment_retrieval.relevance.parity import EPIC, PARITY, captions60, held, matrix, needs_parity
+from moment_retrieval.relevance.sets import BagOfWords, PartOfSpeech, Postings, Reader, SetSimilarity, Synsets, meteor
+from moment_retrieval.relevance.tagger import LexiconTagger, Tags
+from moment_retrieval.relevance.wordnet import NOUN, VERB, WordNet, WordNetSenses
+from tests.moment_retrieval.relevance.parity import EPIC, GivenTags, captions60, held, matrix, needs_parity
 
 pytestmark = needs_parity
 OFFICIAL, CLEAN = Normalisation.OFFICIAL, Normalisation.CLEAN
 EXACT = 1e-12
 
 
-def tags() -> GivenTags:
-    return GivenTags.read(PARITY / "captions60.json")
+def tags() -> LexiconTagger:
+    rows = held("captions60.json")
+    given = {row["narration"]: Tags(tuple(row["parsed_verbs"]), tuple(row["parsed_nouns"])) for row in rows}
+    return cast(LexiconTagger, GivenTags(given))
 
 
 def between_all(reader: Reader) -> NDArray[np.float64]:
     """Relevance [60, 60], which the similarity gives for pairs too."""
-    each = [[text] for text in captions60()]
-    relevance = set_relevance(reader, each, each)
+    bags = [reader.read(text) for text in captions60()]
+    postings = Postings(bags, reader.weights)
+    relevance = np.array([postings.scores(bag) for bag in bags])
     similarity = SetSimilarity("x", "x", "x", "x", reader)
     assert similarity.pairs(captions60(), captions60()[::-1]) == pytest.approx(np.diag(relevance[:, ::-1]), abs=EXACT)
     return relevance
@@ -58,51 +50,19 @@ def test_part_of_speech() -> None:
     assert np.abs(between_all(PartOfSpeech(tags(), OFFICIAL)) - matrix("relevance60.npz", "PoS")).max() < EXACT
 
 
-@pytest.mark.parametrize(("ties", "edition"), [(Ties.FIRST, "nltk3104"), (Ties.LAST_NAME, "nltk35")])
-def test_synsets_of_wordnet(ties: Ties, edition: str, wordnet: WordNet) -> None:
-    reader = Synsets(tags(), WordNetSenses(wordnet, VERB, ties), WordNetSenses(wordnet, NOUN, ties), OFFICIAL)
+def test_synsets_of_wordnet(wordnet: WordNet) -> None:
+    reader = Synsets(tags(), WordNetSenses(wordnet, VERB), WordNetSenses(wordnet, NOUN), OFFICIAL)
     for row in held("captions60.json"):
         verbs, nouns = reader.read(row["narration"])
-        assert verbs == set(row[f"synset_verbs_{edition}"])
-        assert nouns == set(row[f"synset_nouns_{edition}"])
-    assert np.abs(between_all(reader) - matrix("relevance60.npz", f"SYN_{edition}")).max() < EXACT
+        assert verbs == set(row["synset_verbs_nltk3104"])
+        assert nouns == set(row["synset_nouns_nltk3104"])
+    assert np.abs(between_all(reader) - matrix("relevance60.npz", "SYN_nltk3104")).max() < EXACT
 
 
-def test_synsets_of_class_tables(wordnet: WordNet) -> None:
-    tables = []
-    for part, file in ((VERB, "verb_classes_toy.csv"), (NOUN, "noun_classes_toy.csv")):
-        with (PARITY / file).open(encoding="utf-8", newline="") as lines:
-            tables.append(ClassTable(wordnet, part, read_classes(lines)))
-    reference = held("dict_synsets.json")
-    assert [len(table.classes) for table in tables] == reference["initial_sizes"]
-    relevance = between_all(Synsets(tags(), *tables, OFFICIAL))
-    assert np.abs(relevance - matrix("relevance60_dict_synsets.npz", "SYN_dict")).max() < EXACT
-    assert [table.classes for table in tables] == list(reference["word_to_class_after"].values())
-
-
-@pytest.mark.parametrize(("edition", "name"), [(Edition.NLTK_3_10, "MET_nltk3104"), (Edition.NLTK_3_5, "MET_nltk35")])
-def test_meteor(edition: Edition, name: str, wordnet: WordNet) -> None:
-    each = [[text] for text in captions60()]
-    relevance = meteor_relevance(wordnet, each, each, edition=edition)
-    assert np.abs(relevance - matrix("relevance60.npz", name)).max() < EXACT
-
-
-def test_the_papers_diagonal_and_its_thresholds() -> None:
-    relevance = with_own(between_all(PartOfSpeech(tags(), OFFICIAL)), range(60))
-    for least, reference in held("threshold_sets_PoS_unitdiag.json").items():
-        positive = (relevance >= float(least)).sum(axis=1)
-        assert positive.tolist() == reference["n_pos_per_row"]
-        assert (int(positive.sum()), positive.mean()) == (reference["n_pos_total"], reference["mean_relevant"])
-
-
-def test_several_captions_of_a_video(wordnet: WordNet) -> None:
-    reference = held("multi_caption.json")
-    videos = [group["captions"] for group in reference["groups"]]
-    for group in reference["groups"]:
-        (words,) = common([BagOfWords(OFFICIAL).read(text) for text in group["captions"]])
-        assert words == set(group["kept_words"])
-    assert np.abs(set_relevance(BagOfWords(OFFICIAL), videos, videos) - reference["BoW"]).max() < EXACT
-    assert np.abs(meteor_relevance(wordnet, videos, videos) - reference["MET"]).max() < EXACT
+def test_meteor(wordnet: WordNet) -> None:
+    texts = [text.lower().split() for text in captions60()]
+    relevance = np.array([[meteor(one, other, wordnet) for other in texts] for one in texts])
+    assert np.abs(relevance - matrix("relevance60.npz", "MET_nltk3104")).max() < EXACT
 
 
 @pytest.mark.slow

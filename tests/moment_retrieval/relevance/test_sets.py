@@ -1,23 +1,17 @@
 """Bag of words, part of speech, synsets: on paper, by properties, and ranking a pool."""
 
+from typing import cast
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moment_retrieval.relevance import Normalisation, RelevanceMissing, content_words
-from moment_retrieval.relevance.sets import (
-    BagOfWords,
-    PartOfSpeech,
-    SetSimilarity,
-    Synsets,
-    alike,
-    common,
-    set_relevance,
-    with_own,
-)
-from moment_retrieval.relevance.tagger import GivenTags, Tags
-from moment_retrieval.relevance.wordnet import VERB, ClassTable, WordNet, read_classes
+from moment_retrieval.relevance import Normalisation, content_words
+from moment_retrieval.relevance.sets import BagOfWords, PartOfSpeech, Reader, SetSimilarity, Synsets, alike
+from moment_retrieval.relevance.tagger import LexiconTagger, Tags
+from moment_retrieval.relevance.wordnet import WordNetSenses
+from tests.moment_retrieval.relevance.parity import GivenTags
 
 OFFICIAL, CLEAN = Normalisation.OFFICIAL, Normalisation.CLEAN
 TAGS = GivenTags(
@@ -26,9 +20,9 @@ TAGS = GivenTags(
         "a man shuts the door": Tags(("shuts",), ("man", "door")),
         "he sleeps": Tags(("sleeps",), ()),
         "how nice": Tags((), ()),
-    },
-    name="tags by hand",
+    }
 )
+TAGGER = cast(LexiconTagger, TAGS)
 
 
 class FirstLetter:
@@ -38,10 +32,11 @@ class FirstLetter:
         return word[0]
 
 
-READERS = {
+FIRST_LETTER = cast(WordNetSenses, FirstLetter())
+READERS: dict[str, Reader] = {
     "bow": BagOfWords(CLEAN),
-    "pos": PartOfSpeech(TAGS, CLEAN),
-    "synset": Synsets(TAGS, FirstLetter(), FirstLetter(), CLEAN),
+    "pos": PartOfSpeech(TAGGER, CLEAN),
+    "synset": Synsets(TAGGER, FIRST_LETTER, FIRST_LETTER, CLEAN),
 }
 texts = st.lists(st.sampled_from(["dog", "cat", "runs", "Door.", "door", "the"]), max_size=5).map(" ".join)
 few = st.lists(texts, min_size=1, max_size=3)
@@ -76,13 +71,8 @@ def test_words_in_common() -> None:
 
 def test_verbs_and_nouns_count_half_each() -> None:
     first, second = ["Man opens door", "he sleeps", "how nice"], ["a man shuts the door", "he sleeps", "how nice"]
-    assert similarity(PartOfSpeech(TAGS, OFFICIAL)).pairs(first, second).tolist() == [0.5 / 3, 0.5, 0.0]
-    assert similarity(PartOfSpeech(TAGS, CLEAN)).pairs(first, second).tolist() == [0.5, 0.5, 0.0]
-
-
-def test_a_text_without_given_tags_is_refused() -> None:
-    with pytest.raises(RelevanceMissing, match="no tags by hand for the text 'a cat'"):
-        PartOfSpeech(TAGS, CLEAN).read("a cat")
+    assert similarity(PartOfSpeech(TAGGER, OFFICIAL)).pairs(first, second).tolist() == [0.5 / 3, 0.5, 0.0]
+    assert similarity(PartOfSpeech(TAGGER, CLEAN)).pairs(first, second).tolist() == [0.5, 0.5, 0.0]
 
 
 @given(texts, texts)
@@ -113,30 +103,3 @@ def test_the_best_moments_are_those_of_a_full_sort(asked: list[str], pool: list[
         ranking = sorted(range(len(pool)), key=lambda index: (-best[index], index))[:depth]
         assert moments.tolist() == ranking
         assert similarities.tolist() == [best[index] for index in ranking]
-
-
-def test_what_a_quarter_of_the_captions_hold_is_common() -> None:
-    bags = [
-        BagOfWords(CLEAN).read(text) for text in ("dog runs", "dog dog", "cat", "cat", "cat", "cat", "cat", "mouse")
-    ]
-    assert common(bags) == (frozenset({"dog", "cat"}),)
-    assert common(bags[:4]) == (frozenset({"dog", "runs", "cat"}),)
-
-
-def test_the_own_video_is_fully_relevant_where_requested() -> None:
-    relevance = set_relevance(BagOfWords(CLEAN), [["dog"], ["cat", "fish"]], [["dog"], ["cat"], ["bird"]])
-    assert relevance.tolist() == [[1.0, 0.0, 0.0], [0.0, 0.5, 0.0]]
-    assert with_own(relevance, [0, 1, 1]).tolist() == [[1.0, 0.0, 0.0], [0.0, 1.0, 1.0]]
-    assert relevance[1, 2] == 0.0
-
-
-def test_a_word_in_two_classes_is_an_error() -> None:
-    table = ["id,key,instances", "0,take,\"['take', 'get']\"", "4,get,\"['get']\""]
-    with pytest.raises(ValueError, match="'get' is in class 0 and in class 4"):
-        read_classes(table)
-    assert read_classes(table[:2]) == {"take": 0, "get": 0}
-
-
-def test_a_lemma_of_no_class_gets_one_that_stays(wordnet: WordNet) -> None:
-    table = ClassTable(wordnet, VERB, {"take": 7, "get": 7})
-    assert [table.sense(word, frozenset()) for word in ("takes", "runs", "sits", "running", "Runs")] == [7, 2, 3, 2, 4]
