@@ -4,7 +4,7 @@ from django.conf import settings
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 
-from accounts.access import STAFF, MemberRequest, post_only, project_page
+from accounts.access import STAFF, MemberRequest, project_action, project_page
 from accounts.models import Project
 from annotation.models import TextStatistics
 from annotation.statistics import selectors as report
@@ -49,8 +49,7 @@ def _shown(request: MemberRequest, text_statistics: TextStatistics) -> dict[str,
     }
 
 
-@post_only(PAGE)
-@project_page(STAFF)
+@project_action(STAFF, back=PAGE)
 def compute(request: MemberRequest, project: Project) -> HttpResponse:
     statistics_request(project=project)
     return redirect(PAGE, project.uuid)
