@@ -31,7 +31,6 @@ class Character:
 class Show:
     """A show plays in one place; ``seat`` and ``board`` are the nouns of its furniture."""
 
-    title: str
     slug: str
     place: str
     seat: str

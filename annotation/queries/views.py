@@ -125,7 +125,7 @@ def _draft(project: Project, form: DrawForm) -> dict[str, int] | None:
 
 def _queries(request: MemberRequest, project: Project) -> dict[str, object]:
     """The queries that the page lists, and what they were narrowed to."""
-    queries = selectors.queries_of(project)
+    queries = project.queries.filter(is_placeholder=False).select_related("caption__description").order_by("number")
     if words := request.GET.get("q", "").replace("\0", "").strip():
         queries = queries.filter(text__icontains=words)
     if (split := request.GET.get("split", "")) in Query.Split.values:

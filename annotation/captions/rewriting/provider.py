@@ -85,8 +85,8 @@ class Rules:
 
     def rewrite(self, items: Sequence[Item], *, again: bool = False) -> Iterator[Answer]:
         for item in items:
-            result = rewrite(item.text, lexicon_for(self.members, video=item.video), general=again)
-            yield Answer(item.key, result.text, "" if result.text else "no_answer")
+            text = rewrite(item.text, lexicon_for(self.members, video=item.video), general=again)
+            yield Answer(item.key, text, "" if text else "no_answer")
 
 
 logger = logging.getLogger(__name__)

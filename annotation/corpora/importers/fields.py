@@ -201,7 +201,7 @@ class Source:
         return name, length, VideoRecord(name, length) if is_first else None
 
     def window(self, value: object, field: str, duration_s: float, *, rate: float = 1.0) -> Window:
-        """Return the window of a pair of numbers, ``rate`` of them a second; it ends at its video's end at the latest."""
+        """Return the window of a pair of numbers, ``rate`` of them a second; it ends with its video at the latest."""
         pair = [seconds(part) for part in value] if isinstance(value, list | tuple) else []
         if len(pair) != 2 or pair[0] is None or pair[1] is None:
             raise Refused(f"{field} is not a pair of numbers")
