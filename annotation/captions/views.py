@@ -118,7 +118,7 @@ def _answer(
     request: MemberRequest, project: Project, caption: Caption, *, error: str = "", status: int = 200
 ) -> HttpResponse:
     """The caption as it is now, with the counters; the page again for whoever came without htmx."""
-    row = selectors.caption_shown(caption.pk)
+    row = selectors.captions_shown().get(pk=caption.pk)
     is_unchecked = row.state == Caption.State.EDITED and not row.name_model
     name_left = services.name_left_in(row) if is_unchecked else ""
     if not request.htmx:

@@ -63,22 +63,19 @@ class Provider(Protocol):
         """An answer for every item, in any order; ``again``: another wording, after one that failed."""
 
 
-def rules_version(members: Sequence[Member] = ()) -> str:
-    """Return the version of the rules, by their code, their lists, and the cast list of the corpus, in order."""
-    digest = sha256(data_digest().encode())
-    digest.update(repr([astuple(member) for member in members]).encode())
-    return f"{RULES_CODE}-{digest.hexdigest()[:12]}"
-
-
 class Rules:
-    """Offline and deterministic; its second wording is more general."""
+    """Offline and deterministic; its second wording is more general.
+
+    Its version, ``model``, is of its code, the packaged lists, and the cast list of the corpus, in order.
+    """
 
     name = "rules"
     batch = stored_at_once = 1000
 
     def __init__(self, members: Sequence[Member] = ()) -> None:
         self.members = tuple(members)
-        self.model = rules_version(self.members)
+        lists = data_digest() + repr([astuple(member) for member in members])
+        self.model = f"{RULES_CODE}-{sha256(lists.encode()).hexdigest()[:12]}"
 
     def temperature(self, *, again: bool) -> float | None:
         return None

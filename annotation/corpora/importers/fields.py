@@ -36,7 +36,7 @@ def notes_of(text: str) -> tuple[str, ...]:
         ("holds no word", not any(character.isalpha() for character in text)),
         ("is mostly not in Latin letters", foreign_share(text) > FOREIGN),
         ("holds HTML", ("<" in text or "&" in text) and HTML.search(text) is not None),
-        ("holds emoji or other symbols", not text.isascii() and "So" in map(_category, text)),
+        ("holds emoji or other symbols", not text.isascii() and "So" in map(unicodedata.category, text)),
         ("holds control characters", CONTROLS.search(text) is not None),
     ]
     return tuple(note for note, holds in checks if holds)
@@ -59,11 +59,6 @@ def foreign_share(text: str) -> float:
 def shown(text: str) -> str:
     """A text from outside, safe and short enough for a message."""
     return ascii(text[:80])
-
-
-@cache
-def _category(character: str) -> str:
-    return unicodedata.category(character)
 
 
 @cache
@@ -281,9 +276,8 @@ class _Text:
 
     def take(self, character: str) -> None:
         if (actual := self.next_character()) != character:
-            raise BrokenJson(
-                self.line, f"not JSON: {character!r} was expected" if actual else "the file ends too early"
-            )
+            reason = f"not JSON: {character!r} was expected" if actual else "the file ends too early"
+            raise BrokenJson(self.line, reason)
         self.past(self.at + 1)
 
     def members(self, opening: str, closing: str) -> Iterator[str]:
@@ -307,17 +301,14 @@ class _Text:
                 raise BrokenJson(self.line, "not JSON: nested too deep") from None
             except ValueError:
                 end = None
-            if end is not None and (end < len(self.held) or not self.more_after(end)):
+            # what comes behind a number may change its meaning: 12 becomes 123
+            if end is not None and (end < len(self.held) or self.held[end - 1] in '}]"' or not self.more()):
                 self.past(end)
                 return value
             if len(self.held) - self.at > LARGEST_ENTRY:
                 raise BrokenJson(self.line, "not JSON, or an entry too large to read")
             if end is None and not self.more():
                 raise BrokenJson(self.line, "not JSON from here on")
-
-    def more_after(self, end: int) -> bool:
-        """Whether there is more text behind what was just read, which may change its meaning: 12 becomes 123."""
-        return self.held[end - 1] not in '}]"' and self.more()
 
 
 def entries(parts: Iterable[str]) -> Iterator[tuple[int, str, Any]]:
