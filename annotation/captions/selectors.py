@@ -92,10 +92,9 @@ def _by_check(select: str, condition: str, corpus_id: int) -> dict[str, int]:
 
 def captions_in_review(corpus_id: int, check: str = "") -> QuerySet[Caption]:
     """Return captions that wait for a person, in the order of the source; ``check``: only those that failed it."""
-    captions = Caption.objects.filter(description__corpus=corpus_id, state=State.IN_REVIEW)
+    captions = captions_shown().filter(description__corpus=corpus_id, state=State.IN_REVIEW)
     if check:
         captions = captions.filter(failed__contains=[check])
-    captions = captions.select_related("description", "moment__video").prefetch_related("failures", "redos")
     return captions.order_by("description__source_id")
 
 
@@ -105,9 +104,9 @@ def last_review(corpus_id: int, actor_id: int) -> CaptionReview | None:
     return mine.order_by("-pk").select_related("caption").first()
 
 
-def caption_shown(caption_id: int) -> Caption:
-    captions = Caption.objects.select_related("description", "moment__video")
-    return captions.prefetch_related("failures", "redos").get(pk=caption_id)
+def captions_shown() -> QuerySet[Caption]:
+    """Return captions with all that their page shows of them."""
+    return Caption.objects.select_related("description", "moment__video").prefetch_related("failures", "redos")
 
 
 def captions_serving(corpus_id: int) -> QuerySet[Caption]:

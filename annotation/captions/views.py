@@ -8,12 +8,12 @@ from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.core.paginator import Paginator
-from django.http import Http404, HttpResponse, QueryDict
-from django.shortcuts import redirect, render
+from django.http import HttpResponse, QueryDict
+from django.shortcuts import get_object_or_404, redirect, render
 from django.template.defaultfilters import truncatechars
 from django.utils import timezone
 
-from accounts.access import STAFF, MemberRequest, post_only, project_page
+from accounts.access import STAFF, MemberRequest, project_action, project_page
 from accounts.models import Project
 from annotation.captions import selectors
 from annotation.captions.services import captions as services
@@ -22,6 +22,7 @@ from annotation.captions.services.rewriting import KIND, caption_redo, rewriting
 from annotation.models import Caption
 from core.exceptions import NotPossible
 from core.models import Job
+from core.texts import uuid_or_none
 
 PER_PAGE = 20
 PAGE = "annotation:captions"
@@ -43,11 +44,7 @@ class DecideForm(forms.Form):
 def captions(request: MemberRequest, project: Project) -> HttpResponse:
     """How the rewriting went and every caption that waits for a person, or one that a worker is busy with, as it is."""
     if request.htmx and "caption" in request.GET:
-        try:
-            uuid = UUID(request.GET["caption"])
-        except ValueError as error:
-            raise Http404 from error
-        return _answer(request, project, _caption(project, uuid))
+        return _answer(request, project, _caption(project, uuid_or_none(request.GET["caption"])))
     check = _check(request.GET.urlencode())
     is_set = settings.REWRITING_MODEL and settings.REWRITING_API_KEY
     waiting = selectors.captions_in_review(project.dataset.corpus_id, check)
@@ -71,8 +68,7 @@ def captions(request: MemberRequest, project: Project) -> HttpResponse:
     return answer
 
 
-@post_only(PAGE)
-@project_page(STAFF)
+@project_action(STAFF, back=PAGE)
 def start(request: MemberRequest, project: Project) -> HttpResponse:
     """Rewrite what is left, in the background."""
     form = StartForm(request.POST)
@@ -87,8 +83,7 @@ def start(request: MemberRequest, project: Project) -> HttpResponse:
     return redirect(PAGE, project.uuid)
 
 
-@post_only(PAGE)
-@project_page(STAFF)
+@project_action(STAFF, back=PAGE)
 def decide(request: MemberRequest, project: Project) -> HttpResponse:
     """Accept or edit one caption, or ask for another wording of it."""
     form = DecideForm(request.POST)
@@ -115,19 +110,17 @@ def _act(request: MemberRequest, project: Project, caption: Caption, form: Decid
 
 def _is_other(text: str, wording: str) -> bool:
     """Whether the box holds other words than the caption: who accepts means what they see."""
-    return bool(text.split()) and text.split() not in (
-        wording.split(),
-        truncatechars(wording, services.LONGEST).split(),
-    )
+    shown = truncatechars(wording, services.LONGEST)
+    return bool(text.split()) and text.split() not in (wording.split(), shown.split())
 
 
 def _answer(
     request: MemberRequest, project: Project, caption: Caption, *, error: str = "", status: int = 200
 ) -> HttpResponse:
     """The caption as it is now, with the counters; the page again for whoever came without htmx."""
-    row = selectors.caption_shown(caption.pk)
-    is_edited = row.state == Caption.State.EDITED
-    name_left = services.name_left_in(row) if is_edited and not row.name_model else ""
+    row = selectors.captions_shown().get(pk=caption.pk)
+    is_unchecked = row.state == Caption.State.EDITED and not row.name_model
+    name_left = services.name_left_in(row) if is_unchecked else ""
     if not request.htmx:
         if error:
             messages.error(request, error)
@@ -141,10 +134,7 @@ def _answer(
         "project": project,
         "error": error,
         "name_left": name_left,
-        "is_awaited": is_edited
-        and not row.name_model
-        and row.reviewed_at is not None
-        and timezone.now() - row.reviewed_at < SOON,
+        "is_awaited": is_unchecked and row.reviewed_at and timezone.now() - row.reviewed_at < SOON,
         "fails": [str(check.label) for check in checks_failed(row)],
         "least": settings.CAPTION_SIMILARITY_MIN,
     }
@@ -154,11 +144,8 @@ def _answer(
     return render(request, "annotation/captions/_caption.html", context, status=status)
 
 
-def _caption(project: Project, uuid: UUID) -> Caption:
-    caption = Caption.objects.filter(description__corpus=project.dataset.corpus_id, uuid=uuid).first()
-    if caption is None:
-        raise Http404
-    return caption
+def _caption(project: Project, uuid: UUID | None) -> Caption:
+    return get_object_or_404(Caption, description__corpus=project.dataset.corpus_id, uuid=uuid)
 
 
 def _counters(project: Project, check: str) -> dict[str, object]:
@@ -172,8 +159,7 @@ def _check(query: str) -> str:
     return check if check in Caption.Check.values else ""
 
 
-@post_only(PAGE)
-@project_page(STAFF)
+@project_action(STAFF, back=PAGE)
 def undo(request: MemberRequest, project: Project) -> HttpResponse:
     """Take back one's last decision."""
     try:

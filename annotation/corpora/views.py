@@ -61,20 +61,12 @@ def corpus(request: MemberRequest, project: Project) -> HttpResponse:
         ready=Count("moments", filter=Q(moments__preview_state=state.READY)),
         failed=Count("moments", filter=Q(moments__preview_state=state.FAILED)),
     ).order_by("name")
-    failures = Moment.objects.filter(
-        video__corpus=project.dataset.corpus_id, preview_state=state.FAILED
-    ).select_related("video")
-    counts = dict(
-        Moment.objects.filter(video__corpus=project.dataset.corpus_id)
-        .values_list("preview_state")
-        .annotate(n=Count("pk"))
-        .order_by()
-    )
-    page = Paginator(videos, PER_PAGE).get_page(request.GET.get("page"))
+    moments = Moment.objects.filter(video__corpus=project.dataset.corpus_id)
+    failures = moments.filter(preview_state=state.FAILED).select_related("video").order_by("video__name", "start_s")
     context = {
-        "page": page,
-        "failures": failures.order_by("video__name", "start_s")[:PER_PAGE],
-        "counts": counts,
+        "page": Paginator(videos, PER_PAGE).get_page(request.GET.get("page")),
+        "failures": failures[:PER_PAGE],
+        "counts": dict(moments.values_list("preview_state").annotate(n=Count("pk")).order_by()),
         "step": next_step(project),
     }
     return render(request, "annotation/corpora/corpus.html", context)

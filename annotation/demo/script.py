@@ -61,7 +61,6 @@ class Event:
     action: str
     actor: str
     gender: Gender
-    place: str
     partner: str = ""
     partner_gender: Gender | None = None
     item: str = ""
@@ -102,9 +101,7 @@ class Episode:
     """One video of the demo corpus."""
 
     name: str
-    show: str
     duration_s: float
-    seed: int
     subtitles: tuple[SubtitleLine, ...]
     moments: tuple[ScriptedMoment, ...]
     place: str
@@ -163,7 +160,7 @@ class _Writer:
         number = self.index // len(SHOWS) + 1
         name = f"{self.show.slug}_s01e{number:02d}_seg{self.rng.randint(1, 4):02d}_clip_{self.rng.randint(0, 24):02d}"
         return Episode(
-            name, self.show.title, round(self.now, 2), self.seed, tuple(self.subtitles), tuple(self.moments),
+            name, round(self.now, 2), tuple(self.subtitles), tuple(self.moments),
             self.show.place, self.show.cast, tuple(self.beats),
         )  # fmt: skip
 
@@ -249,7 +246,7 @@ class _Writer:
         if partner and plan.framing == "full":
             visible.add("pair")
         return Event(
-            plan.action, actor.name, actor.gender, self.show.place, partner.name if partner else "",
+            plan.action, actor.name, actor.gender, partner.name if partner else "",
             partner.gender if partner else None, plan.item, nouns.get(spec.target, spec.target), frozenset(visible),
             plan.framing, plan.completeness,
         )  # fmt: skip

@@ -94,21 +94,17 @@ def encode_gif(frames: Sequence[Image.Image]) -> bytes:
     """
     if not frames:
         return b""
-    palette = _mosaic(frames).quantize(255, method=Image.Quantize.FASTOCTREE)  # one left to mean "as before"
-    first, *rest = (frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames)
-    file = BytesIO()
-    first.save(file, "GIF", save_all=True, append_images=rest, duration=round(1000 / FRAMES_PER_S), loop=0)
-    return file.getvalue()
-
-
-def _mosaic(frames: Sequence[Image.Image]) -> Image.Image:
-    """A few of the frames at half size, one below the other: what a moment's palette is taken from."""
+    # the palette is that of a few frames at half size, one below the other
     samples = frames[:: math.ceil(len(frames) / PALETTE_SAMPLES)]
     width, height = (max(1, side // 2) for side in frames[0].size)
     mosaic = Image.new("RGB", (width, height * len(samples)))
     for row, frame in enumerate(samples):
         mosaic.paste(frame.resize((width, height)), (0, row * height))
-    return mosaic
+    palette = mosaic.quantize(255, method=Image.Quantize.FASTOCTREE)  # one left to mean "as before"
+    first, *rest = (frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames)
+    file = BytesIO()
+    first.save(file, "GIF", save_all=True, append_images=rest, duration=round(1000 / FRAMES_PER_S), loop=0)
+    return file.getvalue()
 
 
 MAX_HEIGHT = 480  # lines of a preview

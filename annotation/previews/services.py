@@ -72,18 +72,15 @@ def preview_save(*, moment: Moment, gif: bytes, clip: bytes) -> bool:
 
 def _files_save(moment: Moment, gif: bytes, clip: bytes) -> dict[str, str]:
     """Both or none: what is cut again and again until there is room must leave nothing behind."""
-    names = {"preview": _file_save(moment, "preview.gif", gif)}
+    names: dict[str, str] = {}
     try:
-        if clip:
-            names["preview_clip"] = _file_save(moment, "preview.mp4", clip)
+        for field, filename, content in (("preview", "preview.gif", gif), ("preview_clip", "preview.mp4", clip)):
+            if content:
+                names[field] = default_storage.save(preview_path(moment, filename), ContentFile(content))
     except StorageUnavailable:
         files_delete(*names.values())
         raise
     return names
-
-
-def _file_save(moment: Moment, filename: str, content: bytes) -> str:
-    return default_storage.save(preview_path(moment, filename), ContentFile(content))
 
 
 def preview_cut(*, video: Video, start_s: float, end_s: float) -> Preview:

@@ -1,14 +1,15 @@
 """Reads of queries, those to judge and to train on, and of splits: what a draw would come to, and what rests on one."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from accounts.models import Membership, Project
 from annotation.captions.selectors import captions_serving
 from annotation.models import Candidate, Caption, Description, Measure, Query
-from annotation.queries.rules import Drawn, Size, draw
+from annotation.queries.rules import Size, draw
 from core.models import AuditEvent
 
 DRAWS = ("queries.draw", "queries.redraw")
@@ -47,22 +48,11 @@ class Source:
         return self.texts > 2 * (500 + 2781)
 
 
-@dataclass(frozen=True)
-class Draft:
-    """Result of a draw before it is made."""
+class Draft(NamedTuple):
+    """Result of a draw before it is made: its counts, and number, caption, text and split of each query, by number."""
 
-    drawn: Drawn
-    captions: dict[int, tuple[int, str]]  # number to caption and text
-    waiting: int
-
-    @property
-    def counts(self) -> dict[str, int]:
-        return {**self.drawn.counts, "waiting": self.waiting}
-
-    def rows(self) -> Iterator[tuple[int, int, str, str]]:
-        """Number, caption, text and split of each query, by number."""
-        for number in sorted(self.drawn.split_of):
-            yield number, *self.captions[number], self.drawn.split_of[number]
+    counts: dict[str, int]
+    rows: list[tuple[int, int, str, str]]
 
 
 def draft_of(corpus_id: int, sizes: Mapping[str, Size], seed: int) -> Draft:
@@ -70,7 +60,8 @@ def draft_of(corpus_id: int, sizes: Mapping[str, Size], seed: int) -> Draft:
     rows = _candidates(corpus_id).values_list("description__source_id", "pk", "text")
     captions = {number: (pk, text) for number, pk, text in rows.iterator(chunk_size=5000)}
     sample = draw({number: text for number, (_, text) in captions.items()}, sizes, seed)
-    return Draft(sample, captions, waiting_for_queries(corpus_id))
+    counts = sample.counts | {"waiting": waiting_for_queries(corpus_id)}
+    return Draft(counts, [(number, *captions[number], split) for number, split in sorted(sample.split_of.items())])
 
 
 def source_of(corpus_id: int) -> Source:
@@ -114,11 +105,6 @@ def split_counts(project: Project) -> dict[str, int]:
     rows = project.queries.filter(is_placeholder=False).values_list("split").annotate(n=Count("pk")).order_by()
     counts = dict(rows)
     return {split: counts.get(split, 0) for split in Query.Split.values}
-
-
-def queries_of(project: Project) -> QuerySet[Query]:
-    """The project's queries by number, each with the description it came from; placeholders left out."""
-    return project.queries.filter(is_placeholder=False).select_related("caption__description").order_by("number")
 
 
 def drawn_by(project: Project, event: AuditEvent) -> str:

@@ -10,7 +10,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
-from accounts.access import STAFF, MemberRequest, post_only, project_page
+from accounts.access import STAFF, MemberRequest, project_action, project_page
 from accounts.models import Project
 from annotation.models import Query
 from annotation.queries import selectors
@@ -70,8 +70,7 @@ def splits(request: MemberRequest, project: Project) -> HttpResponse:
     return _page(request, project, form, status=200 if form.is_valid() else 422)
 
 
-@post_only(PAGE)
-@project_page(STAFF)
+@project_action(STAFF, back=PAGE)
 def draw(request: MemberRequest, project: Project) -> HttpResponse:
     """Draw what was shown."""
     form = ConfirmForm(request.POST)
@@ -126,7 +125,7 @@ def _draft(project: Project, form: DrawForm) -> dict[str, int] | None:
 
 def _queries(request: MemberRequest, project: Project) -> dict[str, object]:
     """The queries that the page lists, and what they were narrowed to."""
-    queries = selectors.queries_of(project)
+    queries = project.queries.filter(is_placeholder=False).select_related("caption__description").order_by("number")
     if words := request.GET.get("q", "").replace("\0", "").strip():
         queries = queries.filter(text__icontains=words)
     if (split := request.GET.get("split", "")) in Query.Split.values:

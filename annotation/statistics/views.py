@@ -1,10 +1,10 @@
 """The page of statistics: descriptions and captions in words, as last computed."""
 
 from django.conf import settings
-from django.http import Http404, HttpResponse
-from django.shortcuts import redirect, render
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
 
-from accounts.access import STAFF, MemberRequest, post_only, project_page
+from accounts.access import STAFF, MemberRequest, project_action, project_page
 from accounts.models import Project
 from annotation.models import TextStatistics
 from annotation.statistics import selectors as report
@@ -49,8 +49,7 @@ def _shown(request: MemberRequest, text_statistics: TextStatistics) -> dict[str,
     }
 
 
-@post_only(PAGE)
-@project_page(STAFF)
+@project_action(STAFF, back=PAGE)
 def compute(request: MemberRequest, project: Project) -> HttpResponse:
     statistics_request(project=project)
     return redirect(PAGE, project.uuid)
@@ -69,7 +68,4 @@ def histograms_csv(request: MemberRequest, project: Project) -> HttpResponse:
 
 
 def _computed(project: Project) -> TextStatistics:
-    text_statistics = TextStatistics.objects.filter(project=project, computed_at__isnull=False).first()
-    if text_statistics is None:
-        raise Http404
-    return text_statistics
+    return get_object_or_404(TextStatistics, project=project, computed_at__isnull=False)

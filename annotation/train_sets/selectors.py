@@ -1,4 +1,4 @@
-"""One training set and its files, to those who may read them."""
+"""The files of a training set, to those who may read them."""
 
 from uuid import UUID
 
@@ -13,16 +13,10 @@ from core.files import file_answer
 TYPES = {"json": "application/json", "parquet": "application/vnd.apache.parquet"}
 
 
-def train_set_granted(request: HttpRequest, set_uuid: UUID) -> TrainSet:
-    """Return the training set; 404 for strangers, 403 for people of another role."""
+def train_set_file(request: HttpRequest, set_uuid: UUID, form: str) -> HttpResponseBase:
+    """Send one of the files, read from the storage as it is sent; 404 until they are written, and for strangers."""
     row = get_object_or_404(TrainSet.objects.select_related("project"), uuid=set_uuid)
     grant(request, row.project, STAFF)
-    return row
-
-
-def train_set_file(request: HttpRequest, set_uuid: UUID, form: str) -> HttpResponseBase:
-    """Send one of the files, read from the storage as it is sent; 404 until they are written."""
-    row = train_set_granted(request, set_uuid)
     if row.state != TrainSet.State.DONE:
         raise Http404
     return file_answer(request, getattr(row, form), content_type=TYPES[form], filename=f"{row.name}.{form}")

@@ -199,17 +199,9 @@ def _write(row: TrainSet, progress: "_Progress") -> None:
     if rows * ROW_BYTES > free:
         takes, has = (f"{size / 1e9:,.1f} GB" for size in (rows * ROW_BYTES, free))
         raise NotPossible(f"{rows:,} rows may take {takes}, and {has} are free in the data folder.")
-    queries = _files_write(row, pool, parts, folder, partial(progress.ranking, parts, total))
-    _finish(row, pool, folder, queries, progress.remark)
-    shutil.rmtree(folder, ignore_errors=True)
-    logger.info("training set %s: top %s of %s queries", row.pk, row.depth, queries)
-
-
-def _files_write(row: TrainSet, pool: TrainPool, parts: Parts, folder: Path, on_progress: Callable[[int], None]) -> int:
-    """Both files, into ``folder``; says how many queries they hold."""
     about = {"project": row.project.name, "depth": str(row.depth), "similarity": str(pool.measure)}
     queries = 0
-    on_progress(queries)
+    progress.ranking(parts, total, queries)
     with (
         JsonTrainFile(folder / "json", pool.moments, depth=row.depth) as json,
         ParquetTrainFile(folder / "parquet", pool.moments, depth=row.depth, about=about) as parquet,
@@ -218,8 +210,10 @@ def _files_write(row: TrainSet, pool: TrainPool, parts: Parts, folder: Path, on_
             json.add(block)
             parquet.add(block)
             queries += len(block.numbers)
-            on_progress(queries)
-    return queries
+            progress.ranking(parts, total, queries)
+    _finish(row, pool, folder, queries, progress.remark)
+    shutil.rmtree(folder, ignore_errors=True)
+    logger.info("training set %s: top %s of %s queries", row.pk, row.depth, queries)
 
 
 def _finish(row: TrainSet, pool: TrainPool, folder: Path, queries: int, warning: str) -> None:
@@ -229,7 +223,7 @@ def _finish(row: TrainSet, pool: TrainPool, folder: Path, queries: int, warning:
         with (folder / form).open("rb") as source:
             digest = file_digest(source, "sha256").hexdigest()
         values |= {f"{form}_bytes": (folder / form).stat().st_size, f"{form}_sha256": digest}
-    values |= {form: _store(row.uuid, form, folder / form) for form in FORMS}
+        values[form] = _store(row.uuid, form, folder / form)
     values |= {"done": queries, "total": queries, "remark": warning, "state": State.DONE, "finished_at": timezone.now()}
     if not TrainSet.objects.filter(pk=row.pk, state=State.RUNNING).update(**values):
         raise Stopped

@@ -1,24 +1,19 @@
 """The page of pseudo training sets: order one, watch it, download it, discard it."""
 
-from typing import cast
-from uuid import UUID
-
 from django import forms
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
-from django.http import HttpRequest, HttpResponse
-from django.http.response import HttpResponseBase
+from django.http import HttpResponse
 from django.shortcuts import redirect, render
 
-from accounts.access import STAFF, MemberRequest, post_only, project_page
-from accounts.models import Project, User
+from accounts.access import STAFF, MemberRequest, project_action, project_page, row_page
+from accounts.models import Project
 from annotation.captions.selectors import captions_to_train_on
+from annotation.models import TrainSet
 from annotation.queries.selectors import queries_to_train_on
 from annotation.similarity.base import SimilarityMissing
 from annotation.train_sets import services
 from annotation.train_sets.models import MOST_DEPTH
-from annotation.train_sets.selectors import train_set_file, train_set_granted
 from core.exceptions import NotPossible
 
 PER_PAGE = 20
@@ -41,8 +36,7 @@ def train_sets(request: MemberRequest, project: Project) -> HttpResponse:
     return _page(request, project, StartForm(initial={"depth": OFFERED}))
 
 
-@post_only(PAGE)
-@project_page(STAFF)
+@project_action(STAFF, back=PAGE)
 def start(request: MemberRequest, project: Project) -> HttpResponse:
     """Write a training set in the background."""
     form = StartForm(request.POST)
@@ -70,17 +64,11 @@ def _page(request: MemberRequest, project: Project, form: StartForm, status: int
     return render(request, "annotation/train_sets/train_sets.html", context, status=status)
 
 
-@login_required
-def discard(request: HttpRequest, set_uuid: UUID) -> HttpResponse:
+@row_page(TrainSet.objects.select_related("project"), STAFF)
+def discard(request: MemberRequest, row: TrainSet) -> HttpResponse:
     """Ask, then remove a training set and its files."""
-    row = train_set_granted(request, set_uuid)
     if request.method != "POST":
         return render(request, "annotation/train_sets/discard.html", {"row": row})
-    services.train_set_discard(train_set=row, actor=cast(User, request.user))
+    services.train_set_discard(train_set=row, actor=request.user)
     messages.success(request, f"The training set N = {row.depth} is gone.")
     return redirect(PAGE, row.project.uuid)
-
-
-@login_required
-def train_file(request: HttpRequest, set_uuid: UUID, form: str) -> HttpResponseBase:
-    return train_set_file(request, set_uuid, form)

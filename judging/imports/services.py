@@ -13,7 +13,7 @@ from typing import IO, Any
 from django.core.files.uploadedfile import UploadedFile
 
 from accounts.models import Project, User
-from annotation.corpora.importers.files import Budget, OnBytes, pieces_of
+from annotation.corpora.importers.files import Budget, pieces_of
 from annotation.corpora.services.imports import upload_limits
 from core.exceptions import NotPossible
 from core.jobs import durable
@@ -50,7 +50,6 @@ def export_read(
     source: IO[bytes],
     mapped: Mapped,
     budget: Budget | None = None,
-    on_bytes: OnBytes | None = None,
     on_warning: OnWarning | None = None,
 ) -> Checked:
     """Read an export and say what the rule makes of it; nothing is stored. Raises ImportFileError where it is no
@@ -61,7 +60,7 @@ def export_read(
         if on_warning:
             on_warning(LineWarning("", item.line, item.item, item.outcome, item.reason))
 
-    export = read_export(pieces_of(source, budget=budget, on_bytes=on_bytes), mapped, report)
+    export = read_export(pieces_of(source, budget=budget), mapped, report)
     pairs = [HistoricPair(*pair) for pair in export.pairs]
     people = {worker for pair in pairs for worker in pair.workers}
     counts = {**export.counts(), "control": export.control, "people": len(people), **summary(pairs)}
@@ -126,7 +125,6 @@ def _read(row: JudgmentImport, warnings: IO[str]) -> Checked:
         return export_read(
             source=source,
             mapped=Mapped(**row.mapping),
-            budget=Budget(upload_limits()),
-            on_bytes=progress.add,
+            budget=Budget(upload_limits(), on_bytes=progress.add),
             on_warning=warnings_writer(warnings),
         )

@@ -60,6 +60,10 @@ def load() -> list[Entry]:
     return entries
 
 
+def save(entries: list[Entry], path: Path = LEDGER) -> None:
+    path.write_text(json.dumps(entries, indent=1, ensure_ascii=False) + "\n")
+
+
 def scope_of(name: str, root: Path = ROOT) -> tuple[Path, int, int]:
     """Return the file of a dotted name and where its object begins and ends in that file's text, decorators included.
 

@@ -39,15 +39,13 @@ TOKEN = re.compile(rf"{TITLES}\.|[OD]'[A-Za-z]\w+|'s\b|\w+(?:-\w+)*(?:'(?!s\b)[A
 DETECTION_WORDS_MIN = 4  # of a text in Latin letters, before its language is judged
 
 
-def _third_persons(verb: str) -> list[str]:
-    if verb.endswith(("s", "sh", "ch", "x", "z", "o")):
-        return [verb + "es"]
+def _third_person(verb: str) -> str:
     if verb.endswith("y") and verb[-2] not in "aeiou":
-        return [verb[:-1] + "ies"]
-    return [verb + "s"]
+        return verb[:-1] + "ies"
+    return f"{verb}{'es' if verb.endswith(('s', 'sh', 'ch', 'x', 'z', 'o')) else 's'}"
 
 
-PLURAL_VERB = {form: verb for verb in VERBS for form in _third_persons(verb)} | IRREGULAR  # "walks" -> "walk"
+PLURAL_VERB = {_third_person(verb): verb for verb in VERBS} | IRREGULAR  # "walks" -> "walk"
 
 
 def plural(noun: str) -> str:

@@ -63,30 +63,27 @@ class Provider(Protocol):
         """An answer for every item, in any order; ``again``: another wording, after one that failed."""
 
 
-def rules_version(members: Sequence[Member] = ()) -> str:
-    """Return the version of the rules, by their code, their lists, and the cast list of the corpus, in order."""
-    digest = sha256(data_digest().encode())
-    digest.update(repr([astuple(member) for member in members]).encode())
-    return f"{RULES_CODE}-{digest.hexdigest()[:12]}"
-
-
 class Rules:
-    """Offline and deterministic; its second wording is more general."""
+    """Offline and deterministic; its second wording is more general.
+
+    Its version, ``model``, is of its code, the packaged lists, and the cast list of the corpus, in order.
+    """
 
     name = "rules"
     batch = stored_at_once = 1000
 
     def __init__(self, members: Sequence[Member] = ()) -> None:
         self.members = tuple(members)
-        self.model = rules_version(self.members)
+        lists = data_digest() + repr([astuple(member) for member in members])
+        self.model = f"{RULES_CODE}-{sha256(lists.encode()).hexdigest()[:12]}"
 
     def temperature(self, *, again: bool) -> float | None:
         return None
 
     def rewrite(self, items: Sequence[Item], *, again: bool = False) -> Iterator[Answer]:
         for item in items:
-            result = rewrite(item.text, lexicon_for(self.members, video=item.video), general=again)
-            yield Answer(item.key, result.text, "" if result.text else "no_answer")
+            text = rewrite(item.text, lexicon_for(self.members, video=item.video), general=again)
+            yield Answer(item.key, text, "" if text else "no_answer")
 
 
 logger = logging.getLogger(__name__)

@@ -61,16 +61,8 @@ def _is_only_a_name(text: str, lexicon: Lexicon) -> bool:
     return bool(mentions) and not [word for word in rest if word != "and"]
 
 
-@dataclass(frozen=True)
-class Rewritten:
-    """A caption, and what stands in it for names, in order."""
-
-    text: str
-    replacements: tuple[str, ...]
-
-
-def rewrite(description: str, lexicon: Lexicon, *, general: bool = False) -> Rewritten:
-    """The description without names.
+def rewrite(description: str, lexicon: Lexicon, *, general: bool = False) -> str:
+    """Return the caption: the description without names.
 
     Args:
         general: say person for man and woman, and take every unknown capitalised word for a name; for a second try.
@@ -80,21 +72,17 @@ def rewrite(description: str, lexicon: Lexicon, *, general: bool = False) -> Rew
     groups = group(reader, reader.mentions())
     pronouns = (at for at, token in enumerate(tokens) if token.text.lower() in TELLING)
     wording = Wording(groups, general=general, last_pronoun=max(pronouns, default=-1))
-    phrases: list[str] = []
     out: list[Token] = []
     at = 0
     for one in groups:
         out += _copy(reader, range(at, one.start), wording)
-        words = wording.of(one)
-        out += _placed(words, tokens[one.start], one)
-        phrases.append(words)
-        at = one.end
-        at = _agree(tokens, at, one, out)
+        out += _placed(wording.of(one), tokens[one.start])
+        at = _agree(tokens, one, out)
     out += _copy(reader, range(at, len(tokens)), wording)
-    return Rewritten(_tidy(join(out)), tuple(words for words in phrases if words not in ("", "'s")))
+    return _tidy(join(out))
 
 
-def _placed(words: str, first: Token, one: Group) -> list[Token]:
+def _placed(words: str, first: Token) -> list[Token]:
     if not words:
         return []
     starts = first.starts and words[0].isalpha()
@@ -127,8 +115,9 @@ def _small(token: Token, lower: str, lexicon: Lexicon) -> str:
     return lower if is_small else token.text
 
 
-def _agree(tokens: list[Token], at: int, one: Group, out: list[Token]) -> int:
-    """Give a group that opens its clause the plural verb."""
+def _agree(tokens: list[Token], one: Group, out: list[Token]) -> int:
+    """Give a group that opens its clause the plural verb; return where the text goes on."""
+    at = one.end
     if len(one.mentions) < 2 or one.mentions[-1].owns or at >= len(tokens):
         return at
     opens = (

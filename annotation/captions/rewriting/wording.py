@@ -22,7 +22,6 @@ class Group:
 
     mentions: list[Mention]
     head: str = ""  # "detectives": the plural title before them
-    both: bool = False
 
     @property
     def start(self) -> int:
@@ -90,9 +89,7 @@ def _take_head(reader: Reader, one: Group) -> None:
     before = reader.lower(first.start - 1).rstrip(".")
     if before in PLURAL_TITLES:
         one.head = PLURAL_TITLES[before]
-        first.start -= 1
-    elif before == "both":
-        one.both = True
+    if before in PLURAL_TITLES or before == "both":
         first.start -= 1
     if first.article == "" and reader.lower(first.start - 1) == "the" and one.head:
         first.article, first.start = "the", first.start - 1

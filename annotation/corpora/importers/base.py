@@ -24,49 +24,44 @@ class VideoRecord:
 
 
 @dataclass(frozen=True)
-class DescriptionRecord:
-    """One description of a moment, ``0 <= start_s < end_s``; ``line`` counts from 1.
+class SpanRecord:
+    """A stretch of a video, ``0 <= start_s < end_s``; ``line`` counts from 1.
 
-    ``source_id`` is the source's, None where it numbers nothing. ``item`` names the place within the line, for files
-    that hold many on one. ``past_end`` says that the window was cut at the video's end. ``notes`` are what a person
-    should look at, though nothing is wrong.
+    ``item`` names the position within the line, for files that hold many on one. ``past_end`` says that the window was
+    cut at the video's end.
     """
 
     line: int
-    source_id: int | None
     video_name: str
     start_s: float
     end_s: float
+    past_end: bool = False
+    item: str = ""
+
+
+class MomentRecord(SpanRecord):
+    """A moment that nobody has described, as in test sets without captions."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DescriptionRecord(SpanRecord):
+    """One description of a moment.
+
+    ``source_id`` is the source's, None where it numbers nothing. ``notes`` are what a person should look at, though
+    nothing is wrong.
+    """
+
+    source_id: int | None
     text: str
     kind: Kind
-    item: str = ""
-    past_end: bool = False
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class MomentRecord:
-    """A moment that nobody has described, as in test sets without captions."""
-
-    line: int
-    video_name: str
-    start_s: float
-    end_s: float
-    item: str = ""
-    past_end: bool = False
-
-
-@dataclass(frozen=True)
-class SubtitleRecord:
+@dataclass(frozen=True, kw_only=True)
+class SubtitleRecord(SpanRecord):
     """One line of speech of a video."""
 
-    line: int
-    video_name: str
-    start_s: float
-    end_s: float
     text: str
-    item: str = ""
-    past_end: bool = False
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
-from annotation.corpora.importers.base import BadLine, DescriptionRecord, Durations, Given, Item, Kind, VideoRecord
+from annotation.corpora.importers.base import BadLine, DescriptionRecord, Given, Item, Kind, VideoRecord
 from core.texts import is_storable
 
 FOREIGN = 0.3  # share of letters outside the Latin script from which a text is taken for another language
@@ -25,6 +25,7 @@ LARGEST_ID = 2**63 - 1  # what the database holds
 LONGEST_TEXT = 5000
 LONGEST_NAME = 200
 LONGEST_LINE = 1_000_000
+T = TypeVar("T")
 Window = tuple[float, float, bool]  # start and end in seconds, and whether it ended after its video
 
 
@@ -35,7 +36,7 @@ def notes_of(text: str) -> tuple[str, ...]:
         ("holds no word", not any(character.isalpha() for character in text)),
         ("is mostly not in Latin letters", foreign_share(text) > FOREIGN),
         ("holds HTML", ("<" in text or "&" in text) and HTML.search(text) is not None),
-        ("holds emoji or other symbols", not text.isascii() and "So" in map(_category, text)),
+        ("holds emoji or other symbols", not text.isascii() and "So" in map(unicodedata.category, text)),
         ("holds control characters", CONTROLS.search(text) is not None),
     ]
     return tuple(note for note, holds in checks if holds)
@@ -61,11 +62,6 @@ def shown(text: str) -> str:
 
 
 @cache
-def _category(character: str) -> str:
-    return unicodedata.category(character)
-
-
-@cache
 def _is_latin(letter: str) -> bool:
     return unicodedata.name(letter, "").startswith("LATIN")
 
@@ -74,17 +70,31 @@ class Refused(Exception):
     """This item gives no record; the message says why."""
 
 
-def json_lines(
-    parts: Iterable[str], fields: tuple[str, ...], read: Callable[[int, dict[str, Any]], Iterable[Item]]
-) -> Iterator[Item]:
-    """Yield what ``read`` gives of each line's number and JSON object; a line that it refuses becomes a bad one."""
+def lines(parts: Iterable[str], read: Callable[[int, str], Iterable[Item]]) -> Iterator[Item]:
+    """Yield what ``read`` gives of each line that is not blank; a line that it refuses becomes a bad one."""
     for number, line in enumerate(parts, start=1):
         if not line.strip():
             continue
         try:
-            yield from read(number, json_object(line, fields))
+            yield from read(number, line)
         except Refused as refusal:
             yield BadLine(number, str(refusal))
+
+
+def json_lines(
+    parts: Iterable[str], fields: tuple[str, ...], read: Callable[[int, dict[str, Any]], Iterable[Item]]
+) -> Iterator[Item]:
+    """Yield what ``read`` gives of each line's number and JSON object, as ``lines`` does."""
+    return lines(parts, lambda number, line: read(number, json_object(line, fields)))
+
+
+def items(line: int, values: Iterable[tuple[str, T]], read: Callable[[str, T], Item]) -> Iterator[Item]:
+    """Yield what ``read`` gives of each item of a line, by name and value; one that it refuses becomes a bad line."""
+    for name, value in values:
+        try:
+            yield read(name, value)
+        except Refused as refusal:
+            yield BadLine(line, str(refusal), name)
 
 
 def json_object(line: str, fields: tuple[str, ...]) -> dict[str, Any]:
@@ -148,78 +158,71 @@ def described(
     line: int, video: str, window: Window, text: str, *, number: int | None = None, kind: Kind = "video", item: str = ""
 ) -> DescriptionRecord:
     """Return the record of a description, with what is unusual about its text."""
-    start_s, end_s, past_end = window
-    return DescriptionRecord(line, number, video, start_s, end_s, text, kind, item, past_end, notes_of(text))
+    return DescriptionRecord(line, video, *window, item, source_id=number, text=text, kind=kind, notes=notes_of(text))
 
 
-def span(value: object, field: str, duration_s: float, *, clip: bool, rate: float = 1.0) -> Window:
-    """Return the window of a pair of numbers, ``rate`` of them a second; it ends at its video's end at the latest."""
-    if not isinstance(value, list | tuple) or len(value) != 2:
-        raise Refused(f"{field} is not a pair of numbers")
-    start, end = seconds(value[0]), seconds(value[1])
-    if start is None or end is None:
-        raise Refused(f"{field} is not a pair of numbers")
-    start_s, end_s = start / rate, end / rate
-    if start_s < 0:
-        raise Refused(f"{field} starts at {start_s:g} s, before the video")
-    if start_s >= end_s:
-        raise Refused(f"{field} starts at {start_s:g} s, not before its end at {end_s:g} s")
-    if not clip and end_s > duration_s + END_SLACK_S:
-        raise Refused(f"{field} ends at {end_s:g} s, but the video is {duration_s:g} s long")
-    if start_s >= duration_s:
-        raise Refused(f"{field} starts at {start_s:g} s, not before its end at {min(end_s, duration_s):g} s")
-    return start_s, min(end_s, duration_s), end_s > duration_s + COUNTED_S
+class Source:
+    """What one file may say: its videos, their windows, and its numbers.
 
+    Its videos are those of the given table, or else those whose length it says itself. Either all its items have a
+    number, or none.
+    """
 
-class Videos:
-    """The videos that a file may speak of: those of the given table, or else those whose length it says itself."""
+    def __init__(self, options: Given, name_field: str = "video", number_field: str = "id") -> None:
+        self.options, self.name_field, self.number_field = options, name_field, number_field
+        self.lengths: dict[str, float] = {}  # of videos, in seconds, as the file says them
+        self.numbers: set[int] = set()
+        self.is_numbered: bool | None = None  # not known before the first item
 
-    def __init__(self, options: Given, name_field: str = "video") -> None:
-        self.known: Durations = options.durations
-        self.said: dict[str, float] = {}
-        self.name_field = name_field
-
-    def duration(self, name: object, duration: object) -> tuple[str, float, VideoRecord | None]:
-        """Name and length of a video, and its record where this is the first word of it."""
+    def video(self, name: object, duration: object = None) -> tuple[str, float, VideoRecord | None]:
+        """Return name and length of a video, and its record where the file had not said its length before."""
         if not isinstance(name, str):
             raise Refused(f"{self.name_field} is not a text")
-        if self.known:
-            if name not in self.known:
+        if known := self.options.durations:
+            if name not in known:
                 raise Refused(f"unknown video {shown(name)}")
-            return name, self.known[name][0], None
+            return name, known[name][0], None
         name = text(name, self.name_field, LONGEST_NAME)
         if duration is None:
-            if name not in self.said:
+            if name not in self.lengths:
                 raise Refused(f"the length of video {shown(name)} is not known")
-            return name, self.said[name], None
+            return name, self.lengths[name], None
         length = seconds(duration)
         if length is None or length <= 0:
             raise Refused("duration is not a positive number")
-        first = name not in self.said
-        if self.said.setdefault(name, length) != length:
+        is_first = name not in self.lengths
+        if self.lengths.setdefault(name, length) != length:
             raise Refused(f"duration of video {shown(name)} is another on an earlier line")
-        return name, length, VideoRecord(name, length) if first else None
+        return name, length, VideoRecord(name, length) if is_first else None
 
+    def window(self, value: object, field: str, duration_s: float, *, rate: float = 1.0) -> Window:
+        """Return the window of a pair of numbers, ``rate`` of them a second; it ends with its video at the latest."""
+        pair = [seconds(part) for part in value] if isinstance(value, list | tuple) else []
+        if len(pair) != 2 or pair[0] is None or pair[1] is None:
+            raise Refused(f"{field} is not a pair of numbers")
+        start_s, end_s = pair[0] / rate, pair[1] / rate
+        if start_s < 0:
+            raise Refused(f"{field} starts at {start_s:g} s, before the video")
+        if start_s >= end_s:
+            raise Refused(f"{field} starts at {start_s:g} s, not before its end at {end_s:g} s")
+        if not self.options.clip and end_s > duration_s + END_SLACK_S:
+            raise Refused(f"{field} ends at {end_s:g} s, but the video is {duration_s:g} s long")
+        if start_s >= duration_s:
+            raise Refused(f"{field} starts at {start_s:g} s, not before its end at {min(end_s, duration_s):g} s")
+        return start_s, min(end_s, duration_s), end_s > duration_s + COUNTED_S
 
-class Numbers:
-    """The numbers that a file has used; either all its items have one, or none."""
-
-    def __init__(self, field: str) -> None:
-        self.field = field
-        self.used: set[int] = set()
-        self.are_given: bool | None = None
-
-    def take(self, number: int | None) -> None:
+    def take_number(self, number: int | None) -> None:
         """Refuse a number that an earlier item had; called last, so that a refused item's number stays free."""
         is_given = number is not None
-        if self.are_given is None:
-            self.are_given = is_given
-        if is_given != self.are_given:
-            raise Refused(f"{self.field} stands here but not before" if is_given else f"missing {self.field}")
-        if number in self.used:
-            raise Refused(f"{self.field} {number} was used by an earlier line")
+        if self.is_numbered is None:
+            self.is_numbered = is_given
+        if is_given != self.is_numbered:
+            field = self.number_field
+            raise Refused(f"{field} stands here but not before" if is_given else f"missing {field}")
+        if number in self.numbers:
+            raise Refused(f"{self.number_field} {number} was used by an earlier line")
         if number is not None:
-            self.used.add(number)
+            self.numbers.add(number)
 
 
 LARGEST_ENTRY = 8_000_000  # characters; the largest known entry, of TACoS, has 30,000
@@ -273,9 +276,8 @@ class _Text:
 
     def take(self, character: str) -> None:
         if (actual := self.next_character()) != character:
-            raise BrokenJson(
-                self.line, f"not JSON: {character!r} was expected" if actual else "the file ends too early"
-            )
+            reason = f"not JSON: {character!r} was expected" if actual else "the file ends too early"
+            raise BrokenJson(self.line, reason)
         self.past(self.at + 1)
 
     def members(self, opening: str, closing: str) -> Iterator[str]:
@@ -299,17 +301,14 @@ class _Text:
                 raise BrokenJson(self.line, "not JSON: nested too deep") from None
             except ValueError:
                 end = None
-            if end is not None and (end < len(self.held) or not self.more_after(end)):
+            # what comes behind a number may change its meaning: 12 becomes 123
+            if end is not None and (end < len(self.held) or self.held[end - 1] in '}]"' or not self.more()):
                 self.past(end)
                 return value
             if len(self.held) - self.at > LARGEST_ENTRY:
                 raise BrokenJson(self.line, "not JSON, or an entry too large to read")
             if end is None and not self.more():
                 raise BrokenJson(self.line, "not JSON from here on")
-
-    def more_after(self, end: int) -> bool:
-        """Whether there is more text behind what was just read, which may change its meaning: 12 becomes 123."""
-        return self.held[end - 1] not in '}]"' and self.more()
 
 
 def entries(parts: Iterable[str]) -> Iterator[tuple[int, str, Any]]:

@@ -21,7 +21,7 @@ from annotation.corpora.importers.fields import LONGEST_LINE
 
 FREE_BYTES = 2**20  # of text, for which no ratio is asked: a small file may repeat itself
 MOST_RATIO = 200  # texts of annotations and runs pack to a fifth or a twentieth
-OnBytes = Callable[[int], None]  # called with how much was read since the last call
+OnBytes = Callable[[int], None]
 
 
 @dataclass(frozen=True)
@@ -50,6 +50,7 @@ class Budget:
 
     limits: Limits = field(default_factory=Limits)
     clock: Callable[[], float] = time.monotonic
+    on_bytes: OnBytes | None = None  # called with how much was read of the file itself, packed as it is
     size: int = 0
     lines: int = 0
     packed_size: int = 0  # of files that are packed; 0 where none is
@@ -214,20 +215,14 @@ def read_path(form: Format, path: Path, options: Given) -> Iterator[Item]:
 
 
 def read_file(
-    form: Format,
-    source: IO[bytes],
-    name: str,
-    options: Given,
-    *,
-    budget: Budget | None = None,
-    on_bytes: OnBytes | None = None,
+    form: Format, source: IO[bytes], name: str, options: Given, *, budget: Budget | None = None
 ) -> Iterator[Item]:
     """Every item of one open file; gzip is unpacked on the way, and so is zip where the form has many files.
 
     Raises:
         ImportFileError: it is packed in another way, is not UTF-8, or goes beyond the limits of ``budget``.
     """
-    reading = _Reading(form, options, budget or Budget(), on_bytes)
+    reading = _Reading(form, options, budget or Budget())
     if _head(source).startswith(ZIP):
         return reading.archive(source)
     return reading.one_of_many(source, name) if form.suffix else reading.items(source, options)
@@ -240,24 +235,20 @@ class _Reading:
     form: Format
     given: Given
     budget: Budget
-    on_bytes: OnBytes | None = None
 
     def archive(self, source: IO[bytes]) -> Iterator[Item]:
         if not self.form.suffix:
             raise ImportFileError(IS_ZIP)
         with zip_opened(source) as archive:
-            for entry in self._members(archive):
+            members = [entry for entry in archive.infolist() if entry.filename.lower().endswith(self.form.suffix)]
+            if not members:
+                raise ImportFileError(f"There is no {self.form.suffix} file in the archive.")
+            if len(members) > MOST_FILES:
+                raise ImportFileError(f"The archive holds more than {MOST_FILES} files.")
+            for entry in members:
                 self.budget.packed_size += entry.compress_size  # no more of it is unpacked
                 with member_opened(archive, entry) as member:
                     yield from self.one_of_many(member, PurePosixPath(entry.filename).name)
-
-    def _members(self, archive: ZipFile) -> list[ZipInfo]:
-        members = [entry for entry in archive.infolist() if entry.filename.lower().endswith(self.form.suffix)]
-        if not members:
-            raise ImportFileError(f"There is no {self.form.suffix} file in the archive.")
-        if len(members) > MOST_FILES:
-            raise ImportFileError(f"The archive holds more than {MOST_FILES} files.")
-        return members
 
     def one_of_many(self, source: IO[bytes], name: str) -> Iterator[Item]:
         """The items of a file whose name says what it is about: its bad lines name it."""
@@ -265,11 +256,11 @@ class _Reading:
             yield replace(item, file=name) if isinstance(item, BadLine) else item
 
     def items(self, source: IO[bytes], options: Given) -> Iterator[Item]:
-        with _opened(source, self.budget, self.on_bytes) as text:
+        with _opened(source, self.budget) as text:
             yield from self.form.read(_pieces(text) if self.form.whole else _lines(text), options)
 
 
-def pieces_of(source: IO[bytes], *, budget: Budget | None = None, on_bytes: OnBytes | None = None) -> Iterator[str]:
+def pieces_of(source: IO[bytes], *, budget: Budget | None = None) -> Iterator[str]:
     """The text of an open file in pieces; gzip is unpacked on the way.
 
     Raises:
@@ -277,12 +268,12 @@ def pieces_of(source: IO[bytes], *, budget: Budget | None = None, on_bytes: OnBy
     """
     if _head(source).startswith(ZIP):
         raise ImportFileError(IS_ZIP)
-    with _opened(source, budget or Budget(), on_bytes) as text:
+    with _opened(source, budget or Budget()) as text:
         yield from _pieces(text)
 
 
 @contextmanager
-def _opened(source: IO[bytes], budget: Budget, on_bytes: OnBytes | None) -> Iterator[IO[str]]:
+def _opened(source: IO[bytes], budget: Budget) -> Iterator[IO[str]]:
     head = _head(source)
     if head[:2] in UTF_16:
         raise ImportFileError("The file is UTF-16; save it as UTF-8.")
@@ -292,8 +283,8 @@ def _opened(source: IO[bytes], budget: Budget, on_bytes: OnBytes | None) -> Iter
         """Count what is read of the file itself: for the ratio where it is packed, and for a progress."""
         if is_packed:
             budget.packed_size += len(data)
-        if on_bytes:
-            on_bytes(len(data))
+        if budget.on_bytes:
+            budget.on_bytes(len(data))
 
     reader = CountedReader(source, count)
     stream = cast(IO[bytes], gzip.GzipFile(fileobj=reader)) if is_packed else reader

@@ -7,20 +7,13 @@ frames. QVHighlights (Lei et al., NeurIPS 2021) has one query a line with all th
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from typing import Any
 
 from annotation.corpora.importers import fields
 from annotation.corpora.importers.base import BadLine, Given, Item
-from annotation.corpora.importers.fields import (
-    BrokenJson,
-    Numbers,
-    Refused,
-    Videos,
-    entries,
-    lines_of_pieces,
-    shown,
-)
+from annotation.corpora.importers.fields import BrokenJson, Refused, Source, entries, lines_of_pieces, shown
 
 FIELDS = ("qid", "query", "vid", "relevant_windows")
 CLIP_S = 2  # windows are made of such clips
@@ -33,29 +26,28 @@ def read_qvhighlights(parts: Iterable[str], options: Given) -> Iterator[Item]:
     Every window is a moment of its own with the query as its description: the first is numbered ``qid``, the others
     as ``NEXT_WINDOW`` says. A window of a length that clips of two seconds cannot make is kept and noted.
     """
-    videos, numbers = Videos(options, "vid"), Numbers("qid")
-    return fields.json_lines(parts, FIELDS, lambda number, entry: _records(number, entry, videos, numbers, options))
+    return fields.json_lines(parts, FIELDS, partial(_records, Source(options, "vid", "qid")))
 
 
-def _records(number: int, entry: dict[str, Any], videos: Videos, numbers: Numbers, options: Given) -> Iterator[Item]:
-    name, duration_s, video = videos.duration(entry["vid"], entry.get("duration"))
+def _records(source: Source, line: int, entry: dict[str, Any]) -> Iterator[Item]:
+    name, duration_s, video = source.video(entry["vid"], entry.get("duration"))
     qid, text = fields.source_id(entry["qid"], "qid"), fields.text(entry["query"], "query")
     windows = entry["relevant_windows"]
     if qid >= NEXT_WINDOW:
         raise Refused(f"qid is not below {NEXT_WINDOW}")
     if not isinstance(windows, list) or not windows:
         raise Refused("relevant_windows is not a list of windows")
-    numbers.take(qid)
+    source.take_number(qid)
     if video:
         yield video
     for index, window in enumerate(windows):
         item = f"window {index + 1}" if len(windows) > 1 else ""
         try:
-            start_s, end_s, _ = span = fields.span(window, "relevant_windows", duration_s, clip=options.clip)
+            start_s, end_s, _ = span = source.window(window, "relevant_windows", duration_s)
         except Refused as refusal:
-            yield BadLine(number, str(refusal), item or shown(str(window)))
+            yield BadLine(line, str(refusal), item or shown(str(window)))
             continue
-        record = fields.described(number, name, span, text, number=qid + index * NEXT_WINDOW, item=item)
+        record = fields.described(line, name, span, text, number=qid + index * NEXT_WINDOW, item=item)
         if start_s % CLIP_S or (end_s % CLIP_S and end_s != duration_s):
             record = replace(record, notes=(*record.notes, f"the window is not made of clips of {CLIP_S} s"))
         yield record
@@ -83,22 +75,19 @@ def read_charades(parts: Iterable[str], options: Given) -> Iterator[Item]:
 
 
 def _read_lines(parts: Iterable[str], options: Given) -> Iterator[Item]:
-    videos = Videos(options)
-    for number, line in enumerate(lines_of_pieces(parts), start=1):
-        if not line.strip():
-            continue
-        try:
-            head, mark, sentence = line.partition("##")
-            words = head.split()
-            if not mark or len(words) != 3:
-                raise Refused("not of the form: video start end##sentence")
-            name, duration_s, _ = videos.duration(words[0], None)
-            text = fields.text(sentence, "sentence")
-            times = [fields.number(word) for word in words[1:]]
-            window = fields.span(times, "timestamp", duration_s, clip=options.clip)
-            yield fields.described(number, name, window, text)
-        except Refused as refusal:
-            yield BadLine(number, str(refusal))
+    source = Source(options)
+
+    def read(number: int, line: str) -> list[Item]:
+        head, mark, sentence = line.partition("##")
+        words = head.split()
+        if not mark or len(words) != 3:
+            raise Refused("not of the form: video start end##sentence")
+        name, duration_s, _ = source.video(words[0])
+        text = fields.text(sentence, "sentence")
+        window = source.window([fields.number(word) for word in words[1:]], "timestamp", duration_s)
+        return [fields.described(number, name, window, text)]
+
+    return fields.lines(lines_of_pieces(parts), read)
 
 
 def _in_seconds(entry: dict[str, Any]) -> tuple[object, float]:
@@ -117,14 +106,14 @@ def _in_frames(entry: dict[str, Any]) -> tuple[object, float]:
 
 
 def _read(parts: Iterable[str], options: Given, times: Times) -> Iterator[Item]:
-    videos, earlier_names = Videos(options), set[str]()
+    source, earlier_names = Source(options), set[str]()
     try:
         for line, name, entry in entries(parts):
             try:
                 if name in earlier_names:
                     raise Refused(f"the video is listed twice; {_sentences(entry)} sentences are left out")
                 earlier_names.add(name)
-                yield from _entry(line, name, entry, options, times=times, videos=videos)
+                yield from _entry(source, line, name, entry, times)
             except Refused as refusal:
                 yield BadLine(line, str(refusal), shown(name))
     except BrokenJson as broken:
@@ -135,7 +124,7 @@ def _sentences(entry: object) -> int:
     return len(sentences) if isinstance(entry, dict) and isinstance(sentences := entry.get("sentences"), list) else 0
 
 
-def _entry(line: int, name: str, entry: object, options: Given, *, times: Times, videos: Videos) -> Iterator[Item]:
+def _entry(source: Source, line: int, name: str, entry: object, times: Times) -> Iterator[Item]:
     if not isinstance(entry, dict):
         raise Refused("not an object")
     spans, sentences = entry.get("timestamps"), entry.get("sentences")
@@ -144,15 +133,14 @@ def _entry(line: int, name: str, entry: object, options: Given, *, times: Times,
     if len(spans) != len(sentences):
         raise Refused(f"{len(spans)} timestamps for {len(sentences)} sentences")
     length, rate = times(entry)
-    name, duration_s, video = videos.duration(name, length)
+    name, duration_s, video = source.video(name, length)
     if video:
         yield video
-    for index, (span, sentence) in enumerate(zip(spans, sentences, strict=True), start=1):
-        item = f"{shown(name)} #{index}"
-        try:
-            text = fields.text(sentence, "sentence")
-            window = fields.span(span, "timestamp", duration_s, clip=options.clip, rate=rate)
-        except Refused as refusal:
-            yield BadLine(line, str(refusal), item)
-        else:
-            yield fields.described(line, name, window, text, item=item)
+
+    def description(item: str, pair: tuple[object, object]) -> Item:
+        span, sentence = pair
+        text = fields.text(sentence, "sentence")
+        return fields.described(line, name, source.window(span, "timestamp", duration_s, rate=rate), text, item=item)
+
+    pairs = enumerate(zip(spans, sentences, strict=True), start=1)
+    yield from fields.items(line, ((f"{shown(name)} #{index}", pair) for index, pair in pairs), description)

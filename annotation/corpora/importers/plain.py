@@ -2,11 +2,12 @@
 
 import csv
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any, get_args
 
 from annotation.corpora.importers import fields
 from annotation.corpora.importers.base import BadLine, Given, Item, Kind
-from annotation.corpora.importers.fields import LONGEST_LINE, Numbers, Refused, Videos
+from annotation.corpora.importers.fields import LONGEST_LINE, Refused, Source
 
 NEEDED = ("video", "start", "end", "description")
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -14,15 +15,14 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 
 def read_jsonl(parts: Iterable[str], options: Given) -> Iterator[Item]:
     """Read objects with ``video``, ``start``, ``end``, ``description`` and perhaps ``duration``, ``id``, ``kind``."""
-    videos, numbers = Videos(options), Numbers("id")
-    return fields.json_lines(parts, NEEDED, lambda number, entry: _records(number, entry, videos, numbers, options))
+    return fields.json_lines(parts, NEEDED, partial(_records, Source(options)))
 
 
 def read_csv(parts: Iterable[str], options: Given) -> Iterator[Item]:
     """Read the same fields from columns named in the first line. A row is one line: quotes hold no line break, so
     that a quote somebody forgot costs one row and not the rest of the file.
     """
-    videos, numbers = Videos(options), Numbers("id")
+    source = Source(options)
     names: list[str] = []
     for number, line in enumerate(parts, start=1):
         if not line.strip():
@@ -34,7 +34,7 @@ def read_csv(parts: Iterable[str], options: Given) -> Iterator[Item]:
                 continue
             if len(cells) != len(names):
                 raise Refused(f"{len(cells)} columns, but the header has {len(names)}")
-            yield from _records(number, _typed(dict(zip(names, cells, strict=True))), videos, numbers, options)
+            yield from _records(source, number, _typed(dict(zip(names, cells, strict=True))))
         except Refused as refusal:
             yield BadLine(number, str(refusal))
             if not names:
@@ -72,14 +72,14 @@ def _typed(row: dict[str, str]) -> dict[str, Any]:
     return typed
 
 
-def _records(number: int, entry: Mapping[str, Any], videos: Videos, numbers: Numbers, options: Given) -> list[Item]:
-    name, duration_s, video = videos.duration(entry["video"], entry.get("duration"))
+def _records(source: Source, line: int, entry: Mapping[str, Any]) -> list[Item]:
+    name, duration_s, video = source.video(entry["video"], entry.get("duration"))
     kind = entry.get("kind") or "video"
     if kind not in KINDS:
         raise Refused(f"kind is not one of {', '.join(KINDS)}")
-    window = fields.span((entry["start"], entry["end"]), "the window", duration_s, clip=options.clip)
+    window = source.window((entry["start"], entry["end"]), "the window", duration_s)
     text = fields.text(entry["description"], "description")
     source_id = fields.source_id(entry["id"], "id") if entry.get("id") is not None else None
-    numbers.take(source_id)
-    record = fields.described(number, name, window, text, number=source_id, kind=kind)
+    source.take_number(source_id)
+    record = fields.described(line, name, window, text, number=source_id, kind=kind)
     return [video, record] if video else [record]

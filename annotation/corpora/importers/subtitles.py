@@ -6,7 +6,7 @@ from typing import Any
 
 from annotation.corpora.importers import fields
 from annotation.corpora.importers.base import BadLine, Given, Item, SubtitleRecord
-from annotation.corpora.importers.fields import LONGEST_LINE, Refused, Videos, shown
+from annotation.corpora.importers.fields import LONGEST_LINE, Refused, Source, shown
 
 TIMES = re.compile(r"\s*(\S+)\s*-->\s*(\S+)")
 TIME = re.compile(r"(?:(\d{1,3}):)?(\d{1,2}):(\d{1,2})[,.](\d{1,3})$")
@@ -15,51 +15,46 @@ TAG = re.compile(r"</?[a-zA-Z][^<>]{0,200}>|\{\\[^{}]{0,200}\}")
 
 def read_tvqa(parts: Iterable[str], options: Given) -> Iterator[Item]:
     """Read lines with ``vid_name`` and ``sub``, a list of ``text``, ``start`` and ``end`` in seconds."""
-    videos, earlier_names = Videos(options, "vid_name"), set[str]()
+    source, earlier_names = Source(options, "vid_name"), set[str]()
 
-    def read(number: int, entry: dict[str, Any]) -> Iterator[Item]:
-        name, duration_s, _ = videos.duration(entry["vid_name"], None)
+    def read(line: int, entry: dict[str, Any]) -> Iterator[Item]:
+        name, duration_s, _ = source.video(entry["vid_name"])
         if not isinstance(entry["sub"], list):
             raise Refused("sub is not a list")
         if name in earlier_names:
             raise Refused(f"video {shown(name)} is listed twice; {len(entry['sub'])} subtitles are left out")
         earlier_names.add(name)
-        return _subtitles(number, name, entry["sub"], duration_s, options)
 
-    return fields.json_lines(parts, ("vid_name", "sub"), read)
-
-
-def _subtitles(number: int, name: str, subs: list[Any], duration_s: float, options: Given) -> Iterator[Item]:
-    for index, sub in enumerate(subs, start=1):
-        item = f"{shown(name)} #{index}"
-        try:
+        def subtitle(item: str, sub: object) -> Item:
             if not isinstance(sub, dict):
                 raise Refused("not an object")
             text = fields.text(sub.get("text"), "text")
-            pair = (sub.get("start"), sub.get("end"))
-            start_s, end_s, past = fields.span(pair, "the window", duration_s, clip=options.clip)
-        except Refused as refusal:
-            yield BadLine(number, str(refusal), item)
-        else:
-            yield SubtitleRecord(number, name, start_s, end_s, text, item, past_end=past)
+            window = source.window((sub.get("start"), sub.get("end")), "the window", duration_s)
+            return SubtitleRecord(line, name, *window, item, text=text)
+
+        subs = ((f"{shown(name)} #{index}", sub) for index, sub in enumerate(entry["sub"], start=1))
+        return fields.items(line, subs, subtitle)
+
+    return fields.json_lines(parts, ("vid_name", "sub"), read)
 
 
 def read_srt(parts: Iterable[str], options: Given) -> Iterator[Item]:
     """Read the subtitles of the video that the file is named after. Tags are left out; lines become one."""
     try:
-        name, duration_s, _ = Videos(options).duration(options.stem, None)
+        source = Source(options)
+        name, duration_s, _ = source.video(options.stem)
     except Refused as refusal:
         yield BadLine(1, str(refusal))
         return
     for first, block in _blocks(parts):
         try:
             times, words = _parted(block)
-            start_s, end_s, past = fields.span(times, "time", duration_s, clip=options.clip)
+            window = source.window(times, "time", duration_s)
             text = fields.text(" ".join(TAG.sub("", " ".join(words)).split()), "text")
         except Refused as refusal:
             yield BadLine(first, str(refusal))
         else:
-            yield SubtitleRecord(first, name, start_s, end_s, text, shown(name), past_end=past)
+            yield SubtitleRecord(first, name, *window, shown(name), text=text)
 
 
 def _blocks(parts: Iterable[str]) -> Iterator[tuple[int, list[str]]]:

@@ -2,19 +2,13 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from annotation.corpora.importers import fields
-from annotation.corpora.importers.base import (
-    BadLine,
-    Given,
-    ImportFileError,
-    Item,
-    Kind,
-    MomentRecord,
-)
-from annotation.corpora.importers.fields import Numbers, Refused, Videos, shown
+from annotation.corpora.importers.base import Given, ImportFileError, Item, Kind, MomentRecord
+from annotation.corpora.importers.fields import Refused, Source, shown
 from core.texts import is_storable
 
 KINDS: Mapping[str, Kind] = {"v": "video", "t": "subtitle", "vt": "both"}
@@ -29,19 +23,18 @@ def read_tvr(parts: Iterable[str], options: Given) -> Iterator[Item]:
     A line is an object with ``vid_name``, ``duration``, ``ts`` (start and end in seconds), ``desc``, ``type`` (``v``,
     ``t`` or ``vt``) and ``desc_id``. With a table of videos a line's own ``duration`` must be a number but is not used.
     """
-    videos, numbers = Videos(options, "vid_name"), Numbers("desc_id")
-    return fields.json_lines(parts, FIELDS, lambda number, entry: _records(number, entry, videos, numbers, options))
+    return fields.json_lines(parts, FIELDS, partial(_records, Source(options, "vid_name", "desc_id")))
 
 
-def _records(number: int, entry: dict[str, Any], videos: Videos, numbers: Numbers, options: Given) -> list[Item]:
+def _records(source: Source, line: int, entry: dict[str, Any]) -> list[Item]:
     if fields.seconds(entry["duration"]) is None:
         raise Refused("duration is not a number")
-    name, duration_s, video = videos.duration(entry["vid_name"], entry["duration"])
+    name, duration_s, video = source.video(entry["vid_name"], entry["duration"])
     kind = kind_of(entry["type"])
     source_id, text = fields.source_id(entry["desc_id"], "desc_id"), fields.text(entry["desc"], "desc")
-    window = fields.span(entry["ts"], "ts", duration_s, clip=options.clip)
-    numbers.take(source_id)
-    record = fields.described(number, name, window, text, number=source_id, kind=kind)
+    window = source.window(entry["ts"], "ts", duration_s)
+    source.take_number(source_id)
+    record = fields.described(line, name, window, text, number=source_id, kind=kind)
     return [video, record] if video else [record]
 
 
@@ -107,33 +100,27 @@ def read_tvc(parts: Iterable[str], options: Given) -> Iterator[Item]:
     and ``type``. Without ``descs`` the moment stands alone. A caption without ``type``, as in files of predictions,
     counts as written from both video and subtitles.
     """
-    videos, numbers = Videos(options, "vid_name"), Numbers("desc_id")
-    return fields.json_lines(
-        parts, TVC_FIELDS, lambda number, entry: _tvc_records(number, entry, videos, numbers, options)
-    )
+    return fields.json_lines(parts, TVC_FIELDS, partial(_tvc_records, Source(options, "vid_name", "desc_id")))
 
 
-def _tvc_records(
-    number: int, entry: dict[str, Any], videos: Videos, numbers: Numbers, options: Given
-) -> Iterator[Item]:
-    name, duration_s, video = videos.duration(entry["vid_name"], entry.get("duration"))
-    start_s, end_s, past = window = fields.span(entry["ts"], "ts", duration_s, clip=options.clip)
+def _tvc_records(source: Source, line: int, entry: dict[str, Any]) -> Iterator[Item]:
+    name, duration_s, video = source.video(entry["vid_name"], entry.get("duration"))
+    window = source.window(entry["ts"], "ts", duration_s)
     descs = entry.get("descs", [])
     if not isinstance(descs, list):
         raise Refused("descs is not a list")
     if video:
         yield video
     if not descs:
-        yield MomentRecord(number, name, start_s, end_s, past_end=past)
-    for index, desc in enumerate(descs, start=1):
-        item = f"caption {index}" if len(descs) > 1 else ""
-        try:
-            if not isinstance(desc, dict) or "desc" not in desc:
-                raise Refused("a caption is not an object with desc")
-            text, kind = fields.text(desc["desc"], "desc"), kind_of(desc.get("type", "vt"))
-            source_id = fields.source_id(desc["desc_id"], "desc_id") if "desc_id" in desc else None
-            numbers.take(source_id)
-        except Refused as refusal:
-            yield BadLine(number, str(refusal), item)
-        else:
-            yield fields.described(number, name, window, text, number=source_id, kind=kind, item=item)
+        yield MomentRecord(line, name, *window)
+
+    def caption(item: str, desc: object) -> Item:
+        if not isinstance(desc, dict) or "desc" not in desc:
+            raise Refused("a caption is not an object with desc")
+        text, kind = fields.text(desc["desc"], "desc"), kind_of(desc.get("type", "vt"))
+        source_id = fields.source_id(desc["desc_id"], "desc_id") if "desc_id" in desc else None
+        source.take_number(source_id)
+        return fields.described(line, name, window, text, number=source_id, kind=kind, item=item)
+
+    items = [f"caption {index}" if len(descs) > 1 else "" for index in range(1, len(descs) + 1)]
+    yield from fields.items(line, zip(items, descs, strict=True), caption)

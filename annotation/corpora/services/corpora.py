@@ -70,7 +70,7 @@ class ImportReport:
             self.bad.append(bad)
         self._say(LineWarning(bad.file, bad.line, bad.item, "refused", bad.reason))
 
-    def take(self, record: DescriptionRecord | MomentRecord | SubtitleRecord) -> None:
+    def take(self, record: Row) -> None:
         """Count what a record says of itself."""
         text = "" if isinstance(record, MomentRecord) else record.text[:TEXT_SHOWN]
         if record.past_end:
@@ -137,7 +137,7 @@ def corpus_import(
         remaining = iter(records)
         while chunk := list(islice(remaining, CHUNK)):
             intake.take(chunk)
-        intake.count()
+        report.moments, report.videos = len(intake.spans), len(intake.names)
         if report.bad_lines and not skip_bad:
             report.added = 0
         is_refused = dry_run or (report.bad_lines and not skip_bad)
@@ -146,7 +146,8 @@ def corpus_import(
         elif report.added:
             audit_record(project=None, actor=actor, action="corpus.import", subject=corpus.uuid, **report.counts())
     if videos and not is_refused:
-        report.videos_with_file = video_files_add(videos=intake.used_videos(), folder=videos)
+        used_videos = {name: intake.videos[name] for name in sorted(intake.names)}
+        report.videos_with_file = video_files_add(videos=used_videos, folder=videos)
         about = {"videos_with_file": report.videos_with_file}
         audit_record(project=None, actor=actor, action="corpus.videos", subject=corpus.uuid, **about)
     return report
@@ -181,12 +182,6 @@ class _Intake:
     def writes(self) -> bool:
         """Whether it is worth writing: what was refused takes everything back unless bad lines are skipped."""
         return self.skip_bad or not self.report.bad_lines
-
-    def used_videos(self) -> dict[str, Video]:
-        return {name: self.videos[name] for name in sorted(self.names)}
-
-    def count(self) -> None:
-        self.report.moments, self.report.videos = len(self.spans), len(self.names)
 
     def take(self, chunk: Sequence[Item]) -> None:
         self.lengths |= {

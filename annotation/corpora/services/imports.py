@@ -119,8 +119,8 @@ def _run(row: CorpusImport, preview: list[dict[str, Any]], warnings: IO[str], *,
     durations = corpus_durations(corpus_name=row.corpus_name) if form.holds == "subtitles" else _durations(row)
     with row.file.open("rb") as source, Progress(row) as progress:
         options = Given(durations, clip=row.clip)
-        budget = Budget(upload_limits())
-        items = read_file(form, source, row.file_name, options, budget=budget, on_bytes=progress.add)
+        budget = Budget(upload_limits(), on_bytes=progress.add)
+        items = read_file(form, source, row.file_name, options, budget=budget)
         return corpus_import(
             corpus_name=row.corpus_name,
             source_split=row.source_split,

@@ -42,7 +42,7 @@ class Command(MomentJudgeCommand):
             for line in lines:
                 row = json.loads(line)
                 if options["kind"] in ("all", KINDS.get(row["type"])):
-                    yield row["desc"], rewrite(row["desc"], lexicon_for(video=row["vid_name"])).text
+                    yield row["desc"], rewrite(row["desc"], lexicon_for(video=row["vid_name"]))
 
     def _of_corpus(self, options: dict[str, Any]) -> Iterator[tuple[str, str]]:
         captions = Caption.objects.filter(description__corpus=row_named(Corpus.objects.all(), options["corpus"]))

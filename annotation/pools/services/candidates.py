@@ -16,12 +16,11 @@ from accounts.models import Project, User
 from annotation.captions.selectors import captions_serving
 from annotation.corpora.selectors import corpus_is_seen
 from annotation.models import Candidate, Measure, Moment, ProjectCorpus, Query, TextVector
-from annotation.pools.rules import DEPTH, top_moments
+from annotation.pools.rules import DEPTH
 from annotation.queries.selectors import queries_to_judge
 from annotation.similarity import registry, sentences
 from annotation.similarity.base import Similarity, SimilarityMissing, named_errors
 from annotation.similarity.registry import ModelRefused, model_check
-from annotation.similarity.sentences import ranker_here
 from core.audit import audit_record
 
 logger = logging.getLogger(__name__)
@@ -30,7 +29,7 @@ OnProgress = Callable[[int, int], None]  # done, total
 
 
 @dataclass(frozen=True)
-class PoolTexts:
+class Pool:
     """All moments that may be judged, with their captions."""
 
     moment_ids: NDArray[np.int64]  # [M]
@@ -44,23 +43,11 @@ class PoolTexts:
         end = self.first_caption[index + 1] if index + 1 < len(self.first_caption) else len(self.captions)
         return {str(pk): text for pk, text in zip(self.caption_ids[start:end], self.captions[start:end], strict=True)}
 
-
-@dataclass(frozen=True)
-class Pool:
-    """All moments that may be judged, with the vectors of their captions."""
-
-    moment_ids: NDArray[np.int64]  # [M]
-    first_caption: NDArray[np.intp]  # [M] into ``vectors``
-    vectors: NDArray[np.float32]  # [C, D]
-
-    def rank(
-        self, queries: NDArray[np.float32], *, depth: int
-    ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
-        """Per query [D] of ``queries`` [Q, D]: ids and similarities of its top moments, best first."""
-        for order, similarity in top_moments(
-            queries, self.vectors, self.first_caption, depth=depth, ranker=ranker_here()
-        ):
-            yield self.moment_ids[order], similarity
+    def rank(self, texts: Sequence[str], *, similarity: str, depth: int) -> Iterator[list[int]]:
+        """Yield the ids of the top moments of each text under the similarity of this name, best first."""
+        measure = registry.similarity(similarity, embed=vectors_of)
+        for order, _ in measure.top(texts, self.captions, self.first_caption, depth=depth):
+            yield self.moment_ids[order].tolist()
 
 
 def text_key(text: str) -> bytes:
@@ -105,21 +92,13 @@ def _stored(texts: Iterable[str], measure: Measure) -> dict[bytes, NDArray[np.fl
     return vectors
 
 
-def pool_texts_of(*, project: Project, preview: str = Moment.Preview.READY) -> PoolTexts:
+def pool_of(*, project: Project, preview: str = Moment.Preview.READY) -> Pool:
     """The moments of the project's corpus that have a caption and a preview in this state, by id."""
     captions = captions_serving(project.dataset.corpus_id).filter(moment__preview_state=preview)
     rows = list(captions.order_by("moment_id", "id").values_list("moment_id", "id", "text"))
     moments = np.array([moment_id for moment_id, *_ in rows], dtype=np.int64)
     ids, first = np.unique(moments, return_index=True)
-    return PoolTexts(ids, first.astype(np.intp), [text for *_, text in rows], [caption for _, caption, _ in rows])
-
-
-def pool_of(*, project: Project, model: str) -> Pool:
-    """The pool of the project with the vectors of a sentence model."""
-    pool = pool_texts_of(project=project)
-    if not pool.captions:
-        return Pool(pool.moment_ids, pool.first_caption, np.zeros((0, 0), np.float32))
-    return Pool(pool.moment_ids, pool.first_caption, vectors_of(pool.captions, model=model))
+    return Pool(ids, first.astype(np.intp), [text for *_, text in rows], [caption for _, caption, _ in rows])
 
 
 def candidates_rank(
@@ -143,7 +122,7 @@ def candidates_rank(
     project = Project.objects.get(pk=project_id)
     queries = list(_queries_without_candidates(project).order_by("id"))
     preview = Moment.Preview.READY if corpus_is_seen(project.dataset.corpus_id) else Moment.Preview.MISSING
-    pool = pool_texts_of(project=project, preview=preview)
+    pool = pool_of(project=project, preview=preview)
     if not queries or not pool.captions:
         return 0
     similarity = registry.similarity(similarity_of(project), embed=partial(vectors_of, on_progress=on_progress))

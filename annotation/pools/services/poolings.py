@@ -31,8 +31,7 @@ from annotation.pools.rules import (
     pooled,
     top_of,
 )
-from annotation.pools.services.candidates import pool_texts_of, similarity_of, vectors_of
-from annotation.similarity import registry
+from annotation.pools.services.candidates import pool_of, similarity_of
 from core.audit import audit_record
 from core.exceptions import NotPossible
 from moment_retrieval.records import Span
@@ -301,15 +300,14 @@ def coverage_plan(*, pooling: Pooling) -> None:
 
 def _chosen(pooling: Pooling, queries: Sequence[Query]) -> Iterator[tuple[Query, list[int], int, list[int]]]:
     """Each query with its best moments, how many others there are, and those drawn of them."""
-    pool = pool_texts_of(project=pooling.project)
+    pool = pool_of(project=pooling.project)
     if not pool.captions:
         raise NotPossible("No moment of the corpus can be judged: there is none with a preview and a caption.")
     everything = pool.moment_ids.tolist()
-    similarity = registry.similarity(similarity_of(pooling.project), embed=vectors_of)
-    texts = [query.text for query in queries]
-    ranked = similarity.top(texts, pool.captions, pool.first_caption, depth=pooling.depth)
-    for query, (positions, _) in zip(queries, ranked, strict=True):
+    similarity = similarity_of(pooling.project)
+    ranked = pool.rank([query.text for query in queries], similarity=similarity, depth=pooling.depth)
+    for query, moments in zip(queries, ranked, strict=True):
         frozen = query.candidates.filter(source=Candidate.Source.SIMILARITY).order_by("rank")
-        top = top_of(list(frozen.values_list("moment", flat=True)), pool.moment_ids[positions].tolist(), pooling.depth)
+        top = top_of(list(frozen.values_list("moment", flat=True)), moments, pooling.depth)
         others = others_drawn(everything, top, pooling.others or 0, seed=pooling.seed or 0, query=query.number)
         yield query, top, len(set(everything) - set(top)), others

@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from accounts.models import Project, User
 from annotation.models import Query
-from annotation.pools.services.candidates import pool_of, vectors_of
+from annotation.pools.services.candidates import pool_of
 from core.audit import audit_record
 from core.exceptions import NotPossible
 from core.jobs import JobKind, durable, swept
@@ -114,16 +114,16 @@ def _drawn(exam: Exam) -> list[KnownPair]:
     if len(free) < exam.queries:
         raise NotPossible(f"The training split has {len(free)} queries for an exam, where {exam.queries} are needed.")
     queries = random.Random(exam.seed).sample(free, exam.queries)
-    model = settings.SENTENCE_MODEL
-    pool = pool_of(project=exam.project, model=model)
+    pool = pool_of(project=exam.project)
     if len(pool.moment_ids) < exam.depth:
         raise NotPossible(f"Previews of {len(pool.moment_ids)} moments are ready, where each query needs {exam.depth}.")
-    vectors = vectors_of([query.text for query in queries], model=model)
+    texts = [query.text for query in queries]
+    ranked_moments = pool.rank(texts, similarity=settings.SENTENCE_MODEL, depth=exam.depth)
     return [
         KnownPair(
-            project=exam.project, query=query, moment_id=int(moment), rank=rank, source=KnownPair.Source.EXAM, exam=exam
+            project=exam.project, query=query, moment_id=moment, rank=rank, source=KnownPair.Source.EXAM, exam=exam
         )
-        for query, (moments, _) in zip(queries, pool.rank(vectors, depth=exam.depth), strict=True)
+        for query, moments in zip(queries, ranked_moments, strict=True)
         for rank, moment in enumerate(moments, start=1)
     ]
 

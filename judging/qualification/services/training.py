@@ -12,7 +12,7 @@ from django.db.models import Max, QuerySet
 
 from accounts.models import Project, User
 from annotation.models import Query
-from annotation.pools.services.candidates import Pool, pool_of, vectors_of
+from annotation.pools.services.candidates import Pool, pool_of
 from core.audit import audit_record
 from core.jobs import durable, job_fail, job_finish, job_set, job_start, swept
 from core.messages import send_on_commit
@@ -63,7 +63,7 @@ def _draw(project: Project, job: Job, queries: int, seed: int) -> int:
         free = list(_free_queries(project).order_by("pk"))
         sample = rng.sample(free, min(queries, len(free)))
         job_set(job=job, n_done=0, title="Embedding captions and queries")
-        pool = pool_of(project=project, model=settings.SENTENCE_MODEL)
+        pool = pool_of(project=project)
         rows = _pairs(project, pool, sample, rng) if sample and len(pool.moment_ids) else []
         with transaction.atomic():
             before = KnownPair.objects.filter(project=project).count()
@@ -80,11 +80,10 @@ def _draw(project: Project, job: Job, queries: int, seed: int) -> int:
 
 
 def _pairs(project: Project, pool: Pool, queries: list[Query], rng: Random) -> list[KnownPair]:
-    vectors = vectors_of([query.text for query in queries], model=settings.SENTENCE_MODEL)
-    every = [int(moment) for moment in pool.moment_ids]
+    every = pool.moment_ids.tolist()
+    ranked_moments = pool.rank([query.text for query in queries], similarity=settings.SENTENCE_MODEL, depth=CLOSE)
     rows = []
-    for query, (moments, _) in zip(queries, pool.rank(vectors, depth=CLOSE), strict=True):
-        near = [int(moment) for moment in moments]
+    for query, near in zip(queries, ranked_moments, strict=True):
         others = sorted(set(every) - set(near))
         far = rng.sample(others, min(FAR, len(others)))
         ranked = [*enumerate(near, start=1), *((None, moment) for moment in far)]

@@ -36,7 +36,7 @@ def told(line: int, text: str, video: str = "v", **values: object) -> Descriptio
 
 
 def said(line: int, text: str, video: str = "v") -> SubtitleRecord:
-    return SubtitleRecord(line, video, float(line), line + 0.5, text)
+    return SubtitleRecord(line, video, float(line), line + 0.5, text=text)
 
 
 def load(records: Iterable[Item], **values: object) -> ImportReport:

@@ -33,7 +33,7 @@ def test_a_small_corpus_is_the_beginning_of_a_large_one(corpus: list[Episode]) -
 
 
 def test_forty_episodes_hold_six_shows_and_many_actions(corpus: list[Episode], moments: list[ScriptedMoment]) -> None:
-    assert len({episode.show for episode in corpus}) == 6
+    assert len({episode.place for episode in corpus}) == 6
     assert len({episode.name for episode in corpus}) == 40
     assert len({moment.event.action for moment in moments}) >= 12
 

@@ -14,16 +14,16 @@ def moment(event: Event) -> ScriptedMoment:
     return ScriptedMoment(1.0, 5.0, "", "", "video", event)
 
 
-DRINKS = Event("drink", "Nora", "woman", "cafe", item="cup", seen=frozenset({"cup", "plant"}))
+DRINKS = Event("drink", "Nora", "woman", item="cup", seen=frozenset({"cup", "plant"}))
 BOTTLE = replace(DRINKS, item="bottle", seen=frozenset({"bottle", "plant"}))
-TO_BOARD = Event("stand_walk", "Dana", "woman", "office", target="board", seen=frozenset({"board"}))
-HUGS = Event("hug", "Nora", "woman", "cafe", partner="Samir", partner_gender="man", seen=frozenset({"pair", "board"}))
-UNPACKS = Event("unpack", "Nora", "woman", "cafe", item="shoes", seen=frozenset({"shoes", "box"}))
-OPENS = Event("open_box", "Nora", "woman", "cafe", item="box", seen=frozenset({"box"}))
+TO_BOARD = Event("stand_walk", "Dana", "woman", target="board", seen=frozenset({"board"}))
+HUGS = Event("hug", "Nora", "woman", partner="Samir", partner_gender="man", seen=frozenset({"pair", "board"}))
+UNPACKS = Event("unpack", "Nora", "woman", item="shoes", seen=frozenset({"shoes", "box"}))
+OPENS = Event("open_box", "Nora", "woman", item="box", seen=frozenset({"box"}))
 
 CASES = [
     ("the same", DRINKS, DRINKS, 4),
-    ("somebody else of the same gender, elsewhere", DRINKS, replace(DRINKS, actor="Lena", place="office"), 4),
+    ("somebody else of the same gender", DRINKS, replace(DRINKS, actor="Lena"), 4),
     ("another gender", DRINKS, replace(DRINKS, gender="man"), 3),
     ("another thing", DRINKS, BOTTLE, 3),
     ("another gender and another thing", DRINKS, replace(BOTTLE, gender="man"), 3),

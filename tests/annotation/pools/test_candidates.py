@@ -85,13 +85,13 @@ class TestPool:
         moment(project, "e", preview_state="failed", preview_error="gone")
         moment(project, "f", preview_state="placeholder")
         moment(ProjectFactory(), "g")
-        pool = pool_of(project=project, model=MODEL)
+        pool = pool_of(project=project)
         assert pool.moment_ids.tolist() == [first.pk, second.pk]
         assert pool.first_caption.tolist() == [0, 2]
-        assert len(pool.vectors) == 3
+        assert pool.captions == ["a", "b", "c"]
 
     def test_empty(self, project: Project, encoder: list[list[str]]) -> None:
-        assert len(pool_of(project=project, model=MODEL).moment_ids) == 0
+        assert len(pool_of(project=project).moment_ids) == 0
         QueryFactory(project=project)
         assert candidates_rank(project_id=project.pk) == 0
         assert encoder == []

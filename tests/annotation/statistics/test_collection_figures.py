@@ -56,7 +56,8 @@ def test_what_the_paper_prints_stands_behind_ours_and_is_called_so() -> None:
     assert [line.cells[2] for line in lengths.lines[:6]] == ["7", "14.11", "35", "0.27", "8.71", "121.86"]
     assert [line.cells[2] for line in lengths.lines[6:]] == ["2.02", "76.59", "272.02", "0.11"]
     names = {row.name for row in ROWS}
-    assert all(set(values) <= names and {row.name for row in TABLE_4} <= set(values) for values in PUBLISHED.values())
+    for values in PUBLISHED.values():
+        assert {row.name for row in TABLE_4} <= set(values) <= {*names, "moments_are"}
 
 
 def test_long_form_leaves_out_what_is_not_known() -> None:

@@ -109,5 +109,5 @@ def test_a_folder_of_nothing_and_of_the_wrong_form(tmp_path: Path) -> None:
 def test_bytes_are_counted_as_they_are_read() -> None:
     byte_counts: list[int] = []
     data = json.dumps({"a": {"duration": 60, "timestamps": [], "sentences": []}}).encode() + b" " * 200_000
-    list(read_file(FORMATS["activitynet"], io.BytesIO(data), "x", TABLE, on_bytes=byte_counts.append))
+    list(read_file(FORMATS["activitynet"], io.BytesIO(data), "x", TABLE, budget=Budget(on_bytes=byte_counts.append)))
     assert 0 < sum(byte_counts) <= len(data)

@@ -282,8 +282,8 @@ class TestSubtitles:
         ]
         items = read("tvqa-subtitles", *lines)
         assert [item for item in items if isinstance(item, SubtitleRecord)] == [
-            SubtitleRecord(1, "a", 1.0, 2.0, "Hi .", "'a' #1"),
-            SubtitleRecord(2, "b", 1.0, 2.0, "Hi .", "'b' #1"),
+            SubtitleRecord(1, "a", 1.0, 2.0, item="'a' #1", text="Hi ."),
+            SubtitleRecord(2, "b", 1.0, 2.0, item="'b' #1", text="Hi ."),
         ]
         assert bad(items) == [
             "line 1, 'a' #2: text is empty",

@@ -31,7 +31,7 @@ def without(field: str) -> str:
 
 def test_good_line_gives_a_record() -> None:
     assert list(read_tvr([line()], GIVEN)) == [
-        DescriptionRecord(1, 12, "show_01", 1.0, 4.5, "She sits.", "video"),
+        DescriptionRecord(1, "show_01", 1.0, 4.5, source_id=12, text="She sits.", kind="video"),
     ]
 
 
