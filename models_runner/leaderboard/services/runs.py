@@ -39,9 +39,9 @@ from models_runner.leaderboard.services.scorings import (
     UNEXPECTED,
     answers_enough,
     durations_of,
-    run_order,
     scored,
     scoring_write,
+    scorings_order,
     truth_table,
     truths_make,
 )
@@ -111,8 +111,6 @@ def run_upload(
     run.owner, run.file_name, run.bytes = membership.user, (file.name or "run")[-200:], file.size or 0
     upload_check(membership, now)
     upload_check_in_all(membership, split)
-    if _has(run):
-        raise NotPossible(_taken(run))
     try:
         _run_store(run, file, check=partial(_upload_check_locked, run, membership, now))
     except IntegrityError as error:
@@ -223,12 +221,6 @@ def _at_work(project_id: int, owner_id: int | None) -> bool:
     return Run.objects.filter(project=project_id, owner=owner_id, state=Run.State.RUNNING).exists()
 
 
-def _has(run: Run) -> bool:
-    """Whether its owner has a run of this name already."""
-    runs = Run.objects.filter(project=run.project_id, split=run.split, owner=run.owner_id, system=run.system)
-    return runs.exclude(state__in=[Run.State.FAILED, Run.State.WITHDRAWN]).exists()
-
-
 def _taken(run: Run) -> str:
     if _at_work(run.project_id, run.owner_id):
         return AT_WORK
@@ -305,7 +297,7 @@ def _work(run: Run) -> None:
         is_ours = running.update(state=Run.State.SCORED, **values)
         if is_ours:
             scoring_write(scoring, result)
-            run_order(run=run)
+            scorings_order(pk=run.pk)
     if not is_ours:
         files_delete(str(run.table.name))
 
