@@ -27,11 +27,11 @@ class Axis(NamedTuple):
     unit: str = ""
 
     @classmethod
-    def over(cls, name: str, low: float, high: float, *, about: int = 5, unit: str = "") -> "Axis":
+    def over(cls, name: str, low: float, high: float, *, about: int = 5) -> "Axis":
         """The least axis of whole steps that holds both values; at least one step long."""
         step = sensible_step((high - low) / about) if high > low else 1.0
         first, last = math.floor(round(low / step, 9)), math.ceil(round(high / step, 9))
-        return cls(name, first * step, max(last, first + 1) * step, step, unit)
+        return cls(name, first * step, max(last, first + 1) * step, step)
 
     @property
     def ticks(self) -> list[float]:

@@ -9,12 +9,11 @@ from django import forms
 
 from accounts.models import Project
 from core.forms import UNREADABLE_KEY
-from judging.models import Release
 from models_runner.experiments.models import MOST_SEEDS
 from models_runner.experiments.selectors import candidate_givers, queries_by_source_split
 from models_runner.experiments.settings import PRESETS, heads_of, options_of
 from models_runner.features.selectors import KINDS, feature_choices
-from models_runner.leaderboard.forms import ReleaseField, ready_releases, rows_offer
+from models_runner.leaderboard.forms import ReleaseField, ready_releases, releases_offer, rows_offer
 from models_runner.models import Experiment, Training
 from moment_retrieval.settings import (
     EPOCHS,
@@ -91,13 +90,7 @@ class ExperimentForm(forms.Form):
     """Model, data and settings to train; options that stay empty are those of the preset."""
 
     key = forms.UUIDField(required=False, error_messages={"invalid": UNREADABLE_KEY})
-    release = ReleaseField(
-        Release.objects.none(),
-        to_field_name="version",
-        empty_label=None,
-        error_messages={"invalid_choice": "There is no such release that is ready.", "required": "Choose a release."},
-        help_text="Gives the training set, and what is scored on.",
-    )
+    release = ReleaseField(help_text="Gives the training set, and what is scored on.")
     baseline = forms.ChoiceField(choices=Experiment.Baseline.choices, initial="reloclnet")
     top_n = forms.TypedChoiceField(
         label="Moments per training query (N)",
@@ -208,12 +201,10 @@ class ExperimentForm(forms.Form):
             assert isinstance(field, forms.ChoiceField)
             none = [] if field.required else [("", "none")]
             field.choices = [*none, *((key, facts["name"]) for key, facts in choices.items())]
-        rows_offer(self, "release", ready_releases(project))
+        releases_offer(self, project)
         rows_offer(self, "candidates", candidate_givers(project))
         if self.choices["subtitle"]:
             self.initial.setdefault("subtitle", next(iter(self.choices["subtitle"])))
-        if newest := ready_releases(project).first():
-            self.initial.setdefault("release", newest.version)
 
     def clean(self) -> dict[str, Any]:
         form_data = super().clean() or {}

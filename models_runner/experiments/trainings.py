@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from celery import shared_task
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, transaction
 from django.db.models import F, Q
@@ -253,9 +254,11 @@ def next_send(*, expires_s: float | None = None) -> None:
         send_on_commit(TASK, pk, expires_s=expires_s)
 
 
-def trainings_sweep(*, now: datetime) -> None:
-    """Bury what lost its worker; wake who has waited longest: its message may have been lost; clear what was deleted.
-    While all devices are at work nobody takes it, and it expires when the next sweep comes."""
+@shared_task(name="models_runner.tasks.trainings_sweep")
+def trainings_sweep(now: datetime | None = None) -> None:
+    """Put right what lost its worker; wake who has waited longest: its message may have been lost; clear what was
+    deleted. While all devices are at work nobody takes it, and it expires when the next sweep comes."""
+    now = now or clock.now()
     stale = Training.objects.filter(state__in=Training.AT_WORK, heartbeat__lte=now - LATE)
     for pk in stale.values_list("pk", flat=True):
         with only_one("training", pk) as alone:

@@ -134,12 +134,7 @@ def _create(project: Project, actor: User | None, action: str, wake: bool, **val
     try:
         with transaction.atomic():
             feature_set = FeatureSet.objects.create(project=project, started_by=actor, **values)
-            details = {
-                "name": feature_set.name,
-                "kind": feature_set.kind,
-                "extractor": feature_set.extractor,
-                "model": feature_set.model,
-            }
+            details = {name: getattr(feature_set, name) for name in ("name", "kind", "extractor", "model")}
             audit_record(project=project, actor=actor, action=action, subject=feature_set.uuid, **details)
             if wake:
                 send_on_commit(TASK, feature_set.pk)

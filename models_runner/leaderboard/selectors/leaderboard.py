@@ -17,7 +17,6 @@ from models_runner.leaderboard.selectors.shown_scores import (
     ScoreView,
     ShownScore,
     has_ladder,
-    is_blind,
     sees_all,
 )
 from models_runner.leaderboard.services.score_tests import score_tests_of, score_tests_order
@@ -110,7 +109,7 @@ def asked_for(project: Project, query: Mapping[str, str]) -> Asked | None:
 def asked_by(membership: Membership, query: Mapping[str, str]) -> Asked | None:
     """The leaderboard that ``query`` names, as far as this person may see it; None where no release is ready."""
     filters = asked_for(membership.project, query)
-    if filters is None or not is_blind(membership, filters.split):
+    if filters is None or not ScoreView(membership, filters.split).is_blind:
         return filters
     group = FIRST if filters.is_recall else filters.group
     return replace(filters, group=group, convention=BLIND_CONVENTION, gain=BLIND_GAIN, base="", is_blind=True)

@@ -102,22 +102,18 @@ def pairs_of(release: Release) -> Iterator[Pair]:
             grades.setdefault(row["pair_id"], []).append(int(row["relevance"]))
         for row in _rows(archive, PAIRS):
             if row["state"] in USED:
-                yield _pair(row, grades.get(row["pair_id"], []))
+                yield Pair(
+                    pair_id=int(row["pair_id"]),
+                    query_id=row["query_id"],
+                    video=row["video_name"],
+                    start_s=float(row["start"]),
+                    end_s=float(row["end"]),
+                    rank=int(row["rank"]) if row["rank"] else None,
+                    batch=int(row["batch"]) if row["batch"] else None,
+                    grades=tuple(grades.get(row["pair_id"], ())),
+                )
 
 
 def _rows(archive: ZipFile, name: str) -> Iterator[dict[str, str]]:
     with archive.open(name) as file:
         yield from csv.DictReader(TextIOWrapper(file, encoding="utf-8", newline=""))
-
-
-def _pair(row: dict[str, str], grades: list[int]) -> Pair:
-    return Pair(
-        pair_id=int(row["pair_id"]),
-        query_id=row["query_id"],
-        video=row["video_name"],
-        start_s=float(row["start"]),
-        end_s=float(row["end"]),
-        rank=int(row["rank"]) if row["rank"] else None,
-        batch=int(row["batch"]) if row["batch"] else None,
-        grades=tuple(grades),
-    )

@@ -75,11 +75,10 @@ def _alike(run: Run, table: RunTable) -> Iterator[str]:
     """The earlier run of the same person that it differs from in the fewest queries, where those are too few."""
     percent = leaderboard_of(run.project).alike_percent
     earlier = Run.objects.filter(project=run.project_id, split=run.split, owner=run.owner_id, pk__lt=run.pk)
-    by_query = dict(zip(table.query_ids, query_hashes(table).tolist(), strict=True))
+    by_query = _hash_by_query(table)
     fewest: tuple[int, int, str] | None = None
     for other in earlier.exclude(table="").order_by("-pk")[:EARLIER_RUNS]:
-        earlier_table = serialization.cut(run_table(other), depth=DEPTH)
-        others = dict(zip(earlier_table.query_ids, query_hashes(earlier_table).tolist(), strict=True))
+        others = _hash_by_query(serialization.cut(run_table(other), depth=DEPTH))
         queries = by_query.keys() | others.keys()
         differing = sum(by_query.get(query_id) != others.get(query_id) for query_id in queries)
         if differing * 100 < percent * len(queries) and (fewest is None or differing < fewest[0]):
@@ -87,6 +86,10 @@ def _alike(run: Run, table: RunTable) -> Iterator[str]:
     if fewest is not None:
         differing, queries_in_all, name = fewest
         yield f"Differs from “{name}” of the same person in only {differing:,} of {queries_in_all:,} queries."
+
+
+def _hash_by_query(table: RunTable) -> dict[str, int]:
+    return dict(zip(table.query_ids, query_hashes(table).tolist(), strict=True))
 
 
 def query_hashes(table: RunTable, *, with_order: bool = True) -> Hashes:

@@ -60,7 +60,6 @@ LONGEST_REASON = 500
 LONGEST = 100  # characters of a name
 UNSEEN = {"Cf", "Co", "Cn"}  # marks of direction, joiners, what has no shape: two names would look the same
 AT_WORK = "An upload of yours is still being scored; wait until that is done."
-SEE_ALL = (Membership.Role.LEAD, Membership.Role.ADMIN)
 WITH_FILES = (Run.Source.UPLOAD, Run.Source.BASELINE)  # that are read by the task
 PREDICTION_FILES = {split: f"predictions.{split}.json" for split in ("val", "test")}
 UPLOADS = JobKind(
@@ -141,11 +140,10 @@ def upload_check(membership: Membership, now: datetime) -> None:
         NotPossible: another upload of theirs is at work.
         UploadLimit: they have uploaded as often as they may today.
     """
-    if membership.role == Membership.Role.PARTICIPANT and (wait := upload_possible_at(membership, now)) > now:
-        at = date_format(timezone.localtime(wait), "j M Y, H:i")
-        raise UploadLimit(
-            f"You have uploaded {_had(membership, now)} within a day; the next is possible on {at} (UTC)."
-        )
+    limits = _limits(membership, now) if membership.role == Membership.Role.PARTICIPANT else []
+    if waits := [(at, uploads) for at, uploads in limits if at > now]:
+        at = date_format(timezone.localtime(max(waits)[0]), "j M Y, H:i")
+        raise UploadLimit(f"You have uploaded {waits[0][1]} within a day; the next is possible on {at} (UTC).")
     if _at_work(membership.project_id, membership.user_id):
         raise NotPossible(AT_WORK)
 
@@ -181,27 +179,27 @@ def _upload_check_locked(run: Run, membership: Membership, now: datetime) -> Non
 def upload_possible_at(membership: Membership, now: datetime) -> datetime:
     """When the person may upload next: now, or a day after the oldest that counts. Files that could not be read have a
     limit of their own; whatever was read counts, also when it was refused then."""
-    return max(_free_at(runs, most, now) for runs, most in _limits(membership, now))
+    return max(at for at, _ in _limits(membership, now))
 
 
-def _limits(membership: Membership, now: datetime) -> list[tuple[QuerySet[Run], int]]:
-    """The uploads within a day that were read or may be, those that could not be; and how many may be."""
+def _limits(membership: Membership, now: datetime) -> list[tuple[datetime, str]]:
+    """Return, of uploads that were read or may be and of those that could not be: when the next is possible, and how
+    many may be within a day."""
     runs = Run.objects.filter(project=membership.project_id, owner=membership.user_id, created_at__gt=now - DAY)
     unreadable = Q(state=Run.State.FAILED, form="")
     most = leaderboard_of(membership.project).uploads_per_day
-    return [(runs.exclude(unreadable), most), (runs.filter(unreadable), UNREADABLE_PER_DAY)]
+    return [
+        (_free_at(runs.exclude(unreadable), most, now), f"{most} run{'' if most == 1 else 's'}"),
+        (
+            _free_at(runs.filter(unreadable), UNREADABLE_PER_DAY, now),
+            f"{UNREADABLE_PER_DAY} files that could not be read",
+        ),
+    ]
 
 
 def _free_at(runs: QuerySet[Run], most: int, now: datetime) -> datetime:
     recent = list(runs.order_by("-created_at").values_list("created_at", flat=True)[:most])
     return now if len(recent) < most else recent[-1] + DAY
-
-
-def _had(membership: Membership, now: datetime) -> str:
-    (readable, most), _ = _limits(membership, now)
-    if _free_at(readable, most, now) > now:
-        return f"{most} run{'' if most == 1 else 's'}"
-    return f"{UNREADABLE_PER_DAY} files that could not be read"
 
 
 def name_checked(name: str, what: str) -> str:
@@ -250,9 +248,13 @@ def run_work(*, run_id: int) -> None:
     """Read, check and score an upload; a repeat finds it done. A bad file says why, and touches no other run.
     UPLOADS_AT_ONCE are worked on, so that the others leave workers and memory free: a message that finds no place goes,
     and whoever was at work sends for the next."""
+    run = None
     with _place() as free:
-        worked = free and _run_work(run_id)
-    if worked:
+        if free:
+            with UPLOADS.claim(run_id) as run:
+                if run is not None:
+                    _process(run)
+    if run is not None:
         _next_send()
 
 
@@ -270,16 +272,7 @@ def _next_send() -> None:
         UPLOADS.send(run.pk)
 
 
-def _run_work(run_id: int) -> bool:
-    """Whether there was something to do."""
-    with UPLOADS.claim(run_id) as run:
-        if run is None:
-            return False
-        _work(run)
-    return True
-
-
-def _work(run: Run) -> None:
+def _process(run: Run) -> None:
     _step(run, Step.READING)
     table = run_parsed(run)
     Run.objects.filter(pk=run.pk, state=Run.State.RUNNING).update(form=run.form)  # it was read, so it counts
@@ -351,7 +344,7 @@ def check_known(table: RunTable, run: Run, judged: tuple[str, ...]) -> None:
 def check_answered(table: RunTable, run: Run, judged: tuple[str, ...]) -> None:
     """Refuse a participant's run that answers few queries of a hidden split. Raises NotPossible where it answers less
     than LEAST_ANSWERED of the judged queries."""
-    staff = Membership.objects.filter(project=run.project_id, user=run.owner_id, role__in=SEE_ALL).exists()
+    staff = Membership.objects.filter(project=run.project_id, user=run.owner_id, role__in=["lead", "admin"]).exists()
     if staff or not leaderboard_of(run.project).hides(run.split):
         return
     n_answered = len(set(judged) & set(answered_queries(table)))
