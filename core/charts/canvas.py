@@ -7,6 +7,7 @@ are classes, which ``static/css/charts.css`` fills in on pages; files bring thei
 import math
 import re
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 from typing import NamedTuple
 from xml.etree import ElementTree as ET  # nosec B405 - it writes, and reads nothing
 
@@ -205,13 +206,9 @@ def document(title: str, charts: Sequence[tuple[str, Canvas]], style: str) -> by
 
 
 def _runs(values: Sequence[float | None]) -> Iterable[list[tuple[int, float]]]:
-    run: list[tuple[int, float]] = []
-    for index, value in enumerate([*values, None]):
-        if value is not None:
-            run.append((index, value))
-        elif run:
-            yield run
-            run = []
+    for _, run in groupby(enumerate(values), key=lambda pair: pair[1] is None):
+        if points := [(index, value) for index, value in run if value is not None]:
+            yield points
 
 
 def _room(axis: Axis) -> float:

@@ -51,18 +51,19 @@ class Answered(NamedTuple):
     ms: float
 
 
-def search_ask(*, training: Training, text: str, moments: int, every: bool = False) -> Answered:
-    """Have the words searched for by the training's best weights; waits a few seconds at most.
+def search_ask(*, q: str, training: Training, every: bool, limit: int) -> Answered:
+    """Have the query ``q`` searched for by the training's best weights; waits a few seconds at most.
 
     Args:
         every: show also what overlaps a better moment.
+        limit: moments at most.
 
     Raises:
         SearchRefused: nothing can be searched with this training, for the reason it says.
         SearchLate: the worker still loads it, is busy, or does not run.
     """
     began = perf_counter()
-    result = _awaited(training.pk, text, moments, every)
+    result = _awaited(training.pk, q, limit, every)
     if "refused" in result:
         raise SearchRefused(result["refused"])
     return Answered(Answer.of(result), 1000 * (perf_counter() - began))

@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from models_runner.models import EconomyStudy
 
 COLUMNS = ["cut", "judgments", "pairs", "measure", "tau", "low", "high", "mean_absolute_change", "run", "score"]
@@ -39,11 +41,9 @@ def _ranking(runs: list[str], scores: list[float], before: list[int]) -> list[tu
 
 def _places(scores: list[float]) -> list[int]:
     """The place of each run, best first; of equals the first stays first."""
-    order = sorted(range(len(scores)), key=lambda number: -scores[number])
-    ranks = [0] * len(scores)
-    for rank, number in enumerate(order):
-        ranks[number] = rank
-    return ranks
+    best_first = np.argsort(-np.array(scores), kind="stable")
+    places: list[int] = np.argsort(best_first).tolist()
+    return places
 
 
 def table_rows(result: dict[str, Any]) -> Iterator[list[Any]]:

@@ -20,7 +20,7 @@ from django.utils import timezone
 from django.utils.formats import date_format
 
 from accounts.models import Membership, User
-from annotation.corpora.importers.files import Budget, Limits
+from annotation.corpora.importers.files import Budget
 from annotation.corpora.services.imports import upload_limits
 from annotation.models import Query
 from core.audit import audit_record
@@ -96,7 +96,7 @@ def run_upload(
     """Store a file and wake the task that reads and scores it.
 
     Raises:
-        NotPossible: the release is not ready, the name is taken, or another upload of theirs is at work.
+        NotPossible: the name is taken, or another upload of theirs is at work.
         UploadLimit: they have uploaded as often as they may today.
         TooLarge: the file is.
     """
@@ -104,8 +104,6 @@ def run_upload(
     names = {"system": name_checked(system, "system"), "team": name_checked(team, "team") if team.strip() else ""}
     if (file.size or 0) > settings.RUN_MAX_MB * 2**20:
         raise TooLarge(f"The file is larger than {settings.RUN_MAX_MB} MB; pack it with gzip.")
-    if release.state != Release.State.READY or release.project_id != membership.project_id:
-        raise NotPossible("This release is not ready; a run is scored on one that is.")
     run = Run(project=release.project, release=release, split=split, source=Run.Source.UPLOAD, **names)
     run.owner, run.file_name, run.bytes = membership.user, (file.name or "run")[-200:], file.size or 0
     upload_check(membership, now)
@@ -304,7 +302,8 @@ def run_parsed(run: Run) -> RunTable:
     """
     with run.file.open("rb") as file:
         data = file.read(settings.RUN_MAX_MB * 2**20 + 1)
-    budget = Budget(run_limits())
+    advice = "give each query fewer predictions"  # the library holds all of them in memory
+    budget = Budget(replace(upload_limits(), size=jsonfiles.MAX_BYTES, size_setting="", advice=advice))
     budget.begin(data, packed=jsonfiles.is_packed(data))
     source = formats.Source(
         data,
@@ -317,12 +316,6 @@ def run_parsed(run: Run) -> RunTable:
     form, table = formats.parsed(source, formats.Form(run.form) if run.form else None)
     run.form = form.value
     return table
-
-
-def run_limits() -> Limits:
-    """Return a run's limits; unpacked, what the library holds in memory."""
-    advice = "give each query fewer predictions"
-    return replace(upload_limits(), size=jsonfiles.MAX_BYTES, size_setting="", advice=advice)
 
 
 def check_known(table: RunTable, run: Run, judged: tuple[str, ...]) -> None:

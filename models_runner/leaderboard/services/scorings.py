@@ -173,7 +173,11 @@ def scoring_write(scoring: Scoring, result: Scored) -> None:
     row = Scoring.objects.select_for_update(of=("self",)).get(pk=scoring.pk)
     if row.state == State.SCORED:
         return
-    Score.objects.bulk_create(_scores(row, result))
+    measures = zip(COLUMNS, result.board.means.values(), result.bounds, result.board.unjudged, strict=True)
+    Score.objects.bulk_create(
+        Score(scoring=row, **column._asdict(), value=value, low=low, high=high, unjudged=None if np.isnan(u) else u)
+        for column, value, (low, high), u in measures
+    )
     values = zlib.compress(result.board.values.astype(np.float64).tobytes(), 1)
     PerQuery.objects.create(scoring=row, values=values)
     row.state, row.error, row.scored_at = State.SCORED, "", timezone.now()
@@ -182,16 +186,6 @@ def scoring_write(scoring: Scoring, result: Scored) -> None:
     row.remarks = list(result.remarks)
     row.save()
     logger.info("run %s scored on release %s", row.run_id, row.release_id)
-
-
-def _scores(scoring: Scoring, result: Scored) -> list[Score]:
-    rows = zip(COLUMNS, result.board.means.values(), result.bounds, result.board.unjudged, strict=True)
-    scores = []
-    for column, value, (low, high), rate in rows:
-        unjudged = None if np.isnan(rate) else float(rate)
-        score = Score(scoring=scoring, **column._asdict(), value=value, low=low, high=high, unjudged=unjudged)
-        scores.append(score)
-    return scores
 
 
 def scoring_fail(scoring: Scoring, error: str) -> None:
