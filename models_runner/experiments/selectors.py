@@ -28,12 +28,6 @@ class Row(NamedTuple):
     spread: float | None
 
 
-def experiments_of(project: Project) -> QuerySet[Experiment]:
-    """With how far their seeds are; curves and notices, which are long, stay where they are."""
-    trainings = Training.objects.defer("curve", "notices")
-    return project.experiments.select_related("release").prefetch_related(Prefetch("trainings", trainings))
-
-
 def experiments_with_trainings() -> QuerySet[Experiment]:
     """With everything that a program is told of them."""
     trainings = Training.objects.select_related("val_run", "test_run")

@@ -6,6 +6,7 @@ from uuid import UUID, uuid4
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
+from django.db.models import Prefetch
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
@@ -17,7 +18,7 @@ from judging.models import Release
 from models_runner.experiments import deletion, files, services
 from models_runner.experiments.charts import losses_chart, scores_chart, seeds_chart
 from models_runner.experiments.forms import ExperimentForm
-from models_runner.experiments.selectors import ahead_of, experiments_of, needed_by, row_of, runs_of, training_granted
+from models_runner.experiments.selectors import ahead_of, needed_by, row_of, runs_of, training_granted
 from models_runner.experiments.services import experiment_create, has_training_queries
 from models_runner.experiments.settings import settings_by_name
 from models_runner.features.selectors import feature_choices
@@ -32,7 +33,9 @@ TRAININGS = Training.objects.select_related("experiment__project")
 @project_page(STAFF)
 def experiments(request: MemberRequest, project: Project) -> HttpResponse:
     """All experiments of the project, the newest first."""
-    page = Paginator(experiments_of(project), PER_PAGE).get_page(request.GET.get("page"))
+    trainings = Prefetch("trainings", Training.objects.defer("curve", "notices"))  # which are long
+    rows_of_project = project.experiments.select_related("release").prefetch_related(trainings)
+    page = Paginator(rows_of_project, PER_PAGE).get_page(request.GET.get("page"))
     rows = [row_of(one) for one in page]
     at_work = any(training.is_awaited for row in rows for training in row.experiment.trainings.all())
     may_start = request.membership.role == Membership.Role.ADMIN

@@ -41,7 +41,6 @@ from models_runner.leaderboard.selectors.leaderboard import (
     known_or_first,
     leaderboard,
     leaderboard_tested,
-    runs_with_concerns,
     scored_run,
     splits_of,
     truth_sizes,
@@ -65,6 +64,7 @@ from moment_retrieval.metrics.ndcg_iou import Convention, Gain
 from moment_retrieval.statistics.economy import LEAST_RUNS
 
 MOST_DRAWN = 30
+MOST_CONCERNS = 100
 TEXTS = {"csv": ("text/csv", leaderboard_files.as_csv), "tex": ("application/x-tex", leaderboard_files.as_latex)}
 
 
@@ -82,6 +82,7 @@ def _board(request: MemberRequest, project: Project, filters: Asked) -> dict[str
     table = leaderboard_tested(filters, request.membership)
     own = project.runs.filter(owner=request.user).select_related("release")[:10]
     settings, splits = leaderboard_of(project), splits_of(filters.release)
+    concerns = project.runs.filter(split=filters.split).exclude(concerns=[]).exclude(state=Run.State.WITHDRAWN)
     return {
         "asked": filters,
         "table": table,
@@ -99,7 +100,7 @@ def _board(request: MemberRequest, project: Project, filters: Asked) -> dict[str
         "conventions": [each.value for each in Convention],
         "gains": [each.value for each in Gain],
         "participants_see": participants_see(settings, filters.split, *truth_sizes(filters)),
-        "concerns": runs_with_concerns(project, filters.split) if sees_all(request.membership) else [],
+        "concerns": concerns.order_by("-pk")[:MOST_CONCERNS] if sees_all(request.membership) else [],
         "chart": _chart(table, filters),
     }
 

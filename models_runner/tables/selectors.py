@@ -134,7 +134,7 @@ class TablesFilters:
     split: str
     k: int
     convention: str
-    of: tuple[str, int]
+    of: str  # key of the setting whose seeds are shown
 
     @property
     def shows_published(self) -> bool:
@@ -142,12 +142,12 @@ class TablesFilters:
         return self.convention == Convention.RELEASED.value
 
     def query(self, **changes: object) -> str:
-        parameters = {"release": self.release.version, "split": self.split, "k": self.k, "convention": self.convention}
-        return urlencode({**parameters, "of": setting_key(self.of), **changes})
+        parameters = {name: getattr(self, name) for name in ("split", "k", "convention", "of")}
+        return urlencode({"release": self.release.version, **parameters, **changes})
 
 
-def setting_key(setting: tuple[str, int]) -> str:
-    return f"{setting[0]}-{setting[1]}"
+def setting_key(baseline: str, top_n: int) -> str:
+    return f"{baseline}-{top_n}"
 
 
 def tables_filters(project: Project, query: Mapping[str, str]) -> TablesFilters | None:
@@ -155,13 +155,13 @@ def tables_filters(project: Project, query: Mapping[str, str]) -> TablesFilters 
     release = release_of_query(project, query)
     if release is None:
         return None
-    keys = {setting_key(setting): setting for setting in (published.SPREAD_OF, *SETTINGS)}
+    keys = tuple(setting_key(*setting) for setting in (published.SPREAD_OF, *SETTINGS))
     return TablesFilters(
         release=release,
         split=known_or_first(query.get("split"), ("test", "val")),
         k=int(known_or_first(query.get("k"), tuple(map(str, published.KS)))),
         convention=known_or_first(query.get("convention"), CONVENTIONS),
-        of=keys[known_or_first(query.get("of"), tuple(keys))],
+        of=known_or_first(query.get("of"), keys),
     )
 
 
@@ -209,7 +209,7 @@ class Setting:
 
     @property
     def key(self) -> str:
-        return setting_key((self.baseline, self.top_n))
+        return setting_key(self.baseline, self.top_n)
 
     @property
     def shown(self) -> list[Line | None]:
@@ -242,7 +242,7 @@ class Tables:
     @cached_property
     def chosen(self) -> Setting:
         """The setting whose seeds are shown."""
-        return next(one for one in self.settings if (one.baseline, one.top_n) == self.asked.of)
+        return next(setting for setting in self.settings if setting.key == self.asked.of)
 
     @property
     def lines(self) -> list[Line]:

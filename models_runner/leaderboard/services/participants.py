@@ -42,12 +42,6 @@ def leaderboard_change(*, project: Project, actor: User | None, **values: bool |
 Hashes = NDArray[np.uint64]
 
 
-def answered_queries(table: RunTable) -> list[str]:
-    """The queries that have a prediction; an empty list is no answer."""
-    sizes = np.diff(table.offsets)
-    return [query_id for query_id, size in zip(table.query_ids, sizes.tolist(), strict=True) if size]
-
-
 def concerns_about(run: Run, table: RunTable) -> list[str]:
     """Say why a lead should look at this upload of a participant, a sentence each."""
     if not Membership.objects.filter(project=run.project_id, user=run.owner_id, role="participant").exists():

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from django.conf import settings
 from django.core.files import File
 from django.core.files.base import ContentFile
@@ -31,7 +32,7 @@ from core.sql import only_one
 from core.stored_files import files_delete
 from core.texts import checked_name, storable
 from judging.models import Release
-from models_runner.leaderboard.services.participants import answered_queries, concerns_about, leaderboard_of
+from models_runner.leaderboard.services.participants import concerns_about, leaderboard_of
 from models_runner.leaderboard.services.releases import SIMILARITY
 from models_runner.leaderboard.services.score_tests import score_tests_drop
 from models_runner.leaderboard.services.scorings import (
@@ -340,7 +341,8 @@ def check_answered(table: RunTable, run: Run, judged: tuple[str, ...]) -> None:
     staff = Membership.objects.filter(project=run.project_id, user=run.owner_id, role__in=["lead", "admin"]).exists()
     if staff or not leaderboard_of(run.project).hides(run.split):
         return
-    n_answered = len(set(judged) & set(answered_queries(table)))
+    sizes = dict(zip(table.query_ids, np.diff(table.offsets).tolist(), strict=True))
+    n_answered = sum(sizes.get(query_id, 0) > 0 for query_id in judged)  # an empty list is no answer
     if not answers_enough(n_answered, len(judged)):
         raise NotPossible(
             f"The run answers {n_answered} of the {len(judged)} judged queries of {run.split}. The labels of this "
