@@ -29,8 +29,13 @@ class Axis(NamedTuple):
 
     @classmethod
     def over(cls, name: str, low: float, high: float, *, about: int = 5) -> "Axis":
-        """The least axis of whole steps that holds both values; at least one step long."""
-        step = sensible_step((high - low) / about) if high > low else 1.0
+        """The least axis of whole steps that holds both values; at least one step long.
+
+        A step is one of 1, 2, 2.5 and 5, times a power of ten; about so many of them divide the axis.
+        """
+        rough = (high - low) / about if high > low else 1.0
+        power = 10.0 ** math.floor(math.log10(rough))
+        step = next(step * power for step in STEPS if step * power >= rough * (1 - 1e-9))
         first, last = math.floor(round(low / step, 9)), math.ceil(round(high / step, 9))
         return cls(name, first * step, max(last, first + 1) * step, step)
 
@@ -51,12 +56,6 @@ class Axis(NamedTuple):
     def label(self, tick: float) -> str:
         decimals = len(f"{self.step:.6f}".rstrip("0").partition(".")[2])
         return f"{tick:,.{decimals}f}{self.unit}".replace("-", "−")
-
-
-def sensible_step(rough: float) -> float:
-    """The least of 1, 2, 2.5 and 5, times a power of ten, that is no less than ``rough``."""
-    power = 10.0 ** math.floor(math.log10(rough))
-    return next(step * power for step in STEPS if step * power >= rough * (1 - 1e-9))
 
 
 Key = tuple[str, str]  # of a legend: class of its mark, words

@@ -10,7 +10,7 @@ from django import forms
 from accounts.models import Project
 from core.forms import UNREADABLE_KEY
 from models_runner.experiments.models import MOST_SEEDS
-from models_runner.experiments.selectors import candidate_givers, queries_by_source_split
+from models_runner.experiments.selectors import queries_by_source_split
 from models_runner.experiments.settings import PRESETS, heads_of, options_of
 from models_runner.features.selectors import KINDS, feature_choices
 from models_runner.leaderboard.forms import ReleaseField, ready_releases, releases_offer, rows_offer
@@ -202,7 +202,9 @@ class ExperimentForm(forms.Form):
             none = [] if field.required else [("", "none")]
             field.choices = [*none, *((key, facts["name"]) for key, facts in choices.items())]
         releases_offer(self, project)
-        rows_offer(self, "candidates", candidate_givers(project))
+        done = Training.objects.filter(experiment__project=project, state=Training.State.DONE)
+        givers = done.exclude(experiment__baseline="conquer").select_related("experiment").order_by("-pk")
+        rows_offer(self, "candidates", givers)
         if self.choices["subtitle"]:
             self.initial.setdefault("subtitle", next(iter(self.choices["subtitle"])))
 

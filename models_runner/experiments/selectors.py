@@ -75,12 +75,6 @@ def runs_of(experiment: Experiment) -> list[Run]:
     return [run for training in trainings for run in (training.val_run, training.test_run) if run is not None]
 
 
-def candidate_givers(project: Project) -> QuerySet[Training]:
-    """Trainings whose best videos CONQUER may look at, the newest first."""
-    trainings = Training.objects.filter(experiment__project=project, state=Training.State.DONE)
-    return trainings.exclude(experiment__baseline="conquer").select_related("experiment").order_by("-pk")
-
-
 def queries_by_source_split(project: Project) -> QuerySet[Query]:
     """Queries whose own video is known to have come from a split, which ``SOURCE_SPLIT`` leads to."""
     return project.queries.filter(caption__isnull=False).exclude(**{SOURCE_SPLIT: ""})

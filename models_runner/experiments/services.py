@@ -89,7 +89,7 @@ def _experiment_keep(experiment: Experiment, name: str, seeds: range) -> Experim
         return _same_or_refused(before, experiment, name, seeds)
     features_hold(experiment.project, experiment.features)
     if experiment.candidates is not None:
-        _hold(experiment.candidates)  # who deletes it waits, and finds that it is needed
+        _lock(experiment.candidates)  # who deletes it waits, and finds that it is needed
     experiment.name = _name(name, experiment)
     experiment.save()
     trainings = Training.objects.bulk_create([Training(experiment=experiment, seed=seed) for seed in seeds])
@@ -169,7 +169,7 @@ def _names_left(project: Project) -> set[str]:
 def training_cancel(*, training: Training, actor: User | None) -> Training:
     """Have a training end: at once where it waits, within seconds where it is at work. Raises NotPossible where it has
     ended already."""
-    row = _hold(training)
+    row = _lock(training)
     if row.state == Training.State.CANCELLING:
         return row
     if row.state == Training.State.WAITING:
@@ -186,7 +186,7 @@ def training_cancel(*, training: Training, actor: User | None) -> Training:
 @transaction.atomic
 def training_resume(*, training: Training, actor: User | None) -> Training:
     """Have a cancelled or failed training go on from its last checkpoint. Raises NotPossible where it is neither."""
-    row = _hold(training)
+    row = _lock(training)
     if not row.is_stopped:
         raise NotPossible("Only a training that was cancelled or failed can be resumed.")
     row.state, row.crashes, row.error, row.ended_at = Training.State.WAITING, 0, "", None
@@ -197,7 +197,7 @@ def training_resume(*, training: Training, actor: User | None) -> Training:
     return row
 
 
-def _hold(training: Training) -> Training:
+def _lock(training: Training) -> Training:
     rows = Training.objects.select_for_update(of=("self",)).select_related("experiment__project")
     row = rows.filter(pk=training.pk).first()
     if row is None:

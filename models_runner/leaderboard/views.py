@@ -18,7 +18,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
 
-from accounts.access import LEAD, RUNNERS, STAFF, MemberRequest, grant, post_only, project_page
+from accounts.access import LEAD, RUNNERS, STAFF, MemberRequest, grant, post_only, project_action, project_page
 from accounts.models import Membership, Project, User
 from accounts.uploads import receives_file, save_form
 from core.exceptions import NotPossible
@@ -129,8 +129,7 @@ def export(request: MemberRequest, project: Project, form: str) -> HttpResponse:
     return HttpResponse(write(filters, table), content_type=f"{kind}; charset=utf-8", headers=headers)
 
 
-@project_page(STAFF)
-@post_only("models_runner:runs")
+@project_action(STAFF, back="models_runner:runs")
 def similarity_run_create(request: MemberRequest, project: Project) -> HttpResponse:
     """Make the similarity run of the newest release."""
     release = project.releases.filter(state=Release.State.READY).first()
@@ -231,9 +230,7 @@ def compare(request: MemberRequest, project: Project) -> HttpResponse:
     table = leaderboard(filters, request.membership, tested=False)
     one, other = (scored_run(filters, request.membership, request.GET.get(name, "")) for name in ("one", "other"))
     runs = [row.run for row in table.ranked]
-    context: dict[str, object] = {
-        **{"asked": filters, "runs": runs, "one": one, "other": other, "refusal": table.refusal}
-    }
+    context: dict[str, object] = {"asked": filters, "runs": runs, "one": one, "other": other, "refusal": table.refusal}
     if one and other and one != other and filters.is_blind:
         context["in_steps"] = comparison_in_steps(filters, one, other, ScoreView(request.membership, filters.split))
     elif one and other and one != other:
@@ -282,7 +279,10 @@ def economy(request: MemberRequest, project: Project) -> HttpResponse:
     studies = EconomyStudy.objects.filter(release=filters.release, split=filters.split)
     finished = studies.filter(state=EconomyStudy.State.DONE).first()
     context: dict[str, object] = {
-        **{"asked": filters, "newest": studies.first(), "study": finished, "least": LEAST_RUNS},
+        "asked": filters,
+        "newest": studies.first(),
+        "study": finished,
+        "least": LEAST_RUNS,
         "releases": project.releases.filter(state=Release.State.READY),
         "splits": splits_of(filters.release),
         "runs": runs_of(filters.release, filters.split),
@@ -295,8 +295,7 @@ def economy(request: MemberRequest, project: Project) -> HttpResponse:
     return render(request, "models_runner/leaderboard/economy.html", context)
 
 
-@project_page(STAFF)
-@post_only("models_runner:economy")
+@project_action(STAFF, back="models_runner:economy")
 def economy_study(request: MemberRequest, project: Project) -> HttpResponse:
     filters = asked_for(project, request.POST)
     if filters is None:

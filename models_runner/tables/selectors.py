@@ -112,13 +112,10 @@ def _features(experiment: Experiment) -> tuple[bool, str]:
 
 def _told(features: Mapping[str, object]) -> str:
     width, checksum = features.get("width"), str(features.get("checksum", ""))
-    more = ([f"{width:,} wide"] if isinstance(width, int) else []) + ([_short(checksum)] if checksum else [])
+    more = [f"{width:,} wide"] if isinstance(width, int) else []
+    more += [checksum.rpartition(":")[2][:8]] if checksum else []
     more += [f"made here by {made_by}"] if (made_by := features.get("made_by")) else []
     return f"{features['name']}" + (f" ({', '.join(more)})" if more else "")
-
-
-def _short(checksum: str) -> str:
-    return checksum.rpartition(":")[2][:8]
 
 
 Place = tuple[str, int, float]  # split, K, mu
@@ -272,9 +269,16 @@ class Tables:
 
 
 def tables(filters: TablesFilters) -> Tables:
-    trainings = _trainings(filters.release)
-    values = _values(filters, trainings)
-    grouped = groupby(trainings, key=lambda training: training.experiment)
+    """Return the tables, of finished trainings with a run that is scored on the release, as they were ordered."""
+    trainings = Training.objects.filter(
+        experiment__project=filters.release.project_id,
+        state=Training.State.DONE,
+        val_run__scorings__release=filters.release,
+        val_run__scorings__state=Scoring.State.SCORED,
+    ).select_related("experiment__release", "experiment__candidates__experiment")
+    best_first = sorted(trainings, key=lambda one: (one.experiment_id, -(one.best or 0.0), one.seed))
+    values = _values(filters, best_first)
+    grouped = groupby(best_first, key=lambda training: training.experiment)
     lines = [_line(filters, experiment, own, values) for experiment, own in grouped]
     by_setting: dict[tuple[str, int], list[Line]] = {setting: [] for setting in SETTINGS}
     for line in lines:
@@ -287,14 +291,6 @@ def tables(filters: TablesFilters) -> Tables:
         similarity={key: value for _, key, value in _scores(filters, run__source=Run.Source.SIMILARITY)},
         standing=standing_of(filters.release, [line.experiment for line in lines]),
     )
-
-
-def _trainings(release: Release) -> list[Training]:
-    """Finished ones with a run that is scored on the release, as they were ordered; the best of each goes first."""
-    trainings = Training.objects.filter(experiment__project=release.project_id, state=Training.State.DONE)
-    scored = trainings.filter(val_run__scorings__release=release, val_run__scorings__state=Scoring.State.SCORED)
-    scored_trainings = scored.select_related("experiment__release", "experiment__candidates__experiment")
-    return sorted(scored_trainings, key=lambda one: (one.experiment_id, -(one.best or 0.0), one.seed))
 
 
 def _line(filters: TablesFilters, experiment: Experiment, trainings: Iterable[Training], values: ByRun) -> Line:

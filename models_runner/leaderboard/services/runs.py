@@ -254,7 +254,9 @@ def run_work(*, run_id: int) -> None:
                 if run is not None:
                     _process(run)
     if run is not None:
-        _next_send()
+        waiting = Run.objects.filter(source__in=WITH_FILES, state=Run.State.RUNNING, step=Step.WAITING)
+        if following := waiting.order_by("created_at").first():
+            UPLOADS.send(following.pk)
 
 
 @contextmanager
@@ -263,12 +265,6 @@ def _place() -> Iterator[bool]:
     with ExitStack() as locks:
         slots = range(settings.UPLOADS_AT_ONCE)
         yield any(locks.enter_context(only_one("upload-place", slot)) for slot in slots)
-
-
-def _next_send() -> None:
-    waiting = Run.objects.filter(source__in=WITH_FILES, state=Run.State.RUNNING, step=Step.WAITING)
-    if run := waiting.order_by("created_at").first():
-        UPLOADS.send(run.pk)
 
 
 def _process(run: Run) -> None:
