@@ -59,17 +59,16 @@ def experiment_bytes(uuid: UUID) -> int:
     return sum(_bytes([path]) for path in _files(_root() / str(uuid)))
 
 
-def experiment_remove(uuid: UUID) -> bool:
-    """Remove all that its seeds left; False where a program still works in one of the folders."""
+def experiment_remove(uuid: UUID) -> None:
+    """Remove all that its seeds left. Raises BlockingIOError where a program still works in one of the folders."""
     folder = _root() / str(uuid)
     if not folder.is_dir():
-        return True
+        return
     with ExitStack() as stack:
         seeds = [path for path in folder.iterdir() if path.is_dir()]
         if any(stack.enter_context(folder_lock(seed, patience_s=0)) is None for seed in seeds):
-            return False
+            raise BlockingIOError("a program still writes there")
         shutil.rmtree(folder)
-    return True
 
 
 def release_folder(release: Release) -> Path:

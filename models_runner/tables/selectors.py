@@ -15,7 +15,7 @@ from models_runner.experiments.settings import settings_changed
 from models_runner.leaderboard.selectors.leaderboard import known_or_first, release_of_query
 from models_runner.models import Experiment, Run, Score, Scoring, Training
 from models_runner.tables import published_values as published
-from models_runner.tables.published_values import SPLITS, TVR_RANKING
+from models_runner.tables.published_values import SPLITS
 from moment_retrieval.metrics.ndcg_iou import Convention, Gain
 from moment_retrieval.settings import RELEASED
 
@@ -51,11 +51,11 @@ class Standing(NamedTuple):
 def standing_of(release: Release, experiments: Iterable[Experiment]) -> Standing:
     videos = release.manifest["counts"].get("videos", 0)
     queries = dict(release.truths.values_list("split", "n_queries"))
-    differs = [] if videos == TVR_RANKING.videos else [f"other videos ({videos:,} instead of {TVR_RANKING.videos:,})"]
+    differs = [] if videos == published.VIDEOS else [f"other videos ({videos:,} instead of {published.VIDEOS:,})"]
     others = [
-        f"{queries.get(split, 0):,} of {split} instead of {TVR_RANKING.queries[split]:,}"
+        f"{queries.get(split, 0):,} of {split} instead of {published.QUERIES[split]:,}"
         for split in SPLITS
-        if queries.get(split, 0) != TVR_RANKING.queries[split]
+        if queries.get(split, 0) != published.QUERIES[split]
     ]
     differs += [f"other queries ({', '.join(others)})"] if others else []
     if any(_features(one)[0] for one in experiments):
@@ -100,11 +100,11 @@ def _ends(experiment: Experiment) -> str:
 def _features(experiment: Experiment) -> tuple[bool, str]:
     """Whether they are other than the published ones for certain; and what they are called. Certain are other widths,
     and features of videos or subtitles that were made here."""
-    published = {"video": TVR_RANKING.widths[experiment.baseline], **dict.fromkeys(TEXTS, TVR_RANKING.text_width)}
+    widths = {"video": published.VIDEO_WIDTHS[experiment.baseline], **dict.fromkeys(TEXTS, published.TEXT_WIDTH)}
     features: dict[str, Mapping[str, object]] = experiment.features
-    descriptions = [f"{kind} {_told(features[kind])}" if kind in features else f"no {kind}" for kind in published]
+    descriptions = [f"{kind} {_told(features[kind])}" if kind in features else f"no {kind}" for kind in widths]
     is_other = any(
-        kind not in features or features[kind].get("width", width) != width for kind, width in published.items()
+        kind not in features or features[kind].get("width", width) != width for kind, width in widths.items()
     )
     is_other = is_other or any(features[kind].get("made_by") for kind in SEEN_AND_HEARD)
     return is_other, f"features: {', '.join(descriptions)}"
