@@ -66,14 +66,10 @@ def _as_preset(choices: Sequence[str], help_text: str) -> forms.ChoiceField:
     return forms.ChoiceField(choices=pairs, required=False, help_text=help_text)
 
 
-class YesNo(forms.ChoiceField):
-    """Yes, no, or as the preset says."""
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(choices=YES_NO, required=False, **kwargs)
-
-    def clean(self, value: Any) -> Any:
-        return {"yes": True, "no": False}.get(super().clean(value))
+def _yes_no(**kwargs: Any) -> forms.TypedChoiceField:
+    """Return the field of a yes or no that stays as the preset says where it is empty."""
+    coerce = {"yes": True, "no": False}.get
+    return forms.TypedChoiceField(choices=YES_NO, coerce=coerce, empty_value=None, required=False, **kwargs)
 
 
 class Ends(forms.TypedChoiceField):
@@ -160,11 +156,11 @@ class ExperimentForm(forms.Form):
         required=False,
         help_text="XML and CONQUER were released 1.5 s late; ReLoCLNet was not.",
     )
-    endpoints = YesNo(
+    endpoints = _yes_no(
         label="Where a clip lies (TEF)",
         help_text="Two more features: where in its video a clip begins and ends. Released: XML yes, the others no.",
     )
-    mask_positives = YesNo(
+    mask_positives = _yes_no(
         label="Mask other positives",
         help_text="Other moments of the query are no negatives. The paper says so; released: no.",
     )
@@ -178,12 +174,12 @@ class ExperimentForm(forms.Form):
         f"So many of the hardest videos of a batch. Released: {OBJECTIVE.hard_pool}.",
         label="Hard negatives among",
     )
-    weigh_by_similarity = YesNo(help_text="A sample counts by its similarity to the query. Released: yes.")
-    same_split = YesNo(
+    weigh_by_similarity = _yes_no(help_text="A sample counts by its similarity to the query. Released: yes.")
+    same_split = _yes_no(
         label="Candidates of one split",
         help_text="CONQUER looks into the split that the query's own video came from, as the published lists do.",
     )
-    shuffle_links = YesNo(
+    shuffle_links = _yes_no(
         label="Shuffle queries and moments", help_text="A control that has nothing to learn; its scores are chance."
     )
 
