@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from numbers import Number
-from typing import Protocol
+from typing import IO
 
 from django.http import HttpResponse, StreamingHttpResponse
 
@@ -27,12 +27,6 @@ _SKIPPED = "['\"\\u200b-\\u200d\\u2060\\ufeff]|[^\\S\\t\\n\\v\\f\\x1c-\\x1e\\x85
 _DANGER = f"(?:(?:^|(?<=[{_SEPARATORS}]))(?=(?:{_SKIPPED})*[{_SIGNS}])|^(?='*[\\t\\n]))"
 DANGER = re.compile(_DANGER)
 GUARD = re.compile(f"{_DANGER}'")
-
-
-class Target(Protocol):
-    """A target that text can be written to."""
-
-    def write(self, text: str, /) -> object: ...
 
 
 def guarded(text: str) -> str:
@@ -64,9 +58,8 @@ def csv_text(columns: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
     return "".join(csv_lines(columns, rows))
 
 
-def csv_write(target: Target, columns: Iterable[str], rows: Iterable[Iterable[object]]) -> None:
-    for line in csv_lines(columns, rows):
-        target.write(line)
+def csv_write(target: IO[str], columns: Iterable[str], rows: Iterable[Iterable[object]]) -> None:
+    target.writelines(csv_lines(columns, rows))
 
 
 def csv_download(name: str, columns: Iterable[str], rows: Iterable[Iterable[object]]) -> HttpResponse:

@@ -4,6 +4,7 @@ import csv
 import io
 import logging
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from datetime import datetime, timedelta
 from functools import partial
 from itertools import islice
@@ -37,7 +38,6 @@ EVERY_S = 1.0  # how often progress is written
 MOVED = "UPDATE {} SET bytes_read = LEAST(%s, bytes_total), updated_at = now() WHERE id = %s"
 MOST_WARNINGS = 1_000_000  # of a report
 WARNINGS_SHOWN = 50
-COLUMNS = ("file", "line", "item", "outcome", "reason", "text")
 
 
 def import_path(row: models.Model, filename: str) -> str:
@@ -264,16 +264,13 @@ def _files_delete(row: Upload) -> None:
             transaction.on_commit(partial(files_delete, str(field_file.name)))
 
 
-class Progress:
+class Progress(AbstractContextManager["Progress"]):
     """How much of a file was read, written on a connection of its own: the import's is inside its transaction."""
 
     def __init__(self, row: Upload) -> None:
         self.row_id, self.read, self.written_at = row.pk, 0, monotonic()
         self.statement = MOVED.format(connection.ops.quote_name(row._meta.db_table))
         self.side = connection.copy()
-
-    def __enter__(self) -> "Progress":
-        return self
 
     def __exit__(self, *error: object) -> None:
         self.side.close()
@@ -306,7 +303,7 @@ def warnings_writer(target: IO[str]) -> OnWarning:
 
     A line of two characters gives a remark of a hundred; a file that is all bad must not fill the disk.
     """
-    target.write(csv_line(COLUMNS))
+    target.write(csv_line(LineWarning._fields))
     count = 0
 
     def write(warning: LineWarning) -> None:

@@ -7,6 +7,7 @@ are classes, which ``static/css/charts.css`` fills in on pages; files bring thei
 import math
 import re
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 from typing import NamedTuple
 from xml.etree import ElementTree as ET  # nosec B405 - it writes, and reads nothing
 
@@ -27,11 +28,16 @@ class Axis(NamedTuple):
     unit: str = ""
 
     @classmethod
-    def over(cls, name: str, low: float, high: float, *, about: int = 5, unit: str = "") -> "Axis":
-        """The least axis of whole steps that holds both values; at least one step long."""
-        step = sensible_step((high - low) / about) if high > low else 1.0
+    def over(cls, name: str, low: float, high: float, *, about: int = 5) -> "Axis":
+        """The least axis of whole steps that holds both values; at least one step long.
+
+        A step is one of 1, 2, 2.5 and 5, times a power of ten; about so many of them divide the axis.
+        """
+        rough = (high - low) / about if high > low else 1.0
+        power = 10.0 ** math.floor(math.log10(rough))
+        step = next(step * power for step in STEPS if step * power >= rough * (1 - 1e-9))
         first, last = math.floor(round(low / step, 9)), math.ceil(round(high / step, 9))
-        return cls(name, first * step, max(last, first + 1) * step, step, unit)
+        return cls(name, first * step, max(last, first + 1) * step, step)
 
     @property
     def ticks(self) -> list[float]:
@@ -50,12 +56,6 @@ class Axis(NamedTuple):
     def label(self, tick: float) -> str:
         decimals = len(f"{self.step:.6f}".rstrip("0").partition(".")[2])
         return f"{tick:,.{decimals}f}{self.unit}".replace("-", "−")
-
-
-def sensible_step(rough: float) -> float:
-    """The least of 1, 2, 2.5 and 5, times a power of ten, that is no less than ``rough``."""
-    power = 10.0 ** math.floor(math.log10(rough))
-    return next(step * power for step in STEPS if step * power >= rough * (1 - 1e-9))
 
 
 Key = tuple[str, str]  # of a legend: class of its mark, words
@@ -205,13 +205,9 @@ def document(title: str, charts: Sequence[tuple[str, Canvas]], style: str) -> by
 
 
 def _runs(values: Sequence[float | None]) -> Iterable[list[tuple[int, float]]]:
-    run: list[tuple[int, float]] = []
-    for index, value in enumerate([*values, None]):
-        if value is not None:
-            run.append((index, value))
-        elif run:
-            yield run
-            run = []
+    for _, run in groupby(enumerate(values), key=lambda pair: pair[1] is None):
+        if points := [(index, value) for index, value in run if value is not None]:
+            yield points
 
 
 def _room(axis: Axis) -> float:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 from core.charts.canvas import Axis, Canvas, Plot
@@ -200,32 +199,17 @@ class Histogram:
         self, bins: Sequence[Bin], series: Sequence[str], *, ticks_at: float = 0.5, mark: float | None = None
     ) -> None:
         """``ticks_at``: where in its bin a tick stands. ``mark``: where to draw a line, in bins from the left."""
-        self.bins, self.series, self._ticks_at, self._mark = bins, series, ticks_at, mark
-
-    @cached_property
-    def most(self) -> int:
-        return max((n for one in self.bins for n in one.counts), default=0)
-
-    @property
-    def step(self) -> float:
-        return WIDTH / max(1, len(self.bins))
-
-    @property
-    def bars(self) -> list[Bar]:
-        counts = [(index, series, n) for index, one in enumerate(self.bins) for series, n in enumerate(one.counts)]
-        return [self._bar(index, series, n) for index, series, n in counts if n]
-
-    @property
-    def ticks(self) -> list[tuple[float, str]]:
-        return [((index + self._ticks_at) * self.step, one.tick) for index, one in enumerate(self.bins) if one.tick]
-
-    @property
-    def mark(self) -> float | None:
-        return None if self._mark is None else self._mark * self.step
-
-    def _bar(self, index: int, series: int, n: int) -> Bar:
-        width = self.step * (1 - GAP) / len(self.series)
-        height = HEIGHT * n / self.most
-        x = index * self.step + self.step * GAP / 2 + series * width
-        title = f"{self.bins[index].label}: {n:,} {self.series[series]}".strip()
-        return Bar(series, x, HEIGHT - height, width, height, title)
+        self.bins, self.series = bins, series
+        self.most = max((n for one in bins for n in one.counts), default=0)
+        step = self.width / max(1, len(bins))
+        self.mark = None if mark is None else mark * step
+        self.ticks = [((index + ticks_at) * step, one.tick) for index, one in enumerate(bins) if one.tick]
+        self.bars: list[Bar] = []
+        width = step * (1 - GAP) / len(series)
+        for index, one in enumerate(bins):
+            for number, n in enumerate(one.counts):
+                if n:
+                    height = self.height * n / self.most
+                    x = index * step + step * GAP / 2 + number * width
+                    title = f"{one.label}: {n:,} {series[number]}".strip()
+                    self.bars.append(Bar(number, x, self.height - height, width, height, title))

@@ -86,14 +86,10 @@ class TrainingChild:
             return False
         return True
 
-    def ask(self) -> None:
-        """Ask it to write a checkpoint and to end."""
-        self.process.terminate()
-
     def end(self, patience_s: float = PATIENCE_S) -> int:
         """Have it ended, and everything it started, in sessions of their own too; returns its status."""
         if self.process.poll() is None:
-            self.ask()
+            self.process.terminate()  # it writes a checkpoint and ends
             self.wait(patience_s)
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self.process.pid, signal.SIGKILL)

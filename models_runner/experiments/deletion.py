@@ -44,12 +44,9 @@ def experiment_delete(*, experiment: Experiment, actor: User | None) -> None:
 
 def _files_remove(uuid: UUID) -> None:
     try:
-        is_removed = files.experiment_remove(uuid)
+        files.experiment_remove(uuid)
     except OSError as error:
         logger.warning("experiment %s: its files are removed later: %s", uuid, error)
-        return
-    if not is_removed:
-        logger.warning("experiment %s: its files are removed later: a program still writes there", uuid)
 
 
 def deleted_files_sweep() -> int:

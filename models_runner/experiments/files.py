@@ -4,7 +4,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
@@ -59,40 +59,44 @@ def experiment_bytes(uuid: UUID) -> int:
     return sum(_bytes([path]) for path in _files(_root() / str(uuid)))
 
 
-def experiment_remove(uuid: UUID) -> bool:
-    """Remove all that its seeds left; False where a program still works in one of the folders."""
+def experiment_remove(uuid: UUID) -> None:
+    """Remove all that its seeds left. Raises BlockingIOError where a program still works in one of the folders."""
     folder = _root() / str(uuid)
     if not folder.is_dir():
-        return True
+        return
     with ExitStack() as stack:
         seeds = [path for path in folder.iterdir() if path.is_dir()]
         if any(stack.enter_context(folder_lock(seed, patience_s=0)) is None for seed in seeds):
-            return False
+            raise BlockingIOError("a program still writes there")
         shutil.rmtree(folder)
-    return True
 
 
 def release_folder(release: Release) -> Path:
     """The training sets, judged splits and videos of a release as files, unpacked once. Raises NotPossibleNow where the
     archive is not in the storage, or it is another."""
-    folder = _root() / "releases" / str(release.uuid)
+
+    def unpack(folder: Path) -> None:
+        with archive_opened(release) as source, ZipFile(source) as archive:
+            names = {*TRAIN_FILES.values(), *JUDGED_SPLITS.values(), VIDEO_CORPUS} & set(archive.namelist())
+            archive.extractall(folder, sorted(names))
+
+    return _filled_once(_root() / "releases" / str(release.uuid), unpack)
+
+
+def _filled_once(folder: Path, fill: Callable[[Path], None]) -> Path:
+    """Return the folder; where it is missing, ``fill`` writes what it holds, which is seen as a whole or not at all."""
     if not folder.is_dir():
         folder.parent.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(prefix="unpacking-", dir=folder.parent) as temporary:
+        with TemporaryDirectory(prefix="filling-", dir=folder.parent) as temporary:
             draft = Path(temporary) / "files"
-            with archive_opened(release) as source, ZipFile(source) as archive:
-                names = {*TRAIN_FILES.values(), *JUDGED_SPLITS.values(), VIDEO_CORPUS} & set(archive.namelist())
-                archive.extractall(draft, sorted(names))
-            _moved(draft, folder)
+            draft.mkdir()
+            fill(draft)
+            try:
+                draft.rename(folder)
+            except OSError:
+                if not folder.is_dir():  # else another worker was quicker
+                    raise
     return folder
-
-
-def _moved(draft: Path, folder: Path) -> None:
-    try:
-        draft.rename(folder)
-    except OSError:
-        if not folder.is_dir():  # else another worker was quicker
-            raise
 
 
 def judged_folder(experiment: Experiment) -> Path:
@@ -101,16 +105,13 @@ def judged_folder(experiment: Experiment) -> Path:
     judged = release_folder(release)
     if experiment.labels == Run.Labels.JUDGED:
         return judged
-    folder = judged.with_name(f"{judged.name}-by-similarity")
-    if not folder.is_dir():
-        with TemporaryDirectory(prefix="relabelling-", dir=folder.parent) as temporary:
-            draft = Path(temporary) / "files"
-            draft.mkdir()
-            for split in release.truths.values_list("split", flat=True):
-                table = formats.read_ground_truth(judged / JUDGED_SPLITS[split], formats.Form.TVR_RANKING)
-                (draft / JUDGED_SPLITS[split]).write_text(write_ground_truth(similarity_labelled(table)), "utf-8")
-            _moved(draft, folder)
-    return folder
+
+    def relabel(folder: Path) -> None:
+        for split in release.truths.values_list("split", flat=True):
+            table = formats.read_ground_truth(judged / JUDGED_SPLITS[split], formats.Form.TVR_RANKING)
+            (folder / JUDGED_SPLITS[split]).write_text(write_ground_truth(similarity_labelled(table)), "utf-8")
+
+    return _filled_once(judged.with_name(f"{judged.name}-by-similarity"), relabel)
 
 
 def plan_write(training: Training) -> Path:

@@ -9,12 +9,11 @@ from django import forms
 
 from accounts.models import Project
 from core.forms import UNREADABLE_KEY
-from judging.models import Release
 from models_runner.experiments.models import MOST_SEEDS
-from models_runner.experiments.selectors import candidate_givers, queries_by_source_split
+from models_runner.experiments.selectors import queries_by_source_split
 from models_runner.experiments.settings import PRESETS, heads_of, options_of
 from models_runner.features.selectors import KINDS, feature_choices
-from models_runner.leaderboard.forms import ReleaseField, ready_releases, rows_offer
+from models_runner.leaderboard.forms import ReleaseField, ready_releases, releases_offer, rows_offer
 from models_runner.models import Experiment, Training
 from moment_retrieval.settings import (
     EPOCHS,
@@ -67,14 +66,10 @@ def _as_preset(choices: Sequence[str], help_text: str) -> forms.ChoiceField:
     return forms.ChoiceField(choices=pairs, required=False, help_text=help_text)
 
 
-class YesNo(forms.ChoiceField):
-    """Yes, no, or as the preset says."""
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(choices=YES_NO, required=False, **kwargs)
-
-    def clean(self, value: Any) -> Any:
-        return {"yes": True, "no": False}.get(super().clean(value))
+def _yes_no(**kwargs: Any) -> forms.TypedChoiceField:
+    """Return the field of a yes or no that stays as the preset says where it is empty."""
+    coerce = {"yes": True, "no": False}.get
+    return forms.TypedChoiceField(choices=YES_NO, coerce=coerce, empty_value=None, required=False, **kwargs)
 
 
 class Ends(forms.TypedChoiceField):
@@ -91,13 +86,7 @@ class ExperimentForm(forms.Form):
     """Model, data and settings to train; options that stay empty are those of the preset."""
 
     key = forms.UUIDField(required=False, error_messages={"invalid": UNREADABLE_KEY})
-    release = ReleaseField(
-        Release.objects.none(),
-        to_field_name="version",
-        empty_label=None,
-        error_messages={"invalid_choice": "There is no such release that is ready.", "required": "Choose a release."},
-        help_text="Gives the training set, and what is scored on.",
-    )
+    release = ReleaseField(help_text="Gives the training set, and what is scored on.")
     baseline = forms.ChoiceField(choices=Experiment.Baseline.choices, initial="reloclnet")
     top_n = forms.TypedChoiceField(
         label="Moments per training query (N)",
@@ -167,11 +156,11 @@ class ExperimentForm(forms.Form):
         required=False,
         help_text="XML and CONQUER were released 1.5 s late; ReLoCLNet was not.",
     )
-    endpoints = YesNo(
+    endpoints = _yes_no(
         label="Where a clip lies (TEF)",
         help_text="Two more features: where in its video a clip begins and ends. Released: XML yes, the others no.",
     )
-    mask_positives = YesNo(
+    mask_positives = _yes_no(
         label="Mask other positives",
         help_text="Other moments of the query are no negatives. The paper says so; released: no.",
     )
@@ -185,12 +174,12 @@ class ExperimentForm(forms.Form):
         f"So many of the hardest videos of a batch. Released: {OBJECTIVE.hard_pool}.",
         label="Hard negatives among",
     )
-    weigh_by_similarity = YesNo(help_text="A sample counts by its similarity to the query. Released: yes.")
-    same_split = YesNo(
+    weigh_by_similarity = _yes_no(help_text="A sample counts by its similarity to the query. Released: yes.")
+    same_split = _yes_no(
         label="Candidates of one split",
         help_text="CONQUER looks into the split that the query's own video came from, as the published lists do.",
     )
-    shuffle_links = YesNo(
+    shuffle_links = _yes_no(
         label="Shuffle queries and moments", help_text="A control that has nothing to learn; its scores are chance."
     )
 
@@ -208,12 +197,12 @@ class ExperimentForm(forms.Form):
             assert isinstance(field, forms.ChoiceField)
             none = [] if field.required else [("", "none")]
             field.choices = [*none, *((key, facts["name"]) for key, facts in choices.items())]
-        rows_offer(self, "release", ready_releases(project))
-        rows_offer(self, "candidates", candidate_givers(project))
+        releases_offer(self, project)
+        done = Training.objects.filter(experiment__project=project, state=Training.State.DONE)
+        givers = done.exclude(experiment__baseline="conquer").select_related("experiment").order_by("-pk")
+        rows_offer(self, "candidates", givers)
         if self.choices["subtitle"]:
             self.initial.setdefault("subtitle", next(iter(self.choices["subtitle"])))
-        if newest := ready_releases(project).first():
-            self.initial.setdefault("release", newest.version)
 
     def clean(self) -> dict[str, Any]:
         form_data = super().clean() or {}

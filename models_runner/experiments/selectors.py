@@ -28,12 +28,6 @@ class Row(NamedTuple):
     spread: float | None
 
 
-def experiments_of(project: Project) -> QuerySet[Experiment]:
-    """With how far their seeds are; curves and notices, which are long, stay where they are."""
-    trainings = Training.objects.defer("curve", "notices")
-    return project.experiments.select_related("release").prefetch_related(Prefetch("trainings", trainings))
-
-
 def experiments_with_trainings() -> QuerySet[Experiment]:
     """With everything that a program is told of them."""
     trainings = Training.objects.select_related("val_run", "test_run")
@@ -79,12 +73,6 @@ def runs_of(experiment: Experiment) -> list[Run]:
     """Return its seeds' runs, by seed; a run stays when the experiment goes."""
     trainings = experiment.trainings.select_related("val_run", "test_run").order_by("seed")
     return [run for training in trainings for run in (training.val_run, training.test_run) if run is not None]
-
-
-def candidate_givers(project: Project) -> QuerySet[Training]:
-    """Trainings whose best videos CONQUER may look at, the newest first."""
-    trainings = Training.objects.filter(experiment__project=project, state=Training.State.DONE)
-    return trainings.exclude(experiment__baseline="conquer").select_related("experiment").order_by("-pk")
 
 
 def queries_by_source_split(project: Project) -> QuerySet[Query]:

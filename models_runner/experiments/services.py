@@ -17,8 +17,6 @@ from judging.exceptions import FormStale
 from judging.models import Release
 from judging.releases.layout import TRAIN_FILES
 from judging.releases.selectors import archive_opened
-from models_runner.experiments.models import MOST_SEEDS
-from models_runner.experiments.selectors import candidate_givers
 from models_runner.experiments.trainings import TASK, training_stop
 from models_runner.features.services import features_hold
 from models_runner.leaderboard.services.runs import name_checked
@@ -63,10 +61,15 @@ def experiment_create(
         FormStale: the form ordered an experiment already, another one.
         NotPossible: the release has nothing to train on, a file is missing, or the name is taken.
     """
-    experiment_check(release=release, baseline=baseline, top_n=top_n, seeds=seeds, candidates=candidates)
+    if not has_training_queries(release, top_n):
+        raise NotPossible(NO_TRAINING.format(release.version))
+    if not any(truth.split == "val" for truth in truths_make(release)):
+        raise NotPossible(NO_VALIDATION.format(release.version))
     if not 0 <= first_seed <= LARGEST_SEED - seeds + 1:
         raise NotPossible(f"Seeds are 0 to {LARGEST_SEED:,}.")
-    _features_check(features)
+    for kind, source in features.items():
+        if not Path(source["path"]).exists():
+            raise NotPossible(f"The features {source['name']!r} for {kind} are not on the disk any more.")
     about = {"project": release.project, "release": release, "baseline": baseline, "top_n": top_n, "labels": labels}
     experiment = Experiment(uuid=key or uuid4(), created_by=actor, **about)
     experiment.features = {kind: feature_facts(source) for kind, source in features.items()}
@@ -86,23 +89,20 @@ def _experiment_keep(experiment: Experiment, name: str, seeds: range) -> Experim
         return _same_or_refused(before, experiment, name, seeds)
     features_hold(experiment.project, experiment.features)
     if experiment.candidates is not None:
-        _hold(experiment.candidates)  # who deletes it waits, and finds that it is needed
+        _lock(experiment.candidates)  # who deletes it waits, and finds that it is needed
     experiment.name = _name(name, experiment)
     experiment.save()
     trainings = Training.objects.bulk_create([Training(experiment=experiment, seed=seed) for seed in seeds])
-    details = {
-        "name": experiment.name,
-        "baseline": experiment.get_baseline_display(),
-        "top_n": experiment.top_n,
-        "seeds": len(seeds),
-    }
-    about = {**details, "version": experiment.release.version}
     audit_record(
         project=experiment.project,
         actor=experiment.created_by,
         action="experiment.start",
         subject=experiment.uuid,
-        **about,
+        name=experiment.name,
+        baseline=experiment.get_baseline_display(),
+        top_n=experiment.top_n,
+        seeds=len(seeds),
+        version=experiment.release.version,
     )
     for training in trainings:
         send_on_commit(TASK, training.pk)
@@ -118,24 +118,6 @@ def _same_or_refused(before: Experiment, experiment: Experiment, name: str, seed
     return before
 
 
-def experiment_check(
-    *, release: Release, baseline: str, top_n: int, seeds: int, candidates: Training | None = None
-) -> None:
-    """Raise NotPossible for what cannot be trained."""
-    if release.state != Release.State.READY:
-        raise NotPossible("This release is not ready; a baseline is trained on one that is.")
-    if not 1 <= seeds <= MOST_SEEDS:
-        raise NotPossible(f"1 to {MOST_SEEDS} seeds are trained.")
-    if (candidates is not None) != (baseline == Experiment.Baseline.CONQUER):
-        raise NotPossible("CONQUER, and it alone, looks at the best videos of a trained XML or ReLoCLNet; name one.")
-    if candidates is not None and not candidate_givers(release.project).filter(pk=candidates.pk).exists():
-        raise NotPossible("The candidates come from a finished XML or ReLoCLNet of this project.")
-    if not has_training_queries(release, top_n):
-        raise NotPossible(NO_TRAINING.format(release.version))
-    if not any(truth.split == "val" for truth in truths_make(release)):
-        raise NotPossible(NO_VALIDATION.format(release.version))
-
-
 def has_training_queries(release: Release, top_n: int) -> bool:
     """Whether the training set of the release holds a row; one of nobody's queries is an empty list."""
     name = TRAIN_FILES.get(top_n)
@@ -144,14 +126,6 @@ def has_training_queries(release: Release, top_n: int) -> bool:
         return bool(entry)
     with archive_opened(release) as source, ZipFile(source) as archive:
         return archive.read(str(name)).strip() != b"[]"
-
-
-def _features_check(features: Mapping[str, Mapping[str, Any]]) -> None:
-    if lacking := [kind for kind in ("video", "query") if kind not in features]:
-        raise NotPossible(f"Choose features for {lacking[0]}.")
-    for kind, source in features.items():
-        if not Path(source["path"]).exists():
-            raise NotPossible(f"The features {source['name']!r} for {kind} are not on the disk any more.")
 
 
 def feature_facts(source: Mapping[str, Any]) -> dict[str, Any]:
@@ -195,7 +169,7 @@ def _names_left(project: Project) -> set[str]:
 def training_cancel(*, training: Training, actor: User | None) -> Training:
     """Have a training end: at once where it waits, within seconds where it is at work. Raises NotPossible where it has
     ended already."""
-    row = _hold(training)
+    row = _lock(training)
     if row.state == Training.State.CANCELLING:
         return row
     if row.state == Training.State.WAITING:
@@ -212,7 +186,7 @@ def training_cancel(*, training: Training, actor: User | None) -> Training:
 @transaction.atomic
 def training_resume(*, training: Training, actor: User | None) -> Training:
     """Have a cancelled or failed training go on from its last checkpoint. Raises NotPossible where it is neither."""
-    row = _hold(training)
+    row = _lock(training)
     if not row.is_stopped:
         raise NotPossible("Only a training that was cancelled or failed can be resumed.")
     row.state, row.crashes, row.error, row.ended_at = Training.State.WAITING, 0, "", None
@@ -223,7 +197,7 @@ def training_resume(*, training: Training, actor: User | None) -> Training:
     return row
 
 
-def _hold(training: Training) -> Training:
+def _lock(training: Training) -> Training:
     rows = Training.objects.select_for_update(of=("self",)).select_related("experiment__project")
     row = rows.filter(pk=training.pk).first()
     if row is None:

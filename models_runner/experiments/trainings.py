@@ -8,13 +8,14 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from celery import shared_task
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, transaction
 from django.db.models import F, Q
 
 from core import clock
 from core.audit import audit_record
-from core.exceptions import MomentJudgeError, StorageUnavailable
+from core.exceptions import MomentJudgeError, NotPossible, StorageUnavailable
 from core.jobs import durable
 from core.messages import send_on_commit
 from core.sql import only_one
@@ -83,19 +84,15 @@ def training_claim(*, training_id: int, device: str) -> Training | None:
     return trainings.get(pk=training_id)
 
 
-class NotTrainable(Exception):
-    """Something is wrong with the training itself; said on it, and not raised on."""
-
-
 @contextmanager
 def _not_trainable(why: str) -> Iterator[None]:
-    """Turn what is wrong with the training into NotTrainable; storage that is away is waited for."""
+    """Turn what is wrong with the training itself into NotPossible; storage that is away is waited for."""
     try:
         yield
     except StorageUnavailable:
         raise
     except (MomentJudgeError, ScoringError, OSError) as error:
-        raise NotTrainable(f"{why}: {error}") from error
+        raise NotPossible(f"{why}: {error}") from error
 
 
 def _train(training: Training) -> bool:
@@ -106,14 +103,14 @@ def _train(training: Training) -> bool:
             folder = files.plan_write(training)
         with folder_lock(folder) as lock_fd:
             if lock_fd is None:
-                raise NotTrainable("Another program still works in the folder of this training.")
+                raise NotPossible("Another program still works in the folder of this training.")
             progress, status, words = _run(training, folder, lock_fd)
         _conclude(training, folder, progress, status, words)
     except StorageUnavailable as error:
         logger.warning("training %s waits for the storage: %s", training.pk, error.reason)
         training_stop_at_work(training, State.WAITING)
         return False
-    except NotTrainable as error:
+    except NotPossible as error:
         training_end(training, State.FAILED, str(error))
     except (OperationalError, InterfaceError):
         raise  # nothing can be written down; a sweep finds it
@@ -253,9 +250,11 @@ def next_send(*, expires_s: float | None = None) -> None:
         send_on_commit(TASK, pk, expires_s=expires_s)
 
 
-def trainings_sweep(*, now: datetime) -> None:
-    """Bury what lost its worker; wake who has waited longest: its message may have been lost; clear what was deleted.
-    While all devices are at work nobody takes it, and it expires when the next sweep comes."""
+@shared_task(name="models_runner.tasks.trainings_sweep")
+def trainings_sweep(now: datetime | None = None) -> None:
+    """Put right what lost its worker; wake who has waited longest: its message may have been lost; clear what was
+    deleted. While all devices are at work nobody takes it, and it expires when the next sweep comes."""
+    now = now or clock.now()
     stale = Training.objects.filter(state__in=Training.AT_WORK, heartbeat__lte=now - LATE)
     for pk in stale.values_list("pk", flat=True):
         with only_one("training", pk) as alone:

@@ -1,23 +1,24 @@
 """Benchmark runs: ordering them, seeing how far they are, cancelling and resuming them."""
 
-from typing import Any, cast
+from typing import Any
 from uuid import UUID, uuid4
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
+from django.db.models import Prefetch
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 
-from accounts.access import ADMIN, STAFF, MemberRequest, grant, post_only, project_page
-from accounts.models import Membership, Project, User
+from accounts.access import ADMIN, STAFF, MemberRequest, project_page, row_page
+from accounts.models import Membership, Project
 from core.exceptions import MomentJudgeError, NotPossible
 from judging.exceptions import FormStale
 from judging.models import Release
 from models_runner.experiments import deletion, files, services
 from models_runner.experiments.charts import losses_chart, scores_chart, seeds_chart
 from models_runner.experiments.forms import ExperimentForm
-from models_runner.experiments.selectors import ahead_of, experiments_of, needed_by, row_of, runs_of, training_granted
+from models_runner.experiments.selectors import ahead_of, needed_by, row_of, runs_of, training_granted
 from models_runner.experiments.services import experiment_create, has_training_queries
 from models_runner.experiments.settings import settings_by_name
 from models_runner.features.selectors import feature_choices
@@ -25,12 +26,16 @@ from models_runner.models import Experiment, Training
 
 PER_PAGE = 20
 FEW_VIDEOS = 1000
+EXPERIMENTS = Experiment.objects.select_related("project__dataset__corpus", "release", "candidates__experiment")
+TRAININGS = Training.objects.select_related("experiment__project")
 
 
 @project_page(STAFF)
 def experiments(request: MemberRequest, project: Project) -> HttpResponse:
     """All experiments of the project, the newest first."""
-    page = Paginator(experiments_of(project), PER_PAGE).get_page(request.GET.get("page"))
+    trainings = Prefetch("trainings", Training.objects.defer("curve", "notices"))  # which are long
+    rows_of_project = project.experiments.select_related("release").prefetch_related(trainings)
+    page = Paginator(rows_of_project, PER_PAGE).get_page(request.GET.get("page"))
     rows = [row_of(one) for one in page]
     at_work = any(training.is_awaited for row in rows for training in row.experiment.trainings.all())
     may_start = request.membership.role == Membership.Role.ADMIN
@@ -73,25 +78,24 @@ def _form_page(request: MemberRequest, project: Project, form: ExperimentForm, s
     return render(request, "models_runner/experiments/new.html", context, status=status)
 
 
-@login_required
-def experiment(request: HttpRequest, experiment_uuid: UUID) -> HttpResponse:
+@row_page(EXPERIMENTS, STAFF)
+def experiment(request: MemberRequest, row: Experiment) -> HttpResponse:
     """One experiment: every seed with its progress, curves, log and what came of it."""
-    rows = Experiment.objects.select_related("project__dataset__corpus", "release", "candidates__experiment")
-    row = get_object_or_404(rows, uuid=experiment_uuid)
-    membership = grant(request, row.project, STAFF)
     trainings = list(row.trainings.select_related("val_run", "test_run").order_by("seed"))
     for training in trainings:
         training.experiment = row
     main_training = _shown(trainings, request.GET.get("seed", ""))
     context = {
-        **{"experiment": row, "trainings": trainings, "shown": main_training, "row": row_of(row)},
-        **{
-            "settings": settings_by_name(row.options),
-            "ahead": ahead_of(main_training),
-            "log": files.log_tail(main_training),
-        },
-        **{"files": files.training_file_sizes(main_training), "charts": _charts(trainings, main_training)},
-        "may_start": membership.role == Membership.Role.ADMIN,
+        "experiment": row,
+        "trainings": trainings,
+        "shown": main_training,
+        "row": row_of(row),
+        "settings": settings_by_name(row.options),
+        "ahead": ahead_of(main_training),
+        "log": files.log_tail(main_training),
+        "files": files.training_file_sizes(main_training),
+        "charts": _charts(trainings, main_training),
+        "may_start": request.membership.role == Membership.Role.ADMIN,
         "at_work": any(training.is_awaited for training in trainings),
     }
     return render(request, "models_runner/experiments/experiment.html", context)
@@ -117,58 +121,55 @@ def _charts(trainings: list[Training], main_training: Training) -> list[str]:
     return [chart.inline() for chart in charts]
 
 
-@login_required
-def experiment_delete(request: HttpRequest, experiment_uuid: UUID) -> HttpResponse:
+@row_page(Experiment.objects.select_related("project"), ADMIN)
+def experiment_delete(request: MemberRequest, row: Experiment) -> HttpResponse:
     """Ask, then delete a benchmark run that has ended, with its files."""
-    row = get_object_or_404(Experiment.objects.select_related("project"), uuid=experiment_uuid)
-    grant(request, row.project, ADMIN)
-    if request.method != "POST":
-        return _ask(request, row)
-    try:
-        deletion.experiment_delete(experiment=row, actor=cast(User, request.user))
-    except NotPossible as error:
-        return _ask(request, row, error)
-    messages.success(request, f"The benchmark run {row.name} is gone. Its runs stay.")
-    return redirect("models_runner:experiments", row.project.uuid)
-
-
-def _ask(request: HttpRequest, row: Experiment, error: NotPossible | None = None) -> HttpResponse:
+    error = None
+    if request.method == "POST":
+        try:
+            deletion.experiment_delete(experiment=row, actor=request.user)
+        except NotPossible as refusal:
+            error = refusal
+        else:
+            messages.success(request, f"The benchmark run {row.name} is gone. Its runs stay.")
+            return redirect("models_runner:experiments", row.project.uuid)
     trainings = list(row.trainings.order_by("seed"))
     context = {
-        **{"experiment": row, "error": error, "needs": needed_by(row), "runs": runs_of(row)},
-        **{"seeds": len(trainings), "bytes": files.experiment_bytes(row.uuid)},
+        "experiment": row,
+        "error": error,
+        "needs": needed_by(row),
+        "runs": runs_of(row),
+        "seeds": len(trainings),
+        "bytes": files.experiment_bytes(row.uuid),
         "awaited": [training for training in trainings if training.is_awaited],
         "resumable": [training for training in trainings if training.is_stopped],
     }
     return render(request, "models_runner/experiments/delete.html", context, status=409 if error else 200)
 
 
-@login_required
-@post_only("models_runner:training")
-def training_cancel(request: HttpRequest, training_uuid: UUID) -> HttpResponse:
-    return _changed(request, training_uuid, services.training_cancel, "It ends within seconds; what it learnt is kept.")
+@row_page(TRAININGS, ADMIN, project="experiment.project", back="models_runner:training")
+def training_cancel(request: MemberRequest, training: Training) -> HttpResponse:
+    return _changed(request, training, services.training_cancel, "It ends within seconds; what it learnt is kept.")
 
 
-@login_required
-@post_only("models_runner:training")
-def training_resume(request: HttpRequest, training_uuid: UUID) -> HttpResponse:
-    return _changed(request, training_uuid, services.training_resume, "It goes on from its last checkpoint.")
+@row_page(TRAININGS, ADMIN, project="experiment.project", back="models_runner:training")
+def training_resume(request: MemberRequest, training: Training) -> HttpResponse:
+    return _changed(request, training, services.training_resume, "It goes on from its last checkpoint.")
 
 
-def _changed(request: HttpRequest, training_uuid: UUID, act: Any, words: str) -> HttpResponse:
-    training = training_granted(request, training_uuid, ADMIN)
+def _changed(request: MemberRequest, training: Training, change: Any, message: str) -> HttpResponse:
     try:
-        act(training=training, actor=cast(User, request.user))
-        messages.success(request, words)
+        change(training=training, actor=request.user)
+        messages.success(request, message)
     except NotPossible as error:
         messages.error(request, str(error))
     return _to(training)
 
 
-@login_required
-def training(request: HttpRequest, training_uuid: UUID) -> HttpResponse:
+@row_page(TRAININGS, STAFF, project="experiment.project")
+def training(request: MemberRequest, training: Training) -> HttpResponse:
     """The page of its experiment with this seed shown."""
-    return _to(training_granted(request, training_uuid, STAFF))
+    return _to(training)
 
 
 def _to(training: Training) -> HttpResponse:

@@ -40,7 +40,7 @@ def uses_of(feature_set: FeatureSet) -> list[tuple[str, str]]:
     return [(one.system, NEEDS[Training.State(one.state)]) for one in trainings.select_related("experiment")]
 
 
-def first_few(texts: Sequence[str], more: str = "more", most: int = 3) -> str:
-    """Join the first texts, and say how many there are besides."""
-    rest = [f"and {len(texts) - most:,} {more}"] if len(texts) > most else []
-    return "; ".join([*texts[:most], *rest])
+def first_few(texts: Sequence[str], more: str = "more") -> str:
+    """Join the first three texts, and say how many there are besides."""
+    rest = [f"and {len(texts) - 3:,} {more}"] if len(texts) > 3 else []
+    return "; ".join([*texts[:3], *rest])

@@ -113,7 +113,7 @@ def feature_set_register(
 def feature_set_model(*, feature_set: FeatureSet, model: str, actor: User | None) -> FeatureSet:
     """Say which text model made an official file of queries: typed words are read by it. Empty: nobody knows. Raises
     NotPossible where it is no such file, or the model may not be named here."""
-    row = _held(feature_set)
+    row = _lock(feature_set)
     row.model = model
     _check_model(row)
     row.save(update_fields=["model"])
@@ -134,12 +134,7 @@ def _create(project: Project, actor: User | None, action: str, wake: bool, **val
     try:
         with transaction.atomic():
             feature_set = FeatureSet.objects.create(project=project, started_by=actor, **values)
-            details = {
-                "name": feature_set.name,
-                "kind": feature_set.kind,
-                "extractor": feature_set.extractor,
-                "model": feature_set.model,
-            }
+            details = {name: getattr(feature_set, name) for name in ("name", "kind", "extractor", "model")}
             audit_record(project=project, actor=actor, action=action, subject=feature_set.uuid, **details)
             if wake:
                 send_on_commit(TASK, feature_set.pk)
@@ -178,7 +173,7 @@ def _free_name(project: Project, base: str) -> str:
 @transaction.atomic
 def feature_set_cancel(*, feature_set: FeatureSet, actor: User | None) -> FeatureSet:
     """Stop making or checking a set; what is made is kept, and it can go on."""
-    row = _held(feature_set)
+    row = _lock(feature_set)
     if not row.is_at_work:
         raise NotPossible("These features are not being made.")
     FeatureSet.objects.filter(pk=row.pk).update(state=State.CANCELLED)
@@ -191,7 +186,7 @@ def feature_set_cancel(*, feature_set: FeatureSet, actor: User | None) -> Featur
 @transaction.atomic
 def feature_set_resume(*, feature_set: FeatureSet, actor: User | None, wake: bool = True) -> FeatureSet:
     """Go on with a set that was cancelled or failed; what was made of it is not made again."""
-    row = _held(feature_set)
+    row = _lock(feature_set)
     if not row.may_go_on:
         raise NotPossible("These features are done, or being made already.")
     values = {"state": State.RUNNING, "error": "", "done": 0, "total": 0, "attempts": 0, "moved_at": clock.now()}
@@ -208,7 +203,7 @@ def feature_set_resume(*, feature_set: FeatureSet, actor: User | None, wake: boo
 def feature_set_delete(*, feature_set: FeatureSet, actor: User | None) -> None:
     """Remove a set; its file too where it was made here. One that is being made stops. Raises NotPossible where a
     training needs the file that would go."""
-    row = _held(feature_set)  # who orders an experiment locks the row too: see features_hold
+    row = _lock(feature_set)  # who orders an experiment locks the row too: see features_hold
     if row.is_ours and (uses := uses_of(row)):
         needs = first_few([f"{system} {need}" for system, need in uses], "more trainings")
         raise NotPossible(f"The features {row.name} are needed: {needs}.")
@@ -229,7 +224,7 @@ def features_hold(project: Project, features: Mapping[str, Mapping[str, Any]]) -
         raise NotPossible(f"The features {names_by_uuid[min(missing_uuids)]!r} have been deleted; choose others.")
 
 
-def _held(feature_set: FeatureSet) -> FeatureSet:
+def _lock(feature_set: FeatureSet) -> FeatureSet:
     rows = FeatureSet.objects.select_for_update(of=("self",)).select_related("project")
     row = rows.filter(pk=feature_set.pk).first()
     if row is None:

@@ -2,19 +2,18 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, cast
-from uuid import UUID
+from typing import Any
 
 from django import forms
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
 
-from accounts.access import ADMIN, MemberRequest, grant, post_only, project_page
-from accounts.models import Project, User
+from accounts.access import ADMIN, MemberRequest, project_action, project_page, row_page
+from accounts.models import Project
+from accounts.uploads import save_form
 from core.exceptions import NotPossible
 from models_runner.features import services
 from models_runner.features.selectors import uses_of
@@ -36,6 +35,7 @@ MODEL_HELP = (
 MADE_HELP = f"Of queries, if you know what made them: it reads what is typed on the page Search. {MODEL_HELP}"
 PAGE = "models_runner:features"
 PER_PAGE = 20
+feature_set_page = row_page(FeatureSet.objects.select_related("project"), ADMIN)
 
 
 class ExtractionForm(forms.Form):
@@ -86,104 +86,89 @@ def features(request: MemberRequest, project: Project) -> HttpResponse:
     return _page(request, project)
 
 
-@post_only(PAGE)
-@project_page(ADMIN)
+@project_action(ADMIN, back=PAGE)
 def feature_set_create(request: MemberRequest, project: Project) -> HttpResponse:
     """Make features in the background."""
-    return _begun(request, project, "making", ExtractionForm(request.POST), feature_set_start)
+    return _start(request, project, "making", ExtractionForm(request.POST), feature_set_start)
 
 
-@post_only(PAGE)
-@project_page(ADMIN)
+@project_action(ADMIN, back=PAGE)
 def feature_set_register(request: MemberRequest, project: Project) -> HttpResponse:
     """Add an official file, and check it in the background."""
-    return _begun(request, project, "adding", FileForm(request.POST), services.feature_set_register)
+    return _start(request, project, "adding", FileForm(request.POST), services.feature_set_register)
 
 
-def _begun(
-    request: MemberRequest,
-    project: Project,
-    name: str,
-    form: ExtractionForm | FileForm,
-    begin: Callable[..., FeatureSet],
+def _start(
+    request: MemberRequest, project: Project, name: str, form: forms.Form, start: Callable[..., FeatureSet]
 ) -> HttpResponse:
-    """Back to the page, or the page with its form of this name to be looked at."""
-    if not form.is_valid():
-        return _page(request, project, status=422, **{name: form})
-    try:
-        begin(project=project, actor=request.user, **form.cleaned_data)
-    except NotPossible as error:
-        form.add_error(None, str(error))
-        return _page(request, project, status=409, **{name: form})
-    return redirect(PAGE, project.uuid)
+    """Go back to the page, or show it again with the form of this ``name`` and what is wrong there."""
+
+    def create(**values: Any) -> Project:
+        return start(project=project, actor=request.user, **values).project
+
+    def page(bound: forms.Form, status: int) -> HttpResponse:
+        return _page(request, project, status=status, **{name: bound})
+
+    return save_form(form, create, page, PAGE)
 
 
 def _page(request: MemberRequest, project: Project, *, status: int = 200, **bound: forms.Form) -> HttpResponse:
     page = Paginator(FeatureSet.objects.filter(project=project), PER_PAGE).get_page(request.GET.get("page"))
     context = {
         "page": page,
-        **{"making": ExtractionForm(), "adding": FileForm(), **bound},
+        "making": ExtractionForm(),
+        "adding": FileForm(),
         "roots": settings.FEATURES_ROOTS,
         "videos": project.dataset.corpus.videos.count(),
         "without_file": project.dataset.corpus.videos.filter(file="").count(),
         "queries": project.queries.filter(is_placeholder=False).count(),
+        **bound,
     }
     return render(request, "models_runner/features/features.html", context, status=status)
 
 
-@login_required
-def feature_set_cancel(request: HttpRequest, set_uuid: UUID) -> HttpResponse:
+@feature_set_page
+def feature_set_cancel(request: MemberRequest, feature_set: FeatureSet) -> HttpResponse:
     """Stop making features; what is made stays."""
-    return _changed(request, set_uuid, services.feature_set_cancel)
+    return _changed(request, feature_set, services.feature_set_cancel)
 
 
-@login_required
-def feature_set_resume(request: HttpRequest, set_uuid: UUID) -> HttpResponse:
+@feature_set_page
+def feature_set_resume(request: MemberRequest, feature_set: FeatureSet) -> HttpResponse:
     """Go on where it stopped."""
-    return _changed(request, set_uuid, services.feature_set_resume)
+    return _changed(request, feature_set, services.feature_set_resume)
 
 
-@login_required
-def feature_set_model(request: HttpRequest, set_uuid: UUID) -> HttpResponse:
+@feature_set_page
+def feature_set_model(request: MemberRequest, feature_set: FeatureSet) -> HttpResponse:
     """Say which text model made an official file of queries."""
     form = ModelForm(request.POST)
     if form.is_valid():
-        return _changed(request, set_uuid, partial(services.feature_set_model, **form.cleaned_data))
-    feature_set = _granted(request, set_uuid)
+        return _changed(request, feature_set, partial(services.feature_set_model, **form.cleaned_data))
     messages.error(request, str(form.errors["model"][0]))
     return redirect(PAGE, feature_set.project.uuid)
 
 
-def _changed(request: HttpRequest, set_uuid: UUID, change: Callable[..., FeatureSet]) -> HttpResponse:
-    feature_set = _granted(request, set_uuid)
+def _changed(request: MemberRequest, feature_set: FeatureSet, change: Callable[..., FeatureSet]) -> HttpResponse:
     if request.method == "POST":
         try:
-            change(feature_set=feature_set, actor=cast(User, request.user))
+            change(feature_set=feature_set, actor=request.user)
         except NotPossible as error:
             messages.error(request, str(error))
     return redirect(PAGE, feature_set.project.uuid)
 
 
-@login_required
-def feature_set_delete(request: HttpRequest, set_uuid: UUID) -> HttpResponse:
+@feature_set_page
+def feature_set_delete(request: MemberRequest, feature_set: FeatureSet) -> HttpResponse:
     """Ask, then remove features, with their file where it was made here."""
-    feature_set = _granted(request, set_uuid)
-    if request.method != "POST":
-        return _ask(request, feature_set)
-    try:
-        services.feature_set_delete(feature_set=feature_set, actor=cast(User, request.user))
-    except NotPossible as error:
-        return _ask(request, feature_set, error)
-    messages.success(request, f"The features {feature_set.name} are gone.")
-    return redirect(PAGE, feature_set.project.uuid)
-
-
-def _ask(request: HttpRequest, feature_set: FeatureSet, error: NotPossible | None = None) -> HttpResponse:
+    error = None
+    if request.method == "POST":
+        try:
+            services.feature_set_delete(feature_set=feature_set, actor=request.user)
+        except NotPossible as refusal:
+            error = refusal
+        else:
+            messages.success(request, f"The features {feature_set.name} are gone.")
+            return redirect(PAGE, feature_set.project.uuid)
     context = {"row": feature_set, "uses": uses_of(feature_set), "error": error}
     return render(request, "models_runner/features/delete.html", context, status=409 if error else 200)
-
-
-def _granted(request: HttpRequest, set_uuid: UUID) -> FeatureSet:
-    feature_set = get_object_or_404(FeatureSet.objects.select_related("project"), uuid=set_uuid)
-    grant(request, feature_set.project, ADMIN)
-    return feature_set

@@ -17,6 +17,11 @@ SPLITS = [(Query.Split.TEST.value, "test"), (Query.Split.VAL.value, "validation"
 
 
 class ReleaseField(forms.ModelChoiceField):  # type: ignore[type-arg]  # which is generic for the type checker alone
+    def __init__(self, **options: Any) -> None:
+        errors = {"invalid_choice": "There is no such release that is ready.", "required": "Choose a release."}
+        ready = Release.objects.none()  # each form offers those of its project
+        super().__init__(ready, to_field_name="version", empty_label=None, error_messages=errors, **options)
+
     def label_from_instance(self, obj: Release) -> str:
         return str(obj.version)
 
@@ -32,20 +37,11 @@ class RunForm(forms.Form):
         max_length=100, required=False, help_text="Shown to everybody beside the system; may stay empty."
     )
     split = forms.ChoiceField(choices=SPLITS, error_messages={"invalid_choice": "Choose test or validation."})
-    release = ReleaseField(
-        Release.objects.none(),
-        to_field_name="version",
-        empty_label=None,
-        error_messages={"invalid_choice": "There is no such release that is ready.", "required": "Choose a release."},
-    )
+    release = ReleaseField()
 
     def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        field = self.fields["release"]
-        assert isinstance(field, forms.ModelChoiceField)
-        field.queryset = ready_releases(project)
-        if newest := field.queryset.first():
-            self.initial.setdefault("release", newest.version)
+        releases_offer(self, project)
 
     def clean(self) -> dict[str, Any]:
         form_data = super().clean() or {}
@@ -60,6 +56,13 @@ def rows_offer(form: forms.Form, name: str, rows: QuerySet[Any]) -> None:
     field = form.fields[name]
     assert isinstance(field, forms.ModelChoiceField)
     field.queryset = rows
+
+
+def releases_offer(form: forms.Form, project: Project) -> None:
+    """Let the form choose among the releases of the project that are ready, the newest unless another is named."""
+    rows_offer(form, "release", ready_releases(project))
+    if newest := ready_releases(project).first():
+        form.initial.setdefault("release", newest.version)
 
 
 def ready_releases(project: Project) -> QuerySet[Release]:

@@ -10,6 +10,7 @@ from accounts.models import Project
 from annotation.models import Query
 from judging.models import Release
 from models_runner.leaderboard.rules import ALIKE_PERCENT, LEAST_QUERIES
+from moment_retrieval.metrics.board import Column
 
 UPLOADS_PER_DAY = 5
 UPLOADS_IN_ALL = 50
@@ -285,6 +286,10 @@ class Score(models.Model):
 
     def __str__(self) -> str:
         return f"{self.metric}: {self.value:.4f}"
+
+    @property
+    def column(self) -> Column:
+        return Column(self.metric, self.k, self.mu, self.convention, self.gain)
 
 
 class PerQuery(models.Model):

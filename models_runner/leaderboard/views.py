@@ -18,7 +18,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
 
-from accounts.access import LEAD, RUNNERS, STAFF, MemberRequest, grant, post_only, project_page
+from accounts.access import LEAD, RUNNERS, STAFF, MemberRequest, grant, post_only, project_action, project_page
 from accounts.models import Membership, Project, User
 from accounts.uploads import receives_file, save_form
 from core.exceptions import NotPossible
@@ -41,7 +41,6 @@ from models_runner.leaderboard.selectors.leaderboard import (
     known_or_first,
     leaderboard,
     leaderboard_tested,
-    runs_with_concerns,
     scored_run,
     splits_of,
     truth_sizes,
@@ -65,6 +64,7 @@ from moment_retrieval.metrics.ndcg_iou import Convention, Gain
 from moment_retrieval.statistics.economy import LEAST_RUNS
 
 MOST_DRAWN = 30
+MOST_CONCERNS = 100
 TEXTS = {"csv": ("text/csv", leaderboard_files.as_csv), "tex": ("application/x-tex", leaderboard_files.as_latex)}
 
 
@@ -82,6 +82,7 @@ def _board(request: MemberRequest, project: Project, filters: Asked) -> dict[str
     table = leaderboard_tested(filters, request.membership)
     own = project.runs.filter(owner=request.user).select_related("release")[:10]
     settings, splits = leaderboard_of(project), splits_of(filters.release)
+    concerns = project.runs.filter(split=filters.split).exclude(concerns=[]).exclude(state=Run.State.WITHDRAWN)
     return {
         "asked": filters,
         "table": table,
@@ -99,7 +100,7 @@ def _board(request: MemberRequest, project: Project, filters: Asked) -> dict[str
         "conventions": [each.value for each in Convention],
         "gains": [each.value for each in Gain],
         "participants_see": participants_see(settings, filters.split, *truth_sizes(filters)),
-        "concerns": runs_with_concerns(project, filters.split) if sees_all(request.membership) else [],
+        "concerns": concerns.order_by("-pk")[:MOST_CONCERNS] if sees_all(request.membership) else [],
         "chart": _chart(table, filters),
     }
 
@@ -128,8 +129,7 @@ def export(request: MemberRequest, project: Project, form: str) -> HttpResponse:
     return HttpResponse(write(filters, table), content_type=f"{kind}; charset=utf-8", headers=headers)
 
 
-@project_page(STAFF)
-@post_only("models_runner:runs")
+@project_action(STAFF, back="models_runner:runs")
 def similarity_run_create(request: MemberRequest, project: Project) -> HttpResponse:
     """Make the similarity run of the newest release."""
     release = project.releases.filter(state=Release.State.READY).first()
@@ -230,9 +230,7 @@ def compare(request: MemberRequest, project: Project) -> HttpResponse:
     table = leaderboard(filters, request.membership, tested=False)
     one, other = (scored_run(filters, request.membership, request.GET.get(name, "")) for name in ("one", "other"))
     runs = [row.run for row in table.ranked]
-    context: dict[str, object] = {
-        **{"asked": filters, "runs": runs, "one": one, "other": other, "refusal": table.refusal}
-    }
+    context: dict[str, object] = {"asked": filters, "runs": runs, "one": one, "other": other, "refusal": table.refusal}
     if one and other and one != other and filters.is_blind:
         context["in_steps"] = comparison_in_steps(filters, one, other, ScoreView(request.membership, filters.split))
     elif one and other and one != other:
@@ -281,7 +279,10 @@ def economy(request: MemberRequest, project: Project) -> HttpResponse:
     studies = EconomyStudy.objects.filter(release=filters.release, split=filters.split)
     finished = studies.filter(state=EconomyStudy.State.DONE).first()
     context: dict[str, object] = {
-        **{"asked": filters, "newest": studies.first(), "study": finished, "least": LEAST_RUNS},
+        "asked": filters,
+        "newest": studies.first(),
+        "study": finished,
+        "least": LEAST_RUNS,
         "releases": project.releases.filter(state=Release.State.READY),
         "splits": splits_of(filters.release),
         "runs": runs_of(filters.release, filters.split),
@@ -294,8 +295,7 @@ def economy(request: MemberRequest, project: Project) -> HttpResponse:
     return render(request, "models_runner/leaderboard/economy.html", context)
 
 
-@project_page(STAFF)
-@post_only("models_runner:economy")
+@project_action(STAFF, back="models_runner:economy")
 def economy_study(request: MemberRequest, project: Project) -> HttpResponse:
     filters = asked_for(project, request.POST)
     if filters is None:

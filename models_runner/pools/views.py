@@ -6,14 +6,13 @@ from uuid import UUID
 
 from django import forms
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.db.models import Count
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
 
-from accounts.access import STAFF, MemberRequest, grant, post_only, project_page
-from accounts.models import Membership, Project
+from accounts.access import STAFF, MemberRequest, project_action, project_page, row_page
+from accounts.models import Project
 from annotation.models import Pooling, Query
 from annotation.pools.rules import DEPTHS, IOU_MIN, RUN_DEPTH
 from annotation.pools.services.poolings import Scope, pooling_discard
@@ -31,6 +30,7 @@ COUNTS = ["spans", "unmatched", "without_preview", "moments", "in_similarity", "
 COUNTS += ["in_earlier_pools", "new", "new_alone"]
 COLUMNS = ["query_id", "query", "source", "queries", *COUNTS, "to_judge"]
 OVERLAP_COLUMNS = ["source", "moments", "other", "other_moments", "both"]
+POOLINGS = Pooling.objects.filter(seed=None).select_related("project", "query_set")  # coverage studies have a page
 
 
 class PoolForm(forms.Form):
@@ -100,8 +100,7 @@ def _pools(request: MemberRequest, project: Project, form: PoolForm, *, status: 
     return render(request, "models_runner/pools/pools.html", context, status=status)
 
 
-@project_page(STAFF)
-@post_only("pools:pools")
+@project_action(STAFF, back="pools:pools")
 def pool_create(request: MemberRequest, project: Project) -> HttpResponse:
     """Order a plan; nothing is opened by it."""
     form = PoolForm(request.POST, project=project)
@@ -111,10 +110,9 @@ def pool_create(request: MemberRequest, project: Project) -> HttpResponse:
     return redirect("pools:pool", pooling.uuid)
 
 
-@login_required
-def pool(request: HttpRequest, pooling_uuid: UUID) -> HttpResponse:
+@row_page(POOLINGS, STAFF)
+def pool(request: MemberRequest, pooling: Pooling) -> HttpResponse:
     """One pool: how far it is, what it adds or added, and the question whether to open it."""
-    pooling, _ = _granted(request, pooling_uuid)
     context: dict[str, object] = {"pooling": pooling, "sources": pooling.sources.all()}
     if pooling.is_at_work:
         context["job"] = pooling.project.jobs.filter(kind=pool_job(pooling)).order_by("-pk").first()
@@ -133,18 +131,14 @@ def _of_state(pooling: Pooling, report: PoolReport) -> dict[str, object]:
     return {"reopened": reopened.count()}
 
 
-@login_required
-@post_only("pools:pool")
-def pool_open(request: HttpRequest, pooling_uuid: UUID) -> HttpResponse:
-    pooling, membership = _granted(request, pooling_uuid)
-    pool_open_request(pooling=pooling, actor=membership.user)
+@row_page(POOLINGS, STAFF, back="pools:pool")
+def pool_open(request: MemberRequest, pooling: Pooling) -> HttpResponse:
+    pool_open_request(pooling=pooling, actor=request.user)
     return redirect("pools:pool", pooling.uuid)
 
 
-@login_required
-@post_only("pools:pool")
-def pool_discard(request: HttpRequest, pooling_uuid: UUID) -> HttpResponse:
-    pooling, _ = _granted(request, pooling_uuid)
+@row_page(POOLINGS, STAFF, back="pools:pool")
+def pool_discard(request: MemberRequest, pooling: Pooling) -> HttpResponse:
     try:
         pooling_discard(pooling=pooling)
     except NotPossible as error:
@@ -154,17 +148,15 @@ def pool_discard(request: HttpRequest, pooling_uuid: UUID) -> HttpResponse:
     return redirect("pools:pools", pooling.project.uuid)
 
 
-@login_required
-def pool_csv(request: HttpRequest, pooling_uuid: UUID) -> HttpResponse:
+@row_page(POOLINGS, STAFF)
+def pool_csv(request: MemberRequest, pooling: Pooling) -> HttpResponse:
     """The report by query and source."""
-    pooling, _ = _granted(request, pooling_uuid)
     return csv_download(f"pool-{pooling.created_at:%Y%m%d-%H%M}.csv", COLUMNS, report_rows(pool_report(pooling)))
 
 
-@login_required
-def overlap_csv(request: HttpRequest, pooling_uuid: UUID) -> HttpResponse:
+@row_page(POOLINGS, STAFF)
+def overlap_csv(request: MemberRequest, pooling: Pooling) -> HttpResponse:
     """A row for each two sources, similarity among them."""
-    pooling, _ = _granted(request, pooling_uuid)
     overlaps = pool_report(pooling).overlaps
     rows = [
         [one.name, one.moments, other.name, other.moments, both]
@@ -172,12 +164,6 @@ def overlap_csv(request: HttpRequest, pooling_uuid: UUID) -> HttpResponse:
         for other, both in zip(overlaps, one.shared, strict=True)
     ]
     return csv_download(f"pool-overlap-{pooling.created_at:%Y%m%d-%H%M}.csv", OVERLAP_COLUMNS, rows)
-
-
-def _granted(request: HttpRequest, pooling_uuid: UUID) -> tuple[Pooling, Membership]:
-    pools = Pooling.objects.filter(seed=None).select_related("project", "query_set")  # coverage studies have a page
-    pooling = get_object_or_404(pools, uuid=pooling_uuid)
-    return pooling, grant(request, pooling.project, STAFF)
 
 
 def report_rows(report: PoolReport) -> Iterator[list[object]]:

@@ -47,10 +47,10 @@ class FoundGiven(serializers.Serializer[Any]):
     """Best first."""
 
     q = serializers.CharField()
-    training = serializers.UUIDField()
+    training = serializers.UUIDField(source="training.uuid")
     ms = serializers.FloatField(help_text="From asking the search worker to having its answer.")
-    searched = serializers.IntegerField(help_text="Videos in the index.")
-    clip_s = serializers.FloatField(help_text="Seconds of a clip.")
+    searched = serializers.IntegerField(source="answer.searched", help_text="Videos in the index.")
+    clip_s = serializers.FloatField(source="answer.clip_s", help_text="Seconds of a clip.")
     hits = HitGiven(many=True)
 
 
@@ -69,17 +69,9 @@ class Search(ApiView):
         """Moments for a query, ranked by a trained checkpoint; 503 while it is being loaded: ask again."""
         project = grant_by(request, project_uuid, STAFF).project
         form_data = _said(request, project)
-        result = search_ask(
-            training=form_data["training"], text=form_data["q"], moments=form_data["limit"], every=form_data["every"]
-        )
-        details = {
-            "q": form_data["q"],
-            "training": form_data["training"].uuid,
-            "ms": result.ms,
-            "searched": result.answer.searched,
-        }
-        hits = shown_hits(project, result.answer)
-        return Response(FoundGiven({**details, "clip_s": result.answer.clip_s, "hits": hits}).data)
+        result = search_ask(**form_data)
+        answer, hits = result.answer, shown_hits(project, result.answer)
+        return Response(FoundGiven({**form_data, "ms": result.ms, "answer": answer, "hits": hits}).data)
 
 
 def _said(request: Request, project: Any) -> dict[str, Any]:

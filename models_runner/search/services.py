@@ -4,6 +4,7 @@ import logging
 from time import perf_counter
 from typing import Any, NamedTuple
 
+from celery import shared_task
 from celery.exceptions import TimeoutError as NoAnswer
 from django.conf import settings
 from kombu.exceptions import OperationalError
@@ -12,7 +13,6 @@ from redis.exceptions import RedisError
 from annotation.similarity.registry import ModelRefused, model_check
 from core.exceptions import MomentJudgeError
 from core.sql import only_one
-from models_runner import tasks
 from models_runner.experiments import files
 from models_runner.models import Experiment, Training
 from models_runner.search import worker
@@ -22,7 +22,6 @@ from moment_retrieval.errors import ScoringError
 from moment_retrieval.searching.queries import Answer
 
 logger = logging.getLogger(__name__)
-MOST_MOMENTS = 40
 LOCK = "search"
 UNAVAILABLE_ERRORS = (OperationalError, RedisError, OSError)
 
@@ -52,18 +51,19 @@ class Answered(NamedTuple):
     ms: float
 
 
-def search_ask(*, training: Training, text: str, moments: int, every: bool = False) -> Answered:
-    """Have the words searched for by the training's best weights; waits a few seconds at most.
+def search_ask(*, q: str, training: Training, every: bool, limit: int) -> Answered:
+    """Have the query ``q`` searched for by the training's best weights; waits a few seconds at most.
 
     Args:
         every: show also what overlaps a better moment.
+        limit: moments at most.
 
     Raises:
         SearchRefused: nothing can be searched with this training, for the reason it says.
         SearchLate: the worker still loads it, is busy, or does not run.
     """
     began = perf_counter()
-    result = _awaited(training.pk, text, min(moments, MOST_MOMENTS), every)
+    result = _awaited(training.pk, q, limit, every)
     if "refused" in result:
         raise SearchRefused(result["refused"])
     return Answered(Answer.of(result), 1000 * (perf_counter() - began))
@@ -72,7 +72,7 @@ def search_ask(*, training: Training, text: str, moments: int, every: bool = Fal
 def _awaited(*arguments: Any) -> dict[str, Any]:
     try:
         wait = float(settings.SEARCH_WAIT_S)
-        task = tasks.search_work.apply_async(arguments, expires=wait)
+        task = search_work.apply_async(arguments, expires=wait)
         try:
             result: dict[str, Any] | BaseException = task.get(timeout=wait, interval=0.02, propagate=False)
         except NoAnswer as error:
@@ -80,10 +80,8 @@ def _awaited(*arguments: Any) -> dict[str, Any]:
         finally:
             task.forget()
     except (*UNAVAILABLE_ERRORS, RuntimeError) as error:
-        if not isinstance(error, UNAVAILABLE_ERRORS) and not isinstance(
-            error.__cause__, UNAVAILABLE_ERRORS
-        ):  # Celery gave up connecting again
-            raise
+        if not isinstance(error, UNAVAILABLE_ERRORS) and not isinstance(error.__cause__, UNAVAILABLE_ERRORS):
+            raise  # else Celery gave up connecting again
         logger.warning("the broker is away: %s", error)
         raise SearchLate("The broker that carries queries to the search worker is away.", is_loading=False) from error
     if isinstance(result, BaseException):  # a worker that was killed cannot say more
@@ -110,8 +108,12 @@ def worker_is_busy() -> bool:
         return not free
 
 
-def search_work(*, training_id: int, text: str, moments: int, every: bool) -> dict[str, Any]:
-    """The answer as JSON can carry it, or why there is none; runs in the worker, which keeps what it loads."""
+@shared_task(name="models_runner.tasks.search_work", ignore_result=False, acks_late=False)
+def search_work(training_id: int, text: str, moments: int, every: bool) -> dict[str, Any]:
+    """Return the answer as JSON can carry it, or why there is none; runs in the worker, which keeps what it loads.
+
+    Nobody waits for it longer than seconds, so it is never sent again.
+    """
     try:
         training = Training.objects.select_related("experiment__candidates__experiment").get(pk=training_id)
         with only_one(LOCK):

@@ -95,9 +95,7 @@ def _answered(request: MemberRequest, project: Project, form: SearchForm, contex
     form_data = form.cleaned_data
     training: Training = form_data["training"]
     try:
-        result = search_ask(
-            training=training, text=form_data["q"], moments=form_data["limit"], every=form_data["every"]
-        )
+        result = search_ask(**form_data)
     except SearchRefused as error:
         return render(request, PAGE, {**context, "refused": error}, status=error.status)
     except SearchLate as error:

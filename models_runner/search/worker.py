@@ -84,12 +84,6 @@ def _stamp(source: Source) -> Stamp:
     return (stat.st_mtime_ns, stat.st_size)
 
 
-def forget() -> None:
-    """Let go of everything."""
-    _held.cache_clear()
-    _texts.cache_clear()
-
-
 def _nbytes(value: Any) -> int:
     return int(value.nbytes)
 

@@ -62,25 +62,13 @@ SPREAD_OF = ("reloclnet", 40)
 SIMILARITY = {10: (0.759, 0.758, 0.758), 20: (0.808, 0.808, 0.808), 40: (0.891, 0.891, 0.891)}
 
 
-class Collection(NamedTuple):
-    """Data and features of the published values."""
-
-    videos: int
-    queries: dict[str, int]
-    video_features: dict[str, str]
-    widths: dict[str, int]  # of the features of videos
-    text_features: str
-    text_width: int
-
-
-TVR_RANKING = Collection(
-    videos=19_614,
-    queries={"val": 500, "test": 2_781},
-    video_features={"xml": "I3D", "reloclnet": "I3D", "conquer": "ResNet-152 and SlowFast"},
-    widths={"xml": 1024, "reloclnet": 1024, "conquer": 4352},
-    text_features="RoBERTa for subtitles and BERT for queries",
-    text_width=768,
-)
+# TVR-Ranking, and the features that baselines were trained on
+VIDEOS = 19_614
+QUERIES = {"val": 500, "test": 2_781}
+VIDEO_FEATURES = {"xml": "I3D", "reloclnet": "I3D", "conquer": "ResNet-152 and SlowFast"}
+VIDEO_WIDTHS = {"xml": 1024, "reloclnet": 1024, "conquer": 4352}
+TEXT_FEATURES = "RoBERTa for subtitles and BERT for queries"
+TEXT_WIDTH = 768
 
 
 class Spread(NamedTuple):

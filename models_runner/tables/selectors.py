@@ -15,7 +15,7 @@ from models_runner.experiments.settings import settings_changed
 from models_runner.leaderboard.selectors.leaderboard import known_or_first, release_of_query
 from models_runner.models import Experiment, Run, Score, Scoring, Training
 from models_runner.tables import published_values as published
-from models_runner.tables.published_values import SPLITS, TVR_RANKING
+from models_runner.tables.published_values import SPLITS
 from moment_retrieval.metrics.ndcg_iou import Convention, Gain
 from moment_retrieval.settings import RELEASED
 
@@ -51,11 +51,11 @@ class Standing(NamedTuple):
 def standing_of(release: Release, experiments: Iterable[Experiment]) -> Standing:
     videos = release.manifest["counts"].get("videos", 0)
     queries = dict(release.truths.values_list("split", "n_queries"))
-    differs = [] if videos == TVR_RANKING.videos else [f"other videos ({videos:,} instead of {TVR_RANKING.videos:,})"]
+    differs = [] if videos == published.VIDEOS else [f"other videos ({videos:,} instead of {published.VIDEOS:,})"]
     others = [
-        f"{queries.get(split, 0):,} of {split} instead of {TVR_RANKING.queries[split]:,}"
+        f"{queries.get(split, 0):,} of {split} instead of {published.QUERIES[split]:,}"
         for split in SPLITS
-        if queries.get(split, 0) != TVR_RANKING.queries[split]
+        if queries.get(split, 0) != published.QUERIES[split]
     ]
     differs += [f"other queries ({', '.join(others)})"] if others else []
     if any(_features(one)[0] for one in experiments):
@@ -100,11 +100,11 @@ def _ends(experiment: Experiment) -> str:
 def _features(experiment: Experiment) -> tuple[bool, str]:
     """Whether they are other than the published ones for certain; and what they are called. Certain are other widths,
     and features of videos or subtitles that were made here."""
-    published = {"video": TVR_RANKING.widths[experiment.baseline], **dict.fromkeys(TEXTS, TVR_RANKING.text_width)}
+    widths = {"video": published.VIDEO_WIDTHS[experiment.baseline], **dict.fromkeys(TEXTS, published.TEXT_WIDTH)}
     features: dict[str, Mapping[str, object]] = experiment.features
-    descriptions = [f"{kind} {_told(features[kind])}" if kind in features else f"no {kind}" for kind in published]
+    descriptions = [f"{kind} {_told(features[kind])}" if kind in features else f"no {kind}" for kind in widths]
     is_other = any(
-        kind not in features or features[kind].get("width", width) != width for kind, width in published.items()
+        kind not in features or features[kind].get("width", width) != width for kind, width in widths.items()
     )
     is_other = is_other or any(features[kind].get("made_by") for kind in SEEN_AND_HEARD)
     return is_other, f"features: {', '.join(descriptions)}"
@@ -112,13 +112,10 @@ def _features(experiment: Experiment) -> tuple[bool, str]:
 
 def _told(features: Mapping[str, object]) -> str:
     width, checksum = features.get("width"), str(features.get("checksum", ""))
-    more = ([f"{width:,} wide"] if isinstance(width, int) else []) + ([_short(checksum)] if checksum else [])
+    more = [f"{width:,} wide"] if isinstance(width, int) else []
+    more += [checksum.rpartition(":")[2][:8]] if checksum else []
     more += [f"made here by {made_by}"] if (made_by := features.get("made_by")) else []
     return f"{features['name']}" + (f" ({', '.join(more)})" if more else "")
-
-
-def _short(checksum: str) -> str:
-    return checksum.rpartition(":")[2][:8]
 
 
 Place = tuple[str, int, float]  # split, K, mu
@@ -134,7 +131,7 @@ class TablesFilters:
     split: str
     k: int
     convention: str
-    of: tuple[str, int]
+    of: str  # key of the setting whose seeds are shown
 
     @property
     def shows_published(self) -> bool:
@@ -142,12 +139,12 @@ class TablesFilters:
         return self.convention == Convention.RELEASED.value
 
     def query(self, **changes: object) -> str:
-        parameters = {"release": self.release.version, "split": self.split, "k": self.k, "convention": self.convention}
-        return urlencode({**parameters, "of": setting_key(self.of), **changes})
+        parameters = {name: getattr(self, name) for name in ("split", "k", "convention", "of")}
+        return urlencode({"release": self.release.version, **parameters, **changes})
 
 
-def setting_key(setting: tuple[str, int]) -> str:
-    return f"{setting[0]}-{setting[1]}"
+def setting_key(baseline: str, top_n: int) -> str:
+    return f"{baseline}-{top_n}"
 
 
 def tables_filters(project: Project, query: Mapping[str, str]) -> TablesFilters | None:
@@ -155,13 +152,13 @@ def tables_filters(project: Project, query: Mapping[str, str]) -> TablesFilters 
     release = release_of_query(project, query)
     if release is None:
         return None
-    keys = {setting_key(setting): setting for setting in (published.SPREAD_OF, *SETTINGS)}
+    keys = tuple(setting_key(*setting) for setting in (published.SPREAD_OF, *SETTINGS))
     return TablesFilters(
         release=release,
         split=known_or_first(query.get("split"), ("test", "val")),
         k=int(known_or_first(query.get("k"), tuple(map(str, published.KS)))),
         convention=known_or_first(query.get("convention"), CONVENTIONS),
-        of=keys[known_or_first(query.get("of"), tuple(keys))],
+        of=known_or_first(query.get("of"), keys),
     )
 
 
@@ -209,7 +206,7 @@ class Setting:
 
     @property
     def key(self) -> str:
-        return setting_key((self.baseline, self.top_n))
+        return setting_key(self.baseline, self.top_n)
 
     @property
     def shown(self) -> list[Line | None]:
@@ -242,7 +239,7 @@ class Tables:
     @cached_property
     def chosen(self) -> Setting:
         """The setting whose seeds are shown."""
-        return next(one for one in self.settings if (one.baseline, one.top_n) == self.asked.of)
+        return next(setting for setting in self.settings if setting.key == self.asked.of)
 
     @property
     def lines(self) -> list[Line]:
@@ -272,9 +269,16 @@ class Tables:
 
 
 def tables(filters: TablesFilters) -> Tables:
-    trainings = _trainings(filters.release)
-    values = _values(filters, trainings)
-    grouped = groupby(trainings, key=lambda training: training.experiment)
+    """Return the tables, of finished trainings with a run that is scored on the release, as they were ordered."""
+    trainings = Training.objects.filter(
+        experiment__project=filters.release.project_id,
+        state=Training.State.DONE,
+        val_run__scorings__release=filters.release,
+        val_run__scorings__state=Scoring.State.SCORED,
+    ).select_related("experiment__release", "experiment__candidates__experiment")
+    best_first = sorted(trainings, key=lambda one: (one.experiment_id, -(one.best or 0.0), one.seed))
+    values = _values(filters, best_first)
+    grouped = groupby(best_first, key=lambda training: training.experiment)
     lines = [_line(filters, experiment, own, values) for experiment, own in grouped]
     by_setting: dict[tuple[str, int], list[Line]] = {setting: [] for setting in SETTINGS}
     for line in lines:
@@ -287,14 +291,6 @@ def tables(filters: TablesFilters) -> Tables:
         similarity={key: value for _, key, value in _scores(filters, run__source=Run.Source.SIMILARITY)},
         standing=standing_of(filters.release, [line.experiment for line in lines]),
     )
-
-
-def _trainings(release: Release) -> list[Training]:
-    """Finished ones with a run that is scored on the release, as they were ordered; the best of each goes first."""
-    trainings = Training.objects.filter(experiment__project=release.project_id, state=Training.State.DONE)
-    scored = trainings.filter(val_run__scorings__release=release, val_run__scorings__state=Scoring.State.SCORED)
-    scored_trainings = scored.select_related("experiment__release", "experiment__candidates__experiment")
-    return sorted(scored_trainings, key=lambda one: (one.experiment_id, -(one.best or 0.0), one.seed))
 
 
 def _line(filters: TablesFilters, experiment: Experiment, trainings: Iterable[Training], values: ByRun) -> Line:

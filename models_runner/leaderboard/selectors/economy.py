@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from models_runner.models import EconomyStudy
 
 COLUMNS = ["cut", "judgments", "pairs", "measure", "tau", "low", "high", "mean_absolute_change", "run", "score"]
@@ -26,24 +28,19 @@ def rows_of(study: EconomyStudy, index: int) -> list[dict[str, Any]]:
     for cutoff in cuts_of(result):
         numbers = {name: cutoff[name][index] for name in NUMBERS}
         share = round(100 * cutoff["judgments"] / total) if total and cutoff["judgments"] else None
-        ranking = _ranking(result["runs"], [scores[index] for scores in cutoff["scores"]], before)
-        rows.append({**cutoff, **numbers, "share": share, "ranking": ranking})
+        scores = [values[index] for values in cutoff["scores"]]
+        now = _places(scores)
+        ranking = sorted(zip(now, result["runs"], scores, before, strict=True))
+        moves = [(name, score, earlier - place) for place, name, score, earlier in ranking]
+        rows.append({**cutoff, **numbers, "share": share, "ranking": moves})
     return rows
-
-
-def _ranking(runs: list[str], scores: list[float], before: list[int]) -> list[tuple[str, float, int]]:
-    now = _places(scores)
-    order = sorted(range(len(runs)), key=lambda number: now[number])
-    return [(runs[number], scores[number], before[number] - now[number]) for number in order]
 
 
 def _places(scores: list[float]) -> list[int]:
     """The place of each run, best first; of equals the first stays first."""
-    order = sorted(range(len(scores)), key=lambda number: -scores[number])
-    ranks = [0] * len(scores)
-    for rank, number in enumerate(order):
-        ranks[number] = rank
-    return ranks
+    best_first = np.argsort(-np.array(scores), kind="stable")
+    places: list[int] = np.argsort(best_first).tolist()
+    return places
 
 
 def table_rows(result: dict[str, Any]) -> Iterator[list[Any]]:

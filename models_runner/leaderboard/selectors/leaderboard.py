@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from urllib.parse import urlencode
 
 from django.db.models import Q
@@ -17,7 +18,6 @@ from models_runner.leaderboard.selectors.shown_scores import (
     ScoreView,
     ShownScore,
     has_ladder,
-    is_blind,
     sees_all,
 )
 from models_runner.leaderboard.services.score_tests import score_tests_of, score_tests_order
@@ -27,8 +27,7 @@ from moment_retrieval.metrics.ndcg_iou import Convention, Gain
 from moment_retrieval.metrics.report import KS
 from moment_retrieval.statistics.significance import holm
 
-MOST_CONCERNS = 100
-EQUAL = 1e-12  # means that differ by less are equal but for the order of adding
+EQUAL = Decimal("1e-12")  # means that differ by less are equal but for the order of adding
 State = Scoring.State
 SPLITS = ("test", "val")
 RECALL = "recall"
@@ -110,7 +109,7 @@ def asked_for(project: Project, query: Mapping[str, str]) -> Asked | None:
 def asked_by(membership: Membership, query: Mapping[str, str]) -> Asked | None:
     """The leaderboard that ``query`` names, as far as this person may see it; None where no release is ready."""
     filters = asked_for(membership.project, query)
-    if filters is None or not is_blind(membership, filters.split):
+    if filters is None or not ScoreView(membership, filters.split).is_blind:
         return filters
     group = FIRST if filters.is_recall else filters.group
     return replace(filters, group=group, convention=BLIND_CONVENTION, gain=BLIND_GAIN, base="", is_blind=True)
@@ -216,12 +215,6 @@ def leaderboard_tested(filters: Asked, membership: Membership) -> Table:
     return table
 
 
-def runs_with_concerns(project: Project, split: str) -> list[Run]:
-    """The uploads to this split that a lead should look at, newest first; withdrawn ones are done with."""
-    runs = project.runs.filter(split=split).exclude(concerns=[]).exclude(state=Run.State.WITHDRAWN)
-    return list(runs.order_by("-pk")[:MOST_CONCERNS])
-
-
 def _last_scored(waiting: Iterable[Scoring]) -> Iterable[Scoring]:
     """The scoring on the newest other release, of each run that waits or failed."""
     scored = Scoring.objects.filter(run__in=[scoring.run_id for scoring in waiting], state=State.SCORED)
@@ -252,21 +245,16 @@ def _value(row: Row, filters: Asked) -> float:
 
 
 def _rank(table: Table, filters: Asked, view: ScoreView) -> None:
-    rows = table.ranked
-    values = [_value(row, filters) for row in rows]
+    step = EQUAL
     if view.is_blind:
         n_queries, _ = truth_sizes(filters)
         table.refusal = view.refusal_for(n_queries)
         step = rules.score_step(max(1, n_queries))
         table.step = str(step)
         table.has_ladder = has_ladder(view.settings, n_queries)
-        for row, rank in zip(rows, rules.ranks(values, step), strict=True):
-            row.rank = rank
-        return
-    for index, row in enumerate(rows):
-        before = rows[index - 1] if index else None
-        is_tie = before is not None and values[index - 1] - values[index] <= EQUAL
-        row.rank = before.rank if before and is_tie else index + 1
+    values = [_value(row, filters) for row in table.ranked]
+    for row, rank in zip(table.ranked, rules.ranks(values, step), strict=True):
+        row.rank = rank
 
 
 def truth_sizes(filters: Asked) -> tuple[int, int]:

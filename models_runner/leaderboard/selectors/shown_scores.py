@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.shortcuts import get_object_or_404
 
-from accounts.access import RUNNERS, grant
+from accounts.access import RUNNERS, STAFF, grant
 from accounts.models import Membership
 from models_runner.leaderboard import rules
 from models_runner.leaderboard.services.participants import leaderboard_of
@@ -20,7 +20,6 @@ from models_runner.models import Leaderboard, Run, Score, Scoring
 from moment_retrieval.metrics.board import COLUMNS, Column
 from moment_retrieval.metrics.ndcg_iou import Convention, Gain
 
-STAFF = (Membership.Role.LEAD, Membership.Role.ADMIN)
 EXACT_DECIMALS = 4
 BLIND_CONVENTION, BLIND_GAIN = Convention.PAPER.value, Gain.EXPONENTIAL.value
 BLIND_COLUMNS = tuple(c for c in COLUMNS if (c.convention, c.gain) == (BLIND_CONVENTION, BLIND_GAIN))
@@ -54,11 +53,6 @@ class ShownScore:
 
 def sees_all(membership: Membership) -> bool:
     return membership.role in STAFF
-
-
-def is_blind(membership: Membership, split: str) -> bool:
-    """Whether the labels of the split are hidden from this person."""
-    return not sees_all(membership) and leaderboard_of(membership.project).hides(split)
 
 
 def has_ladder(leaderboard: Leaderboard, n_queries: int) -> bool:
@@ -114,7 +108,7 @@ class ScoreView:
                 f"The labels of this split are hidden, and the run answers less than {LEAST_ANSWERED:.0%} of the "
                 "queries that are judged in this release: its scores are not shown."
             )
-        if self._is_below_best(scoring):
+        if has_ladder(self.settings, scoring.n_queries) and scoring.pk in self._below_best:
             step = rules.score_step(scoring.n_queries)
             return (
                 f"The run is not a step ({step}) better than the best run that its owner uploaded before, by "
@@ -125,14 +119,10 @@ class ScoreView:
     def shown(self, scoring: Scoring, scores: Iterable[Score]) -> list[ShownScore]:
         """The scores of a run as this person sees them; none where there is a ``refusal``."""
         if not self.is_blind:
-            return [_exact(score) for score in scores]
+            return [ShownScore(s.pk, s.column, s.value, s.low, s.high, s.unjudged) for s in scores]
         if self.refusal(scoring):
             return []
-        return [self._in_steps(scoring, score) for score in scores if column_of(score) in BLIND_COLUMNS]
-
-    def _is_below_best(self, scoring: Scoring) -> bool:
-        """Whether the Ladder hides it: it is no step better than all that its owner uploaded before."""
-        return has_ladder(self.settings, scoring.n_queries) and scoring.pk in self._below_best
+        return [self._in_steps(scoring, score) for score in scores if score.column in BLIND_COLUMNS]
 
     @cached_property
     def _below_best(self) -> frozenset[int]:
@@ -153,9 +143,8 @@ class ScoreView:
     def _first_scores(self) -> dict[int | None, dict[int, dict[int, Score]]]:
         """The scores that the Ladder compares: by owner, by run in the order of the uploads, by release."""
         project = self.membership.project
-        scores = Score.objects.filter(
-            scoring__run__project=project, scoring__run__split=self.split, **_fields(LADDER_COLUMN)
-        )
+        scores = Score.objects.filter(scoring__run__project=project, scoring__run__split=self.split)
+        scores = scores.filter(metric=LADDER_COLUMN.metric, convention=BLIND_CONVENTION, gain=BLIND_GAIN)
         staff = project.memberships.filter(role__in=STAFF).values("user")
         scores = scores.exclude(scoring__run__owner=None).exclude(scoring__run__owner__in=staff)
         scores = scores.select_related("scoring__run", "scoring__release")
@@ -167,7 +156,7 @@ class ScoreView:
 
     def _in_steps(self, scoring: Scoring, score: Score) -> ShownScore:
         """The share of unjudged predictions is left out: nine more numbers would tell as much as nine more scores."""
-        step, column = rules.score_step(scoring.n_queries), column_of(score)
+        step, column = rules.score_step(scoring.n_queries), score.column
         value = rules.rounded(score.value, step, self._share(scoring, column))
         decimals = -int(step.as_tuple().exponent)
         return ShownScore(score.pk, column, value, *rules.interval(value, step), None, decimals)
@@ -182,18 +171,6 @@ class ScoreView:
         parts = (str(self.membership.project.uuid), self.split, self._labels[release.pk])
         content = run.sha256 or str(run.uuid)
         return rules.share_of(settings.SECRET_KEY.encode(), "leaderboard", *parts, content, column.metric)
-
-
-def column_of(score: Score) -> Column:
-    return Column(score.metric, score.k, score.mu, score.convention, score.gain)
-
-
-def _fields(column: Column) -> dict[str, str]:
-    return {"metric": column.metric, "convention": column.convention, "gain": column.gain}
-
-
-def _exact(score: Score) -> ShownScore:
-    return ShownScore(score.pk, column_of(score), score.value, score.low, score.high, score.unjudged)
 
 
 def runs_visible_to(membership: Membership) -> QuerySet[Run]:

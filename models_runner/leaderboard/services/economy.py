@@ -1,9 +1,8 @@
 """Studies of judging economy: what a release's runs would look like with fewer judgments."""
 
 import csv
-import logging
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from io import TextIOWrapper
 from zipfile import ZipFile
 
@@ -21,7 +20,6 @@ from models_runner.models import EconomyStudy, Run, Scoring
 from moment_retrieval.errors import ScoringError
 from moment_retrieval.statistics.economy import LEAST_RUNS, Pair, study
 
-logger = logging.getLogger(__name__)
 STUDIES = JobKind(
     "models_runner.tasks.economy_work",
     lambda: EconomyStudy.objects.filter(state=EconomyStudy.State.RUNNING).select_related("release__project"),
@@ -71,13 +69,9 @@ def _computed(economy_study: EconomyStudy) -> dict[str, object]:
     judged = truth_table(release=economy_study.release, split=economy_study.split)
     queries = set(judged.query_ids)
     pairs = [pair for pair in pairs_of(economy_study.release) if pair.query_id in queries]
-    return study(tables, judged, pairs, tell=tell) | {"runs": told_apart(runs)}
-
-
-def told_apart(runs: Sequence[Run]) -> list[str]:
-    """Their names; those that are called the same get the beginning of their UUID."""
-    counts = Counter(run.name for run in runs)
-    return [run.name if counts[run.name] == 1 else f"{run.name} · {str(run.uuid)[:8]}" for run in runs]
+    counts = Counter(run.name for run in runs)  # of the same name, the beginning of their UUID tells them apart
+    names = [run.name if counts[run.name] == 1 else f"{run.name} · {str(run.uuid)[:8]}" for run in runs]
+    return study(tables, judged, pairs, tell=tell) | {"runs": names}
 
 
 def runs_of(release: Release, split: str) -> list[Run]:
@@ -102,22 +96,18 @@ def pairs_of(release: Release) -> Iterator[Pair]:
             grades.setdefault(row["pair_id"], []).append(int(row["relevance"]))
         for row in _rows(archive, PAIRS):
             if row["state"] in USED:
-                yield _pair(row, grades.get(row["pair_id"], []))
+                yield Pair(
+                    pair_id=int(row["pair_id"]),
+                    query_id=row["query_id"],
+                    video=row["video_name"],
+                    start_s=float(row["start"]),
+                    end_s=float(row["end"]),
+                    rank=int(row["rank"]) if row["rank"] else None,
+                    batch=int(row["batch"]) if row["batch"] else None,
+                    grades=tuple(grades.get(row["pair_id"], ())),
+                )
 
 
 def _rows(archive: ZipFile, name: str) -> Iterator[dict[str, str]]:
     with archive.open(name) as file:
         yield from csv.DictReader(TextIOWrapper(file, encoding="utf-8", newline=""))
-
-
-def _pair(row: dict[str, str], grades: list[int]) -> Pair:
-    return Pair(
-        pair_id=int(row["pair_id"]),
-        query_id=row["query_id"],
-        video=row["video_name"],
-        start_s=float(row["start"]),
-        end_s=float(row["end"]),
-        rank=int(row["rank"]) if row["rank"] else None,
-        batch=int(row["batch"]) if row["batch"] else None,
-        grades=tuple(grades),
-    )

@@ -1,11 +1,12 @@
 """How participants take part: what they never see, how often they upload, and which uploads a lead should look at."""
 
+from collections import Counter
 from collections.abc import Iterator
 from hashlib import blake2b
+from itertools import pairwise
 
 import numpy as np
 from django.db import transaction
-from numpy.typing import NDArray
 
 from accounts.models import Membership, Project, User
 from core.audit import audit_record
@@ -39,15 +40,6 @@ def leaderboard_change(*, project: Project, actor: User | None, **values: bool |
     return row
 
 
-Hashes = NDArray[np.uint64]
-
-
-def answered_queries(table: RunTable) -> list[str]:
-    """The queries that have a prediction; an empty list is no answer."""
-    sizes = np.diff(table.offsets)
-    return [query_id for query_id, size in zip(table.query_ids, sizes.tolist(), strict=True) if size]
-
-
 def concerns_about(run: Run, table: RunTable) -> list[str]:
     """Say why a lead should look at this upload of a participant, a sentence each."""
     if not Membership.objects.filter(project=run.project_id, user=run.owner_id, role="participant").exists():
@@ -63,10 +55,8 @@ def _near_empty(table: RunTable) -> Iterator[str]:
 
 
 def _constant(table: RunTable) -> Iterator[str]:
-    answered = query_hashes(table, with_order=False)[np.diff(table.offsets) > 0]
-    if not len(answered):
-        return
-    most = int(np.unique(answered, return_counts=True)[1].max())
+    counts = Counter(digest for digest in query_hashes(table, with_order=False).values() if digest)
+    most = max(counts.values(), default=0)
     if most > 1 and most >= CONSTANT_SHARE * len(table):
         yield f"Constant: {most:,} of {len(table):,} queries have the very same predictions."
 
@@ -75,11 +65,10 @@ def _alike(run: Run, table: RunTable) -> Iterator[str]:
     """The earlier run of the same person that it differs from in the fewest queries, where those are too few."""
     percent = leaderboard_of(run.project).alike_percent
     earlier = Run.objects.filter(project=run.project_id, split=run.split, owner=run.owner_id, pk__lt=run.pk)
-    by_query = dict(zip(table.query_ids, query_hashes(table).tolist(), strict=True))
+    by_query = query_hashes(table)
     fewest: tuple[int, int, str] | None = None
     for other in earlier.exclude(table="").order_by("-pk")[:EARLIER_RUNS]:
-        earlier_table = serialization.cut(run_table(other), depth=DEPTH)
-        others = dict(zip(earlier_table.query_ids, query_hashes(earlier_table).tolist(), strict=True))
+        others = query_hashes(serialization.cut(run_table(other), depth=DEPTH))
         queries = by_query.keys() | others.keys()
         differing = sum(by_query.get(query_id) != others.get(query_id) for query_id in queries)
         if differing * 100 < percent * len(queries) and (fewest is None or differing < fewest[0]):
@@ -89,21 +78,16 @@ def _alike(run: Run, table: RunTable) -> Iterator[str]:
         yield f"Differs from “{name}” of the same person in only {differing:,} of {queries_in_all:,} queries."
 
 
-def query_hashes(table: RunTable, *, with_order: bool = True) -> Hashes:
-    """[Q] equal for queries with the same predictions, in the same order if that counts; 0 for those without any."""
+def query_hashes(table: RunTable, *, with_order: bool = True) -> dict[str, bytes]:
+    """Return a hash by query, equal for the same predictions, in the same order if that counts; empty without any."""
     digests = b"".join(blake2b(name.encode(), digest_size=8).digest() for name in table.spans.names)
-    rows = np.frombuffer(digests, np.uint64)[table.spans.video]
-    ranks = table.order.astype(np.float64) if with_order else np.zeros(len(rows))
-    for column in (table.spans.start_s, table.spans.end_s, ranks):
-        rows = _mixed(rows ^ np.ascontiguousarray(column + 0.0).view(np.uint64))  # adding 0 makes -0 and 0 alike
-    sums = np.zeros(len(table), np.uint64)
-    np.add.at(sums, table.query, rows)
-    return sums
-
-
-def _mixed(values: Hashes) -> Hashes:
-    """A change of one bit changes about half of the bits (the finaliser of SplitMix64)."""
-    values = values + np.uint64(0x9E3779B97F4A7C15)
-    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return values ^ (values >> np.uint64(31))
+    videos = np.frombuffer(digests, np.uint64)[table.spans.video]
+    times = [(column + 0.0).view(np.uint64) for column in (table.spans.start_s, table.spans.end_s)]  # -0 becomes 0
+    rows = np.stack([videos, *times], axis=1)
+    if not with_order:
+        rows = rows[np.lexsort((*rows.T, table.query))]
+    bounds = pairwise(table.offsets.tolist())
+    return {
+        query_id: blake2b(rows[first:end].tobytes()).digest() if end > first else b""
+        for query_id, (first, end) in zip(table.query_ids, bounds, strict=True)
+    }

@@ -38,7 +38,7 @@ def release_receive(*, release_id: int) -> None:
         return
     truths_make(release)
     ReadRelease.objects.get_or_create(release=release)
-    scorings_order(release=release)
+    scorings_order(project__releases=release)
     similarity_runs_make(release_id=release_id)
 
 

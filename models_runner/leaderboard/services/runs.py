@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from django.conf import settings
 from django.core.files import File
 from django.core.files.base import ContentFile
@@ -20,7 +21,7 @@ from django.utils import timezone
 from django.utils.formats import date_format
 
 from accounts.models import Membership, User
-from annotation.corpora.importers.files import Budget, Limits
+from annotation.corpora.importers.files import Budget
 from annotation.corpora.services.imports import upload_limits
 from annotation.models import Query
 from core.audit import audit_record
@@ -31,7 +32,7 @@ from core.sql import only_one
 from core.stored_files import files_delete
 from core.texts import checked_name, storable
 from judging.models import Release
-from models_runner.leaderboard.services.participants import answered_queries, concerns_about, leaderboard_of
+from models_runner.leaderboard.services.participants import concerns_about, leaderboard_of
 from models_runner.leaderboard.services.releases import SIMILARITY
 from models_runner.leaderboard.services.score_tests import score_tests_drop
 from models_runner.leaderboard.services.scorings import (
@@ -39,9 +40,9 @@ from models_runner.leaderboard.services.scorings import (
     UNEXPECTED,
     answers_enough,
     durations_of,
-    run_order,
     scored,
     scoring_write,
+    scorings_order,
     truth_table,
     truths_make,
 )
@@ -60,7 +61,6 @@ LONGEST_REASON = 500
 LONGEST = 100  # characters of a name
 UNSEEN = {"Cf", "Co", "Cn"}  # marks of direction, joiners, what has no shape: two names would look the same
 AT_WORK = "An upload of yours is still being scored; wait until that is done."
-SEE_ALL = (Membership.Role.LEAD, Membership.Role.ADMIN)
 WITH_FILES = (Run.Source.UPLOAD, Run.Source.BASELINE)  # that are read by the task
 PREDICTION_FILES = {split: f"predictions.{split}.json" for split in ("val", "test")}
 UPLOADS = JobKind(
@@ -97,7 +97,7 @@ def run_upload(
     """Store a file and wake the task that reads and scores it.
 
     Raises:
-        NotPossible: the release is not ready, the name is taken, or another upload of theirs is at work.
+        NotPossible: the name is taken, or another upload of theirs is at work.
         UploadLimit: they have uploaded as often as they may today.
         TooLarge: the file is.
     """
@@ -105,14 +105,10 @@ def run_upload(
     names = {"system": name_checked(system, "system"), "team": name_checked(team, "team") if team.strip() else ""}
     if (file.size or 0) > settings.RUN_MAX_MB * 2**20:
         raise TooLarge(f"The file is larger than {settings.RUN_MAX_MB} MB; pack it with gzip.")
-    if release.state != Release.State.READY or release.project_id != membership.project_id:
-        raise NotPossible("This release is not ready; a run is scored on one that is.")
     run = Run(project=release.project, release=release, split=split, source=Run.Source.UPLOAD, **names)
     run.owner, run.file_name, run.bytes = membership.user, (file.name or "run")[-200:], file.size or 0
     upload_check(membership, now)
     upload_check_in_all(membership, split)
-    if _has(run):
-        raise NotPossible(_taken(run))
     try:
         _run_store(run, file, check=partial(_upload_check_locked, run, membership, now))
     except IntegrityError as error:
@@ -143,11 +139,10 @@ def upload_check(membership: Membership, now: datetime) -> None:
         NotPossible: another upload of theirs is at work.
         UploadLimit: they have uploaded as often as they may today.
     """
-    if membership.role == Membership.Role.PARTICIPANT and (wait := upload_possible_at(membership, now)) > now:
-        at = date_format(timezone.localtime(wait), "j M Y, H:i")
-        raise UploadLimit(
-            f"You have uploaded {_had(membership, now)} within a day; the next is possible on {at} (UTC)."
-        )
+    limits = _limits(membership, now) if membership.role == Membership.Role.PARTICIPANT else []
+    if waits := [(at, uploads) for at, uploads in limits if at > now]:
+        at = date_format(timezone.localtime(max(waits)[0]), "j M Y, H:i")
+        raise UploadLimit(f"You have uploaded {waits[0][1]} within a day; the next is possible on {at} (UTC).")
     if _at_work(membership.project_id, membership.user_id):
         raise NotPossible(AT_WORK)
 
@@ -183,27 +178,27 @@ def _upload_check_locked(run: Run, membership: Membership, now: datetime) -> Non
 def upload_possible_at(membership: Membership, now: datetime) -> datetime:
     """When the person may upload next: now, or a day after the oldest that counts. Files that could not be read have a
     limit of their own; whatever was read counts, also when it was refused then."""
-    return max(_free_at(runs, most, now) for runs, most in _limits(membership, now))
+    return max(at for at, _ in _limits(membership, now))
 
 
-def _limits(membership: Membership, now: datetime) -> list[tuple[QuerySet[Run], int]]:
-    """The uploads within a day that were read or may be, those that could not be; and how many may be."""
+def _limits(membership: Membership, now: datetime) -> list[tuple[datetime, str]]:
+    """Return, of uploads that were read or may be and of those that could not be: when the next is possible, and how
+    many may be within a day."""
     runs = Run.objects.filter(project=membership.project_id, owner=membership.user_id, created_at__gt=now - DAY)
     unreadable = Q(state=Run.State.FAILED, form="")
     most = leaderboard_of(membership.project).uploads_per_day
-    return [(runs.exclude(unreadable), most), (runs.filter(unreadable), UNREADABLE_PER_DAY)]
+    return [
+        (_free_at(runs.exclude(unreadable), most, now), f"{most} run{'' if most == 1 else 's'}"),
+        (
+            _free_at(runs.filter(unreadable), UNREADABLE_PER_DAY, now),
+            f"{UNREADABLE_PER_DAY} files that could not be read",
+        ),
+    ]
 
 
 def _free_at(runs: QuerySet[Run], most: int, now: datetime) -> datetime:
     recent = list(runs.order_by("-created_at").values_list("created_at", flat=True)[:most])
     return now if len(recent) < most else recent[-1] + DAY
-
-
-def _had(membership: Membership, now: datetime) -> str:
-    (readable, most), _ = _limits(membership, now)
-    if _free_at(readable, most, now) > now:
-        return f"{most} run{'' if most == 1 else 's'}"
-    return f"{UNREADABLE_PER_DAY} files that could not be read"
 
 
 def name_checked(name: str, what: str) -> str:
@@ -221,12 +216,6 @@ def name_checked(name: str, what: str) -> str:
 
 def _at_work(project_id: int, owner_id: int | None) -> bool:
     return Run.objects.filter(project=project_id, owner=owner_id, state=Run.State.RUNNING).exists()
-
-
-def _has(run: Run) -> bool:
-    """Whether its owner has a run of this name already."""
-    runs = Run.objects.filter(project=run.project_id, split=run.split, owner=run.owner_id, system=run.system)
-    return runs.exclude(state__in=[Run.State.FAILED, Run.State.WITHDRAWN]).exists()
 
 
 def _taken(run: Run) -> str:
@@ -258,10 +247,16 @@ def run_work(*, run_id: int) -> None:
     """Read, check and score an upload; a repeat finds it done. A bad file says why, and touches no other run.
     UPLOADS_AT_ONCE are worked on, so that the others leave workers and memory free: a message that finds no place goes,
     and whoever was at work sends for the next."""
+    run = None
     with _place() as free:
-        worked = free and _run_work(run_id)
-    if worked:
-        _next_send()
+        if free:
+            with UPLOADS.claim(run_id) as run:
+                if run is not None:
+                    _process(run)
+    if run is not None:
+        waiting = Run.objects.filter(source__in=WITH_FILES, state=Run.State.RUNNING, step=Step.WAITING)
+        if following := waiting.order_by("created_at").first():
+            UPLOADS.send(following.pk)
 
 
 @contextmanager
@@ -272,22 +267,7 @@ def _place() -> Iterator[bool]:
         yield any(locks.enter_context(only_one("upload-place", slot)) for slot in slots)
 
 
-def _next_send() -> None:
-    waiting = Run.objects.filter(source__in=WITH_FILES, state=Run.State.RUNNING, step=Step.WAITING)
-    if run := waiting.order_by("created_at").first():
-        UPLOADS.send(run.pk)
-
-
-def _run_work(run_id: int) -> bool:
-    """Whether there was something to do."""
-    with UPLOADS.claim(run_id) as run:
-        if run is None:
-            return False
-        _work(run)
-    return True
-
-
-def _work(run: Run) -> None:
+def _process(run: Run) -> None:
     _step(run, Step.READING)
     table = run_parsed(run)
     Run.objects.filter(pk=run.pk, state=Run.State.RUNNING).update(form=run.form)  # it was read, so it counts
@@ -305,7 +285,7 @@ def _work(run: Run) -> None:
         is_ours = running.update(state=Run.State.SCORED, **values)
         if is_ours:
             scoring_write(scoring, result)
-            run_order(run=run)
+            scorings_order(pk=run.pk)
     if not is_ours:
         files_delete(str(run.table.name))
 
@@ -319,7 +299,8 @@ def run_parsed(run: Run) -> RunTable:
     """
     with run.file.open("rb") as file:
         data = file.read(settings.RUN_MAX_MB * 2**20 + 1)
-    budget = Budget(run_limits())
+    advice = "give each query fewer predictions"  # the library holds all of them in memory
+    budget = Budget(replace(upload_limits(), size=jsonfiles.MAX_BYTES, size_setting="", advice=advice))
     budget.begin(data, packed=jsonfiles.is_packed(data))
     source = formats.Source(
         data,
@@ -332,12 +313,6 @@ def run_parsed(run: Run) -> RunTable:
     form, table = formats.parsed(source, formats.Form(run.form) if run.form else None)
     run.form = form.value
     return table
-
-
-def run_limits() -> Limits:
-    """Return a run's limits; unpacked, what the library holds in memory."""
-    advice = "give each query fewer predictions"
-    return replace(upload_limits(), size=jsonfiles.MAX_BYTES, size_setting="", advice=advice)
 
 
 def check_known(table: RunTable, run: Run, judged: tuple[str, ...]) -> None:
@@ -359,10 +334,11 @@ def check_known(table: RunTable, run: Run, judged: tuple[str, ...]) -> None:
 def check_answered(table: RunTable, run: Run, judged: tuple[str, ...]) -> None:
     """Refuse a participant's run that answers few queries of a hidden split. Raises NotPossible where it answers less
     than LEAST_ANSWERED of the judged queries."""
-    staff = Membership.objects.filter(project=run.project_id, user=run.owner_id, role__in=SEE_ALL).exists()
+    staff = Membership.objects.filter(project=run.project_id, user=run.owner_id, role__in=["lead", "admin"]).exists()
     if staff or not leaderboard_of(run.project).hides(run.split):
         return
-    n_answered = len(set(judged) & set(answered_queries(table)))
+    sizes = dict(zip(table.query_ids, np.diff(table.offsets).tolist(), strict=True))
+    n_answered = sum(sizes.get(query_id, 0) > 0 for query_id in judged)  # an empty list is no answer
     if not answers_enough(n_answered, len(judged)):
         raise NotPossible(
             f"The run answers {n_answered} of the {len(judged)} judged queries of {run.split}. The labels of this "

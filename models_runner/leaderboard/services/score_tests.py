@@ -15,7 +15,7 @@ from core.messages import send_on_commit
 from models_runner.leaderboard.models import ATTEMPTS
 from models_runner.leaderboard.services.scorings import columns_of
 from models_runner.models import Run, Score, ScoreTest
-from moment_retrieval.metrics.board import COLUMNS, Column
+from moment_retrieval.metrics.board import COLUMNS
 from moment_retrieval.statistics.significance import intervals, randomisation_test
 
 logger = logging.getLogger(__name__)
@@ -52,7 +52,7 @@ def _work(score_id: int) -> None:
     if not tests:
         return
     scorings = list(dict.fromkeys(score.scoring_id for test in tests for score in (test.one, test.other)))
-    values = columns_of(scorings, column_index(tests[0].one))
+    values = columns_of(scorings, COLUMNS.index(tests[0].one.column))
     column = {scoring: number for number, scoring in enumerate(scorings)}
     ones = [column[test.one.scoring_id] for test in tests]
     others = [column[test.other.scoring_id] for test in tests]
@@ -68,11 +68,6 @@ def _work(score_id: int) -> None:
 def seed_of_signs() -> int:
     """Return the seed of the random signs: the site's secret, since known signs tell from p which query differs."""
     return int.from_bytes(salted_hmac("models_runner.score_tests", "signs", algorithm="sha256").digest()[:8], "big")
-
-
-def column_index(score: Score) -> int:
-    """The number of its measure among the columns of the values that are kept."""
-    return COLUMNS.index(Column(score.metric, score.k, score.mu, score.convention, score.gain))
 
 
 def score_tests_of(base: int, others: Iterable[int]) -> dict[int, ScoreTest]:

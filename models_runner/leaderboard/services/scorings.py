@@ -173,7 +173,11 @@ def scoring_write(scoring: Scoring, result: Scored) -> None:
     row = Scoring.objects.select_for_update(of=("self",)).get(pk=scoring.pk)
     if row.state == State.SCORED:
         return
-    Score.objects.bulk_create(_scores(row, result))
+    measures = zip(COLUMNS, result.board.means.values(), result.bounds, result.board.unjudged, strict=True)
+    Score.objects.bulk_create(
+        Score(scoring=row, **column._asdict(), value=value, low=low, high=high, unjudged=None if np.isnan(u) else u)
+        for column, value, (low, high), u in measures
+    )
     values = zlib.compress(result.board.values.astype(np.float64).tobytes(), 1)
     PerQuery.objects.create(scoring=row, values=values)
     row.state, row.error, row.scored_at = State.SCORED, "", timezone.now()
@@ -182,16 +186,6 @@ def scoring_write(scoring: Scoring, result: Scored) -> None:
     row.remarks = list(result.remarks)
     row.save()
     logger.info("run %s scored on release %s", row.run_id, row.release_id)
-
-
-def _scores(scoring: Scoring, result: Scored) -> list[Score]:
-    rows = zip(COLUMNS, result.board.means.values(), result.bounds, result.board.unjudged, strict=True)
-    scores = []
-    for column, value, (low, high), rate in rows:
-        unjudged = None if np.isnan(rate) else float(rate)
-        score = Score(scoring=scoring, **column._asdict(), value=value, low=low, high=high, unjudged=unjudged)
-        scores.append(score)
-    return scores
 
 
 def scoring_fail(scoring: Scoring, error: str) -> None:
@@ -209,41 +203,17 @@ def scoring_record_failure(scoring: Scoring) -> None:
 
 
 @transaction.atomic
-def scorings_order(*, release: Release) -> None:
-    """Have every run of the project's other releases scored on this one too. Runs by similarity are made anew for each
-    release."""
-    splits = list(release.truths.values_list("split", flat=True))
-    older = Run.objects.filter(project=release.project_id, release__version__lte=release.version)
-    runs = older.filter(state=Run.State.SCORED, split__in=splits)
-    missing = runs.exclude(source=Run.Source.SIMILARITY).exclude(scorings__release=release)
-    Scoring.objects.bulk_create([Scoring(run=run, release=release) for run in missing], ignore_conflicts=True)
-    scorings_send(release.scorings.all())
+def scorings_order(**which: object) -> None:
+    """Have runs scored on the releases that came after their own, too: all of them, or those that ``which`` selects.
 
-
-@transaction.atomic
-def run_order(*, run: Run) -> None:
-    """Have a run scored on the releases that came after its own, too."""
-    later = Release.objects.filter(
-        project=run.project_id, state=Release.State.READY, version__gt=run.release.version, truths__split=run.split
-    )
-    new = [Scoring(run=run, release=release) for release in later.exclude(scorings__run=run)]
-    Scoring.objects.bulk_create(new, ignore_conflicts=True)
-    scorings_send(run.scorings.all())
-
-
-def scorings_send(scorings: QuerySet[Scoring]) -> None:
-    """Wake the task for each of them that waits."""
-    for pk in scorings.filter(state=State.WAITING).values_list("pk", flat=True):
-        send_on_commit(SCORE_TASK, pk)
-
-
-def scorings_complete() -> None:
-    """Order what runs and releases that came at the same time, or lost messages, left out; however long ago."""
+    Runs by similarity are made anew for each release.
+    """
     scored_runs = Run.objects.filter(
         state=Run.State.SCORED,
         project__releases__state=Release.State.READY,
         project__releases__version__gte=F("release__version"),
         project__releases__truths__split=F("split"),
+        **which,
     ).exclude(source=Run.Source.SIMILARITY)
     due = scored_runs.annotate(on=F("project__releases"))
     missing = due.exclude(Exists(Scoring.objects.filter(run=OuterRef("pk"), release=OuterRef("on"))))
@@ -253,10 +223,16 @@ def scorings_complete() -> None:
     scorings_send(Scoring.objects.filter(run__in=runs, release__in=releases))
 
 
+def scorings_send(scorings: QuerySet[Scoring]) -> None:
+    """Wake the task for each of them that waits."""
+    for pk in scorings.filter(state=State.WAITING).values_list("pk", flat=True):
+        send_on_commit(SCORE_TASK, pk)
+
+
 @swept
 def scorings_sweep(now: datetime) -> None:
-    """Order what is missing; send again what still waits: its message may have been lost."""
-    scorings_complete()
+    """Order what runs and releases that came at the same time left out; send again what still waits."""
+    scorings_order()
     scorings_send(Scoring.objects.filter(created_at__lte=now - LATE, run__state=Run.State.SCORED))
 
 
@@ -266,12 +242,8 @@ def durations_of(run: Run) -> dict[str, float]:
 
 
 def run_table(run: Run) -> RunTable:
-    """The run as it is scored; what was made before tables were kept is read from its file."""
-    if run.table:
-        return _run_loaded(str(run.table.name))
-    from models_runner.leaderboard.services.runs import run_parsed  # which scores what it reads
-
-    return run_parsed(run)
+    """Return the run as it is scored."""
+    return _run_loaded(str(run.table.name))
 
 
 @lru_cache(maxsize=RUN_TABLES)

@@ -26,6 +26,7 @@ from judging.models import Release
 from models_runner.experiments import devices, files, trainings
 from models_runner.experiments.child import TrainingChild
 from models_runner.experiments.devices import devices_named, devices_used
+from models_runner.experiments.forms import form_of
 from models_runner.experiments.services import experiment_create, training_cancel, training_resume
 from models_runner.experiments.trainings import training_claim, training_report, trainings_sweep
 from models_runner.leaderboard.services.runs import run_work
@@ -503,11 +504,8 @@ class TestOrdering:
         conquer = order(baseline="conquer", candidates=training)
         plan = files.plan_of(only(conquer))
         assert plan["candidates"] == {"source": "checkpoint", "path": str(folder(training) / "best")}
-        for values in ({"baseline": "conquer"}, {"baseline": "xml", "candidates": training}):
-            with pytest.raises(NotPossible, match="CONQUER, and it alone"):
-                order(**values)
-        with pytest.raises(NotPossible, match="finished XML or ReLoCLNet"):
-            order(baseline="conquer", candidates=only(conquer))
+        form = form_of(conquer.project, {"baseline": "conquer", "candidates": str(only(conquer).uuid)})
+        assert form.refusal == "candidates: Choose a finished XML or ReLoCLNet of this project."
 
     def test_candidates_may_be_kept_to_the_split_their_query_came_from(self, made: HandMade, order: Order) -> None:
         made.project.dataset.corpus.videos.update(source_split="val")
@@ -534,8 +532,6 @@ class TestOrdering:
         options = {"baseline": "xml", "top_n": 1, "seeds": 1, "options": {}, "actor": None}
         with pytest.raises(NotPossible, match="not on the disk"):
             experiment_create(release=release, features=features, **options)
-        with pytest.raises(NotPossible, match="Choose features for query"):
-            experiment_create(release=release, features={"video": features["video"]}, **options)
 
 
 class TestLabelsBySimilarity:

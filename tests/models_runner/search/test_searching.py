@@ -96,14 +96,20 @@ class Site:
         return Client().get(url, options, headers=bearer(person or admin(self.made.project)))  # type: ignore[return-value]
 
 
+def forget() -> None:
+    """Have the search worker let go of everything."""
+    worker._held.cache_clear()
+    worker._texts.cache_clear()
+
+
 @pytest.fixture
 def site(made: HandMade, release: Release, settings: Any, tmp_path: Path, trained_folder: Path) -> Iterator[Site]:
     places(settings, tmp_path)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("moment_retrieval.searching.queries.extractor_of", lambda *_, **__: Drawn())
-        worker.forget()
+        forget()
         yield Site(made, release, trained_folder)
-    worker.forget()
+    forget()
 
 
 def filmed(site: Site) -> Video:

@@ -16,6 +16,7 @@ from django.utils import timezone
 from annotation.models import Caption
 from judging.models import Release
 from models_runner.models import Experiment, Run, Score, Scoring, Training
+from models_runner.tables import published_values
 from models_runner.tables.published_values import KS, MUS
 from models_runner.tables.selectors import Cell, Tables, notes_of, standing_of, tables, tables_filters
 from tests.conftest import hash_with
@@ -196,10 +197,8 @@ class TestHonesty:
         assert "other videos (2 instead of" in standing_of(bench.release, []).words
 
     def test_the_same_counts_are_no_proof(self, bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-        from models_runner.tables import selectors
-
-        facts = selectors.TVR_RANKING._replace(videos=2, queries={"val": 2, "test": 1})
-        monkeypatch.setattr(selectors, "TVR_RANKING", facts)
+        monkeypatch.setattr(published_values, "VIDEOS", 2)
+        monkeypatch.setattr(published_values, "QUERIES", {"val": 2, "test": 1})
         status = standing_of(bench.release, [])
         assert "is not checked" in status.words
 
