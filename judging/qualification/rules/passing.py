@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judging.qualification.rules.truth import levels_distinguished, rounded_up
-from judging.quality.rules.agreement import FEWEST_PAIRS, Kappas, Weights, kappa_values
+from judging.quality.rules.agreement import FEWEST_PAIRS, Weights, kappa_values
 from judging.work.rules import GRADES
 
 ROUNDING = 1e-9  # a value of exactly the threshold passes, whichever way its division was rounded
@@ -88,18 +88,17 @@ def why(report: Mapping[str, Any], rule: PassRule) -> str:
 
 def conditions(report: Mapping[str, Any], rule: PassRule) -> list[tuple[bool, str]]:
     """Each condition that the rule asks: whether it is met, and the sentence that says so."""
-    kappas = Kappas.from_dict(report["kappas"])
-    kappa = kappas.of(rule.weights)
-    if kappa.value is None:
-        return [(False, no_kappa(report, kappas))]
-    results = [_at_least(f"{rule.weights.capitalize()} kappa", kappa.value, float(rule.kappa))]
+    kappa = report["kappas"][rule.weights]
+    if kappa["value"] is None:
+        return [(False, no_kappa(report))]
+    results = [_at_least(f"{rule.weights.capitalize()} kappa", kappa["value"], rule.kappa)]
     if rule.asks_low:
-        if kappa.interval is None:
+        if kappa["interval"] is None:
             results.append((False, "The interval of kappa cannot be computed: there are too few pairs."))
         else:
-            results.append(_at_least("The lower bound of its interval,", kappa.interval.low, float(rule.kappa_low)))
+            results.append(_at_least("The lower bound of its interval,", kappa["interval"]["low"], rule.kappa_low))
     if rule.asks_bias:
-        results.append(_bias(report["bias"], float(rule.bias)))
+        results.append(_bias(report["bias"], rule.bias))
     if rule.asks_levels:
         results.append(_levels(report["levels"], min(rule.levels, report["truth_levels"])))
     return results
@@ -127,7 +126,7 @@ def _levels(n_levels: int, least: int) -> tuple[bool, str]:
 
 
 def reaches(value: float | None, threshold: float) -> bool:
-    return value is not None and value >= float(threshold) - ROUNDING
+    return value is not None and value >= threshold - ROUNDING
 
 
 def told_apart(value: float, threshold: float) -> tuple[str, str]:
@@ -139,10 +138,10 @@ def told_apart(value: float, threshold: float) -> tuple[str, str]:
     return value_text, threshold_text
 
 
-def no_kappa(report: Mapping[str, Any], kappas: Kappas) -> str:
+def no_kappa(report: Mapping[str, Any]) -> str:
     if not report["n"]:
         return "Kappa cannot be computed: nothing was graded."
-    if not kappas.n:
+    if not report["kappas"]["n"]:
         return "Kappa cannot be computed: nobody else graded these pairs."
     return "Kappa cannot be computed: all grades are the same."
 

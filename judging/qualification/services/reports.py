@@ -101,7 +101,7 @@ def _cohort_part(attempt: Sitting) -> dict[str, Any]:
     return {
         **rules.criteria(own, truths),
         **attempt.report,
-        "after_feedback": rules.against(later, truths, seed=attempt.exam.seed).to_dict(),
+        "after_feedback": rules.against(later, truths, seed=attempt.exam.seed),
     }
 
 

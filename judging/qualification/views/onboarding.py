@@ -49,19 +49,11 @@ STEP_GROUPS = {
 
 
 @dataclass(frozen=True)
-class ListedStep:
-    """One step as it is listed."""
-
-    name: str
-    state: str  # done, now or later
-
-
-@dataclass(frozen=True)
 class Onboarding:
-    """``stops`` is empty for who is past them, or out."""
+    """An annotator's next step, among all ``stops`` with their states; these are empty for who is past them, or out."""
 
     step: Step
-    stops: list[ListedStep]
+    stops: list[tuple[str, str]]  # name; done, now or later
     exam: Exam | None = None
     running: Sitting | None = None
     failed: Sitting | None = None  # the latest exam that was not passed
@@ -106,12 +98,13 @@ def _pairs_are_left(exam: Exam, annotator: User) -> bool:
     if exam.kind == Exam.Kind.COHORT:
         return True
     try:
-        return bool(stored_pairs(exam, annotator.pk, randbelow(SEEDS)).known_ids)
+        stored_pairs(exam, annotator.pk, randbelow(SEEDS))
     except TooFewPairs:
         return False
+    return True
 
 
-def _listed_steps(facts: Facts, step: Step) -> list[ListedStep]:
+def _listed_steps(facts: Facts, step: Step) -> list[tuple[str, str]]:
     """The steps of this project in their order; none for who is qualified or out."""
     if facts.standing not in ("candidate", "training", "exam"):
         return []
@@ -119,7 +112,7 @@ def _listed_steps(facts: Facts, step: Step) -> list[ListedStep]:
     order = [stop for stop in NAMES if stop not in skipped]
     position = order.index(STEP_GROUPS.get(step, step))
     states = ["done" if at < position else "now" if at == position else "later" for at in range(len(order))]
-    return [ListedStep(NAMES[stop], state) for stop, state in zip(order, states, strict=True)]
+    return [(NAMES[stop], state) for stop, state in zip(order, states, strict=True)]
 
 
 QUESTIONS = GateQuestion.objects.select_related("project__dataset__corpus", "moment")
@@ -236,13 +229,7 @@ def question_new(request: MemberRequest, project: Project) -> HttpResponse:
 
 @project_action(LEAD, back="judging:gate-question-new")
 def question_create(request: MemberRequest, project: Project) -> HttpResponse:
-    form = ScreeningQuestionForm(request.POST)
-    if not form.is_valid():
-        return refused_form(request, FORM, _form_context(request, project, form), form)
-    moment = get_object_or_404(moments_of(project), uuid=form.cleaned_data["moment"])
-    services.screening_question_create(project=project, actor=request.user, moment=moment, **form.question_values())
-    messages.success(request, "The question is written.")
-    return redirect("judging:gate-questions", project.uuid)
+    return _question_save(request, project, None, "The question is written.")
 
 
 @row_page(QUESTIONS, LEAD)
@@ -254,13 +241,21 @@ def question(request: MemberRequest, question: GateQuestion) -> HttpResponse:
 
 @row_page(QUESTIONS, LEAD, back="judging:gate-question")
 def question_change(request: MemberRequest, question: GateQuestion) -> HttpResponse:
+    message = "The question is changed; who was asked it before keeps what they saw."
+    return _question_save(request, question.project, question, message)
+
+
+def _question_save(
+    request: MemberRequest, project: Project, question: GateQuestion | None, message: str
+) -> HttpResponse:
     form = ScreeningQuestionForm(request.POST)
     if not form.is_valid():
-        return refused_form(request, FORM, _form_context(request, question.project, form, question), form)
-    moment = get_object_or_404(moments_of(question.project), uuid=form.cleaned_data["moment"])
-    services.screening_question_change(question=question, actor=request.user, moment=moment, **form.question_values())
-    messages.success(request, "The question is changed; who was asked it before keeps what they saw.")
-    return redirect("judging:gate-questions", question.project.uuid)
+        return refused_form(request, FORM, _form_context(request, project, form, question), form)
+    moment = get_object_or_404(moments_of(project), uuid=form.cleaned_data["moment"])
+    values = {name: form.cleaned_data[name] for name in ("description", "options", "correct")}
+    services.screening_question_save(project=project, question=question, actor=request.user, moment=moment, **values)
+    messages.success(request, message)
+    return redirect("judging:gate-questions", project.uuid)
 
 
 @row_page(QUESTIONS, LEAD, back="judging:gate-question")

@@ -46,43 +46,6 @@ class Interval(NamedTuple):
     undefined: int
 
 
-@dataclass(frozen=True)
-class Kappa:
-    """Cohen's kappa under one weighting; None where undefined, or where there is too little for an interval."""
-
-    value: float | None
-    interval: Interval | None
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"value": self.value, "interval": self.interval and self.interval._asdict()}
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> "Kappa":
-        return cls(values["value"], values["interval"] and Interval(**values["interval"]))
-
-
-@dataclass(frozen=True)
-class Kappas:
-    """Cohen's kappa of two annotators, or of one against the truth, over ``n`` pairs under each weighting."""
-
-    n: int
-    unweighted: Kappa
-    linear: Kappa
-    quadratic: Kappa
-
-    def of(self, weights: Weights) -> Kappa:
-        kappa: Kappa = getattr(self, weights.value)
-        return kappa
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values that JSON can hold; ``from_dict`` reads them back."""
-        return {"n": self.n, **{str(weights): self.of(weights).to_dict() for weights in Weights}}
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> "Kappas":
-        return cls(values["n"], **{str(weights): Kappa.from_dict(values[weights]) for weights in Weights})
-
-
 def kappa(a: Sequence[int], b: Sequence[int], weights: Weights) -> float | None:
     """Cohen's kappa of two annotators' grades of the same items, in the same order.
 
@@ -107,11 +70,16 @@ def kappa(a: Sequence[int], b: Sequence[int], weights: Weights) -> float | None:
     return float(cohen_kappa_score(np.asarray(a), np.asarray(b), labels=list(GRADES), weights=scheme))
 
 
-def kappas(a: Sequence[int], b: Sequence[int], *, seed: int) -> Kappas:
-    """Return Cohen's kappa under each weighting, with 95 % intervals from the same resamples, drawn by ``seed``."""
+def kappas(a: Sequence[int], b: Sequence[int], *, seed: int) -> dict[str, Any]:
+    """Return, as JSON can hold it, how many items there are (``n``) and Cohen's kappa under each weighting: its
+    ``value``, None where undefined, and its 95 % ``interval`` (``Interval``), None where there is too little for one.
+    The intervals are from the same resamples, drawn by ``seed``."""
     tables = resampled(table_of(a, b), samples=SAMPLES, seed=seed)
-    by_weights = {str(weights): Kappa(kappa(a, b, weights), percentiles(tables, weights)) for weights in Weights}
-    return Kappas(len(a), **by_weights)
+    by_weights = {}
+    for weights in Weights:
+        interval = percentiles(tables, weights)
+        by_weights[str(weights)] = {"value": kappa(a, b, weights), "interval": interval and interval._asdict()}
+    return {"n": len(a), **by_weights}
 
 
 def table_of(a: Sequence[int], b: Sequence[int]) -> Counts:

@@ -84,12 +84,11 @@ def annotator_figures(mine: Judgments, *, agreed: NDArray[np.bool_], fast_s: flo
         seed: of the intervals.
     """
     settled = mine.where(mine.settled)
-    kappas = agreement.kappas(settled.grade.tolist(), settled.relevance.tolist(), seed=seed)
     agreements = agreed[agreed != UNKNOWN] == AGREED
     return {
         "judgments": len(mine),
         "consensus": float(agreements.mean()) if len(agreements) else None,
-        "against_relevance": kappas.to_dict(),
+        "against_relevance": agreement.kappas(settled.grade.tolist(), settled.relevance.tolist(), seed=seed),
         "bias": bias(settled),
         "distribution": np.bincount(mine.grade, minlength=LEVELS).tolist(),
         "seconds": seconds(mine),
