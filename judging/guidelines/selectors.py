@@ -1,9 +1,8 @@
 """Which version of the guideline somebody has read, and what is new since, line by line."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
-from enum import StrEnum
+from typing import NamedTuple
 
 from accounts.models import Membership, Project, User
 from judging.models import Guideline, GuidelineDraft
@@ -11,16 +10,10 @@ from judging.models import Guideline, GuidelineDraft
 AROUND = 2  # lines that stay, shown before and after those that change
 
 
-class Sign(StrEnum):
-    KEPT = "kept"
-    GONE = "gone"
-    NEW = "new"
-    SKIPPED = "skipped"  # ``text`` is empty: lines that stay are left out here
+class Line(NamedTuple):
+    """One line of a comparison: kept, gone or new; or skipped, where lines that stay are left out."""
 
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    sign: Sign
+    sign: str
     text: str = ""
 
 
@@ -32,16 +25,14 @@ def changes(before: Sequence[str], after: Sequence[str], *, around: int = AROUND
     matcher = SequenceMatcher(None, list(before), list(after), autojunk=False)
     for group in matcher.get_grouped_opcodes(around):
         if group[0][1] > end:
-            lines.append(Line(Sign.SKIPPED))
+            lines.append(Line("skipped"))
         for tag, from_a, to_a, from_b, to_b in group:
-            if tag == "equal":
-                lines += [Line(Sign.KEPT, text) for text in before[from_a:to_a]]
-            else:
-                lines += [Line(Sign.GONE, text) for text in before[from_a:to_a]]
-                lines += [Line(Sign.NEW, text) for text in after[from_b:to_b]]
+            lines += [Line("kept" if tag == "equal" else "gone", text) for text in before[from_a:to_a]]
+            if tag != "equal":
+                lines += [Line("new", text) for text in after[from_b:to_b]]
         end = group[-1][2]
     if lines and end < len(before):
-        lines.append(Line(Sign.SKIPPED))
+        lines.append(Line("skipped"))
     return lines
 
 

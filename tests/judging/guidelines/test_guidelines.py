@@ -138,8 +138,6 @@ class TestConfirmation:
         assert read is not None
         assert read.version == 1
         assert [version.version for version in versions_with_changes(project, after=1)] == [2]
-        changed_lines = {
-            (line.sign.value, line.text) for line in guideline_changes(read, guideline_in_force(project.pk))
-        }
+        changed_lines = {(line.sign, line.text) for line in guideline_changes(read, guideline_in_force(project.pk))}
         assert ("new", "three") in changed_lines
         assert ("gone", read.body) in changed_lines
