@@ -153,7 +153,11 @@ def against(grades: Mapping[Pair, int], truth: Mapping[Pair, Decimal], *, seed: 
 
 
 def cohort(
-    annotators: Iterable[Report], pairwise: Mapping[Weights, Pairwise[Any]], *, pairs: int, alpha: float | None
+    annotators: Iterable[Report],
+    pairwise: Mapping[Weights, Pairwise[Any]] | None,
+    *,
+    pairs: int | None,
+    alpha: float | None,
 ) -> Report:
     """Means over the annotators who graded anything; a kappa that is undefined is left out of its mean and counted."""
     sat = [report for report in annotators if report["n"]]
@@ -162,7 +166,7 @@ def cohort(
         "pairs": pairs,
         "misaligned": mean(report["misaligned"] for report in sat),
         "kappas": mean_kappas(report["kappas"] for report in sat),
-        "pairwise": {str(weights): kappas.cohort._asdict() for weights, kappas in pairwise.items()},
+        "pairwise": pairwise and {str(weights): kappas.cohort._asdict() for weights, kappas in pairwise.items()},
         "alpha": alpha,
         "after_feedback": None,
     }
