@@ -15,10 +15,9 @@ from annotation.statistics.selectors import span_figures
 from core.sql import sql_rows
 from core.texts import uuid_or_none
 from judging.figures.rules import Relevances, relevances_by
-from judging.models import Batch, BatchReview, Pair
+from judging.models import Batch, BatchReview, Judgment, Pair
 from judging.quality.rules.agreement import Weights
 from judging.quality.rules.quality import Effect, Moments, effect
-from judging.quality.selectors import people_have_judged
 from judging.review.selectors import annotator_numbers
 
 PAIRS = """
@@ -80,7 +79,8 @@ class FigureFilters:
 
     @cached_property
     def may_leave_out_simulated(self) -> bool:
-        return self.has_simulated and people_have_judged(self.project)
+        by_people = Judgment.objects.filter(assignment__project=self.project, source=Judgment.Source.PERSON)
+        return self.has_simulated and by_people.exists()
 
     @property
     def simulated(self) -> bool:
