@@ -126,7 +126,7 @@ def _levels(n_levels: int, least: int) -> tuple[bool, str]:
 
 
 def reaches(value: float | None, threshold: float) -> bool:
-    return value is not None and value >= threshold - ROUNDING
+    return value is not None and value >= float(threshold) - ROUNDING
 
 
 def told_apart(value: float, threshold: float) -> tuple[str, str]:
@@ -206,15 +206,9 @@ def always(grade_of: Sequence[int]) -> Chances:
 
 def noisy(noise: float) -> Chances:
     """Gives the truth plus normal noise, rounded and kept within 0 to 4."""
-
-    def below(bound: float) -> float:
-        return 0.5 * (1 + erf(bound / (noise * sqrt(2))))
-
-    chances = np.zeros((LEVELS, LEVELS))
-    for level in GRADES:
-        bounds = [0.0, *(below(grade + 0.5 - level) for grade in range(LEVELS - 1)), 1.0]
-        chances[:, level] = np.diff(bounds)
-    return chances
+    spread = noise * sqrt(2)
+    at_most = [[0.5 * (1 + erf((grade + 0.5 - level) / spread)) for level in GRADES] for grade in GRADES[:-1]]
+    return np.diff(at_most, axis=0, prepend=0.0, append=1.0)
 
 
 def zero_and_random() -> Chances:
@@ -225,16 +219,13 @@ def zero_and_random() -> Chances:
     return chances
 
 
-def strategies_of(grader: Grader) -> list[Chances]:
-    """Every way in which such a person may grade."""
-    strategies: Mapping[Grader, list[Chances]] = {
-        Grader.RANDOM: [np.full((LEVELS, LEVELS), 1 / LEVELS)],
-        Grader.CONSTANT: [always([grade] * LEVELS) for grade in GRADES],
-        Grader.TWO_LEVEL: [zero_and_random(), *(always([0, *[grade] * (LEVELS - 1)]) for grade in GRADES[1:])],
-        Grader.SHIFTED: [always([*GRADES[1:], GRADES[-1]])],
-        Grader.HONEST: [noisy(NOISE)],
-    }
-    return strategies[grader]
+STRATEGIES: Mapping[Grader, list[Chances]] = {  # every way in which such a person may grade
+    Grader.RANDOM: [np.full((LEVELS, LEVELS), 1 / LEVELS)],
+    Grader.CONSTANT: [always([grade] * LEVELS) for grade in GRADES],
+    Grader.TWO_LEVEL: [zero_and_random(), *(always([0, *[grade] * (LEVELS - 1)]) for grade in GRADES[1:])],
+    Grader.SHIFTED: [always([*GRADES[1:], GRADES[-1]])],
+    Grader.HONEST: [noisy(NOISE)],
+}
 
 
 @lru_cache(maxsize=64)
@@ -248,7 +239,7 @@ def power(attempt_truths: tuple[Truths, ...], rule: PassRule, *, attempts: int, 
     """
     chances = {}
     for grader in Grader:
-        once = max(passing_share(strategy, attempt_truths, rule, seed=seed) for strategy in strategies_of(grader))
+        once = max(passing_share(strategy, attempt_truths, rule, seed=seed) for strategy in STRATEGIES[grader])
         chances[grader] = Chance(once, 1 - (1 - once) ** attempts)
     return chances
 
