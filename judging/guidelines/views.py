@@ -84,7 +84,7 @@ def guideline(request: MemberRequest, project: Project) -> HttpResponse:
     """The text; who judges is told what is new, and asked to confirm that they have read it."""
     if not project.guidelines.exists():
         raise NotPossible("This project has no guideline: its judgments were imported.")
-    context = {**guideline_context(project), "may_decide": request.membership.role in LEAD}
+    context = guideline_context(project)
     if request.membership.standing in OUT:
         context["examples"] = []  # their pictures are shown no more
     if request.membership.role == Membership.Role.ANNOTATOR:
@@ -128,9 +128,7 @@ def guideline_context(project: Project) -> dict[str, Any]:
 @project_page(EVERYONE)
 def versions(request: MemberRequest, project: Project) -> HttpResponse:
     rows = project.guidelines.select_related("created_by").order_by("-version")
-    leads = request.membership.role in LEAD
-    context = {"versions": rows, "may_decide": leads, "sees_who": leads}
-    return render(request, "judging/guidelines/versions.html", context)
+    return render(request, "judging/guidelines/versions.html", {"versions": rows})
 
 
 @row_page(Guideline.objects.select_related("project"), EVERYONE)

@@ -80,7 +80,6 @@ def agreement_of(request: MemberRequest, project: Project, number: int) -> HttpR
         "most": max(figures["distribution"]) or 1,
         "alerts": alerts_of(project).get(number, []),
         "policy": policy_in_force(project.pk),
-        "may_decide": request.membership.role in LEAD,
     }
     return render(request, "judging/quality/agreement_of.html", context)
 
@@ -98,7 +97,6 @@ def alerts(request: MemberRequest, project: Project) -> HttpResponse:
         "seen": is_seen,
         "keep": "&seen=1" if is_seen else "",
         "policy": policy_in_force(project.pk),
-        "may_decide": request.membership.role in LEAD,
     }
     return render(request, "judging/quality/alerts.html", context)
 

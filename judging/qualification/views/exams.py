@@ -115,7 +115,6 @@ def _exams(
             (name, *map(chance_words, power.chances[grader]), grader in OUGHT_TO_FAIL, grader in power.too_easy)
             for grader, name in GRADERS.items()
         ],
-        "may_decide": request.membership.role in LEAD,
     }
     response = render(request, f"judging/qualification/exams.html{part}", context, status=status)
     return refusal_log(request, response, note) if status >= 400 else response
@@ -169,7 +168,6 @@ def _exam(
         "chosen": choice or {},
         "fewest": FEWEST,
         "complete": sum(row.graded == row.asked for row in rows),
-        "may_decide": request.membership.role in LEAD,
         "pairs": [] if part else selectors.exam_pairs(exam),
         "anchors_open": selectors.exam_anchors_open(exam),
         "anchors": selectors.exam_anchor_rows(exam),

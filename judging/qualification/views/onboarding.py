@@ -191,7 +191,6 @@ def questions(request: MemberRequest, project: Project) -> HttpResponse:
         "takers": screening_attempts(project),
         "policy": (policy := policy_in_force(project.pk)),
         "missing": max(policy.gate_questions - len(in_use), 0),
-        "may_decide": request.membership.role in LEAD,
     }
     return render(request, "judging/qualification/gate_questions.html", context)
 
