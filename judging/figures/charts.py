@@ -30,6 +30,7 @@ from judging.figures.rules import Relevances, Unit, agreement_over_time, tables_
 from judging.figures.selectors import (
     LATEST,
     STEPS,
+    Effect,
     FigureFilters,
     agreement_by_day,
     cases,
@@ -42,7 +43,6 @@ from judging.figures.selectors import (
 )
 from judging.projects.policies import policy_in_force
 from judging.quality.rules.agreement import FEWEST_PAIRS, Counts, kappas_of
-from judging.quality.rules.quality import Effect
 from judging.studies.rules import Coverage, Found
 from judging.studies.selectors import coverage_found, moments_drawn_from, queries_planned
 from judging.work.rules import GRADES

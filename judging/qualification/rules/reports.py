@@ -32,7 +32,7 @@ from judging.qualification.rules.truth import (
     truth_without,
 )
 from judging.quality.rules import agreement
-from judging.quality.rules.agreement import Pairwise, Weights
+from judging.quality.rules.agreement import Weights
 from judging.work.rules import GRADES
 
 Annotator = TypeVar("Annotator", bound=Hashable)
@@ -77,7 +77,8 @@ def cohort_report(
         }
     alpha = agreement.krippendorff_alpha(list(grades.values()) for grades in by_pair.values())
     parts = [annotators[str(annotator)] for annotator in cohort_grades]
-    return {"annotators": annotators, "cohort": cohort(parts, of_counted, pairs=len(by_pair), alpha=alpha)}
+    means = {str(weights): kappas.cohort._asdict() for weights, kappas in of_counted.items()}
+    return {"annotators": annotators, "cohort": cohort(parts, means, pairs=len(by_pair), alpha=alpha)}
 
 
 def later_exam_report(
@@ -152,13 +153,7 @@ def against(grades: Mapping[Pair, int], truth: Mapping[Pair, Decimal], *, seed: 
     )
 
 
-def cohort(
-    annotators: Iterable[Report],
-    pairwise: Mapping[Weights, Pairwise[Any]] | None,
-    *,
-    pairs: int | None,
-    alpha: float | None,
-) -> Report:
+def cohort(annotators: Iterable[Report], pairwise: Report | None, *, pairs: int | None, alpha: float | None) -> Report:
     """Means over the annotators who graded anything; a kappa that is undefined is left out of its mean and counted."""
     sat = [report for report in annotators if report["n"]]
     return {
@@ -166,7 +161,7 @@ def cohort(
         "pairs": pairs,
         "misaligned": mean(report["misaligned"] for report in sat),
         "kappas": mean_kappas(report["kappas"] for report in sat),
-        "pairwise": pairwise and {str(weights): kappas.cohort._asdict() for weights, kappas in pairwise.items()},
+        "pairwise": pairwise,
         "alpha": alpha,
         "after_feedback": None,
     }

@@ -243,10 +243,10 @@ def _sat(which: str, annotator_id: int | None, name: UUID | int, *, lock: bool) 
         return None
     [(*columns, levels)] = rows
     pairs = [
-        Asked(*pair, tuple(Given(UUID(key), grade) for key, grade in json.loads(grades)))
+        Asked._make([*pair, tuple(Given(UUID(key), grade) for key, grade in json.loads(grades))])
         for *pair, grades in sql_rows(ATTEMPT_PAIRS, {"sitting": columns[0]})
     ]
-    return Sat(*columns, json.loads(levels), tuple(pairs))
+    return Sat(*[*columns, json.loads(levels), tuple(pairs)])
 
 
 FACTS = """

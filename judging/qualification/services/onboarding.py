@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from random import Random
 from secrets import randbelow
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from django.db import transaction
 from django.utils import timezone
@@ -60,7 +60,7 @@ def screening_question_save(
     NotPossibleNow: nobody could watch the moment."""
     preview_or_refused(project, moment)
     row, is_new = GateQuestion.objects.update_or_create(
-        pk=question.pk if question else None, project=project, defaults={"moment": moment, **values}
+        uuid=question.uuid if question else uuid4(), project=project, defaults={"moment": moment, **values}
     )
     action = "gate.question.create" if is_new else "gate.question.change"
     audit_record(project=project, actor=actor, action=action, subject=row.uuid)
