@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
-from accounts.models import Membership, Project, User
 from judging.models import Guideline, GuidelineDraft
 
 AROUND = 2  # lines that stay, shown before and after those that change
@@ -36,12 +35,6 @@ def changes(before: Sequence[str], after: Sequence[str], *, around: int = AROUND
     return lines
 
 
-def guideline_confirmed(*, project: Project, annotator: User) -> Guideline | None:
-    """The newest version that the annotator has confirmed."""
-    confirmed = Guideline.objects.filter(project=project, confirmations__annotator=annotator)
-    return confirmed.order_by("-version").first()
-
-
 def guideline_lines(version: Guideline | GuidelineDraft) -> list[str]:
     """Everything a version says, line by line: its text, the levels, the examples; clips by no telling name."""
     levels = [f"{grade}: {line}" for grade, line in reversed(list(enumerate(version.levels)))]
@@ -52,15 +45,3 @@ def guideline_lines(version: Guideline | GuidelineDraft) -> list[str]:
 
 def guideline_changes(before: Guideline, after: Guideline | GuidelineDraft) -> list[Line]:
     return changes(guideline_lines(before), guideline_lines(after))
-
-
-def versions_with_changes(project: Project, *, after: int) -> list[Guideline]:
-    """Versions newer than ``after`` whose lead said what is new, oldest first."""
-    return list(project.guidelines.filter(version__gt=after).exclude(changes="").order_by("version"))
-
-
-def annotators_to_confirm(project: Project) -> int:
-    """How many people a new version would stop until they have read it."""
-    return project.memberships.filter(
-        role=Membership.Role.ANNOTATOR, standing=Membership.Standing.QUALIFIED, user__is_active=True
-    ).count()

@@ -11,12 +11,9 @@ from decimal import Decimal
 from typing import NamedTuple
 from uuid import UUID
 
-from django.db.models import QuerySet
-
 from accounts.models import Membership
-from annotation.models import Moment
 from core.sql import sql_rows
-from judging.models import Exam, KnownPair, Sitting
+from judging.models import Exam, Sitting
 from judging.qualification.rules.onboarding import Facts
 from judging.qualification.rules.truth import is_aligned
 from judging.work.rules import attempt_key
@@ -161,12 +158,8 @@ class Sat:
         return self.role == Membership.Role.ANNOTATOR and self.standing not in ("suspended", "left")
 
     @property
-    def answered(self) -> int:
-        return sum(not pair.needs_grade for pair in self.cards)
-
-    @property
     def left(self) -> int:
-        return len(self.cards) - self.answered
+        return sum(pair.needs_grade for pair in self.cards)
 
     @property
     def misaligned(self) -> list[Asked]:
@@ -304,10 +297,3 @@ def onboarding_facts(*, project_id: int, annotator_id: int) -> Facts:
 def work_lately(*, project_id: int, annotator_id: int, since: datetime) -> Lately:
     [lately] = sql_rows(LATELY, {"project": project_id, "annotator": annotator_id, "since": since})
     return Lately(*lately)
-
-
-def tutorial_pairs(project_id: int) -> QuerySet[KnownPair, int]:
-    """The pairs of the tutorial, in its order."""
-    pairs = KnownPair.objects.filter(project=project_id, tutorial_position__isnull=False, is_retired=False)
-    ready = pairs.filter(moment__preview_state=Moment.Preview.READY)
-    return ready.order_by("tutorial_position", "pk").values_list("pk", flat=True)

@@ -28,7 +28,7 @@ from judging.exceptions import (
     PairWithdrawn,
     TooFewPairs,
 )
-from judging.models import Exam, Judgment, Policy, Sitting, SittingGrade
+from judging.models import Exam, Judgment, KnownPair, Policy, Sitting, SittingGrade
 from judging.projects.policies import policy_in_force
 from judging.qualification.rules.onboarding import Step, next_step
 from judging.qualification.rules.truth import TooFew, draw_even, draw_levels
@@ -90,7 +90,9 @@ def _tutorial(member: Membership) -> Sitting:
     if attempt:
         return attempt
     _due_or_refused(member, Step.TUTORIAL)
-    return _create(member, Purpose.TUTORIAL, list(selectors.tutorial_pairs(member.project_id)), seed=randbelow(SEEDS))
+    pairs = KnownPair.objects.filter(project=member.project_id, tutorial_position__isnull=False, is_retired=False)
+    ready = pairs.filter(moment__preview_state=Moment.Preview.READY).order_by("tutorial_position", "pk")
+    return _create(member, Purpose.TUTORIAL, list(ready.values_list("pk", flat=True)), seed=randbelow(SEEDS))
 
 
 def _exam(member: Membership, exam: Exam | None) -> Sitting:

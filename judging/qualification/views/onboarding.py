@@ -1,6 +1,5 @@
 """The steps of an annotator as their desk shows them, and the screening test: annotators take it, leads write it."""
 
-from dataclasses import dataclass
 from secrets import randbelow
 from typing import Any
 
@@ -48,50 +47,31 @@ STEP_GROUPS = {
 }
 
 
-@dataclass(frozen=True)
-class Onboarding:
-    """An annotator's next step, among all ``stops`` with their states; these are empty for who is past them, or out."""
-
-    step: Step
-    stops: list[tuple[str, str]]  # name; done, now or later
-    exam: Exam | None = None
-    running: Sitting | None = None
-    failed: Sitting | None = None  # the latest exam that was not passed
-    without_result: Sitting | None = None  # the latest exam, where it decided nothing
-    missed: Sitting | None = None  # the latest exam, where it was closed before all grades were given
-    attempts_left: int = 0
-
-    @property
-    def qualified(self) -> bool:
-        return self.step == Step.JUDGE
-
-    @property
-    def waits(self) -> bool:
-        """Whether the page goes on by itself."""
-        return self.step in (Step.WAITING, Step.COUNTING)
-
-
-def onboarding_of(*, project: Project, annotator: User) -> Onboarding:
-    """Return the next step; steps that are due are taken first, as when the lead closed the test or the tutorial."""
+def onboarding_of(*, project: Project, annotator: User) -> dict[str, Any]:
+    """Return the next step, for the desk; steps that are due are taken first, as when the lead closed the test or the
+    tutorial. For who is at the exam, their latest attempt, the latest one not passed, and how many are left."""
     facts = onboarding_facts(project_id=project.pk, annotator_id=annotator.pk)
     if status_due(facts) != facts.standing:
         onboarding_advance(project=project, annotator=annotator)
         facts = onboarding_facts(project_id=project.pk, annotator_id=annotator.pk)
     step = next_step(facts)
-    if facts.standing != Membership.Standing.EXAM:
-        return Onboarding(step, _listed_steps(facts, step))
-    sat = list(sittings_of(project=project, annotator_id=annotator.pk))
-    running = next((row for row in sat if row.purpose == Sitting.Purpose.EXAM and row.ended_at is None), None)
-    failed = next((row for row in sat if row.passed is False), None)
-    latest = next((row for row in sat if row.purpose == Sitting.Purpose.EXAM), None)
-    missed = latest if latest and latest.state == Sitting.State.MISSED else None
-    without_result = latest if latest and latest.has_no_result else None
-    exam = project.exams.filter(state=Exam.State.OPEN).first()
-    if step == Step.EXAM and running is None and exam and not _pairs_are_left(exam, annotator):
-        step = Step.NO_PAIRS
-    return Onboarding(
-        step, _listed_steps(facts, step), exam, running, failed, without_result, missed, facts.attempts_left
-    )
+    at_exam: dict[str, Any] = {}
+    if facts.standing == Membership.Standing.EXAM:
+        attempts = list(sittings_of(project=project, annotator_id=annotator.pk).filter(purpose=Sitting.Purpose.EXAM))
+        latest = attempts[0] if attempts else None
+        running = latest if latest and latest.ended_at is None else None
+        exam = project.exams.filter(state=Exam.State.OPEN).first()
+        if step == Step.EXAM and running is None and exam and not _pairs_are_left(exam, annotator):
+            step = Step.NO_PAIRS
+        failed = next((attempt for attempt in attempts if attempt.passed is False), None)
+        at_exam = {"latest": latest, "running": running, "failed": failed, "attempts_left": facts.attempts_left}
+    return {
+        "step": step,
+        "stops": _listed_steps(facts, step),
+        "qualified": step == Step.JUDGE,
+        "waits": step in (Step.WAITING, Step.COUNTING),  # the page goes on by itself
+        **at_exam,
+    }
 
 
 def _pairs_are_left(exam: Exam, annotator: User) -> bool:
@@ -105,7 +85,7 @@ def _pairs_are_left(exam: Exam, annotator: User) -> bool:
 
 
 def _listed_steps(facts: Facts, step: Step) -> list[tuple[str, str]]:
-    """The steps of this project in their order; none for who is qualified or out."""
+    """The steps of this project in their order, each done, now or later; none for who is qualified or out."""
     if facts.standing not in ("candidate", "training", "exam"):
         return []
     skipped = {*([] if facts.gate_is_open else [Step.GATE]), *([] if facts.has_tutorial else [Step.TUTORIAL])}
