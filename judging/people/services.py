@@ -243,13 +243,10 @@ def invitations_sweep(now: datetime) -> None:
 @transaction.atomic
 def registration_switch(*, project: Project, actor: User, is_open: bool) -> None:
     """Let anybody with the project's address join it as an annotator, or not any more."""
-    row = Project.objects.select_for_update().get(pk=project.pk)
-    if row.registration_is_open == is_open:
-        return
-    row.registration_is_open = is_open
-    row.save(update_fields=["registration_is_open"])
-    action = "registration.open" if is_open else "registration.close"
-    audit_record(project=row, actor=actor, action=action, subject=row.uuid)
+    others = Project.objects.filter(pk=project.pk, registration_is_open=not is_open)
+    if others.update(registration_is_open=is_open):
+        action = "registration.open" if is_open else "registration.close"
+        audit_record(project=project, actor=actor, action=action, subject=project.uuid)
 
 
 @transaction.atomic

@@ -161,7 +161,7 @@ def study(request: MemberRequest, study: Pooling) -> HttpResponse:
         context |= {"sheet": study_figure(study), "progress": pooled_progress(study)}
         context["coverage"] = coverage = coverage_found(study)
         queries = len(coverage.by_query)
-        context["beyond"] = [(one, one.per_query(queries), coverage.within[one.rank]) for one in coverage.beyond]
+        context["beyond"] = [(one, one.per_query(queries)) for one in coverage.beyond]
     return render(request, "judging/studies/study.html", context)
 
 

@@ -72,12 +72,12 @@ def cohort_report(
             **described(grades, truth),
             **compared(grades, others, None, seed=seed),
             "pairwise": {
-                str(weights): kappas.by_annotator[annotator]._asdict() for weights, kappas in pairwise.items()
+                str(weights): by_annotator[annotator]._asdict() for weights, (by_annotator, _) in pairwise.items()
             },
         }
     alpha = agreement.krippendorff_alpha(list(grades.values()) for grades in by_pair.values())
     parts = [annotators[str(annotator)] for annotator in cohort_grades]
-    means = {str(weights): kappas.cohort._asdict() for weights, kappas in of_counted.items()}
+    means = {str(weights): kappa._asdict() for weights, (_, kappa) in of_counted.items()}
     return {"annotators": annotators, "cohort": cohort(parts, means, pairs=len(by_pair), alpha=alpha)}
 
 

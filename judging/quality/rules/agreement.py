@@ -5,11 +5,10 @@ process starts without them. What is undefined is None: never NaN, never 1.
 """
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from itertools import chain, combinations
 from statistics import fmean
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -138,14 +137,6 @@ class MeanKappa(NamedTuple):
     undefined: int
 
 
-@dataclass(frozen=True)
-class Pairwise(Generic[Annotator]):
-    """Mean kappa of each annotator with their partners, and of all pairs of annotators."""
-
-    by_annotator: dict[Annotator, MeanKappa]
-    cohort: MeanKappa
-
-
 def partner_kappas(
     grades: Mapping[Annotator, Mapping[Item, int]], weights: Weights
 ) -> dict[tuple[Annotator, Annotator], float | None]:
@@ -160,14 +151,15 @@ def partner_kappas(
     return by_pair
 
 
-def mean_pairwise_kappa(grades: Mapping[Annotator, Mapping[Item, int]], weights: Weights) -> Pairwise[Annotator]:
-    """Each annotator's mean Cohen's kappa with every partner over the items both graded; each partner counts once.
-    Partners without a shared item are none; pairs without a kappa are left out and counted."""
+def mean_pairwise_kappa(
+    grades: Mapping[Annotator, Mapping[Item, int]], weights: Weights
+) -> tuple[dict[Annotator, MeanKappa], MeanKappa]:
+    """Each annotator's mean Cohen's kappa with every partner over the items both graded, and that of all pairs of
+    annotators. Each partner counts once; partners without a shared item are none; pairs without a kappa are left out
+    and counted."""
     by_pair = partner_kappas(grades, weights)
-    return Pairwise(
-        {one: mean_kappa(value for pair, value in by_pair.items() if one in pair) for one in grades},
-        mean_kappa(by_pair.values()),
-    )
+    by_annotator = {one: mean_kappa(value for pair, value in by_pair.items() if one in pair) for one in grades}
+    return by_annotator, mean_kappa(by_pair.values())
 
 
 def mean_kappa(values: Iterable[float | None]) -> MeanKappa:

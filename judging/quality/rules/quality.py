@@ -3,6 +3,7 @@
 None is what cannot be said: no number is made up where there is too little.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any, NamedTuple
@@ -127,10 +128,7 @@ def weeks(mine: Judgments) -> list[Figures]:
 
 def longest_run(grades: NDArray[np.int64]) -> int:
     """The most judgments in a row with one grade."""
-    if not len(grades):
-        return 0
-    ends = np.flatnonzero(np.concatenate([grades[1:] != grades[:-1], [True]]))
-    return int(np.diff(ends, prepend=-1).max())
+    return longest_streak(grades[1:] == grades[:-1]) + 1 if len(grades) else 0
 
 
 def longest_streak(marked: NDArray[np.bool_]) -> int:
@@ -200,18 +198,6 @@ def mean_with_partners(figures: list[Figures]) -> dict[str, float | None]:
     }
 
 
-@dataclass(frozen=True)
-class Limits:
-    """When a lead is told; values of the policy."""
-
-    judgments: int
-    kappa: float
-    bias: float
-    gold: float
-    fast_streak: int
-    run: int
-
-
 class Past(NamedTuple):
     """A figure past its limit."""
 
@@ -220,24 +206,24 @@ class Past(NamedTuple):
     threshold: float
 
 
-def alerts(figures: Figures, limits: Limits) -> list[Past]:
-    """All that is past a limit; nothing before there are enough judgments."""
-    if figures["judgments"] < limits.judgments:
+def alerts(figures: Figures, limits: Mapping[str, float]) -> list[Past]:
+    """Return all that is past a limit of the policy (its ``alert_*``); nothing before there are enough judgments."""
+    if figures["judgments"] < limits["from"]:
         return []
     past = []
     kappas = (figures["against_relevance"]["quadratic"]["value"], figures["with_partners"]["quadratic"])
     value = min((kappa for kappa in kappas if kappa is not None), default=None)
-    if value is not None and value < limits.kappa:  # who disagrees with everybody is settled without, or dropped
-        past.append(Past("kappa", value, limits.kappa))
-    if figures["bias"] is not None and abs(figures["bias"]) > limits.bias:
-        past.append(Past("bias", figures["bias"], limits.bias))
+    if value is not None and value < limits["kappa"]:  # who disagrees with everybody is settled without, or dropped
+        past.append(Past("kappa", value, limits["kappa"]))
+    if figures["bias"] is not None and abs(figures["bias"]) > limits["bias"]:
+        past.append(Past("bias", figures["bias"], limits["bias"]))
     gold = figures["gold"]
-    if gold["misaligned"] is not None and gold["judgments"] >= FEWEST_GOLD and gold["misaligned"] > limits.gold:
-        past.append(Past("gold", gold["misaligned"], limits.gold))
-    if figures["fast_streak"] >= limits.fast_streak:
-        past.append(Past("fast", float(figures["fast_streak"]), float(limits.fast_streak)))
-    if figures["longest_run"] >= limits.run:
-        past.append(Past("run", float(figures["longest_run"]), float(limits.run)))
+    if gold["misaligned"] is not None and gold["judgments"] >= FEWEST_GOLD and gold["misaligned"] > limits["gold"]:
+        past.append(Past("gold", gold["misaligned"], limits["gold"]))
+    if figures["fast_streak"] >= limits["fast_streak"]:
+        past.append(Past("fast", float(figures["fast_streak"]), limits["fast_streak"]))
+    if figures["longest_run"] >= limits["run"]:
+        past.append(Past("run", float(figures["longest_run"]), limits["run"]))
     return past
 
 

@@ -235,27 +235,27 @@ def test_pairwise_by_hand() -> None:
         (7, 9): None,
         (3, 9): None,
     }
-    result = mean_pairwise_kappa(PARTNERS, Weights.UNWEIGHTED)
-    assert result.by_annotator == {
+    by_annotator, cohort = mean_pairwise_kappa(PARTNERS, Weights.UNWEIGHTED)
+    assert by_annotator == {
         7: (pytest.approx(0.5), 1, 1),
         3: (pytest.approx(0.5), 1, 1),
         9: (None, 0, 2),
         5: (None, 0, 0),
     }
-    assert result.cohort == (pytest.approx(0.5), 1, 2)
+    assert cohort == (pytest.approx(0.5), 1, 2)
 
 
 @pytest.mark.parametrize("weights", Weights)
 def test_pairwise_means_equal_a_plain_count(weights: Weights) -> None:
     grades = {person: dict(enumerate(noisy(40, seed=person)[1])) for person in range(5)}
-    result = mean_pairwise_kappa(grades, weights)
+    by_annotator, cohort = mean_pairwise_kappa(grades, weights)
     name = None if weights is Weights.UNWEIGHTED else weights.value
     kappas_by_pair = {
         pair: cohen_kappa_score(*([*grades[person].values()] for person in pair), labels=range(5), weights=name)
         for pair in combinations(grades, 2)
     }
-    assert result.cohort.value == pytest.approx(sum(kappas_by_pair.values()) / 10)
-    assert result.by_annotator[3].value == pytest.approx(sum(v for pair, v in kappas_by_pair.items() if 3 in pair) / 4)
+    assert cohort.value == pytest.approx(sum(kappas_by_pair.values()) / 10)
+    assert by_annotator[3].value == pytest.approx(sum(v for pair, v in kappas_by_pair.items() if 3 in pair) / 4)
 
 
 def test_fleiss_published_example() -> None:
