@@ -7,7 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
-from accounts.access import STAFF
+from accounts.access import LEAD, STAFF
 from accounts.models import Membership, User
 
 ANNOTATOR_PAGES = [
@@ -66,7 +66,8 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
     current = [label for label, url in urls.items() if _is_current(label, url, request.path)]
     here = max(current, key=lambda label: len(urls[label]), default="")  # a page below another is itself
     entries = [Entry(label, url, label == here) for label, url in urls.items()]
-    return {"membership": membership, "project": membership.project, "entries": entries}
+    may_decide = membership.role in LEAD
+    return {"membership": membership, "project": membership.project, "may_decide": may_decide, "entries": entries}
 
 
 def _membership(request: HttpRequest) -> Membership | None:

@@ -7,7 +7,6 @@ from judging.guidelines.models import (
     GuidelineDraftExample,
     GuidelineExample,
     Policy,
-    Weights,
 )
 from judging.imports.models import JudgmentImport
 from judging.pay.models import HoursCorrection, PayRate
@@ -33,7 +32,7 @@ from judging.work.models import (
 from judging.work.rules import SLOTS
 
 __all__ = ["Guideline", "GuidelineConfirmation", "GuidelineDraft", "GuidelineDraftExample", "GuidelineExample"]
-__all__ += ["Policy", "Weights"]
+__all__ += ["Policy"]
 __all__ += ["JudgmentImport"]
 __all__ += ["HoursCorrection", "Invitation", "PayRate"]
 __all__ += ["Exam", "GateAttempt", "GateQuestion", "KnownPair", "Sitting", "SittingGrade"]

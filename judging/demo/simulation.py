@@ -31,7 +31,7 @@ from judging.people.services import annotator_qualify
 from judging.projects.policies import Example, guideline_in_force, guideline_publish, policy_publish
 from judging.qualification.rules.truth import rounded_up
 from judging.qualification.services.exams import exam_close, exam_create, exam_prepare, known_pair_explain
-from judging.qualification.services.onboarding import screening_question_create, screening_set
+from judging.qualification.services.onboarding import screening_question_save, screening_set
 from judging.qualification.services.reports import exam_report, sitting_report
 from judging.qualification.services.sittings import attempt_grade, attempt_hand_in, attempt_start
 from judging.qualification.services.training import training_pair_grade, tutorial_add
@@ -293,7 +293,7 @@ def _screening_make(project: Project, chief: User) -> None:
     if project.gate_questions.exists():
         return
     for moment, options in _questions(project):
-        screening_question_create(
+        screening_question_save(
             project=project, actor=chief, moment=moment, description=QUESTION, options=options, correct=0
         )
     if GateQuestion.objects.filter(project=project).count() >= QUESTIONS:

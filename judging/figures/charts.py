@@ -30,6 +30,7 @@ from judging.figures.rules import Relevances, Unit, agreement_over_time, tables_
 from judging.figures.selectors import (
     LATEST,
     STEPS,
+    Effect,
     FigureFilters,
     agreement_by_day,
     cases,
@@ -42,9 +43,8 @@ from judging.figures.selectors import (
 )
 from judging.projects.policies import policy_in_force
 from judging.quality.rules.agreement import FEWEST_PAIRS, Counts, kappas_of
-from judging.quality.rules.quality import Effect
 from judging.studies.rules import Coverage, Found
-from judging.studies.selectors import coverage_found, moments_drawn_from, queries_studied
+from judging.studies.selectors import coverage_found, moments_drawn_from, queries_planned
 from judging.work.rules import GRADES
 
 STYLESHEETS = ("css/app.css", "css/charts.css")
@@ -375,7 +375,7 @@ def study_figure(study: Pooling) -> DrawnFigure:
     drawn_from = moments_drawn_from(study)
     rows: list[list[Value]] = [
         [query.number, query.text, *_band_row(band, drawn_from.get(query.pk))]
-        for query in queries_studied(study)
+        for query in queries_planned(study)
         for band in coverage.by_query.get(query.pk, [])
     ]
     return DrawnFigure(_coverage_charts(coverage), COVERAGE_COLUMNS, rows)

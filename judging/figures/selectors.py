@@ -15,10 +15,8 @@ from annotation.statistics.selectors import span_figures
 from core.sql import sql_rows
 from core.texts import uuid_or_none
 from judging.figures.rules import Relevances, relevances_by
-from judging.models import Batch, BatchReview, Pair
+from judging.models import Batch, BatchReview, Judgment, Pair
 from judging.quality.rules.agreement import Weights
-from judging.quality.rules.quality import Effect, Moments, effect
-from judging.quality.selectors import people_have_judged
 from judging.review.selectors import annotator_numbers
 
 PAIRS = """
@@ -80,7 +78,8 @@ class FigureFilters:
 
     @cached_property
     def may_leave_out_simulated(self) -> bool:
-        return self.has_simulated and people_have_judged(self.project)
+        by_people = Judgment.objects.filter(assignment__project=self.project, source=Judgment.Source.PERSON)
+        return self.has_simulated and by_people.exists()
 
     @property
     def simulated(self) -> bool:
@@ -210,9 +209,25 @@ compared AS (
         JOIN judging_assignment held ON held.id = other.assignment_id AND held.state <> 'open'
         WHERE other.pair_id = latest.pair_id AND other.annotator_id <> latest.annotator_id) AS deviation
     FROM latest)
-SELECT grouping(position), position, previous_grade, count(*), avg(grade)::float,
-    count(deviation), coalesce(sum(deviation), 0)::float, coalesce(sum(deviation * deviation), 0)::float
+SELECT grouping(position), position, previous_grade, count(*), avg(grade)::float, avg(deviation)::float,
+    1.96 * stddev_samp(deviation)::float / sqrt(count(deviation))
 FROM compared GROUP BY GROUPING SETS ((position), (previous_grade)) ORDER BY 1, 2, 3 NULLS FIRST"""  # noqa: S608  # nosec B608 - constants
+
+
+class Effect(NamedTuple):
+    """Mean grade, and mean deviation from the others' grade on the same pair, of the judgments in one group.
+
+    The order is shuffled, so position says nothing about relevance and mean grades by position should be level: a slope
+    is fatigue or drift. Pairs judged one after the other share a query, so a plain mean by previous grade mixes
+    anchoring with how relevant the query's moments are; the deviation from what others gave the same pair does not.
+    Sources: Shokouhi, White, Yilmaz, SIGIR 2015 (anchoring); Scholer, Turpin, Sanderson, SIGIR 2011 (drift).
+    """
+
+    group: int | None  # position from 1, or previous grade; None: nothing before
+    n: int
+    mean: float
+    deviation: float | None  # None where nobody else graded these pairs
+    half_width: float | None  # of the 95 % interval of the deviation; None for fewer than two
 
 
 class OrderEffects(NamedTuple):
@@ -230,9 +245,11 @@ def order_effects(scope: Scope, *, annotator_id: int | None = None) -> OrderEffe
     """Effects of everybody, or of one annotator."""
     effects = OrderEffects([], [])
     rows = scope.rows(EFFECTS, before="", annotator=annotator_id, latest=LATEST)
-    for is_previous, position, previous, n, mean, *deviations in rows:
-        group, groups = (previous, effects.by_previous) if is_previous else (position, effects.by_position)
-        groups.append(effect(group, n=n, mean=mean, deviations=Moments(*deviations)))
+    for is_previous, position, previous, *figures in rows:
+        if is_previous:
+            effects.by_previous.append(Effect(previous, *figures))
+        else:
+            effects.by_position.append(Effect(position, *figures))
     return effects
 
 

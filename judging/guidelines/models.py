@@ -9,14 +9,9 @@ from django.db.models import F, Q
 
 from accounts.models import Project
 from annotation.models import Moment
+from judging.quality.rules.agreement import Weights
 
-
-class Weights(models.TextChoices):
-    """How much a near miss counts in Cohen's kappa."""
-
-    UNWEIGHTED = "unweighted"
-    LINEAR = "linear"
-    QUADRATIC = "quadratic"
+WEIGHTS = [(weights.value, weights.capitalize()) for weights in Weights]
 
 
 class Policy(models.Model):
@@ -34,7 +29,7 @@ class Policy(models.Model):
     gate_questions = models.PositiveSmallIntegerField(default=12)
     gate_passing = models.PositiveSmallIntegerField(default=9, help_text="Right answers needed.")
     gate_attempts = models.PositiveSmallIntegerField(default=3)
-    exam_weights = models.CharField(max_length=10, choices=Weights, default=Weights.QUADRATIC)
+    exam_weights = models.CharField(max_length=10, choices=WEIGHTS, default=Weights.QUADRATIC.value)
     exam_kappa = models.FloatField(default=0.4, help_text="Least kappa of first grades against the truth.")
     exam_kappa_low = models.FloatField(
         default=-1.0,
@@ -93,7 +88,7 @@ class Policy(models.Model):
                 "more right answers than it asks, and allows an attempt.",
             ),
             models.CheckConstraint(
-                condition=Q(exam_kappa__range=(-1, 1), exam_attempts__gte=1, exam_weights__in=Weights.values),
+                condition=Q(exam_kappa__range=(-1, 1), exam_attempts__gte=1, exam_weights__in=list(dict(WEIGHTS))),
                 name="policy_exam_can_be_passed",
                 violation_error_message="The least kappa lies between -1 and 1, and the exam allows an attempt.",
             ),

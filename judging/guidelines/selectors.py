@@ -1,26 +1,18 @@
 """Which version of the guideline somebody has read, and what is new since, line by line."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
-from enum import StrEnum
+from typing import NamedTuple
 
-from accounts.models import Membership, Project, User
 from judging.models import Guideline, GuidelineDraft
 
 AROUND = 2  # lines that stay, shown before and after those that change
 
 
-class Sign(StrEnum):
-    KEPT = "kept"
-    GONE = "gone"
-    NEW = "new"
-    SKIPPED = "skipped"  # ``text`` is empty: lines that stay are left out here
+class Line(NamedTuple):
+    """One line of a comparison: kept, gone or new; or skipped, where lines that stay are left out."""
 
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    sign: Sign
+    sign: str
     text: str = ""
 
 
@@ -32,23 +24,15 @@ def changes(before: Sequence[str], after: Sequence[str], *, around: int = AROUND
     matcher = SequenceMatcher(None, list(before), list(after), autojunk=False)
     for group in matcher.get_grouped_opcodes(around):
         if group[0][1] > end:
-            lines.append(Line(Sign.SKIPPED))
+            lines.append(Line("skipped"))
         for tag, from_a, to_a, from_b, to_b in group:
-            if tag == "equal":
-                lines += [Line(Sign.KEPT, text) for text in before[from_a:to_a]]
-            else:
-                lines += [Line(Sign.GONE, text) for text in before[from_a:to_a]]
-                lines += [Line(Sign.NEW, text) for text in after[from_b:to_b]]
+            lines += [Line("kept" if tag == "equal" else "gone", text) for text in before[from_a:to_a]]
+            if tag != "equal":
+                lines += [Line("new", text) for text in after[from_b:to_b]]
         end = group[-1][2]
     if lines and end < len(before):
-        lines.append(Line(Sign.SKIPPED))
+        lines.append(Line("skipped"))
     return lines
-
-
-def guideline_confirmed(*, project: Project, annotator: User) -> Guideline | None:
-    """The newest version that the annotator has confirmed."""
-    confirmed = Guideline.objects.filter(project=project, confirmations__annotator=annotator)
-    return confirmed.order_by("-version").first()
 
 
 def guideline_lines(version: Guideline | GuidelineDraft) -> list[str]:
@@ -61,15 +45,3 @@ def guideline_lines(version: Guideline | GuidelineDraft) -> list[str]:
 
 def guideline_changes(before: Guideline, after: Guideline | GuidelineDraft) -> list[Line]:
     return changes(guideline_lines(before), guideline_lines(after))
-
-
-def versions_with_changes(project: Project, *, after: int) -> list[Guideline]:
-    """Versions newer than ``after`` whose lead said what is new, oldest first."""
-    return list(project.guidelines.filter(version__gt=after).exclude(changes="").order_by("version"))
-
-
-def annotators_to_confirm(project: Project) -> int:
-    """How many people a new version would stop until they have read it."""
-    return project.memberships.filter(
-        role=Membership.Role.ANNOTATOR, standing=Membership.Standing.QUALIFIED, user__is_active=True
-    ).count()

@@ -14,12 +14,7 @@ from accounts.rules import OUT
 from core.exceptions import NotPossible
 from core.forms import SubmitForm, refused_form
 from judging.guidelines import services
-from judging.guidelines.selectors import (
-    annotators_to_confirm,
-    guideline_changes,
-    guideline_confirmed,
-    versions_with_changes,
-)
+from judging.guidelines.selectors import guideline_changes
 from judging.guidelines.texts import markdown_html
 from judging.models import Guideline, GuidelineDraft
 from judging.projects.policies import guideline_in_force
@@ -83,7 +78,7 @@ def guideline(request: MemberRequest, project: Project) -> HttpResponse:
     """The text; who judges is told what is new, and asked to confirm that they have read it."""
     if not project.guidelines.exists():
         raise NotPossible("This project has no guideline: its judgments were imported.")
-    context = {**guideline_context(project), "may_decide": request.membership.role in LEAD}
+    context = guideline_context(project)
     if request.membership.standing in OUT:
         context["examples"] = []  # their pictures are shown no more
     if request.membership.role == Membership.Role.ANNOTATOR:
@@ -92,17 +87,15 @@ def guideline(request: MemberRequest, project: Project) -> HttpResponse:
 
 
 def _to_confirm(request: MemberRequest, project: Project) -> dict[str, Any]:
-    read = guideline_confirmed(project=project, annotator=request.user)
+    read = project.guidelines.filter(confirmations__annotator=request.user).order_by("-version").first()
     in_force = guideline_in_force(project.pk)
     if read == in_force:
         return {"read": read}
-    notes = versions_with_changes(project, after=read.version) if read else []
-    return {
-        "read": read,
-        "to_confirm": may_confirm(onboarding_facts(project_id=project.pk, annotator_id=request.user.pk)),
-        "said": notes,
-        "lines": guideline_changes(read, in_force) if read else [],
-    }
+    may = may_confirm(onboarding_facts(project_id=project.pk, annotator_id=request.user.pk))
+    if read is None:
+        return {"read": None, "to_confirm": may}
+    notes = project.guidelines.filter(version__gt=read.version).exclude(changes="").order_by("version")
+    return {"read": read, "to_confirm": may, "said": notes, "lines": guideline_changes(read, in_force)}
 
 
 @project_action(ANNOTATOR, back="judging:guideline")
@@ -127,9 +120,7 @@ def guideline_context(project: Project) -> dict[str, Any]:
 @project_page(EVERYONE)
 def versions(request: MemberRequest, project: Project) -> HttpResponse:
     rows = project.guidelines.select_related("created_by").order_by("-version")
-    leads = request.membership.role in LEAD
-    context = {"versions": rows, "may_decide": leads, "sees_who": leads}
-    return render(request, "judging/guidelines/versions.html", context)
+    return render(request, "judging/guidelines/versions.html", {"versions": rows})
 
 
 @row_page(Guideline.objects.select_related("project"), EVERYONE)
@@ -200,12 +191,14 @@ def review(request: MemberRequest, project: Project) -> HttpResponse:
     if draft is None:
         return redirect("judging:guideline-edit", project.uuid)
     in_force = guideline_in_force(project.pk)
+    annotators = project.memberships.filter(role=Membership.Role.ANNOTATOR, user__is_active=True)
+    stopped = annotators.filter(standing=Membership.Standing.QUALIFIED)  # until they have read the new version
     context = {
         "draft": draft,
         "in_force": in_force,
         "next_version": in_force.version + 1,
         "lines": guideline_changes(in_force, draft),
-        "to_confirm": annotators_to_confirm(project),
+        "to_confirm": stopped.count(),
         "examples": draft.examples.select_related("moment"),
     }
     return render(request, "judging/guidelines/review.html", context)

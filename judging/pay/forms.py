@@ -84,12 +84,8 @@ class CorrectionForm(LabelledForm):
     reason = forms.CharField(max_length=1000, error_messages={"required": "Say why: the annotator reads it, too."})
 
 
-def share(label: str, most: int = 100) -> forms.FloatField:
-    return forms.FloatField(label=label, min_value=0, max_value=most, widget=number(0, most, "0.1"))
-
-
-def number(least: object, most: object, step: object) -> forms.NumberInput:
-    return forms.NumberInput(attrs={"min": least, "max": most, "step": step})
+def tenths(label: str, least: float = 0, most: float = 100) -> forms.FloatField:
+    return forms.FloatField(label=label, min_value=least, max_value=most, widget=forms.NumberInput({"step": "0.1"}))
 
 
 class ForecastForm(SubmitForm):
@@ -97,13 +93,11 @@ class ForecastForm(SubmitForm):
     rounded and computed with in full where the text is still the one shown."""
 
     queries = forms.IntegerField(label="Queries", min_value=0, max_value=10_000_000)
-    pairs = forms.FloatField(label="Pairs in a batch", min_value=1, max_value=1000, widget=number(1, 1000, "0.1"))
-    second = share("Queries with a second batch, %")
-    escalated = share("Pairs with four grades, %")
-    seconds = forms.FloatField(
-        label="Seconds a judgment", min_value=0.1, max_value=3600, widget=number(0.1, 3600, "0.1")
-    )
-    gold = share("Gold pairs among all shown, %", 50)
+    pairs = tenths("Pairs in a batch", 1, 1000)
+    second = tenths("Queries with a second batch, %")
+    escalated = tenths("Pairs with four grades, %")
+    seconds = tenths("Seconds a judgment", 0.1, 3600)
+    gold = tenths("Gold pairs among all shown, %", 0, 50)
     annotators = forms.IntegerField(label="Annotators", min_value=1, max_value=10_000)
     exam_pairs = forms.IntegerField(label="Pairs in the exam", min_value=0, max_value=1000)
     rate = forms.DecimalField(**AMOUNT)

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from functools import cached_property
-from typing import NamedTuple
 
 from accounts.models import Membership, Project
 from annotation.queries.selectors import queries_to_judge
@@ -49,23 +48,22 @@ given AS ({TIMED.format(table="judging_judgment")}
     JOIN version ON graded.created_at >= version.since AND graded.created_at < version.until AND version.pays_training
     WHERE {OF_PERIOD}),
 spent AS (
-    SELECT annotator_id, (created_at AT TIME ZONE %(zone)s)::date AS day, kind, is_pilot, coalesce(sum(ms), 0) AS ms,
+    SELECT annotator_id, (created_at AT TIME ZONE %(zone)s)::date AS day,
+        CASE WHEN is_pilot AND NOT %(pilot)s THEN 'left out' ELSE kind END AS kind, coalesce(sum(ms), 0) AS ms,
         count(ms) AS timed, count(*) - count(ms) AS untimed
-    FROM given GROUP BY 1, 2, 3, 4
+    FROM given GROUP BY 1, 2, 3
     UNION ALL
-    SELECT annotator_id, day, 'correction', false, 1000 * sum(seconds), 0, 0 FROM judging_hourscorrection
+    SELECT annotator_id, day, 'correction', 1000 * sum(seconds), 0, 0 FROM judging_hourscorrection
     WHERE project_id = %(project)s AND day BETWEEN %(first)s AND %(last)s
         AND (%(annotator)s::bigint IS NULL OR annotator_id = %(annotator)s)
     GROUP BY 1, 2)
 SELECT annotator_id, day,
-    coalesce(sum(ms) FILTER (WHERE kind = 'judging' AND NOT is_pilot), 0)::bigint,
-    coalesce(sum(ms) FILTER (WHERE kind = 'judging' AND is_pilot), 0)::bigint,
+    coalesce(sum(ms) FILTER (WHERE kind = 'judging'), 0)::bigint,
     coalesce(sum(ms) FILTER (WHERE kind = 'training'), 0)::bigint,
     coalesce(sum(ms) FILTER (WHERE kind = 'correction'), 0)::bigint,
-    coalesce(sum(timed) FILTER (WHERE kind = 'judging' AND NOT is_pilot), 0)::bigint,
-    coalesce(sum(timed) FILTER (WHERE kind = 'judging' AND is_pilot), 0)::bigint,
-    coalesce(sum(untimed) FILTER (WHERE kind = 'judging' AND NOT is_pilot), 0)::bigint,
-    coalesce(sum(untimed) FILTER (WHERE kind = 'judging' AND is_pilot), 0)::bigint
+    coalesce(sum(ms) FILTER (WHERE kind = 'left out'), 0)::bigint,
+    coalesce(sum(timed) FILTER (WHERE kind = 'judging'), 0)::bigint,
+    coalesce(sum(untimed) FILTER (WHERE kind = 'judging'), 0)::bigint
 FROM spent GROUP BY annotator_id, day ORDER BY annotator_id, day"""  # noqa: S608  # nosec B608 - constants
 
 # The policy's rates come with nobody's name.
@@ -77,27 +75,6 @@ SELECT annotator_id, from_day, rate, currency FROM (
     SELECT NULL, (created_at AT TIME ZONE %(zone)s)::date, pay_rate, pay_currency, version FROM judging_policy
     WHERE project_id = %(project)s) rate
 ORDER BY place"""
-
-
-class DayRow(NamedTuple):
-    """One annotator's day as the database adds it up."""
-
-    annotator_id: int
-    day: date
-    judging_ms: int
-    pilot_ms: int
-    training_ms: int
-    correction_ms: int
-    judgments: int
-    pilot_judgments: int
-    untimed: int  # judgments whose time is unknown, as those of a file
-    pilot_untimed: int
-
-    def as_paid(self, *, pilot: bool) -> Day:
-        judging = self.judging_ms + (self.pilot_ms if pilot else 0)
-        time = day_time(judging=judging, training=self.training_ms, correction=self.correction_ms)
-        judgments = self.judgments + (self.pilot_judgments if pilot else 0)
-        return Day(self.day, time, judgments, self.untimed + (self.pilot_untimed if pilot else 0))
 
 
 @dataclass(frozen=True)
@@ -159,7 +136,6 @@ class Statement:
 
     first_day: date
     last_day: date
-    pilot: bool
     accounts: Sequence[Account]
     rates: Rates
     left_out: Time  # spent on pilot batches, where these are left out
@@ -202,15 +178,18 @@ def pay_statement(
     Time spent on pilot batches counts unless ``pilot`` is False. What an annotator reads must never leave it out:
     a batch that adds grades but no hours would be known as a pilot.
     """
-    period = {"zone": zone, "first": first_day, "last": last_day}
-    rows = [DayRow(*row) for row in sql_rows(HOURS, {"project": project_id, "annotator": annotator_id, **period})]
-    rates = pay_rates(project_id=project_id, zone=zone, annotator_id=annotator_id)
+    period = {"zone": zone, "first": first_day, "last": last_day, "pilot": pilot}
     days: dict[int, list[Day]] = {}
-    for row in rows:
-        days.setdefault(row.annotator_id, []).append(row.as_paid(pilot=pilot))
+    left_out_ms = 0
+    for person, day, judging, training, correction, left_out, judgments, untimed in sql_rows(
+        HOURS, {"project": project_id, "annotator": annotator_id, **period}
+    ):
+        time = day_time(judging=judging, training=training, correction=correction)
+        days.setdefault(person, []).append(Day(day, time, judgments, untimed))
+        left_out_ms += left_out
+    rates = pay_rates(project_id=project_id, zone=zone, annotator_id=annotator_id)
     accounts = [Account(person, worked, rates) for person, worked in days.items()]
-    left_out = Time() if pilot else Time(judging=sum(row.pilot_ms for row in rows))
-    return Statement(first_day, last_day, pilot, accounts, rates, left_out)
+    return Statement(first_day, last_day, accounts, rates, left_out=Time(judging=left_out_ms))
 
 
 def corrections_of(project: Project, annotator_id: int, first_day: date, last_day: date) -> list[HoursCorrection]:

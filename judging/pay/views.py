@@ -93,12 +93,7 @@ def pay(request: MemberRequest, project: Project) -> HttpResponse:
 
 @project_page(LEAD)
 def pay_csv(request: MemberRequest, project: Project) -> HttpResponse:
-    period = period_of(request, project)
-    if period.error:
-        messages.error(request, period.error)
-        return redirect("judging:pay", project.uuid)
-    _exported(request, project, period)
-    return lines_csv(_statement(project, period), annotator_numbers(project))
+    return _csv(request, project, None, back=("judging:pay", project.uuid))
 
 
 @project_page(LEAD)
@@ -109,13 +104,7 @@ def person(request: MemberRequest, project: Project, number: int) -> HttpRespons
 
 @project_page(LEAD)
 def person_csv(request: MemberRequest, project: Project, number: int) -> HttpResponse:
-    period, member = period_of(request, project), _annotator(project, number)
-    if period.error:
-        messages.error(request, period.error)
-        return redirect("judging:pay-person", project.uuid, number)
-    _exported(request, project, period)
-    statement = _statement(project, period, member)
-    return days_csv(statement, statement.account_of(member.user_id), number)
+    return _csv(request, project, _annotator(project, number), back=("judging:pay-person", project.uuid, number))
 
 
 @project_page(LEAD)
@@ -206,8 +195,21 @@ def _to_person(project: Project, member: Membership, day: date) -> HttpResponse:
     return redirect(f"{page}?month={month_of(day)[0]:%Y-%m}")
 
 
-def _exported(request: MemberRequest, project: Project, period: Period) -> None:
-    services.pay_export(project=project, actor=request.user, first_day=period.first_day, last_day=period.last_day)
+def _csv(
+    request: MemberRequest, project: Project, member: Membership | None, *, back: tuple[Any, ...], is_own: bool = False
+) -> HttpResponse:
+    """A row for each day of one annotator, or for each annotator and rate; ``back`` is the page that says why not."""
+    period = period_of(request, project, separable=not is_own)
+    if period.error:
+        messages.error(request, period.error)
+        return redirect(*back)
+    if not is_own:
+        days = {"first_day": period.first_day, "last_day": period.last_day}
+        services.pay_export(project=project, actor=request.user, **days)
+    statement = _statement(project, period, member)
+    if member is None:
+        return lines_csv(statement, annotator_numbers(project))
+    return days_csv(statement, statement.account_of(member.user_id), member.number or 0)
 
 
 @project_page(ANNOTATOR)
@@ -232,12 +234,7 @@ def hours(request: MemberRequest, project: Project) -> HttpResponse:
 
 @project_page(ANNOTATOR)
 def hours_csv(request: MemberRequest, project: Project) -> HttpResponse:
-    period = period_of(request, project, separable=False)
-    if period.error:
-        messages.error(request, period.error)
-        return redirect("judging:hours", project.uuid)
-    statement = _statement(project, period, request.membership)
-    return days_csv(statement, statement.account_of(request.user.pk), request.membership.number or 0)
+    return _csv(request, project, request.membership, back=("judging:hours", project.uuid), is_own=True)
 
 
 STARTS = ("here", "paper")  # what a form can have been filled with

@@ -9,7 +9,6 @@ import io
 import json
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -134,42 +133,33 @@ REASON = "Kept as long as RETENTION_IDENTITY_MONTHS says after they left."
 logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class Due:
-    """Data to be deleted now; where a setting is 0, there is none."""
-
-    logs: Sequence[Path]
-    sessions: "QuerySet[BrowserSession]"
-    attempts: "QuerySet[AccessAttempt]"
-    invited: "QuerySet[Identity]"
-    left: "QuerySet[User]"
-
-    def counts(self) -> dict[str, int]:
-        rows = {"sessions": self.sessions, "attempts": self.attempts, "invited": self.invited, "left": self.left}
-        return {"logs": len(self.logs)} | {name: queryset.count() for name, queryset in rows.items()}
+def retention_due(*, now: datetime) -> dict[str, Any]:
+    """Return the data to be deleted now, by kind: log files, and querysets; where a setting is 0, there is none."""
+    return {
+        "logs": logs_due(now),
+        "sessions": _before(BrowserSession.objects.all(), "used_at", now, settings.RETENTION_SESSION_DAYS),
+        "attempts": _before(AccessAttempt.objects.all(), "attempt_time", now, settings.RETENTION_LOGIN_DAYS),
+        "invited": invited_due(now),
+        "left": left_due(now),
+    }
 
 
-def retention_due(*, now: datetime) -> Due:
-    return Due(
-        logs=logs_due(now),
-        sessions=_before(BrowserSession.objects.all(), "used_at", now, settings.RETENTION_SESSION_DAYS),
-        attempts=_before(AccessAttempt.objects.all(), "attempt_time", now, settings.RETENTION_LOGIN_DAYS),
-        invited=invited_due(now),
-        left=left_due(now),
-    )
+def retention_counts(*, now: datetime) -> dict[str, int]:
+    """Return how much of each kind is to be deleted now."""
+    return {name: len(rows) if name == "logs" else rows.count() for name, rows in retention_due(now=now).items()}
 
 
 def retention_apply(*, now: datetime) -> dict[str, int]:
     """Delete it; how much of each kind it was. One that cannot be deleted keeps the others from nothing."""
-    due = retention_due(now=now)
-    counts = dict.fromkeys(("logs", "sessions", "attempts", "invited", "left"), 0)
-    for path in due.logs:
+    due = retention_due(now=now)  # all of it first: a setting that makes no sense deletes nothing
+    for path in due["logs"]:
         path.unlink(missing_ok=True)
-        counts["logs"] += 1
-    counts["sessions"] = due.sessions.delete()[1].get(BrowserSession._meta.label, 0)
-    counts["attempts"] = due.attempts.delete()[1].get(AccessAttempt._meta.label, 0)
-    counts["invited"] = Identity.objects.filter(pk__in=list(due.invited.values_list("pk", flat=True))).delete()[0]
-    for person in due.left:
+    counts = {"logs": len(due["logs"])}
+    for name in ("sessions", "attempts"):
+        counts[name] = due[name].delete()[1].get(due[name].model._meta.label, 0)
+    counts["invited"] = Identity.objects.filter(pk__in=list(due["invited"].values_list("pk", flat=True))).delete()[0]
+    counts["left"] = 0
+    for person in due["left"]:
         try:
             person_forget(user=person, actor=None, reason=REASON)
         except NotPossibleNow as refused:  # a lead is never among them, but a race may make one

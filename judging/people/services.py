@@ -76,22 +76,22 @@ def invitation_create(
     Project.objects.select_for_update().get(pk=project.pk)
     now = timezone.now()
     invited = _invited(project, email.strip(), name.strip(), now) if email.strip() else None
-    secret = token_urlsafe(32)
-    invitation = Invitation.objects.create(
-        project=project,
-        role=role,
-        digest=secret_digest(secret),
-        identity=invited,
-        mail=Invitation.Mail.WAITING if invited else Invitation.Mail.NONE,
-        created_by=actor,
-        expires_at=now + timedelta(days=days),
-    )
+    invitation = Invitation(project=project, role=role, identity=invited, created_by=actor)
+    path = _link_new(invitation, mail=bool(invited), days=days)
     facts = {"role": role, "mailed": bool(invited)}
     audit_record(project=project, actor=actor, action="invitation.create", subject=invitation.uuid, **facts)
-    if invited:
-        send_on_commit(MAIL_TASK, invitation.pk)
-        return invitation, ""
-    return invitation, invitation_path(secret)
+    return invitation, path
+
+
+def _link_new(row: Invitation, *, mail: bool, days: int) -> str:
+    """Give the invitation a new secret and a new term; return its path, empty where it goes by e-mail."""
+    secret = token_urlsafe(32)
+    row.digest, row.expires_at = secret_digest(secret), timezone.now() + timedelta(days=days)
+    row.mail = Invitation.Mail.WAITING if mail else Invitation.Mail.NONE
+    row.save()
+    if mail:
+        send_on_commit(MAIL_TASK, row.pk)
+    return "" if mail else invitation_path(secret)
 
 
 def _invited(project: Project, email: str, name: str, now: datetime) -> Identity:
@@ -184,15 +184,8 @@ def invitation_renew(*, invitation: Invitation, actor: User, mail: bool = False,
         raise NotPossibleNow("This invitation was revoked. Make another.")
     if mail and row.identity is None:
         raise NotPossibleNow("This invitation has no e-mail address. Make a new link, and pass it on.")
-    secret = token_urlsafe(32)
-    row.digest, row.expires_at = secret_digest(secret), timezone.now() + timedelta(days=days)
-    row.mail = Invitation.Mail.WAITING if mail else Invitation.Mail.NONE
-    row.save(update_fields=["digest", "expires_at", "mail"])
     audit_record(project=row.project, actor=actor, action="invitation.renew", subject=row.uuid, mailed=mail)
-    if mail:
-        send_on_commit(MAIL_TASK, row.pk)
-        return ""
-    return invitation_path(secret)
+    return _link_new(row, mail=mail, days=days)
 
 
 def _unused_or_refused(invitation: Invitation) -> Invitation:
@@ -250,13 +243,10 @@ def invitations_sweep(now: datetime) -> None:
 @transaction.atomic
 def registration_switch(*, project: Project, actor: User, is_open: bool) -> None:
     """Let anybody with the project's address join it as an annotator, or not any more."""
-    row = Project.objects.select_for_update().get(pk=project.pk)
-    if row.registration_is_open == is_open:
-        return
-    row.registration_is_open = is_open
-    row.save(update_fields=["registration_is_open"])
-    action = "registration.open" if is_open else "registration.close"
-    audit_record(project=row, actor=actor, action=action, subject=row.uuid)
+    others = Project.objects.filter(pk=project.pk, registration_is_open=not is_open)
+    if others.update(registration_is_open=is_open):
+        action = "registration.open" if is_open else "registration.close"
+        audit_record(project=project, actor=actor, action=action, subject=project.uuid)
 
 
 @transaction.atomic

@@ -147,9 +147,6 @@ class ScreeningQuestionForm(SubmitForm):
         values["options"] = options
         return values
 
-    def question_values(self) -> dict[str, Any]:
-        return {name: self.cleaned_data[name] for name in ("description", "options", "correct")}
-
 
 def chosen_answers(data: QueryDict, count: int) -> list[int | None]:
     """The chosen place for each of ``count`` questions; None where there is none, -1 for what is no place."""

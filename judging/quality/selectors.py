@@ -5,13 +5,13 @@ not asked it again; pilots are left out, as their guideline was a try-out.
 """
 
 from datetime import datetime
-from typing import Any
 
 from django.db.models import Count, F, Q, QuerySet
 
 from accounts.models import Project
 from core.sql import sql_rows
 from judging.models import Assignment, Batch, GoldGrade, Judgment, QualityAlert, QualityReport
+from judging.review.selectors import annotator_numbers
 
 FINAL = """
 SELECT given.annotator_id, given.pair_id, given.round, given.grade,
@@ -58,16 +58,13 @@ def quality_alerts(project: Project, *, is_seen: bool) -> QuerySet[QualityAlert]
     return QualityAlert.objects.filter(project=project, seen_at__isnull=not is_seen)
 
 
-def alerts_of(project: Project) -> dict[int, list[QualityAlert]]:
-    """Alerts that nobody has looked at, by annotator."""
-    by_annotator: dict[int, list[Any]] = {}
+def alerts_of(project: Project) -> dict[int | None, list[QualityAlert]]:
+    """Alerts that nobody has looked at, by annotator number."""
+    numbers = annotator_numbers(project)
+    by_number: dict[int | None, list[QualityAlert]] = {}
     for alert in quality_alerts(project, is_seen=False):
-        by_annotator.setdefault(alert.annotator_id, []).append(alert)
-    return by_annotator
-
-
-def people_have_judged(project: Project) -> bool:
-    return Judgment.objects.filter(assignment__project=project, source=Judgment.Source.PERSON).exists()
+        by_number.setdefault(numbers.get(alert.annotator_id), []).append(alert)
+    return by_number
 
 
 UNSEEN = """

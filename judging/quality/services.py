@@ -148,8 +148,8 @@ def _store(project: Project, policy: Policy, figures: dict[str, Any], newest: in
     QualityReport.objects.update_or_create(
         project=project, defaults={"data": figures, "last_judgment": newest, "computed_at": now}
     )
-    values = {name: getattr(policy, f"alert_{name}") for name in ("kappa", "bias", "gold", "fast_streak", "run")}
-    limits = rules.Limits(judgments=policy.alert_from, **values)
+    names = ("from", "kappa", "bias", "gold", "fast_streak", "run")
+    limits = {name: float(getattr(policy, f"alert_{name}")) for name in names}
     people = {number: user for user, number in annotator_numbers(project).items()}
     for number, person_figures in figures["annotators"].items():
         for past in rules.alerts(person_figures, limits):

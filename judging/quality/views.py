@@ -30,7 +30,7 @@ MORE_COLUMNS = ("partners_quadratic", "bias", "seconds_median", "longest_run", "
 def agreement(request: MemberRequest, project: Project) -> HttpResponse:
     """Agreement in the project, and a line for each annotator."""
     report = quality_report(project)
-    raised = _alerts_by_number(project)
+    raised = alerts_of(project)
     context = {
         "report": report,
         "figures": report and report.data["project"],
@@ -78,9 +78,8 @@ def agreement_of(request: MemberRequest, project: Project, number: int) -> HttpR
         "number": number,
         "found": figures,
         "most": max(figures["distribution"]) or 1,
-        "alerts": _alerts_by_number(project).get(number, []),
+        "alerts": alerts_of(project).get(number, []),
         "policy": policy_in_force(project.pk),
-        "may_decide": request.membership.role in LEAD,
     }
     return render(request, "judging/quality/agreement_of.html", context)
 
@@ -98,7 +97,6 @@ def alerts(request: MemberRequest, project: Project) -> HttpResponse:
         "seen": is_seen,
         "keep": "&seen=1" if is_seen else "",
         "policy": policy_in_force(project.pk),
-        "may_decide": request.membership.role in LEAD,
     }
     return render(request, "judging/quality/alerts.html", context)
 
@@ -128,8 +126,3 @@ def _annotators(report: Any) -> list[tuple[int, dict[str, Any]]]:
     """Annotators by number with their figures."""
     people = report.data["annotators"] if report else {}
     return sorted((int(number), figures) for number, figures in people.items())
-
-
-def _alerts_by_number(project: Project) -> dict[int, list[QualityAlert]]:
-    numbers = annotator_numbers(project)
-    return {numbers[user]: own_alerts for user, own_alerts in alerts_of(project).items() if user in numbers}

@@ -79,6 +79,7 @@ class Beyond:
     relevant: int
     highly: int
     estimate: Estimate | None  # of relevant moments, those found included; None before all others are judged
+    within: float | None  # share of all relevant moments that lie within the rank, by estimate
 
     def per_query(self, queries: int) -> float | None:
         return self.estimate.value / queries if self.estimate and queries else None
@@ -91,7 +92,6 @@ class Coverage:
     total: list[Found]
     by_query: dict[int, list[Found]]
     beyond: list[Beyond]
-    within: dict[int, float | None]  # share of all relevant moments that lie within a rank, by estimate
 
 
 def lack_words(*, moments: int, best: int, of_best: int, others: int, of_others: int) -> str:
@@ -123,9 +123,8 @@ def coverage_of(judged: Iterable[Judged], *, top: int, drawn_from: Mapping[int, 
     total = [_found(band, [row for moments in rows.values() for row in moments]) for band in bands]
     others = total[-1]
     rest = None if others.open else estimated(others.relevant, others.settled, of=sum(drawn_from.values()))
-    ranks = [band.last for band in bands if band.last is not None]
-    beyond = [_beyond(rank, total, rest) for rank in ranks]
-    return Coverage(total, by_query, beyond, {one.rank: _within(one, total) for one in beyond})
+    beyond = [_beyond(band.last, total, rest) for band in bands if band.last is not None]
+    return Coverage(total, by_query, beyond)
 
 
 def estimated(relevant: int, settled: int, *, of: int) -> Estimate | None:
@@ -156,16 +155,10 @@ def _found(band: Band, rows: Sequence[Judged]) -> Found:
 
 
 def _beyond(rank: int, total: Sequence[Found], rest: Estimate | None) -> Beyond:
+    near = [row for row in total if row.band.last is not None and row.band.last <= rank]
     further = [row for row in total if row.band.first is not None and row.band.first > rank]
-    relevant = sum(row.relevant for row in further)
+    inside, relevant = (sum(row.relevant for row in rows) for rows in (near, further))
     estimate = rest and Estimate(*(relevant + value for value in rest))
-    return Beyond(rank, relevant, sum(row.highly for row in further), estimate)
-
-
-def _within(beyond: Beyond, total: Sequence[Found]) -> float | None:
-    if beyond.estimate is None:
-        return None
-    near = [row for row in total if row.band.last is not None and row.band.last <= beyond.rank]
-    inside = sum(row.relevant for row in near)
-    everything = inside + beyond.estimate.value
-    return inside / everything if everything else None
+    everything = inside + estimate.value if estimate else 0
+    within = inside / everything if everything else None
+    return Beyond(rank, relevant, sum(row.highly for row in further), estimate, within)

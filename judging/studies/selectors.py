@@ -4,12 +4,10 @@ All of it is read from rows, so that it reads alike before a pool is opened and 
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
-from operator import add, attrgetter
+from dataclasses import dataclass
 from typing import NamedTuple
 
-from django.db import connection
-from django.db.models import F, QuerySet
+from django.db.models import Count, F, Q, QuerySet
 from django.db.models.functions import Coalesce
 
 from accounts.models import Project
@@ -17,6 +15,7 @@ from annotation.models import Candidate, PoolAnswer, Pooling, PoolSource, Query
 from annotation.pools.rules import BATCH_SIZE
 from annotation.pools.services.poolings import RANDOM
 from annotation.queries.selectors import queries_to_judge
+from core.sql import sql_rows
 from judging.models import Batch, Pair
 from judging.studies.rules import Coverage, Judged, coverage_of, lack_words
 
@@ -35,15 +34,14 @@ def coverage_studies(project: Project) -> QuerySet[Pooling]:
     return project.poolings.filter(seed__isnull=False).exclude(state=Pooling.State.DISCARDED)
 
 
-def queries_studied(pooling: Pooling) -> QuerySet[Query]:
+def queries_planned(pooling: Pooling) -> QuerySet[Query]:
+    """Return the queries that a study or a pool from runs is of."""
     return Query.objects.filter(pool_answers__source__pooling=pooling).distinct().order_by("number")
 
 
 def coverage_found(pooling: Pooling) -> Coverage:
     """The study as the rows say now."""
-    with connection.cursor() as cursor:
-        cursor.execute(JUDGED, {"pooling": pooling.pk, "random": RANDOM})
-        judged = [Judged(*row) for row in cursor.fetchall()]
+    judged = [Judged(*row) for row in sql_rows(JUDGED, {"pooling": pooling.pk, "random": RANDOM})]
     return coverage_of(judged, top=pooling.depth, drawn_from=moments_drawn_from(pooling))
 
 
@@ -101,8 +99,7 @@ FROM entry one JOIN entry other ON other.query_id = one.query_id AND other.momen
 WHERE one.sources > 1 AND other.sources > 1 AND one.source_id <> other.source_id GROUP BY 2, 3"""  # noqa: S608  # nosec B608 - constants
 
 
-@dataclass(frozen=True)
-class Counts:
+class Counts(NamedTuple):
     """Counts returned within the depth by a source, or by all of them."""
 
     queries: int = 0
@@ -116,9 +113,6 @@ class Counts:
     new: int = 0
     new_alone: int = 0
 
-    def __add__(self, other: "Counts") -> "Counts":
-        return Counts(*map(add, _counted(self), _counted(other)))
-
     @property
     def known(self) -> int:
         return self.in_similarity + self.in_earlier_pools
@@ -131,9 +125,6 @@ class Counts:
     def batches(self) -> int:
         """Of one query."""
         return -(-self.to_judge // BATCH_SIZE)
-
-
-_counted = attrgetter(*(each.name for each in fields(Counts)))
 
 
 @dataclass(frozen=True)
@@ -193,15 +184,13 @@ def pool_report(pooling: Pooling) -> PoolReport:
     by_source: dict[int, dict[int, Counts]] = {}
     in_all: dict[int, list[int]] = {}
     both: dict[tuple[int, int], int] = {}
-    with connection.cursor() as cursor:
-        cursor.execute(REPORT, {"pooling": pooling.pk})
-        for part, one, other, *numbers in cursor.fetchall():
-            if part == "source":
-                by_source.setdefault(one, {})[other] = Counts(1, *numbers)
-            elif part == "all":
-                in_all[one] = numbers[3:]
-            else:
-                both[one, other] = numbers[0]
+    for part, one, other, *numbers in sql_rows(REPORT, {"pooling": pooling.pk}):
+        if part == "source":
+            by_source.setdefault(one, {})[other] = Counts(1, *numbers)
+        elif part == "all":
+            in_all[one] = numbers[3:]
+        else:
+            both[one, other] = numbers[0]
     queries = Query.objects.filter(pk__in=by_source).order_by("number")
     rows = []
     for query in queries:
@@ -228,33 +217,24 @@ def _overlaps(
 
 
 def _sum(counts: Iterable[Counts]) -> Counts:
-    return sum(counts, Counts())
+    return Counts(*map(sum, zip(Counts(), *counts, strict=True)))
 
 
-class Progress(NamedTuple):
-    """How far the judging of a pool's candidates is."""
-
-    pairs: int
-    decided: int
-    batches: int
-    done: int
-
-
-def pooled_progress(pooling: Pooling) -> Progress:
-    batches = Batch.objects.filter(pooling=pooling)
-    pairs = Pair.objects.filter(batch__in=batches)
-    decided = pairs.exclude(state__in=[Pair.State.OPEN, Pair.State.ESCALATED])
-    finished_batches = batches.filter(state=Batch.State.DONE)
-    return Progress(pairs.count(), decided.count(), batches.count(), finished_batches.count())
+def pooled_progress(pooling: Pooling) -> dict[str, int]:
+    """Return how many pairs and batches the pool has, and how many pairs are decided and batches done."""
+    decided, done = ~Q(state__in=[Pair.State.OPEN, Pair.State.ESCALATED]), Q(state=Batch.State.DONE)
+    pairs = Pair.objects.filter(batch__pooling=pooling)
+    return {
+        **pairs.aggregate(pairs=Count("pk"), decided=Count("pk", filter=decided)),
+        **Batch.objects.filter(pooling=pooling).aggregate(batches=Count("pk"), done=Count("pk", filter=done)),
+    }
 
 
 def contributions(candidate_ids: Iterable[int]) -> dict[int, list[tuple[str, int]]]:
     """Who returned each of these candidates, in a pool that was opened: source and best rank there, best first."""
     sources: dict[int, list[tuple[str, int]]] = {}
-    with connection.cursor() as cursor:
-        cursor.execute(CONTRIBUTIONS, [list(candidate_ids)])
-        for candidate, name, rank in cursor.fetchall():
-            sources.setdefault(candidate, []).append((name, rank))
+    for candidate, name, rank in sql_rows(CONTRIBUTIONS, {"candidates": list(candidate_ids)}):
+        sources.setdefault(candidate, []).append((name, rank))
     return sources
 
 
@@ -265,5 +245,5 @@ JOIN annotation_poolanswer answer ON answer.query_id = candidate.query_id
 JOIN annotation_poolentry entry ON entry.answer_id = answer.id AND entry.moment_id = candidate.moment_id
 JOIN annotation_poolsource source ON source.id = answer.source_id
 JOIN annotation_pooling pooling ON pooling.id = source.pooling_id AND pooling.state IN ('opening', 'done')
-WHERE candidate.id = ANY (%s)
+WHERE candidate.id = ANY (%(candidates)s)
 GROUP BY candidate.id, source.name ORDER BY candidate.id, best, source.name"""

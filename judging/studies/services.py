@@ -26,7 +26,7 @@ from core.jobs import JobKind, durable, job_fail, job_finish, job_set, job_start
 from core.models import Job
 from judging.models import BatchReview
 from judging.releases.selectors import finished_queries
-from judging.studies.selectors import queries_to_pool
+from judging.studies.selectors import queries_planned, queries_to_pool
 from judging.work.services.batches import batches_pool
 
 logger = logging.getLogger(__name__)
@@ -110,7 +110,7 @@ def pool_open_request(*, pooling: Pooling, actor: User | None, wake: bool = True
     NotPossible where there is no plan."""
     row = pooling_confirm(pooling=pooling, actor=actor)
     if wake and row.state == Pooling.State.OPENING:
-        _job(row, total=_planned(row).count())
+        _job(row, total=queries_planned(row).count())
         OPENINGS.send(row.pk)
     return row
 
@@ -129,7 +129,7 @@ def pool_open(*, pooling_id: int) -> int:
 
 
 def _open(pooling: Pooling) -> int:
-    ids = list(_planned(pooling).order_by("number").values_list("pk", flat=True))
+    ids = list(queries_planned(pooling).values_list("pk", flat=True))
     job, n_opened = _job(pooling, total=len(ids)), 0
     for n_done, query_id in enumerate(ids):
         if n_done % PROGRESS_EVERY == 0:
@@ -149,10 +149,6 @@ def pool_job(pooling: Pooling) -> str:
 
 def _job(pooling: Pooling, *, total: int) -> Job:
     return job_start(project=pooling.project, kind=pool_job(pooling), title=TITLE, total=total)
-
-
-def _planned(pooling: Pooling) -> QuerySet[Query]:
-    return Query.objects.filter(pool_answers__source__pooling=pooling).distinct()
 
 
 @transaction.atomic

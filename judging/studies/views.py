@@ -24,7 +24,7 @@ from judging.studies.selectors import (
     plan_shortfall,
     pool_report,
     pooled_progress,
-    queries_studied,
+    queries_planned,
 )
 from judging.studies.services import coverage_request, pool_job, pool_open_request, queries_chosen, queries_to_study
 
@@ -126,7 +126,7 @@ def _studies(request: HttpRequest, project: Project, form: CoverageForm, *, stat
     row = coverage_studies(project)
     context = {
         "form": form,
-        "studies": [(study, queries_studied(study).count()) for study in row],
+        "studies": [(study, queries_planned(study).count()) for study in row],
         "finished": queries_to_study(project).count(),
     }
     return render(request, "judging/studies/studies.html", context, status=status)
@@ -148,7 +148,7 @@ def study_create(request: MemberRequest, project: Project) -> HttpResponse:
 @study_page()
 def study(request: MemberRequest, study: Pooling) -> HttpResponse:
     """One study: how far it is, what is to be judged for it, what was found."""
-    context: dict[str, object] = {"study": study, "queries": queries_studied(study)}
+    context: dict[str, object] = {"study": study, "queries": queries_planned(study)}
     context["shortfall"] = plan_shortfall(study)
     if study.is_at_work:
         context["job"] = study.project.jobs.filter(kind=pool_job(study)).order_by("-pk").first()
@@ -160,7 +160,7 @@ def study(request: MemberRequest, study: Pooling) -> HttpResponse:
         context |= {"sheet": study_figure(study), "progress": pooled_progress(study)}
         context["coverage"] = coverage = coverage_found(study)
         queries = len(coverage.by_query)
-        context["beyond"] = [(one, one.per_query(queries), coverage.within[one.rank]) for one in coverage.beyond]
+        context["beyond"] = [(one, one.per_query(queries)) for one in coverage.beyond]
     return render(request, "judging/studies/study.html", context)
 
 

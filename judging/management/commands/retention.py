@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandParser
 from django.utils import timezone
 
-from judging.people.person_data import retention_apply, retention_due
+from judging.people.person_data import retention_apply, retention_counts
 
 WORDS = {
     "logs": "log files set aside, older than RETENTION_LOG_DAYS",
@@ -24,7 +24,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         now = timezone.now()
-        counts = retention_due(now=now).counts() if options["dry_run"] else retention_apply(now=now)
+        counts = retention_counts(now=now) if options["dry_run"] else retention_apply(now=now)
         for name, words in WORDS.items():
             self.stdout.write(f"{counts[name]:6,} {words}")
         self.stdout.write("Nothing was deleted." if options["dry_run"] else "Deleted.")

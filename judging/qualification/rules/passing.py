@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judging.qualification.rules.truth import levels_distinguished, rounded_up
-from judging.quality.rules.agreement import FEWEST_PAIRS, Kappas, Weights, kappa_values
+from judging.quality.rules.agreement import FEWEST_PAIRS, Weights, kappa_values
 from judging.work.rules import GRADES
 
 ROUNDING = 1e-9  # a value of exactly the threshold passes, whichever way its division was rounded
@@ -88,18 +88,17 @@ def why(report: Mapping[str, Any], rule: PassRule) -> str:
 
 def conditions(report: Mapping[str, Any], rule: PassRule) -> list[tuple[bool, str]]:
     """Each condition that the rule asks: whether it is met, and the sentence that says so."""
-    kappas = Kappas.from_dict(report["kappas"])
-    kappa = kappas.of(rule.weights)
-    if kappa.value is None:
-        return [(False, no_kappa(report, kappas))]
-    results = [_at_least(f"{rule.weights.capitalize()} kappa", kappa.value, float(rule.kappa))]
+    kappa = report["kappas"][rule.weights]
+    if kappa["value"] is None:
+        return [(False, no_kappa(report))]
+    results = [_at_least(f"{rule.weights.capitalize()} kappa", kappa["value"], rule.kappa)]
     if rule.asks_low:
-        if kappa.interval is None:
+        if kappa["interval"] is None:
             results.append((False, "The interval of kappa cannot be computed: there are too few pairs."))
         else:
-            results.append(_at_least("The lower bound of its interval,", kappa.interval.low, float(rule.kappa_low)))
+            results.append(_at_least("The lower bound of its interval,", kappa["interval"]["low"], rule.kappa_low))
     if rule.asks_bias:
-        results.append(_bias(report["bias"], float(rule.bias)))
+        results.append(_bias(report["bias"], rule.bias))
     if rule.asks_levels:
         results.append(_levels(report["levels"], min(rule.levels, report["truth_levels"])))
     return results
@@ -139,10 +138,10 @@ def told_apart(value: float, threshold: float) -> tuple[str, str]:
     return value_text, threshold_text
 
 
-def no_kappa(report: Mapping[str, Any], kappas: Kappas) -> str:
+def no_kappa(report: Mapping[str, Any]) -> str:
     if not report["n"]:
         return "Kappa cannot be computed: nothing was graded."
-    if not kappas.n:
+    if not report["kappas"]["n"]:
         return "Kappa cannot be computed: nobody else graded these pairs."
     return "Kappa cannot be computed: all grades are the same."
 
@@ -207,15 +206,9 @@ def always(grade_of: Sequence[int]) -> Chances:
 
 def noisy(noise: float) -> Chances:
     """Gives the truth plus normal noise, rounded and kept within 0 to 4."""
-
-    def below(bound: float) -> float:
-        return 0.5 * (1 + erf(bound / (noise * sqrt(2))))
-
-    chances = np.zeros((LEVELS, LEVELS))
-    for level in GRADES:
-        bounds = [0.0, *(below(grade + 0.5 - level) for grade in range(LEVELS - 1)), 1.0]
-        chances[:, level] = np.diff(bounds)
-    return chances
+    spread = noise * sqrt(2)
+    at_most = [[0.5 * (1 + erf((grade + 0.5 - level) / spread)) for level in GRADES] for grade in GRADES[:-1]]
+    return np.diff(at_most, axis=0, prepend=0.0, append=1.0)
 
 
 def zero_and_random() -> Chances:
@@ -226,16 +219,13 @@ def zero_and_random() -> Chances:
     return chances
 
 
-def strategies_of(grader: Grader) -> list[Chances]:
-    """Every way in which such a person may grade."""
-    strategies: Mapping[Grader, list[Chances]] = {
-        Grader.RANDOM: [np.full((LEVELS, LEVELS), 1 / LEVELS)],
-        Grader.CONSTANT: [always([grade] * LEVELS) for grade in GRADES],
-        Grader.TWO_LEVEL: [zero_and_random(), *(always([0, *[grade] * (LEVELS - 1)]) for grade in GRADES[1:])],
-        Grader.SHIFTED: [always([*GRADES[1:], GRADES[-1]])],
-        Grader.HONEST: [noisy(NOISE)],
-    }
-    return strategies[grader]
+STRATEGIES: Mapping[Grader, list[Chances]] = {  # every way in which such a person may grade
+    Grader.RANDOM: [np.full((LEVELS, LEVELS), 1 / LEVELS)],
+    Grader.CONSTANT: [always([grade] * LEVELS) for grade in GRADES],
+    Grader.TWO_LEVEL: [zero_and_random(), *(always([0, *[grade] * (LEVELS - 1)]) for grade in GRADES[1:])],
+    Grader.SHIFTED: [always([*GRADES[1:], GRADES[-1]])],
+    Grader.HONEST: [noisy(NOISE)],
+}
 
 
 @lru_cache(maxsize=64)
@@ -249,7 +239,7 @@ def power(attempt_truths: tuple[Truths, ...], rule: PassRule, *, attempts: int, 
     """
     chances = {}
     for grader in Grader:
-        once = max(passing_share(strategy, attempt_truths, rule, seed=seed) for strategy in strategies_of(grader))
+        once = max(passing_share(strategy, attempt_truths, rule, seed=seed) for strategy in STRATEGIES[grader])
         chances[grader] = Chance(once, 1 - (1 - once) ** attempts)
     return chances
 

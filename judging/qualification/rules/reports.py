@@ -6,7 +6,7 @@ An annotator's part, in ``report["annotators"][str(annotator)]`` or from ``later
     misaligned        share of first grades further than one from the truth, of the pairs that have one
     mean_bias         mean of first grade less truth; above 0 for who grades high
     distribution      how often each grade 0 to 4 was given at first
-    kappas            of first grades against the truth rounded up (agreement.Kappas)
+    kappas            of first grades against the truth rounded up (``agreement.kappas``)
     bias              mean of first grade less the truth that kappas are against
     levels            how many levels of that truth first grades tell apart (truth.levels_distinguished)
     truth_levels      how many levels that truth has
@@ -32,7 +32,7 @@ from judging.qualification.rules.truth import (
     truth_without,
 )
 from judging.quality.rules import agreement
-from judging.quality.rules.agreement import Kappas, Pairwise, Weights
+from judging.quality.rules.agreement import Weights
 from judging.work.rules import GRADES
 
 Annotator = TypeVar("Annotator", bound=Hashable)
@@ -72,12 +72,13 @@ def cohort_report(
             **described(grades, truth),
             **compared(grades, others, None, seed=seed),
             "pairwise": {
-                str(weights): kappas.by_annotator[annotator]._asdict() for weights, kappas in pairwise.items()
+                str(weights): by_annotator[annotator]._asdict() for weights, (by_annotator, _) in pairwise.items()
             },
         }
     alpha = agreement.krippendorff_alpha(list(grades.values()) for grades in by_pair.values())
     parts = [annotators[str(annotator)] for annotator in cohort_grades]
-    return {"annotators": annotators, "cohort": cohort(parts, of_counted, pairs=len(by_pair), alpha=alpha)}
+    means = {str(weights): kappa._asdict() for weights, (_, kappa) in of_counted.items()}
+    return {"annotators": annotators, "cohort": cohort(parts, means, pairs=len(by_pair), alpha=alpha)}
 
 
 def later_exam_report(
@@ -121,9 +122,9 @@ def compared(
     them kappas after feedback."""
     later = None if final is None else {**first, **final}
     return {
-        "kappas": against(first, truth, seed=seed).to_dict(),
+        "kappas": against(first, truth, seed=seed),
         **criteria(first, truth),
-        "after_feedback": None if later is None else against(later, truth, seed=seed).to_dict(),
+        "after_feedback": None if later is None else against(later, truth, seed=seed),
     }
 
 
@@ -144,7 +145,7 @@ def mean_bias(grades_with_truth: Iterable[tuple[int, Decimal]]) -> float | None:
     return mean(float(grade - true) for grade, true in grades_with_truth)
 
 
-def against(grades: Mapping[Pair, int], truth: Mapping[Pair, Decimal], *, seed: int) -> Kappas:
+def against(grades: Mapping[Pair, int], truth: Mapping[Pair, Decimal], *, seed: int) -> Report:
     """Kappas of grades against the truth rounded up, over the pairs that have both."""
     common_pairs = [pair for pair in grades if pair in truth]
     return agreement.kappas(
@@ -152,9 +153,7 @@ def against(grades: Mapping[Pair, int], truth: Mapping[Pair, Decimal], *, seed: 
     )
 
 
-def cohort(
-    annotators: Iterable[Report], pairwise: Mapping[Weights, Pairwise[Any]], *, pairs: int, alpha: float | None
-) -> Report:
+def cohort(annotators: Iterable[Report], pairwise: Report | None, *, pairs: int | None, alpha: float | None) -> Report:
     """Means over the annotators who graded anything; a kappa that is undefined is left out of its mean and counted."""
     sat = [report for report in annotators if report["n"]]
     return {
@@ -162,7 +161,7 @@ def cohort(
         "pairs": pairs,
         "misaligned": mean(report["misaligned"] for report in sat),
         "kappas": mean_kappas(report["kappas"] for report in sat),
-        "pairwise": {str(weights): kappas.cohort._asdict() for weights, kappas in pairwise.items()},
+        "pairwise": pairwise,
         "alpha": alpha,
         "after_feedback": None,
     }

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from itertools import combinations, pairwise
 from math import comb
+from statistics import median
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -35,11 +36,7 @@ FEWEST_AGREEING = 3  # people who agree before their majority makes a truth
 def truth_of(grades: Iterable[int]) -> Decimal:
     """The median of a pair's first grades; an even number of them may give a half. Raises ValueError: there
     are none."""
-    order = sorted(grades)
-    if not order:
-        raise ValueError("no grades, no truth")
-    middle = len(order) // 2
-    return Decimal(order[middle] + order[~middle]) / 2
+    return median(map(Decimal, grades))
 
 
 def agreed_truth(grades: Iterable[int]) -> Decimal | None:
@@ -92,7 +89,11 @@ class Distance:
     @property
     def is_far(self) -> bool:
         """Whether an annotator of the paper would be as far in fewer than one case of twenty (binomial, one-sided)."""
-        return self.misaligned > 0 and as_many(self.misaligned, of=self.n) < SELDOM
+        chances = [
+            comb(self.n, k) * MISALIGNED**k * (1 - MISALIGNED) ** (self.n - k)
+            for k in range(self.misaligned, self.n + 1)
+        ]
+        return self.misaligned > 0 and sum(chances) < SELDOM
 
 
 def distance(grades: Mapping[Pair, int], anchors: Mapping[Pair, int]) -> Distance:
@@ -100,11 +101,6 @@ def distance(grades: Mapping[Pair, int], anchors: Mapping[Pair, int]) -> Distanc
     both = [(grades[pair], anchor) for pair, anchor in anchors.items() if pair in grades]
     far = sum(not is_aligned(grade, anchor) for grade, anchor in both)
     return Distance(len(both), far, sum(grade - anchor for grade, anchor in both) / len(both) if both else None)
-
-
-def as_many(misaligned: int, *, of: int) -> float:
-    """Return the chance that so many grades or more are misaligned, as seldom as each is for the paper's annotators."""
-    return sum(comb(of, k) * MISALIGNED**k * (1 - MISALIGNED) ** (of - k) for k in range(misaligned, of + 1))
 
 
 LEVELS = len(GRADES)

@@ -4,17 +4,17 @@ A person has seen a query with a moment when any sitting or assignment of theirs
 when it is shown to everybody: in the tutorial, or as an example of a guideline. Such pairs are not asked again.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from django.db import connection
 from django.db.models import Count, Q, QuerySet
 
 from accounts.models import Membership, Project
 from annotation.models import Query
+from core.sql import sql_rows
 from judging.models import Exam, KnownPair, Pair, Sitting, SittingGrade
 from judging.qualification.rules import passing
 from judging.qualification.rules.passing import Chance, Grader, PassRule, Truths
@@ -85,26 +85,19 @@ class Known(NamedTuple):
 
 def known_pairs_unseen(*, project_id: int, annotator_id: int, splits: Collection[str] | None = None) -> list[Known]:
     """Return pairs that are new to this person; of these splits, or of all."""
-    return _read(UNSEEN, project=project_id, annotator=annotator_id, splits=None if splits is None else list(splits))
+    values = {"project": project_id, "annotator": annotator_id, "splits": None if splits is None else list(splits)}
+    return [Known(*row) for row in sql_rows(UNSEEN, values)]
 
 
 def known_pairs_in_stock(*, project_id: int) -> list[Known]:
     """Return pairs that an exam may ask of somebody who has seen nothing."""
-    return _read(STOCK, project=project_id, splits=list(EXAM_SPLITS))
+    return [Known(*row) for row in sql_rows(STOCK, {"project": project_id, "splits": list(EXAM_SPLITS)})]
 
 
 def known_pairs_shown(*, project_id: int) -> frozenset[int]:
     """Pairs of whose truth somebody was told, by the query's words: in a tutorial, a warm-up or an exam's result. An
     exam's result tells of every pair graded: where the grade is off by more than one, or that it is not."""
-    with connection.cursor() as cursor:
-        cursor.execute(SHOWN, {"project": project_id})
-        return frozenset(known_id for (known_id,) in cursor.fetchall())
-
-
-def _read(statement: str, **values: int | list[str] | None) -> list[Known]:
-    with connection.cursor() as cursor:
-        cursor.execute(statement, values)
-        return list(map(Known._make, cursor.fetchall()))
+    return frozenset(known_id for (known_id,) in sql_rows(SHOWN, {"project": project_id}))
 
 
 @dataclass(frozen=True)
@@ -153,7 +146,7 @@ def exam_rows(exam: Exam) -> list[ExamRow]:
     rows = [
         ExamRow(numbers.get(sat.annotator_id), sat, sat.graded, len(sat.known_ids), sat.regraded) for sat in attempts
     ]
-    return sorted(rows, key=lambda row: (row.number is None, row.number or 0, row.sitting.pk))
+    return sorted(rows, key=lambda row: (by_number(row.number), row.sitting.pk))
 
 
 def exam_unfinished(exam: Exam) -> list[int]:
@@ -169,13 +162,27 @@ def exam_pairs(exam: Exam) -> list[PairRow]:
     """The pairs of a first cohort by query and rank, each with the first grades that make its truth. Left out is what
     counts for nothing: of who has not handed in, missed the exam, or was left out by the lead."""
     numbers = annotator_numbers(exam.project)
-    grades: dict[int, list[tuple[int | None, int]]] = {}
-    rows = SittingGrade.objects.filter(sitting__exam=exam, attempt=0, sitting__left_out=False)
-    rows = rows.exclude(sitting__state__in=[State.OPEN, State.MISSED])
-    for known_id, annotator, grade in rows.order_by("annotator").values_list("known_pair", "annotator", "grade"):
-        grades.setdefault(known_id, []).append((numbers.get(annotator), grade))
     pairs = exam.known_pairs.select_related("query", "moment__video").order_by("query__number", "rank")
-    return [PairRow(pair, _marked(pair, grades.get(pair.pk, []))) for pair in pairs]
+    rows = {pair.pk: PairRow(pair, []) for pair in pairs}
+    for annotator, known_id, grade in _first_grades(exam, sitting__left_out=False, known_pair__exam=exam):
+        truth = rows[known_id].known.truth
+        is_far = truth is not None and not is_aligned(grade, truth)
+        rows[known_id].grades.append((numbers.get(annotator), grade, is_far))
+    for row in rows.values():
+        row.grades.sort(key=lambda grade: by_number(grade[0]))
+    return list(rows.values())
+
+
+def _first_grades(exam: Exam, **conditions: Any) -> Iterable[tuple[int, int, int]]:
+    """Annotator, pair and first grade, of everybody who has handed in."""
+    rows = SittingGrade.objects.filter(sitting__exam=exam, attempt=0, **conditions)
+    rows = rows.exclude(sitting__state__in=[State.OPEN, State.MISSED]).order_by("annotator")
+    return rows.values_list("annotator", "known_pair", "grade")
+
+
+def by_number(number: int | None) -> tuple[bool, int]:
+    """Key to sort by annotator number; who has none comes last."""
+    return number is None, number or 0
 
 
 def exam_anchors_open(exam: Exam) -> bool:
@@ -192,22 +199,11 @@ def exam_anchor_rows(exam: Exam) -> list[AnchorRow]:
     if not anchors:
         return []
     grades: dict[int, dict[int, int]] = {}
-    rows = SittingGrade.objects.filter(sitting__exam=exam, attempt=0, known_pair__in=anchors)
-    rows = rows.exclude(sitting__state__in=[State.OPEN, State.MISSED])
-    for annotator, known_id, grade in rows.values_list("annotator", "known_pair", "grade"):
+    for annotator, known_id, grade in _first_grades(exam, known_pair__in=anchors):
         grades.setdefault(annotator, {})[known_id] = grade
     numbers = annotator_numbers(exam.project)
-    anchor_rows = [
-        AnchorRow(numbers.get(person), distance(own_grades, anchors)) for person, own_grades in grades.items()
-    ]
-    return sorted(anchor_rows, key=lambda row: (row.number is None, row.number or 0))
-
-
-def _marked(pair: KnownPair, grades: Sequence[tuple[int | None, int]]) -> list[tuple[int | None, int, bool]]:
-    return [
-        (number, grade, pair.truth is not None and not is_aligned(grade, pair.truth))
-        for number, grade in sorted(grades, key=lambda row: (row[0] is None, row[0] or 0))
-    ]
+    anchor_rows = [AnchorRow(numbers.get(person), distance(own, anchors)) for person, own in grades.items()]
+    return sorted(anchor_rows, key=lambda row: by_number(row.number))
 
 
 def sittings_of(*, project: Project, annotator_id: int) -> QuerySet[Sitting]:

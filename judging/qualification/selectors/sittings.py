@@ -8,15 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from uuid import UUID
 
-from django.db import connection
-from django.db.models import QuerySet
-
 from accounts.models import Membership
-from annotation.models import Moment
-from judging.models import Exam, KnownPair, Sitting
+from core.sql import sql_rows
+from judging.models import Exam, Sitting
 from judging.qualification.rules.onboarding import Facts
 from judging.qualification.rules.truth import is_aligned
 from judging.work.rules import attempt_key
@@ -29,7 +26,7 @@ ATTEMPT = """
 SELECT sitting.id, sitting.uuid, sitting.purpose, sitting.state, sitting.annotator_id, project.id, project.uuid,
     coalesce(exam.kind, ''), coalesce(exam.state, ''), coalesce(member.role, ''), coalesce(member.standing, ''),
     person.is_simulated, coalesce((SELECT max(created_at) FROM judging_sittinggrade WHERE sitting_id = sitting.id),
-        sitting.created_at), guideline.id, guideline.levels
+        sitting.created_at), guideline.id, guideline.levels::text
 FROM judging_sitting sitting
 JOIN accounts_project project ON project.id = sitting.project_id
 JOIN accounts_user person ON person.id = sitting.annotator_id
@@ -48,7 +45,7 @@ BY_PAIR = """(SELECT latest.id FROM judging_knownpair known
 
 ATTEMPT_PAIRS = """
 SELECT known.id, known.uuid, known.query_id, query.text, moment.preview_uuid, moment.preview_clip <> '',
-    known.is_retired, known.truth, known.explanation, coalesce(given.grades, '[]'::json)
+    known.is_retired, known.truth, known.explanation, coalesce(given.grades, '[]'::json)::text
 FROM judging_sitting sitting
 CROSS JOIN LATERAL unnest(sitting.known_ids) WITH ORDINALITY AS shown (known_id, position)
 JOIN judging_knownpair known ON known.id = shown.known_id
@@ -57,7 +54,7 @@ JOIN annotation_moment moment ON moment.id = known.moment_id
 LEFT JOIN LATERAL (SELECT json_agg(json_build_array(grade.uuid, grade.grade) ORDER BY grade.attempt) AS grades
     FROM judging_sittinggrade grade
     WHERE grade.sitting_id = sitting.id AND grade.known_pair_id = known.id) given ON true
-WHERE sitting.id = %s
+WHERE sitting.id = %(sitting)s
 ORDER BY shown.position"""
 
 
@@ -161,12 +158,8 @@ class Sat:
         return self.role == Membership.Role.ANNOTATOR and self.standing not in ("suspended", "left")
 
     @property
-    def answered(self) -> int:
-        return sum(not pair.needs_grade for pair in self.cards)
-
-    @property
     def left(self) -> int:
-        return len(self.cards) - self.answered
+        return sum(pair.needs_grade for pair in self.cards)
 
     @property
     def misaligned(self) -> list[Asked]:
@@ -237,19 +230,16 @@ def attempt_by_id(*, attempt_id: int, lock: bool = False) -> Sat:
 
 
 def _sat(which: str, annotator_id: int | None, name: UUID | int, *, lock: bool) -> Sat | None:
-    with connection.cursor() as cursor:
-        statement = f"{ATTEMPT}{which}{' FOR UPDATE OF sitting' if lock else ''}"
-        cursor.execute(statement, {"annotator": annotator_id, "name": name})
-        row = cursor.fetchone()
-        if row is None:
-            return None
-        cursor.execute(ATTEMPT_PAIRS, [row[0]])
-        return Sat(*[*row[:-1], json.loads(row[-1]), tuple(map(_asked, cursor.fetchall()))])
-
-
-def _asked(row: tuple[Any, ...]) -> Asked:
-    grades = json.loads(row[-1]) if isinstance(row[-1], str) else row[-1]
-    return Asked._make([*row[:-1], tuple(Given(UUID(key), grade) for key, grade in grades)])
+    statement = f"{ATTEMPT}{which}{' FOR UPDATE OF sitting' if lock else ''}"
+    rows = sql_rows(statement, {"annotator": annotator_id, "name": name})
+    if not rows:
+        return None
+    [(*columns, levels)] = rows
+    pairs = [
+        Asked._make([*pair, tuple(Given(UUID(key), grade) for key, grade in json.loads(grades))])
+        for *pair, grades in sql_rows(ATTEMPT_PAIRS, {"sitting": columns[0]})
+    ]
+    return Sat(*[*columns, json.loads(levels), tuple(pairs)])
 
 
 FACTS = """
@@ -300,20 +290,10 @@ class Lately(NamedTuple):
 
 def onboarding_facts(*, project_id: int, annotator_id: int) -> Facts:
     """Of an annotator of the project."""
-    with connection.cursor() as cursor:
-        cursor.execute(FACTS, {"project": project_id, "annotator": annotator_id})
-        row = cursor.fetchone()
-    return Facts(*row)
+    [facts] = sql_rows(FACTS, {"project": project_id, "annotator": annotator_id})
+    return Facts(*facts)
 
 
 def work_lately(*, project_id: int, annotator_id: int, since: datetime) -> Lately:
-    with connection.cursor() as cursor:
-        cursor.execute(LATELY, {"project": project_id, "annotator": annotator_id, "since": since})
-        return Lately(*cursor.fetchone())
-
-
-def tutorial_pairs(project_id: int) -> QuerySet[KnownPair, int]:
-    """The pairs of the tutorial, in its order."""
-    pairs = KnownPair.objects.filter(project=project_id, tutorial_position__isnull=False, is_retired=False)
-    ready = pairs.filter(moment__preview_state=Moment.Preview.READY)
-    return ready.order_by("tutorial_position", "pk").values_list("pk", flat=True)
+    [lately] = sql_rows(LATELY, {"project": project_id, "annotator": annotator_id, "since": since})
+    return Lately(*lately)

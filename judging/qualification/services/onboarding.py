@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from random import Random
 from secrets import randbelow
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from django.db import transaction
 from django.utils import timezone
@@ -53,28 +53,17 @@ logger = logging.getLogger(__name__)
 
 
 @transaction.atomic
-def screening_question_create(
-    *, project: Project, actor: User, moment: Moment, description: str, options: Sequence[str], correct: int
+def screening_question_save(
+    *, project: Project, actor: User, moment: Moment, question: GateQuestion | None = None, **values: Any
 ) -> GateQuestion:
-    """A new question. Raises NotPossibleNow: nobody could watch the moment."""
+    """Write a new question, or ask ``question`` otherwise from now on; attempts keep what they were asked. Raises
+    NotPossibleNow: nobody could watch the moment."""
     preview_or_refused(project, moment)
-    question = GateQuestion.objects.create(
-        project=project, moment=moment, description=description, options=list(options), correct=correct
+    row, is_new = GateQuestion.objects.update_or_create(
+        uuid=question.uuid if question else uuid4(), project=project, defaults={"moment": moment, **values}
     )
-    audit_record(project=project, actor=actor, action="gate.question.create", subject=question.uuid)
-    return question
-
-
-@transaction.atomic
-def screening_question_change(
-    *, question: GateQuestion, actor: User, moment: Moment, description: str, options: Sequence[str], correct: int
-) -> GateQuestion:
-    """Ask it otherwise from now on; attempts keep what they were asked."""
-    row = GateQuestion.objects.select_for_update(of=("self",)).select_related("project").get(pk=question.pk)
-    preview_or_refused(row.project, moment)
-    row.moment, row.description, row.options, row.correct = moment, description, list(options), correct
-    row.save()
-    audit_record(project=row.project, actor=actor, action="gate.question.change", subject=row.uuid)
+    action = "gate.question.create" if is_new else "gate.question.change"
+    audit_record(project=project, actor=actor, action=action, subject=row.uuid)
     return row
 
 

@@ -101,7 +101,7 @@ def _cohort_part(attempt: Sitting) -> dict[str, Any]:
     return {
         **rules.criteria(own, truths),
         **attempt.report,
-        "after_feedback": rules.against(later, truths, seed=attempt.exam.seed).to_dict(),
+        "after_feedback": rules.against(later, truths, seed=attempt.exam.seed),
     }
 
 
@@ -158,13 +158,6 @@ def _summary_update(exam: Exam) -> None:
     parts = list(attempts.order_by("pk").values_list("report", flat=True))
     after = rules.mean_kappas(part["after_feedback"] for part in parts if part["after_feedback"]) or None
     if row.kind == Exam.Kind.STORED:
-        row.report = {
-            "n": len(parts),
-            "pairs": None,
-            "misaligned": rules.mean(part["misaligned"] for part in parts if part["n"]),
-            "kappas": rules.mean_kappas(part["kappas"] for part in parts if part["n"]),
-            "pairwise": None,
-            "alpha": None,
-        }
+        row.report = rules.cohort(parts, None, pairs=None, alpha=None) | {"n": len(parts)}
     row.report = {**row.report, "after_feedback": after}
     row.save(update_fields=["report"])

@@ -1,11 +1,10 @@
 """Sittings: started, graded, handed in, ended; the sitting stays locked until commit, so closing its exam waits."""
 
 import logging
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from secrets import randbelow
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import UUID
 
 from django.db import transaction
@@ -29,7 +28,7 @@ from judging.exceptions import (
     PairWithdrawn,
     TooFewPairs,
 )
-from judging.models import Exam, Judgment, Policy, Sitting, SittingGrade
+from judging.models import Exam, Judgment, KnownPair, Policy, Sitting, SittingGrade
 from judging.projects.policies import policy_in_force
 from judging.qualification.rules.onboarding import Step, next_step
 from judging.qualification.rules.truth import TooFew, draw_even, draw_levels
@@ -91,7 +90,9 @@ def _tutorial(member: Membership) -> Sitting:
     if attempt:
         return attempt
     _due_or_refused(member, Step.TUTORIAL)
-    return _create(member, Purpose.TUTORIAL, list(selectors.tutorial_pairs(member.project_id)), seed=randbelow(SEEDS))
+    pairs = KnownPair.objects.filter(project=member.project_id, tutorial_position__isnull=False, is_retired=False)
+    ready = pairs.filter(moment__preview_state=Moment.Preview.READY).order_by("tutorial_position", "pk")
+    return _create(member, Purpose.TUTORIAL, list(ready.values_list("pk", flat=True)), seed=randbelow(SEEDS))
 
 
 def _exam(member: Membership, exam: Exam | None) -> Sitting:
@@ -105,27 +106,21 @@ def _exam(member: Membership, exam: Exam | None) -> Sitting:
         pairs = exam.known_pairs.filter(is_retired=False, moment__preview_state=Moment.Preview.READY).order_by("pk")
         known_ids = shuffled_within(pairs.values_list("pk", "query"), seed=seed)
         return _create(member, Purpose.EXAM, known_ids, seed=seed, exam=exam)
-    draw = stored_pairs(exam, member.user_id, seed)
-    return _create(member, Purpose.EXAM, draw.known_ids, seed=seed, exam=exam, shown_before=draw.shown_before)
+    known_ids, n_shown = stored_pairs(exam, member.user_id, seed)
+    return _create(member, Purpose.EXAM, known_ids, seed=seed, exam=exam, shown_before=n_shown)
 
 
-class Drawn(NamedTuple):
-    """The pairs of a later exam, and of how many the truth was told to somebody before."""
-
-    known_ids: list[int]
-    shown_before: int
-
-
-def stored_pairs(exam: Exam, annotator_id: int, seed: int) -> Drawn:
-    """Pairs for one person's later exam: of the train split, never seen by them, true grades spread evenly. Somebody
-    who failed may come back under another name and knows the truths they were told. So no more pairs are drawn whose
-    truth anybody was told than it takes. Raises TooFewPairs: there are not enough."""
+def stored_pairs(exam: Exam, annotator_id: int, seed: int) -> tuple[list[int], int]:
+    """Return pairs for one person's later exam, and of how many the truth was told to somebody before: of the train
+    split, never seen by them, true grades spread evenly. Somebody who failed may come back under another name and
+    knows the truths they were told. So no more pairs are drawn whose truth anybody was told than it takes. Raises
+    TooFewPairs: there are not enough."""
     unseen = known_pairs_unseen(project_id=exam.project_id, annotator_id=annotator_id, splits=EXAM_SPLITS)
     shown_before = known_pairs_shown(project_id=exam.project_id)
     draw = draw_even(unseen, queries=exam.queries, per_query=exam.depth, seed=seed, shown_before=shown_before)
     if isinstance(draw, TooFew):
         raise TooFewPairs(f"{draw} Ask your lead for a new exam.")
-    return Drawn(draw, len(shown_before.intersection(draw)))
+    return draw, len(shown_before.intersection(draw))
 
 
 def session_begins(*, project_id: int, annotator_id: int, policy: Policy, now: datetime) -> bool:
@@ -305,14 +300,6 @@ OVER = {
 }
 
 
-@dataclass(frozen=True)
-class AttemptAnswer:
-    """The sitting after a grade, and the place of the pair to show next: None when nothing is asked any more."""
-
-    sat: Sat
-    index: int | None
-
-
 @transaction.atomic
 def attempt_grade(
     *,
@@ -322,7 +309,7 @@ def attempt_grade(
     key: UUID | None = None,
     active_ms: int | None = None,
     now: datetime | None = None,
-) -> AttemptAnswer:
+) -> tuple[Sat, int | None]:
     """Record a grade for a pair of known truth, where the person's sitting asks for it.
 
     Before an exam is handed in a grade replaces the one before; where the truth is told at once it is final. In the
@@ -331,6 +318,9 @@ def attempt_grade(
     Args:
         key: what the form carried; a form sent again is answered as the first time, an older one is refused.
         active_ms: how long the pair was before the annotator, as their page measured; adds up where a grade is changed.
+
+    Returns:
+        The sitting after the grade, and the index of the pair to show next: None when nothing is asked any more.
 
     Raises:
         ValueError: the grade is outside 0..4.
@@ -359,7 +349,7 @@ def attempt_grade(
     sat = sat.with_given(index, grades)
     if sat.next_index() is None:
         sat = sat.in_state(attempt_settle(attempt_id=sat.sitting_id, now=now).state)
-    return AttemptAnswer(sat, _next(sat, index))
+    return sat, _next(sat, index)
 
 
 def _locked(annotator: User, pair_uuid: UUID) -> Sat:
@@ -371,11 +361,11 @@ def _locked(annotator: User, pair_uuid: UUID) -> Sat:
     return sat
 
 
-def _answered_before(sat: Sat, index: int, key: UUID, grade: int) -> AttemptAnswer:
+def _answered_before(sat: Sat, index: int, key: UUID, grade: int) -> tuple[Sat, int | None]:
     """The answer to a form that was sent before; refuses one that is older than what was said since."""
     pair = sat.cards[index]
     if Given(key, grade) in pair.given:
-        return AttemptAnswer(sat, _next(sat, index))
+        return sat, _next(sat, index)
     if any(key == earlier_grade.key for earlier_grade in pair.given):
         raise FormStale(f"This form was used already: your grade for this pair is {pair.grade}.")
     if not sat.is_open and not sat.in_feedback:

@@ -1,5 +1,7 @@
 """Pages of leads about exams and their figures. Admins may look; people are numbers here."""
 
+from collections.abc import Sequence
+from functools import reduce
 from typing import Any
 
 from django.contrib import messages
@@ -34,15 +36,19 @@ EXAM_ATTEMPTS = Sitting.objects.filter(purpose=Sitting.Purpose.EXAM).select_rela
 WEIGHTS = ("quadratic", "linear", "unweighted")
 SIZES = ((10, 10), (5, 10), (4, 5))  # to look at, where there is no script
 RUNNING = (Exam.State.PREPARING, Exam.State.OPEN)
-PAPER_SHARE, PAPER_KAPPA = "11.83 %", "0.49"  # of the first cohort of TVR-Ranking
 UNDEFINED = "undefined"
-COLUMNS = [
-    *("annotator", "state", "pairs", "misaligned", "mean_bias"),
-    *(f"kappa_{weights}{part}" for weights in Weights for part in ("", "_low", "_high")),
-    *(f"pairwise_{weights}" for weights in Weights),
-    *(f"after_feedback_{weights}" for weights in Weights),
-    *("bias", "levels", "shown_before", "left_out", "missed_counts", "passed", "why"),
-]
+REPORTED: dict[str, Sequence[str]] = {  # column: where a person's report holds it
+    **{"pairs": ["n"], "misaligned": ["misaligned"], "mean_bias": ["mean_bias"]},
+    **{
+        f"kappa_{weights}{part}": ["kappas", weights, *path]
+        for weights in Weights
+        for part, path in (("", ["value"]), ("_low", ["interval", "low"]), ("_high", ["interval", "high"]))
+    },
+    **{f"{part}_{weights}": [part, weights, "value"] for part in ("pairwise", "after_feedback") for weights in Weights},
+    **{"bias": ["bias"], "levels": ["levels"]},
+}
+OF_SITTING = ["shown_before", "left_out", "missed_counts", "passed"]
+COLUMNS = ["annotator", "state", *REPORTED, *OF_SITTING, "why"]
 GRADERS = {
     Grader.RANDOM: "Grades at random",
     Grader.CONSTANT: "Gives everything the same grade",
@@ -63,23 +69,11 @@ def chance_words(chance: float) -> str:
     return "above 99.9 %" if chance > 0.999 else f"{100 * chance:.1f} %"
 
 
-def _line(row: ExamRow) -> dict[str, object]:
+def _line(row: ExamRow) -> list[object]:
     """One person by annotator number; what is undefined or not there yet is left out."""
     sat, report = row.sitting, row.sitting.report
-    line: dict[str, object] = {"annotator": row.number, "state": sat.state, "passed": sat.passed}
-    line |= {"shown_before": sat.shown_before, "left_out": sat.left_out, "missed_counts": sat.missed_counts}
-    if not report:
-        return line
-    line |= {"pairs": report["n"], "misaligned": report["misaligned"], "mean_bias": report["mean_bias"]}
-    for weights in map(str, Weights):
-        kappa = report["kappas"][weights]
-        interval = kappa["interval"] or {}
-        line[f"kappa_{weights}"] = kappa["value"]
-        line |= {f"kappa_{weights}_{end}": interval.get(end) for end in ("low", "high")}
-        line[f"pairwise_{weights}"] = report["pairwise"][weights]["value"] if report["pairwise"] else None
-        after = report["after_feedback"]
-        line[f"after_feedback_{weights}"] = after[weights]["value"] if after else None
-    return {**line, "bias": report.get("bias"), "levels": report.get("levels"), "why": report.get("why", "")}
+    values = [reduce(lambda part, name: (part or {}).get(name), path, report) for path in REPORTED.values()]
+    return [row.number, sat.state, *values, *(getattr(sat, name) for name in OF_SITTING), report.get("why")]
 
 
 @project_page(STAFF)
@@ -120,7 +114,6 @@ def _exams(
             (name, *map(chance_words, power.chances[grader]), grader in OUGHT_TO_FAIL, grader in power.too_easy)
             for grader, name in GRADERS.items()
         ],
-        "may_decide": request.membership.role in LEAD,
     }
     response = render(request, f"judging/qualification/exams.html{part}", context, status=status)
     return refusal_log(request, response, note) if status >= 400 else response
@@ -174,9 +167,7 @@ def _exam(
         "chosen": choice or {},
         "fewest": FEWEST,
         "complete": sum(row.graded == row.asked for row in rows),
-        "may_decide": request.membership.role in LEAD,
         "pairs": [] if part else selectors.exam_pairs(exam),
-        "closed": closed,
         "anchors_open": selectors.exam_anchors_open(exam),
         "anchors": selectors.exam_anchor_rows(exam),
         "grades": GRADES,
@@ -186,8 +177,6 @@ def _exam(
         "least_pairs": LEAST_PAIRS,
         "misaligned": share_words(exam.report.get("misaligned")) if exam.report else "",
         "kappas": [(name, exam.report["kappas"][name]) for name in WEIGHTS if exam.report.get("kappas")],
-        "paper_share": PAPER_SHARE,
-        "paper_kappa": PAPER_KAPPA,
     }
     return render(request, f"judging/qualification/exam.html{part}", context, status=status)
 
@@ -220,8 +209,7 @@ def _numbers(values: list[str]) -> list[int]:
 @row_page(EXAMS, STAFF)
 def exam_csv(request: MemberRequest, exam: Exam) -> HttpResponse:
     """The report, a line for each person."""
-    rows = ([line.get(name) for name in COLUMNS] for line in map(_line, selectors.exam_rows(exam)))
-    return csv_download(f"momentjudge-exam-{exam.number}.csv", COLUMNS, rows)
+    return csv_download(f"momentjudge-exam-{exam.number}.csv", COLUMNS, map(_line, selectors.exam_rows(exam)))
 
 
 @row_page(KNOWN_PAIRS, STAFF)
@@ -263,11 +251,7 @@ def known_pair_retire(request: MemberRequest, pair: KnownPair) -> HttpResponse:
 
 @row_page(EXAM_ATTEMPTS, STAFF)
 def missed_exam(request: MemberRequest, attempt: Sitting) -> HttpResponse:
-    """The page of the exam that the sitting is of."""
-    return _exam_of(attempt)
-
-
-def _exam_of(attempt: Sitting) -> HttpResponse:
+    """Redirect to the page of the exam that the sitting is of."""
     assert attempt.exam is not None  # as its purpose says
     return redirect("judging:exam", attempt.exam.uuid)
 
@@ -284,7 +268,8 @@ def missed_exam_count(request: MemberRequest, attempt: Sitting) -> HttpResponse:
         else:
             outcome = "counts as an attempt now" if form.cleaned_data["counts"] else "does not count as an attempt"
             messages.success(request, f"The missed exam {outcome}.")
-    return _exam_of(attempt)
+    assert attempt.exam is not None
+    return redirect("judging:exam", attempt.exam.uuid)
 
 
 def _is_valid(request: HttpRequest, form: SubmitForm) -> bool:

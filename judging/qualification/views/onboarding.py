@@ -1,6 +1,5 @@
 """The steps of an annotator as their desk shows them, and the screening test: annotators take it, leads write it."""
 
-from dataclasses import dataclass
 from secrets import randbelow
 from typing import Any
 
@@ -47,78 +46,52 @@ STEP_GROUPS = {
 }
 
 
-@dataclass(frozen=True)
-class ListedStep:
-    """One step as it is listed."""
-
-    name: str
-    state: str  # done, now or later
-
-
-@dataclass(frozen=True)
-class Onboarding:
-    """``stops`` is empty for who is past them, or out."""
-
-    step: Step
-    stops: list[ListedStep]
-    exam: Exam | None = None
-    running: Sitting | None = None
-    failed: Sitting | None = None  # the latest exam that was not passed
-    without_result: Sitting | None = None  # the latest exam, where it decided nothing
-    missed: Sitting | None = None  # the latest exam, where it was closed before all grades were given
-    attempts_left: int = 0
-
-    @property
-    def qualified(self) -> bool:
-        return self.step == Step.JUDGE
-
-    @property
-    def waits(self) -> bool:
-        """Whether the page goes on by itself."""
-        return self.step in (Step.WAITING, Step.COUNTING)
-
-
-def onboarding_of(*, project: Project, annotator: User) -> Onboarding:
-    """Return the next step; steps that are due are taken first, as when the lead closed the test or the tutorial."""
+def onboarding_of(*, project: Project, annotator: User) -> dict[str, Any]:
+    """Return the next step, for the desk; steps that are due are taken first, as when the lead closed the test or the
+    tutorial. For who is at the exam, their latest attempt, the latest one not passed, and how many are left."""
     facts = onboarding_facts(project_id=project.pk, annotator_id=annotator.pk)
     if status_due(facts) != facts.standing:
         onboarding_advance(project=project, annotator=annotator)
         facts = onboarding_facts(project_id=project.pk, annotator_id=annotator.pk)
     step = next_step(facts)
-    if facts.standing != Membership.Standing.EXAM:
-        return Onboarding(step, _listed_steps(facts, step))
-    sat = list(sittings_of(project=project, annotator_id=annotator.pk))
-    running = next((row for row in sat if row.purpose == Sitting.Purpose.EXAM and row.ended_at is None), None)
-    failed = next((row for row in sat if row.passed is False), None)
-    latest = next((row for row in sat if row.purpose == Sitting.Purpose.EXAM), None)
-    missed = latest if latest and latest.state == Sitting.State.MISSED else None
-    without_result = latest if latest and latest.has_no_result else None
-    exam = project.exams.filter(state=Exam.State.OPEN).first()
-    if step == Step.EXAM and running is None and exam and not _pairs_are_left(exam, annotator):
-        step = Step.NO_PAIRS
-    return Onboarding(
-        step, _listed_steps(facts, step), exam, running, failed, without_result, missed, facts.attempts_left
-    )
+    at_exam: dict[str, Any] = {}
+    if facts.standing == Membership.Standing.EXAM:
+        attempts = list(sittings_of(project=project, annotator_id=annotator.pk).filter(purpose=Sitting.Purpose.EXAM))
+        latest = attempts[0] if attempts else None
+        running = latest if latest and latest.ended_at is None else None
+        exam = project.exams.filter(state=Exam.State.OPEN).first()
+        if step == Step.EXAM and running is None and exam and not _pairs_are_left(exam, annotator):
+            step = Step.NO_PAIRS
+        failed = next((attempt for attempt in attempts if attempt.passed is False), None)
+        at_exam = {"latest": latest, "running": running, "failed": failed, "attempts_left": facts.attempts_left}
+    return {
+        "step": step,
+        "stops": _listed_steps(facts, step),
+        "qualified": step == Step.JUDGE,
+        "waits": step in (Step.WAITING, Step.COUNTING),  # the page goes on by itself
+        **at_exam,
+    }
 
 
 def _pairs_are_left(exam: Exam, annotator: User) -> bool:
     if exam.kind == Exam.Kind.COHORT:
         return True
     try:
-        return bool(stored_pairs(exam, annotator.pk, randbelow(SEEDS)).known_ids)
+        stored_pairs(exam, annotator.pk, randbelow(SEEDS))
     except TooFewPairs:
         return False
+    return True
 
 
-def _listed_steps(facts: Facts, step: Step) -> list[ListedStep]:
-    """The steps of this project in their order; none for who is qualified or out."""
+def _listed_steps(facts: Facts, step: Step) -> list[tuple[str, str]]:
+    """The steps of this project in their order, each done, now or later; none for who is qualified or out."""
     if facts.standing not in ("candidate", "training", "exam"):
         return []
     skipped = {*([] if facts.gate_is_open else [Step.GATE]), *([] if facts.has_tutorial else [Step.TUTORIAL])}
     order = [stop for stop in NAMES if stop not in skipped]
     position = order.index(STEP_GROUPS.get(step, step))
     states = ["done" if at < position else "now" if at == position else "later" for at in range(len(order))]
-    return [ListedStep(NAMES[stop], state) for stop, state in zip(order, states, strict=True)]
+    return [(NAMES[stop], state) for stop, state in zip(order, states, strict=True)]
 
 
 QUESTIONS = GateQuestion.objects.select_related("project__dataset__corpus", "moment")
@@ -197,7 +170,6 @@ def questions(request: MemberRequest, project: Project) -> HttpResponse:
         "takers": screening_attempts(project),
         "policy": (policy := policy_in_force(project.pk)),
         "missing": max(policy.gate_questions - len(in_use), 0),
-        "may_decide": request.membership.role in LEAD,
     }
     return render(request, "judging/qualification/gate_questions.html", context)
 
@@ -235,13 +207,7 @@ def question_new(request: MemberRequest, project: Project) -> HttpResponse:
 
 @project_action(LEAD, back="judging:gate-question-new")
 def question_create(request: MemberRequest, project: Project) -> HttpResponse:
-    form = ScreeningQuestionForm(request.POST)
-    if not form.is_valid():
-        return refused_form(request, FORM, _form_context(request, project, form), form)
-    moment = get_object_or_404(moments_of(project), uuid=form.cleaned_data["moment"])
-    services.screening_question_create(project=project, actor=request.user, moment=moment, **form.question_values())
-    messages.success(request, "The question is written.")
-    return redirect("judging:gate-questions", project.uuid)
+    return _question_save(request, project, None, "The question is written.")
 
 
 @row_page(QUESTIONS, LEAD)
@@ -253,13 +219,21 @@ def question(request: MemberRequest, question: GateQuestion) -> HttpResponse:
 
 @row_page(QUESTIONS, LEAD, back="judging:gate-question")
 def question_change(request: MemberRequest, question: GateQuestion) -> HttpResponse:
+    message = "The question is changed; who was asked it before keeps what they saw."
+    return _question_save(request, question.project, question, message)
+
+
+def _question_save(
+    request: MemberRequest, project: Project, question: GateQuestion | None, message: str
+) -> HttpResponse:
     form = ScreeningQuestionForm(request.POST)
     if not form.is_valid():
-        return refused_form(request, FORM, _form_context(request, question.project, form, question), form)
-    moment = get_object_or_404(moments_of(question.project), uuid=form.cleaned_data["moment"])
-    services.screening_question_change(question=question, actor=request.user, moment=moment, **form.question_values())
-    messages.success(request, "The question is changed; who was asked it before keeps what they saw.")
-    return redirect("judging:gate-questions", question.project.uuid)
+        return refused_form(request, FORM, _form_context(request, project, form, question), form)
+    moment = get_object_or_404(moments_of(project), uuid=form.cleaned_data["moment"])
+    values = {name: form.cleaned_data[name] for name in ("description", "options", "correct")}
+    services.screening_question_save(project=project, question=question, actor=request.user, moment=moment, **values)
+    messages.success(request, message)
+    return redirect("judging:gate-questions", project.uuid)
 
 
 @row_page(QUESTIONS, LEAD, back="judging:gate-question")

@@ -1,6 +1,5 @@
 """Pages of a sitting: one pair at a time, a last look before an exam is handed in, feedback, the result."""
 
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, cast
 from uuid import UUID
@@ -10,7 +9,6 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils.safestring import SafeString
 from django_htmx.http import HttpResponseClientRedirect, replace_url
 
 from accounts.access import ANNOTATOR, MemberRequest, grant_by, post_only, project_action
@@ -24,7 +22,7 @@ from judging.projects.policies import policy_in_force
 from judging.qualification.forms import PurposeForm
 from judging.qualification.selectors.sittings import Asked, Sat, attempt_by_pair, attempt_of
 from judging.qualification.services import sittings
-from judging.qualification.services.sittings import AttemptAnswer, attempt_grade, attempt_hand_in
+from judging.qualification.services.sittings import attempt_grade, attempt_hand_in
 from judging.qualification.views.exams import share_words
 from judging.work.forms import GivenForm
 from judging.work.views.judge import form_refusal, grade_buttons, is_htmx, pair_part
@@ -97,24 +95,18 @@ def pair_grade(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
         note, status = form_refusal(request, form)
         return _refused(request, pair_uuid, note, status=status)
     try:
-        answer = attempt_grade(annotator=cast(User, request.user), pair_uuid=pair_uuid, **form.cleaned_data)
+        sat, index = attempt_grade(annotator=cast(User, request.user), pair_uuid=pair_uuid, **form.cleaned_data)
     except (FormStale, PairWithdrawn) as error:
         return _refused(request, pair_uuid, str(error), status=error.status)
     except AttemptOver as error:
         messages.warning(request, str(error))
         return _on(request, _own_pair(request, pair_uuid), status=error.status)
-    return _answered(request, pair_uuid, answer)
-
-
-def _answered(request: HttpRequest, pair_uuid: UUID, answer: AttemptAnswer) -> HttpResponse:
-    sat, index = answer.sat, answer.index
     if index is None and not sat.may_change:
         return _on(request, sat)
     if is_htmx(request):
         return _part(request, sat, index)
-    if index is not None and sat.cards[index].uuid == pair_uuid:
-        return redirect("judging:known-pair", pair_uuid)
-    return redirect("judging:sitting", sat.uuid)
+    stays = index is not None and sat.cards[index].uuid == pair_uuid
+    return redirect("judging:known-pair", pair_uuid) if stays else redirect("judging:sitting", sat.uuid)
 
 
 def _refused(request: HttpRequest, pair_uuid: UUID, note: str, *, status: int) -> HttpResponse:
@@ -153,13 +145,11 @@ def _result(request: HttpRequest, sat: Sat, *, status: int = 200) -> HttpRespons
 
 
 def _own(request: HttpRequest, attempt_uuid: UUID) -> Sat:
-    sat = attempt_of(annotator_id=cast(int, request.user.pk), attempt=attempt_uuid)
-    return _granted(request, sat)
+    return _granted(request, attempt_of(annotator_id=cast(int, request.user.pk), attempt=attempt_uuid))
 
 
 def _own_pair(request: HttpRequest, pair_uuid: UUID) -> Sat:
-    sat = attempt_by_pair(annotator_id=cast(int, request.user.pk), pair=pair_uuid)
-    return _granted(request, sat)
+    return _granted(request, attempt_by_pair(annotator_id=cast(int, request.user.pk), pair=pair_uuid))
 
 
 def _granted(request: HttpRequest, sat: Sat | None) -> Sat:
@@ -187,106 +177,47 @@ def _part(request: HttpRequest, sat: Sat, index: int | None, *, note: str = "", 
     return replace_url(response, reverse("judging:known-pair", args=[sat.cards[index].uuid]))
 
 
-@dataclass(frozen=True, slots=True)
-class ShownTruth:
-    """Facts that an annotator learns of a pair they have graded."""
-
-    given: list[int]  # own grades, the first one first
-    truth: str
-    levels: list[tuple[int, str]]  # grade and line of the guideline, those that the truth stands for
-    explanation: str
-    aligned: bool
-    exact: bool
-
-
-def shown_truth(sat: Sat, pair: Asked) -> ShownTruth | None:
-    """Nothing where the truth is not theirs to know."""
+def shown_truth(sat: Sat, pair: Asked) -> dict[str, Any] | None:
+    """Return what the annotator learns of a pair they have graded; None where the truth is not theirs to know."""
     if pair.truth is None or pair.grade is None or not sat.told(pair):
         return None
     grades = sorted({int(pair.truth), int(pair.truth + Decimal("0.5"))})  # of 2.5: 2 and 3
-    return ShownTruth(
-        given=[answer.grade for answer in pair.given],
-        truth=f"between {grades[0]} and {grades[1]}" if len(grades) == 2 else str(grades[0]),
-        levels=[(grade, sat.levels[grade]) for grade in grades],
-        explanation=pair.explanation,
-        aligned=not pair.is_misaligned,
-        exact=pair.grade in grades,
-    )
+    return {
+        "given": [answer.grade for answer in pair.given],  # own grades, the first one first
+        "truth": f"between {grades[0]} and {grades[1]}" if len(grades) == 2 else str(grades[0]),
+        "levels": [(grade, sat.levels[grade]) for grade in grades],
+        "explanation": pair.explanation,
+        "aligned": not pair.is_misaligned,
+        "exact": pair.grade in grades,
+    }
 
 
-@dataclass(frozen=True, slots=True)
-class AttemptScreen:
-    """The pair at ``index``; ``note`` is a line to the annotator, as when a form was stale."""
-
-    sat: Sat
-    index: int
-    note: str = ""
-
-    @property
-    def card(self) -> Asked:
-        return self.sat.cards[self.index]
-
-    @property
-    def key(self) -> UUID:
-        return self.sat.key_of(self.card)
-
-    @property
-    def pairs(self) -> list[Asked]:
-        """The pairs of this round: all, or those that came back; this one in any case."""
-        feedback = self.sat.in_feedback
-        return [
-            pair
-            for pair in self.sat.cards
-            if pair == self.card or (not pair.is_retired and (pair.was_misaligned or not feedback))
-        ]
-
-    @property
-    def position(self) -> int:
-        return self.pairs.index(self.card) + 1
-
-    @property
-    def total(self) -> int:
-        return len(self.pairs)
-
-    @property
-    def done(self) -> int:
-        return sum(not self.sat.asks(pair) for pair in self.pairs)
-
-    @property
-    def previous(self) -> Asked | None:
-        return self.pairs[self.position - 2] if self.position > 1 else None
-
-    @property
-    def following(self) -> Asked | None:
-        """The next pair in order; where the truth is told at once, only after this one is graded."""
-        return self.pairs[self.position] if self.position < self.total else None
-
-    @property
-    def ahead(self) -> list[Asked]:
-        return self.sat.ahead_of(self.index)
-
-    @property
-    def takes_grade(self) -> bool:
-        """Whether the buttons can be pressed."""
-        return not self.card.is_retired and (self.sat.asks(self.card) or self.sat.may_change)
-
-    @property
-    def told(self) -> ShownTruth | None:
-        return shown_truth(self.sat, self.card)
-
-    @property
-    def grade_buttons(self) -> SafeString:
-        return grade_buttons(tuple(self.sat.levels), self.card.grade)
+def _screen(sat: Sat, index: int, note: str) -> dict[str, Any]:
+    """Return the pair at ``index`` among those of its round: all, or those that came back; this one in any case."""
+    card, feedback = sat.cards[index], sat.in_feedback
+    pairs = [
+        pair for pair in sat.cards if pair == card or (not pair.is_retired and (pair.was_misaligned or not feedback))
+    ]
+    position = pairs.index(card) + 1
+    return {
+        "note": note,
+        "key": sat.key_of(card),
+        "position": position,
+        "total": len(pairs),
+        "done": sum(not sat.asks(pair) for pair in pairs),
+        "previous": pairs[position - 2] if position > 1 else None,
+        # where the truth is told at once, it is shown only after this pair is graded
+        "following": pairs[position] if position < len(pairs) else None,
+        "ahead": sat.ahead_of(index),
+        "takes_grade": not card.is_retired and (sat.asks(card) or sat.may_change),
+        "grade_buttons": grade_buttons(tuple(sat.levels), card.grade),
+    }
 
 
 def context_of(sat: Sat, index: int | None, note: str = "") -> dict[str, Any]:
-    screen = None if index is None else AttemptScreen(sat, index, note)
-    return {
-        "sat": sat,
-        "screen": screen,
-        "card": screen and screen.card,
-        "told": screen and screen.told,
-        "title": TITLES[sat.purpose],
-        "project_uuid": sat.project_uuid,
-        "note": note,
-    }
+    """Build the page's context; ``note`` is a line to the annotator, as when a form was stale."""
+    context: dict[str, Any] = {"sat": sat, "title": TITLES[sat.purpose], "project_uuid": sat.project_uuid, "note": note}
+    if index is not None:
+        card = sat.cards[index]
+        context |= {"screen": _screen(sat, index, note), "card": card, "told": shown_truth(sat, card)}
+    return context

@@ -45,7 +45,6 @@ def _context(request: MemberRequest, project: Project) -> dict[str, Any]:
         "job": project.jobs.filter(kind=services.JOB, state="running").first(),
         "failed": failed.error if failed else "",
         "grades": GRADES,
-        "may_decide": request.membership.role in LEAD,
     }
 
 
@@ -107,5 +106,5 @@ def pair_remove(request: MemberRequest, known_pair: KnownPair) -> HttpResponse:
 
 def _tutorial_shown(request: MemberRequest, project: Project) -> HttpResponse:
     if request.htmx:
-        return render(request, f"{PAGE}#tutorial", _tutorial(project) | {"may_decide": True})
+        return render(request, f"{PAGE}#tutorial", _tutorial(project))
     return redirect(f"{reverse('judging:training', args=[project.uuid])}#tutorial")

@@ -5,11 +5,10 @@ process starts without them. What is undefined is None: never NaN, never 1.
 """
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from itertools import chain, combinations
 from statistics import fmean
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,43 +45,6 @@ class Interval(NamedTuple):
     undefined: int
 
 
-@dataclass(frozen=True)
-class Kappa:
-    """Cohen's kappa under one weighting; None where undefined, or where there is too little for an interval."""
-
-    value: float | None
-    interval: Interval | None
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"value": self.value, "interval": self.interval and self.interval._asdict()}
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> "Kappa":
-        return cls(values["value"], values["interval"] and Interval(**values["interval"]))
-
-
-@dataclass(frozen=True)
-class Kappas:
-    """Cohen's kappa of two annotators, or of one against the truth, over ``n`` pairs under each weighting."""
-
-    n: int
-    unweighted: Kappa
-    linear: Kappa
-    quadratic: Kappa
-
-    def of(self, weights: Weights) -> Kappa:
-        kappa: Kappa = getattr(self, weights.value)
-        return kappa
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values that JSON can hold; ``from_dict`` reads them back."""
-        return {"n": self.n, **{str(weights): self.of(weights).to_dict() for weights in Weights}}
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> "Kappas":
-        return cls(values["n"], **{str(weights): Kappa.from_dict(values[weights]) for weights in Weights})
-
-
 def kappa(a: Sequence[int], b: Sequence[int], weights: Weights) -> float | None:
     """Cohen's kappa of two annotators' grades of the same items, in the same order.
 
@@ -107,11 +69,16 @@ def kappa(a: Sequence[int], b: Sequence[int], weights: Weights) -> float | None:
     return float(cohen_kappa_score(np.asarray(a), np.asarray(b), labels=list(GRADES), weights=scheme))
 
 
-def kappas(a: Sequence[int], b: Sequence[int], *, seed: int) -> Kappas:
-    """Return Cohen's kappa under each weighting, with 95 % intervals from the same resamples, drawn by ``seed``."""
+def kappas(a: Sequence[int], b: Sequence[int], *, seed: int) -> dict[str, Any]:
+    """Return, as JSON can hold it, how many items there are (``n``) and Cohen's kappa under each weighting: its
+    ``value``, None where undefined, and its 95 % ``interval`` (``Interval``), None where there is too little for one.
+    The intervals are from the same resamples, drawn by ``seed``."""
     tables = resampled(table_of(a, b), samples=SAMPLES, seed=seed)
-    by_weights = {str(weights): Kappa(kappa(a, b, weights), percentiles(tables, weights)) for weights in Weights}
-    return Kappas(len(a), **by_weights)
+    by_weights = {}
+    for weights in Weights:
+        interval = percentiles(tables, weights)
+        by_weights[str(weights)] = {"value": kappa(a, b, weights), "interval": interval and interval._asdict()}
+    return {"n": len(a), **by_weights}
 
 
 def table_of(a: Sequence[int], b: Sequence[int]) -> Counts:
@@ -170,14 +137,6 @@ class MeanKappa(NamedTuple):
     undefined: int
 
 
-@dataclass(frozen=True)
-class Pairwise(Generic[Annotator]):
-    """Mean kappa of each annotator with their partners, and of all pairs of annotators."""
-
-    by_annotator: dict[Annotator, MeanKappa]
-    cohort: MeanKappa
-
-
 def partner_kappas(
     grades: Mapping[Annotator, Mapping[Item, int]], weights: Weights
 ) -> dict[tuple[Annotator, Annotator], float | None]:
@@ -192,14 +151,15 @@ def partner_kappas(
     return by_pair
 
 
-def mean_pairwise_kappa(grades: Mapping[Annotator, Mapping[Item, int]], weights: Weights) -> Pairwise[Annotator]:
-    """Each annotator's mean Cohen's kappa with every partner over the items both graded; each partner counts once.
-    Partners without a shared item are none; pairs without a kappa are left out and counted."""
+def mean_pairwise_kappa(
+    grades: Mapping[Annotator, Mapping[Item, int]], weights: Weights
+) -> tuple[dict[Annotator, MeanKappa], MeanKappa]:
+    """Each annotator's mean Cohen's kappa with every partner over the items both graded, and that of all pairs of
+    annotators. Each partner counts once; partners without a shared item are none; pairs without a kappa are left out
+    and counted."""
     by_pair = partner_kappas(grades, weights)
-    return Pairwise(
-        {one: mean_kappa(value for pair, value in by_pair.items() if one in pair) for one in grades},
-        mean_kappa(by_pair.values()),
-    )
+    by_annotator = {one: mean_kappa(value for pair, value in by_pair.items() if one in pair) for one in grades}
+    return by_annotator, mean_kappa(by_pair.values())
 
 
 def mean_kappa(values: Iterable[float | None]) -> MeanKappa:

@@ -1,14 +1,9 @@
 """Quality figures of annotators' judgments, and how many gold pairs are due. Pure, over columns of all judgments.
 
 None is what cannot be said: no number is made up where there is too little.
-
-The order is shuffled, so position says nothing about relevance and mean grades by position should be level: a slope
-is fatigue or drift. Pairs judged one after the other share a query, so a plain mean by previous grade mixes anchoring
-with how relevant the query's moments are; the deviation from what others gave the same pair does not.
-Sources: Shokouhi, White, Yilmaz, SIGIR 2015 (anchoring); Scholer, Turpin, Sanderson, SIGIR 2011 (drift).
 """
 
-import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any, NamedTuple
@@ -84,12 +79,11 @@ def annotator_figures(mine: Judgments, *, agreed: NDArray[np.bool_], fast_s: flo
         seed: of the intervals.
     """
     settled = mine.where(mine.settled)
-    kappas = agreement.kappas(settled.grade.tolist(), settled.relevance.tolist(), seed=seed)
     agreements = agreed[agreed != UNKNOWN] == AGREED
     return {
         "judgments": len(mine),
         "consensus": float(agreements.mean()) if len(agreements) else None,
-        "against_relevance": kappas.to_dict(),
+        "against_relevance": agreement.kappas(settled.grade.tolist(), settled.relevance.tolist(), seed=seed),
         "bias": bias(settled),
         "distribution": np.bincount(mine.grade, minlength=LEVELS).tolist(),
         "seconds": seconds(mine),
@@ -134,10 +128,7 @@ def weeks(mine: Judgments) -> list[Figures]:
 
 def longest_run(grades: NDArray[np.int64]) -> int:
     """The most judgments in a row with one grade."""
-    if not len(grades):
-        return 0
-    ends = np.flatnonzero(np.concatenate([grades[1:] != grades[:-1], [True]]))
-    return int(np.diff(ends, prepend=-1).max())
+    return longest_streak(grades[1:] == grades[:-1]) + 1 if len(grades) else 0
 
 
 def longest_streak(marked: NDArray[np.bool_]) -> int:
@@ -207,18 +198,6 @@ def mean_with_partners(figures: list[Figures]) -> dict[str, float | None]:
     }
 
 
-@dataclass(frozen=True)
-class Limits:
-    """When a lead is told; values of the policy."""
-
-    judgments: int
-    kappa: float
-    bias: float
-    gold: float
-    fast_streak: int
-    run: int
-
-
 class Past(NamedTuple):
     """A figure past its limit."""
 
@@ -227,57 +206,25 @@ class Past(NamedTuple):
     threshold: float
 
 
-def alerts(figures: Figures, limits: Limits) -> list[Past]:
-    """All that is past a limit; nothing before there are enough judgments."""
-    if figures["judgments"] < limits.judgments:
+def alerts(figures: Figures, limits: Mapping[str, float]) -> list[Past]:
+    """Return all that is past a limit of the policy (its ``alert_*``); nothing before there are enough judgments."""
+    if figures["judgments"] < limits["from"]:
         return []
     past = []
     kappas = (figures["against_relevance"]["quadratic"]["value"], figures["with_partners"]["quadratic"])
     value = min((kappa for kappa in kappas if kappa is not None), default=None)
-    if value is not None and value < limits.kappa:  # who disagrees with everybody is settled without, or dropped
-        past.append(Past("kappa", value, limits.kappa))
-    if figures["bias"] is not None and abs(figures["bias"]) > limits.bias:
-        past.append(Past("bias", figures["bias"], limits.bias))
+    if value is not None and value < limits["kappa"]:  # who disagrees with everybody is settled without, or dropped
+        past.append(Past("kappa", value, limits["kappa"]))
+    if figures["bias"] is not None and abs(figures["bias"]) > limits["bias"]:
+        past.append(Past("bias", figures["bias"], limits["bias"]))
     gold = figures["gold"]
-    if gold["misaligned"] is not None and gold["judgments"] >= FEWEST_GOLD and gold["misaligned"] > limits.gold:
-        past.append(Past("gold", gold["misaligned"], limits.gold))
-    if figures["fast_streak"] >= limits.fast_streak:
-        past.append(Past("fast", float(figures["fast_streak"]), float(limits.fast_streak)))
-    if figures["longest_run"] >= limits.run:
-        past.append(Past("run", float(figures["longest_run"]), float(limits.run)))
+    if gold["misaligned"] is not None and gold["judgments"] >= FEWEST_GOLD and gold["misaligned"] > limits["gold"]:
+        past.append(Past("gold", gold["misaligned"], limits["gold"]))
+    if figures["fast_streak"] >= limits["fast_streak"]:
+        past.append(Past("fast", float(figures["fast_streak"]), limits["fast_streak"]))
+    if figures["longest_run"] >= limits["run"]:
+        past.append(Past("run", float(figures["longest_run"]), limits["run"]))
     return past
-
-
-Z95 = 1.96
-
-
-class Moments(NamedTuple):
-    """Count, sum and sum of squares of some numbers."""
-
-    n: int
-    total: float
-    squares: float
-
-
-class Effect(NamedTuple):
-    """Mean grade, and mean deviation from the others' grade on the same pair, of the judgments in one group."""
-
-    group: int | None  # position from 1, or previous grade; None: nothing before
-    n: int
-    mean: float
-    deviation: float | None  # None where nobody else graded these pairs
-    half_width: float | None  # of the 95 % interval of the deviation; None for fewer than two
-
-
-def effect(group: int | None, *, n: int, mean: float, deviations: Moments) -> Effect:
-    """Put one group's numbers together."""
-    if deviations.n == 0:
-        return Effect(group, n, mean, None, None)
-    average = deviations.total / deviations.n
-    if deviations.n == 1:
-        return Effect(group, n, mean, average, None)
-    variance = max(0.0, deviations.squares - deviations.n * average**2) / (deviations.n - 1)
-    return Effect(group, n, mean, average, Z95 * math.sqrt(variance / deviations.n))
 
 
 BATCH_LEAST = 10  # known pairs that make a finished batch worth asking again

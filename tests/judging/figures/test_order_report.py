@@ -1,7 +1,8 @@
 """The report on order effects, by hand on few judgments and against plain Python on many."""
 
 import random
-from statistics import mean
+from math import sqrt
+from statistics import mean, stdev
 
 import pytest
 
@@ -49,7 +50,23 @@ def test_equal_to_plain_python() -> None:
             group = [row for row in rows if getattr(row, field) == e.group]
             assert e.n == len(group)
             assert e.mean == pytest.approx(mean(row.grade for row in group))
-            assert e.deviation == pytest.approx(mean(row.grade - mean(others[row.pk]) for row in group))
+            deviations = [row.grade - mean(others[row.pk]) for row in group]
+            assert e.deviation == pytest.approx(mean(deviations))
+            width = 1.96 * stdev(deviations) / sqrt(len(deviations)) if len(deviations) > 1 else None
+            assert e.half_width == (width and pytest.approx(width))
+
+
+def test_undefined_values_are_none() -> None:
+    batch = BatchFactory(pairs=2)
+    assignment = take(batch)
+    pairs = [assignment.batch.pairs.get(pk=pk) for pk in assignment.pair_ids]
+    for pair in pairs:
+        give(assignment, pair, 3)
+    finish(assignment)
+    assert [e[3:] for e in report(batch.project).by_position] == [(None, None), (None, None)]
+    judge(batch, [2, 2])
+    alone = report(batch.project, annotator_id=assignment.annotator_id)
+    assert [e[3:] for e in alone.by_position] == [(1.0, None), (1.0, None)]
 
 
 def test_open_work_and_programs_are_left_out() -> None:

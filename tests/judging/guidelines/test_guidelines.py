@@ -1,12 +1,12 @@
 """The guideline: drafts, versions, confirmations."""
 
 import pytest
+from django.test import Client
 
 from accounts.models import Membership, Project, User
 from core.exceptions import NotPossible
 from core.models import AuditEvent
 from judging.exceptions import GuidelineStale, NotPossibleNow
-from judging.guidelines.selectors import guideline_changes, guideline_confirmed, versions_with_changes
 from judging.guidelines.services import (
     draft_discard,
     draft_example_remove,
@@ -130,16 +130,14 @@ class TestConfirmation:
         guideline_confirm(project=project, annotator=member.user, version=1)
         assert Membership.objects.get(pk=member.pk).standing == "exam"
 
-    def test_what_is_new_since_the_version_confirmed(self, project: Project) -> None:
-        person = annotator(project)
+    def test_what_is_new_since_the_version_confirmed(self, client: Client, project: Project) -> None:
+        client.force_login(annotator(project))
         guideline_publish(project=project, actor=None, body="two", levels=LEVELS, changes="Second.")
         guideline_publish(project=project, actor=None, body="three", levels=LEVELS)
-        read = guideline_confirmed(project=project, annotator=person)
-        assert read is not None
+        context = client.get(f"/guideline/{project.uuid}/").context
+        read = context["read"]
         assert read.version == 1
-        assert [version.version for version in versions_with_changes(project, after=1)] == [2]
-        changed_lines = {
-            (line.sign.value, line.text) for line in guideline_changes(read, guideline_in_force(project.pk))
-        }
+        assert [version.version for version in context["said"]] == [2]
+        changed_lines = {(line.sign, line.text) for line in context["lines"]}
         assert ("new", "three") in changed_lines
         assert ("gone", read.body) in changed_lines

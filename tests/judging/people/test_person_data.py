@@ -32,7 +32,7 @@ from judging.people.person_data import (
     person_data,
     references,
     retention_apply,
-    retention_due,
+    retention_counts,
 )
 from judging.people.services import annotator_leave, invitation_create, person_forget
 from tests.factories import BatchFactory, GoldGradeFactory, JudgmentFactory, MembershipFactory, ProjectFactory, lead
@@ -331,7 +331,7 @@ class TestRetention:
 
     def test_looking_deletes_nothing(self, person: User, capsys: pytest.CaptureFixture[str]) -> None:
         annotator_leave(membership=membership(person), actor=lead(membership(person).project))
-        assert retention_due(now=timezone.now() + timedelta(days=400)).counts()["left"] == 1
+        assert retention_counts(now=timezone.now() + timedelta(days=400))["left"] == 1
         call_command("retention", "--dry-run")
         assert "Nothing was deleted" in capsys.readouterr().out
         assert Identity.objects.filter(user=person).exists()
@@ -340,20 +340,20 @@ class TestRetention:
         member = membership(person)
         annotator_leave(membership=member, actor=lead(member.project))
         MembershipFactory(user=person)
-        assert retention_due(now=timezone.now() + timedelta(days=400)).counts()["left"] == 0
+        assert retention_counts(now=timezone.now() + timedelta(days=400))["left"] == 0
 
     def test_who_left_lately_is_kept(self, person: User) -> None:
         member = membership(person)
         annotator_leave(membership=member, actor=lead(member.project))
         left_at = StandingChange.objects.filter(membership=member).latest("id").created_at
-        assert retention_due(now=left_at + timedelta(days=179)).counts()["left"] == 0
-        assert retention_due(now=left_at + timedelta(days=181)).counts()["left"] == 1
+        assert retention_counts(now=left_at + timedelta(days=179))["left"] == 0
+        assert retention_counts(now=left_at + timedelta(days=181))["left"] == 1
 
     def test_an_invitation_nobody_took_loses_its_address(self) -> None:
         project = ProjectFactory()
         invitation, _ = invitation_create(project=project, actor=lead(project), role="annotator", email=EMAIL)
         due = invitation.expires_at + timedelta(days=91)
-        assert retention_due(now=invitation.expires_at + timedelta(days=89)).counts()["invited"] == 0
+        assert retention_counts(now=invitation.expires_at + timedelta(days=89))["invited"] == 0
         assert retention_apply(now=due)["invited"] == 1
         assert Invitation.objects.get(pk=invitation.pk).identity is None
         assert traces(WORDS) == {}

@@ -10,9 +10,8 @@ from judging.projects.policies import policy_in_force, policy_publish
 from judging.qualification.services.onboarding import (
     screening_attempt_answer,
     screening_attempt_start,
-    screening_question_change,
-    screening_question_create,
     screening_question_retire,
+    screening_question_save,
     screening_set,
 )
 from tests.factories import MembershipFactory, MomentFactory, ProjectFactory, lead
@@ -92,7 +91,9 @@ class TestAttempts:
         attempt = screening_attempt_start(project=project, annotator=person)
         for question in project.gate_questions.all():
             values = {"description": "other", "options": ["a", "b"], "correct": 1}
-            screening_question_change(question=question, actor=lead(project), moment=question.moment, **values)
+            screening_question_save(
+                project=project, question=question, actor=lead(project), moment=question.moment, **values
+            )
         policy_publish(project=project, actor=None, gate_passing=1)
         result = answer(attempt)
         assert (result.passing, result.passed) == (2, True)
@@ -129,7 +130,7 @@ class TestQuestions:
 
     def test_a_question_has_a_clip_of_the_project(self, project: Project) -> None:
         with pytest.raises(NotPossibleNow):
-            screening_question_create(
+            screening_question_save(
                 project=project,
                 actor=lead(project),
                 moment=MomentFactory(),

@@ -14,7 +14,6 @@ from judging.quality.rules.quality import (
     NOT_KNOWN,
     NOT_SETTLED,
     Judgments,
-    Limits,
     agreed_with_partner,
     alerts,
     annotator_figures,
@@ -25,7 +24,7 @@ from judging.quality.rules.quality import (
     weeks,
 )
 
-LIMITS = Limits(judgments=4, kappa=0.3, bias=0.75, gold=0.25, fast_streak=3, run=4)
+LIMITS = {"from": 4, "kappa": 0.3, "bias": 0.75, "gold": 0.25, "fast_streak": 3, "run": 4}
 FAST_S = 2.0
 Row = tuple[int, int, int, int, int, int, int]  # annotator, pair, round, grade, relevance, day, ms
 

@@ -42,7 +42,11 @@ def test_by_hand() -> None:
     assert [one.relevant for one in result.by_query[2]] == [0, 0, 1, 1]
     assert [(one.rank, one.relevant, one.highly) for one in result.beyond] == [(20, 2, 1), (40, 1, 1), (60, 0, 0)]
     assert [one.estimate and one.estimate.value for one in result.beyond] == [27, 26, 25]
-    assert result.within == {20: pytest.approx(3 / 30), 40: pytest.approx(4 / 30), 60: pytest.approx(5 / 30)}
+    assert {one.rank: one.within for one in result.beyond} == {
+        20: pytest.approx(3 / 30),
+        40: pytest.approx(4 / 30),
+        60: pytest.approx(5 / 30),
+    }
     assert result.beyond[0].per_query(2) == 13.5
 
 
@@ -56,7 +60,7 @@ def test_no_estimate_before_all_others_are_judged() -> None:
 
 def test_nothing_settled_says_nothing() -> None:
     result = coverage_of([Judged(1, 1, None, is_open=True)], top=20, drawn_from={1: 30})
-    assert (result.beyond[0].estimate, result.within[20], result.beyond[0].per_query(1)) == (None, None, None)
+    assert (result.beyond[0].estimate, result.beyond[0].within, result.beyond[0].per_query(1)) == (None, None, None)
     assert estimated(0, 0, of=100) is None
 
 
