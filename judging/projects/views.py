@@ -35,7 +35,6 @@ from judging.review.selectors import (
     job_failed,
     job_running,
     queries_unfrozen,
-    queries_without_batch,
     review_may_be_undone,
 )
 from judging.review.views import cases_of, shared
@@ -75,7 +74,7 @@ def queries(request: MemberRequest, project: Project) -> HttpResponse:
         "page": page,
         "words": words,
         "state": state,
-        "without_batch": queries_without_batch(project).count(),
+        "without_batch": queries_to_judge(project.pk).filter(batches__isnull=True).count(),
         "job": job_running(project),
         "stopped": job_failed(project, services.JOB),
         "measures": measures_of(project),
