@@ -5,6 +5,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack
+from functools import partial
 from hashlib import file_digest, sha256
 from itertools import islice
 from pathlib import Path
@@ -66,7 +67,7 @@ def write_content(scope: Scope, folder: Path, on_step: OnStep = untold) -> tuple
     """The files that are not about the others; what settings.json says, and the counts."""
     pools = numbers_of(scope)
     on_step(Step.JUDGED, 0, len(scope.listed))
-    last = write_judged(scope, folder, pools, lambda n_done, total: on_step(Step.JUDGED, n_done, total))
+    last = write_judged(scope, folder, pools, partial(on_step, Step.JUDGED))
     write_queries(scope, folder)
     for name, rows in (
         (layout.POOL_ANSWERS, _answers(scope, pools)),
@@ -75,11 +76,9 @@ def write_content(scope: Scope, folder: Path, on_step: OnStep = untold) -> tuple
     ):
         with CsvFile(folder, name) as file:
             file.add_all(rows)
-    write_corpus(scope, folder, lambda n_done, total: on_step(Step.CORPUS, n_done, total))
+    write_corpus(scope, folder, partial(on_step, Step.CORPUS))
     on_step(Step.TRAINING, 0, 0)
-    write_train(
-        scope.project, folder, first=last + 1, on_progress=lambda n_done, total: on_step(Step.TRAINING, n_done, total)
-    )
+    write_train(scope.project, folder, first=last + 1, on_progress=partial(on_step, Step.TRAINING))
     on_step(Step.JUDGMENTS, 0, 1)
     write_judgments(scope.keys, folder, anonymised=scope.is_anonymised)
     described, counts = write_settings(scope, folder), counts_of(scope)
@@ -132,44 +131,17 @@ def numbers_of(scope: Scope) -> PoolNumbers:
     return PoolNumbers(*({row.pk: number for number, row in enumerate(rows, start=1)} for rows in row_lists))
 
 
-FIELDS = (
-    *("batch__query_id", "pk", "source_id", "state", "relevance", "reason", "batch__number"),
-    *("candidate_id", "candidate__rank", "candidate__similarity", "candidate__source", "candidate__moment_id"),
-    *("candidate__moment__video__name", "candidate__moment__start_s", "candidate__moment__end_s"),
-    "candidate__moment__video__duration_s",
-)
+def file_number(pair: Pair) -> int:
+    """Number of the pair in files: that of the imported file, else our own."""
+    return pair.pk if pair.source_id is None else pair.source_id
 
 
-class JudgedPair(NamedTuple):
-    query: int
-    pk: int
-    source_id: int | None
-    state: str
-    relevance: int | None
-    reason: str
-    batch: int
-    candidate: int
-    rank: int
-    similarity: float | None
-    source: str
-    moment: int
-    video: str
-    start_s: float
-    end_s: float
-    duration_s: float
-
-    @property
-    def number(self) -> int:
-        """In files: that of the imported file, else our own."""
-        return self.pk if self.source_id is None else self.source_id
-
-    @property
-    def moment_name(self) -> str:
-        """Video, start and end in seconds as one word: the document id of TREC files."""
-        return f"{NO_WORD.sub(lambda match: quote(match[0]), self.video)}:{self.start_s!r}-{self.end_s!r}"
+def moment_name(moment: Moment) -> str:
+    """Video, start and end in seconds as one word: the document id of TREC files."""
+    return f"{NO_WORD.sub(lambda match: quote(match[0]), moment.video.name)}:{moment.start_s!r}-{moment.end_s!r}"
 
 
-Pairs = dict[int, list[JudgedPair]]  # by the key of the query judged
+Pairs = dict[int, list[Pair]]  # by the key of the query judged
 
 
 def write_judged(scope: Scope, folder: Path, pools: PoolNumbers, on_progress: OnProgress) -> int:
@@ -193,7 +165,7 @@ def write_judged(scope: Scope, folder: Path, pools: PoolNumbers, on_progress: On
             qrels.writelines(_qrels(own, pairs))
             candidates_csv.add_all(_candidate_rows(own, pools))
             batches_csv.add_all(_batch_rows(own, pools))
-            last = max([last, *(pair.number for query in own for pair in pairs[query.judged])])
+            last = max([last, *(file_number(pair) for query in own for pair in pairs[query.judged])])
             n_done += len(chunk)
             on_progress(n_done, len(scope.listed))
     return last
@@ -202,16 +174,16 @@ def write_judged(scope: Scope, folder: Path, pools: PoolNumbers, on_progress: On
 def _pairs(judged: Collection[int]) -> Pairs:
     """Pairs of each query, best rank first."""
     rows = Pair.objects.filter(batch__query__in=judged).order_by("batch__query", "candidate__rank")
-    pairs: dict[int, list[JudgedPair]] = defaultdict(list)
-    for row in rows.values_list(*FIELDS):
-        pairs[row[0]].append(JudgedPair(*row))
+    pairs: Pairs = defaultdict(list)
+    for pair in rows.select_related("batch", "candidate__moment__video").defer("candidate__wordings"):
+        pairs[pair.batch.query_id].append(pair)
     return pairs
 
 
 def _entries(scope: Scope, queries: Iterable[Listed], pairs: Pairs) -> Iterator[dict[str, object]]:
     """Queries with their settled moments; a twin shares the relevance of the query judged for it."""
     own_queries = [query for query in queries if not query.is_placeholder]
-    moments = {pair.moment for query in own_queries for pair in pairs[query.judged]}
+    moments = {pair.candidate.moment_id for query in own_queries for pair in pairs[query.judged]}
     serving = captions_serving(scope.project.dataset.corpus_id).filter(moment__in=moments)
     captions = dict(serving.order_by("-id").values_list("moment", "text"))  # of each moment the first that serves
     for query in own_queries:
@@ -220,27 +192,30 @@ def _entries(scope: Scope, queries: Iterable[Listed], pairs: Pairs) -> Iterator[
         yield {"query_id": query.number, "query": query.text, "relevant_moment": rows}
 
 
-def _moment_row(pair: JudgedPair, captions: dict[int, str]) -> dict[str, object]:
+def _moment_row(pair: Pair, captions: dict[int, str]) -> dict[str, object]:
+    moment = pair.candidate.moment
     return {
-        "pair_id": pair.number,
-        "video_name": pair.video,
-        "timestamp": [pair.start_s, pair.end_s],
-        "duration": pair.duration_s,
-        "caption": captions.get(pair.moment),
-        "similarity": pair.similarity,
+        "pair_id": file_number(pair),
+        "video_name": moment.video.name,
+        "timestamp": [moment.start_s, moment.end_s],
+        "duration": moment.video.duration_s,
+        "caption": captions.get(moment.pk),
+        "similarity": pair.candidate.similarity,
         "relevance": pair.relevance,
     }
 
 
 def _pair_rows(queries: Sequence[Listed], pairs: Pairs) -> Iterator[Sequence[object]]:
-    returned = contributions(pair.candidate for query in queries for pair in pairs[query.judged])
+    returned = contributions(pair.candidate_id for query in queries for pair in pairs[query.judged])
     for query in queries:
         for pair in pairs[query.judged]:
-            by = sorted(returned.get(pair.candidate, []), key=lambda source: (source[1], source[0]))
-            moment = ("", "", "") if query.is_placeholder else (pair.video, pair.start_s, pair.end_s)
+            candidate, moment = pair.candidate, pair.candidate.moment
+            by = sorted(returned.get(candidate.pk, []), key=lambda source: (source[1], source[0]))
+            span = ("", "", "") if query.is_placeholder else (moment.video.name, moment.start_s, moment.end_s)
             yield (
-                *(pair.number, query.number, query.text, *moment, pair.rank, pair.similarity, pair.batch),
-                *(pair.state, pair.relevance, pair.reason, IMPORTED if query.is_placeholder else pair.source),
+                *(file_number(pair), query.number, query.text, *span, candidate.rank, candidate.similarity),
+                *(pair.batch.number, pair.state, pair.relevance, pair.reason),
+                IMPORTED if query.is_placeholder else candidate.source,
                 "; ".join(f"{name}: {rank}" for name, rank in by),
             )
 
@@ -250,7 +225,7 @@ def _qrels(queries: Iterable[Listed], pairs: Pairs) -> Iterator[str]:
     for query in queries:
         for pair in [] if query.is_placeholder else pairs[query.judged]:
             if pair.state == Pair.State.SETTLED:
-                yield f"{query.number} 0 {pair.moment_name} {pair.relevance}\n"
+                yield f"{query.number} 0 {moment_name(pair.candidate.moment)} {pair.relevance}\n"
 
 
 def _candidate_rows(queries: Sequence[Listed], pools: PoolNumbers) -> Iterator[Sequence[Any]]:

@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -214,21 +215,40 @@ class Cells:
 
 def rows(folder: Path, name: str, read: Callable[[Cells], T], bad: BadLines) -> Iterator[T]:
     """Each line of a CSV file as ``read`` makes of it; a line it refuses (ValueError) is bad and left out."""
-    columns = COLUMNS[name]
+
+    def check(columns: list[str]) -> None:
+        if columns != list(COLUMNS[name]):
+            raise ImportRefused(f"{name}: the first line must be {','.join(COLUMNS[name])}.")
+
+    with _open(folder, name) as file:
+        yield from csv_rows(file, name, check, read, partial(bad.add, name))
+
+
+def csv_rows(
+    file: TextIO,
+    name: str,
+    check: Callable[[list[str]], object],
+    read: Callable[[Cells], T],
+    report: Callable[[int, ValueError], object],
+) -> Iterator[T]:
+    """Each line as ``read`` makes of it, once ``check`` has seen the columns.
+
+    Args:
+        report: takes the number of a line that ``read`` refuses, and why.
+    """
+    lines = BoundedLines(file, name)
+    reader = csv.reader(lines, strict=True)
     try:
-        with _open(folder, name) as file:
-            lines = BoundedLines(file, name)
-            reader = csv.reader(lines, strict=True)
-            if next(reader, None) != list(columns):
-                raise ImportRefused(f"{name}: the first line must be {','.join(columns)}.")
-            for cells in reader:
-                lines.begin()
-                try:
-                    if len(cells) != len(columns):
-                        raise ValueError(f"{len(cells)} cells instead of {len(columns)}")
-                    yield read(Cells(dict(zip(columns, cells, strict=True))))
-                except ValueError as error:
-                    bad.add(name, reader.line_num, error)
+        columns = next(reader, [])
+        check(columns)
+        for cells in reader:
+            lines.begin()
+            try:
+                if len(cells) != len(columns):
+                    raise ValueError(f"{len(cells)} cells instead of {len(columns)}")
+                yield read(Cells(dict(zip(columns, cells, strict=True))))
+            except ValueError as error:
+                report(reader.line_num, error)
     except (csv.Error, UnicodeDecodeError) as error:
         raise ImportRefused(f"{name} cannot be read: {error}.") from error
 
