@@ -26,9 +26,9 @@ from annotation.train_sets.services import train_pool_of
 from judging.models import Batch, BatchReview, Pair, Release
 from judging.releases import layout
 from judging.releases.documents import counts_of, datasheet, manifest_facts, readme
-from judging.releases.layout import CsvFile, write_json, yes
+from judging.releases.layout import csv_file, write_json, yes
 from judging.releases.metadata import croissant, write_settings
-from judging.releases.selectors import IS_PILOT, Listed, Scope, measures_used, pools_used, write_judgments
+from judging.releases.selectors import IS_PILOT, Scope, judged_key, measures_used, pools_used, write_judgments
 from judging.studies.selectors import contributions
 
 EPOCH = (1980, 1, 1, 0, 0, 0)  # of every entry of an archive: the earliest that the form knows
@@ -74,8 +74,8 @@ def write_content(scope: Scope, folder: Path, on_step: OnStep = untold) -> tuple
         (layout.POOL_ENTRIES, _pool_entries(scope, pools)),
         (layout.MISSING, scope.missing),
     ):
-        with CsvFile(folder, name) as file:
-            file.add_all(rows)
+        with csv_file(folder, name) as file:
+            file.writerows(rows)
     write_corpus(scope, folder, partial(on_step, Step.CORPUS))
     on_step(Step.TRAINING, 0, 0)
     write_train(scope.project, folder, first=last + 1, on_progress=partial(on_step, Step.TRAINING))
@@ -152,20 +152,20 @@ def write_judged(scope: Scope, folder: Path, pools: PoolNumbers, on_progress: On
             split: stack.enter_context(JsonArrayFile(folder / name)) for split, name in layout.JUDGED_SPLITS.items()
         }
         names = (layout.PAIRS, layout.CANDIDATES, layout.BATCHES)
-        pairs_csv, candidates_csv, batches_csv = (stack.enter_context(CsvFile(folder, name)) for name in names)
+        pairs_csv, candidates_csv, batches_csv = (stack.enter_context(csv_file(folder, name)) for name in names)
         qrels = stack.enter_context((folder / layout.QRELS).open("w", encoding="utf-8", newline="\n"))
         queries = iter(scope.listed)
         while chunk := list(islice(queries, QUERIES_AT_ONCE)):
-            pairs = _pairs({query.judged for query in chunk})
+            pairs = _pairs({judged_key(query) for query in chunk})
             for split, array in arrays.items():
                 for entry in _entries(scope, [query for query in chunk if query.split == split], pairs):
                     array.add_entry(entry)
-            own = [query for query in chunk if query.is_own]
-            pairs_csv.add_all(_pair_rows(own, pairs))
+            own = [query for query in chunk if query.judged_as_id is None]
+            pairs_csv.writerows(_pair_rows(own, pairs))
             qrels.writelines(_qrels(own, pairs))
-            candidates_csv.add_all(_candidate_rows(own, pools))
-            batches_csv.add_all(_batch_rows(own, pools))
-            last = max([last, *(file_number(pair) for query in own for pair in pairs[query.judged])])
+            candidates_csv.writerows(_candidate_rows(own, pools))
+            batches_csv.writerows(_batch_rows(own, pools))
+            last = max([last, *(file_number(pair) for query in own for pair in pairs[judged_key(query)])])
             n_done += len(chunk)
             on_progress(n_done, len(scope.listed))
     return last
@@ -180,14 +180,14 @@ def _pairs(judged: Collection[int]) -> Pairs:
     return pairs
 
 
-def _entries(scope: Scope, queries: Iterable[Listed], pairs: Pairs) -> Iterator[dict[str, object]]:
+def _entries(scope: Scope, queries: Iterable[Query], pairs: Pairs) -> Iterator[dict[str, object]]:
     """Queries with their settled moments; a twin shares the relevance of the query judged for it."""
     own_queries = [query for query in queries if not query.is_placeholder]
-    moments = {pair.candidate.moment_id for query in own_queries for pair in pairs[query.judged]}
+    moments = {pair.candidate.moment_id for query in own_queries for pair in pairs[judged_key(query)]}
     serving = captions_serving(scope.project.dataset.corpus_id).filter(moment__in=moments)
     captions = dict(serving.order_by("-id").values_list("moment", "text"))  # of each moment the first that serves
     for query in own_queries:
-        settled = [pair for pair in pairs[query.judged] if pair.state == Pair.State.SETTLED]
+        settled = [pair for pair in pairs[judged_key(query)] if pair.state == Pair.State.SETTLED]
         rows = [_moment_row(pair, captions) for pair in settled]
         yield {"query_id": query.number, "query": query.text, "relevant_moment": rows}
 
@@ -205,10 +205,10 @@ def _moment_row(pair: Pair, captions: dict[int, str]) -> dict[str, object]:
     }
 
 
-def _pair_rows(queries: Sequence[Listed], pairs: Pairs) -> Iterator[Sequence[object]]:
-    returned = contributions(pair.candidate_id for query in queries for pair in pairs[query.judged])
+def _pair_rows(queries: Sequence[Query], pairs: Pairs) -> Iterator[Sequence[object]]:
+    returned = contributions(pair.candidate_id for query in queries for pair in pairs[judged_key(query)])
     for query in queries:
-        for pair in pairs[query.judged]:
+        for pair in pairs[judged_key(query)]:
             candidate, moment = pair.candidate, pair.candidate.moment
             by = sorted(returned.get(candidate.pk, []), key=lambda source: (source[1], source[0]))
             span = ("", "", "") if query.is_placeholder else (moment.video.name, moment.start_s, moment.end_s)
@@ -220,16 +220,16 @@ def _pair_rows(queries: Sequence[Listed], pairs: Pairs) -> Iterator[Sequence[obj
             )
 
 
-def _qrels(queries: Iterable[Listed], pairs: Pairs) -> Iterator[str]:
+def _qrels(queries: Iterable[Query], pairs: Pairs) -> Iterator[str]:
     """TREC lines: query, 0, moment, relevance."""
     for query in queries:
-        for pair in [] if query.is_placeholder else pairs[query.judged]:
+        for pair in [] if query.is_placeholder else pairs[judged_key(query)]:
             if pair.state == Pair.State.SETTLED:
                 yield f"{query.number} 0 {moment_name(pair.candidate.moment)} {pair.relevance}\n"
 
 
-def _candidate_rows(queries: Sequence[Listed], pools: PoolNumbers) -> Iterator[Sequence[Any]]:
-    numbers = {query.judged: query.number for query in queries if not query.is_placeholder}
+def _candidate_rows(queries: Sequence[Query], pools: PoolNumbers) -> Iterator[Sequence[Any]]:
+    numbers = {judged_key(query): query.number for query in queries if not query.is_placeholder}
     rows = Candidate.objects.filter(query__in=numbers).order_by("query__number", "rank")
     moment = ("moment__video__name", "moment__start_s", "moment__end_s")
     columns = ("query", "rank", *moment, "similarity", "measure", "source", "pooling")
@@ -237,8 +237,8 @@ def _candidate_rows(queries: Sequence[Listed], pools: PoolNumbers) -> Iterator[S
         yield (numbers[query], *facts, pools.measures.get(measure), source, pools.poolings.get(pool))
 
 
-def _batch_rows(queries: Sequence[Listed], pools: PoolNumbers) -> Iterator[Sequence[Any]]:
-    numbers = {query.judged: query.number for query in queries}
+def _batch_rows(queries: Sequence[Query], pools: PoolNumbers) -> Iterator[Sequence[Any]]:
+    numbers = {judged_key(query): query.number for query in queries}
     decisions = BatchReview.objects.filter(batch__query__in=numbers)
     reviews = {
         batch: (decision, suggestion, "lead" if lead else "rule")
@@ -275,8 +275,8 @@ def write_corpus(scope: Scope, folder: Path, on_progress: OnProgress) -> None:
     corpus = scope.project.dataset.corpus
     rows = corpus.videos.order_by("pk").values_list("name", "index", "duration_s", "source_split")
     videos = [] if corpus.is_placeholder else list(rows)
-    with CsvFile(folder, layout.VIDEOS) as file:
-        file.add_all(videos)
+    with csv_file(folder, layout.VIDEOS) as file:
+        file.writerows(videos)
     write_json(folder / layout.VIDEO_CORPUS, {name: [seconds, index] for name, index, seconds, _ in sorted(videos)})
     with (folder / layout.MOMENTS).open("w", encoding="utf-8", newline="\n") as lines:
         lines.writelines(_moments(scope, on_progress))
@@ -318,11 +318,11 @@ def write_queries(scope: Scope, folder: Path) -> None:
     rows = Query.objects.filter(project=scope.project).order_by("number")
     captions = dict(rows.filter(caption__in=serving).values_list("pk", "caption__description__source_id"))
     columns = ("pk", "number", "text", "split", "judged_as", "judged_as__number", "query_set__name", "is_placeholder")
-    with CsvFile(folder, layout.QUERIES) as file:
+    with csv_file(folder, layout.QUERIES) as file:
         values = rows.values_list(*columns).iterator(chunk_size=CHUNK)
         for pk, number, text, split, judged, judged_as_number, query_set, is_placeholder in values:
             answers = map(yes, (is_placeholder, (judged or pk) in released, pk in pilots))
-            file.add((number, text, split, judged_as_number, query_set, captions.get(pk), *answers))
+            file.writerow((number, text, split, judged_as_number, query_set, captions.get(pk), *answers))
 
 
 def write_train(project: Project, folder: Path, *, first: int, on_progress: OnProgress) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import file_digest, sha256
+from operator import attrgetter
 from pathlib import Path
 from random import SystemRandom
 from typing import IO, Any, NamedTuple
@@ -44,17 +45,6 @@ OPENED = (Pooling.State.OPENING, Pooling.State.DONE)
 UNDECIDED = (Pair.State.OPEN, Pair.State.ESCALATED)
 
 
-class Listed(NamedTuple):
-    """A query of a release: one that was judged, or a twin that shares its pairs."""
-
-    number: int
-    text: str
-    split: str
-    judged: int  # the key of the query judged
-    is_own: bool  # it is that query
-    is_placeholder: bool
-
-
 class Missing(NamedTuple):
     """A query to judge that is not in the release, and how far it is."""
 
@@ -73,18 +63,18 @@ class Scope:
 
     project: Project
     includes_pilot: bool
-    listed: tuple[Listed, ...]  # by number, twins among them
+    listed: tuple[Query, ...]  # by number: those that were judged, and duplicates that share the pairs of one
     missing: tuple[Missing, ...]  # by number
     is_anonymised: bool = False
 
     @cached_property
-    def own(self) -> tuple[Listed, ...]:
-        return tuple(query for query in self.listed if query.is_own)
+    def own(self) -> tuple[Query, ...]:
+        return tuple(query for query in self.listed if query.judged_as_id is None)
 
     @cached_property
     def keys(self) -> list[int]:
         """Of the queries judged."""
-        return [query.judged for query in self.own]
+        return [query.pk for query in self.own]
 
     @property
     def among(self) -> RawSQL:
@@ -115,19 +105,20 @@ def scope_of(release: Release) -> Scope:
     project = Project.objects.select_related("dataset__corpus").get(pk=release.project_id)
     finished = finished_queries(project.pk)
     released = finished if release.includes_pilot else finished.exclude(batches__is_pilot=True)
-    own = {row["pk"]: row for row in released.distinct().values("pk", "number", "text", "split", "is_placeholder")}
-    queries = [Listed(r["number"], r["text"], r["split"], pk, True, r["is_placeholder"]) for pk, r in own.items()]
-    duplicates = Query.objects.filter(project=project, judged_as__isnull=False)
-    for number, text, split, judged in duplicates.values_list("number", "text", "split", "judged_as"):
-        if judged in own:
-            queries.append(Listed(number, text, split, judged, False, False))
+    own = {query.pk: query for query in released.distinct()}
+    duplicates = [query for query in project.queries.filter(judged_as__isnull=False) if query.judged_as_id in own]
     return Scope(
         project=project,
         includes_pilot=release.includes_pilot,
         is_anonymised=release.is_anonymised,
-        listed=tuple(sorted(queries)),
+        listed=tuple(sorted([*own.values(), *duplicates], key=attrgetter("number"))),
         missing=tuple(_missing(project.pk, set(own), includes_pilot=release.includes_pilot)),
     )
+
+
+def judged_key(query: Query) -> int:
+    """Key of the query that was judged: this one, or the one whose pairs it shares."""
+    return query.judged_as_id or query.pk
 
 
 def finished_queries(project_id: int) -> QuerySet[Query]:
@@ -261,10 +252,11 @@ def release_file(request: HttpRequest, release_uuid: UUID) -> FileResponse:
     return FileResponse(archive_opened(release), as_attachment=True, filename=name)
 
 
-def judgments_csv_response(project: Project) -> StreamingHttpResponse:
-    """Send all final grades of the project as they are read."""
+def judgments_csv(request: HttpRequest, project: Project) -> StreamingHttpResponse:
+    """Send all final grades as they are now, finished queries or not, as they are read."""
     headers = {"Content-Disposition": 'attachment; filename="judgments.csv"'}
-    return StreamingHttpResponse(judgments_csv(project), content_type="text/csv; charset=utf-8", headers=headers)
+    pieces = _copied(LIVE_COLUMNS, OF_PROJECT, {"project": project.pk})
+    return StreamingHttpResponse(pieces, content_type="text/csv; charset=utf-8", headers=headers)
 
 
 def measures_used(scope: Scope) -> list[Measure]:
@@ -366,11 +358,6 @@ def drawn_numbers(queries: Sequence[int]) -> dict[int, int]:
     people = [account for (account,) in rows]
     SystemRandom().shuffle(people)
     return {account: number for number, account in enumerate(people, start=1)}
-
-
-def judgments_csv(project: Project) -> Iterator[bytes]:
-    """All final grades of a project as they are now, finished queries or not."""
-    return _copied(LIVE_COLUMNS, OF_PROJECT, {"project": project.pk})
 
 
 def facts_of(queries: Sequence[int]) -> dict[str, Any]:
