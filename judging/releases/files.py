@@ -3,17 +3,18 @@
 import json
 import re
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from hashlib import file_digest, sha256
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import quote
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from django.conf import settings
+from django.db.models import Model
 
 from accounts.models import Project
 from annotation.captions.selectors import captions_serving
@@ -28,7 +29,7 @@ from judging.releases import layout
 from judging.releases.documents import counts_of, datasheet, manifest_facts, readme
 from judging.releases.layout import csv_file, write_json, yes
 from judging.releases.metadata import croissant, write_settings
-from judging.releases.selectors import IS_PILOT, Scope, judged_key, measures_used, pools_used, write_judgments
+from judging.releases.selectors import IS_PILOT, Scope, judged_key, write_judgments
 from judging.studies.selectors import contributions
 
 EPOCH = (1980, 1, 1, 0, 0, 0)  # of every entry of an archive: the earliest that the form knows
@@ -53,7 +54,9 @@ def write_files(release: Release, scope: Scope, folder: Path, on_step: OnStep = 
     described, counts = write_content(scope, folder, on_step)
     facts = manifest_facts(release, scope, counts)
     content = _digests(folder)
-    facts["content_sha256"] = content_digest(content)
+    # of the names and sums of the files of content: equal where releases hold the same
+    lines = [f"{content[name]['sha256']}  {name}\n" for name in sorted(content) if name not in layout.ABOUT_THE_RELEASE]
+    facts["content_sha256"] = sha256("".join(lines).encode()).hexdigest()
     write_json(folder / layout.CROISSANT, croissant(facts, described["words"], content))
     manifest = {**facts, "files": dict(sorted({**content, **_digests(folder, layout.CROISSANT)}.items()))}
     (folder / layout.MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
@@ -65,13 +68,12 @@ def write_files(release: Release, scope: Scope, folder: Path, on_step: OnStep = 
 
 def write_content(scope: Scope, folder: Path, on_step: OnStep = untold) -> tuple[Facts, Facts]:
     """The files that are not about the others; what settings.json says, and the counts."""
-    pools = numbers_of(scope)
     on_step(Step.JUDGED, 0, len(scope.listed))
-    last = write_judged(scope, folder, pools, partial(on_step, Step.JUDGED))
+    last = write_judged(scope, folder, partial(on_step, Step.JUDGED))
     write_queries(scope, folder)
     for name, rows in (
-        (layout.POOL_ANSWERS, _answers(scope, pools)),
-        (layout.POOL_ENTRIES, _pool_entries(scope, pools)),
+        (layout.POOL_ANSWERS, _answers(scope)),
+        (layout.POOL_ENTRIES, _pool_entries(scope)),
         (layout.MISSING, scope.missing),
     ):
         with csv_file(folder, name) as file:
@@ -86,12 +88,6 @@ def write_content(scope: Scope, folder: Path, on_step: OnStep = untold) -> tuple
     names = {path.name for path in folder.iterdir()} | {layout.README, *layout.ABOUT_THE_RELEASE}
     (folder / layout.README).write_text(readme(described, counts, names), encoding="utf-8")
     return described, counts
-
-
-def content_digest(files: dict[str, Facts]) -> str:
-    """Of the names and sums of the files of content: equal where releases hold the same."""
-    lines = [f"{files[name]['sha256']}  {name}\n" for name in sorted(files) if name not in layout.ABOUT_THE_RELEASE]
-    return sha256("".join(lines).encode()).hexdigest()
 
 
 def pack(folder: Path, archive: Path, on_step: OnStep = untold) -> None:
@@ -119,16 +115,9 @@ def _digests(folder: Path, *names: str) -> dict[str, Facts]:
     return {name: {"bytes": (folder / name).stat().st_size, "sha256": digest_of(folder / name)} for name in file_names}
 
 
-class PoolNumbers(NamedTuple):
-    """Keys of similarities and of opened pools to their numbers in files, from 1."""
-
-    measures: dict[int, int]
-    poolings: dict[int, int]
-
-
-def numbers_of(scope: Scope) -> PoolNumbers:
-    row_lists = (measures_used(scope), pools_used(scope))
-    return PoolNumbers(*({row.pk: number for number, row in enumerate(rows, start=1)} for rows in row_lists))
+def numbers_by_key(rows: Mapping[int, Model]) -> dict[int, int]:
+    """Keys of numbered rows to their numbers in files."""
+    return {row.pk: number for number, row in rows.items()}
 
 
 def file_number(pair: Pair) -> int:
@@ -144,7 +133,7 @@ def moment_name(moment: Moment) -> str:
 Pairs = dict[int, list[Pair]]  # by the key of the query judged
 
 
-def write_judged(scope: Scope, folder: Path, pools: PoolNumbers, on_progress: OnProgress) -> int:
+def write_judged(scope: Scope, folder: Path, on_progress: OnProgress) -> int:
     """Write the files; the largest number of a pair is returned."""
     n_done, last = 0, 0
     with ExitStack() as stack:
@@ -163,8 +152,8 @@ def write_judged(scope: Scope, folder: Path, pools: PoolNumbers, on_progress: On
             own = [query for query in chunk if query.judged_as_id is None]
             pairs_csv.writerows(_pair_rows(own, pairs))
             qrels.writelines(_qrels(own, pairs))
-            candidates_csv.writerows(_candidate_rows(own, pools))
-            batches_csv.writerows(_batch_rows(own, pools))
+            candidates_csv.writerows(_candidate_rows(scope, own))
+            batches_csv.writerows(_batch_rows(scope, own))
             last = max([last, *(file_number(pair) for query in own for pair in pairs[judged_key(query)])])
             n_done += len(chunk)
             on_progress(n_done, len(scope.listed))
@@ -228,39 +217,43 @@ def _qrels(queries: Iterable[Query], pairs: Pairs) -> Iterator[str]:
                 yield f"{query.number} 0 {moment_name(pair.candidate.moment)} {pair.relevance}\n"
 
 
-def _candidate_rows(queries: Sequence[Query], pools: PoolNumbers) -> Iterator[Sequence[Any]]:
+def _candidate_rows(scope: Scope, queries: Sequence[Query]) -> Iterator[Sequence[Any]]:
     numbers = {judged_key(query): query.number for query in queries if not query.is_placeholder}
     rows = Candidate.objects.filter(query__in=numbers).order_by("query__number", "rank")
+    measures, pools = numbers_by_key(scope.measures), numbers_by_key(scope.pools)
     moment = ("moment__video__name", "moment__start_s", "moment__end_s")
     columns = ("query", "rank", *moment, "similarity", "measure", "source", "pooling")
     for query, *facts, measure, source, pool in rows.values_list(*columns):
-        yield (numbers[query], *facts, pools.measures.get(measure), source, pools.poolings.get(pool))
+        yield (numbers[query], *facts, measures.get(measure), source, pools.get(pool))
 
 
-def _batch_rows(queries: Sequence[Query], pools: PoolNumbers) -> Iterator[Sequence[Any]]:
+def _batch_rows(scope: Scope, queries: Sequence[Query]) -> Iterator[Sequence[Any]]:
     numbers = {judged_key(query): query.number for query in queries}
     decisions = BatchReview.objects.filter(batch__query__in=numbers)
     reviews = {
         batch: (decision, suggestion, "lead" if lead else "rule")
         for batch, decision, suggestion, lead in decisions.values_list("batch", "decision", "suggestion", "decided_by")
     }
+    pools = numbers_by_key(scope.pools)
     rows = Batch.objects.filter(query__in=numbers).order_by("query__number", "number")
     columns = ("pk", "query", "number", "round", "pooling", "is_pilot")
     for pk, query, number, rounds, pool, pilot in rows.values_list(*columns):
         decided = reviews.get(pk, ("", "", ""))
-        yield (numbers[query], number, rounds, pools.poolings.get(pool), yes(pilot), *decided)
+        yield (numbers[query], number, rounds, pools.get(pool), yes(pilot), *decided)
 
 
-def _answers(scope: Scope, pools: PoolNumbers) -> Iterator[Sequence[Any]]:
-    rows = PoolAnswer.objects.filter(source__pooling__in=pools.poolings, query__in=scope.among)
+def _answers(scope: Scope) -> Iterator[Sequence[Any]]:
+    pools = numbers_by_key(scope.pools)
+    rows = PoolAnswer.objects.filter(source__pooling__in=pools, query__in=scope.among)
     columns = ("source__name", "query__number", "spans", "unmatched", "without_preview", "drawn_from")
     sorted_rows = rows.order_by("source__pooling__opened_at", "source__pooling", "source", "query__number")
     for pool, *facts in sorted_rows.values_list("source__pooling", *columns).iterator(chunk_size=CHUNK):
-        yield (pools.poolings[pool], *facts)
+        yield (pools[pool], *facts)
 
 
-def _pool_entries(scope: Scope, pools: PoolNumbers) -> Iterator[Sequence[Any]]:
-    rows = PoolEntry.objects.filter(answer__source__pooling__in=pools.poolings, answer__query__in=scope.among)
+def _pool_entries(scope: Scope) -> Iterator[Sequence[Any]]:
+    pools = numbers_by_key(scope.pools)
+    rows = PoolEntry.objects.filter(answer__source__pooling__in=pools, answer__query__in=scope.among)
     columns = ("answer__source__name", "answer__query__number", "moment__video__name", "moment__start_s")
     sorted_rows = rows.order_by(
         *("answer__source__pooling__opened_at", "answer__source__pooling", "answer__source"),
@@ -268,7 +261,7 @@ def _pool_entries(scope: Scope, pools: PoolNumbers) -> Iterator[Sequence[Any]]:
     )
     values = sorted_rows.values_list("answer__source__pooling", *columns, "moment__end_s", "rank")
     for pool, *facts in values.iterator(chunk_size=CHUNK):
-        yield (pools.poolings[pool], *facts)
+        yield (pools[pool], *facts)
 
 
 def write_corpus(scope: Scope, folder: Path, on_progress: OnProgress) -> None:

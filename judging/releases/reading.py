@@ -147,15 +147,18 @@ class BadLines:
     count: int = 0
 
     def add(self, name: str, line: int, reason: object) -> None:
+        self.report(f"{name}, line {line}: {reason}")
+
+    def report(self, error: str) -> None:
         self.count += 1
         if len(self.shown) < SHOWN:
-            self.shown.append(f"{name}, line {line}: {reason}")
+            self.shown.append(error)
 
-    def refuse(self) -> None:
+    def refuse(self, outcome: str = "Nothing was imported.") -> None:
         """Raises ImportRefused where there was one."""
         if self.count:
             more = [f"... and {self.count - SHOWN} more"] if self.count > SHOWN else []
-            raise ImportRefused("\n".join(["Nothing was imported.", *self.shown, *more]))
+            raise ImportRefused("\n".join([outcome, *self.shown, *more]))
 
 
 class Cells:

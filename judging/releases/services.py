@@ -60,10 +60,7 @@ def release_create(
     Project.objects.select_for_update().get(pk=project.pk)
     options = {"includes_pilot": includes_pilot, "is_anonymised": is_anonymised}
     if key and (earlier_release := Release.objects.filter(uuid=key).first()):
-        if (earlier_release.project_id, earlier_release.includes_pilot, earlier_release.is_anonymised) != (
-            project.pk,
-            *options.values(),
-        ):
+        if not Release.objects.filter(pk=earlier_release.pk, project=project, **options).exists():
             raise FormStale(USED)
         return earlier_release
     last = Release.objects.filter(project=project).order_by("-version").first()
@@ -223,18 +220,14 @@ def release_comparison_of(*, before: Release, after: Release, now: datetime) -> 
 def release_compare(*, comparison_id: int) -> None:
     """Read both archives and keep what differs; a repeat finds it done."""
     with COMPARISONS.claim(comparison_id) as row:
-        if row is not None:
-            with transaction.atomic():
-                _comparison_set(row, counts=_changes_store(row), state=State.READY)
-
-
-def _changes_store(row: ReleaseComparison) -> dict[str, int]:
-    with archive_opened(row.before) as before, archive_opened(row.after) as after:
-        compared = Compared(before, after)
-        rows = _rows(row, compared)
-        while chunk := list(islice(rows, CHUNK)):
-            ReleaseChange.objects.bulk_create(chunk)
-        return compared.facts()
+        if row is None:
+            return
+        with transaction.atomic(), archive_opened(row.before) as before, archive_opened(row.after) as after:
+            compared = Compared(before, after)
+            changes = _rows(row, compared)
+            while chunk := list(islice(changes, CHUNK)):
+                ReleaseChange.objects.bulk_create(chunk)
+            _comparison_set(row, counts=compared.facts(), state=State.READY)
 
 
 def _rows(row: ReleaseComparison, compared: Compared) -> Iterator[ReleaseChange]:

@@ -207,8 +207,7 @@ def _before(request: HttpRequest, row: Release) -> Release | None:
 
 @project_page(STAFF)
 def words(request: MemberRequest, project: Project) -> HttpResponse:
-    row = ReleaseWords.objects.filter(project=project).first() or ReleaseWords()
-    return _page(request, WordsForm(initial={name: getattr(row, name) for name in WORDS}))
+    return _page(request, WordsForm(instance=ReleaseWords.objects.filter(project=project).first()))
 
 
 @post_only("judging:release-words")
