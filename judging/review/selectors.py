@@ -2,8 +2,8 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from dataclasses import replace
+from datetime import timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -98,8 +98,6 @@ def job_running(project: Project) -> Job | None:
     return project.jobs.filter(state=Job.State.RUNNING).order_by("id").first()
 
 
-DECISION_WORDS = {BatchReview.Decision.EXTEND: "extended", BatchReview.Decision.CLOSE: "closed"}
-
 LOOKED_AT = 2000  # waiting batches, the oldest, when many are accepted together
 LATEST = 100  # finished assignments that say how long a judgment takes
 LATELY = """
@@ -155,36 +153,9 @@ def second_batch_sizes(batch_ids: Iterable[int]) -> dict[int, int]:
     return {**sizes, **{batch_id: n for batch_id, n in rows if batch_id in sizes}}
 
 
-@dataclass(frozen=True)
-class Preview:
-    """Effects of accepting suggestions together: cases as (batch, outlook), and what the extended would add."""
-
-    cases: list[tuple[Batch, Outlook]]
-    waiting: int
-    pairs: int  # that second batches would hold
-    left_out: int  # they fit, and are too many for one go
-    added: Part  # judgments and hours
-
-    @property
-    def extended(self) -> int:
-        return sum(outlook.suggestion.extend for _, outlook in self.cases)
-
-    @property
-    def closed(self) -> int:
-        return len(self.cases) - self.extended
-
-    @property
-    def rest(self) -> int:
-        return self.waiting - len(self.cases)
-
-    @property
-    def hours_per_pair(self) -> float:
-        return self.added.judgments * self.added.seconds / 3600 / self.pairs if self.pairs else 0.0
-
-
-def accept_preview(project: Project, policy: Policy, *, which: str, distance: float, most: int) -> Preview:
-    """The oldest waiting cases whose suggestion is ``which`` (extend, close, all), and no nearer to the threshold than
-    ``distance``; at most ``most``."""
+def accept_preview(project: Project, policy: Policy, *, which: str, distance: float, most: int) -> dict[str, Any]:
+    """Effects of accepting suggestions together: of the oldest waiting cases whose suggestion is ``which`` (extend,
+    close, all), and no nearer to the threshold than ``distance``; at most ``most``. Cases are (batch, outlook)."""
     queue = review_queue(project)
     batches = list(queue.select_related("query")[:LOOKED_AT])
     by_batch = outlooks(batches, from_mean=policy.extend_from_mean)
@@ -196,8 +167,20 @@ def accept_preview(project: Project, policy: Policy, *, which: str, distance: fl
         if not is_near and which in ("all", "", "extend" if suggestion.extend else "close"):
             fitting.append((batch, by_batch[batch.pk]))
     cases = fitting[:most]
-    pairs = sum(outlook.beyond for _, outlook in cases if outlook.suggestion.extend)
-    return Preview(cases, queue.count(), pairs, len(fitting) - len(cases), work_of(project, pairs))
+    extended = [outlook for _, outlook in cases if outlook.suggestion.extend]
+    pairs, waiting = sum(outlook.beyond for outlook in extended), queue.count()  # pairs that second batches would hold
+    added = work_of(project, pairs)
+    return {
+        "cases": cases,
+        "extended": len(extended),
+        "closed": len(cases) - len(extended),
+        "waiting": waiting,
+        "rest": waiting - len(cases),
+        "left_out": len(fitting) - len(cases),  # they fit, and are too many for one go
+        "pairs": pairs,
+        "added": added,
+        "hours_per_pair": added.judgments * added.seconds / 3600 / pairs if pairs else 0.0,
+    }
 
 
 def work_of(project: Project, pairs: int) -> Part:
@@ -220,12 +203,9 @@ def review_in_words(review: BatchReview) -> str:
     who = "The automatic rule"
     if review.decided_by_id:
         who = actor_names(project, to=Membership.Role.LEAD).get(review.decided_by_id, "Somebody who has left")
-    return f"{who} {DECISION_WORDS[BatchReview.Decision(review.decision)]} this query {ago(review.decided_at)}."
-
-
-def ago(time: datetime) -> str:
-    """How long since, in words."""
-    return "a moment ago" if timezone.now() - time < timedelta(minutes=1) else f"{timesince(time, depth=1)} ago"
+    did = "extended" if review.decision == BatchReview.Decision.EXTEND else "closed"
+    is_recent = timezone.now() - review.decided_at < timedelta(minutes=1)
+    return f"{who} {did} this query {'a moment' if is_recent else timesince(review.decided_at, depth=1)} ago."
 
 
 def deciders_of(project: Project, reviews: QuerySet[BatchReview]) -> list[str]:
