@@ -4,6 +4,7 @@ Django's ORM words each look-up anew, which costs more than PostgreSQL takes to 
 request or every judgment reads; everything else asks the ORM.
 """
 
+from collections import namedtuple
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
@@ -49,6 +50,14 @@ def sql_rows(statement: str, parameters: Mapping[str, Any]) -> list[tuple[Any, .
     with connection.cursor() as cursor:
         cursor.execute(statement, parameters)
         return list(cursor.fetchall())
+
+
+def sql_named(statement: str, parameters: Mapping[str, Any]) -> list[Any]:
+    """Return all rows as ``sql_rows`` does, with the names of their columns as attributes."""
+    with connection.cursor() as cursor:
+        cursor.execute(statement, parameters)
+        row = namedtuple("row", [column[0] for column in cursor.description or ()])  # type: ignore[misc]
+        return list(map(row._make, cursor.fetchall()))
 
 
 class _Worded(NamedTuple):

@@ -18,10 +18,10 @@ class JudgingConfig(AppConfig):
 
 def leave_on_log_out(sender: object, user: Any, **kwargs: object) -> None:
     """Shorten the leases of somebody who logs out: their pairs do not wait for the whole lease."""
-    from judging.work.services.assignments import assignments_leave  # models are not loaded when this module is
+    from judging.work.services.assignments import assignment_leave  # models are not loaded when this module is
 
     if user is not None:
-        assignments_leave(annotator=user, now=clock.now())
+        assignment_leave(annotator=user, now=clock.now())
 
 
 def forget_file_names(sender: object, user: Any, **kwargs: object) -> None:

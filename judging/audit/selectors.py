@@ -1,12 +1,12 @@
 """Who decided what, found by person, kind, object, day and words; and under which versions pairs were judged."""
 
-from collections.abc import Iterator, Sequence
-from datetime import datetime, timedelta
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import timedelta
 from functools import reduce
 from heapq import merge
 from itertools import islice
-from operator import and_
-from typing import NamedTuple
+from operator import and_, attrgetter
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.contrib.postgres.search import SearchQuery
@@ -15,14 +15,16 @@ from django.db.models import F, Q, QuerySet, Value
 from accounts.models import Project
 from annotation.models import CorpusImport
 from core.models import AuditEvent, AuditWords
-from core.sql import sql_rows
+from core.sql import sql_named
 from judging.audit.rules import actions_saying
 from judging.models import Judgment, JudgmentImport
 
 CHUNK = 2000
+POSITION = attrgetter("created_at", "pk")  # of an event in the list
 NEARBY = 2_000  # events that are looked through for a common word
 VERSIONS = """
-SELECT guideline_version, policy_version, sum(judgments)::bigint, count(*)::bigint, min(first_at), max(last_at)
+SELECT guideline_version AS guideline, policy_version AS policy, sum(judgments)::bigint AS judgments,
+    count(*)::bigint AS pairs, min(first_at) AS first_at, max(last_at) AS last_at
 FROM (
     SELECT g.version AS guideline_version, p.version AS policy_version, j.pair_id, count(*) AS judgments,
         min(j.created_at) AS first_at, max(j.created_at) AS last_at
@@ -38,18 +40,6 @@ GROUP BY guideline_version, policy_version
 ORDER BY guideline_version NULLS FIRST, policy_version NULLS FIRST"""
 
 
-class AuditFilter(NamedTuple):
-    """Which events are shown; what is empty or None leaves none out."""
-
-    actor: UUID | None = None
-    by_system: bool = False
-    actions: Sequence[str] = ()
-    subject: UUID | None = None
-    since: datetime | None = None
-    before: datetime | None = None
-    words: str = ""
-
-
 class AuditPage(NamedTuple):
     """Some events, the newest first, and whether there are newer and older ones."""
 
@@ -58,53 +48,52 @@ class AuditPage(NamedTuple):
     is_older: bool
 
 
-class Versions(NamedTuple):
-    """Counts of judgments under a version of the guideline and one of the policy; None for imported judgments."""
-
-    guideline: int | None
-    policy: int | None
-    judgments: int
-    pairs: int
-    first_at: datetime
-    last_at: datetime
-
-
 def audit_page(
-    project: Project, filters: AuditFilter, *, size: int, after: UUID | None = None, before: UUID | None = None
+    project: Project,
+    conditions: Mapping[str, Any],
+    words: str = "",
+    *,
+    size: int,
+    after: UUID | None = None,
+    before: UUID | None = None,
 ) -> AuditPage:
     """The events behind the one named ``after``, or those just in front of ``before``; from the newest where neither. A
-    place in the list is an event, not a number: page 20,000 comes as fast as the first, and new events move nothing."""
+    place in the list is an event, not a number: page 20,000 comes as fast as the first, and new events move nothing.
+
+    Args:
+        conditions: what QuerySet.filter takes.
+        words: that the events hold, or say.
+    """
     event_uuid = before or after
     event = AuditEvent.objects.filter(uuid=event_uuid).first() if event_uuid else None
-    sources = _sources(project, filters)
-    if event and before:
-        at_or_after = Q(created_at__gte=event.created_at)
-        newer = at_or_after & (Q(created_at__gt=event.created_at) | Q(id__gt=event.pk))
-        events = _merged([some.filter(newer) for some in sources], ("created_at", "id"), filters.words, size + 1)
-        return AuditPage(events[:size][::-1], is_newer=len(events) > size, is_older=True)
+    sources = _sources(project, conditions)
     if event:
-        at_or_before = Q(created_at__lte=event.created_at)
-        older = at_or_before & (Q(created_at__lt=event.created_at) | Q(id__lt=event.pk))
-        sources = [some.filter(older) for some in sources]
-    events = _merged(sources, ("-created_at", "-id"), filters.words, size + 1)
+        side = "gt" if before else "lt"
+        at_or_beyond = Q(**{f"created_at__{side}e": event.created_at})
+        beyond = at_or_beyond & (Q(**{f"created_at__{side}": event.created_at}) | Q(**{f"id__{side}": event.pk}))
+        sources = [some.filter(beyond) for some in sources]
+    if event and before:
+        events = _merged(sources, ("created_at", "id"), words, size + 1)
+        return AuditPage(events[:size][::-1], is_newer=len(events) > size, is_older=True)
+    events = _merged(sources, ("-created_at", "-id"), words, size + 1)
     return AuditPage(events[:size], is_newer=event is not None, is_older=len(events) > size)
 
 
-def audit_all(project: Project, filters: AuditFilter) -> Iterator[AuditEvent]:
+def audit_all(project: Project, conditions: Mapping[str, Any], words: str = "") -> Iterator[AuditEvent]:
     """Every event, the newest first, some at a time; what comes meanwhile is not among them."""
-    if words := _search(filters.words):
-        sources = [_by_words(events, words).iterator(chunk_size=CHUNK) for events in _sources(project, filters)]
-        yield from merge(*sources, key=_position, reverse=True)
+    if search := _search(words):
+        sources = [_by_words(events, search).iterator(chunk_size=CHUNK) for events in _sources(project, conditions)]
+        yield from merge(*sources, key=POSITION, reverse=True)
         return
-    page = audit_page(project, filters, size=CHUNK)
+    page = audit_page(project, conditions, size=CHUNK)
     while True:
         yield from page.events
         if not page.is_older:
             return
-        page = audit_page(project, filters, size=CHUNK, after=page.events[-1].uuid)
+        page = audit_page(project, conditions, size=CHUNK, after=page.events[-1].uuid)
 
 
-def _sources(project: Project, filters: AuditFilter) -> list[QuerySet[AuditEvent]]:
+def _sources(project: Project, conditions: Mapping[str, Any]) -> list[QuerySet[AuditEvent]]:
     """Events of the project; and the few that are older than it, of its corpus and of files that became its rows. They
     are asked apart: together no index would give their order."""
     corpus = project.dataset.corpus
@@ -112,32 +101,13 @@ def _sources(project: Project, filters: AuditFilter) -> list[QuerySet[AuditEvent
     exports = JudgmentImport.objects.filter(project=project)
     older = [corpus.uuid, *files.values_list("uuid", flat=True), *exports.values_list("uuid", flat=True)]
     outside = AuditEvent.objects.filter(project__isnull=True, subject__in=older)
-    return [_filtered(project.audit_events.order_by(), filters), _filtered(outside.order_by(), filters)]
+    return [events.order_by().filter(**conditions) for events in (project.audit_events, outside)]
 
 
 def _merged(sources: Sequence[QuerySet[AuditEvent]], order: tuple[str, str], words: str, size: int) -> list[AuditEvent]:
     """The first of all in this order."""
     firsts = [_first(events.order_by(*order), words, size) for events in sources]
-    return list(islice(merge(*firsts, key=_position, reverse=order[0].startswith("-")), size))
-
-
-def _position(event: AuditEvent) -> tuple[datetime, int]:
-    return event.created_at, event.pk
-
-
-def _filtered(events: QuerySet[AuditEvent], filters: AuditFilter) -> QuerySet[AuditEvent]:
-    """Apply the filters to the events, but for their words."""
-    if filters.by_system:
-        events = events.filter(actor__isnull=True)
-    elif filters.actor:
-        events = events.filter(actor__uuid=filters.actor)
-    conditions = {
-        "action__in": filters.actions,
-        "subject": filters.subject,
-        "created_at__gte": filters.since,
-        "created_at__lt": filters.before,
-    }
-    return events.filter(**{name: value for name, value in conditions.items() if value})
+    return list(islice(merge(*firsts, key=POSITION, reverse=order[0].startswith("-")), size))
 
 
 def _first(events: QuerySet[AuditEvent], words: str, size: int) -> list[AuditEvent]:
@@ -182,15 +152,16 @@ def _holding(word: str) -> Q:
     return in_data | Q(action__in=actions) if actions else in_data
 
 
-def judged_under(project: Project) -> list[Versions]:
-    """Judgments and pairs by guideline and policy version; a pair counts under each that it was judged by."""
-    return [Versions(*row) for row in sql_rows(VERSIONS, {"project": project.pk})]
+def judged_under(project: Project) -> list[Any]:
+    """Rows of VERSIONS: judgments and pairs by guideline and policy version, None for imported judgments; a pair counts
+    under each that it was judged by."""
+    return sql_named(VERSIONS, {"project": project.pk})
 
 
-def judgments_under(project: Project, *, guideline: int | None, policy: int | None) -> QuerySet[Judgment]:
+def judgments_under(project: Project, versions: Any) -> QuerySet[Judgment]:
     """The judgments given under these versions, by query, rank, round and seat; imported ones had none."""
-    of_guideline = Q(guideline__version=guideline) if guideline else Q(guideline__isnull=True)
-    of_policy = Q(policy__version=policy) if policy else Q(policy__isnull=True)
+    of_guideline = Q(guideline__version=versions.guideline) if versions.guideline else Q(guideline__isnull=True)
+    of_policy = Q(policy__version=versions.policy) if versions.policy else Q(policy__isnull=True)
     rows = Judgment.objects.filter(of_guideline, of_policy, pair__batch__project=project)
     return rows.select_related("pair__batch__query", "pair__candidate", "guideline", "policy").order_by(
         "pair__batch__query__number", "pair__batch__number", "pair__candidate__rank", "round", "seat", "id"

@@ -19,8 +19,8 @@ from accounts.models import Membership, Project
 from core.models import AuditEvent
 from core.spreadsheets import csv_stream
 from core.texts import uuid_or_none
-from judging.audit.rules import KINDS, in_words, kind_words, told
-from judging.audit.selectors import AuditFilter, Versions, audit_all, audit_page, judged_under, judgments_under
+from judging.audit.rules import KINDS, SENTENCES, in_words, kind_words, told
+from judging.audit.selectors import audit_all, audit_page, judged_under, judgments_under
 from judging.people.selectors import actor_names
 from judging.review.selectors import annotator_numbers
 
@@ -47,20 +47,21 @@ class AuditForm(forms.Form):
         since, until = (self.cleaned_data.get(name) for name in ("since", "until"))
         return bool(since and until and since > until)
 
-    def filters(self) -> AuditFilter:
+    def filters(self) -> tuple[dict[str, Any], str]:
+        """Return the conditions on events and the words to look for, as ``audit_page`` takes them."""
         self.is_valid()
         values: dict[str, Any] = self.cleaned_data
         who, kind, until = values.get("who", ""), values.get("kind", ""), values.get("until")
-        is_known = any(kind in actions for actions in KINDS.values())  # one action, or all of a kind by its label
-        return AuditFilter(
-            actor=uuid_or_none(who),
-            by_system=who == SYSTEM,
-            actions=tuple(KINDS.get(kind, (kind,) if is_known else ())),
-            subject=values.get("object"),
-            since=_begin(values.get("since")),
-            before=_begin(until + timedelta(days=1)) if until else None,
-            words=values.get("q", ""),
-        )
+        conditions = {
+            "actor__isnull": who == SYSTEM,
+            "actor__uuid": uuid_or_none(who),
+            # one action, or all of a kind by its label
+            "action__in": tuple(KINDS.get(kind, (kind,) if kind in SENTENCES else ())),
+            "subject": values.get("object"),
+            "created_at__gte": _begin(values.get("since")),
+            "created_at__lt": _begin(until + timedelta(days=1)) if until else None,
+        }
+        return {name: value for name, value in conditions.items() if value}, values.get("q", "")
 
 
 def _begin(day: Any) -> datetime | None:
@@ -68,39 +69,33 @@ def _begin(day: Any) -> datetime | None:
 
 
 LEAD = Membership.Role.LEAD
-BY_SUBJECT = {  # the beginning of the action: the page that takes the object's UUID, what to call it
-    "pair.": ("judging:pair-batch", "Pair"),
-    "flag.": ("judging:pair-batch", "Pair"),
-    "moment.": ("judging:pair-batch", "Pair"),
-    "batch.": ("judging:batch", "Batch"),
-    "guideline.": ("judging:guideline-version", "Version"),
-    "exam.": ("judging:exam", "Exam"),
-    "known_pair.": ("judging:known-exam", "Exam"),
-    "training.grade": ("judging:training-pair", "Pair"),
-    "tutorial.": ("judging:training-pair", "Pair"),
-    "query_set.": ("judging:query-set", "Query set"),
-    "pool.": ("pools:pool", "Pool"),
-    "coverage.": ("judging:coverage-study", "Study"),
+Pages = dict[tuple[str, ...], tuple[str, str]]  # beginnings of the action: the page, what to call it
+BY_SUBJECT: Pages = {  # pages that take the object's UUID
+    ("pair.", "flag.", "moment."): ("judging:pair-batch", "Pair"),
+    ("batch.",): ("judging:batch", "Batch"),
+    ("guideline.",): ("judging:guideline-version", "Version"),
+    ("exam.",): ("judging:exam", "Exam"),
+    ("known_pair.",): ("judging:known-exam", "Exam"),
+    ("training.grade", "tutorial."): ("judging:training-pair", "Pair"),
+    ("query_set.",): ("judging:query-set", "Query set"),
+    ("pool.",): ("pools:pool", "Pool"),
+    ("coverage.",): ("judging:coverage-study", "Study"),
 }
-OF_PROJECT = {  # the page that takes the project's
-    "policy.": ("judging:policy", "Policy"),
-    "training.draw": ("judging:training", "Training"),
-    "gate.question.": ("judging:gate-questions", "Gate"),
-    "queries.": ("annotation:splits", "Splits"),
-    "caption": ("annotation:captions", "Captions"),
-    "batches.": ("judging:queries", "Queries"),
-    "candidates.": ("judging:queries", "Queries"),
-    "similarity.": ("judging:queries", "Queries"),
-    "release.": ("judging:releases", "Releases"),
-    "run.": ("models_runner:runs", "Runs"),
-    "train_set.": ("annotation:train-sets", "Training sets"),
-    "alert.": ("judging:alerts", "Alerts"),
+OF_PROJECT: Pages = {  # pages that take the project's
+    ("policy.",): ("judging:policy", "Policy"),
+    ("training.draw",): ("judging:training", "Training"),
+    ("gate.question.",): ("judging:gate-questions", "Gate"),
+    ("queries.",): ("annotation:splits", "Splits"),
+    ("caption",): ("annotation:captions", "Captions"),
+    ("batches.", "candidates.", "similarity."): ("judging:queries", "Queries"),
+    ("release.",): ("judging:releases", "Releases"),
+    ("run.",): ("models_runner:runs", "Runs"),
+    ("train_set.",): ("annotation:train-sets", "Training sets"),
+    ("alert.",): ("judging:alerts", "Alerts"),
 }
-OF_PEOPLE = {  # the same, for leads alone
-    "invitation.": ("judging:people", "People"),
-    "registration.": ("judging:people", "People"),
-    "identity.": ("judging:people", "People"),
-    "pay.": ("judging:pay", "Pay"),
+OF_PEOPLE: Pages = {  # the same, for leads alone
+    ("invitation.", "registration.", "identity."): ("judging:people", "People"),
+    ("pay.",): ("judging:pay", "Pay"),
 }
 
 
@@ -118,8 +113,8 @@ def link_of(event: AuditEvent, project: Project, role: str) -> tuple[str, str] |
     return (reverse(page[0], args=[project.uuid]), page[1]) if page else None
 
 
-def _place(pages: dict[str, tuple[str, str]], action: str) -> tuple[str, str] | None:
-    return next((page for begin, page in pages.items() if action.startswith(begin)), None)
+def _place(pages: Pages, action: str) -> tuple[str, str] | None:
+    return next((page for beginnings, page in pages.items() if action.startswith(beginnings)), None)
 
 
 PER_PAGE = 50
@@ -137,7 +132,7 @@ def audit(request: MemberRequest, project: Project) -> HttpResponse:
     """Who decided what, the newest first; to admins leads are numbers."""
     form = AuditForm(request.GET)
     after, before = (uuid_or_none(request.GET.get(name, "")) for name in ("after", "before"))
-    page = audit_page(project, form.filters(), size=PER_PAGE, after=after, before=before)
+    page = audit_page(project, *form.filters(), size=PER_PAGE, after=after, before=before)
     names = actor_names(project, to=request.membership.role)
     parameters = {name: value for name, value in request.GET.items() if value and name in form.fields}
     members = project.memberships.select_related("user").order_by("-role", "number", "pk")
@@ -170,7 +165,7 @@ def _who(event: AuditEvent, names: dict[int, str]) -> str:
 def audit_csv(request: MemberRequest, project: Project) -> StreamingHttpResponse:
     """Every event that was asked for, not only what fits a page."""
     names = actor_names(project, to=request.membership.role)
-    rows = (_csv_row(event, names) for event in audit_all(project, AuditForm(request.GET).filters()))
+    rows = (_csv_row(event, names) for event in audit_all(project, *AuditForm(request.GET).filters()))
     return csv_stream("audit.csv", COLUMNS, rows)
 
 
@@ -187,7 +182,7 @@ def versions(request: MemberRequest, project: Project) -> HttpResponse:
     version_pair = _requested_versions(request, under) if "guideline" in request.GET else None
     context: dict[str, Any] = {"under": under, "shown": version_pair, "total": sum(row.judgments for row in under)}
     if version_pair:
-        judged = judgments_under(project, guideline=version_pair.guideline, policy=version_pair.policy)
+        judged = judgments_under(project, version_pair)
         context["page"] = page = Paginator(judged, PER_PAGE).get_page(request.GET.get("page"))
         numbers = annotator_numbers(project)
         context["judged"] = [(judgment, numbers.get(judgment.annotator_id)) for judgment in page]
@@ -195,7 +190,7 @@ def versions(request: MemberRequest, project: Project) -> HttpResponse:
     return render(request, "judging/audit/versions.html", context)
 
 
-def _requested_versions(request: MemberRequest, under: list[Versions]) -> Versions:
+def _requested_versions(request: MemberRequest, under: list[Any]) -> Any:
     texts = (request.GET.get(name, "") for name in ("guideline", "policy"))
     guideline, policy = (int(text) if text.isdecimal() and len(text) < 10 else None for text in texts)
     for row in under:
@@ -219,10 +214,9 @@ def versions_csv(request: MemberRequest, project: Project) -> StreamingHttpRespo
     return csv_stream("judgments-under.csv", JUDGED_COLUMNS, _judged_rows(project, version_pair))
 
 
-def _judged_rows(project: Project, version_pair: Versions) -> Iterator[list[object]]:
+def _judged_rows(project: Project, version_pair: Any) -> Iterator[list[object]]:
     numbers = annotator_numbers(project)
-    judged = judgments_under(project, guideline=version_pair.guideline, policy=version_pair.policy)
-    for row in judged.iterator(chunk_size=2000):
+    for row in judgments_under(project, version_pair).iterator(chunk_size=2000):
         query = row.pair.batch.query
         yield [
             *(version_pair.guideline or "", version_pair.policy or "", query.number, query.text),

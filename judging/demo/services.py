@@ -1,7 +1,6 @@
 """The demo: its people, videos, moments and queries as rows, and each next step of it. Repeats are harmless."""
 
 import logging
-from collections.abc import Sequence
 
 from django.core.files import File
 from django.db import transaction
@@ -21,16 +20,7 @@ from core.jobs import durable, job_finish, job_set, job_start
 from core.messages import send_on_commit
 from core.models import Job
 from core.sql import only_one
-from judging.demo.simulation import (
-    CONTRARY_NAME,
-    GRADERS,
-    SIMULATED,
-    examples_add,
-    script_of,
-    story_play,
-    training_play,
-    visitors_answer,
-)
+from judging.demo.simulation import GRADERS, examples_add, script_of, story_play, training_play, visitors_answer
 from judging.guidelines.texts import BODY, LEVELS
 from judging.models import GuidelineConfirmation, Release
 from judging.projects.policies import guideline_in_force, guideline_publish, policy_publish
@@ -41,7 +31,7 @@ PROJECT_NAME = "Demo: six shows"
 JOB = "demo"
 STEPS_AFTER_PREVIEWS = 5
 LOGINS = {"lead": Membership.Role.LEAD, "admin": Membership.Role.ADMIN, "annotator": Membership.Role.ANNOTATOR}
-QUERIES = {"val": (6, 0.25), "test": (10, 0.5)}  # judged: at most, and as a share of the texts
+QUERIES = {"val": (6, 0.25), "test": (10, 0.5)}  # judged: of the full demo, and the share of a short one's texts
 VIDEO_TASK = "judging.tasks.demo_render"
 
 
@@ -67,7 +57,9 @@ def demo_seed(*, videos: int, seed: int) -> Project | None:
     _people(project)
     for index, episode in enumerate(script):
         _episode(corpus, index, episode)
-    queries_draw(project=project, sizes=_sizes(script), seed=seed)
+    texts = {moment.caption for episode in script for moment in episode.moments if moment.kind == "video"}
+    sizes = {split: min(size, int(len(texts) * share)) for split, (size, share) in QUERIES.items()}
+    queries_draw(project=project, sizes=sizes, seed=seed)
     total = videos + STEPS_AFTER_PREVIEWS
     job_start(project=project, kind=JOB, title="Cutting the previews of the demo", total=total)
     audit_record(project=project, actor=None, action="demo.seed", subject=project.uuid, videos=videos, seed=seed)
@@ -76,22 +68,16 @@ def demo_seed(*, videos: int, seed: int) -> Project | None:
     return project
 
 
-def _sizes(script: Sequence[Episode]) -> dict[str, int]:
-    """How many queries to judge: those of the full demo, or most of what a short one has texts for."""
-    texts = {moment.caption for episode in script for moment in episode.moments if moment.kind == "video"}
-    return {split: min(size, int(len(texts) * share)) for split, (size, share) in QUERIES.items()}
-
-
 def _people(project: Project) -> None:
     """Log-ins for every role. The demo's annotator judges at once, the simulated ones sit the exam first."""
     for username, role in LOGINS.items():
         user = User.objects.create_user(username, f"{username}-demo")
         Identity.objects.create(user=user, name=f"Demo {username}")
         if role == Membership.Role.ANNOTATOR:
-            _annotator(project, user, number=len(GRADERS) + 2, status=Membership.Standing.QUALIFIED)
+            _annotator(project, user, number=len(GRADERS) + 1, status=Membership.Standing.QUALIFIED)
         else:
             Membership.objects.create(project=project, user=user, role=role)
-    for number, name in enumerate([*(SIMULATED.format(grader.seed) for grader in GRADERS), CONTRARY_NAME], start=1):
+    for number, name in enumerate(GRADERS, start=1):
         user = User.objects.create_user(name, is_simulated=True)
         _annotator(project, user, number=number, status=Membership.Standing.EXAM)
 

@@ -66,17 +66,16 @@ class Grader:
         return chance.lognormvariate(math.log(16 + self.seed / 2), 0.5)
 
 
-GRADERS = (
-    Grader(1),
-    Grader(2, bias=0.3),
-    Grader(3, bias=-0.3),
-    Grader(4, noise=0.8),
-    Grader(5, noise=0.2),
-    Grader(6, noise=1.2, bias=0.2),
-)
-SIMULATED = "simulated-{}"  # user names
-CONTRARY_NAME = "simulated-contrary"
-CONTRARY = Grader(7, noise=0.6, contrary=True)
+CONTRARY = "simulated-contrary"
+GRADERS = {  # by user name, in the order in which they are asked
+    "simulated-1": Grader(1),
+    "simulated-2": Grader(2, bias=0.3),
+    "simulated-3": Grader(3, bias=-0.3),
+    "simulated-4": Grader(4, noise=0.8),
+    "simulated-5": Grader(5, noise=0.2),
+    "simulated-6": Grader(6, noise=1.2, bias=0.2),
+    CONTRARY: Grader(7, noise=0.6, contrary=True),
+}
 
 
 @lru_cache(maxsize=4)
@@ -94,18 +93,10 @@ def scripted_moments(seed: int, videos: int) -> dict[Span, ScriptedMoment]:
     }
 
 
-def graders(project: Project) -> list[tuple[User, Grader]]:
-    """The simulated annotators in the order in which they are asked; the contrary one is not among them."""
-    users = {user.username: user for user in _simulated(project)}
-    return [(users[SIMULATED.format(grader.seed)], grader) for grader in GRADERS]
-
-
-def contrary(project: Project) -> tuple[User, Grader]:
-    return _simulated(project).get(username=CONTRARY_NAME), CONTRARY
-
-
-def _simulated(project: Project) -> QuerySet[User]:
-    return User.objects.filter(memberships__project=project, is_simulated=True)
+def simulated_annotators(project: Project) -> list[tuple[User, Grader]]:
+    """The simulated annotators in the order in which they are asked; the contrary one is the last."""
+    users = {user.username: user for user in User.objects.filter(memberships__project=project, is_simulated=True)}
+    return [(users[name], grader) for name, grader in GRADERS.items()]
 
 
 def truth_for(query: Query, moment: Moment) -> int:
@@ -134,9 +125,9 @@ def grade_round(project: Project, batch: Batch, user: User, grader: Grader) -> b
 
 
 def fill_free_slots(project: Project, batch: Batch, *, limit: int = len(SLOTS)) -> int:
-    """Let up to ``limit`` simulated annotators take free seats of the batch's present round."""
+    """Let up to ``limit`` simulated annotators, but not the contrary one, take free seats of the batch's round."""
     filled = 0
-    people = graders(project)
+    people = simulated_annotators(project)[:-1]
     start = batch.pk % len(people)
     for user, grader in [*people[start:], *people[:start]]:
         if filled == limit:
@@ -157,7 +148,7 @@ def finish_with_simulated(project: Project, batch: Batch) -> None:
 
 def escalate_with_simulated(project: Project, batch: Batch) -> None:
     """Grade the first round far apart, and one seat of the second: escalated pairs wait for a person."""
-    user, grader = contrary(project)
+    user, grader = simulated_annotators(project)[-1]
     if not batch.assignments.exists():
         grade_round(project, batch, user, grader)
         fill_free_slots(project, batch, limit=1)
@@ -179,7 +170,8 @@ def story_play(project: Project) -> None:
     _lead_decides(project, finished)
     for batch in escalated:
         escalate_with_simulated(project, batch)
-    for batch, (user, grader) in zip(begun, [graders(project)[0], contrary(project)], strict=False):
+    first, *_, contrary = simulated_annotators(project)
+    for batch, (user, grader) in zip(begun, (first, contrary), strict=False):
         if not batch.assignments.exists():
             grade_round(project, batch, user, grader)
 
@@ -269,7 +261,10 @@ def training_play(project: Project) -> None:
     _tutorial_make(project, chief)
     _screening_make(project, chief)
     _cohort_sit(project, chief)
-    _rest_qualify(project, chief)
+    # who failed, or had no exam to sit, is qualified by the lead's word: the demo needs somebody to disagree
+    waiting = project.memberships.filter(user__is_simulated=True, standing=Membership.Standing.EXAM)
+    for member in waiting.select_related("project", "user"):
+        annotator_qualify(membership=member, actor=chief, reason="Kept in the demo, so that grades differ.")
     _later_exam_open(project, chief)
 
 
@@ -326,7 +321,7 @@ def _cohort_sit(project: Project, chief: User) -> None:
         return
     exam = exam_prepare(exam_id=exam.pk) or exam
     if exam.state == Exam.State.OPEN:
-        for user, grader in [*graders(project), contrary(project)]:
+        for user, grader in simulated_annotators(project):
             _sit(project, user, grader)
         exam = exam_close(exam=exam, actor=chief)
     if exam.state == Exam.State.CLOSED:
@@ -359,13 +354,6 @@ def _feedback_take(exam: Exam, chief: User) -> None:
         exam_report(exam_id=exam.pk)
     for attempt in exam.sittings.filter(state=Sitting.State.DONE, passed__isnull=True):
         sitting_report(sitting_id=attempt.pk)
-
-
-def _rest_qualify(project: Project, chief: User) -> None:
-    """Who failed, or had no exam to sit, is qualified by the lead's word: the demo needs somebody to disagree."""
-    waiting = project.memberships.filter(user__is_simulated=True, standing=Membership.Standing.EXAM)
-    for member in waiting.select_related("project", "user"):
-        annotator_qualify(membership=member, actor=chief, reason="Kept in the demo, so that grades differ.")
 
 
 def _later_exam_open(project: Project, chief: User) -> None:

@@ -5,6 +5,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +22,12 @@ from core.audit import audit_record
 from core.exceptions import ImportRefused, NotPossible
 from core.models import AuditEvent
 from judging.models import SLOTS, Batch, Judgment, Pair, Policy
+from judging.releases.reading import BadLines
 from judging.work import rules
 
 ACTION = "judgments.import"
 COLUMNS = ["pair_id", "worker", "relevance"]
 CHUNK = 5000
-LINES_SHOWN = 20
 GRADES_PER_PAIR = 4
 LARGEST_PAIR_ID, LARGEST_WORKER = 2**53, 2**31 - 1  # what the database holds, with room for blocks
 
@@ -52,7 +54,7 @@ def read_judgments(path: Path) -> list[HistoricPair]:
     """The pairs of the file by id. Raises ImportRefused where the header or a line cannot be read, a grade is outside
     0..4, or a pair has more than four grades."""
     rows: dict[int, list[tuple[int, int]]] = {}
-    bad: list[str] = []
+    bad = BadLines()
     with path.open(newline="", encoding="utf-8-sig", errors="replace") as file:
         reader = csv.reader(file)
         try:
@@ -63,23 +65,19 @@ def read_judgments(path: Path) -> list[HistoricPair]:
                     pair_id, worker, grade = _numbers(line)
                     rows.setdefault(pair_id, []).append((worker, grade))
                 except ValueError as error:
-                    bad.append(f"line {reader.line_num}: {error}")
+                    bad.report(f"line {reader.line_num}: {error}")
         except csv.Error as error:
             raise ImportRefused(f"{path.name}, line {reader.line_num}: {error}.") from error
-    bad += [
-        f"pair {pair_id}: {len(grades)} grades, at most four make a pair"
-        for pair_id, grades in rows.items()
-        if len(grades) > GRADES_PER_PAIR
-    ]
-    if bad:
-        more = f"\n... and {len(bad) - LINES_SHOWN} more" if len(bad) > LINES_SHOWN else ""
-        raise ImportRefused("\n".join([f"{path.name}: nothing was imported.", *bad[:LINES_SHOWN]]) + more)
+    for pair_id, grades in rows.items():
+        if len(grades) > GRADES_PER_PAIR:
+            bad.report(f"pair {pair_id}: {len(grades)} grades, at most four make a pair")
+    bad.refuse(f"{path.name}: nothing was imported.")
     if not rows:
         raise ImportRefused(f"{path.name} holds no judgment.")
     return _pairs_of(sorted(rows.items()))
 
 
-def _pairs_of(rows: Iterable[tuple[int, Sequence[tuple[int, int]]]]) -> list[HistoricPair]:
+def _pairs_of(rows: Iterable[tuple[Any, Sequence[Sequence[int]]]]) -> list[HistoricPair]:
     """Pairs, from their ids with each worker and grade."""
     return [HistoricPair(pair_id, *map(tuple, zip(*grades, strict=True))) for pair_id, grades in rows]
 
@@ -150,7 +148,16 @@ def judgments_store(
     """
     if project := project_holding(name=project_name, digest=digest):
         return project
-    project = _store(pairs, project_name, texts or {})
+    corpus = Corpus.objects.create(name=project_name, is_placeholder=True)
+    project = project_over(corpus=corpus, name=project_name)
+    Policy.objects.create(project=project, version=1)
+    workers = {worker for pair in pairs for worker in pair.workers}
+    annotators = placeholder_annotators(project, workers, prefix="historic")
+    queries = _queries(project, sorted({pair.pair_id // BATCH_SIZE for pair in pairs}), texts or {})
+    ranks = [(queries[pair.pair_id // BATCH_SIZE], pair.pair_id % BATCH_SIZE + 1) for pair in pairs]
+    candidates = placeholders_create(corpus=corpus, ranks=ranks)
+    rows = _pairs(_batches(project, queries), candidates, pairs)
+    Judgment.objects.bulk_create(_judgments(pairs, rows, annotators), batch_size=CHUNK)
     for lead in leads:
         member_add(project=project, user=lead, role=Membership.Role.LEAD, actor=actor)
     audit_record(project=project, actor=actor, action=ACTION, subject=project.uuid, sha256=digest, pairs=len(pairs))
@@ -175,25 +182,8 @@ def stored_pairs(project: Project) -> list[HistoricPair]:
         .order_by("pair__source_id", "round", "seat")
         .values_list("pair__source_id", "annotator", "grade")
     )
-    by_pair: dict[int, list[tuple[int, int]]] = {}
-    for pair_id, worker, grade in rows.iterator(chunk_size=20_000):
-        assert pair_id is not None  # imported pairs have their file's number
-        by_pair.setdefault(pair_id, []).append((worker, grade))
-    return _pairs_of(by_pair.items())
-
-
-def _store(pairs: Sequence[HistoricPair], project_name: str, texts: Mapping[int, str]) -> Project:
-    corpus = Corpus.objects.create(name=project_name, is_placeholder=True)
-    project = project_over(corpus=corpus, name=project_name)
-    Policy.objects.create(project=project, version=1)
-    workers = {worker for pair in pairs for worker in pair.workers}
-    annotators = placeholder_annotators(project, workers, prefix="historic")
-    queries = _queries(project, sorted({pair.pair_id // BATCH_SIZE for pair in pairs}), texts)
-    ranks = [(queries[pair.pair_id // BATCH_SIZE], pair.pair_id % BATCH_SIZE + 1) for pair in pairs]
-    candidates = placeholders_create(corpus=corpus, ranks=ranks)
-    rows = _pairs(_batches(project, queries), candidates, pairs)
-    Judgment.objects.bulk_create(_judgments(pairs, rows, annotators), batch_size=CHUNK)
-    return project
+    by_pair = groupby(rows.iterator(chunk_size=20_000), key=itemgetter(0))
+    return _pairs_of((pair_id, [grade for _, *grade in group]) for pair_id, group in by_pair)
 
 
 def placeholder_user(project: Project, name: object, *, prefix: str) -> User:
@@ -215,12 +205,11 @@ def placeholder_annotators(project: Project, workers: Iterable[int], *, prefix: 
 
 
 def _queries(project: Project, blocks: Sequence[int], texts: Mapping[int, str]) -> dict[int, Query]:
-    def text_of(block: int) -> str:
-        first = block * BATCH_SIZE
-        return texts.get(block) or f"Historic query of pairs {first} to {first + BATCH_SIZE - 1}"
-
     common: dict[str, Any] = {"project": project, "split": Query.Split.TEST, "is_placeholder": True}
-    rows = [Query(number=block, text=text_of(block), **common) for block in blocks]
+    rows = []
+    for block in blocks:
+        pairs = f"{block * BATCH_SIZE} to {(block + 1) * BATCH_SIZE - 1}"
+        rows.append(Query(number=block, text=texts.get(block) or f"Historic query of pairs {pairs}", **common))
     return dict(zip(blocks, Query.objects.bulk_create(rows, batch_size=CHUNK), strict=True))
 
 

@@ -78,6 +78,7 @@ def _text(value: object) -> str:
 
 LARGEST_PAIR, LARGEST_PERSON = 2**53, 2**31 - 1
 LONGEST_NAME = 500  # of a query, moment or control
+GRADES_PER_PAIR = 4
 NAMES_SHOWN, NUMBER_SHOWN = 10, 40  # names of controls; characters of a number
 OF_MIN = ("annotation_id", "annotator")  # only that form has these beside the data
 OF_TASK = ("id", "created_at", "updated_at", "lead_time")  # beside them, of every task
@@ -97,8 +98,6 @@ class Graded:
 
     line: int
     item: str
-    annotation: object
-    key: Key
     person: int | str
     grade: int
     at: datetime
@@ -112,51 +111,75 @@ class Ungraded:
     reason: str
 
 
-class Elements:
-    """Reads element after element; it remembers which control holds the grades."""
+OnUngraded = Callable[[Ungraded], None]
 
-    def __init__(self, mapped: Mapped) -> None:
-        self.mapped, self.control = mapped, mapped.control
-        self.predictions = 0
 
-    def read(self, line: int, element: object) -> Iterator[Graded | Ungraded]:
+class Export:
+    """Content of an export, read element by element: grades by pair, and counts of what gave none.
+
+    Args:
+        on_ungraded: is told of each annotation that gives no judgment.
+    """
+
+    def __init__(self, mapped: Mapped, on_ungraded: OnUngraded) -> None:
+        self.mapped, self.control = mapped, mapped.control  # found in the file where none is named
+        self.on_ungraded = on_ungraded
+        self.counts = {"tasks": 0, "refused": 0, "left_out": 0, "predictions": 0}
+        self.pairs: list[tuple[int, tuple[int, ...], tuple[int, ...]]] = []  # number, people, grades
+        self.texts: dict[int, str] = {}  # of the query of a block of pairs, where fields name them
+        self.grades: dict[Key, list[Graded]] = {}
+        self.seen: set[object] = set()
+
+    def read(self, line: int, element: object) -> None:
+        self.counts["tasks"] += 1
         if not isinstance(element, dict):
-            yield Ungraded(line, "", Outcome.REFUSED, "no task: an object is expected")
+            self._report(line, "", "no task: an object is expected")
         elif isinstance(element.get("data"), dict) and not any(name in element for name in OF_MIN):
-            yield from self._task(line, element)
+            self._read_task(line, element)
         else:
-            yield self._annotation(line, element, f"task {_number(element.get('id'))}", element, element)
+            self._read_annotation(line, element, f"task {_number(element.get('id'))}", element, element)
 
-    def _task(self, line: int, task: Mapping[str, Any]) -> Iterator[Graded | Ungraded]:
+    def _report(self, line: int, item: str, reason: str, outcome: Outcome = Outcome.REFUSED) -> None:
+        self.counts[outcome.name.lower()] += 1
+        self.on_ungraded(Ungraded(line, item, outcome, reason))
+
+    def _read_task(self, line: int, task: Mapping[str, Any]) -> None:
         rows = task.get("annotations", task.get("completions"))  # what old exports call them
         name = f"task {_number(task.get('id'))}"
         if not isinstance(rows, list):
-            yield Ungraded(line, name, Outcome.REFUSED, "the task holds no list of annotations")
+            self._report(line, name, "the task holds no list of annotations")
             return
-        self.predictions += _length(task.get("predictions"))
+        self.counts["predictions"] += _length(task.get("predictions"))
         for draft in range(_length(task.get("drafts"))):
-            yield Ungraded(line, f"{name}, draft {draft + 1}", Outcome.LEFT_OUT, "a draft that was never submitted")
+            self._report(line, f"{name}, draft {draft + 1}", "a draft that was never submitted", Outcome.LEFT_OUT)
         for row in rows:
             if isinstance(row, dict):
-                yield self._annotation(line, row, f"{name}, annotation {_number(row.get('id'))}", task["data"], None)
+                item = f"{name}, annotation {_number(row.get('id'))}"
+                self._read_annotation(line, row, item, task["data"], None)
             else:
-                yield Ungraded(line, name, Outcome.REFUSED, "an annotation without its content; export tasks as JSON")
+                self._report(line, name, "an annotation without its content; export tasks as JSON")
 
-    def _annotation(
+    def _read_annotation(
         self, line: int, row: Mapping[str, Any], item: str, data: Mapping[str, Any], flat: Mapping[str, Any] | None
-    ) -> Graded | Ungraded:
+    ) -> None:
         """``flat`` is the element itself where the controls are named in it."""
         if row.get("was_cancelled") or row.get("skipped"):
-            return Ungraded(line, item, Outcome.LEFT_OUT, "skipped by its annotator")
+            self._report(line, item, "skipped by its annotator", Outcome.LEFT_OUT)
+            return
         try:
             value = self._value(row.get("result")) if flat is None else self._flat_value(flat)
             person = _person(row.get("completed_by") if flat is None else flat.get("annotator"))
             grade = self.mapped.grade_of(value)
             key = self._key(data)
+            number = row.get("id") if flat is None else flat.get("annotation_id")
+            if isinstance(number, int | str) and number in self.seen:
+                raise ValueError("this annotation stands in the file before")
         except ValueError as error:
-            return Ungraded(line, item, Outcome.REFUSED, str(error))
-        number = row.get("id") if flat is None else flat.get("annotation_id")
-        return Graded(line, item, number, key, person, grade, _time(row.get("created_at")))
+            self._report(line, item, str(error))
+            return
+        if isinstance(number, int | str):
+            self.seen.add(number)
+        self.grades.setdefault(key, []).append(Graded(line, item, person, grade, _time(row.get("created_at"))))
 
     def _value(self, result: object) -> object:
         """Return the control's value in a list of results; the same value for several regions is one."""
@@ -199,6 +222,37 @@ class Elements:
         if self.mapped.pair:
             return _pair_number(data.get(self.mapped.pair), self.mapped.pair)
         return _name(data, self.mapped.query), _name(data, self.mapped.moment)
+
+    def finish(self) -> None:
+        """Number the pairs; each has its first four grades, the others are refused."""
+        numbers = dict(zip(self.grades, self._numbers(), strict=True))
+        people = _people(grade.person for grades in self.grades.values() for grade in grades)
+        for key, grades in sorted(self.grades.items(), key=lambda entry: numbers[entry[0]]):
+            grades.sort(key=lambda grade: grade.at)  # stable: at the same time, as they stand in the file
+            first = grades[:GRADES_PER_PAIR]
+            for grade in grades[GRADES_PER_PAIR:]:
+                reason = f"pair {numbers[key]} has four earlier grades, and more make no pair"
+                self._report(grade.line, grade.item, reason)
+            pair = (numbers[key], tuple(people[one.person] for one in first), tuple(one.grade for one in first))
+            self.pairs.append(pair)
+
+    def _numbers(self) -> Iterator[int]:
+        """The pair number of each key; those that fields name fill blocks of 20, each of one query, as they come."""
+        blocks: dict[str, tuple[int, int]] = {}  # the block that a query fills, and how many pairs it has
+        free, block_texts = count(), set[str]()
+        for key in self.grades:
+            if isinstance(key, int):
+                yield key
+                continue
+            block, filled = blocks.get(key[0], (0, BATCH_SIZE))
+            if filled == BATCH_SIZE:
+                block, filled = next(free), 0
+                parts = (f"{key[0]} ({part})" for part in count(2))
+                text = next(text for text in chain([key[0]], parts) if text not in block_texts)
+                block_texts.add(text)
+                self.texts[block] = text
+            blocks[key[0]] = (block, filled + 1)
+            yield block * BATCH_SIZE + filled
 
 
 def _control(name: object) -> str:
@@ -283,90 +337,15 @@ def _length(value: object) -> int:
     return len(value) if isinstance(value, list) else 0
 
 
-GRADES_PER_PAIR = 4  # of a pair
-OnUngraded = Callable[[Ungraded], None]
-
-
-class Export:
-    """Content of an export: grades by pair, as (pair number, people, grades), and counts of what gave none.
-
-    Args:
-        on_ungraded: is told of each annotation that gives no judgment.
-    """
-
-    def __init__(self, on_ungraded: OnUngraded) -> None:
-        self.pairs: list[tuple[int, tuple[int, ...], tuple[int, ...]]] = []
-        self.texts: dict[int, str] = {}  # of the query of a block of pairs, where fields name them
-        self.tasks = self.refused = self.left_out = self.predictions = 0
-        self.control = ""
-        self.on_ungraded = on_ungraded
-        self.grades: dict[Key, list[Graded]] = {}
-        self.seen: set[object] = set()
-
-    def counts(self) -> dict[str, int]:
-        return {name: getattr(self, name) for name in ("tasks", "refused", "left_out", "predictions")}
-
-    def report(self, annotation: Ungraded) -> None:
-        if annotation.outcome == Outcome.REFUSED:
-            self.refused += 1
-        else:
-            self.left_out += 1
-        self.on_ungraded(annotation)
-
-    def take(self, graded: Graded) -> None:
-        if isinstance(graded.annotation, int | str):
-            if graded.annotation in self.seen:
-                reason = "this annotation stands in the file before"
-                self.report(Ungraded(graded.line, graded.item, Outcome.REFUSED, reason))
-                return
-            self.seen.add(graded.annotation)
-        self.grades.setdefault(graded.key, []).append(graded)
-
-    def finish(self) -> None:
-        """Number the pairs; each has its first four grades, the others are refused."""
-        numbers = dict(zip(self.grades, self._numbers(), strict=True))
-        people = _people(grade.person for grades in self.grades.values() for grade in grades)
-        for key, grades in sorted(self.grades.items(), key=lambda entry: numbers[entry[0]]):
-            grades.sort(key=lambda grade: grade.at)  # stable: at the same time, as they stand in the file
-            first = grades[:GRADES_PER_PAIR]
-            for grade in grades[GRADES_PER_PAIR:]:
-                reason = f"pair {numbers[key]} has four earlier grades, and more make no pair"
-                self.report(Ungraded(grade.line, grade.item, Outcome.REFUSED, reason))
-            pair = (numbers[key], tuple(people[one.person] for one in first), tuple(one.grade for one in first))
-            self.pairs.append(pair)
-
-    def _numbers(self) -> Iterator[int]:
-        """The pair number of each key; those that fields name fill blocks of 20, each of one query, as they come."""
-        blocks: dict[str, tuple[int, int]] = {}  # the block that a query fills, and how many pairs it has
-        free, block_texts = count(), set[str]()
-        for key in self.grades:
-            if isinstance(key, int):
-                yield key
-                continue
-            block, filled = blocks.get(key[0], (0, BATCH_SIZE))
-            if filled == BATCH_SIZE:
-                block, filled = next(free), 0
-                parts = (f"{key[0]} ({part})" for part in count(2))
-                text = next(text for text in chain([key[0]], parts) if text not in block_texts)
-                block_texts.add(text)
-                self.texts[block] = text
-            blocks[key[0]] = (block, filled + 1)
-            yield block * BATCH_SIZE + filled
-
-
 def read_export(parts: Iterable[str], mapped: Mapped, on_ungraded: OnUngraded | None = None) -> Export:
     """Read a whole export; no more than one task of it is held at a time, beside the grades. Raises ImportFileError
     where it is no list of tasks, or which control holds the grade cannot be told."""
-    export = Export(on_ungraded or (lambda annotation: None))
-    reader = Elements(mapped)
+    export = Export(mapped, on_ungraded or (lambda annotation: None))
     try:
         for line, element in elements(parts):
-            export.tasks += 1
-            for item in reader.read(line, element):
-                export.report(item) if isinstance(item, Ungraded) else export.take(item)
+            export.read(line, element)
     except BrokenJson as error:
         raise ImportFileError(f"Line {error.line}: {error}. An export is a JSON list of tasks.") from error
-    export.predictions, export.control = reader.predictions, reader.control
     export.finish()
     return export
 

@@ -110,7 +110,10 @@ def pairs_store(intake: ReleaseIntake) -> list[tuple[Ranked, dict[str, str]]]:
     candidates = intake.read(layout.CANDIDATES, partial(_candidate, intake))
     _candidates_store(intake, [row for row in candidates if row.source == Candidate.Source.SIMILARITY])
     lines = intake.read(layout.PAIRS, partial(_pair, intake))
-    _placeholders_store(intake, lines)
+    ranks = [(intake.queries[number], rank) for (number, rank), _, _ in lines]
+    if ranks := [(query, rank) for query, rank in ranks if query.is_placeholder]:  # of queries that nobody knows
+        rows = placeholders_create(corpus=intake.project.dataset.corpus, ranks=ranks)
+        intake.candidates |= {(row.query.number, row.rank): row.pk for row in rows}
     reviews = _batches_store(intake)
     _candidates_store(intake, [row for row in candidates if row.source == Candidate.Source.POOLED])
     _answers_store(intake)
@@ -187,15 +190,6 @@ def _pair(intake: ReleaseIntake, cells: Cells) -> tuple[Ranked, Ranked, Pair]:
         raise ValueError("a pair that is dropped or withdrawn says why, a settled one does not")
     pair = Pair(source_id=cells.number("pair_id", most=LARGEST_PAIR), state=state, relevance=relevance, reason=reason)
     return (number, cells.number("rank", 1, LARGEST_RANK)), (number, cells.number("batch", 1, LARGEST_RANK)), pair
-
-
-def _placeholders_store(intake: ReleaseIntake, lines: list[tuple[Ranked, Ranked, Pair]]) -> None:
-    """Store a moment that nobody has for each pair of a query that nobody knows."""
-    ranks = [(intake.queries[number], rank) for (number, rank), _, _ in lines]
-    ranks = [(query, rank) for query, rank in ranks if query.is_placeholder]
-    if ranks:
-        rows = placeholders_create(corpus=intake.project.dataset.corpus, ranks=ranks)
-        intake.candidates |= {(row.query.number, row.rank): row.pk for row in rows}
 
 
 def _batches_store(intake: ReleaseIntake) -> list[tuple[Ranked, dict[str, str]]]:

@@ -7,7 +7,7 @@ a file is imported in one transaction that also marks it done, as corpora are (a
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from hashlib import sha256
+from hashlib import file_digest, sha256
 from typing import IO, Any
 
 from django.core.files.uploadedfile import UploadedFile
@@ -23,7 +23,6 @@ from judging.imports.historic import HistoricPair, judgments_store, project_hold
 from judging.imports.label_studio import Mapped, Ungraded, read_export
 from judging.models import JudgmentImport
 
-PIECE = 1 << 20
 State = JudgmentImport.State
 IMPORTS = UploadKind(
     JudgmentImport,
@@ -63,15 +62,13 @@ def export_read(
     export = read_export(pieces_of(source, budget=budget), mapped, report)
     pairs = [HistoricPair(*pair) for pair in export.pairs]
     people = {worker for pair in pairs for worker in pair.workers}
-    counts = {**export.counts(), "control": export.control, "people": len(people), **summary(pairs)}
+    counts = {**export.counts, "control": export.control, "people": len(people), **summary(pairs)}
     return Checked(pairs, export.texts, digest, counts)
 
 
 def _digest(source: IO[bytes], mapped: Mapped) -> str:
     """Of the file and of what its fields mean: the same file means other judgments under another mapping."""
-    digest = sha256(json.dumps(asdict(mapped), sort_keys=True).encode())
-    while piece := source.read(PIECE):
-        digest.update(piece)
+    digest = file_digest(source, lambda: sha256(json.dumps(asdict(mapped), sort_keys=True).encode()))  # type: ignore[arg-type]
     source.seek(0)
     return digest.hexdigest()
 

@@ -2,9 +2,8 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import date
-from typing import NamedTuple
+from typing import Any
 
 from judging.models import Pair
 from judging.work.rules import TAIL
@@ -19,91 +18,46 @@ def grid() -> list[tuple[int, int]]:
     return [(HEIGHT - HEIGHT * relevance // 4, relevance) for relevance in range(5)]
 
 
-@dataclass(frozen=True, slots=True)
-class Bar:
-    """One candidate: its bar of relevance and its point of similarity, if it has one; numbers as the SVG has them."""
-
-    state: str
-    relevance: int | None
-    rank: int
-    left: int
-    x: int
-    y: str
-    height: str
-    middle: int
-    point: str
-    in_tail: bool
-    is_ticked: bool  # its rank is written below
-
-    @property
-    def is_out(self) -> bool:
-        return self.state in (Pair.State.DROPPED, Pair.State.WITHDRAWN)
-
-
-def bars_of(pairs: Sequence[Pair]) -> list[Bar]:
-    """Bars of ``pairs`` in the order given, which is by rank; the tail is what the suggestion looks at."""
+def bars_of(pairs: Sequence[Pair]) -> list[dict[str, Any]]:
+    """Bars of ``pairs`` in the order given, which is by rank, each with its point of similarity, if it has one; numbers
+    as the SVG has them. The tail is what the suggestion looks at."""
     settled = [index for index, pair in enumerate(pairs) if pair.relevance is not None]
-    return [_bar(pair, index, in_tail=index in settled[-TAIL:]) for index, pair in enumerate(pairs)]
+    return [_bar(pair, index) | {"in_tail": index in settled[-TAIL:]} for index, pair in enumerate(pairs)]
 
 
-def _bar(pair: Pair, index: int, *, in_tail: bool) -> Bar:
+def _bar(pair: Pair, index: int) -> dict[str, Any]:
     height = max(LEAST, HEIGHT * (pair.relevance or 0) / 4)
     x_left, rank, similarity = index * STEP, pair.candidate.rank, pair.candidate.similarity
     middle = x_left + STEP // 2
-    return Bar(
-        state=pair.state,
-        relevance=pair.relevance,
-        rank=rank,
-        left=x_left,
-        x=x_left + (STEP - BAR) // 2,
-        y=f"{HEIGHT - height:g}",
-        height=f"{height:g}",
-        middle=middle,
-        point="" if similarity is None else f"{middle},{HEIGHT * (1 - max(0.0, similarity)):.1f}",
-        in_tail=in_tail,
-        is_ticked=index == 0 or rank % 5 == 0,
-    )
+    return {
+        **{"state": pair.state, "relevance": pair.relevance, "rank": rank},
+        "is_out": pair.state in (Pair.State.DROPPED, Pair.State.WITHDRAWN),
+        "left": x_left,
+        "x": x_left + (STEP - BAR) // 2,
+        "y": f"{HEIGHT - height:g}",
+        "height": f"{height:g}",
+        "middle": middle,
+        "point": "" if similarity is None else f"{middle},{HEIGHT * (1 - max(0.0, similarity)):.1f}",
+        "is_ticked": index == 0 or rank % 5 == 0,  # its rank is written below
+    }
 
 
-class DayBar(NamedTuple):
-    """One day: its bar in the SVG's own units, and whether the day is written below."""
-
-    day: date
-    judgments: int
-    x: int
-    y: float
-    height: float
-    is_ticked: bool
+DAY_HEIGHT = 90
 
 
-class DayChart:
-    """Judgments per day, with the pace as a line."""
+def day_chart(days: Sequence[tuple[date, int]], per_day: float) -> dict[str, Any]:
+    """Bars of judgments per day in the SVG's own units, with the pace as a line; Mondays are written below."""
+    most = max([1, math.ceil(per_day), *(n for _, n in days)])
 
-    STEP, BAR, HEIGHT = 20, 14, 90
+    def y(judgments: float) -> float:
+        return DAY_HEIGHT * (1 - judgments / most)
 
-    def __init__(self, days: Sequence[tuple[date, int]], per_day: float) -> None:
-        self.days, self.per_day = days, per_day
-        self.most = max([1, math.ceil(per_day), *(n for _, n in days)])
-
-    @property
-    def is_empty(self) -> bool:
-        return not any(n for _, n in self.days)
-
-    @property
-    def width(self) -> int:
-        return self.STEP * len(self.days)
-
-    @property
-    def bars(self) -> list[DayBar]:
-        inset = (self.STEP - self.BAR) // 2
-        return [
-            DayBar(day, n, index * self.STEP + inset, self._y(n), self.HEIGHT - self._y(n), day.weekday() == 0)
-            for index, (day, n) in enumerate(self.days)
-        ]
-
-    @property
-    def pace_y(self) -> float:
-        return self._y(self.per_day)
-
-    def _y(self, judgments: float) -> float:
-        return self.HEIGHT * (1 - judgments / self.most)
+    inset = (STEP - BAR) // 2
+    bars = [
+        {"day": day, "judgments": n, "x": index * STEP + inset, "y": y(n), "height": DAY_HEIGHT - y(n)}
+        | {"is_ticked": day.weekday() == 0}
+        for index, (day, n) in enumerate(days)
+    ]
+    is_empty = not any(n for _, n in days)
+    lines = {"per_day": per_day, "pace_y": y(per_day), "most": most}
+    return {"is_empty": is_empty, "width": STEP * len(days), "bars": bars, **lines}

@@ -19,65 +19,68 @@ if TYPE_CHECKING:
 else:
     PolicyModelForm = forms.ModelForm  # generic in the stubs alone
 
-LABELS = {
-    "lease_minutes": ("Lease", "minutes", "How long a batch stays with somebody who does nothing."),
-    "break_minutes": ("Suggest a break after", "minutes", "0: never."),
-    "extend_from_mean": (
-        "Suggest a second batch from a mean of",
-        "0 to 4",
-        "Mean relevance of the last five settled pairs of a first batch.",
-    ),
-    "extend_automatically": ("Open it without asking", "", "Otherwise a lead decides under Review."),
-    "gate_is_open": ("The gate is open", "", "Candidates pass a multiple-choice test before training."),
-    "gate_questions": ("Questions asked", "", "Drawn at random from those written."),
-    "gate_passing": ("Right answers needed", "", ""),
-    "gate_attempts": ("Attempts", "", "After these a lead decides."),
-    "exam_weights": ("Kappa of the pass rule", "", "How much a near miss counts."),
-    "exam_kappa": ("Least kappa", "-1 to 1", "Of first grades against the truth."),
-    "exam_kappa_low": (
-        "Least lower bound of kappa",
-        "-1 to 1",
-        "Of its 95 % interval; -1 asks for nothing. Needs ten pairs.",
-    ),
-    "exam_bias": (
-        "Most bias",
-        "grades",
-        "How far first grades may be above or below the truth on average; 4 asks for nothing.",
-    ),
-    "exam_levels": (
-        "Levels told apart",
-        "1 to 5",
-        "Between how many levels of the truth grades must rise beyond chance; 1 asks for nothing.",
-    ),
-    "exam_attempts": ("Attempts", "", "The exam and its retakes."),
-    "warm_up": ("Warm-up before a session", "", "Five pairs of known truth over all levels."),
-    "warm_up_hours": ("A session ends after", "hours", "Without a grade."),
-    "gold_percent": ("Gold", "% of pairs shown", "Pairs of known truth, mixed in unseen. 0: none; at most 50."),
-    "pay_rate": ("Rate", "per hour", "For who has no rate of their own."),
-    "pay_currency": ("Currency", "ISO 4217", ""),
-    "pay_cap_s": ("Most time paid for one judgment", "seconds", ""),
-    "pays_training": ("Training is paid", "", "Tutorial, exam and warm-up count as hours."),
-    "time_zone": ("Time zone", "IANA", "Days and weeks begin by it, such as Asia/Singapore."),
-    "alert_from": ("Judgments before anything is raised", "", ""),
-    "alert_kappa": ("Kappa below", "-1 to 1", "Quadratic, against settled relevance or with partners."),
-    "alert_bias": ("Mean bias above", "grades", "Up or down."),
-    "alert_gold": ("Misaligned gold above", "share, 0 to 1", ""),
-    "alert_fast_s": ("Too fast below", "seconds", "For one judgment."),
-    "alert_fast_streak": ("Too fast so often in a row", "", ""),
-    "alert_run": ("The same grade so often in a row", "", ""),
+GROUPS: dict[str, dict[str, tuple[str, str, str]]] = {  # label, unit, and help of each value
+    "Leases and breaks": {
+        "lease_minutes": ("Lease", "minutes", "How long a batch stays with somebody who does nothing."),
+        "break_minutes": ("Suggest a break after", "minutes", "0: never."),
+    },
+    "Second batches": {
+        "extend_from_mean": (
+            "Suggest a second batch from a mean of",
+            "0 to 4",
+            "Mean relevance of the last five settled pairs of a first batch.",
+        ),
+        "extend_automatically": ("Open it without asking", "", "Otherwise a lead decides under Review."),
+    },
+    "Gate": {
+        "gate_is_open": ("The gate is open", "", "Candidates pass a multiple-choice test before training."),
+        "gate_questions": ("Questions asked", "", "Drawn at random from those written."),
+        "gate_passing": ("Right answers needed", "", ""),
+        "gate_attempts": ("Attempts", "", "After these a lead decides."),
+    },
+    "Exam": {
+        "exam_weights": ("Kappa of the pass rule", "", "How much a near miss counts."),
+        "exam_kappa": ("Least kappa", "-1 to 1", "Of first grades against the truth."),
+        "exam_kappa_low": (
+            "Least lower bound of kappa",
+            "-1 to 1",
+            "Of its 95 % interval; -1 asks for nothing. Needs ten pairs.",
+        ),
+        "exam_bias": (
+            "Most bias",
+            "grades",
+            "How far first grades may be above or below the truth on average; 4 asks for nothing.",
+        ),
+        "exam_levels": (
+            "Levels told apart",
+            "1 to 5",
+            "Between how many levels of the truth grades must rise beyond chance; 1 asks for nothing.",
+        ),
+        "exam_attempts": ("Attempts", "", "The exam and its retakes."),
+    },
+    "Warm-up and gold": {
+        "warm_up": ("Warm-up before a session", "", "Five pairs of known truth over all levels."),
+        "warm_up_hours": ("A session ends after", "hours", "Without a grade."),
+        "gold_percent": ("Gold", "% of pairs shown", "Pairs of known truth, mixed in unseen. 0: none; at most 50."),
+    },
+    "Pay": {
+        "pay_rate": ("Rate", "per hour", "For who has no rate of their own."),
+        "pay_currency": ("Currency", "ISO 4217", ""),
+        "pay_cap_s": ("Most time paid for one judgment", "seconds", ""),
+        "pays_training": ("Training is paid", "", "Tutorial, exam and warm-up count as hours."),
+        "time_zone": ("Time zone", "IANA", "Days and weeks begin by it, such as Asia/Singapore."),
+    },
+    "Alerts": {
+        "alert_from": ("Judgments before anything is raised", "", ""),
+        "alert_kappa": ("Kappa below", "-1 to 1", "Quadratic, against settled relevance or with partners."),
+        "alert_bias": ("Mean bias above", "grades", "Up or down."),
+        "alert_gold": ("Misaligned gold above", "share, 0 to 1", ""),
+        "alert_fast_s": ("Too fast below", "seconds", "For one judgment."),
+        "alert_fast_streak": ("Too fast so often in a row", "", ""),
+        "alert_run": ("The same grade so often in a row", "", ""),
+    },
 }
-GROUPS = {
-    "Leases and breaks": ("lease_minutes", "break_minutes"),
-    "Second batches": ("extend_from_mean", "extend_automatically"),
-    "Gate": ("gate_is_open", "gate_questions", "gate_passing", "gate_attempts"),
-    "Exam": ("exam_weights", "exam_kappa", "exam_kappa_low", "exam_bias", "exam_levels", "exam_attempts"),
-    "Warm-up and gold": ("warm_up", "warm_up_hours", "gold_percent"),
-    "Pay": ("pay_rate", "pay_currency", "pay_cap_s", "pays_training", "time_zone"),
-    "Alerts": (
-        *("alert_from", "alert_kappa", "alert_bias", "alert_gold"),
-        *("alert_fast_s", "alert_fast_streak", "alert_run"),
-    ),
-}
+LABELS = {name: label for group in GROUPS.values() for name, label in group.items()}
 
 
 class PolicyForm(PolicyModelForm):

@@ -2,10 +2,10 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from datetime import date, datetime, timedelta
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from django.db.models import Count, Exists, OuterRef, Q, Sum
@@ -13,10 +13,10 @@ from django.db.models import Count, Exists, OuterRef, Q, Sum
 from accounts.models import Project
 from annotation.pools.rules import BATCHES
 from core.models import Job
-from core.sql import sql_rows
+from core.sql import sql_named
 from judging.models import Assignment, Batch, JudgmentDay, Pair, Policy, Tally
 from judging.pay.rules import TVR_RANKING
-from judging.projects.rules import PACE_DAYS, Finish, Left, finish, pace
+from judging.projects.rules import PACE_DAYS, Left, finish, pace
 from judging.review.selectors import review_queue
 from judging.work.selectors.flags import flags_waiting
 
@@ -24,37 +24,28 @@ DAYS_SHOWN = 28
 POOLED = BATCHES + 1  # the first number of a pooled batch
 COVERAGE = POOLED + 1  # of the row of batches that coverage studies opened
 ENOUGH_JUDGMENTS, ENOUGH_DECISIONS = 400, 20  # to go by this project's own shares
+# All off an index, and in one statement, as the page asks again and again. Active: gave a grade within a week; flags:
+# without an answer; queries: to be judged; given: grades in rounds under way (that a pair is decided before its round
+# ends is rare); pooled: pairs in pooled batches, which say nothing of the size of first and second ones.
 SMALL = """
-SELECT (SELECT count(*) FROM judging_batch WHERE project_id = %(project)s AND awaits_review),
-    (SELECT count(*) FROM judging_assignment WHERE project_id = %(project)s AND state = 'open'),
+SELECT (SELECT count(*) FROM judging_batch WHERE project_id = %(project)s AND awaits_review) AS waiting,
+    (SELECT count(*) FROM judging_assignment WHERE project_id = %(project)s AND state = 'open') AS at_work,
     (SELECT count(DISTINCT annotator_id) FROM judging_judgmentday
-        WHERE project_id = %(project)s AND day >= %(since)s AND imported = 0),
+        WHERE project_id = %(project)s AND day >= %(since)s AND imported = 0) AS active,
     (SELECT count(*) FROM judging_flag flag JOIN judging_assignment held ON held.id = flag.assignment_id
         AND held.project_id = %(project)s JOIN judging_pair pair ON pair.id = flag.pair_id
         AND pair.state IN ('open', 'escalated')
         WHERE flag.withdrawn_at IS NULL
-        AND NOT EXISTS (SELECT 1 FROM judging_flaganswer answer WHERE answer.flag_id = flag.id)),
+        AND NOT EXISTS (SELECT 1 FROM judging_flaganswer answer WHERE answer.flag_id = flag.id)) AS flags,
     (SELECT count(*) FROM annotation_query WHERE project_id = %(project)s AND judged_as_id IS NULL
-        AND NOT is_placeholder AND split IN ('val', 'test')),
+        AND NOT is_placeholder AND split IN ('val', 'test')) AS queries,
     (SELECT count(*) FROM judging_batch batch
         JOIN judging_assignment held ON held.batch_id = batch.id AND held.round = batch.round
         JOIN judging_judgment given ON given.assignment_id = held.id
-        WHERE batch.project_id = %(project)s AND batch.state = 'open' AND batch.begun),
+        WHERE batch.project_id = %(project)s AND batch.state = 'open' AND batch.begun) AS given,
     (SELECT count(*) FROM judging_batch batch JOIN judging_pair pair ON pair.batch_id = batch.id
-        WHERE batch.project_id = %(project)s AND batch.pooling_id IS NOT NULL)"""
+        WHERE batch.project_id = %(project)s AND batch.pooling_id IS NOT NULL) AS pooled"""
 COLUMNS = ("judgments", "second_round", "simulated", "imported")
-
-
-class Small(NamedTuple):
-    """Counts made on request, all off an index: one statement, as the page asks again and again."""
-
-    waiting: int  # for a lead's decision
-    at_work: int
-    active: int  # annotators who gave a grade within a week
-    flags: int  # without an answer
-    queries: int  # to be judged
-    given: int  # grades in rounds under way; that a pair is decided before its round ends is rare
-    pooled: int  # pairs in pooled batches, which say nothing of the size of first and second ones
 
 
 @dataclass(frozen=True)
@@ -67,72 +58,42 @@ class BatchRow:
     done: int
 
 
-@dataclass(frozen=True)
-class Overview:
-    """Everything the lead's first page shows of a project."""
-
-    batches: list[BatchRow]
-    pairs: dict[str, int]
-    relevance: list[tuple[int, int]]
-    judgments: int
-    simulated: int
-    imported: int
-    days: list[tuple[date, int]]
-    at_work: int
-    active: int  # annotators who gave a grade within a week
-    waiting: int
-    flags: int
-    failed: list[tuple[str, str]]  # jobs: title and error
-    running: list[tuple[str, int, int, int]]  # jobs: title, done, total, percent
-    finish: Finish
-
-    @property
-    def digest(self) -> str:
-        """The same as long as nothing that is shown has changed."""
-        return sha256(json.dumps(asdict(self), default=str).encode()).hexdigest()[:16]
-
-    @property
-    def total(self) -> int:
-        return sum(self.pairs.values())
-
-    @property
-    def most_relevance(self) -> int:
-        return max(n for _, n in self.relevance) or 1
-
-    @property
-    def today(self) -> int:
-        return self.days[-1][1]
-
-
 def tallies(project: Project) -> dict[str, int]:
     """Every kept count of the project; see Tally."""
     rows = Tally.objects.filter(project=project).order_by().values_list("what").annotate(sum=Sum("n"))
     return {what: n for what, n in rows if n}
 
 
-def overview(project: Project, policy: Policy, *, now: datetime) -> Overview:
+def overview(project: Project, policy: Policy, *, now: datetime) -> dict[str, Any]:
+    """Everything the lead's first page shows of a project; ``digest`` is the same as long as none of it has changed."""
     today = now.astimezone(ZoneInfo(policy.time_zone)).date()
     counts, days = tallies(project), JudgmentDay.objects.filter(project=project).order_by("day").values_list("day")
     by_day = {day: dict(zip(COLUMNS, sums, strict=True)) for day, *sums in days.annotate(*map(Sum, COLUMNS))}
     batches, pairs = _coverage_apart(project, _batch_rows(counts)), _pairs(counts)
     sums = {name: sum(day[name] for day in by_day.values()) for name in COLUMNS}
-    [row] = sql_rows(SMALL, {"project": project.pk, "since": today - timedelta(days=PACE_DAYS - 1)})
-    small = Small(*row)
+    [small] = sql_named(SMALL, {"project": project.pk, "since": today - timedelta(days=PACE_DAYS - 1)})
     done_since = Job.objects.filter(project=project, kind=OuterRef("kind"), pk__gt=OuterRef("pk"))
     failed = project.jobs.filter(~Exists(done_since), state=Job.State.FAILED).order_by("-pk")
     worked = {day: row["judgments"] - row["imported"] for day, row in by_day.items()}
     work_left = _left(batches, pairs, sums, small)
-    return Overview(
-        batches=batches,
-        pairs=pairs,
-        relevance=[(relevance, counts.get(f"pair:settled:{relevance}", 0)) for relevance in range(5)],
-        **{name: sums[name] for name in ("judgments", "simulated", "imported")},
-        days=[(day, worked.get(day, 0)) for day in (today - timedelta(days=n) for n in reversed(range(DAYS_SHOWN)))],
-        **{name: getattr(small, name) for name in ("at_work", "active", "waiting", "flags")},
-        failed=list(failed.values_list("title", "error")),
-        running=[(job.title, job.done, job.total, job.percent) for job in project.jobs.filter(state=Job.State.RUNNING)],
-        finish=finish(work_left, per_day=pace({d: n for d, n in worked.items() if n}, today=today), today=today),
-    )
+    relevance = [(relevance, counts.get(f"pair:settled:{relevance}", 0)) for relevance in range(5)]
+    days_shown = [today - timedelta(days=n) for n in reversed(range(DAYS_SHOWN))]
+    running = project.jobs.filter(state=Job.State.RUNNING)
+    shown = {
+        "batches": batches,
+        "pairs": pairs,
+        "total": sum(pairs.values()),
+        "relevance": relevance,
+        "most_relevance": max(n for _, n in relevance) or 1,
+        **sums,
+        "days": [(day, worked.get(day, 0)) for day in days_shown],
+        "today": worked.get(today, 0),
+        **small._asdict(),
+        "failed": list(failed.values_list("title", "error")),
+        "running": [(job.title, job.done, job.total, job.percent) for job in running],
+        "finish": finish(work_left, per_day=pace({d: n for d, n in worked.items() if n}, today=today), today=today),
+    }
+    return {**shown, "digest": sha256(json.dumps(shown, default=str).encode()).hexdigest()[:16]}
 
 
 def overview_counts(project: Project) -> dict[str, Any]:
@@ -190,7 +151,7 @@ def _coverage_apart(project: Project, batches: list[BatchRow]) -> list[BatchRow]
     return [*others, *(row for row in rows if row.first_round + row.second_round + row.done)]
 
 
-def _left(batches: list[BatchRow], pairs: Mapping[str, int], sums: Mapping[str, int], small: Small) -> Left:
+def _left(batches: list[BatchRow], pairs: Mapping[str, int], sums: Mapping[str, int], small: Any) -> Left:
     """Return the work left, and what to expect: as it was so far, or as in the paper where little tells yet."""
     by_number = {row.number: row for row in batches}
     first, second = (by_number.get(number, BatchRow(number, 0, 0, 0)) for number in (1, 2))

@@ -6,7 +6,6 @@ as they read now. Differences are reported, never applied.
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from datetime import datetime
 from itertools import zip_longest
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -17,7 +16,7 @@ from django.db.models.functions import Coalesce
 from accounts.models import Project
 from annotation.models import Caption, Moment, NamedQuerySet, Query
 from annotation.queries.selectors import queries_to_judge
-from core.sql import sql_rows
+from core.sql import sql_named, sql_rows
 from judging.guidelines.models import POLICY_VALUES
 from judging.models import Batch, GateAttempt, GateQuestion, KnownPair, Policy
 from judging.review.selectors import annotator_numbers
@@ -56,57 +55,37 @@ LEFT JOIN judging_batch batch ON batch.query_id = query.id AND batch.number = 1"
 MOMENT_JOINS = """
 JOIN annotation_moment moment ON moment.id = caption.moment_id
 JOIN annotation_video video ON video.id = moment.video_id"""
-NOW = """caption.text AS after, caption.state IN ('accepted', 'edited') AS serves, caption.text_changed_at,
-    video.name, moment.start_s, moment.end_s"""
+NOW = """caption.text AS after, caption.state IN ('accepted', 'edited') AS serves,
+    caption.text_changed_at AS changed_at, video.name AS video, moment.start_s, moment.end_s"""
 
+# kind: what was made of the caption; frozen: the first batch of those queries is open; queries: their numbers
 EDITS = f"""
-SELECT 'candidate', batch.id IS NOT NULL AS frozen, was.text AS before, {NOW},
-    array_agg(query.number ORDER BY query.number)
+SELECT 'candidate' AS kind, batch.id IS NOT NULL AS frozen, was.text AS before, {NOW},
+    array_agg(query.number ORDER BY query.number) AS queries
 {OF_CANDIDATES} {MOMENT_JOINS} GROUP BY caption.id, moment.id, video.id, was.text, frozen
 UNION ALL
 SELECT 'query', batch.id IS NOT NULL, query.text, {NOW}, ARRAY[query.number]
 {OF_QUERIES} {MOMENT_JOINS} WHERE query.project_id = %(project)s
 ORDER BY 1, 2 DESC, 6 DESC NULLS LAST, 7, 8, 3"""
 COUNTS = f"""
-SELECT (SELECT count(DISTINCT caption.id) {OF_CANDIDATES} WHERE batch.id IS NOT NULL),
-    (SELECT count(DISTINCT caption.id) {OF_CANDIDATES} WHERE batch.id IS NULL),
-    (SELECT count(*) {OF_QUERIES} WHERE query.project_id = %(project)s)"""
+SELECT (SELECT count(DISTINCT caption.id) {OF_CANDIDATES} WHERE batch.id IS NOT NULL) AS frozen,
+    (SELECT count(DISTINCT caption.id) {OF_CANDIDATES} WHERE batch.id IS NULL) AS stale,
+    (SELECT count(*) {OF_QUERIES} WHERE query.project_id = %(project)s) AS queries"""
 RELEASED = f"""
 SELECT (SELECT count(DISTINCT caption.id) {OF_CANDIDATES} WHERE query.id = ANY (%(queries)s)),
     (SELECT count(*) {OF_QUERIES} WHERE query.id = ANY (%(queries)s) OR query.judged_as_id = ANY (%(queries)s))"""
 
 
-class Edit(NamedTuple):
-    """One caption that reads otherwise than when it was used, or may serve no more."""
-
-    kind: str  # what was made of it: candidate or query
-    frozen: bool  # the first batch of those queries is open
-    before: str
-    after: str
-    serves: bool
-    changed_at: datetime | None
-    video: str
-    start_s: float
-    end_s: float
-    queries: list[int]  # their numbers
+def caption_edits(project: Project) -> list[Any]:
+    """Rows of EDITS: captions that read otherwise than when they were used, or may serve no more. Candidates first,
+    frozen ones before others, the latest edit first; then queries."""
+    return sql_named(EDITS, {"project": project.pk})
 
 
-class EditCounts(NamedTuple):
-    """Captions of frozen candidates, captions of candidates that may be ranked again, and queries."""
-
-    frozen: int
-    stale: int
-    queries: int
-
-
-def caption_edits(project: Project) -> list[Edit]:
-    """Candidates first, frozen ones before others, the latest edit first; then queries."""
-    return [Edit(*row) for row in sql_rows(EDITS, {"project": project.pk})]
-
-
-def edit_counts(project: Project) -> EditCounts:
-    [counts] = sql_rows(COUNTS, {"project": project.pk})
-    return EditCounts(*counts)
+def edit_counts(project: Project) -> Any:
+    """Captions of frozen candidates, captions of candidates that may be ranked again (stale), and queries."""
+    [counts] = sql_named(COUNTS, {"project": project.pk})
+    return counts
 
 
 def released_edits(project: Project, queries: Sequence[int]) -> tuple[int, int]:
@@ -119,14 +98,9 @@ def released_edits(project: Project, queries: Sequence[int]) -> tuple[int, int]:
 CLIPS = 24
 
 
-class Clip(NamedTuple):
-    moment: Moment
-    caption: str
-
-
-def clips_matching(project: Project, *, words: str, first: UUID | None = None) -> list[Clip]:
-    """Moments with a preview whose caption holds the words; without words, those drawn for training. The one called
-    ``first`` leads the list, whether it matches or not."""
+def clips_matching(project: Project, *, words: str, first: UUID | None = None) -> list[tuple[Moment, str]]:
+    """Moments with a preview whose caption holds the words, each with its caption; without words, those drawn for
+    training. The one called ``first`` leads the list, whether it matches or not."""
     moments = moments_of(project)
     words = words.replace("\0", "").strip()
     drawn_pairs = KnownPair.objects.filter(project=project, source=KnownPair.Source.LEAD, moment=OuterRef("pk"))
@@ -134,7 +108,7 @@ def clips_matching(project: Project, *, words: str, first: UUID | None = None) -
     rows = moments.filter(Exists(matching if words else drawn_pairs)).order_by("pk")[:CLIPS]
     clips = list(moments.filter(uuid=first)) if first else []
     clips += [moment for moment in rows if moment not in clips]
-    return [Clip(moment, caption_of(moment)) for moment in clips]
+    return [(moment, caption_of(moment)) for moment in clips]
 
 
 def moments_of(project: Project) -> QuerySet[Moment]:

@@ -231,8 +231,13 @@ def _screening(source: Project, project: Project) -> int:
 
 
 def _queries(source: Project, project: Project) -> dict[int, int]:
-    """The same queries in sets of the same names; the key of each copy by the key of what it copies."""
-    sets = _sets(source, project)
+    """The same queries in sets of the same names, none of which is paused; the key of each copy by the key of what it
+    copies."""
+    same = list(source.query_sets.order_by("pk"))
+    new_sets = NamedQuerySet.objects.bulk_create(
+        NamedQuerySet(project=project, name=row.name, priority=row.priority, is_pilot=row.is_pilot) for row in same
+    )
+    sets = {row.pk: copy for row, copy in zip(same, new_sets, strict=True)}
     copies: dict[int, int] = {}
     for is_first in (True, False):  # what others are judged as comes before them
         rows = source.queries.filter(judged_as__isnull=is_first).order_by("pk").iterator(chunk_size=CHUNK)
@@ -248,15 +253,6 @@ def _copy(row: Query, project: Project, sets: dict[int, NamedQuerySet], copies: 
     same = {name: getattr(row, name) for name in ("number", "text", "split", "caption_id")}
     judged_as = copies[row.judged_as_id] if row.judged_as_id else None
     return Query(project=project, query_set=sets.get(row.query_set_id or 0), judged_as_id=judged_as, **same)
-
-
-def _sets(source: Project, project: Project) -> dict[int, NamedQuerySet]:
-    """A pause is no setting: every set can be judged."""
-    sets = list(source.query_sets.order_by("pk"))
-    copies = NamedQuerySet.objects.bulk_create(
-        NamedQuerySet(project=project, name=row.name, priority=row.priority, is_pilot=row.is_pilot) for row in sets
-    )
-    return {row.pk: copy for row, copy in zip(sets, copies, strict=True)}
 
 
 def _training(source: Project, project: Project, queries: dict[int, int]) -> int:
@@ -280,23 +276,13 @@ def query_set_create(*, project: Project, name: str, queries: QuerySet[Query], a
 
 
 @transaction.atomic
-def query_set_change(
-    *,
-    query_set: NamedQuerySet,
-    actor: User | None,
-    priority: int | None = None,
-    is_paused: bool | None = None,
-    is_pilot: bool | None = None,
-) -> None:
-    """Put the set first or last, pause it or let it go on, make it a pilot: neither released nor paid unless chosen.
-    What is in somebody's hands stays there."""
+def query_set_change(*, query_set: NamedQuerySet, actor: User | None, **changes: Any) -> None:
+    """Put the set first or last (``priority``), pause it or let it go on (``is_paused``), make it a pilot, neither
+    released nor paid unless chosen (``is_pilot``). None changes nothing. What is in somebody's hands stays there."""
     begun = Batch.objects.filter(query__query_set=query_set, begun=True)
-    if is_pilot not in (None, query_set.is_pilot) and begun.exists():
+    if changes.get("is_pilot") not in (None, query_set.is_pilot) and begun.exists():
         raise NotPossibleNow("Somebody has judged in this set already: what is a try-out is marked before it begins.")
-    changed = services.query_set_change(
-        query_set=query_set, actor=actor, priority=priority, is_paused=is_paused, is_pilot=is_pilot
-    )
-    _batches_follow(changed)
+    _batches_follow(services.query_set_change(query_set=query_set, actor=actor, **changes))
 
 
 def _batches_follow(query_set: NamedQuerySet) -> None:

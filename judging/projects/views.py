@@ -28,14 +28,13 @@ from judging.models import Batch, BatchReview, Pair, Policy
 from judging.people.selectors import actor_names
 from judging.projects import overview as projects_overview
 from judging.projects import policies, selectors, services
-from judging.projects.charts import DayChart
+from judging.projects.charts import day_chart
 from judging.projects.forms import LABELS, PolicyForm, QuerySetChangeForm, QuerySetForm, SimilarityForm
 from judging.projects.services import project_create, project_name_free
 from judging.review.selectors import (
     job_failed,
     job_running,
     queries_unfrozen,
-    queries_without_batch,
     review_may_be_undone,
 )
 from judging.review.views import cases_of, shared
@@ -49,9 +48,9 @@ def overview(request: MemberRequest, project: Project) -> HttpResponse:
     """How far the project is; the page asks again by itself, and is told nothing while nothing has changed."""
     policy = policies.policy_in_force(project.pk)
     progress = projects_overview.overview(project, policy, now=timezone.now())
-    if request.htmx and request.GET.get("seen") == progress.digest:
+    if request.htmx and request.GET.get("seen") == progress["digest"]:
         return HttpResponse(status=204)
-    context = {"found": progress, "chart": DayChart(progress.days, progress.finish.per_day), "policy": policy}
+    context = {"found": progress, "chart": day_chart(progress["days"], progress["finish"].per_day), "policy": policy}
     part = "#state" if request.htmx else ""
     return render(request, f"judging/projects/overview.html{part}", context)
 
@@ -75,7 +74,7 @@ def queries(request: MemberRequest, project: Project) -> HttpResponse:
         "page": page,
         "words": words,
         "state": state,
-        "without_batch": queries_without_batch(project).count(),
+        "without_batch": queries_to_judge(project.pk).filter(batches__isnull=True).count(),
         "job": job_running(project),
         "stopped": job_failed(project, services.JOB),
         "measures": measures_of(project),
@@ -125,17 +124,17 @@ def batch(request: HttpRequest, batch_uuid: UUID) -> HttpResponse:
     membership = grant(request, row.project, STAFF)
     [case] = cases_of(row.project, [row])
     review = BatchReview.objects.filter(batch=row).select_related("batch").first()
-    returned = contributions(row["pair"].candidate_id for row in case.rows)
+    returned = contributions(row["pair"].candidate_id for row in case["rows"])
     context = {
         **shared(request),
         "batch": row,
         "case": case,
-        "rows": [{**row, "returned": returned.get(row["pair"].candidate_id, [])} for row in case.rows],
-        "bars": case.bars,
+        "rows": [{**row, "returned": returned.get(row["pair"].candidate_id, [])} for row in case["rows"]],
+        "bars": case["bars"],
         "review": review,
         "undoable": review is not None and review_may_be_undone(review),
         "waiting": row.awaits_review,
-        "suggestion": case.outlook.suggestion,
+        "suggestion": case["outlook"].suggestion,
         "others": row.query.batches.exclude(pk=row.pk).order_by("number"),
         "may_decide": membership.role in LEAD,
     }
@@ -362,7 +361,7 @@ def caption_edits_csv(request: MemberRequest, project: Project) -> HttpResponse:
     return csv_download("caption-edits.csv", EDIT_COLUMNS, map(_row, selectors.caption_edits(project)))
 
 
-def _row(edit: selectors.Edit) -> list[object]:
+def _row(edit: Any) -> list[object]:
     changed = edit.changed_at.isoformat() if edit.changed_at else ""
     frozen, serves = ("yes" if flag else "no" for flag in (edit.frozen, edit.serves))
     span = [edit.video, edit.start_s, edit.end_s]

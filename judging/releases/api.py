@@ -15,7 +15,7 @@ from accounts.access import STAFF, grant_by
 from core.api import ApiView, Pages, paged
 from core.api import Problem as REFUSED
 from judging.models import Release
-from judging.releases.selectors import judgments_csv_response, release_file
+from judging.releases.selectors import judgments_csv, release_file
 
 
 class ArchiveGiven(serializers.Serializer[Any]):
@@ -82,4 +82,4 @@ class JudgmentsCsv(ApiView):
     )
     def get(self, request: Request, project_uuid: UUID) -> StreamingHttpResponse:
         """All final grades as they are now, released or not, by annotator number."""
-        return judgments_csv_response(grant_by(request, project_uuid, STAFF).project)
+        return judgments_csv(request._request, grant_by(request, project_uuid, STAFF).project)

@@ -3,21 +3,25 @@
 Candidates are frozen, so a query's rank names the same pair in both; the lists are sorted by it and merged.
 """
 
-import csv
 import io
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from typing import IO, NamedTuple, TextIO
+from functools import partial
+from heapq import merge
+from itertools import groupby
+from operator import attrgetter
+from typing import IO, NamedTuple
 from zipfile import ZipFile
 
 from annotation.corpora.importers.base import ImportFileError
 from annotation.corpora.importers.files import member_opened, zip_opened
 from core.exceptions import ImportRefused
 from judging.releases.layout import PAIRS
-from judging.releases.reading import BoundedLines, Cells
+from judging.releases.reading import Cells, csv_rows
 
 SETTLED = "settled"
+POSITION = attrgetter("query_id", "rank")
 NEEDED = ("query_id", "rank", "pair_id", "query", "video_name", "start", "end", "state", "relevance")
 KINDS = {
     "added": "pairs that only the later one has",
@@ -29,8 +33,9 @@ KINDS = {
 
 
 class PairLine(NamedTuple):
-    """Values of a line of pairs.csv for comparing."""
+    """Values of a line of pairs.csv for comparing; ``is_after``: of the later release."""
 
+    is_after: bool
     query_id: int
     rank: int
     pair_id: int
@@ -38,10 +43,6 @@ class PairLine(NamedTuple):
     moment: str
     state: str
     relevance: str
-
-    @property
-    def position(self) -> tuple[int, int]:
-        return self.query_id, self.rank
 
     @property
     def outcome(self) -> str:
@@ -80,16 +81,17 @@ class Compared:
     def changes(self) -> Iterator[Change]:
         """Yield every change, by query and rank; ``facts`` are complete when they have been gone through."""
         with ExitStack() as stack:
-            for pair in merged(*(pair_lines(stack.enter_context(_archive(source))) for source in self.sources)):
-                for numbers, line in zip(self.queries, pair, strict=True):
-                    if line:
-                        numbers.add(line.query_id)
-                kind = kind_of(*pair)
+            before, after = (stack.enter_context(_archive(source)) for source in self.sources)
+            lines = merge(pair_lines(before, is_after=False), pair_lines(after, is_after=True), key=POSITION)
+            for _, pair in groupby(lines, key=POSITION):
+                by_side = {line.is_after: line for line in pair}
+                for is_after, line in by_side.items():
+                    self.queries[is_after].add(line.query_id)
+                kind = kind_of(by_side.get(False), by_side.get(True))
                 self.kinds[kind] += 1
                 if kind is not None:
-                    line = pair[1] or pair[0]
-                    assert line is not None  # one of them is there
-                    outcomes = (one.outcome if one else "" for one in pair)
+                    line = by_side.get(True) or by_side[False]
+                    outcomes = (by_side[side].outcome if side in by_side else "" for side in (False, True))
                     yield Change(kind, line.query_id, line.query, line.pair_id, line.moment, line.rank, *outcomes)
 
 
@@ -102,35 +104,31 @@ def _archive(source: IO[bytes]) -> Iterator[ZipFile]:
         raise ImportRefused(str(error)) from error
 
 
-def pair_lines(archive: ZipFile) -> Iterator[PairLine]:
+def pair_lines(archive: ZipFile, *, is_after: bool) -> Iterator[PairLine]:
     """The lines of pairs.csv, by query and rank. Raises ImportRefused where there is none in the archive, or a line of
     it cannot be read."""
     try:
         with member_opened(archive, PAIRS) as source, io.TextIOWrapper(source, "utf-8", newline="") as text:
-            yield from _pair_lines(text)
+            yield from csv_rows(text, PAIRS, _check_columns, partial(_pair_line, is_after), _refuse)
     except KeyError as error:
         raise ImportRefused(f"There is no {PAIRS} in the archive.") from error
-    except (ImportFileError, csv.Error, UnicodeDecodeError) as error:
+    except ImportFileError as error:
         raise ImportRefused(f"{PAIRS} cannot be read: {error}") from error
 
 
-def _pair_lines(text: TextIO) -> Iterator[PairLine]:
-    lines = BoundedLines(text, PAIRS)
-    reader = csv.reader(lines)
-    columns = next(reader, [])
+def _check_columns(columns: list[str]) -> None:
     if missing := [name for name in NEEDED if name not in columns]:
         raise ImportRefused(f"{PAIRS} has no column {', '.join(missing)}.")
-    for cells in reader:
-        lines.begin()
-        try:
-            yield _pair_line(Cells(dict(zip(columns, cells, strict=True))))
-        except ValueError as error:
-            raise ImportRefused(f"{PAIRS}, line {reader.line_num}: {error}.") from error
 
 
-def _pair_line(cells: Cells) -> PairLine:
+def _refuse(line: int, error: ValueError) -> None:
+    raise ImportRefused(f"{PAIRS}, line {line}: {error}.") from error
+
+
+def _pair_line(is_after: bool, cells: Cells) -> PairLine:
     video, start, end = (cells.text(name) for name in ("video_name", "start", "end"))
     return PairLine(
+        is_after,
         query_id=cells.number("query_id"),
         rank=cells.number("rank"),
         pair_id=cells.number("pair_id"),
@@ -139,22 +137,6 @@ def _pair_line(cells: Cells) -> PairLine:
         state=cells.text("state"),
         relevance=cells.text("relevance"),
     )
-
-
-def merged(before: Iterable[PairLine], after: Iterable[PairLine]) -> Iterator[tuple[PairLine | None, PairLine | None]]:
-    """Both lists side by side."""
-    before_lines, after_lines = iter(before), iter(after)
-    one, two = next(before_lines, None), next(after_lines, None)
-    while one or two:
-        if two is None or (one and one.position < two.position):
-            yield one, None
-            one = next(before_lines, None)
-        elif one is None or two.position < one.position:
-            yield None, two
-            two = next(after_lines, None)
-        else:
-            yield one, two
-            one, two = next(before_lines, None), next(after_lines, None)
 
 
 def kind_of(before: PairLine | None, after: PairLine | None) -> str | None:

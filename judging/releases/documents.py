@@ -12,7 +12,7 @@ from django.conf import settings
 from django.db.models import Count, Max
 from django.template.loader import render_to_string
 
-from annotation.models import Moment, Pooling, Video
+from annotation.models import Moment, Video
 from judging.models import BatchReview, Pair, Release
 from judging.projects.selectors import released_edits
 from judging.releases import layout
@@ -21,9 +21,6 @@ from judging.releases.selectors import (
     Scope,
     described_in_train,
     facts_of,
-    measures_used,
-    pairs_of_pools,
-    pools_used,
 )
 
 
@@ -44,7 +41,7 @@ def counts_of(scope: Scope) -> dict[str, Any]:
         "missing": scope.missing_by_state,
         "pairs": by_state,
         "relevance": {str(value): n for value, n in relevance.annotate(n=Count("pk"))},
-        **{name: facts[name] for name in ("judgments", "simulated_judgments", "annotators")},
+        **{name: getattr(facts, name) for name in ("judgments", "simulated_judgments", "annotators")},
         "videos": Video.objects.filter(corpus=corpus, corpus__is_placeholder=False).count(),
         "moments": moments.count(),
     }
@@ -57,37 +54,34 @@ def manifest_facts(release: Release, scope: Scope, counts: dict[str, Any]) -> di
     facts = facts_of(scope.keys)
     reviews = BatchReview.objects.filter(batch__query__in=scope.among)
     decided = reviews.aggregate(last=Max("decided_at"))["last"]
-    days = [facts["judged_to"], decided.date().isoformat() if decided else None]
+    days = [time.date().isoformat() if time else None for time in (facts.judged_from, facts.judged_to, decided)]
     return {
         "project": scope.project.name,
         "as_of": max(filter(None, days), default=scope.project.created_at.date().isoformat()),
-        "judged_from": facts["judged_from"],
-        "judged_to": facts["judged_to"],
+        "judged_from": days[0],
+        "judged_to": days[1],
         "sentence_model": settings.SENTENCE_MODEL,
         "similarities": [
             {name: getattr(row, name) for name in ("name", "model", "version", "normalisation")}
-            for row in measures_used(scope)
+            for row in scope.measures.values()
         ],
         "includes_pilot": release.includes_pilot,
         "anonymised": release.is_anonymised,
         "partial": scope.is_partial,
-        "pools": [_pool(row, pairs_of_pools(scope)) for row in pools_used(scope)],
+        "pools": [
+            {
+                "opened_at": row.opened_at.isoformat() if row.opened_at else None,
+                "sources": [source.name for source in row.sources.all()],
+                **{name: getattr(row, name) for name in ("depth", "iou_min", "pairs")},
+            }
+            for row in scope.pools.values()
+        ],
         "counts": {**counts, **edits, **described_in_train(scope.project)},
     }
 
 
-def _pool(row: Pooling, pairs: dict[int, int]) -> dict[str, Any]:
-    return {
-        "opened_at": row.opened_at.isoformat() if row.opened_at else None,
-        "sources": [source.name for source in row.sources.all()],
-        "depth": row.depth,
-        "iou_min": row.iou_min,
-        "pairs": pairs.get(row.pk, 0),
-    }
-
-
 Facts = Mapping[str, Any]
-UNSPECIFIED = "*Not said yet.*"
+UNSPECIFIED, UNKNOWN = "*Not said yet.*", "not known"
 SPECIAL = re.compile(r"([\\`*_\[\]<>|&])")
 TAG = re.compile(r"<(?=[A-Za-z/!?])")  # shown as text in what people wrote
 
@@ -159,6 +153,10 @@ def datasheet(settings: Facts, counts: Facts) -> str:
     rates = sorted({(policy["pay_rate"], policy["pay_currency"]) for policy in settings["policies"]})
     relevance = [(grade, counts["relevance"].get(str(grade), 0)) for grade in range(4, -1, -1)]
     missing = [(STATES[state], n) for state, n in counts["missing"].items()]
+    judged_under = [
+        (f"version {row['guideline']}" if row["guideline"] else UNKNOWN, row["policy"] or UNKNOWN, row["judgments"])
+        for row in settings["judged_under"]
+    ]
     is_paid = counts["judgments"] and any(row["policy"] for row in settings["judged_under"])
     context = {
         "title": plain_line(settings["words"]["title"] or settings["project"]),
@@ -170,7 +168,7 @@ def datasheet(settings: Facts, counts: Facts) -> str:
         "counts_table": _counts_table(settings, counts),
         "relevance_table": _table(("relevance", "settled pairs"), relevance),
         "missing_table": _table(("queries that are not in it", "how many"), missing) if missing else "",
-        "judged_under": counts["judgments"] and _versions_table(settings),
+        "judged_under": counts["judgments"] and _table(("guideline", "policy", "judgments"), judged_under),
         "seed": str(settings["draw"].get("seed")) if settings["draw"] else "",
         "rates": ", ".join(f"{rate} {currency} an hour" for rate, currency in rates) if is_paid else "",
         "similarities": ", ".join(f"{row['name']} ({row['version']})" for row in settings["similarities"]),
@@ -190,14 +188,6 @@ def _counts_table(settings: Facts, counts: Facts) -> str:
         ("annotators", counts["annotators"]),
     ]
     return _table(("what", "how many"), rows)
-
-
-def _versions_table(settings: Facts) -> str:
-    rows = []
-    for row in settings["judged_under"]:
-        guideline = f"version {row['guideline']}" if row["guideline"] else "not known"
-        rows.append((guideline, row["policy"] or "not known", row["judgments"]))
-    return _table(("guideline", "policy", "judgments"), rows)
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:

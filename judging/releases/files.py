@@ -3,16 +3,18 @@
 import json
 import re
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from hashlib import file_digest, sha256
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import quote
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from django.conf import settings
+from django.db.models import Model
 
 from accounts.models import Project
 from annotation.captions.selectors import captions_serving
@@ -25,9 +27,9 @@ from annotation.train_sets.services import train_pool_of
 from judging.models import Batch, BatchReview, Pair, Release
 from judging.releases import layout
 from judging.releases.documents import counts_of, datasheet, manifest_facts, readme
-from judging.releases.layout import CsvFile, write_json, yes
+from judging.releases.layout import csv_file, write_json, yes
 from judging.releases.metadata import croissant, write_settings
-from judging.releases.selectors import IS_PILOT, Listed, Scope, measures_used, pools_used, write_judgments
+from judging.releases.selectors import IS_PILOT, Scope, judged_key, write_judgments
 from judging.studies.selectors import contributions
 
 EPOCH = (1980, 1, 1, 0, 0, 0)  # of every entry of an archive: the earliest that the form knows
@@ -52,7 +54,9 @@ def write_files(release: Release, scope: Scope, folder: Path, on_step: OnStep = 
     described, counts = write_content(scope, folder, on_step)
     facts = manifest_facts(release, scope, counts)
     content = _digests(folder)
-    facts["content_sha256"] = content_digest(content)
+    # of the names and sums of the files of content: equal where releases hold the same
+    lines = [f"{content[name]['sha256']}  {name}\n" for name in sorted(content) if name not in layout.ABOUT_THE_RELEASE]
+    facts["content_sha256"] = sha256("".join(lines).encode()).hexdigest()
     write_json(folder / layout.CROISSANT, croissant(facts, described["words"], content))
     manifest = {**facts, "files": dict(sorted({**content, **_digests(folder, layout.CROISSANT)}.items()))}
     (folder / layout.MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
@@ -64,22 +68,19 @@ def write_files(release: Release, scope: Scope, folder: Path, on_step: OnStep = 
 
 def write_content(scope: Scope, folder: Path, on_step: OnStep = untold) -> tuple[Facts, Facts]:
     """The files that are not about the others; what settings.json says, and the counts."""
-    pools = numbers_of(scope)
     on_step(Step.JUDGED, 0, len(scope.listed))
-    last = write_judged(scope, folder, pools, lambda n_done, total: on_step(Step.JUDGED, n_done, total))
+    last = write_judged(scope, folder, partial(on_step, Step.JUDGED))
     write_queries(scope, folder)
     for name, rows in (
-        (layout.POOL_ANSWERS, _answers(scope, pools)),
-        (layout.POOL_ENTRIES, _pool_entries(scope, pools)),
+        (layout.POOL_ANSWERS, _answers(scope)),
+        (layout.POOL_ENTRIES, _pool_entries(scope)),
         (layout.MISSING, scope.missing),
     ):
-        with CsvFile(folder, name) as file:
-            file.add_all(rows)
-    write_corpus(scope, folder, lambda n_done, total: on_step(Step.CORPUS, n_done, total))
+        with csv_file(folder, name) as file:
+            file.writerows(rows)
+    write_corpus(scope, folder, partial(on_step, Step.CORPUS))
     on_step(Step.TRAINING, 0, 0)
-    write_train(
-        scope.project, folder, first=last + 1, on_progress=lambda n_done, total: on_step(Step.TRAINING, n_done, total)
-    )
+    write_train(scope.project, folder, first=last + 1, on_progress=partial(on_step, Step.TRAINING))
     on_step(Step.JUDGMENTS, 0, 1)
     write_judgments(scope.keys, folder, anonymised=scope.is_anonymised)
     described, counts = write_settings(scope, folder), counts_of(scope)
@@ -87,12 +88,6 @@ def write_content(scope: Scope, folder: Path, on_step: OnStep = untold) -> tuple
     names = {path.name for path in folder.iterdir()} | {layout.README, *layout.ABOUT_THE_RELEASE}
     (folder / layout.README).write_text(readme(described, counts, names), encoding="utf-8")
     return described, counts
-
-
-def content_digest(files: dict[str, Facts]) -> str:
-    """Of the names and sums of the files of content: equal where releases hold the same."""
-    lines = [f"{files[name]['sha256']}  {name}\n" for name in sorted(files) if name not in layout.ABOUT_THE_RELEASE]
-    return sha256("".join(lines).encode()).hexdigest()
 
 
 def pack(folder: Path, archive: Path, on_step: OnStep = untold) -> None:
@@ -120,59 +115,25 @@ def _digests(folder: Path, *names: str) -> dict[str, Facts]:
     return {name: {"bytes": (folder / name).stat().st_size, "sha256": digest_of(folder / name)} for name in file_names}
 
 
-class PoolNumbers(NamedTuple):
-    """Keys of similarities and of opened pools to their numbers in files, from 1."""
-
-    measures: dict[int, int]
-    poolings: dict[int, int]
+def numbers_by_key(rows: Mapping[int, Model]) -> dict[int, int]:
+    """Keys of numbered rows to their numbers in files."""
+    return {row.pk: number for number, row in rows.items()}
 
 
-def numbers_of(scope: Scope) -> PoolNumbers:
-    row_lists = (measures_used(scope), pools_used(scope))
-    return PoolNumbers(*({row.pk: number for number, row in enumerate(rows, start=1)} for rows in row_lists))
+def file_number(pair: Pair) -> int:
+    """Number of the pair in files: that of the imported file, else our own."""
+    return pair.pk if pair.source_id is None else pair.source_id
 
 
-FIELDS = (
-    *("batch__query_id", "pk", "source_id", "state", "relevance", "reason", "batch__number"),
-    *("candidate_id", "candidate__rank", "candidate__similarity", "candidate__source", "candidate__moment_id"),
-    *("candidate__moment__video__name", "candidate__moment__start_s", "candidate__moment__end_s"),
-    "candidate__moment__video__duration_s",
-)
+def moment_name(moment: Moment) -> str:
+    """Video, start and end in seconds as one word: the document id of TREC files."""
+    return f"{NO_WORD.sub(lambda match: quote(match[0]), moment.video.name)}:{moment.start_s!r}-{moment.end_s!r}"
 
 
-class JudgedPair(NamedTuple):
-    query: int
-    pk: int
-    source_id: int | None
-    state: str
-    relevance: int | None
-    reason: str
-    batch: int
-    candidate: int
-    rank: int
-    similarity: float | None
-    source: str
-    moment: int
-    video: str
-    start_s: float
-    end_s: float
-    duration_s: float
-
-    @property
-    def number(self) -> int:
-        """In files: that of the imported file, else our own."""
-        return self.pk if self.source_id is None else self.source_id
-
-    @property
-    def moment_name(self) -> str:
-        """Video, start and end in seconds as one word: the document id of TREC files."""
-        return f"{NO_WORD.sub(lambda match: quote(match[0]), self.video)}:{self.start_s!r}-{self.end_s!r}"
+Pairs = dict[int, list[Pair]]  # by the key of the query judged
 
 
-Pairs = dict[int, list[JudgedPair]]  # by the key of the query judged
-
-
-def write_judged(scope: Scope, folder: Path, pools: PoolNumbers, on_progress: OnProgress) -> int:
+def write_judged(scope: Scope, folder: Path, on_progress: OnProgress) -> int:
     """Write the files; the largest number of a pair is returned."""
     n_done, last = 0, 0
     with ExitStack() as stack:
@@ -180,20 +141,20 @@ def write_judged(scope: Scope, folder: Path, pools: PoolNumbers, on_progress: On
             split: stack.enter_context(JsonArrayFile(folder / name)) for split, name in layout.JUDGED_SPLITS.items()
         }
         names = (layout.PAIRS, layout.CANDIDATES, layout.BATCHES)
-        pairs_csv, candidates_csv, batches_csv = (stack.enter_context(CsvFile(folder, name)) for name in names)
+        pairs_csv, candidates_csv, batches_csv = (stack.enter_context(csv_file(folder, name)) for name in names)
         qrels = stack.enter_context((folder / layout.QRELS).open("w", encoding="utf-8", newline="\n"))
         queries = iter(scope.listed)
         while chunk := list(islice(queries, QUERIES_AT_ONCE)):
-            pairs = _pairs({query.judged for query in chunk})
+            pairs = _pairs({judged_key(query) for query in chunk})
             for split, array in arrays.items():
                 for entry in _entries(scope, [query for query in chunk if query.split == split], pairs):
                     array.add_entry(entry)
-            own = [query for query in chunk if query.is_own]
-            pairs_csv.add_all(_pair_rows(own, pairs))
+            own = [query for query in chunk if query.judged_as_id is None]
+            pairs_csv.writerows(_pair_rows(own, pairs))
             qrels.writelines(_qrels(own, pairs))
-            candidates_csv.add_all(_candidate_rows(own, pools))
-            batches_csv.add_all(_batch_rows(own, pools))
-            last = max([last, *(pair.number for query in own for pair in pairs[query.judged])])
+            candidates_csv.writerows(_candidate_rows(scope, own))
+            batches_csv.writerows(_batch_rows(scope, own))
+            last = max([last, *(file_number(pair) for query in own for pair in pairs[judged_key(query)])])
             n_done += len(chunk)
             on_progress(n_done, len(scope.listed))
     return last
@@ -202,90 +163,97 @@ def write_judged(scope: Scope, folder: Path, pools: PoolNumbers, on_progress: On
 def _pairs(judged: Collection[int]) -> Pairs:
     """Pairs of each query, best rank first."""
     rows = Pair.objects.filter(batch__query__in=judged).order_by("batch__query", "candidate__rank")
-    pairs: dict[int, list[JudgedPair]] = defaultdict(list)
-    for row in rows.values_list(*FIELDS):
-        pairs[row[0]].append(JudgedPair(*row))
+    pairs: Pairs = defaultdict(list)
+    for pair in rows.select_related("batch", "candidate__moment__video").defer("candidate__wordings"):
+        pairs[pair.batch.query_id].append(pair)
     return pairs
 
 
-def _entries(scope: Scope, queries: Iterable[Listed], pairs: Pairs) -> Iterator[dict[str, object]]:
+def _entries(scope: Scope, queries: Iterable[Query], pairs: Pairs) -> Iterator[dict[str, object]]:
     """Queries with their settled moments; a twin shares the relevance of the query judged for it."""
     own_queries = [query for query in queries if not query.is_placeholder]
-    moments = {pair.moment for query in own_queries for pair in pairs[query.judged]}
+    moments = {pair.candidate.moment_id for query in own_queries for pair in pairs[judged_key(query)]}
     serving = captions_serving(scope.project.dataset.corpus_id).filter(moment__in=moments)
     captions = dict(serving.order_by("-id").values_list("moment", "text"))  # of each moment the first that serves
     for query in own_queries:
-        settled = [pair for pair in pairs[query.judged] if pair.state == Pair.State.SETTLED]
+        settled = [pair for pair in pairs[judged_key(query)] if pair.state == Pair.State.SETTLED]
         rows = [_moment_row(pair, captions) for pair in settled]
         yield {"query_id": query.number, "query": query.text, "relevant_moment": rows}
 
 
-def _moment_row(pair: JudgedPair, captions: dict[int, str]) -> dict[str, object]:
+def _moment_row(pair: Pair, captions: dict[int, str]) -> dict[str, object]:
+    moment = pair.candidate.moment
     return {
-        "pair_id": pair.number,
-        "video_name": pair.video,
-        "timestamp": [pair.start_s, pair.end_s],
-        "duration": pair.duration_s,
-        "caption": captions.get(pair.moment),
-        "similarity": pair.similarity,
+        "pair_id": file_number(pair),
+        "video_name": moment.video.name,
+        "timestamp": [moment.start_s, moment.end_s],
+        "duration": moment.video.duration_s,
+        "caption": captions.get(moment.pk),
+        "similarity": pair.candidate.similarity,
         "relevance": pair.relevance,
     }
 
 
-def _pair_rows(queries: Sequence[Listed], pairs: Pairs) -> Iterator[Sequence[object]]:
-    returned = contributions(pair.candidate for query in queries for pair in pairs[query.judged])
+def _pair_rows(queries: Sequence[Query], pairs: Pairs) -> Iterator[Sequence[object]]:
+    returned = contributions(pair.candidate_id for query in queries for pair in pairs[judged_key(query)])
     for query in queries:
-        for pair in pairs[query.judged]:
-            by = sorted(returned.get(pair.candidate, []), key=lambda source: (source[1], source[0]))
-            moment = ("", "", "") if query.is_placeholder else (pair.video, pair.start_s, pair.end_s)
+        for pair in pairs[judged_key(query)]:
+            candidate, moment = pair.candidate, pair.candidate.moment
+            by = sorted(returned.get(candidate.pk, []), key=lambda source: (source[1], source[0]))
+            span = ("", "", "") if query.is_placeholder else (moment.video.name, moment.start_s, moment.end_s)
             yield (
-                *(pair.number, query.number, query.text, *moment, pair.rank, pair.similarity, pair.batch),
-                *(pair.state, pair.relevance, pair.reason, IMPORTED if query.is_placeholder else pair.source),
+                *(file_number(pair), query.number, query.text, *span, candidate.rank, candidate.similarity),
+                *(pair.batch.number, pair.state, pair.relevance, pair.reason),
+                IMPORTED if query.is_placeholder else candidate.source,
                 "; ".join(f"{name}: {rank}" for name, rank in by),
             )
 
 
-def _qrels(queries: Iterable[Listed], pairs: Pairs) -> Iterator[str]:
+def _qrels(queries: Iterable[Query], pairs: Pairs) -> Iterator[str]:
     """TREC lines: query, 0, moment, relevance."""
     for query in queries:
-        for pair in [] if query.is_placeholder else pairs[query.judged]:
+        for pair in [] if query.is_placeholder else pairs[judged_key(query)]:
             if pair.state == Pair.State.SETTLED:
-                yield f"{query.number} 0 {pair.moment_name} {pair.relevance}\n"
+                yield f"{query.number} 0 {moment_name(pair.candidate.moment)} {pair.relevance}\n"
 
 
-def _candidate_rows(queries: Sequence[Listed], pools: PoolNumbers) -> Iterator[Sequence[Any]]:
-    numbers = {query.judged: query.number for query in queries if not query.is_placeholder}
+def _candidate_rows(scope: Scope, queries: Sequence[Query]) -> Iterator[Sequence[Any]]:
+    numbers = {judged_key(query): query.number for query in queries if not query.is_placeholder}
     rows = Candidate.objects.filter(query__in=numbers).order_by("query__number", "rank")
+    measures, pools = numbers_by_key(scope.measures), numbers_by_key(scope.pools)
     moment = ("moment__video__name", "moment__start_s", "moment__end_s")
     columns = ("query", "rank", *moment, "similarity", "measure", "source", "pooling")
     for query, *facts, measure, source, pool in rows.values_list(*columns):
-        yield (numbers[query], *facts, pools.measures.get(measure), source, pools.poolings.get(pool))
+        yield (numbers[query], *facts, measures.get(measure), source, pools.get(pool))
 
 
-def _batch_rows(queries: Sequence[Listed], pools: PoolNumbers) -> Iterator[Sequence[Any]]:
-    numbers = {query.judged: query.number for query in queries}
+def _batch_rows(scope: Scope, queries: Sequence[Query]) -> Iterator[Sequence[Any]]:
+    numbers = {judged_key(query): query.number for query in queries}
     decisions = BatchReview.objects.filter(batch__query__in=numbers)
     reviews = {
         batch: (decision, suggestion, "lead" if lead else "rule")
         for batch, decision, suggestion, lead in decisions.values_list("batch", "decision", "suggestion", "decided_by")
     }
+    pools = numbers_by_key(scope.pools)
     rows = Batch.objects.filter(query__in=numbers).order_by("query__number", "number")
     columns = ("pk", "query", "number", "round", "pooling", "is_pilot")
     for pk, query, number, rounds, pool, pilot in rows.values_list(*columns):
         decided = reviews.get(pk, ("", "", ""))
-        yield (numbers[query], number, rounds, pools.poolings.get(pool), yes(pilot), *decided)
+        yield (numbers[query], number, rounds, pools.get(pool), yes(pilot), *decided)
 
 
-def _answers(scope: Scope, pools: PoolNumbers) -> Iterator[Sequence[Any]]:
-    rows = PoolAnswer.objects.filter(source__pooling__in=pools.poolings, query__in=scope.among)
+def _answers(scope: Scope) -> Iterator[Sequence[Any]]:
+    pools = numbers_by_key(scope.pools)
+    rows = PoolAnswer.objects.filter(source__pooling__in=pools, query__in=scope.among)
     columns = ("source__name", "query__number", "spans", "unmatched", "without_preview", "drawn_from")
     sorted_rows = rows.order_by("source__pooling__opened_at", "source__pooling", "source", "query__number")
     for pool, *facts in sorted_rows.values_list("source__pooling", *columns).iterator(chunk_size=CHUNK):
-        yield (pools.poolings[pool], *facts)
+        yield (pools[pool], *facts)
 
 
-def _pool_entries(scope: Scope, pools: PoolNumbers) -> Iterator[Sequence[Any]]:
-    rows = PoolEntry.objects.filter(answer__source__pooling__in=pools.poolings, answer__query__in=scope.among)
+def _pool_entries(scope: Scope) -> Iterator[Sequence[Any]]:
+    pools = numbers_by_key(scope.pools)
+    rows = PoolEntry.objects.filter(answer__source__pooling__in=pools, answer__query__in=scope.among)
     columns = ("answer__source__name", "answer__query__number", "moment__video__name", "moment__start_s")
     sorted_rows = rows.order_by(
         *("answer__source__pooling__opened_at", "answer__source__pooling", "answer__source"),
@@ -293,15 +261,15 @@ def _pool_entries(scope: Scope, pools: PoolNumbers) -> Iterator[Sequence[Any]]:
     )
     values = sorted_rows.values_list("answer__source__pooling", *columns, "moment__end_s", "rank")
     for pool, *facts in values.iterator(chunk_size=CHUNK):
-        yield (pools.poolings[pool], *facts)
+        yield (pools[pool], *facts)
 
 
 def write_corpus(scope: Scope, folder: Path, on_progress: OnProgress) -> None:
     corpus = scope.project.dataset.corpus
     rows = corpus.videos.order_by("pk").values_list("name", "index", "duration_s", "source_split")
     videos = [] if corpus.is_placeholder else list(rows)
-    with CsvFile(folder, layout.VIDEOS) as file:
-        file.add_all(videos)
+    with csv_file(folder, layout.VIDEOS) as file:
+        file.writerows(videos)
     write_json(folder / layout.VIDEO_CORPUS, {name: [seconds, index] for name, index, seconds, _ in sorted(videos)})
     with (folder / layout.MOMENTS).open("w", encoding="utf-8", newline="\n") as lines:
         lines.writelines(_moments(scope, on_progress))
@@ -343,11 +311,11 @@ def write_queries(scope: Scope, folder: Path) -> None:
     rows = Query.objects.filter(project=scope.project).order_by("number")
     captions = dict(rows.filter(caption__in=serving).values_list("pk", "caption__description__source_id"))
     columns = ("pk", "number", "text", "split", "judged_as", "judged_as__number", "query_set__name", "is_placeholder")
-    with CsvFile(folder, layout.QUERIES) as file:
+    with csv_file(folder, layout.QUERIES) as file:
         values = rows.values_list(*columns).iterator(chunk_size=CHUNK)
         for pk, number, text, split, judged, judged_as_number, query_set, is_placeholder in values:
             answers = map(yes, (is_placeholder, (judged or pk) in released, pk in pilots))
-            file.add((number, text, split, judged_as_number, query_set, captions.get(pk), *answers))
+            file.writerow((number, text, split, judged_as_number, query_set, captions.get(pk), *answers))
 
 
 def write_train(project: Project, folder: Path, *, first: int, on_progress: OnProgress) -> None:

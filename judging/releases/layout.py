@@ -2,9 +2,10 @@
 
 import csv
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
-from typing import IO, Self
+from typing import IO, Any
 
 MANIFEST, SUMS, CROISSANT = "manifest.json", "SHA256SUMS", "croissant.json"
 ABOUT_THE_RELEASE = (MANIFEST, SUMS, CROISSANT)  # they tell of the others, which are content
@@ -53,20 +54,13 @@ class _Lines:
         self.file.write(f"{line[:-2]}\n")
 
 
-class CsvFile:
-    """One of the CSV files, with its first line; empty cells stand for what is not there."""
-
-    def __init__(self, folder: Path, name: str) -> None:
-        self.file = (folder / name).open("w", newline="", encoding="utf-8")
-        writer = csv.writer(_Lines(self.file), lineterminator="\r\n")
+@contextmanager
+def csv_file(folder: Path, name: str) -> Iterator[Any]:
+    """Open one of the CSV files for its writer, with its first line; empty cells stand for what is not there."""
+    with (folder / name).open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(_Lines(file), lineterminator="\r\n")
         writer.writerow(COLUMNS[name])
-        self.add, self.add_all = writer.writerow, writer.writerows
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self.file.close()
+        yield writer
 
 
 def write_json(path: Path, value: object) -> None:

@@ -8,14 +8,14 @@ from typing import Any
 from django.forms.models import model_to_dict
 
 from accounts.models import Project
-from annotation.models import Pooling, Query
+from annotation.models import Query
 from annotation.pools import rules as pool_rules
 from annotation.queries.selectors import DRAWS
 from core.models import AuditEvent
 from judging.guidelines.models import POLICY_VALUES
 from judging.models import SLOTS, WORDS, Guideline, Policy, ReleaseWords
 from judging.releases.layout import COLUMNS, JUDGMENTS, PAIRS, QRELS, QUERIES, SETTINGS, guideline_file, write_json
-from judging.releases.selectors import Scope, measures_used, pairs_of_pools, pools_used, versions_of
+from judging.releases.selectors import Scope, versions_of
 from judging.work import rules
 
 TERMS = (  # that Croissant defines as they are
@@ -169,22 +169,17 @@ def settings_of(scope: Scope) -> dict[str, Any]:
         "similarities": [
             {"number": number, "name": row.name, "model": row.model, "version": row.version}
             | {"normalisation": row.normalisation}
-            for number, row in enumerate(measures_used(scope), start=1)
+            for number, row in scope.measures.items()
         ],
-        "pools": [_pool(number, row, pairs_of_pools(scope)) for number, row in enumerate(pools_used(scope), start=1)],
+        "pools": [_pool(number, row) for number, row in scope.pools.items()],
         "query_sets": list(project.query_sets.order_by("pk").values("name", "priority", "is_paused", "is_pilot")),
         "splits": {split: splits[split] for split in Query.Split.values},
         "draw": draw_of(project),
         "guidelines": _guidelines(project, versions),
         "policies": _policies(project, versions),
-        "judged_under": [{"guideline": g, "policy": p, "judgments": n} for g, p, n in versions],
-        "words": words_of(project),
+        "judged_under": [row._asdict() for row in versions],
+        "words": model_to_dict(ReleaseWords.objects.filter(project=project).first() or ReleaseWords(), WORDS),
     }
-
-
-def words_of(project: Project) -> dict[str, str]:
-    words = ReleaseWords.objects.filter(project=project).first() or ReleaseWords()
-    return {name: getattr(words, name) for name in WORDS}
 
 
 def draw_of(project: Project) -> dict[str, Any] | None:
@@ -196,27 +191,23 @@ def draw_of(project: Project) -> dict[str, Any] | None:
     return draw
 
 
-def _pool(number: int, row: Pooling, pairs: dict[int, int]) -> dict[str, Any]:
+def _pool(number: int, row: Any) -> dict[str, Any]:
     return {
         "number": number,
         "sources": [{"name": source.name, "other_queries": source.other_queries} for source in row.sources.all()],
-        "depth": row.depth,
-        "iou_min": row.iou_min,
-        "split": row.split,
+        **{name: getattr(row, name) for name in ("depth", "iou_min", "split")},
         "query_set": row.query_set.name if row.query_set else None,
-        "seed": row.seed,
-        "others": row.others,
-        "pairs": pairs.get(row.pk, 0),
+        **{name: getattr(row, name) for name in ("seed", "others", "pairs")},
     }
 
 
-def _guidelines(project: Project, versions: list[tuple[int | None, int | None, int]]) -> list[dict[str, Any]]:
+def _guidelines(project: Project, versions: list[Any]) -> list[dict[str, Any]]:
     rows = Guideline.objects.filter(project=project).order_by("version")
     return [
         {
             "version": row.version,
             "file": guideline_file(row.version),
-            "judgments": sum(n for guideline, _, n in versions if guideline == row.version),
+            "judgments": sum(under.judgments for under in versions if under.guideline == row.version),
             "levels": row.levels,
             "changes": row.changes,
             "examples": [
@@ -229,12 +220,12 @@ def _guidelines(project: Project, versions: list[tuple[int | None, int | None, i
     ]
 
 
-def _policies(project: Project, versions: list[tuple[int | None, int | None, int]]) -> list[dict[str, Any]]:
+def _policies(project: Project, versions: list[Any]) -> list[dict[str, Any]]:
     rows = Policy.objects.filter(project=project).order_by("version")
     return [
         {
             "version": row.version,
-            "judgments": sum(n for _, policy, n in versions if policy == row.version),
+            "judgments": sum(under.judgments for under in versions if under.policy == row.version),
             **{name: _plain(value) for name, value in model_to_dict(row, POLICY_VALUES).items()},
         }
         for row in rows

@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -146,15 +147,18 @@ class BadLines:
     count: int = 0
 
     def add(self, name: str, line: int, reason: object) -> None:
+        self.report(f"{name}, line {line}: {reason}")
+
+    def report(self, error: str) -> None:
         self.count += 1
         if len(self.shown) < SHOWN:
-            self.shown.append(f"{name}, line {line}: {reason}")
+            self.shown.append(error)
 
-    def refuse(self) -> None:
+    def refuse(self, outcome: str = "Nothing was imported.") -> None:
         """Raises ImportRefused where there was one."""
         if self.count:
             more = [f"... and {self.count - SHOWN} more"] if self.count > SHOWN else []
-            raise ImportRefused("\n".join(["Nothing was imported.", *self.shown, *more]))
+            raise ImportRefused("\n".join([outcome, *self.shown, *more]))
 
 
 class Cells:
@@ -214,21 +218,40 @@ class Cells:
 
 def rows(folder: Path, name: str, read: Callable[[Cells], T], bad: BadLines) -> Iterator[T]:
     """Each line of a CSV file as ``read`` makes of it; a line it refuses (ValueError) is bad and left out."""
-    columns = COLUMNS[name]
+
+    def check(columns: list[str]) -> None:
+        if columns != list(COLUMNS[name]):
+            raise ImportRefused(f"{name}: the first line must be {','.join(COLUMNS[name])}.")
+
+    with _open(folder, name) as file:
+        yield from csv_rows(file, name, check, read, partial(bad.add, name))
+
+
+def csv_rows(
+    file: TextIO,
+    name: str,
+    check: Callable[[list[str]], object],
+    read: Callable[[Cells], T],
+    report: Callable[[int, ValueError], object],
+) -> Iterator[T]:
+    """Each line as ``read`` makes of it, once ``check`` has seen the columns.
+
+    Args:
+        report: takes the number of a line that ``read`` refuses, and why.
+    """
+    lines = BoundedLines(file, name)
+    reader = csv.reader(lines, strict=True)
     try:
-        with _open(folder, name) as file:
-            lines = BoundedLines(file, name)
-            reader = csv.reader(lines, strict=True)
-            if next(reader, None) != list(columns):
-                raise ImportRefused(f"{name}: the first line must be {','.join(columns)}.")
-            for cells in reader:
-                lines.begin()
-                try:
-                    if len(cells) != len(columns):
-                        raise ValueError(f"{len(cells)} cells instead of {len(columns)}")
-                    yield read(Cells(dict(zip(columns, cells, strict=True))))
-                except ValueError as error:
-                    bad.add(name, reader.line_num, error)
+        columns = next(reader, [])
+        check(columns)
+        for cells in reader:
+            lines.begin()
+            try:
+                if len(cells) != len(columns):
+                    raise ValueError(f"{len(cells)} cells instead of {len(columns)}")
+                yield read(Cells(dict(zip(columns, cells, strict=True))))
+            except ValueError as error:
+                report(reader.line_num, error)
     except (csv.Error, UnicodeDecodeError) as error:
         raise ImportRefused(f"{name} cannot be read: {error}.") from error
 

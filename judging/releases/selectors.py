@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import file_digest, sha256
+from operator import attrgetter
 from pathlib import Path
 from random import SystemRandom
 from typing import IO, Any, NamedTuple
@@ -30,7 +31,7 @@ from annotation.models import Candidate, Caption, Measure, Moment, PoolAnswer, P
 from annotation.pools.rules import BATCH_SIZE, BATCHES
 from annotation.queries.selectors import queries_to_judge, queries_to_train_on
 from core.exceptions import NotPossible
-from core.sql import sql_rows
+from core.sql import sql_named, sql_rows
 from judging.exceptions import NotPossibleNow
 from judging.models import Batch, BatchReview, Pair, Release
 from judging.releases.layout import COLUMNS, DATASHEET, JUDGMENTS, RAW
@@ -42,17 +43,6 @@ DAMAGED = (BadZipFile, KeyError, EOFError, NotImplementedError, RuntimeError, zl
 IS_PILOT = Q(batches__is_pilot=True) | (Q(batches__isnull=True) & (Q(query_set__is_pilot=True) | Q(was_pilot=True)))
 OPENED = (Pooling.State.OPENING, Pooling.State.DONE)
 UNDECIDED = (Pair.State.OPEN, Pair.State.ESCALATED)
-
-
-class Listed(NamedTuple):
-    """A query of a release: one that was judged, or a twin that shares its pairs."""
-
-    number: int
-    text: str
-    split: str
-    judged: int  # the key of the query judged
-    is_own: bool  # it is that query
-    is_placeholder: bool
 
 
 class Missing(NamedTuple):
@@ -73,23 +63,42 @@ class Scope:
 
     project: Project
     includes_pilot: bool
-    listed: tuple[Listed, ...]  # by number, twins among them
+    listed: tuple[Query, ...]  # by number: those that were judged, and duplicates that share the pairs of one
     missing: tuple[Missing, ...]  # by number
     is_anonymised: bool = False
 
     @cached_property
-    def own(self) -> tuple[Listed, ...]:
-        return tuple(query for query in self.listed if query.is_own)
+    def own(self) -> tuple[Query, ...]:
+        return tuple(query for query in self.listed if query.judged_as_id is None)
 
     @cached_property
     def keys(self) -> list[int]:
         """Of the queries judged."""
-        return [query.judged for query in self.own]
+        return [query.pk for query in self.own]
 
     @property
     def among(self) -> RawSQL:
         """The keys as ``__in`` takes them, however many there are."""
         return RawSQL("SELECT unnest(%s::bigint[])", [self.keys])
+
+    @cached_property
+    def measures(self) -> dict[int, Measure]:
+        """How the similarities of the candidates of these queries were computed, by name; by their numbers in files."""
+        candidates = Candidate.objects.filter(query__in=self.among, measure__isnull=False).order_by()
+        rows = Measure.objects.filter(pk__in=candidates.values("measure").distinct())
+        return dict(enumerate(sorted(rows, key=attrgetter("name", "model", "version", "normalisation")), start=1))
+
+    @cached_property
+    def pools(self) -> dict[int, Pooling]:
+        """Opened pools that answered these queries, in the order they were opened, by their numbers in files; each with
+        the number of ``pairs`` that it pooled."""
+        answered = PoolAnswer.objects.filter(query__in=self.among).values("source__pooling")
+        candidates = Candidate.objects.filter(query__in=self.among, pooling__isnull=False).order_by()
+        used = Q(pk__in=answered) | Q(pk__in=candidates.values("pooling"))
+        its_pairs = Q(candidates__query__in=self.among, candidates__pair__isnull=False)
+        rows = Pooling.objects.filter(used, state__in=OPENED).annotate(pairs=Count("candidates", filter=its_pairs))
+        rows = rows.select_related("query_set").prefetch_related("sources").order_by("opened_at", "pk")
+        return dict(enumerate(rows, start=1))
 
     @property
     def is_partial(self) -> bool:
@@ -115,19 +124,20 @@ def scope_of(release: Release) -> Scope:
     project = Project.objects.select_related("dataset__corpus").get(pk=release.project_id)
     finished = finished_queries(project.pk)
     released = finished if release.includes_pilot else finished.exclude(batches__is_pilot=True)
-    own = {row["pk"]: row for row in released.distinct().values("pk", "number", "text", "split", "is_placeholder")}
-    queries = [Listed(r["number"], r["text"], r["split"], pk, True, r["is_placeholder"]) for pk, r in own.items()]
-    duplicates = Query.objects.filter(project=project, judged_as__isnull=False)
-    for number, text, split, judged in duplicates.values_list("number", "text", "split", "judged_as"):
-        if judged in own:
-            queries.append(Listed(number, text, split, judged, False, False))
+    own = {query.pk: query for query in released.distinct()}
+    duplicates = [query for query in project.queries.filter(judged_as__isnull=False) if query.judged_as_id in own]
     return Scope(
         project=project,
         includes_pilot=release.includes_pilot,
         is_anonymised=release.is_anonymised,
-        listed=tuple(sorted(queries)),
+        listed=tuple(sorted([*own.values(), *duplicates], key=attrgetter("number"))),
         missing=tuple(_missing(project.pk, set(own), includes_pilot=release.includes_pilot)),
     )
+
+
+def judged_key(query: Query) -> int:
+    """Key of the query that was judged: this one, or the one whose pairs it shares."""
+    return query.judged_as_id or query.pk
 
 
 def finished_queries(project_id: int) -> QuerySet[Query]:
@@ -160,34 +170,26 @@ def unfinished_queries(project_id: int) -> QuerySet[Query]:
 def _missing(project_id: int, released: set[int], *, includes_pilot: bool) -> Iterator[Missing]:
     to_judge = queries_to_judge(project_id)
     pilot = set() if includes_pilot else set(to_judge.filter(IS_PILOT).values_list("pk", flat=True))
-    last = _last_batches(project_id)
+    undecided = Count("pairs", filter=Q(pairs__state__in=UNDECIDED))
+    batches = Batch.objects.filter(project=project_id).annotate(undecided=undecided)
+    batches = batches.order_by("query", "state", "number")  # an open one comes last, and is kept
+    last = {batch.query_id: batch for batch in batches}
     decided = dict(BatchReview.objects.filter(batch__project=project_id).values_list("batch__query", "decision"))
-    for pk, number, text, split in to_judge.order_by("number").values_list("pk", "number", "text", "split"):
-        if pk in released:
+    for query in to_judge.order_by("number"):
+        if query.pk in released:
             continue
-        batch = last.get(pk)
-        state = PILOT if pk in pilot else _state_of(batch, decided.get(pk))
-        if batch is None or state == PILOT:  # how far a pilot is says nothing of what is missing
-            yield Missing(number, text, split, state, None, None, None)
+        batch = last.get(query.pk)
+        if query.pk in pilot:  # how far a pilot is says nothing of what is missing
+            state, batch = PILOT, None
+        elif batch is None:
+            state = "no_batch"
+        elif batch.state == Batch.State.OPEN:
+            state = "being_judged"
         else:
-            yield Missing(number, text, split, state, batch["number"], batch["round"], batch["undecided"])
-
-
-def _last_batches(project_id: int) -> dict[int, dict[str, Any]]:
-    """The batch that each query is at: the open one, else its last."""
-    rows = Batch.objects.filter(project=project_id).annotate(
-        undecided=Count("pairs", filter=Q(pairs__state__in=UNDECIDED))
-    )
-    rows = rows.order_by("query", "state", "number")  # an open one comes last, and is kept
-    return {row["query"]: dict(row) for row in rows.values("query", "number", "round", "state", "undecided")}
-
-
-def _state_of(batch: dict[str, Any] | None, decision: str | None) -> str:
-    if batch is None:
-        return "no_batch"
-    if batch["state"] == Batch.State.OPEN:
-        return "being_judged"
-    return "second_batch_awaited" if decision == BatchReview.Decision.EXTEND else "awaits_decision"
+            is_extended = decided.get(query.pk) == BatchReview.Decision.EXTEND
+            state = "second_batch_awaited" if is_extended else "awaits_decision"
+        how_far = (batch.number, batch.round, batch.undecided) if batch else (None, None, None)
+        yield Missing(query.number, query.text, query.split, state, *how_far)
 
 
 def archive_opened(release: Release) -> IO[bytes]:
@@ -261,31 +263,11 @@ def release_file(request: HttpRequest, release_uuid: UUID) -> FileResponse:
     return FileResponse(archive_opened(release), as_attachment=True, filename=name)
 
 
-def judgments_csv_response(project: Project) -> StreamingHttpResponse:
-    """Send all final grades of the project as they are read."""
+def judgments_csv(request: HttpRequest, project: Project) -> StreamingHttpResponse:
+    """Send all final grades as they are now, finished queries or not, as they are read."""
     headers = {"Content-Disposition": 'attachment; filename="judgments.csv"'}
-    return StreamingHttpResponse(judgments_csv(project), content_type="text/csv; charset=utf-8", headers=headers)
-
-
-def measures_used(scope: Scope) -> list[Measure]:
-    """How the similarities of the candidates of these queries were computed, by name."""
-    candidates = Candidate.objects.filter(query__in=scope.among, measure__isnull=False).order_by()
-    rows = Measure.objects.filter(pk__in=candidates.values("measure").distinct())
-    return sorted(rows, key=lambda row: (row.name, row.model, row.version, row.normalisation))
-
-
-def pools_used(scope: Scope) -> list[Pooling]:
-    """Opened pools that answered these queries, in the order they were opened."""
-    answered = PoolAnswer.objects.filter(query__in=scope.among).values("source__pooling")
-    pooled = Candidate.objects.filter(query__in=scope.among, pooling__isnull=False).values("pooling")
-    rows = Pooling.objects.filter(Q(pk__in=answered) | Q(pk__in=pooled), state__in=OPENED)
-    return list(rows.select_related("query_set").prefetch_related("sources").order_by("opened_at", "pk"))
-
-
-def pairs_of_pools(scope: Scope) -> dict[int, int]:
-    """Pairs that each pool pooled."""
-    candidates = Candidate.objects.filter(query__in=scope.among, pooling__isnull=False, pair__isnull=False)
-    return dict(candidates.order_by().values_list("pooling").annotate(n=Count("pk")))
+    pieces = _copied(LIVE_COLUMNS, OF_PROJECT, {"project": project.pk})
+    return StreamingHttpResponse(pieces, content_type="text/csv; charset=utf-8", headers=headers)
 
 
 def described_in_train(project: Project) -> dict[str, int]:
@@ -330,14 +312,15 @@ CELLS = {
 ANONYMOUS = {"worker": "(%(numbers)s::jsonb ->> given.annotator_id::text)::integer"}
 ORDER = f"ORDER BY {NUMBER}, given.round, given.seat"
 FACTS = f"""
-SELECT count(*), count(*) FILTER (WHERE 'simulated' IN (given.source, given.origin)),
-    count(DISTINCT given.annotator_id),
-    count(*) FILTER (WHERE member.number IS NULL),
-    min(given.created_at) FILTER (WHERE given.source <> 'imported'),
-    max(given.created_at) FILTER (WHERE given.source <> 'imported')
+SELECT count(*) AS judgments,
+    count(*) FILTER (WHERE 'simulated' IN (given.source, given.origin)) AS simulated_judgments,
+    count(DISTINCT given.annotator_id) AS annotators, count(*) FILTER (WHERE member.number IS NULL) AS nameless,
+    min(given.created_at) FILTER (WHERE given.source <> 'imported') AS judged_from,
+    max(given.created_at) FILTER (WHERE given.source <> 'imported') AS judged_to
 {OF_QUERIES}"""
 VERSIONS = f"""
-SELECT guideline.version, policy.version, count(*) {OF_QUERIES} GROUP BY 1, 2 ORDER BY 1 NULLS FIRST, 2 NULLS FIRST"""
+SELECT guideline.version AS guideline, policy.version AS policy, count(*) AS judgments {OF_QUERIES}
+GROUP BY 1, 2 ORDER BY 1 NULLS FIRST, 2 NULLS FIRST"""
 
 
 def write_judgments(queries: Sequence[int], folder: Path, *, anonymised: bool = False) -> None:
@@ -349,50 +332,29 @@ def write_judgments(queries: Sequence[int], folder: Path, *, anonymised: bool = 
     Raises:
         NotPossible: somebody judged who has no number any more.
     """
-    if _facts(queries)[3]:
+    if facts_of(queries).nameless:
         raise NotPossible("Somebody who judged has no annotator number any more; their grades cannot be named.")
     parameters: dict[str, object] = {"queries": list(queries)}
-    if anonymised:
-        parameters["numbers"] = json.dumps(drawn_numbers(queries))
+    if anonymised:  # from 1 on for each account that judged, in an order that nobody can draw again
+        rows = sql_rows(f"SELECT DISTINCT given.annotator_id {OF_QUERIES}", parameters)  # nosec B608 - constants
+        people = [account for (account,) in rows]
+        SystemRandom().shuffle(people)
+        parameters["numbers"] = json.dumps({account: number for number, account in enumerate(people, start=1)})
     for name in (RAW, JUDGMENTS):
         with (folder / name).open("wb") as file:
             for piece in _copied(COLUMNS[name], OF_QUERIES, parameters, instead=ANONYMOUS if anonymised else None):
                 file.write(piece)
 
 
-def drawn_numbers(queries: Sequence[int]) -> dict[int, int]:
-    """A number from 1 on for each account that judged these queries, in an order that nobody can draw again."""
-    rows = sql_rows(f"SELECT DISTINCT given.annotator_id {OF_QUERIES}", {"queries": list(queries)})  # nosec B608 - constants
-    people = [account for (account,) in rows]
-    SystemRandom().shuffle(people)
-    return {account: number for number, account in enumerate(people, start=1)}
-
-
-def judgments_csv(project: Project) -> Iterator[bytes]:
-    """All final grades of a project as they are now, finished queries or not."""
-    return _copied(LIVE_COLUMNS, OF_PROJECT, {"project": project.pk})
-
-
-def facts_of(queries: Sequence[int]) -> dict[str, Any]:
+def facts_of(queries: Sequence[int]) -> Any:
     """How many, by how many people, and from which day to which they were given here."""
-    judgments, simulated, annotators, _, first, last = _facts(queries)
-    return {
-        "judgments": judgments,
-        "simulated_judgments": simulated,
-        "annotators": annotators,
-        "judged_from": first.date().isoformat() if first else None,
-        "judged_to": last.date().isoformat() if last else None,
-    }
-
-
-def versions_of(queries: Sequence[int]) -> list[tuple[int | None, int | None, int]]:
-    """Version of the guideline, version of the policy, judgments given under both."""
-    return sql_rows(VERSIONS, {"queries": list(queries)})
-
-
-def _facts(queries: Sequence[int]) -> tuple[Any, ...]:
-    [facts] = sql_rows(FACTS, {"queries": list(queries)})
+    [facts] = sql_named(FACTS, {"queries": list(queries)})
     return facts
+
+
+def versions_of(queries: Sequence[int]) -> list[Any]:
+    """Version of the guideline, version of the policy, judgments given under both."""
+    return sql_named(VERSIONS, {"queries": list(queries)})
 
 
 def _copied(

@@ -3,7 +3,7 @@
 import logging
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
@@ -60,10 +60,7 @@ def release_create(
     Project.objects.select_for_update().get(pk=project.pk)
     options = {"includes_pilot": includes_pilot, "is_anonymised": is_anonymised}
     if key and (earlier_release := Release.objects.filter(uuid=key).first()):
-        if (earlier_release.project_id, earlier_release.includes_pilot, earlier_release.is_anonymised) != (
-            project.pk,
-            *options.values(),
-        ):
+        if not Release.objects.filter(pk=earlier_release.pk, project=project, **options).exists():
             raise FormStale(USED)
         return earlier_release
     last = Release.objects.filter(project=project).order_by("-version").first()
@@ -96,15 +93,12 @@ def release_build(*, release_id: int, folder: Path | None = None) -> Release | N
     Safe to repeat and to kill: nothing is kept before the archive is whole, and one that is ready, or failed and that
     nobody asked for again, stays as it is.
     """
-    workspace: AbstractContextManager[Path | str] = (
-        nullcontext(folder) if folder else TemporaryDirectory(prefix="momentjudge-release-")
-    )
-    with RELEASES.claim(release_id) as release, workspace as target:
+    with RELEASES.claim(release_id) as release, TemporaryDirectory(prefix="momentjudge-release-") as temp_folder:
         if release is None:
             return Release.objects.filter(pk=release_id).first()
         try:
-            with _Progress(release) as progress:
-                _write(release, Path(target), progress)
+            with _progress(release) as report:
+                _write(release, folder or Path(temp_folder), report)
         except StorageUnavailable as error:  # it is tried again, and the team can see why it waits
             Release.objects.filter(pk=release.pk, state=Release.State.PREPARING).update(error=str(error))
             raise
@@ -112,13 +106,13 @@ def release_build(*, release_id: int, folder: Path | None = None) -> Release | N
     return release
 
 
-def _write(release: Release, folder: Path, progress: "_Progress") -> None:
+def _write(release: Release, folder: Path, report: files.OnStep) -> None:
     try:
         with _snapshot():
             release.state_at = clock.now()
             scope = scope_of(release)
-            manifest = files.write_files(release, scope, folder, progress.tell)
-        _archive_save(release, scope, folder, manifest, progress)
+            manifest = files.write_files(release, scope, folder, report)
+        _archive_save(release, scope, folder, manifest, report)
     except OSError as error:
         if disk_is_full(error):
             raise StorageFull from error
@@ -152,13 +146,11 @@ def _snapshot() -> Iterator[None]:
         yield
 
 
-def _archive_save(
-    release: Release, scope: Scope, folder: Path, manifest: dict[str, Any], progress: "_Progress"
-) -> None:
+def _archive_save(release: Release, scope: Scope, folder: Path, manifest: dict[str, Any], report: files.OnStep) -> None:
     name = f"release-{release.version}.zip"
     with TemporaryDirectory(prefix="momentjudge-zip-") as temp_folder:
         path = Path(temp_folder) / name
-        files.pack(folder, path, progress.tell)
+        files.pack(folder, path, report)
         release.archive_bytes, release.archive_sha256 = path.stat().st_size, files.digest_of(path)
         with path.open("rb") as source:
             release.archive.save(name, File(source), save=False)
@@ -170,27 +162,25 @@ def _archive_save(
         send_on_commit(READY_TASK, release.pk)
 
 
-class _Progress:
-    """Writes down how far a release is, past the snapshot, which shows nobody anything before its end."""
+@contextmanager
+def _progress(release: Release) -> Iterator[files.OnStep]:
+    """Write down how far a release is, past the snapshot, which shows nobody anything before its end."""
+    own = None if connection.in_atomic_block else connection.copy()
+    last_step, written_at = "", -EVERY_S
 
-    def __init__(self, release: Release) -> None:
-        self.release = release
-        self.own = None if connection.in_atomic_block else connection.copy()
-        self.step, self.written_at = "", -EVERY_S
-
-    def __enter__(self) -> "_Progress":
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        if self.own:
-            self.own.close()
-
-    def tell(self, step: str, n_done: int, total: int) -> None:
-        if step == self.step and n_done < total and monotonic() - self.written_at < EVERY_S:
+    def report(step: str, n_done: int, total: int) -> None:
+        nonlocal last_step, written_at
+        if step == last_step and n_done < total and monotonic() - written_at < EVERY_S:
             return
-        self.step, self.written_at = step, monotonic()
-        with (self.own or connection).cursor() as cursor:
-            cursor.execute(WRITE, [step, n_done, total, clock.now(), self.release.pk])
+        last_step, written_at = step, monotonic()
+        with (own or connection).cursor() as cursor:
+            cursor.execute(WRITE, [step, n_done, total, clock.now(), release.pk])
+
+    try:
+        yield report
+    finally:
+        if own:
+            own.close()
 
 
 WRITE = """
@@ -230,18 +220,14 @@ def release_comparison_of(*, before: Release, after: Release, now: datetime) -> 
 def release_compare(*, comparison_id: int) -> None:
     """Read both archives and keep what differs; a repeat finds it done."""
     with COMPARISONS.claim(comparison_id) as row:
-        if row is not None:
-            with transaction.atomic():
-                _comparison_set(row, counts=_changes_store(row), state=State.READY)
-
-
-def _changes_store(row: ReleaseComparison) -> dict[str, int]:
-    with archive_opened(row.before) as before, archive_opened(row.after) as after:
-        compared = Compared(before, after)
-        rows = _rows(row, compared)
-        while chunk := list(islice(rows, CHUNK)):
-            ReleaseChange.objects.bulk_create(chunk)
-        return compared.facts()
+        if row is None:
+            return
+        with transaction.atomic(), archive_opened(row.before) as before, archive_opened(row.after) as after:
+            compared = Compared(before, after)
+            changes = _rows(row, compared)
+            while chunk := list(islice(changes, CHUNK)):
+                ReleaseChange.objects.bulk_create(chunk)
+            _comparison_set(row, counts=compared.facts(), state=State.READY)
 
 
 def _rows(row: ReleaseComparison, compared: Compared) -> Iterator[ReleaseChange]:

@@ -8,7 +8,7 @@ from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
-from django.http import FileResponse, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -22,12 +22,11 @@ from core.texts import uuid_or_none
 from judging.exceptions import FormStale, NotPossibleNow
 from judging.guidelines.texts import markdown_html
 from judging.models import WORDS, Release, ReleaseComparison, ReleaseWords
-from judging.releases import compare, layout, services
+from judging.releases import compare, layout, selectors, services
 from judging.releases.documents import told_of
 from judging.releases.selectors import (
     STATES,
     datasheet_of,
-    judgments_csv_response,
     others,
     ready_release,
     release_file,
@@ -146,15 +145,7 @@ def release(request: HttpRequest, release_uuid: UUID) -> HttpResponse:
     return render(request, "judging/releases/release.html", context)
 
 
-@login_required
-def release_download(request: HttpRequest, release_uuid: UUID) -> FileResponse:
-    return release_file(request, release_uuid)
-
-
-@project_page(STAFF)
-def judgments_csv(request: MemberRequest, project: Project) -> StreamingHttpResponse:
-    """All final grades as they are now, released or not, sent as they are read."""
-    return judgments_csv_response(project)
+release_download, judgments_csv = login_required(release_file), project_page(STAFF)(selectors.judgments_csv)
 
 
 @login_required
@@ -178,9 +169,7 @@ def release_changes(request: HttpRequest, release_uuid: UUID) -> HttpResponse:
 
 def _changes_page(request: HttpRequest, comparison: ReleaseComparison, kind: str) -> dict[str, Any]:
     """One page of changes, looked up by their numbers, so that the last comes as fast as the first."""
-    n_changes = (
-        comparison.counts.get(kind, 0) if kind else sum(comparison.counts.get(name, 0) for name in compare.KINDS)
-    )
+    n_changes = sum(comparison.counts.get(name, 0) for name in ([kind] if kind else compare.KINDS))
     page = Paginator(range(1, n_changes + 1), CHANGES_PER_PAGE).get_page(request.GET.get("page"))
     numbers = {"number_of_kind__in": page.object_list, "kind": kind} if kind else {"number__in": page.object_list}
     return {"page": page, "changes": comparison.changes.filter(**numbers).order_by("number")}
@@ -218,8 +207,7 @@ def _before(request: HttpRequest, row: Release) -> Release | None:
 
 @project_page(STAFF)
 def words(request: MemberRequest, project: Project) -> HttpResponse:
-    row = ReleaseWords.objects.filter(project=project).first() or ReleaseWords()
-    return _page(request, WordsForm(initial={name: getattr(row, name) for name in WORDS}))
+    return _page(request, WordsForm(instance=ReleaseWords.objects.filter(project=project).first()))
 
 
 @post_only("judging:release-words")

@@ -17,7 +17,7 @@ from judging.models import Batch, BatchReview, Pair
 from judging.projects import services
 from judging.projects.overview import overview_counts
 from judging.projects.selectors import query_sets_with_counts
-from judging.review.selectors import batch_rows
+from judging.review.selectors import rows_of
 from judging.work.services import batches, pairs
 
 LONGEST_REASON = 1000
@@ -64,13 +64,20 @@ class BatchGiven(serializers.ModelSerializer[Batch]):
         ]
 
 
-class GradeGiven(serializers.Serializer[Any]):
+class NamedValues(serializers.Serializer[Any]):
+    """Values in the order of the fields."""
+
+    def to_representation(self, values: tuple[Any, ...]) -> dict[str, Any]:
+        return dict(zip(self.fields, values, strict=True))
+
+
+class GradeGiven(NamedValues):
     annotator = serializers.IntegerField(help_text="Annotator number.")
     grade = serializers.IntegerField()
     round = serializers.IntegerField()
 
 
-class RemarkGiven(serializers.Serializer[Any]):
+class RemarkGiven(NamedValues):
     annotator = serializers.IntegerField(help_text="Annotator number.")
     flag = serializers.CharField(allow_blank=True, help_text="What was said to be wrong; empty for a comment.")
     words = serializers.CharField(allow_blank=True)
@@ -90,7 +97,7 @@ class JudgedPairGiven(serializers.ModelSerializer[Pair]):
 class BatchPairGiven(serializers.Serializer[Any]):
     pair = JudgedPairGiven()
     grades = GradeGiven(many=True, help_text="Final ones.")
-    remarks = RemarkGiven(many=True)
+    remarks = RemarkGiven(source="said", many=True)
 
 
 class BatchWithPairsGiven(BatchGiven):
@@ -101,16 +108,7 @@ class BatchWithPairsGiven(BatchGiven):
 
     @extend_schema_field(BatchPairGiven(many=True))
     def get_pairs(self, batch: Batch) -> Any:
-        return BatchPairGiven([batch_pair(row) for row in self.context["rows"]], many=True).data
-
-
-def batch_pair(row: dict[str, Any]) -> dict[str, Any]:
-    """Return a row of ``selectors.batch_rows`` with names instead of positions."""
-    return {
-        "pair": row["pair"],
-        "grades": [{"annotator": who, "grade": grade, "round": number} for who, grade, number in row["grades"]],
-        "remarks": [{"annotator": who, "flag": flag, "words": words} for who, flag, words in row["said"]],
-    }
+        return BatchPairGiven(rows_of([batch])[batch.pk], many=True).data
 
 
 class ReviewGiven(serializers.ModelSerializer[BatchReview]):
@@ -197,7 +195,7 @@ class OneBatch(ApiView):
         """One batch with its pairs by rank, and the grades behind each."""
         batch = get_object_or_404(Batch.objects.select_related("project", "query", "review"), uuid=batch_uuid)
         grant(request, batch.project, STAFF)
-        return Response(BatchWithPairsGiven(batch, context={"request": request, "rows": batch_rows(batch)}).data)
+        return Response(BatchWithPairsGiven(batch).data)
 
 
 class ReviewBatch(ApiView):

@@ -1,12 +1,12 @@
 """Selectors for leads and tasks: grades of a batch, the queue of first batches, what is suggested and what follows."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from dataclasses import replace
+from datetime import timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from django.db import connection
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 from django.utils.timesince import timesince
@@ -16,6 +16,7 @@ from annotation.models import Candidate, Moment, Query
 from annotation.pools.rules import BATCH_SIZE
 from annotation.queries.selectors import queries_to_judge
 from core.models import AuditEvent, Job
+from core.sql import sql_rows
 from judging.models import Assignment, Batch, BatchReview, Flag, Judgment, Pair, Policy
 from judging.pay.rules import TVR_RANKING, Forecast, Part
 from judging.people.selectors import actor_names
@@ -28,13 +29,9 @@ def annotator_numbers(project: Project) -> dict[int, int]:
     return {user: number for user, number in rows if number is not None}
 
 
-def batch_rows(batch: Batch) -> list[dict[str, Any]]:
-    """The pairs of a batch by rank with their grades by annotator number, for the lead."""
-    return rows_of([batch])[batch.pk]
-
-
 def rows_of(batches: Sequence[Batch]) -> dict[int, list[dict[str, Any]]]:
-    """``batch_rows`` of batches of one project, in as many statements as of one."""
+    """The pairs of batches of one project by rank with their grades by annotator number, for the lead; in as many
+    statements for many as for one."""
     rows: dict[int, list[dict[str, Any]]] = {batch.pk: [] for batch in batches}
     if not batches:
         return rows
@@ -43,16 +40,11 @@ def rows_of(batches: Sequence[Batch]) -> dict[int, list[dict[str, Any]]]:
     numbers = annotator_numbers(batches[0].project)
     judgments = Judgment.objects.filter(pair__batch__in=rows)
     grades, comments = final_grades(judgments, numbers), _comments_of(rows, numbers)
-    why = why_withdrawn([pair.uuid for pair in sorted_pairs if pair.state == Pair.State.WITHDRAWN])
+    withdrawals = last_withdrawals(sorted_pairs)
     for pair in sorted_pairs:
-        rows[pair.batch_id].append(
-            {
-                "pair": pair,
-                "grades": grades.get(pair.pk, []),
-                "said": comments.get(pair.pk, []),
-                "why": why.get(pair.uuid, ""),
-            }
-        )
+        why = withdrawals[pair.uuid].data["reason"] if pair.uuid in withdrawals else ""
+        row = {"pair": pair, "grades": grades[pair.pk], "said": comments[pair.pk], "why": why}
+        rows[pair.batch_id].append(row)
     return rows
 
 
@@ -60,42 +52,32 @@ def final_grades(
     judgments: QuerySet[Judgment], numbers: dict[int, int]
 ) -> dict[int, list[tuple[int | None, int, int]]]:
     """Those that may change no more by pair: annotator number, grade, round."""
-    grades: dict[int, list[tuple[int | None, int, int]]] = {}
-    final = judgments.exclude(assignment__state=Assignment.State.OPEN)
-    for pair, annotator, grade, number in final.order_by("round", "seat").values_list(
-        "pair", "annotator", "grade", "round"
-    ):
-        grades.setdefault(pair, []).append((numbers.get(annotator), grade, number))
+    grades: dict[int, list[tuple[int | None, int, int]]] = defaultdict(list)
+    final = judgments.exclude(assignment__state=Assignment.State.OPEN).order_by("round", "seat")
+    for pair, annotator, grade, number in final.values_list("pair", "annotator", "grade", "round"):
+        grades[pair].append((numbers.get(annotator), grade, number))
     return grades
 
 
-def why_withdrawn(pairs: Sequence[UUID]) -> dict[UUID, str]:
-    """Return the lead's reason, by pair; the newest where it was withdrawn twice."""
-    if not pairs:
+def last_withdrawals(pairs: Sequence[Pair]) -> dict[UUID, AuditEvent]:
+    """The event of a lead's withdrawal by pair, where the pair is withdrawn; its data hold the reason."""
+    withdrawn = [pair.uuid for pair in pairs if pair.state == Pair.State.WITHDRAWN]
+    if not withdrawn:
         return {}
-    events = AuditEvent.objects.filter(action="pair.withdraw", subject__in=pairs)
-    reasons = events.order_by("id").values_list("subject", "data")
-    return {pair: data["reason"] for pair, data in reasons if pair is not None}
+    events = AuditEvent.objects.filter(action="pair.withdraw", subject__in=withdrawn).order_by("id")
+    return {event.subject: event for event in events if event.subject is not None}
 
 
 def _comments_of(batch_ids: Iterable[int], numbers: dict[int, int]) -> dict[int, list[tuple[int | None, str, str]]]:
     """Flags and comments by pair: annotator number, reason of the flag or nothing, words."""
-    comments: dict[int, list[tuple[int | None, str, str]]] = {}
+    comments: dict[int, list[tuple[int | None, str, str]]] = defaultdict(list)
     for flag in Flag.objects.filter(pair__batch__in=batch_ids, withdrawn_at__isnull=True).order_by("id"):
-        comments.setdefault(flag.pair_id, []).append(
-            (numbers.get(flag.annotator_id), flag.get_reason_display(), flag.comment)
-        )
+        comments[flag.pair_id].append((numbers.get(flag.annotator_id), flag.get_reason_display(), flag.comment))
     judgments = Judgment.objects.filter(pair__batch__in=batch_ids).exclude(assignment__state=Assignment.State.OPEN)
-    for pair, annotator, comment in (
-        judgments.exclude(comment="").order_by("id").values_list("pair", "annotator", "comment")
-    ):
-        comments.setdefault(pair, []).append((numbers.get(annotator), "", comment))
+    rows = judgments.exclude(comment="").order_by("id").values_list("pair", "annotator", "comment")
+    for pair, annotator, comment in rows:
+        comments[pair].append((numbers.get(annotator), "", comment))
     return comments
-
-
-def queries_without_batch(project: Project) -> QuerySet[Query]:
-    """Queries to be judged whose first batch is not open yet."""
-    return queries_to_judge(project.pk).filter(batches__isnull=True)
 
 
 def job_failed(project: Project, kind: str) -> Job | None:
@@ -115,8 +97,6 @@ def job_running(project: Project) -> Job | None:
     """Long work that somebody may be waiting for."""
     return project.jobs.filter(state=Job.State.RUNNING).order_by("id").first()
 
-
-DECISION_WORDS = {BatchReview.Decision.EXTEND: "extended", BatchReview.Decision.CLOSE: "closed"}
 
 LOOKED_AT = 2000  # waiting batches, the oldest, when many are accepted together
 LATEST = 100  # finished assignments that say how long a judgment takes
@@ -143,7 +123,6 @@ def review_queue(project: Project) -> QuerySet[Batch]:
 
 
 def queue_behind(project: Project, batch: Batch) -> QuerySet[Batch]:
-    """Return the queue behind this batch."""
     later = Q(done_at__gt=batch.done_at) | Q(done_at=batch.done_at, pk__gt=batch.pk)
     return review_queue(project).filter(later)
 
@@ -174,60 +153,39 @@ def second_batch_sizes(batch_ids: Iterable[int]) -> dict[int, int]:
     return {**sizes, **{batch_id: n for batch_id, n in rows if batch_id in sizes}}
 
 
-@dataclass(frozen=True)
-class Preview:
-    """Effects of accepting suggestions together: cases as (batch, outlook), and what the extended would add."""
-
-    cases: list[tuple[Batch, Outlook]]
-    waiting: int
-    pairs: int  # that second batches would hold
-    left_out: int  # they fit, and are too many for one go
-    added: Part  # judgments and hours
-
-    @property
-    def extended(self) -> int:
-        return sum(outlook.suggestion.extend for _, outlook in self.cases)
-
-    @property
-    def closed(self) -> int:
-        return len(self.cases) - self.extended
-
-    @property
-    def rest(self) -> int:
-        return self.waiting - len(self.cases)
-
-    @property
-    def hours_per_pair(self) -> float:
-        return self.added.judgments * self.added.seconds / 3600 / self.pairs if self.pairs else 0.0
-
-
-def accept_preview(project: Project, policy: Policy, *, which: str, distance: float, most: int) -> Preview:
-    """The oldest waiting cases whose suggestion is ``which`` (extend, close, all), and no nearer to the threshold than
-    ``distance``; at most ``most``."""
+def accept_preview(project: Project, policy: Policy, *, which: str, distance: float, most: int) -> dict[str, Any]:
+    """Effects of accepting suggestions together: of the oldest waiting cases whose suggestion is ``which`` (extend,
+    close, all), and no nearer to the threshold than ``distance``; at most ``most``. Cases are (batch, outlook)."""
     queue = review_queue(project)
     batches = list(queue.select_related("query")[:LOOKED_AT])
     by_batch = outlooks(batches, from_mean=policy.extend_from_mean)
-    fitting = [
-        (batch, by_batch[batch.pk])
-        for batch in batches
-        if _fits(by_batch[batch.pk].suggestion, which=which, distance=distance, from_mean=policy.extend_from_mean)
-    ]
+    fitting = []
+    for batch in batches:
+        suggestion = by_batch[batch.pk].suggestion
+        mean = policy.extend_from_mean if suggestion.mean is None else suggestion.mean
+        is_near = distance > 0 and abs(mean - policy.extend_from_mean) < distance
+        if not is_near and which in ("all", "", "extend" if suggestion.extend else "close"):
+            fitting.append((batch, by_batch[batch.pk]))
     cases = fitting[:most]
-    pairs = sum(outlook.beyond for _, outlook in cases if outlook.suggestion.extend)
-    return Preview(cases, queue.count(), pairs, len(fitting) - len(cases), work_of(project, pairs))
-
-
-def _fits(suggestion: Suggestion, *, which: str, distance: float, from_mean: float) -> bool:
-    if which in ("extend", "close") and suggestion.extend != (which == "extend"):
-        return False
-    return distance <= 0 or (suggestion.mean is not None and abs(suggestion.mean - from_mean) >= distance)
+    extended = [outlook for _, outlook in cases if outlook.suggestion.extend]
+    pairs, waiting = sum(outlook.beyond for outlook in extended), queue.count()  # pairs that second batches would hold
+    added = work_of(project, pairs)
+    return {
+        "cases": cases,
+        "extended": len(extended),
+        "closed": len(cases) - len(extended),
+        "waiting": waiting,
+        "rest": waiting - len(cases),
+        "left_out": len(fitting) - len(cases),  # they fit, and are too many for one go
+        "pairs": pairs,
+        "added": added,
+        "hours_per_pair": added.judgments * added.seconds / 3600 / pairs if pairs else 0.0,
+    }
 
 
 def work_of(project: Project, pairs: int) -> Part:
     """The judgments that so many more pairs take, by what this project's took lately."""
-    with connection.cursor() as cursor:
-        cursor.execute(LATELY, {"project": project.pk, "latest": LATEST})
-        seconds, escalated = cursor.fetchone()
+    [(seconds, escalated)] = sql_rows(LATELY, {"project": project.pk, "latest": LATEST})
     recent = replace(
         TVR_RANKING,
         queries=1,
@@ -245,12 +203,9 @@ def review_in_words(review: BatchReview) -> str:
     who = "The automatic rule"
     if review.decided_by_id:
         who = actor_names(project, to=Membership.Role.LEAD).get(review.decided_by_id, "Somebody who has left")
-    return f"{who} {DECISION_WORDS[BatchReview.Decision(review.decision)]} this query {ago(review.decided_at)}."
-
-
-def ago(time: datetime) -> str:
-    """How long since, in words."""
-    return "a moment ago" if timezone.now() - time < timedelta(minutes=1) else f"{timesince(time, depth=1)} ago"
+    did = "extended" if review.decision == BatchReview.Decision.EXTEND else "closed"
+    is_recent = timezone.now() - review.decided_at < timedelta(minutes=1)
+    return f"{who} {did} this query {'a moment' if is_recent else timesince(review.decided_at, depth=1)} ago."
 
 
 def deciders_of(project: Project, reviews: QuerySet[BatchReview]) -> list[str]:

@@ -10,7 +10,7 @@ from django.db.models import Exists, OuterRef
 
 from accounts.models import Project, User
 from annotation.models import Query
-from core.audit import audit_record, audit_record_all
+from core.audit import audit_record
 from core.jobs import durable
 from core.messages import send_on_commit
 from judging.exceptions import NotPossibleNow, ReviewStands
@@ -19,7 +19,7 @@ from judging.projects.policies import policy_in_force
 from judging.review import selectors
 from judging.review.selectors import deciders_of, is_untouched, review_may_be_undone, review_queue
 from judging.work.rules import Suggestion
-from judging.work.services.batches import WORD, review_event
+from judging.work.services.batches import reviews_write
 
 logger = logging.getLogger(__name__)
 EXTEND_TASK = "judging.tasks.batches_extend"
@@ -132,18 +132,8 @@ def _reviews_write(
 ) -> list[BatchReview]:
     """A decision as suggested for each batch, each with its record; one message opens all second batches."""
     begin = f"Accepted with {len(suggested)} suggestions." if lead else "Automatic."
-    reviews = [
-        BatchReview(
-            batch=batch,
-            decision=WORD[suggestion.extend],
-            suggestion=WORD[suggestion.extend],
-            reason=f"{begin} {suggestion.reason}",
-            decided_by=lead,
-        )
-        for batch, suggestion in suggested
-    ]
-    BatchReview.objects.bulk_create(reviews)
-    audit_record_all(project=project, actor=lead, events=[review_event(review, review.batch) for review in reviews])
+    decisions = [(batch, hint.extend, hint, f"{begin} {hint.reason}") for batch, hint in suggested]
+    reviews = reviews_write(project, decisions, lead=lead)
     if any(review.decision == BatchReview.Decision.EXTEND for review in reviews):
         send_on_commit(EXTEND_TASK, project.pk)
     logger.info("project %s: %s first batches decided as suggested", project.pk, len(reviews))

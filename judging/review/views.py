@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, cast
 from uuid import UUID
 
@@ -19,10 +18,10 @@ from core.forms import SubmitForm
 from core.refusals import refusal_log
 from judging.exceptions import JudgingError
 from judging.models import Batch, BatchReview, Pair
-from judging.projects.charts import Bar, bars_of, grid
+from judging.projects.charts import bars_of, grid
 from judging.projects.policies import policy_in_force
 from judging.review import selectors, services
-from judging.review.selectors import Outlook, accept_preview, last_reviews, queue_behind, rows_of
+from judging.review.selectors import accept_preview, last_reviews, queue_behind, rows_of
 from judging.work.rules import TAIL
 from judging.work.services import batches
 
@@ -60,31 +59,6 @@ class AcceptForm(SubmitForm):
     )
 
 
-@dataclass(frozen=True)
-class Case:
-    """A first batch as a lead sees it."""
-
-    batch: Batch
-    rows: list[dict[str, Any]]
-    outlook: Outlook
-
-    @property
-    def lines(self) -> list[dict[str, Any]]:
-        """The table's lines for the candidates, in words: a template would word them ten times slower."""
-        nowhere = reverse("judging:preview", args=[UUID(int=0)])
-        return [_line(row, nowhere) for row in self.rows]
-
-    @property
-    def bars(self) -> list[Bar]:
-        return bars_of([row["pair"] for row in self.rows])
-
-    @property
-    def states(self) -> list[tuple[str, int]]:
-        """How many pairs became what, where any did."""
-        counts = Counter(row["pair"].state for row in self.rows)
-        return [(state, counts[state]) for state in STATES if counts[state]]
-
-
 def _line(row: dict[str, Any], preview: str) -> dict[str, Any]:
     pair, candidate, moment = row["pair"], row["pair"].candidate, row["pair"].candidate.moment
     is_ready = moment.preview_state == Moment.Preview.READY
@@ -99,19 +73,30 @@ def _line(row: dict[str, Any], preview: str) -> dict[str, Any]:
     }
 
 
-def cases_of(project: Project, queue: Sequence[Batch]) -> list[Case]:
-    """In as many statements for many as for one."""
+def cases_of(project: Project, queue: Sequence[Batch]) -> list[dict[str, Any]]:
+    """First batches as a lead sees them, in as many statements for many as for one."""
     policy = policy_in_force(project.pk)
     rows = rows_of(queue)
     outlooks = selectors.outlooks(queue, from_mean=policy.extend_from_mean)
-    return [Case(batch, rows[batch.pk], outlooks[batch.pk]) for batch in queue]
+    nowhere = reverse("judging:preview", args=[UUID(int=0)])
+    cases = []
+    for batch in queue:
+        pairs = [row["pair"] for row in rows[batch.pk]]
+        states = Counter(pair.state for pair in pairs)
+        case = {"batch": batch, "rows": rows[batch.pk], "outlook": outlooks[batch.pk], "bars": bars_of(pairs)}
+        case["lines"] = [_line(row, nowhere) for row in rows[batch.pk]]  # a template would word them ten times slower
+        case["states"] = [(state, states[state]) for state in STATES if states[state]]
+        cases.append(case)
+    return cases
 
 
 @project_page(STAFF)
 def review_queue(request: MemberRequest, project: Project) -> HttpResponse:
     """Finished first batches, oldest first, each with its relevance by rank and a suggestion."""
-    if request.htmx:
-        return _more(request, project)
+    if request.htmx:  # the cases behind the last one on the page, before anybody has come so far
+        form = BehindForm(request.GET)
+        last = form.cleaned_data["after"] if form.is_valid() else None
+        return _render(request, "judging/review/_more.html", _behind(project, last, CASES))
     queue = selectors.review_queue(project)
     waiting = list(queue.select_related("query", "project")[:CASES])
     context = {
@@ -124,20 +109,12 @@ def review_queue(request: MemberRequest, project: Project) -> HttpResponse:
     return _render(request, "judging/review/queue.html", context)
 
 
-def _more(request: MemberRequest, project: Project) -> HttpResponse:
-    """The cases behind the last one on the page, before anybody has come so far."""
-    form = BehindForm(request.GET)
-    last = form.cleaned_data["after"] if form.is_valid() else None
-    cases = cases_of(project, _behind(project, last, CASES))
-    return _render(request, "judging/review/_more.html", {"more": cases, "last": cases[-1].batch if cases else None})
-
-
-def _behind(project: Project, last: UUID | None, count: int) -> list[Batch]:
-    """So many that wait behind this one."""
+def _behind(project: Project, last: UUID | None, count: int) -> dict[str, Any]:
+    """So many cases that wait behind the batch ``last``, and the last of them."""
     batch = Batch.objects.filter(project=project, uuid=last, done_at__isnull=False).first() if last else None
-    if batch is None:
-        return []
-    return list(queue_behind(project, batch).select_related("query", "project")[:count])
+    waiting = queue_behind(project, batch).select_related("query", "project")[:count] if batch else ()
+    cases = cases_of(project, list(waiting))
+    return {"more": cases, "last": cases[-1]["batch"] if cases else None}
 
 
 def _render(request: MemberRequest, template: str, context: dict[str, Any], *, status: int = 200) -> HttpResponse:
@@ -163,7 +140,7 @@ def batch_review(request: MemberRequest, batch: Batch) -> HttpResponse:
             raise
         return _refused(request, batch, form, error)
     if request.htmx:
-        return _answer(request, batch, review=review, **_following(batch, form))
+        return _answer(request, batch, review=review, **_behind(batch.project, form.cleaned_data.get("after"), 1))
     messages.success(request, "A second batch is being opened." if extend else "The query is closed.")
     return redirect("judging:review-queue", batch.project.uuid)
 
@@ -184,14 +161,9 @@ def _refused(request: MemberRequest, batch: Batch, form: ReviewForm, error: Judg
         [case] = cases_of(batch.project, [batch])
         answer = _render(request, CASE, {"case": case, "note": str(error)}, status=error.status)
     else:
-        answer = _answer(request, batch, status=error.status, told=str(error), **_following(batch, form))
+        following = _behind(batch.project, form.cleaned_data.get("after"), 1)
+        answer = _answer(request, batch, status=error.status, told=str(error), **following)
     return refusal_log(request, answer, error.code)
-
-
-def _following(batch: Batch, form: ReviewForm) -> dict[str, Any]:
-    """The case behind the last one on the page."""
-    cases = cases_of(batch.project, _behind(batch.project, form.cleaned_data.get("after"), 1))
-    return {"more": cases, "last": cases[-1].batch if cases else None}
 
 
 def _answer(request: MemberRequest, batch: Batch, *, status: int = 200, **context: Any) -> HttpResponse:

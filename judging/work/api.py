@@ -113,15 +113,6 @@ class AnswerGiven(serializers.Serializer[Any]):
     left = serializers.IntegerField(help_text="Pairs that still need a grade or a flag.")
 
 
-def answer_data(answer: Answer, pair: UUID) -> dict[str, Any]:
-    assignment = answer.held
-    return {
-        "pair": pair_shown(assignment, assignment.index_of(pair)),
-        "next": None if answer.index is None else pair_shown(assignment, answer.index),
-        "left": len(assignment.cards) - assignment.answered,
-    }
-
-
 class LeaseGiven(serializers.Serializer[Any]):
     lease_ends_at = serializers.DateTimeField()
 
@@ -213,9 +204,8 @@ class Assignment(ApiView):
         project = project_of(request, project_uuid, empty=True)
         requested_at = clock.now()
         assignment = assignments.assignment_take(project=project, annotator=person_of(request))
-        if assignment is None:
-            return Response(status=204)
-        return self._held(request, project, status=201 if assignment.created_at >= requested_at else 200)
+        is_new = assignment is not None and assignment.created_at >= requested_at
+        return self._held(request, project, status=201 if is_new else 200)
 
     def _held(self, request: Request, project: Project, *, status: int) -> Response:
         assignment = current_assignment(annotator_id=person_of(request).pk, project_id=project.pk)
@@ -264,7 +254,13 @@ ANSWERED: dict[int, Any] = {200: AnswerGiven, **dict.fromkeys((403, 404, 409, 42
 
 def answered(request: Request, pair_uuid: UUID, submit: Callable[..., Answer], **body: Any) -> Response:
     answer = submit(annotator=person_of(request), pair_uuid=pair_uuid, **body)
-    return Response(AnswerGiven(answer_data(answer, pair_uuid), context={"request": request}).data)
+    assignment = answer.held
+    data = {
+        "pair": pair_shown(assignment, assignment.index_of(pair_uuid)),
+        "next": None if answer.index is None else pair_shown(assignment, answer.index),
+        "left": len(assignment.cards) - assignment.answered,
+    }
+    return Response(AnswerGiven(data, context={"request": request}).data)
 
 
 class Judgment(ApiView):

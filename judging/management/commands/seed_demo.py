@@ -17,9 +17,7 @@ PATIENCE_S = 90.0  # cutting the previews of one video takes seconds
 
 
 class Command(MomentJudgeCommand):
-    help = (
-        "Seed the demo into an empty database. The workers of `make run` cut its previews; this shows how far."
-    )
+    help = "Seed the demo into an empty database. The workers of `make run` cut its previews; this shows how far."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--videos", type=int, default=settings.DEMO_VIDEOS)

@@ -24,7 +24,7 @@ from django.http.response import HttpResponseBase
 from accounts.models import Project, User
 from annotation.models import Moment
 from core.files import IMMUTABLE, file_answer
-from core.sql import row_first
+from core.sql import row_first, sql_rows
 from judging.models import Assignment, Flag, OwnGrade, Pair
 from judging.work.rules import RequestedPair, form_key
 
@@ -211,15 +211,16 @@ def _held(which: str, *params: Any, lock: bool) -> Held | None:
         return Held(*[*row[:-1], levels, pairs])
 
 
-VISIBLE = """
+IS_THERE = """member.user_id = %(user)s AND member.role <> 'participant'
+            AND member.standing NOT IN ('suspended', 'left')"""
+VISIBLE = f"""
 SELECT moment.* FROM annotation_moment moment JOIN annotation_video video ON video.id = moment.video_id
 WHERE moment.preview_uuid = %(preview)s AND moment.preview_state = 'ready' AND (
     EXISTS (SELECT 1 FROM annotation_candidate candidate
         JOIN judging_pair pair ON pair.candidate_id = candidate.id
         JOIN judging_assignment held ON held.batch_id = pair.batch_id AND held.annotator_id = %(user)s
             AND pair.id = ANY (held.pair_ids)
-        JOIN accounts_membership member ON member.project_id = held.project_id AND member.user_id = %(user)s
-            AND member.role <> 'participant' AND member.standing NOT IN ('suspended', 'left')
+        JOIN accounts_membership member ON member.project_id = held.project_id AND {IS_THERE}
         WHERE candidate.moment_id = moment.id AND (held.state IN ('open', 'finished') OR EXISTS (
             SELECT 1 FROM judging_owngrade given WHERE given.pair_id = pair.id AND given.annotator_id = %(user)s)))
     OR EXISTS (SELECT 1 FROM accounts_membership member JOIN annotation_projectcorpus dataset
@@ -227,24 +228,20 @@ WHERE moment.preview_uuid = %(preview)s AND moment.preview_state = 'ready' AND (
         WHERE member.user_id = %(user)s AND member.role IN ('lead', 'admin'))
     OR EXISTS (SELECT 1 FROM judging_guidelineexample example
         JOIN judging_guideline guideline ON guideline.id = example.guideline_id
-        JOIN accounts_membership member ON member.project_id = guideline.project_id AND member.user_id = %(user)s
-            AND member.role <> 'participant' AND member.standing NOT IN ('suspended', 'left')
+        JOIN accounts_membership member ON member.project_id = guideline.project_id AND {IS_THERE}
         WHERE example.moment_id = moment.id)
     OR EXISTS (SELECT 1 FROM judging_gateattempt attempt
-        JOIN accounts_membership member ON member.project_id = attempt.project_id AND member.user_id = %(user)s
-            AND member.role <> 'participant' AND member.standing NOT IN ('suspended', 'left')
+        JOIN accounts_membership member ON member.project_id = attempt.project_id AND {IS_THERE}
         WHERE attempt.annotator_id = %(user)s
             AND attempt.asked @> jsonb_build_array(jsonb_build_object('moment', moment.uuid::text)))
     OR EXISTS (SELECT 1 FROM judging_knownpair known JOIN judging_sitting sat ON known.id = ANY (sat.known_ids)
-        JOIN accounts_membership member ON member.project_id = known.project_id AND member.user_id = %(user)s
-            AND member.role <> 'participant' AND member.standing NOT IN ('suspended', 'left')
+        JOIN accounts_membership member ON member.project_id = known.project_id AND {IS_THERE}
         WHERE known.moment_id = moment.id AND sat.annotator_id = %(user)s AND (sat.state <> 'missed' OR EXISTS (
             SELECT 1 FROM judging_sittinggrade given
             WHERE given.sitting_id = sat.id AND given.known_pair_id = known.id)))
     OR EXISTS (SELECT 1 FROM judging_knownpair known
-        JOIN accounts_membership member ON member.project_id = known.project_id AND member.user_id = %(user)s
-            AND member.role <> 'participant' AND member.standing NOT IN ('suspended', 'left')
-        WHERE known.moment_id = moment.id AND known.tutorial_position IS NOT NULL))"""
+        JOIN accounts_membership member ON member.project_id = known.project_id AND {IS_THERE}
+        WHERE known.moment_id = moment.id AND known.tutorial_position IS NOT NULL))"""  # noqa: S608 - constants
 
 READINESS = """
 SELECT member.standing, EXISTS (SELECT 1 FROM judging_guidelineconfirmation confirmed
@@ -276,7 +273,7 @@ FROM elsewhere, gold"""
 
 SLOTS_TAKEN = """
 SELECT held.seat FROM judging_assignment held JOIN judging_batch batch ON batch.id = held.batch_id
-WHERE batch.id = %s AND held.round = batch.round AND held.state = 'open'"""
+WHERE batch.id = %(batch)s AND held.round = batch.round AND held.state = 'open'"""
 
 
 class Readiness(NamedTuple):
@@ -307,17 +304,14 @@ def final_grades(*, project: Project, annotator: User) -> QuerySet[OwnGrade]:
 
 
 def readiness(*, project_id: int, annotator_id: int) -> Readiness:
-    with connection.cursor() as cursor:
-        cursor.execute(READINESS, {"project": project_id, "annotator": annotator_id})
-        row = cursor.fetchone()
-    return Readiness(*row) if row else Readiness("", False)
+    rows = sql_rows(READINESS, {"project": project_id, "annotator": annotator_id})
+    return Readiness(*rows[0]) if rows else Readiness("", False)
 
 
 def work_done(*, project: Project, annotator: User, since: datetime) -> dict[str, int]:
     """Batches finished and grades given by the annotator, in all and ``since`` (say, midnight)."""
-    with connection.cursor() as cursor:
-        cursor.execute(WORK_DONE, {"project": project.pk, "annotator": annotator.pk, "since": since})
-        return dict(zip(("batches", "judgments", "today"), cursor.fetchone(), strict=True))
+    [counts] = sql_rows(WORK_DONE, {"project": project.pk, "annotator": annotator.pk, "since": since})
+    return dict(zip(("batches", "judgments", "today"), counts, strict=True))
 
 
 def preview_visible_to(*, user: User, preview: UUID) -> Moment | None:
@@ -411,16 +405,12 @@ def batch_to_be_taken(*, project_id: int, annotator_id: int, lock: bool = False)
 
 def pairs_requested(*, batch_id: int, annotator_id: int | None = None) -> list[RequestedPair]:
     """The pairs that the batch's round asks for, best rank first; ``known`` is about this annotator."""
-    with connection.cursor() as cursor:
-        cursor.execute(REQUESTED_PAIRS, {"batch": batch_id, "annotator": annotator_id})
-        return [RequestedPair(*row) for row in cursor.fetchall()]
+    return [RequestedPair(*row) for row in sql_rows(REQUESTED_PAIRS, {"batch": batch_id, "annotator": annotator_id})]
 
 
 def slots_taken(batch_id: int) -> list[int]:
     """Seats of the batch's present round that are in somebody's hands."""
-    with connection.cursor() as cursor:
-        cursor.execute(SLOTS_TAKEN, [batch_id])
-        return [slot for (slot,) in cursor.fetchall()]
+    return [slot for (slot,) in sql_rows(SLOTS_TAKEN, {"batch": batch_id})]
 
 
 def work_waits(*, project_id: int, annotator_id: int) -> bool:

@@ -1,10 +1,8 @@
 """Pairs that need a lead's eye or have left the judging: flagged, dropped, withdrawn."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import NamedTuple
-from uuid import UUID
 
 from django.db.models import Case, Exists, Max, OuterRef, Q, QuerySet, When
 
@@ -23,20 +21,10 @@ from judging.models import (
     Recut,
 )
 from judging.people.selectors import actor_names
-from judging.review.selectors import annotator_numbers, final_grades
+from judging.review.selectors import annotator_numbers, final_grades, last_withdrawals
 
 UNDECIDED = [Pair.State.OPEN, Pair.State.ESCALATED]
 FLAGGED, DROPPED, WITHDRAWN = "flagged", "dropped", "withdrawn"
-
-
-class PairFilter(NamedTuple):
-    """Which pairs of a list are shown."""
-
-    words: str = ""
-    split: str = ""
-    reason: str = ""  # of the flag, or why the pair is out
-    status: str = "waiting"  # of flags: waiting, answered, or empty for all
-    annotator: int | None = None  # number of who graded or flagged it
 
 
 @dataclass(frozen=True)
@@ -46,9 +34,8 @@ class Listed:
     pair: Pair
     grades: list[tuple[int | None, int, int]]  # annotator number, grade, round
     flags: list[tuple[int | None, Flag]]
-    why: str  # a lead's reason for withdrawing it
+    withdrawal: AuditEvent | None  # the last one by a lead; its data say why
     who: str  # withdrew it
-    when: datetime | None
     recut: Recut | None  # the newest of its clip
 
     @property
@@ -63,39 +50,40 @@ def flags_waiting(project: Project) -> QuerySet[Flag]:
     return flags.filter(answer__isnull=True, pair__state__in=UNDECIDED)
 
 
-def pairs_listed(project: Project, which: str, pair_filter: PairFilter) -> QuerySet[Pair]:
-    """Flagged pairs, those that wait first and the newest flag first; others by their batch, the newest first."""
+def pairs_listed(
+    project: Project, which: str, *, words: str, split: str, reason: str, status: str, annotator: int | None
+) -> QuerySet[Pair]:
+    """Flagged pairs, those that wait first and the newest flag first; others by their batch, the newest first.
+
+    Args:
+        reason: of the flag, or why the pair is out.
+        status: of flags: waiting, answered, or empty for all.
+        annotator: number of who graded or flagged it.
+    """
     pairs = Pair.objects.filter(batch__project=project).select_related(
         "batch__query", "batch__project", "candidate__moment__video"
     )
-    if pair_filter.words:
-        pairs = pairs.filter(batch__query__text__icontains=pair_filter.words)
-    if pair_filter.split:
-        pairs = pairs.filter(batch__query__split=pair_filter.split)
-    user = None if pair_filter.annotator is None else _user_of(project, pair_filter.annotator)
-    if which == FLAGGED:
-        return _flagged(pairs, pair_filter, user)
-    if pair_filter.annotator is not None:
-        pairs = pairs.filter(Exists(Judgment.objects.filter(pair=OuterRef("pk"), annotator=user)))
-    if pair_filter.reason:
-        pairs = pairs.filter(reason=pair_filter.reason)
-    return pairs.filter(state=which).order_by("-batch", "candidate__rank")
-
-
-def _user_of(project: Project, number: int) -> int:
-    """0, whom nobody is, where nobody has the number."""
-    return project.memberships.filter(number=number).values_list("user", flat=True).first() or 0
-
-
-def _flagged(pairs: QuerySet[Pair], pair_filter: PairFilter, user: int | None) -> QuerySet[Pair]:
+    if words:
+        pairs = pairs.filter(batch__query__text__icontains=words)
+    if split:
+        pairs = pairs.filter(batch__query__split=split)
+    user = None
+    if annotator is not None:  # 0, whom nobody is, where nobody has the number
+        user = project.memberships.filter(number=annotator).values_list("user", flat=True).first() or 0
+    if which != FLAGGED:
+        if user is not None:
+            pairs = pairs.filter(Exists(Judgment.objects.filter(pair=OuterRef("pk"), annotator=user)))
+        if reason:
+            pairs = pairs.filter(reason=reason)
+        return pairs.filter(state=which).order_by("-batch", "candidate__rank")
     flags = Q(flags__isnull=False, flags__withdrawn_at__isnull=True)
-    if pair_filter.reason:
-        flags &= Q(flags__reason=pair_filter.reason)
+    if reason:
+        flags &= Q(flags__reason=reason)
     if user is not None:
         flags &= Q(flags__annotator=user)
-    if pair_filter.status == "waiting":
+    if status == "waiting":
         flags &= Q(flags__answer__isnull=True, state__in=UNDECIDED)
-    elif pair_filter.status == "answered":
+    elif status == "answered":
         flags &= Q(flags__answer__isnull=False)
     undecided = Case(When(state__in=UNDECIDED, then=0), default=1)
     return pairs.filter(flags).annotate(newest=Max("flags__id")).order_by(undecided, "-newest")
@@ -106,42 +94,21 @@ def listed(project: Project, pairs: Sequence[Pair], *, to: str) -> list[Listed]:
     numbers = annotator_numbers(project)
     ids = [pair.pk for pair in pairs]
     grades = final_grades(Judgment.objects.filter(pair__in=ids), numbers)
-    flags = _flags_of(ids, numbers)
-    withdrawals = _withdrawals(project, [pair.uuid for pair in pairs if pair.state == Pair.State.WITHDRAWN], to)
+    flags: dict[int, list[tuple[int | None, Flag]]] = defaultdict(list)
+    standing_flags = Flag.objects.filter(pair__in=ids, withdrawn_at__isnull=True).select_related("answer")
+    for flag in standing_flags.order_by("pk"):
+        flags[flag.pair_id].append((numbers.get(flag.annotator_id), flag))
+    withdrawals = last_withdrawals(pairs)
+    names = actor_names(project, to=to) if withdrawals else {}
     moments = [pair.candidate.moment_id for pair in pairs]
     recuts = {recut.moment_id: recut for recut in Recut.objects.filter(moment__in=moments).order_by("pk")}
-    nobody = ("", "", None)
-    return [
-        Listed(
-            pair,
-            grades.get(pair.pk, []),
-            flags.get(pair.pk, []),
-            *withdrawals.get(pair.uuid, nobody),
-            recuts.get(pair.candidate.moment_id),
-        )
-        for pair in pairs
-    ]
-
-
-def _flags_of(pair_ids: Sequence[int], numbers: dict[int, int]) -> dict[int, list[tuple[int | None, Flag]]]:
-    flags: dict[int, list[tuple[int | None, Flag]]] = {}
-    rows = Flag.objects.filter(pair__in=pair_ids, withdrawn_at__isnull=True).select_related("answer")
-    for flag in rows.order_by("pk"):
-        flags.setdefault(flag.pair_id, []).append((numbers.get(flag.annotator_id), flag))
-    return flags
-
-
-def _withdrawals(project: Project, pairs: Sequence[UUID], to: str) -> dict[UUID, tuple[str, str, datetime | None]]:
-    """Reason, who and when of the last withdrawal by a lead."""
-    if not pairs:
-        return {}
-    names = actor_names(project, to=to)
-    events = AuditEvent.objects.filter(action="pair.withdraw", subject__in=pairs).order_by("pk")
-    return {
-        event.subject: (event.data["reason"], names.get(event.actor_id or 0, "somebody who has left"), event.created_at)
-        for event in events
-        if event.subject is not None
-    }
+    rows = []
+    for pair in pairs:
+        withdrawal = withdrawals.get(pair.uuid)
+        who = names.get(withdrawal.actor_id or 0, "somebody who has left") if withdrawal else ""
+        recut = recuts.get(pair.candidate.moment_id)
+        rows.append(Listed(pair, grades[pair.pk], flags[pair.pk], withdrawal, who, recut))
+    return rows
 
 
 def why_bounds_stay(moment: Moment) -> str | None:

@@ -151,26 +151,21 @@ def assignment_renew(*, project: Project, annotator: User, now: datetime) -> dat
     """Start the lease anew, as a page that is open does now and then; returns when it will end. Raises LeaseLost: there
     is none, or its time has run out."""
     until = lease_until(now, minutes=policy_in_force(project.pk).lease_minutes)
-    if not _running(project, annotator, now).update(expires_at=until):
+    if not _running(annotator, now).filter(project=project).update(expires_at=until):
         raise LeaseLost(RUN_OUT)
     return until
 
 
-def assignment_leave(*, project: Project, annotator: User, now: datetime) -> None:
-    """The page was closed: keep the assignment only so long that a reload, or a change of mind, finds it."""
-    _running(project, annotator, now).update(expires_at=Least(F("expires_at"), now + LEAVING))
+def assignment_leave(*, annotator: User, now: datetime, project: Project | None = None) -> None:
+    """The page was closed: keep the assignment only so long that a reload, or a change of mind, finds it. Without a
+    project, the annotator logged out: as if every page of theirs was closed."""
+    running = _running(annotator, now)
+    running = running.filter(project=project) if project else running
+    running.update(expires_at=Least(F("expires_at"), now + LEAVING))
 
 
-def assignments_leave(*, annotator: User, now: datetime) -> None:
-    """The annotator logged out: as if every page of theirs was closed."""
-    assignments = Assignment.objects.filter(annotator=annotator, state=Assignment.State.OPEN, expires_at__gt=now)
-    assignments.update(expires_at=Least(F("expires_at"), now + LEAVING))
-
-
-def _running(project: Project, annotator: User, now: datetime) -> QuerySet[Assignment]:
-    return Assignment.objects.filter(
-        project=project, annotator=annotator, state=Assignment.State.OPEN, expires_at__gt=now
-    )
+def _running(annotator: User, now: datetime) -> QuerySet[Assignment]:
+    return Assignment.objects.filter(annotator=annotator, state=Assignment.State.OPEN, expires_at__gt=now)
 
 
 @transaction.atomic

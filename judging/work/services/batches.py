@@ -1,10 +1,8 @@
 """Batches: opened, decided, extended on the lead's word; their seats, flags and tallies kept right from the rows."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Any
-from uuid import UUID
 
 from django.db import connection, transaction
 from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet
@@ -13,7 +11,7 @@ from accounts.models import Project, User
 from annotation.models import Candidate, Moment, NamedQuerySet, Pooling, Query
 from annotation.pools.rules import BATCH_SIZE, BATCHES, in_batches
 from core import clock
-from core.audit import audit_record
+from core.audit import audit_record_all
 from core.jobs import durable, swept
 from core.messages import send_on_commit
 from judging.exceptions import AlreadyReviewed, NothingBeyond, NotReviewable
@@ -58,6 +56,7 @@ def batches_pool(*, query: Query, pooling: Pooling, candidates: Sequence[Candida
 
 def _batch_open(query: Query, number: int, candidates: Sequence[Candidate], pooling: Pooling | None = None) -> Batch:
     query_set = NamedQuerySet.objects.select_for_update().filter(queries=query).first()
+    first = Batch.objects.filter(query=query, number=1).first()
     batch = Batch.objects.create(
         project_id=query.project_id,
         query=query,
@@ -65,17 +64,12 @@ def _batch_open(query: Query, number: int, candidates: Sequence[Candidate], pool
         pooling=pooling,
         priority=query_set.priority if query_set else 0,
         is_paused=query_set.is_paused if query_set else False,
-        is_pilot=_is_pilot(query, query_set),
+        # as the query's first batch; of a first one, as its set says now, or what was imported
+        is_pilot=first.is_pilot if first else query.was_pilot or bool(query_set and query_set.is_pilot),
     )
     Pair.objects.bulk_create(Pair(batch=batch, candidate=candidate) for candidate in candidates)
     logger.info("batch %s opened: number %s, %s pairs", batch.pk, number, len(candidates))
     return batch
-
-
-def _is_pilot(query: Query, query_set: NamedQuerySet | None) -> bool:
-    """As the query's first batch; of a first one, as its set says now, or what was imported."""
-    first = Batch.objects.filter(query=query, number=1).first()
-    return first.is_pilot if first else query.was_pilot or bool(query_set and query_set.is_pilot)
 
 
 def batches_open(*, project_id: int) -> int:
@@ -132,7 +126,7 @@ def _batch_close(batch: Batch, *, now: datetime) -> None:
     policy = policy_in_force(batch.project_id)
     if batch.number == 1 and policy.extend_automatically:
         suggestion = outlook_of(batch, policy).suggestion
-        review_write(batch, extend=suggestion.extend, suggestion=suggestion, lead=None)
+        _review_write(batch, suggestion.extend, suggestion, f"Automatic. {suggestion.reason}", lead=None)
 
 
 def outlook_of(batch: Batch, policy: Policy) -> Outlook:
@@ -161,31 +155,35 @@ def batch_review(*, batch: Batch, extend: bool, lead: User, reason: str = "") ->
     outlook = outlook_of(row, policy_in_force(row.project_id))
     if extend and not outlook.beyond:
         raise NothingBeyond("No candidate is left for a second batch, so this query can only be closed.")
-    return review_write(row, extend=extend, suggestion=outlook.suggestion, lead=lead, reason=reason)
+    return _review_write(row, extend, outlook.suggestion, reason, lead=lead)
 
 
-def review_write(
-    batch: Batch, *, extend: bool, suggestion: Suggestion, lead: User | None, reason: str = ""
-) -> BatchReview:
-    """One decision with its record; of the automatic rule where there is no ``lead``."""
-    review = BatchReview.objects.create(
-        batch=batch,
-        decision=WORD[extend],
-        suggestion=WORD[suggestion.extend],
-        reason=reason if lead else f"Automatic. {suggestion.reason}",
-        decided_by=lead,
-    )
-    action, subject, data = review_event(review, batch)
-    audit_record(project=batch.project, actor=lead, action=action, subject=subject, **data)
+def _review_write(batch: Batch, extend: bool, suggestion: Suggestion, reason: str, *, lead: User | None) -> BatchReview:
+    [review] = reviews_write(batch.project, [(batch, extend, suggestion, reason)], lead=lead)
     if extend:
         send_on_commit(EXTEND_TASK, batch.pk)
     return review
 
 
-def review_event(review: BatchReview, batch: Batch) -> tuple[str, UUID, dict[str, Any]]:
-    """Return a decision's audit entry: action, subject, data."""
-    data = {"query": batch.query.text, "suggestion": review.suggestion, "reason": review.reason}
-    return f"batch.{review.decision}", batch.uuid, data if review.decided_by_id else {**data, "automatic": True}
+def reviews_write(
+    project: Project, decisions: Iterable[tuple[Batch, bool, Suggestion, str]], *, lead: User | None
+) -> list[BatchReview]:
+    """Store decisions (batch, whether it is extended, suggestion, reason) with their records.
+
+    Args:
+        lead: who decided; None for the automatic rule.
+    """
+    reviews = BatchReview.objects.bulk_create(
+        BatchReview(batch=batch, decision=WORD[extend], suggestion=WORD[hint.extend], reason=reason, decided_by=lead)
+        for batch, extend, hint, reason in decisions
+    )
+    events = []
+    for review in reviews:
+        data = {"query": review.batch.query.text, "suggestion": review.suggestion, "reason": review.reason}
+        action = f"batch.{review.decision}"
+        events.append((action, review.batch.uuid, data if lead else {**data, "automatic": True}))
+    audit_record_all(project=project, actor=lead, events=events)
+    return reviews
 
 
 @durable(EXTEND_TASK)

@@ -6,7 +6,8 @@ submits of one person the second sees what the first did.
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, NamedTuple
+from operator import attrgetter
+from typing import Any
 from uuid import UUID
 
 from django.db import IntegrityError, connection, transaction
@@ -39,14 +40,6 @@ class Answer:
 
     held: Held
     index: int | None
-
-
-class Said(NamedTuple):
-    """A grade with what goes with it."""
-
-    grade: int
-    comment: str
-    active_ms: int
 
 
 @transaction.atomic
@@ -89,12 +82,9 @@ def judgment_submit(
     if pair_view.flag is not None:
         raise FormStale("You flagged this pair. Take the flag back before you grade it.")
     spent = rules.of_person(active_ms, since=assignment.said_at, now=now, is_simulated=assignment.is_simulated)
-    grade_input = Said(grade, pair_view.comment or "" if comment is None else comment, spent)
-    assignment = (
-        _give(assignment, index, grade_input, now)
-        if pair_view.judgment_id is None
-        else _change(assignment, index, grade_input, now)
-    )
+    comment = pair_view.comment or "" if comment is None else comment[:WORDS]
+    store = _give if pair_view.judgment_id is None else _change
+    assignment = store(assignment, index, grade=grade, comment=comment, active_ms=spent, now=now)
     return Answer(assignment, assignment.next_index(index))
 
 
@@ -132,7 +122,7 @@ def _given_under(key: UUID, pair_view: PairView) -> tuple[int, datetime] | None:
     return (changes[0].from_grade if changes else first.grade), first.created_at
 
 
-def _give(assignment: Held, index: int, grade_input: Said, now: datetime) -> Held:
+def _give(assignment: Held, index: int, *, grade: int, comment: str, active_ms: int, now: datetime) -> Held:
     pair_view = assignment.cards[index]
     values: dict[str, Any] = {
         "until": lease_until(now, minutes=assignment.lease_minutes),
@@ -142,11 +132,11 @@ def _give(assignment: Held, index: int, grade_input: Said, now: datetime) -> Hel
         "annotator": assignment.annotator_id,
         "round": assignment.round,
         "seat": assignment.seat,
-        "grade": grade_input.grade,
+        "grade": grade,
         "position": index + 1,
         "previous": _previous_grade(assignment),
-        "comment": grade_input.comment[:WORDS],
-        "active_ms": grade_input.active_ms,
+        "comment": comment,
+        "active_ms": active_ms,
         "source": Judgment.Source.SIMULATED if assignment.is_simulated else Judgment.Source.PERSON,
         "guideline": assignment.guideline_id,
         "policy": assignment.policy_id,
@@ -158,52 +148,39 @@ def _give(assignment: Held, index: int, grade_input: Said, now: datetime) -> Hel
             (judgment_id,) = cursor.fetchone()
     except IntegrityError as error:
         raise JudgingError("This pair has been graded already, or needs no grade any more.") from error
-    fields = {"judgment_id": judgment_id, "grade": grade_input.grade, "revision": 0, "comment": grade_input.comment}
+    fields = {"judgment_id": judgment_id, "grade": grade, "revision": 0, "comment": comment}
     return assignment.with_pair_view(index, **fields, graded_at=now, said_at=now)
 
 
 def _previous_grade(assignment: Held) -> int | None:
     """Return the latest grade in this assignment."""
-    grades = [
-        (pair_view.graded_at, pair_view.judgment_id, pair_view.grade)
-        for pair_view in assignment.cards
-        if pair_view.graded_at is not None
-    ]
-    return max(grades)[2] if grades else None
+    graded = [pair_view for pair_view in assignment.cards if pair_view.graded_at is not None]
+    return max(graded, key=attrgetter("graded_at", "judgment_id")).grade if graded else None
 
 
-def _change(assignment: Held, index: int, grade_input: Said, now: datetime) -> Held:
+def _change(assignment: Held, index: int, *, grade: int, comment: str, active_ms: int, now: datetime) -> Held:
     """The same grade again adds no time: it leaves nothing behind by which a repeat could be known."""
     pair_view = assignment.cards[index]
     _lease_renew(assignment, now)
     if pair_view.is_gold:
-        gold_change(
-            assignment,
-            pair_view,
-            grade=grade_input.grade,
-            comment=grade_input.comment[:WORDS],
-            active_ms=grade_input.active_ms,
-            now=now,
-        )
-        revision = (pair_view.revision or 0) + (grade_input.grade != pair_view.grade)
-        return assignment.with_pair_view(index, grade=grade_input.grade, revision=revision, comment=grade_input.comment)
+        gold_change(assignment, pair_view, grade=grade, comment=comment, active_ms=active_ms, now=now)
+        revision = (pair_view.revision or 0) + (grade != pair_view.grade)
+        return assignment.with_pair_view(index, grade=grade, revision=revision, comment=comment)
     judgment = Judgment.objects.get(assignment=assignment.assignment_id, pair=pair_view.pair_id)
-    if grade_input.grade != judgment.grade:
+    if grade != judgment.grade:
         JudgmentChange.objects.create(
             uuid=assignment.key_of(pair_view),
             judgment=judgment,
             from_grade=judgment.grade,
-            to_grade=grade_input.grade,
+            to_grade=grade,
             changed_at=now,
         )
-        judgment.grade, judgment.revision = grade_input.grade, judgment.revision + 1
+        judgment.grade, judgment.revision = grade, judgment.revision + 1
         judgment.policy_id, judgment.guideline_id = assignment.policy_id, assignment.guideline_id
-        judgment.active_ms = rules.with_change(judgment.active_ms, grade_input.active_ms)
-    judgment.comment = grade_input.comment[:WORDS]
+        judgment.active_ms = rules.with_change(judgment.active_ms, active_ms)
+    judgment.comment = comment
     judgment.save(update_fields=["grade", "comment", "revision", "active_ms", "policy", "guideline"])
-    return assignment.with_pair_view(
-        index, grade=grade_input.grade, revision=judgment.revision, comment=judgment.comment
-    )
+    return assignment.with_pair_view(index, grade=grade, revision=judgment.revision, comment=comment)
 
 
 def _lease_renew(assignment: Held, now: datetime) -> None:

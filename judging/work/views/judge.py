@@ -39,6 +39,8 @@ from judging.work.services import assignments, judgments
 PER_PAGE = 10
 PAGE, LAST_LOOK = "judging/work/judge.html", "judging/work/last_look.html"
 FLAG_REASONS = Flag.Reason.choices
+FLAG_BUTTON = '<button class="secondary" name="reason" value="{}">{}</button>'
+FLAG_BUTTONS = format_html_join("", FLAG_BUTTON, FLAG_REASONS)
 FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 NO_WARM_UP = "Too few pairs of known truth are left that you have not seen: today goes without a warm-up."
 NOTHING = "Nothing is waiting for you right now. New batches appear here as they open."
@@ -299,10 +301,6 @@ class Screen:
     def grade_buttons(self) -> SafeString:
         return grade_buttons(tuple(self.held.levels), self.card.grade)
 
-    @property
-    def flag_buttons(self) -> SafeString:
-        return flag_buttons()
-
 
 @lru_cache(maxsize=256)
 def grade_buttons(levels: tuple[str, ...], pressed: int | None) -> SafeString:
@@ -310,12 +308,6 @@ def grade_buttons(levels: tuple[str, ...], pressed: int | None) -> SafeString:
     parts = [line.partition(":") for line in levels]
     buttons = [(grade, name.strip(), meaning.strip()) for grade, (name, _, meaning) in enumerate(parts)]
     return loader.render_to_string("judging/work/_grades.html", {"levels": buttons, "pressed": pressed})
-
-
-@lru_cache(maxsize=1)
-def flag_buttons() -> SafeString:
-    button = '<button class="secondary" name="reason" value="{}">{}</button>'
-    return format_html_join("", button, FLAG_REASONS)
 
 
 def context_of(assignment: Held, index: int | None, note: str = "") -> dict[str, Any]:
@@ -328,6 +320,7 @@ def context_of(assignment: Held, index: int | None, note: str = "") -> dict[str,
         "pair": screen and str(screen.card.uuid),
         "left": len(assignment.cards) - assignment.answered,
         "flag_reasons": FLAG_REASONS,
+        "flag_buttons": FLAG_BUTTONS,
         "project_uuid": assignment.project_uuid,
     }
 

@@ -1,7 +1,8 @@
 """Lists of pairs that were flagged, dropped or withdrawn, and what a lead says to them. Admins may look."""
 
-from collections.abc import Iterator
 from functools import partial
+from itertools import islice
+from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import messages
@@ -17,7 +18,7 @@ from core.spreadsheets import csv_download
 from judging.exceptions import NotPossibleNow
 from judging.models import Flag, Pair
 from judging.work.forms import BoundsForm, PairFilterForm, ReasonForm, WordForm
-from judging.work.selectors.flags import DROPPED, FLAGGED, WITHDRAWN, Listed, PairFilter, listed, pairs_listed
+from judging.work.selectors.flags import DROPPED, FLAGGED, WITHDRAWN, Listed, listed, pairs_listed
 from judging.work.services import pairs
 
 pair_page = partial(row_page, Pair.objects.select_related("batch__project"), project="batch.project")
@@ -41,7 +42,7 @@ def _page(
     """Show flagged, dropped or withdrawn pairs, flagged ones that wait for a word unless others are asked for; with a
     ``note`` beside the pair ``of`` which it speaks."""
     pair_filter = _filter(request, which)
-    page = Paginator(pairs_listed(project, which, pair_filter), PER_PAGE).get_page(request.GET.get("page"))
+    page = Paginator(pairs_listed(project, which, **pair_filter), PER_PAGE).get_page(request.GET.get("page"))
     keep = urlencode({name: value for name, value in request.GET.items() if name != "page"})
     context = {
         "page": page,
@@ -61,40 +62,36 @@ def _page(
 pairs_out = project_page(STAFF)(_page)
 
 
-def _filter(request: MemberRequest, which: str) -> PairFilter:
+def _filter(request: MemberRequest, which: str) -> dict[str, Any]:
     """Return what the query parameters ask for; a value that makes no sense asks for nothing."""
     form = PairFilterForm(request.GET, reasons=REASONS[which])
     form.is_valid()
     cleaned = form.cleaned_data
     status = cleaned.get("status") or "waiting"
-    words, split, reason = (cleaned.get(name, "") for name in ("q", "split", "reason"))
-    return PairFilter(words, split, reason, "" if status == "all" else status, cleaned.get("annotator"))
+    return {
+        "words": cleaned.get("q", ""),
+        **{name: cleaned.get(name, "") for name in ("split", "reason")},
+        "status": "" if status == "all" else status,
+        "annotator": cleaned.get("annotator"),
+    }
 
 
 @project_page(STAFF)
 def pairs_out_csv(request: MemberRequest, project: Project, which: str) -> HttpResponse:
     """The whole list as asked for, not only what fits a page; annotators by number."""
-    rows = _csv_rows(project, which, _filter(request, which), to=request.membership.role)
+    ordered = pairs_listed(project, which, **_filter(request, which)).iterator(chunk_size=CHUNK)
+    chunks = iter(lambda: list(islice(ordered, CHUNK)), [])
+    rows = (_csv_row(row) for chunk in chunks for row in listed(project, chunk, to=request.membership.role))
     return csv_download(f"{which}-pairs.csv", [*COLUMNS, *MORE_COLUMNS], rows)
-
-
-def _csv_rows(project: Project, which: str, pair_filter: PairFilter, *, to: str) -> Iterator[list[object]]:
-    queryset = pairs_listed(project, which, pair_filter)
-    ids = list(queryset.values_list("pk", flat=True))
-    for start in range(0, len(ids), CHUNK):
-        rows = queryset.in_bulk(ids[start : start + CHUNK])
-        chunk = [rows[pair_id] for pair_id in ids[start : start + CHUNK] if pair_id in rows]
-        for row in listed(project, chunk, to=to):
-            yield _csv_row(row)
 
 
 def _csv_row(row: Listed) -> list[object]:
     pair, query = row.pair, row.pair.batch.query
-    candidate, moment = pair.candidate, pair.candidate.moment
+    candidate, moment, event = pair.candidate, pair.candidate.moment, row.withdrawal
     return [
         *(query.number, query.text, query.split, pair.batch.number, candidate.rank, candidate.similarity),
-        *(moment.video.name, moment.start_s, moment.end_s, pair.state, pair.reason, row.why, row.who),
-        row.when.isoformat(timespec="seconds") if row.when else "",
+        *(moment.video.name, moment.start_s, moment.end_s, pair.state, pair.reason),
+        *((event.data["reason"], row.who, event.created_at.isoformat(timespec="seconds")) if event else ("", "", "")),
         *(
             " ".join(f"{who}:{grade}" for who, grade, number in row.grades if number == round_number)
             for round_number in (1, 2)

@@ -120,7 +120,7 @@ class TestWhatGivesNoJudgment:
             ("task 1, draft 1", "a draft that was never submitted"),
             ("task 1, annotation 10", "skipped by its annotator"),
         ]
-        assert (export.refused, export.left_out, export.predictions, export.tasks) == (0, 2, 2, 1)
+        assert export.counts == {"tasks": 1, "refused": 0, "left_out": 2, "predictions": 2}
 
     @pytest.mark.parametrize("value", [None, "", "x", -1, 1.5, True, "9" * 30, [3]])
     def test_a_pair_that_is_not_named(self, value: object) -> None:
@@ -145,7 +145,7 @@ class TestWhatGivesNoJudgment:
     @pytest.mark.parametrize("element", [1, None, [], {}, {"data": {}}, {"data": {}, "annotations": [5]}])
     def test_elements_that_are_no_tasks(self, element: object) -> None:
         export, ungraded = read(element, fields=Mapped(pair="pair_id", control="grade"))
-        assert (export.pairs, export.refused) == ([], len(ungraded))
+        assert (export.pairs, export.counts["refused"]) == ([], len(ungraded))
         assert ungraded
 
     @pytest.mark.parametrize("whole", ["", "{}", '{"id": 1}', "[{]", "[1", "[1 2]", '"x"', "[" * 100_000])
@@ -156,7 +156,7 @@ class TestWhatGivesNoJudgment:
     def test_an_empty_list(self) -> None:
         export, ungraded = read()
         assert (export.pairs, export.texts, ungraded) == ([], {}, [])
-        assert set(export.counts().values()) == {0}
+        assert set(export.counts.values()) == {0}
 
 
 class TestPeople:

@@ -7,7 +7,7 @@ from annotation.captions.services.captions import caption_accept, caption_edit, 
 from annotation.models import Candidate, Caption, Query
 from annotation.pools.services.candidates import candidates_rank
 from core.models import AuditEvent
-from judging.projects.selectors import EditCounts, caption_edits, edit_counts
+from judging.projects.selectors import caption_edits, edit_counts
 from judging.projects.services import candidates_request
 from judging.work.services.batches import batches_open
 from tests.conftest import Messages
@@ -65,7 +65,7 @@ class TestCandidates:
             [3, 7],
         )
         assert change.changed_at == caption_row.text_changed_at is not None
-        assert edit_counts(project) == EditCounts(frozen=1, stale=0, queries=0)
+        assert edit_counts(project)._asdict() == {"frozen": 1, "stale": 0, "queries": 0}
         candidates_rank(project_id=project.pk)
         assert rows() == before
         assert list(Query.objects.order_by("pk").values_list("text", flat=True)) == texts
@@ -77,7 +77,7 @@ class TestCandidates:
         query = QueryFactory(project=project)
         candidates_rank(project_id=project.pk)
         edit(project, person, caption_row, query.text)
-        assert edit_counts(project) == EditCounts(frozen=0, stale=1, queries=0)
+        assert edit_counts(project)._asdict() == {"frozen": 0, "stale": 1, "queries": 0}
         assert [change.frozen for change in caption_edits(project)] == [False]
         with messages():
             assert candidates_request(project=project, actor=person) == 1
@@ -137,7 +137,7 @@ class TestQueries:
         )
         query.refresh_from_db()
         assert query.text == "Ross waves"
-        assert edit_counts(project) == EditCounts(frozen=0, stale=0, queries=1)
+        assert edit_counts(project)._asdict() == {"frozen": 0, "stale": 0, "queries": 1}
 
     def test_the_time_is_that_of_the_text(self, project: Project) -> None:
         own = caption(project, "A man waves")

@@ -2,6 +2,7 @@
 
 import re
 from datetime import timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from accounts.models import Project
 from core.models import Job
 from judging.models import BatchReview, Flag, JudgmentDay
 from judging.projects import overview as projects_overview
-from judging.projects.overview import Overview, overview_counts
+from judging.projects.overview import overview_counts
 from judging.projects.policies import policy_in_force
 from judging.review.selectors import review_queue
 from judging.work.selectors.flags import flags_waiting
@@ -51,8 +52,8 @@ def url(project: Project) -> str:
     return reverse("judging:overview", args=[project.uuid])
 
 
-def found(project: Project) -> Overview:
-    return projects_overview.overview(project, policy_in_force(project.pk), now=timezone.now())
+def found(project: Project) -> SimpleNamespace:
+    return SimpleNamespace(**projects_overview.overview(project, policy_in_force(project.pk), now=timezone.now()))
 
 
 def given(project: Project, judgments: int, *, days_ago: int = 0, imported: int = 0) -> None:

@@ -12,7 +12,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from accounts.models import Project
-from annotation.models import Caption, Query
+from annotation.models import Caption, Moment, Query, Video
 from annotation.pools.services.candidates import candidates_rank
 from annotation.queries.services import queries_draw
 from judging.exceptions import NotPossibleNow
@@ -20,7 +20,6 @@ from judging.models import Assignment, Batch, BatchReview, Judgment, Pair, Relea
 from judging.projects.services import query_set_change, query_set_create
 from judging.releases import files
 from judging.releases.documents import counts_of, manifest_facts
-from judging.releases.files import JudgedPair
 from judging.releases.selectors import described_in_train, finished_queries, scope_of
 from judging.releases.services import release_build, release_create
 from moment_retrieval import formats, records
@@ -160,15 +159,11 @@ def test_raw_annotation_knows_people_by_number(folder: Path, made: HandMade) -> 
 
 def test_two_videos_never_have_one_name_in_qrels() -> None:
     names = ["a b", "a_b", "a%20b", "a\u2028b", "é:1-2"]
-    moment_names = [pair_of(name).moment_name for name in names]
+    moments = [Moment(video=Video(name=name), start_s=1.0, end_s=2.5) for name in names]
+    moment_names = [files.moment_name(moment) for moment in moments]
     assert moment_names[:3] == ["a%20b:1.0-2.5", "a_b:1.0-2.5", "a%2520b:1.0-2.5"]
     assert all(len(name.split()) == 1 for name in moment_names)
     assert [trec.parsed(name) for name in moment_names] == [(name, 1.0, 2.5) for name in names]
-
-
-def pair_of(video: str) -> JudgedPair:
-    rest = dict.fromkeys(JudgedPair._fields)
-    return JudgedPair(**{**rest, "video": video, "start_s": 1.0, "end_s": 2.5})  # type: ignore[arg-type]
 
 
 def test_pairs_and_qrels(folder: Path, made: HandMade) -> None:

@@ -72,10 +72,11 @@ def test_progress_within_a_step_is_written_once_a_second(project: Project, monke
     release = release_create(project=project, actor=None)
     times = iter([100.0, 100.9, 101.1, 101.1])
     monkeypatch.setattr(services, "monotonic", lambda: next(times))
-    progress, counts = services._Progress(release), []
-    for n_done in (1, 2, 3):
-        progress.tell("judged", n_done, 9)
-        counts.append(Release.objects.get(pk=release.pk).done)
+    counts = []
+    with services._progress(release) as report:
+        for n_done in (1, 2, 3):
+            report("judged", n_done, 9)
+            counts.append(Release.objects.get(pk=release.pk).done)
     assert counts == [1, 1, 3]
 
 
