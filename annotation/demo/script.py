@@ -101,6 +101,7 @@ class Episode:
     """One video of the demo corpus."""
 
     name: str
+    seed: int
     duration_s: float
     subtitles: tuple[SubtitleLine, ...]
     moments: tuple[ScriptedMoment, ...]
@@ -160,7 +161,7 @@ class _Writer:
         number = self.index // len(SHOWS) + 1
         name = f"{self.show.slug}_s01e{number:02d}_seg{self.rng.randint(1, 4):02d}_clip_{self.rng.randint(0, 24):02d}"
         return Episode(
-            name, round(self.now, 2), tuple(self.subtitles), tuple(self.moments),
+            name, self.seed, round(self.now, 2), tuple(self.subtitles), tuple(self.moments),
             self.show.place, self.show.cast, tuple(self.beats),
         )  # fmt: skip
 

@@ -58,7 +58,7 @@ def test_failure_leaves_nothing(short: Episode, tmp_path: Path, monkeypatch: pyt
     def fail(action: str, part: Part) -> None:
         raise RuntimeError("stop")
 
-    monkeypatch.setattr("annotation.demo.render.play", fail)
+    monkeypatch.setattr("tools.demo_videos.render.play", fail)
     with pytest.raises(RuntimeError, match="stop"):
         render_episode(replace(short, duration_s=1.0), tmp_path / "failed.mp4")
     assert list(tmp_path.iterdir()) == []
