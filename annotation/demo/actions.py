@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 
 from annotation.demo.catalogue import PIECES, Character
 from annotation.demo.figures import Figure, Pose, blend, seated, standing, walking
-from annotation.demo.props import Prop, writing_tip
-from annotation.demo.stages import TABLE_TOP, WALL
+from annotation.demo.props import TABLE_TOP, WALL, Prop, writing_tip
 
 STRIDE = 34.0  # stage units of one step
 

@@ -15,9 +15,8 @@ from annotation.demo.actions import Part, Tableau, play
 from annotation.demo.catalogue import Camera
 from annotation.demo.figures import Body, Figure, standing
 from annotation.demo.painter import HEIGHT, SUPERSAMPLE, WIDTH, Painter
-from annotation.demo.props import draw_prop
+from annotation.demo.props import draw_prop, draw_stage
 from annotation.demo.script import FPS, Beat, Episode
-from annotation.demo.stages import draw_stage
 
 ENCODER = {"preset": "veryfast", "crf": "26"}
 KEYFRAME_EVERY = 24  # frames

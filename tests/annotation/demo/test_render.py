@@ -12,7 +12,7 @@ import pytest
 from annotation.demo import Episode, render_episode, write_script
 from annotation.demo.actions import PLAYS, Part, play
 from annotation.demo.catalogue import SPECS
-from annotation.demo.stages import STAGES
+from annotation.demo.props import STAGES
 
 SECONDS = 6.0
 
