@@ -75,10 +75,7 @@ class Scope:
 def pooling_create(
     *, project: Project, sources: Mapping[str, Sequence[UUID]], scope: Scope, actor: User | None = None
 ) -> Pooling:
-    """A pooling without a plan yet.
-
-    Args:
-        sources: names, with the UUIDs of the stored runs of each; none for a file.
+    """Create a pooling without a plan yet, of ``sources``: names, with the UUIDs of the stored runs, none of a file.
 
     Raises:
         NotPossible: no run is given.
@@ -205,13 +202,11 @@ def pooling_confirm(*, pooling: Pooling, actor: User | None) -> Pooling:
     if row.is_coverage:
         queries = Query.objects.filter(pool_answers__source__pooling=row).distinct().order_by("number")
         numbers = list(queries.values_list("number", flat=True))
-        facts = {"top": row.depth, "others": row.others, "seed": row.seed, "queries": numbers}
+        action, facts = "coverage.open", {"top": row.depth, "others": row.others, "seed": row.seed, "queries": numbers}
     else:
-        names = [source.name for source in row.sources.all()]
-        query_set = row.query_set.name if row.query_set else ""
-        scope = {"split": row.split, "query_set": query_set}
-        facts = {"sources": names, "depth": row.depth, "iou_min": row.iou_min, **scope}
-    action = "coverage.open" if row.is_coverage else "pool.open"
+        names, query_set = [source.name for source in row.sources.all()], row.query_set.name if row.query_set else ""
+        action, facts = "pool.open", {"sources": names, "depth": row.depth, "iou_min": row.iou_min}
+        facts |= {"split": row.split, "query_set": query_set}
     audit_record(project=row.project, actor=actor, action=action, subject=row.uuid, **facts)
     return row
 
@@ -288,26 +283,21 @@ def coverage_plan(*, pooling: Pooling) -> None:
     """
     with _planning(pooling, "This study is planned already.") as sources:
         queries = list(Query.objects.filter(pool_answers__source__pooling=pooling).order_by("number"))
+        pool = pool_of(project=pooling.project)
+        if not pool.captions:
+            raise NotPossible("No moment of the corpus can be judged: there is none with a preview and a caption.")
+        everything = set(pool.moment_ids.tolist())
+        similarity, texts = similarity_of(pooling.project), [query.text for query in queries]
+        ranked = pool.rank(texts, similarity=similarity, depth=pooling.depth)
         similar, random = {}, {}
-        for query, top, rest, others in _chosen(pooling, queries):
+        for query, moments in zip(queries, ranked, strict=True):
+            frozen = query.candidates.filter(source=Candidate.Source.SIMILARITY).order_by("rank")
+            top = top_of(list(frozen.values_list("moment", flat=True)), moments, pooling.depth)
+            others = others_drawn(everything, top, pooling.others or 0, seed=pooling.seed or 0, query=query.number)
+            n_others = len(everything - set(top))
             similar[query.pk] = Answered([(moment, rank) for rank, moment in enumerate(top, start=1)])
-            random[query.pk] = Answered([(moment, at) for at, moment in enumerate(others, start=1)], drawn_from=rest)
+            random[query.pk] = Answered([(moment, at) for at, moment in enumerate(others, start=1)], n_others)
         watchable = watchable_moments(pooling.project)
         sources[SIMILAR].answers.all().delete()
         for name, answers in ((SIMILAR, similar), (RANDOM, random)):
             answers_store(source=sources[name], answers=answers, watchable=watchable)
-
-
-def _chosen(pooling: Pooling, queries: Sequence[Query]) -> Iterator[tuple[Query, list[int], int, list[int]]]:
-    """Each query with its best moments, how many others there are, and those drawn of them."""
-    pool = pool_of(project=pooling.project)
-    if not pool.captions:
-        raise NotPossible("No moment of the corpus can be judged: there is none with a preview and a caption.")
-    everything = pool.moment_ids.tolist()
-    similarity = similarity_of(pooling.project)
-    ranked = pool.rank([query.text for query in queries], similarity=similarity, depth=pooling.depth)
-    for query, moments in zip(queries, ranked, strict=True):
-        frozen = query.candidates.filter(source=Candidate.Source.SIMILARITY).order_by("rank")
-        top = top_of(list(frozen.values_list("moment", flat=True)), moments, pooling.depth)
-        others = others_drawn(everything, top, pooling.others or 0, seed=pooling.seed or 0, query=query.number)
-        yield query, top, len(set(everything) - set(top)), others
