@@ -196,11 +196,9 @@ class Found(NamedTuple):
 
 
 def moment_of(span: Span, moments: Iterable[tuple[int, Span]], *, iou_min: float) -> int | None:
-    """The moment that the span overlaps most, the first by id of several; None where its IoU is below ``iou_min``.
+    """Return the moment of the span's video that it overlaps most, the first by id of several.
 
-    Args:
-        moments: those of the span's video, with their ids.
-        iou_min: above 0; an IoU equal to it is enough.
+    None where its IoU is below ``iou_min``, which is above 0; an equal one is enough.
     """
     overlaps = [(-span_iou(span, other), moment) for moment, other in moments]
     best, moment = min(overlaps, default=(0.0, -1))
@@ -251,12 +249,9 @@ def top_of(frozen: Sequence[int], ranked: Iterable[int], top: int) -> list[int]:
 
 
 def others_drawn(pool: Iterable[int], top: Collection[int], n: int, *, seed: int, query: int) -> list[int]:
-    """``n`` moments of the pool that are not among the best, or all of fewer, in the order drawn.
+    """Draw ``n`` moments of the pool that are not among the best, or all of fewer, in the order drawn.
 
-    Each is as likely as any other. The draw of one query does not depend on which other queries are in the study.
-
-    Args:
-        query: the query's number.
+    Each is as likely as any other. The draw depends on the query's number, and not on the other queries of the study.
     """
     rest = sorted(set(pool) - set(top))
     return random.Random(f"others {seed} {query}").sample(rest, min(n, len(rest)))

@@ -163,11 +163,7 @@ def checks_failed(caption: Caption) -> list[Caption.Check]:
 
 @durable(EDITS_TASK)
 def edits_check(*, corpus_id: int) -> int:
-    """Measure captions that people wrote, so that it can be told how they stand; they serve in any case.
-
-    Returns:
-        How many were measured.
-    """
+    """Measure captions that people wrote, and return how many; they serve whatever comes out."""
     with only_one(LOCK, corpus_id) as alone:
         if not alone:
             return 0

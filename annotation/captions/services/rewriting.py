@@ -120,10 +120,9 @@ def _waiting_end(waiting: Rewriting, project: Project | None) -> None:
 
 @durable(REWRITINGS.task)
 def rewriting_run(*, rewriting_id: int) -> int:
-    """Rewrite and check what is left; safe to repeat and to kill: a caption is made once, and none is lost.
+    """Rewrite and check what is left; return how many captions were written now.
 
-    Returns:
-        How many captions were written now.
+    Safe to repeat and to kill: a caption is made once, and none is lost.
     """
     rewriting = Rewriting.objects.select_related("project", "prompt").filter(pk=rewriting_id).first()
     if rewriting is None:

@@ -365,11 +365,7 @@ def members_of(corpus_id: int) -> tuple[Member, ...]:
 
 @transaction.atomic
 def cast_import(*, corpus: Corpus, members: Sequence[Member], actor: User | None) -> int:
-    """Add members to the corpus; a name it holds already is replaced. Captions made before stay as they are.
-
-    Returns:
-        How many names were given.
-    """
+    """Add members to the corpus, replacing those of the same name; return how many. Captions made before stay."""
     last = {(member.name, member.videos): member for member in members}
     rows = [CastMember(corpus=corpus, **{name: getattr(m, name) for name in COLUMNS}) for m in last.values()]
     CastMember.objects.bulk_create(
