@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from pathlib import Path
 from types import MappingProxyType
@@ -130,7 +130,7 @@ class Painter:
         self.draw.text(self.at((x, y)), words, fill=fill, font=font, anchor="mm")
 
 
-METHODS = {  # of a painter, by the names of shapes
+METHODS: dict[str, Callable[..., None]] = {  # of a painter, by the names of shapes
     "poly": Painter.poly,
     "rect": Painter.rect,
     "oval": Painter.oval,
