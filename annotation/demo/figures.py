@@ -6,20 +6,13 @@ import math
 from dataclasses import dataclass, fields, replace
 
 from annotation.demo.catalogue import Character
-from annotation.demo.painter import Painter, Point, shade
+from annotation.demo.painter import DRAWINGS, Painter, Point, shade
 from annotation.demo.props import draw_thing
 
 UPPER_ARM, LOWER_ARM, THIGH, SHIN = 31.0, 31.0, 43.4, 43.4
 SHOULDER = 57.0  # above the hips
 HEAD = 33.0  # above the shoulders
 FACE = 23.0  # radius of the head
-BANDS: dict[str, tuple[tuple[float, float, float, float, str], ...]] = {  # no colour: that of the trousers
-    "coat": ((-0.42, 0.97, -1.1, -0.25, "#f4f6f7"), (-0.42, 0.97, 0.4, 1.1, "#e4e9ec")),
-    "apron": ((-0.4, 0.7, -0.75, 0.85, "#a34a2e"),),
-    "vest": ((0.0, 0.97, -1, -0.2, "#3d332e"), (0.0, 0.97, 0.5, 1, "#3d332e")),
-    "tie": ((0.25, 0.95, 0.02, 0.34, "#b3262e"),),
-    "dungarees": ((-0.05, 0.62, -0.8, 0.9, ""), (0.6, 0.97, -0.6, -0.3, ""), (0.6, 0.97, 0.4, 0.7, "")),
-}
 
 
 @dataclass(frozen=True)
@@ -122,7 +115,7 @@ class Body:
             dark = shade(self.who.top, 0.62)
             bands = [(low, low + 0.13, -1.0, 1.0, dark) for low in (0.12, 0.4, 0.68)]
         else:
-            bands = [(*band[:4], band[4] or self.who.bottom) for band in BANDS.get(self.who.wear, ())]
+            bands = [(*band[:4], band[4] or self.who.bottom) for band in DRAWINGS["bands"].get(self.who.wear, ())]
         for low, high, x_left, right, colour in bands:
             corners = []
             for share, side in ((low, x_left), (low, right), (high, right), (high, x_left)):

@@ -37,10 +37,7 @@ def _bottle(p: Painter, state: float) -> None:
 
 
 def _book(p: Painter, state: float) -> None:
-    p.poly([(-6, -12), (14, -20), (18, 18), (-2, 24)], "#274690")
-    p.poly([(14, -20), (36, -12), (40, 24), (18, 18)], "#3559b5")
-    p.poly([(-4, -8), (14, -15), (17, 19), (0, 24)], "#fffaf0")
-    p.poly([(14, -15), (33, -8), (36, 24), (17, 19)], "#f3ead6")
+    p.thing("book")
     if state:
         lift, tip = 30 * math.sin(math.pi * state), 30 - 34 * state
         p.poly([(14, -15), (tip, -10 + lift * 0.4), (tip + 2, 20 + lift * 0.4), (17, 19)], "#e6dcc2")

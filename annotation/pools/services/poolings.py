@@ -147,9 +147,8 @@ def answers_store(*, source: PoolSource, answers: Mapping[int, Answered], watcha
             drawn_from=answer.drawn_from,
         )
         rows.append(row)
-        entries += [
-            PoolEntry(answer=row, moment_id=moment, rank=rank) for moment, rank in rules.best_ranks(good).items()
-        ]
+        best = rules.best_ranks(good)
+        entries += [PoolEntry(answer=row, moment_id=moment, rank=rank) for moment, rank in best.items()]
     PoolAnswer.objects.bulk_create(rows, batch_size=CHUNK)
     PoolEntry.objects.bulk_create(entries, batch_size=CHUNK)
 
@@ -279,13 +278,12 @@ def coverage_plan(*, pooling: Pooling) -> None:
         everything = set(pool.moment_ids.tolist())
         similarity, texts = similarity_of(pooling.project), [query.text for query in queries]
         ranked = pool.rank(texts, similarity=similarity, depth=pooling.depth)
+        n_drawn, seed = pooling.others or 0, pooling.seed or 0
         similar, random = {}, {}
         for query, moments in zip(queries, ranked, strict=True):
             frozen = query.candidates.filter(source=Candidate.Source.SIMILARITY).order_by("rank")
             top = rules.top_of(list(frozen.values_list("moment", flat=True)), moments, pooling.depth)
-            others = rules.others_drawn(
-                everything, top, pooling.others or 0, seed=pooling.seed or 0, query=query.number
-            )
+            others = rules.others_drawn(everything, top, n_drawn, seed=seed, query=query.number)
             n_others = len(everything - set(top))
             similar[query.pk] = Answered([(moment, rank) for rank, moment in enumerate(top, start=1)])
             random[query.pk] = Answered([(moment, at) for at, moment in enumerate(others, start=1)], n_others)
