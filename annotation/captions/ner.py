@@ -1,6 +1,7 @@
 """Finding names of persons in captions, by a model or by the lexicon; the only import of transformers here."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Protocol
 
@@ -37,11 +38,10 @@ def name_finder(name: str, members: Sequence[Member] = ()) -> NameFinder:
     return LexiconNames(members) if name == LEXICON else ModelNames(name)
 
 
+@dataclass
 class LexiconNames:
+    members: Sequence[Member] = ()
     name = LEXICON
-
-    def __init__(self, members: Sequence[Member] = ()) -> None:
-        self.members = tuple(members)
 
     def find(self, texts: Sequence[str], *, videos: Sequence[str]) -> list[Found]:
         return [self._find(text, video) for text, video in zip(texts, videos, strict=True)]
@@ -57,11 +57,11 @@ class LexiconNames:
         return max(matches, key=lambda one: one.score, default=Found())
 
 
+@dataclass
 class ModelNames:
     """A transformers model; its score is the mean of an entity's tokens."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    name: str
 
     def find(self, texts: Sequence[str], *, videos: Sequence[str]) -> list[Found]:
         text_windows = [windows(text) for text in texts]

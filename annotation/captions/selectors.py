@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import Any
 
-from django.db import connection
-from django.db.models import Count, Q, QuerySet, Sum
+from django.db.models import CharField, Count, Func, Q, QuerySet, Sum
 
 from annotation.models import Caption, CaptionFailure, CaptionReview, Description, Moment
 
@@ -64,30 +64,23 @@ def captions_report(corpus_id: int) -> Report:
         descriptions=Description.objects.filter(corpus=corpus_id).count(),
         failed=CaptionFailure.objects.filter(caption__in=rewordings, attempt=1).count(),
         redone=rewordings.filter(attempt__gt=1).count(),
-        checks=_checks(corpus_id),
+        checks=_checks(captions),
         **by_state,
     )
 
 
-def _checks(corpus_id: int) -> list[CheckRow]:
-    waiting = _by_check("SELECT unnest(c.failed) FROM annotation_caption c", "AND c.state = 'in_review'", corpus_id)
-    failures = (
-        "SELECT unnest(f.failed) FROM annotation_captionfailure f JOIN annotation_caption c ON c.id = f.caption_id"
-    )
-    first = _by_check(failures, "AND f.attempt = 1", corpus_id)
-    again = _by_check(failures, "AND f.attempt > 1", corpus_id)
+def _checks(captions: QuerySet[Caption]) -> list[CheckRow]:
+    waiting = _by_check(captions.filter(state=State.IN_REVIEW))
+    failures = CaptionFailure.objects.filter(caption__in=captions)
+    first, again = _by_check(failures.filter(attempt=1)), _by_check(failures.filter(attempt__gt=1))
     rows = [CheckRow(c.value, c.label, first.get(c, 0), again.get(c, 0), waiting.get(c, 0)) for c in Check]
     return [row for row in rows if row.check in (Check.SIMILARITY, Check.NAME) or row.first or row.again]
 
 
-def _by_check(select: str, condition: str, corpus_id: int) -> dict[str, int]:
-    query = f"""
-        SELECT check_name, count(*) FROM (
-            {select} JOIN annotation_description d ON d.id = c.description_id WHERE d.corpus_id = %s {condition}
-        ) AS failed(check_name) GROUP BY 1"""  # noqa: S608  # nosec B608 - constants
-    with connection.cursor() as cursor:
-        cursor.execute(query, [corpus_id])
-        return dict(cursor.fetchall())
+def _by_check(rows: QuerySet[Any]) -> dict[str, int]:
+    """Return how many of the rows failed each check."""
+    checks = rows.annotate(check_name=Func("failed", function="unnest", output_field=CharField()))
+    return dict(checks.values_list("check_name").annotate(n=Count("pk")).order_by())
 
 
 def captions_in_review(corpus_id: int, check: str = "") -> QuerySet[Caption]:

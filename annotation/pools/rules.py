@@ -38,43 +38,6 @@ MARGIN = np.float32(4e-6)  # more than single precision and rounding can move a 
 FAR_BITS, MOMENT_BITS = 21, 27  # of a key that sorts: a distance in millionths, a moment; the rest is the row
 
 
-def top_moments(
-    queries: NDArray[np.float32],
-    captions: NDArray[np.float32],
-    first_caption: NDArray[np.intp],
-    *,
-    depth: int = DEPTH,
-    threads: int | None = None,
-    ranker: "type[Ranker] | None" = None,
-) -> Iterator[Ranked]:
-    """For each query the ``depth`` moments most similar to it, best first; ties keep the order of moments.
-
-    The similarity of a query and a moment is the largest cosine to one of the moment's captions, rounded to 1e-6.
-
-    Args:
-        queries: [Q, D] unit vectors.
-        captions: [C, D] unit vectors, all captions of the first moment first, then of the next.
-        first_caption: [M] index of each moment's first caption, ascending from 0.
-        threads: blocks of queries ranked at the same time; None for one a core.
-        ranker: who does it; None for this machine's processor.
-
-    Yields:
-        Per query: indexes of moments [K] and their similarities [K], K = min(depth, M).
-
-    Raises:
-        ValueError: ``first_caption`` does not start at 0 or does not ascend.
-    """
-    from threadpoolctl import threadpool_limits
-
-    pool = (ranker or Ranker).of(captions, first_caption, depth)
-    blocks = [queries[start : start + ROWS] for start in range(0, len(queries), ROWS)]
-    threads = threads or (ranker or Ranker).threads or len(os.sched_getaffinity(0))
-    with threadpool_limits(1), ThreadPoolExecutor(threads) as workers:
-        for start in range(0, len(blocks), threads):  # a few blocks at a time: nothing piles up behind a slow reader
-            for moments, similarities in workers.map(pool.ranked, blocks[start : start + threads]):
-                yield from zip(moments, similarities, strict=True)
-
-
 @dataclass(frozen=True)
 class Ranker:
     """Ranks blocks of queries; a machine with a faster product overrides ``survivors``."""
@@ -181,6 +144,41 @@ def _by_row_and_distance(
     return ranked
 
 
+def top_moments(
+    queries: NDArray[np.float32],
+    captions: NDArray[np.float32],
+    first_caption: NDArray[np.intp],
+    *,
+    depth: int = DEPTH,
+    ranker: type[Ranker] = Ranker,
+) -> Iterator[Ranked]:
+    """For each query the ``depth`` moments most similar to it, best first; ties keep the order of moments.
+
+    The similarity of a query and a moment is the largest cosine to one of the moment's captions, rounded to 1e-6.
+
+    Args:
+        queries: [Q, D] unit vectors.
+        captions: [C, D] unit vectors, all captions of the first moment first, then of the next.
+        first_caption: [M] index of each moment's first caption, ascending from 0.
+        ranker: who does it.
+
+    Yields:
+        Per query: indexes of moments [K] and their similarities [K], K = min(depth, M).
+
+    Raises:
+        ValueError: ``first_caption`` does not start at 0 or does not ascend.
+    """
+    from threadpoolctl import threadpool_limits
+
+    pool = ranker.of(captions, first_caption, depth)
+    blocks = [queries[start : start + ROWS] for start in range(0, len(queries), ROWS)]
+    threads = ranker.threads or len(os.sched_getaffinity(0))
+    with threadpool_limits(1), ThreadPoolExecutor(threads) as workers:
+        for start in range(0, len(blocks), threads):  # a few blocks at a time: nothing piles up behind a slow reader
+            for moments, similarities in workers.map(pool.ranked, blocks[start : start + threads]):
+                yield from zip(moments, similarities, strict=True)
+
+
 RUN_DEPTH, DEPTHS = 20, (1, 1000)  # ranks of a run that are looked at
 IOU_MIN = 0.7  # the strictest of the measures
 T = TypeVar("T")
@@ -196,11 +194,9 @@ class Found(NamedTuple):
 
 
 def moment_of(span: Span, moments: Iterable[tuple[int, Span]], *, iou_min: float) -> int | None:
-    """The moment that the span overlaps most, the first by id of several; None where its IoU is below ``iou_min``.
+    """Return the moment of the span's video that it overlaps most, the first by id of several.
 
-    Args:
-        moments: those of the span's video, with their ids.
-        iou_min: above 0; an IoU equal to it is enough.
+    None where its IoU is below ``iou_min``, which is above 0; an equal one is enough.
     """
     overlaps = [(-span_iou(span, other), moment) for moment, other in moments]
     best, moment = min(overlaps, default=(0.0, -1))
@@ -251,12 +247,9 @@ def top_of(frozen: Sequence[int], ranked: Iterable[int], top: int) -> list[int]:
 
 
 def others_drawn(pool: Iterable[int], top: Collection[int], n: int, *, seed: int, query: int) -> list[int]:
-    """``n`` moments of the pool that are not among the best, or all of fewer, in the order drawn.
+    """Draw ``n`` moments of the pool that are not among the best, or all of fewer, in the order drawn.
 
-    Each is as likely as any other. The draw of one query does not depend on which other queries are in the study.
-
-    Args:
-        query: the query's number.
+    Each is as likely as any other. The draw depends on the query's number, and not on the other queries of the study.
     """
     rest = sorted(set(pool) - set(top))
     return random.Random(f"others {seed} {query}").sample(rest, min(n, len(rest)))

@@ -64,11 +64,9 @@ class CutFailure:
 
 
 def cut_previews(path: str | Path, spans: Sequence[tuple[float, float]]) -> Iterator[Preview | CutFailure]:
-    """Cut each span (start and end in seconds) of the video to a GIF that loops for ever, and to its twin.
+    """Cut each span (start and end in seconds) of the video to a GIF that loops for ever, and to its MP4 preview.
 
-    Args:
-        path: the video file.
-        spans: moments in any order; they may overlap or repeat.
+    Spans come in any order; they may overlap or repeat.
 
     Returns:
         One result per span, as each pass is done: **keyed by its index, not in the order of the spans**.

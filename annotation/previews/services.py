@@ -28,12 +28,9 @@ NOT_READABLE = "The video cannot be read: {}"
 
 @durable("annotation.tasks.video_cut_previews")
 def video_cut_previews(*, video_id: int) -> int:
-    """Cut every moment of the video that has no preview yet; a moment that cannot be cut says why.
+    """Cut every moment of the video that has no preview yet, and return how many; one that cannot be cut says why.
 
     Safe to repeat: moments that are ready are left alone, and losing a race costs a cut, never a row.
-
-    Returns:
-        How many previews were written.
     """
     video = Video.objects.filter(pk=video_id).first()
     if video is None:

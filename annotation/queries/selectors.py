@@ -75,9 +75,8 @@ def source_of(corpus_id: int) -> Source:
 
 def waiting_for_queries(corpus_id: int) -> int:
     """Video-only captions that are left out until a person has decided."""
-    waiting = Q(state__in=[Caption.State.PROPOSED, Caption.State.IN_REVIEW])
-    captions = Caption.objects.filter(waiting, description__corpus=corpus_id)
-    return captions.filter(description__kind=Description.Kind.VIDEO).count()
+    captions = Caption.objects.filter(description__corpus=corpus_id, description__kind=Description.Kind.VIDEO)
+    return captions.filter(state__in=[Caption.State.PROPOSED, Caption.State.IN_REVIEW]).count()
 
 
 def _candidates(corpus_id: int) -> QuerySet[Caption]:

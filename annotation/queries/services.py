@@ -108,10 +108,8 @@ def query_set_create(*, project: Project, name: str, queries: QuerySet[Query], a
     if len(name) > LONGEST_NAME:
         raise NotPossible(f"The name of a query set has at most {LONGEST_NAME} characters.")
     query_set, created = NamedQuerySet.objects.get_or_create(project=project, name=name)
-    query_ids = (
-        queries.filter(project=project).order_by("pk").select_for_update(of=("self",)).values_list("pk", flat=True)
-    )
-    members = list(query_ids)  # locked in order: two leads may choose
+    rows = queries.filter(project=project).order_by("pk").select_for_update(of=("self",))
+    members = list(rows.values_list("pk", flat=True))  # locked in order: two leads may choose
     for start in range(0, len(members), SET_CHUNK):
         Query.objects.filter(pk__in=members[start : start + SET_CHUNK]).update(query_set=query_set)
     if not members:

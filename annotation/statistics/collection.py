@@ -12,8 +12,10 @@ from typing import Any, NamedTuple
 
 from annotation.statistics.rules import WORD, Measured, Texts, words_per_text
 
+Column = Mapping[str, Any]
 Verbs = Callable[[str], Sequence[tuple[str, str]]]  # form and lemma of each verb of a text
-PUBLISHED = tomllib.loads(Path(__file__).with_name("published.toml").read_text(encoding="utf-8"))
+DATA = tomllib.loads(Path(__file__).with_name("tables.toml").read_text(encoding="utf-8"))
+PUBLISHED: Mapping[str, Column] = DATA["published"]
 SPLITS = {"train": "Training", "val": "Validation", "test": "Test"}
 PAPER = "published "
 ESCAPED = str.maketrans(
@@ -67,40 +69,13 @@ class Row:
     meaning: str = ""
 
 
-TABLE_1 = (
-    Row("queries", "Queries", 0, "Of the whole corpus: its descriptions."),
-    Row("texts", "Different texts", 0, "Letter by letter."),
-    Row("moments", "Moments", 0, "Different ones; which, the line of the column says."),
-    Row("videos", "Videos", 0, "With one of these moments."),
-    Row("vocabulary", "Vocabulary", 0, "Different words of the queries, in small letters. A word is a run of letters "
-        "and digits with the apostrophes and hyphens inside it."),
-    Row("verbs", "Verbs", 0, "Different words tagged as main verbs, as they stand in the queries; by our tagger, which "
-        "knows WordNet. Auxiliaries and modals are none."),
-    Row("lemmas", "Verbs, base forms", 0, "The same by their base form: walks and walking are one."),
-    Row("moment_hours", "Hours of moments", 2, "Each moment once, overlaps as often as they occur."),
-    Row("video_hours", "Hours of videos", 2, "Whole videos, each once."),
-)  # fmt: skip
-TABLE_4 = (
-    Row("words_min", "Words of a query, least", 0),
-    Row("words_mean", "Words of a query, mean", 2, "Over queries, not over different texts."),
-    Row("words_max", "Words of a query, most", 0),
-    Row("moment_min", "Seconds of a moment, least", 2),
-    Row("moment_mean", "Seconds of a moment, mean", 2),
-    Row("moment_max", "Seconds of a moment, most", 2),
-    Row("video_min", "Seconds of a video, least", 2),
-    Row("video_mean", "Seconds of a video, mean", 2, "Over these videos, each once."),
-    Row("video_max", "Seconds of a video, most", 2),
-    Row("ratio", "Moment-to-video ratio", 3, "The mean over moments of the moment's length by that of its video."),
-)
+TABLE_1, TABLE_4 = (tuple(Row(**row) for row in DATA[name]) for name in ("size", "lengths"))
 ROWS = (*TABLE_1, *TABLE_4)
 
 
 def told(value: float | None, decimals: int) -> str:
     """A value of the tables as people read it."""
     return "–" if value is None else f"{value:,.{decimals}f}"
-
-
-Column = Mapping[str, Any]
 
 
 class Line(NamedTuple):

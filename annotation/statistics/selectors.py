@@ -32,7 +32,6 @@ SELECT (SELECT concat(count(*), '.', sum(hashtext(concat_ws('|', c.id, c.text, c
             sum(hashtext(concat_ws('|', m.id, m.start_s, m.end_s, v.duration_s, v.source_split))))
         FROM annotation_moment m JOIN annotation_video v ON v.id = m.video_id WHERE v.corpus_id = %(corpus)s),
     (SELECT max(t.id) FROM annotation_trainset t WHERE t.project_id = %(project)s AND t.state = 'done')"""
-COLLECTION_CHUNK = 5000
 HOUR_S = 3600
 LENGTH = ExpressionWrapper(F("end_s") - F("start_s"), output_field=FloatField())
 
@@ -105,14 +104,12 @@ def newest_train_set(project: Project) -> TrainSet | None:
 def query_rows(project: Project, columns: Iterable[str]) -> Iterator[tuple[tuple[str, ...], str]]:
     """Every description and every query, with the columns it counts in."""
     names = set(columns)
-    described = Description.objects.filter(corpus=project.dataset.corpus_id).values_list(
-        "moment__video__source_split", "text"
-    )
-    for source, text in described.iterator(chunk_size=COLLECTION_CHUNK):
+    descriptions = Description.objects.filter(corpus=project.dataset.corpus_id)
+    for source, text in descriptions.values_list("moment__video__source_split", "text").iterator(chunk_size=CHUNK):
         yield tuple({ALL, f"source {source}"} & names), text
     sets = tuple(name for name in names if name.startswith("train set"))
     queries = project.queries.filter(is_placeholder=False).values_list("split", "text")
-    for split, text in queries.iterator(chunk_size=COLLECTION_CHUNK):
+    for split, text in queries.iterator(chunk_size=CHUNK):
         yield (f"split {split}", *(sets if split == Query.Split.TRAIN else ())), text
 
 

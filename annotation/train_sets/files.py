@@ -71,9 +71,7 @@ class JsonTrainFile(JsonArrayFile):
 class ParquetTrainFile(AbstractContextManager["ParquetTrainFile"]):
     """One row for each query and moment, by query and rank; a row group for each block.
 
-    Args:
-        depth, first: as of JsonTrainFile.
-        about: goes into the file's own description.
+    ``depth`` and ``first`` are as of JsonTrainFile; ``about`` goes into the file's own description.
     """
 
     def __init__(

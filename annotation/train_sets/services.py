@@ -171,10 +171,9 @@ def folders_sweep(now: datetime) -> None:
 
 @durable(TRAIN_SETS.task)
 def train_set_write(*, train_set_id: int, on_progress: OnProgress | None = None) -> bool:
-    """Write what is left of a set; safe to repeat and to kill: it goes on at the first block that is not ranked yet.
+    """Write what is left of a set; say whether there was any that no other process is at.
 
-    Returns:
-        Whether this call had it in its hands: another process may be at it, or it is done.
+    Safe to repeat and to kill: it goes on at the first block that is not ranked yet.
     """
     with TRAIN_SETS.claim(train_set_id) as row:
         if row is None:
@@ -189,7 +188,7 @@ def train_set_write(*, train_set_id: int, on_progress: OnProgress | None = None)
 def _write(row: TrainSet, progress: "_Progress") -> None:
     row.measure = measure_of(registry.sentence_model(settings.SENTENCE_MODEL))
     row.save(update_fields=["measure"])
-    pool = train_pool_of(project=row.project, measure=row.measure, on_progress=progress.embedding)
+    pool = train_pool_of(project=row.project, measure=row.measure, on_progress=partial(progress.report, Step.EMBEDDING))
     total = queries_to_train_on(row.project_id).count()
     if not total or not len(pool.moments):
         raise NotPossible("There is no training query, or no moment with a caption that serves, any more.")
@@ -276,16 +275,13 @@ class _Progress:
         self.remark = row.remark
         self.written_at = -EVERY_S
 
-    def embedding(self, n_done: int, total: int) -> None:
-        self._tell(Step.EMBEDDING, n_done, total)
-
     def ranking(self, parts: Parts, total: int, n_done: int) -> None:
         if parts.outdated and not self.remark:
             self.remark, self.written_at = OUTDATED, -EVERY_S
             logger.warning("training set %s: %s", self.row.pk, OUTDATED)
-        self._tell(Step.RANKING, n_done, max(n_done, total))
+        self.report(Step.RANKING, n_done, max(n_done, total))
 
-    def _tell(self, step: str, n_done: int, total: int) -> None:
+    def report(self, step: str, n_done: int, total: int) -> None:
         if step == self.row.step and n_done < total and monotonic() - self.written_at < EVERY_S:
             return
         self.written_at = monotonic()

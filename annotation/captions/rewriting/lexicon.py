@@ -48,19 +48,11 @@ class Person:
 class Lexicon:
     """Names by their lower-case words; earlier members go before later ones of the same name."""
 
-    def __init__(
-        self,
-        members: Iterable[Member],
-        *,
-        first_names: dict[str, str],
-        proper: set[str],
-        ordinary: set[str],
-        show: str = "",
-    ) -> None:
-        self.things, self.places = _things(), _words("places.txt")
+    def __init__(self, members: Iterable[Member], *, show: str = "") -> None:
+        self.things, self.places, self._given = _things(), _words("places.txt"), _given()
+        self.proper, self.ordinary = _words("proper.txt"), _words("ordinary.txt")
         self.cast: dict[str, Person] = {}
         self.full: set[tuple[str, str]] = set()  # neighbouring names of one person
-        self._given, self.proper, self.ordinary = first_names, proper, ordinary
         self._alike: dict[str, Person | None] = {}
         rows = list(members)
         words = {member.name.lower() for member in rows if member.kind == "word"}
@@ -134,9 +126,7 @@ def lexicon_for(members: Sequence[Member] = (), *, video: str = "") -> Lexicon:
 @lru_cache(maxsize=32)
 def _lexicon(members: tuple[Member, ...], start: str) -> Lexicon:
     everyone = sorted((*members, *packaged_members()), key=lambda member: not (start and member.videos == start))
-    return Lexicon(
-        everyone, first_names=_given(), proper=_words("proper.txt"), ordinary=_words("ordinary.txt"), show=start
-    )
+    return Lexicon(everyone, show=start)
 
 
 @lru_cache(maxsize=1)

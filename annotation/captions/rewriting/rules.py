@@ -64,8 +64,7 @@ def _is_only_a_name(text: str, lexicon: Lexicon) -> bool:
 def rewrite(description: str, lexicon: Lexicon, *, general: bool = False) -> str:
     """Return the caption: the description without names.
 
-    Args:
-        general: say person for man and woman, and take every unknown capitalised word for a name; for a second try.
+    ``general``, for a second try, says person for man and woman, and takes every unknown capitalised word for a name.
     """
     tokens = tokenise(description)
     reader = Reader(tokens, lexicon, wary=general)

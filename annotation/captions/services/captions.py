@@ -114,11 +114,8 @@ def remembered(caption: Caption) -> dict[str, Any]:
 
 
 def caption_in_review(caption: Caption) -> Caption:
-    row = (
-        Caption.objects.select_for_update(of=("self",))
-        .select_related("description", "moment__video")
-        .get(pk=caption.pk)
-    )
+    rows = Caption.objects.select_for_update(of=("self",)).select_related("description", "moment__video")
+    row = rows.get(pk=caption.pk)
     if row.state != State.IN_REVIEW:
         raise NotPossible("This caption has been decided already.")
     return row
@@ -163,26 +160,21 @@ def checks_failed(caption: Caption) -> list[Caption.Check]:
 
 @durable(EDITS_TASK)
 def edits_check(*, corpus_id: int) -> int:
-    """Measure captions that people wrote, so that it can be told how they stand; they serve in any case.
-
-    Returns:
-        How many were measured.
-    """
+    """Measure captions that people wrote, and return how many; they serve whatever comes out."""
     with only_one(LOCK, corpus_id) as alone:
         if not alone:
             return 0
         measured = 0
-        unchecked = (
-            edits_unchecked().filter(description__corpus=corpus_id).select_related("description", "moment__video")
-        )
+        unchecked = edits_unchecked().filter(description__corpus=corpus_id)
+        unchecked = unchecked.select_related("description", "moment__video").order_by("pk")
         try:
             names = ner.name_finder(settings.CAPTION_NER, members_of(corpus_id))
-            while captions := list(unchecked.order_by("pk")[:CHUNK]):
+            while captions := list(unchecked[:CHUNK]):
                 captions_measure(captions, names)
                 for caption in captions:
                     if Check.EMPTY in caption.failed:  # there is nothing to be like
                         caption.similarity = caption.similarity_measure = None
-                for caption in captions:  # one whose text has changed meanwhile is measured again
+                    # one whose text has changed meanwhile is measured again
                     same = edits_unchecked().filter(pk=caption.pk, text=caption.text)
                     measured += same.update(**{name: getattr(caption, name) for name in MEASURED})
         except (SimilarityMissing, ner.NameModelMissing) as error:

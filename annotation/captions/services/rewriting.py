@@ -41,7 +41,6 @@ from annotation.similarity.base import SimilarityMissing
 from core.audit import audit_record
 from core.exceptions import MomentJudgeError, NotPossible
 from core.jobs import JobKind, durable, job_fail, job_finish, job_set, job_start, job_wait
-from core.messages import send_on_commit
 from core.models import Job
 from core.sql import only_one
 
@@ -82,7 +81,7 @@ def rewriting_start(*, corpus: Corpus, provider: str, actor: User | None, projec
         raise NotPossible(f"A file for {corpus.name!r} is being checked or imported. Try again when that is done.")
     running = Rewriting.objects.filter(corpus=corpus, finished_at=None).first()
     if running and running.provider == provider:
-        send_on_commit("annotation.tasks.rewriting_run", running.pk)
+        REWRITINGS.send(running.pk)
         return running
     if running and running.next_try_at is None:
         raise NotPossible(f"Another rewriting of {corpus.name!r}, by {running.provider}, is not finished.")
@@ -94,36 +93,25 @@ def rewriting_start(*, corpus: Corpus, provider: str, actor: User | None, projec
         model = provider_of(provider, corpus_id=corpus.pk, prompt=prompt).model
     except ProviderUnusable as error:
         raise NotPossible(str(error)) from error
-    if running:  # its provider does not answer
-        _waiting_end(running, project)
+    if running:  # its provider does not answer; its job goes to the one that follows, if that is of the same project
+        Rewriting.objects.filter(pk=running.pk).update(finished_at=timezone.now(), next_try_at=None)
+        if running.project and running.project != project:
+            for job in running.project.jobs.filter(kind=KIND, state=Job.State.WAITING):
+                job_fail(job=job, error="Another project over this corpus goes on with another provider.")
     rewriting = Rewriting.objects.create(
         project=project, corpus=corpus, provider=provider, model=model, prompt=prompt, started_by=actor
     )
-    facts = {
-        "provider": provider,
-        "model": model,
-        "prompt": prompt.version if prompt else None,
-        "descriptions": n_descriptions,
-    }
+    facts = {"provider": provider, "model": model, "prompt": prompt and prompt.version, "descriptions": n_descriptions}
     audit_record(project=project, actor=actor, action="captions.rewrite", subject=rewriting.uuid, **facts)
     REWRITINGS.send(rewriting.pk)
     return rewriting
 
 
-def _waiting_end(waiting: Rewriting, project: Project | None) -> None:
-    """End a rewriting whose provider is away; its job goes to the one that follows, if that is of the same project."""
-    Rewriting.objects.filter(pk=waiting.pk).update(finished_at=timezone.now(), next_try_at=None)
-    if waiting.project and waiting.project != project:
-        for job in waiting.project.jobs.filter(kind=KIND, state=Job.State.WAITING):
-            job_fail(job=job, error="Another project over this corpus goes on with another provider.")
-
-
 @durable(REWRITINGS.task)
 def rewriting_run(*, rewriting_id: int) -> int:
-    """Rewrite and check what is left; safe to repeat and to kill: a caption is made once, and none is lost.
+    """Rewrite and check what is left; return how many captions were written now.
 
-    Returns:
-        How many captions were written now.
+    Safe to repeat and to kill: a caption is made once, and none is lost.
     """
     rewriting = Rewriting.objects.select_related("project", "prompt").filter(pk=rewriting_id).first()
     if rewriting is None:
@@ -297,11 +285,8 @@ class Work:
     def _proposal(self, description: Description, answer: Answer | None, flaws: Sequence[str]) -> Caption:
         answer = answer or Answer(description.pk, problem=flaws[0] if flaws else Check.NO_ANSWER)
         caption = getattr(description, "caption", None) or Caption(description=description, moment=description.moment)
-        caption.text, caption.attempt, caption.state = (
-            answer.text or description.text[:REVIEW_TEXT_MAX],
-            1,
-            State.PROPOSED,
-        )
+        caption.text, caption.attempt = answer.text or description.text[:REVIEW_TEXT_MAX], 1
+        caption.state = State.PROPOSED
         self._note(caption, answer, again=False)
         caption.failed = list(dict.fromkeys([*flaws, *caption.failed]))
         return caption
@@ -329,12 +314,10 @@ def _store(proposals: Sequence[Caption]) -> list[Caption]:
     old = {caption.pk: caption for caption in proposals if caption.pk}
     free = Caption.objects.select_for_update().filter(pk__in=old, provider=Caption.Provider.AS_DESCRIBED)
     mine = [old[pk] for pk in free.values_list("pk", flat=True)]
-    existing_ids = set(
-        Caption.objects.filter(description__in=[c.description_id for c in new]).values_list("description", flat=True)
-    )
-    new = Caption.objects.bulk_create(
-        [caption for caption in new if caption.description_id not in existing_ids], batch_size=1000
-    )
+    existing = Caption.objects.filter(description__in=[caption.description_id for caption in new])
+    existing_ids = set(existing.values_list("description", flat=True))
+    new = [caption for caption in new if caption.description_id not in existing_ids]
+    Caption.objects.bulk_create(new, batch_size=1000)
     Caption.objects.bulk_update(mine, PROPOSED_FIELDS, batch_size=500)
     return [*mine, *new]
 

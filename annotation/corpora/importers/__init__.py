@@ -6,7 +6,6 @@ import json
 import re
 import zlib
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import IO, Any
 
 from annotation.corpora.importers.base import Format
@@ -15,23 +14,21 @@ from annotation.corpora.importers.plain import NEEDED, read_csv, read_jsonl
 from annotation.corpora.importers.subtitles import read_srt, read_tvqa
 from annotation.corpora.importers.tvr import read_tvc, read_tvr
 
-FORMATS: Mapping[str, Format] = MappingProxyType(
-    {
-        form.name: form
-        for form in (
-            Format("tvr", "TVR (one JSON object a line)", read_tvr),
-            Format("charades-sta", "Charades-STA (JSON, or text with ##)", read_charades, whole=True),
-            Format("activitynet", "ActivityNet Captions (JSON)", read_seconds, whole=True),
-            Format("tacos", "TACoS (JSON, times in frames)", read_frames, whole=True),
-            Format("qvhighlights", "QVHighlights (one JSON object a line)", read_qvhighlights),
-            Format("tvc", "TVC (one JSON object a line)", read_tvc),
-            Format("csv", "Own form: CSV", read_csv),
-            Format("jsonl", "Own form: one JSON object a line", read_jsonl),
-            Format("tvqa-subtitles", "Subtitles of TVQA (one JSON object a line)", read_tvqa, holds="subtitles"),
-            Format("srt", "Subtitles: .srt files", read_srt, holds="subtitles", suffix=".srt"),
-        )
-    }
-)
+FORMATS: Mapping[str, Format] = {
+    form.name: form
+    for form in (
+        Format("tvr", "TVR (one JSON object a line)", read_tvr),
+        Format("charades-sta", "Charades-STA (JSON, or text with ##)", read_charades, whole=True),
+        Format("activitynet", "ActivityNet Captions (JSON)", read_seconds, whole=True),
+        Format("tacos", "TACoS (JSON, times in frames)", read_frames, whole=True),
+        Format("qvhighlights", "QVHighlights (one JSON object a line)", read_qvhighlights),
+        Format("tvc", "TVC (one JSON object a line)", read_tvc),
+        Format("csv", "Own form: CSV", read_csv),
+        Format("jsonl", "Own form: one JSON object a line", read_jsonl),
+        Format("tvqa-subtitles", "Subtitles of TVQA (one JSON object a line)", read_tvqa, holds="subtitles"),
+        Format("srt", "Subtitles: .srt files", read_srt, holds="subtitles", suffix=".srt"),
+    )
+}
 
 HEAD = 1 << 16  # bytes looked at
 GZIP, ZIP = b"\x1f\x8b", b"PK"

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any, get_args
 
 from annotation.corpora.importers import fields
-from annotation.corpora.importers.base import BadLine, Given, Item, Kind
+from annotation.corpora.importers.base import Given, Item, Kind
 from annotation.corpora.importers.fields import LONGEST_LINE, Refused, Source
 
 NEEDED = ("video", "start", "end", "description")
@@ -22,23 +22,21 @@ def read_csv(parts: Iterable[str], options: Given) -> Iterator[Item]:
     """Read the same fields from columns named in the first line. A row is one line: quotes hold no line break, so
     that a quote somebody forgot costs one row and not the rest of the file.
     """
-    source = Source(options)
-    names: list[str] = []
-    for number, line in enumerate(parts, start=1):
-        if not line.strip():
-            continue
-        try:
-            cells = _cells(line)
-            if not names:
-                names = _header(cells)
-                continue
-            if len(cells) != len(names):
-                raise Refused(f"{len(cells)} columns, but the header has {len(names)}")
-            yield from _records(source, number, _typed(dict(zip(names, cells, strict=True))))
-        except Refused as refusal:
-            yield BadLine(number, str(refusal))
-            if not names:
-                return
+    source, names = Source(options), list[str]()
+
+    def read(number: int, line: str) -> list[Item]:
+        cells = _cells(line)
+        if not names:
+            names.extend(_header(cells))
+            return []
+        if len(cells) != len(names):
+            raise Refused(f"{len(cells)} columns, but the header has {len(names)}")
+        return _records(source, number, _typed(dict(zip(names, cells, strict=True))))
+
+    for item in fields.lines(parts, read):
+        yield item
+        if not names:
+            return  # the header itself was refused
 
 
 def _cells(line: str) -> list[str]:

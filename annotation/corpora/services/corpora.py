@@ -219,16 +219,15 @@ class _Intake:
     def _new(self, records: Sequence[DescriptionRecord]) -> tuple[list[tuple[int, DescriptionRecord]], list[BadLine]]:
         """Records the corpus does not hold yet, each with its number, and those that contradict what it holds."""
         numbered = [(record.source_id, record) for record in records if record.source_id is not None]
-        rows = self.corpus.descriptions.filter(source_id__in=[source_id for source_id, _ in numbered]).values_list(
-            "source_id", "text", "kind", "moment__video__name", "moment__start_s", "moment__end_s"
-        )
-        content_by_id = {row[0]: row[1:] for row in rows} if numbered else {}
+        rows = self.corpus.descriptions.filter(source_id__in=[source_id for source_id, _ in numbered])
+        fields = ("source_id", "text", "kind", "moment__video__name", "moment__start_s", "moment__end_s")
+        content_by_id = {source_id: content for source_id, *content in rows.values_list(*fields)}
         new, clashes = [], []
         for source_id, record in numbered:
             content = content_by_id.get(source_id)
             if content is None:
                 new.append((source_id, record))
-            elif content != (record.text, record.kind, record.video_name, record.start_s, record.end_s):
+            elif content != [record.text, record.kind, record.video_name, record.start_s, record.end_s]:
                 reason = f"desc_id {source_id} is in the corpus with other content"
                 clashes.append(BadLine(record.line, reason, record.item))
         return new + self._numbered([record for record in records if record.source_id is None]), clashes
@@ -269,13 +268,9 @@ class _Intake:
 
     def _moments_add(self, records: Sequence[Placed]) -> dict[Span, int]:
         spans = dict.fromkeys((self.videos[r.video_name].pk, r.start_s, r.end_s) for r in records)
-        rows = Moment.objects.filter(video__in={video for video, _, _ in spans})
-        ids_by_span = (
-            {(video, start, end): pk for pk, video, start, end in rows.values_list("pk", *SPAN)} if spans else {}
-        )
-        fresh = [
-            Moment(video_id=video, start_s=s, end_s=e) for video, s, e in spans if (video, s, e) not in ids_by_span
-        ]
+        rows = Moment.objects.filter(video__in={video for video, _, _ in spans}).values_list(*SPAN, "pk")
+        ids_by_span = {(video, start, end): pk for video, start, end, pk in rows}
+        fresh = [Moment(**dict(zip(SPAN, span, strict=True))) for span in spans if span not in ids_by_span]
         moments = Moment.objects.bulk_create(fresh, batch_size=ROWS)
         return ids_by_span | {(moment.video_id, moment.start_s, moment.end_s): moment.pk for moment in moments}
 
@@ -299,15 +294,12 @@ class _Intake:
 
     def _subtitles_add(self, records: Sequence[SubtitleRecord]) -> int:
         """Add the subtitles that their videos do not have; say how many."""
-        if not records:
-            return 0
-        videos = {self.videos[record.video_name].pk for record in records}
-        existing_subtitles = set(Subtitle.objects.filter(video__in=videos).values_list(*SPAN, "text"))
         subtitles = dict.fromkeys((self.videos[r.video_name].pk, r.start_s, r.end_s, r.text) for r in records)
+        existing = set(Subtitle.objects.filter(video__in={video for video, *_ in subtitles}).values_list(*SPAN, "text"))
         fresh = [
-            Subtitle(video_id=v, start_s=s, end_s=e, text=text)
-            for v, s, e, text in subtitles
-            if (v, s, e, text) not in existing_subtitles
+            Subtitle(video_id=video, start_s=start_s, end_s=end_s, text=text)
+            for video, start_s, end_s, text in subtitles
+            if (video, start_s, end_s, text) not in existing
         ]
         Subtitle.objects.bulk_create(fresh, batch_size=ROWS)
         return len(fresh)
@@ -365,11 +357,7 @@ def members_of(corpus_id: int) -> tuple[Member, ...]:
 
 @transaction.atomic
 def cast_import(*, corpus: Corpus, members: Sequence[Member], actor: User | None) -> int:
-    """Add members to the corpus; a name it holds already is replaced. Captions made before stay as they are.
-
-    Returns:
-        How many names were given.
-    """
+    """Add members to the corpus, replacing those of the same name; return how many. Captions made before stay."""
     last = {(member.name, member.videos): member for member in members}
     rows = [CastMember(corpus=corpus, **{name: getattr(m, name) for name in COLUMNS}) for m in last.values()]
     CastMember.objects.bulk_create(

@@ -104,17 +104,10 @@ def pool_of(*, project: Project, preview: str = Moment.Preview.READY) -> Pool:
 def candidates_rank(
     *, project_id: int, on_progress: OnProgress | None = None, on_ranked: OnProgress | None = None
 ) -> int:
-    """Rank the pool for every judged query of the project that has no candidates; the rest stay as they are.
+    """Rank the pool for every judged query of the project that has no candidates; return how many these are.
 
     Moments without a preview take part only where the corpus has no video at all: its pools can be studied, and nothing
-    of them can be opened.
-
-    Args:
-        on_progress: hears how many texts were embedded.
-        on_ranked: hears how many queries were ranked.
-
-    Returns:
-        How many queries were given candidates.
+    of them can be opened. ``on_progress`` is told of embedded texts, ``on_ranked`` of ranked queries.
 
     Raises:
         SimilarityMissing: the project's similarity is not here; no other takes its place.
@@ -189,10 +182,9 @@ def similarity_choose(*, project: Project, name: str, actor: User | None) -> Non
 
 @transaction.atomic
 def candidates_clear(*, queries: QuerySet[Query]) -> int:
-    """Forget the candidates of these queries, so that they are ranked anew; the database keeps those of a batch.
+    """Forget the candidates of these queries, so that they are ranked anew; return how many queries lost theirs.
 
-    Returns:
-        How many queries lost their candidates.
+    The database keeps those of a batch.
     """
     locked_ids = list(queries.select_for_update(of=("self",)).values_list("pk", flat=True))
     ids = list(queries.filter(pk__in=locked_ids).values_list("pk", flat=True))  # a batch may have been opened meanwhile

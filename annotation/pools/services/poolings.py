@@ -18,19 +18,7 @@ from django.utils import timezone
 
 from accounts.models import Project, User
 from annotation.models import Candidate, Moment, NamedQuerySet, PoolAnswer, PoolEntry, Pooling, PoolSource, Query
-from annotation.pools.rules import (
-    DEPTHS,
-    IOU_MIN,
-    OTHERS,
-    RUN_DEPTH,
-    TOP,
-    Found,
-    best_ranks,
-    moment_of,
-    others_drawn,
-    pooled,
-    top_of,
-)
+from annotation.pools import rules
 from annotation.pools.services.candidates import pool_of, similarity_of
 from core.audit import audit_record
 from core.exceptions import NotPossible
@@ -59,14 +47,14 @@ class Scope:
         NotPossible: depth or threshold is out of range.
     """
 
-    depth: int = RUN_DEPTH
-    iou_min: float = IOU_MIN
+    depth: int = rules.RUN_DEPTH
+    iou_min: float = rules.IOU_MIN
     split: str = ""  # both judged ones
     query_set: NamedQuerySet | None = None  # all
 
     def __post_init__(self) -> None:
-        if not DEPTHS[0] <= self.depth <= DEPTHS[1]:
-            raise NotPossible(f"The depth is a number from {DEPTHS[0]} to {DEPTHS[1]}.")
+        if not rules.DEPTHS[0] <= self.depth <= rules.DEPTHS[1]:
+            raise NotPossible(f"The depth is a number from {rules.DEPTHS[0]} to {rules.DEPTHS[1]}.")
         if not 0 < self.iou_min <= 1:
             raise NotPossible("The IoU is above 0, and at most 1.")
 
@@ -75,10 +63,7 @@ class Scope:
 def pooling_create(
     *, project: Project, sources: Mapping[str, Sequence[UUID]], scope: Scope, actor: User | None = None
 ) -> Pooling:
-    """A pooling without a plan yet.
-
-    Args:
-        sources: names, with the UUIDs of the stored runs of each; none for a file.
+    """Create a pooling without a plan yet, of ``sources``: names, with the UUIDs of the stored runs, none of a file.
 
     Raises:
         NotPossible: no run is given.
@@ -117,7 +102,7 @@ def pooling_plan(*, pooling: Pooling, queries: Mapping[int, int], returned: Iter
                     others.add(row.query)
                 elif row.rank <= pooling.depth:
                     span = Span(row.video, row.start_s, row.end_s)
-                    moment = moment_of(span, spans.get(row.video, ()), iou_min=pooling.iou_min)
+                    moment = rules.moment_of(span, spans.get(row.video, ()), iou_min=pooling.iou_min)
                     ranked_moments.setdefault(query, []).append((moment, row.rank))
             answers = {query: Answered(ranked) for query, ranked in ranked_moments.items()}
             answers_store(source=sources[name], answers=answers, watchable=watchable)
@@ -162,7 +147,8 @@ def answers_store(*, source: PoolSource, answers: Mapping[int, Answered], watcha
             drawn_from=answer.drawn_from,
         )
         rows.append(row)
-        entries += [PoolEntry(answer=row, moment_id=moment, rank=rank) for moment, rank in best_ranks(good).items()]
+        best = rules.best_ranks(good)
+        entries += [PoolEntry(answer=row, moment_id=moment, rank=rank) for moment, rank in best.items()]
     PoolAnswer.objects.bulk_create(rows, batch_size=CHUNK)
     PoolEntry.objects.bulk_create(entries, batch_size=CHUNK)
 
@@ -205,13 +191,11 @@ def pooling_confirm(*, pooling: Pooling, actor: User | None) -> Pooling:
     if row.is_coverage:
         queries = Query.objects.filter(pool_answers__source__pooling=row).distinct().order_by("number")
         numbers = list(queries.values_list("number", flat=True))
-        facts = {"top": row.depth, "others": row.others, "seed": row.seed, "queries": numbers}
+        action, facts = "coverage.open", {"top": row.depth, "others": row.others, "seed": row.seed, "queries": numbers}
     else:
-        names = [source.name for source in row.sources.all()]
-        query_set = row.query_set.name if row.query_set else ""
-        scope = {"split": row.split, "query_set": query_set}
-        facts = {"sources": names, "depth": row.depth, "iou_min": row.iou_min, **scope}
-    action = "coverage.open" if row.is_coverage else "pool.open"
+        names, query_set = [source.name for source in row.sources.all()], row.query_set.name if row.query_set else ""
+        action, facts = "pool.open", {"sources": names, "depth": row.depth, "iou_min": row.iou_min}
+        facts |= {"split": row.split, "query_set": query_set}
     audit_record(project=row.project, actor=actor, action=action, subject=row.uuid, **facts)
     return row
 
@@ -228,8 +212,8 @@ def candidates_pool(*, pooling: Pooling, query: Query) -> list[Candidate]:
     candidate_ids = set(query.candidates.values_list("moment", flat=True))
     entries = PoolEntry.objects.filter(answer__source__pooling=pooling, answer__query=query)
     watchable = entries.filter(moment__preview_state=Moment.Preview.READY)
-    results = [Found(*row) for row in watchable.values_list("answer__source", "moment", "rank")]
-    moments = pooled(results, depth=pooling.depth, candidate_ids=candidate_ids)
+    results = [rules.Found(*row) for row in watchable.values_list("answer__source", "moment", "rank")]
+    moments = rules.pooled(results, depth=pooling.depth, candidate_ids=candidate_ids)
     last = query.candidates.aggregate(last=Max("rank"))["last"] or 0
     return Candidate.objects.bulk_create(
         Candidate(query=query, moment_id=moment, rank=rank, source=Candidate.Source.POOLED, pooling=pooling)
@@ -250,12 +234,12 @@ class Draw:
     """
 
     seed: int
-    top: int = TOP
-    others: int = OTHERS
+    top: int = rules.TOP
+    others: int = rules.OTHERS
 
     def __post_init__(self) -> None:
-        if not DEPTHS[0] <= self.top <= DEPTHS[1] or not 0 <= self.others <= DEPTHS[1]:
-            raise NotPossible(f"The numbers of moments are at most {DEPTHS[1]}.")
+        if not rules.DEPTHS[0] <= self.top <= rules.DEPTHS[1] or not 0 <= self.others <= rules.DEPTHS[1]:
+            raise NotPossible(f"The numbers of moments are at most {rules.DEPTHS[1]}.")
         if self.seed < 0:
             raise NotPossible("The seed is 0 or more.")
 
@@ -288,26 +272,22 @@ def coverage_plan(*, pooling: Pooling) -> None:
     """
     with _planning(pooling, "This study is planned already.") as sources:
         queries = list(Query.objects.filter(pool_answers__source__pooling=pooling).order_by("number"))
+        pool = pool_of(project=pooling.project)
+        if not pool.captions:
+            raise NotPossible("No moment of the corpus can be judged: there is none with a preview and a caption.")
+        everything = set(pool.moment_ids.tolist())
+        similarity, texts = similarity_of(pooling.project), [query.text for query in queries]
+        ranked = pool.rank(texts, similarity=similarity, depth=pooling.depth)
+        n_drawn, seed = pooling.others or 0, pooling.seed or 0
         similar, random = {}, {}
-        for query, top, rest, others in _chosen(pooling, queries):
+        for query, moments in zip(queries, ranked, strict=True):
+            frozen = query.candidates.filter(source=Candidate.Source.SIMILARITY).order_by("rank")
+            top = rules.top_of(list(frozen.values_list("moment", flat=True)), moments, pooling.depth)
+            others = rules.others_drawn(everything, top, n_drawn, seed=seed, query=query.number)
+            n_others = len(everything - set(top))
             similar[query.pk] = Answered([(moment, rank) for rank, moment in enumerate(top, start=1)])
-            random[query.pk] = Answered([(moment, at) for at, moment in enumerate(others, start=1)], drawn_from=rest)
+            random[query.pk] = Answered([(moment, at) for at, moment in enumerate(others, start=1)], n_others)
         watchable = watchable_moments(pooling.project)
         sources[SIMILAR].answers.all().delete()
         for name, answers in ((SIMILAR, similar), (RANDOM, random)):
             answers_store(source=sources[name], answers=answers, watchable=watchable)
-
-
-def _chosen(pooling: Pooling, queries: Sequence[Query]) -> Iterator[tuple[Query, list[int], int, list[int]]]:
-    """Each query with its best moments, how many others there are, and those drawn of them."""
-    pool = pool_of(project=pooling.project)
-    if not pool.captions:
-        raise NotPossible("No moment of the corpus can be judged: there is none with a preview and a caption.")
-    everything = pool.moment_ids.tolist()
-    similarity = similarity_of(pooling.project)
-    ranked = pool.rank([query.text for query in queries], similarity=similarity, depth=pooling.depth)
-    for query, moments in zip(queries, ranked, strict=True):
-        frozen = query.candidates.filter(source=Candidate.Source.SIMILARITY).order_by("rank")
-        top = top_of(list(frozen.values_list("moment", flat=True)), moments, pooling.depth)
-        others = others_drawn(everything, top, pooling.others or 0, seed=pooling.seed or 0, query=query.number)
-        yield query, top, len(set(everything) - set(top)), others
