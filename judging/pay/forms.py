@@ -52,14 +52,7 @@ class PeriodForm(SubmitForm):
         return {**values, "first": first, "last": last}
 
 
-class LabelledForm(SubmitForm):
-    """Its labels hold their fields, so that two forms of a page need no ids."""
-
-    def __init__(self, data: Any = None, *, initial: dict[str, Any] | None = None) -> None:
-        super().__init__(data, initial=initial, auto_id=False)
-
-
-class RateForm(LabelledForm):
+class RateForm(SubmitForm):
     annotator = forms.IntegerField(widget=forms.HiddenInput)
     rate = forms.DecimalField(
         **AMOUNT, error_messages={"required": "Say what an hour is paid.", "invalid": "A rate is an amount, as 14.50."}
@@ -68,7 +61,7 @@ class RateForm(LabelledForm):
     from_day = DayField(label="From")
 
 
-class CorrectionForm(LabelledForm):
+class CorrectionForm(SubmitForm):
     annotator = forms.IntegerField(widget=forms.HiddenInput)
     day = DayField()
     minutes = forms.IntegerField(

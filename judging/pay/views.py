@@ -110,7 +110,7 @@ def person_csv(request: MemberRequest, project: Project, number: int) -> HttpRes
 @project_page(LEAD)
 @post_only("judging:pay")
 def rate_set(request: MemberRequest, project: Project) -> HttpResponse:
-    form = RateForm(request.POST)
+    form = RateForm(request.POST, auto_id=False)
     member = _annotator_named(project, form)
     if not form.is_valid():
         return _person_page(request, project, member, period_of(request, project), rate_form=form)
@@ -123,7 +123,7 @@ def rate_set(request: MemberRequest, project: Project) -> HttpResponse:
 @project_page(LEAD)
 @post_only("judging:pay")
 def correct(request: MemberRequest, project: Project) -> HttpResponse:
-    form = CorrectionForm(request.POST)
+    form = CorrectionForm(request.POST, auto_id=False)
     member = _annotator_named(project, form)
     if not form.is_valid():
         return _person_page(request, project, member, period_of(request, project), correction_form=form)
@@ -170,8 +170,9 @@ def _person_page(
         "rate": rate,
         "rates": project.pay_rates.filter(annotator=member.user).order_by("-from_day", "-id"),
         "corrections": corrections_of(project, member.user_id, period.first_day, period.last_day),
-        "rate_form": RateForm(initial={**initial, "currency": rate.currency, "from_day": period.today}),
-        "correction_form": CorrectionForm(initial={**initial, "day": period.today}),
+        # their labels hold their fields, so that two forms of a page need no ids
+        "rate_form": RateForm(initial={**initial, "currency": rate.currency, "from_day": period.today}, auto_id=False),
+        "correction_form": CorrectionForm(initial={**initial, "day": period.today}, auto_id=False),
         **forms,
     }
     return render(request, "judging/pay/person.html", context, status=status or (422 if forms else period.status))
