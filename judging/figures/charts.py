@@ -352,9 +352,8 @@ COLUMNS = [
 def case_studies(filters: FigureFilters) -> DrawnFigure:
     page, page_cases = cases(filters.scope, words=filters.words, page=filters.parameters.get("page"))
     charts, rows = [], []
-    for case in page_cases:
-        query = case.query
-        candidates = [Ranked(rank, level, state, near) for rank, level, state, near in case.candidates]
+    for query, judged in page_cases:
+        candidates = [Ranked(*candidate) for candidate in judged]
         canvas = ranked_chart(f"Relevance by rank of the candidates of: {query.text}", candidates)
         charts.append(Chart(query.text, canvas, note=f"Query {query.number}, split {query.split}"))
         rows += [[query.number, query.text, one.rank, one.similarity, one.relevance, one.state] for one in candidates]

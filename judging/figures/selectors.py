@@ -172,24 +172,20 @@ FROM chosen JOIN annotation_candidate candidate ON candidate.id = chosen.candida
 WHERE candidate.query_id = ANY(%(queries)s) ORDER BY candidate.rank"""
 
 
-@dataclass(frozen=True)
-class Case:
-    """A query and its judged candidates by rank: rank, relevance, state, similarity."""
-
-    query: Query
-    candidates: list[tuple[int, int | None, str, float | None]]
+Judged = tuple[int, int | None, str, float | None]  # a candidate's rank, relevance, state and similarity
 
 
-def cases(scope: Scope, *, words: str, page: str | None) -> tuple[Page[int], list[Case]]:
-    """Return one page of the queries with a settled pair whose text holds the words, or whose number they are."""
+def cases(scope: Scope, *, words: str, page: str | None) -> tuple[Page[int], list[tuple[Query, list[Judged]]]]:
+    """Return one page of the queries with a settled pair whose text holds the words, or whose number they are; each
+    with its judged candidates by rank."""
     matching = [query_id for (query_id,) in scope.rows(MATCHING, words=words)]
     case_page: Page[int] = Paginator(matching, PER_PAGE).get_page(page)
     ids = list(case_page)
-    candidates: dict[int, list[tuple[int, int | None, str, float | None]]] = {query_id: [] for query_id in ids}
-    for query_id, *candidate in scope.rows(CASES, queries=ids):
-        candidates[query_id].append(tuple(candidate))
     queries = Query.objects.in_bulk(ids)
-    return case_page, [Case(queries[query_id], candidates[query_id]) for query_id in ids]
+    by_query: dict[int, list[Judged]] = {query_id: [] for query_id in ids}
+    for query_id, rank, relevance, state, similarity in scope.rows(CASES, queries=ids):
+        by_query[query_id].append((rank, relevance, state, similarity))
+    return case_page, [(queries[query_id], candidates) for query_id, candidates in by_query.items()]
 
 
 LATEST = 100_000  # judgments looked at, so that the page stays quick in a large project
