@@ -311,22 +311,19 @@ def judged_figures(project: Project, split: str, *, finished: QuerySet[Query]) -
     )
     moments = Moment.objects.filter(pk__in=settled.values("candidate__moment"), video__corpus__is_placeholder=False)
     decided = counts["settled"] + counts["dropped"]
+    second = Batch.objects.filter(query=OuterRef("query"), number=2)
+    closed = BatchReview.objects.filter(batch=OuterRef("pk"), decision=BatchReview.Decision.CLOSE)
+    firsts = Batch.objects.filter(project=project, query__split=split, number=1, is_pilot=False)
+    batches = firsts.annotate(has_second=Exists(second), is_closed=Exists(closed)).aggregate(
+        one=Count("pk", filter=Q(has_second=False, is_closed=True)), two=Count("pk", filter=Q(has_second=True))
+    )
+    n_reviewed = batches["one"] + batches["two"]
     return {
         **span_figures(moments),
         **counts,
         "consensus": 100 * counts["settled"] / decided if decided else None,
         "relevant_per_query": of_finished["relevant"] / of_finished["queries"] if of_finished["queries"] else None,
-        **_batches(project, split),
+        "one_batch": batches["one"],
+        "two_batches": batches["two"],
+        **{f"{name}_share": 100 * n / n_reviewed if n_reviewed else None for name, n in batches.items()},
     }
-
-
-def _batches(project: Project, split: str) -> dict[str, Any]:
-    second = Batch.objects.filter(query=OuterRef("query"), number=2)
-    closed = BatchReview.objects.filter(batch=OuterRef("pk"), decision=BatchReview.Decision.CLOSE)
-    firsts = Batch.objects.filter(project=project, query__split=split, number=1, is_pilot=False)
-    counts = firsts.annotate(has_second=Exists(second), is_closed=Exists(closed)).aggregate(
-        one=Count("pk", filter=Q(has_second=False, is_closed=True)), two=Count("pk", filter=Q(has_second=True))
-    )
-    decided = counts["one"] + counts["two"]
-    shares = {f"{name}_share": 100 * n / decided if decided else None for name, n in counts.items()}
-    return {"one_batch": counts["one"], "two_batches": counts["two"], **shares}

@@ -140,8 +140,6 @@ class Account(Worked):
 class Statement(Worked):
     """Hours and pay of a period, both days included."""
 
-    first_day: date
-    last_day: date
     accounts: Sequence[Account]
     rates: Rates
     left_out: Time  # spent on pilot batches, where these are left out
@@ -179,7 +177,7 @@ def pay_statement(
     rates = Rates(own, default)
     accounts = [Account(worked, person, rates) for person, worked in days.items()]
     all_days = [day for account in accounts for day in account.days]
-    return Statement(all_days, first_day, last_day, accounts, rates, left_out=Time(judging=left_out_ms))
+    return Statement(all_days, accounts, rates, left_out=Time(judging=left_out_ms))
 
 
 def corrections_of(project: Project, annotator_id: int, first_day: date, last_day: date) -> list[HoursCorrection]:

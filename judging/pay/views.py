@@ -1,6 +1,6 @@
 """Hours and pay: all and the forecast for leads alone, their own for annotators; as pages and as CSV."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import date
 from decimal import Decimal
@@ -164,10 +164,11 @@ def _csv(
     if not is_own:
         days = {"first_day": period.first_day, "last_day": period.last_day}
         services.pay_export(project=project, actor=request.user, **days)
-    statement = _statement(project, period, member)
+    statement, dates = _statement(project, period, member), f"{period.first_day}-to-{period.last_day}"
     if member is None:
-        return lines_csv(statement, annotator_numbers(project))
-    return days_csv(statement, statement.account_of(member.user_id), member.number or 0)
+        return csv_download(f"pay-{dates}.csv", LINES, _line_rows(statement, annotator_numbers(project)))
+    number = member.number or 0
+    return csv_download(f"hours-{number}-{dates}.csv", DAYS, _day_rows(statement.account_of(member.user_id), number))
 
 
 @project_page(ANNOTATOR)
@@ -227,33 +228,20 @@ LINES = ["annotator", "first_day", "last_day", "judgments", *TIME, "rate", "curr
 DAYS = ["annotator", "day", "judgments", *TIME, "rate", "currency"]
 
 
-def lines_csv(statement: Statement, numbers: Mapping[int, int]) -> HttpResponse:
+def _line_rows(statement: Statement, numbers: Mapping[int, int]) -> Iterator[list[object]]:
     """A row for each annotator and rate; the days are the first and the last with anything on them."""
-    rows = [
-        [
-            numbers[account.annotator_id],
-            *(line.first_day, line.last_day, line.judgments),
-            *_time(line.time),
-            *(line.rate.rate, line.rate.currency, line.amount),
-        ]
-        for account in sorted(statement.accounts, key=lambda account: numbers[account.annotator_id])
-        for line in account.lines
-    ]
-    return csv_download(f"pay-{_period(statement)}.csv", LINES, rows)
+    for account in sorted(statement.accounts, key=lambda account: numbers[account.annotator_id]):
+        for line in account.lines:
+            days = [line.first_day, line.last_day, line.judgments, *_time(line.time)]
+            yield [numbers[account.annotator_id], *days, line.rate.rate, line.rate.currency, line.amount]
 
 
-def days_csv(statement: Statement, account: Account, number: int) -> HttpResponse:
+def _day_rows(account: Account, number: int) -> Iterator[list[object]]:
     """A row for each day with anything on it."""
-    rows = []
     for worked in account.days:
         rate = account.rates.on(account.annotator_id, worked.day)
-        rows.append([number, worked.day, worked.judgments, *_time(worked.time), rate.rate, rate.currency])
-    return csv_download(f"hours-{number}-{_period(statement)}.csv", DAYS, rows)
+        yield [number, worked.day, worked.judgments, *_time(worked.time), rate.rate, rate.currency]
 
 
 def _time(time: Time) -> list[Decimal]:
     return [*(Decimal(ms).scaleb(-3) for ms in (*time, time.total)), time.hours["total"]]
-
-
-def _period(statement: Statement) -> str:
-    return f"{statement.first_day}-to-{statement.last_day}"
