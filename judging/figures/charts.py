@@ -43,7 +43,7 @@ from judging.figures.selectors import (
 )
 from judging.projects.policies import policy_in_force
 from judging.quality.rules.agreement import FEWEST_PAIRS, Counts, kappas_of
-from judging.studies.rules import Coverage, Found
+from judging.studies.rules import Coverage
 from judging.studies.selectors import coverage_found, moments_drawn_from, queries_planned
 from judging.work.rules import GRADES
 
@@ -122,6 +122,7 @@ def standalone_style() -> str:
 
 
 MEAN = Axis("mean relevance", 0, 4, 1)
+NO_PAIRS = Relevances((0,) * len(GRADES))
 PAIRS, OF_ALL = Column("pairs", "Pairs", COUNT), Column("share", "Share", SHARE)
 BY_RELEVANCE = [Column(f"relevance_{relevance}", f"Relevance {relevance}", COUNT) for relevance in GRADES]
 SPREAD = [PAIRS, Column("mean", "Mean", DECIMAL), Column("deviation", "Standard deviation", DECIMAL), *BY_RELEVANCE]
@@ -132,7 +133,7 @@ def similarity(filters: FigureFilters) -> DrawnFigure:
     bands = range(min(groups), max(groups) + 1) if groups else range(0)
     columns = [Column("from", "From", ".2f"), Column("below", "Below", ".2f"), *SPREAD]
     rows = [[step / STEPS, (step + 1) / STEPS, *_spread_row(group)] for step, group in groups.items()]
-    filled = {f"{step / STEPS:.2f}".replace("-", "−"): groups.get(step) for step in bands}
+    filled = {f"{step / STEPS:.2f}".replace("-", "−"): groups.get(step, NO_PAIRS) for step in bands}
     return _spread_figure(filled, "similarity, from", columns, rows)
 
 
@@ -141,7 +142,7 @@ def rank(filters: FigureFilters) -> DrawnFigure:
     columns = [Column("rank", "Rank", PLAIN), *SPREAD]
     rows = [[position, *_spread_row(group)] for position, group in groups.items()]
     notes = ["Ranks of imported judgments are the places of the pairs in their block of 20."] * filters.has_imported
-    bands = {str(position): groups.get(position) for position in range(1, max(groups, default=0) + 1)}
+    bands = {str(position): groups.get(position, NO_PAIRS) for position in range(1, max(groups, default=0) + 1)}
     return _spread_figure(bands, "rank", columns, rows, notes)
 
 
@@ -150,7 +151,7 @@ def _spread_row(group: Relevances) -> list[Value]:
 
 
 def _spread_figure(
-    bands: Mapping[str, Relevances | None],
+    bands: Mapping[str, Relevances],
     x_name: str,
     columns: Sequence[Column],
     rows: Sequence[Sequence[Value]],
@@ -158,22 +159,26 @@ def _spread_figure(
 ) -> DrawnFigure:
     if not rows:
         return DrawnFigure([], columns, [])
-    spreads = [_spread(label, group) for label, group in bands.items()]
-    counts = [group.counts if group else (0,) * len(GRADES) for group in bands.values()]
+    spreads = []
+    for label, group in bands.items():
+        mean, deviation = group.mean, group.deviation or 0.0
+        title = f"mean {mean or 0:.2f}, standard deviation {deviation:.2f}, {group.n:,} pairs"
+        spreads.append(_spread(label, mean, deviation, title))
+    counts = [group.counts for group in bands.values()]
     label = f"Mean relevance by {x_name.partition(',')[0]}"
     charts = [
         Chart("Mean, and one standard deviation either way", spread_chart(label, spreads, MEAN, x_name=x_name)),
         Chart("How the pairs divide", shares_chart(f"Shares of {label[5:]}", list(bands), counts, x_name=x_name)),
     ]
-    n = sum(group.n for group in bands.values() if group)
+    n = sum(group.n for group in bands.values())
     return DrawnFigure(charts, columns, rows, facts=f"{n:,} settled pairs.", notes=notes)
 
 
-def _spread(label: str, group: Relevances | None) -> Spread:
-    if group is None or group.mean is None or group.deviation is None:
+def _spread(label: str, middle: float | None, half: float, title: str) -> Spread:
+    """Return a point with ``half`` of its line on either side; only its label where there is nothing to say."""
+    if middle is None:
         return Spread(label, None, 0, 0, "")
-    title = f"{label}: mean {group.mean:.2f}, standard deviation {group.deviation:.2f}, {group.n:,} pairs"
-    return Spread(label, group.mean, group.mean - group.deviation, group.mean + group.deviation, title)
+    return Spread(label, middle, middle - half, middle + half, f"{label}: {title}")
 
 
 def grades(filters: FigureFilters) -> DrawnFigure:
@@ -327,12 +332,8 @@ def _effects_chart(name: str, effects: Sequence[Effect]) -> Canvas:
     reach = max([LEAST_REACH, *(abs(e.deviation or 0) + (e.half_width or 0) for e in effects)])
     spreads = []
     for e in effects:
-        if e.deviation is None:
-            spreads.append(Spread(_group(e), None, 0, 0, ""))
-            continue
-        half = e.half_width or 0.0
-        title = f"{_group(e)}: {e.deviation:+.2f} ± {half:.2f}, mean grade {e.mean:.2f}, {e.n:,} judgments"
-        spreads.append(Spread(_group(e), e.deviation, e.deviation - half, e.deviation + half, title))
+        title = f"{e.deviation or 0:+.2f} ± {e.half_width or 0:.2f}, mean grade {e.mean:.2f}, {e.n:,} judgments"
+        spreads.append(_spread(_group(e), e.deviation, e.half_width or 0.0, title))
     axis = Axis.over("difference from others’ grades", -reach, reach, about=4)
     return spread_chart(f"Deviation from others by {name}", spreads, axis, x_name=name)
 
@@ -351,9 +352,8 @@ COLUMNS = [
 def case_studies(filters: FigureFilters) -> DrawnFigure:
     page, page_cases = cases(filters.scope, words=filters.words, page=filters.parameters.get("page"))
     charts, rows = [], []
-    for case in page_cases:
-        query = case.query
-        candidates = [Ranked(rank, level, state, near) for rank, level, state, near in case.candidates]
+    for query, judged in page_cases:
+        candidates = [Ranked(*candidate) for candidate in judged]
         canvas = ranked_chart(f"Relevance by rank of the candidates of: {query.text}", candidates)
         charts.append(Chart(query.text, canvas, note=f"Query {query.number}, split {query.split}"))
         rows += [[query.number, query.text, one.rank, one.similarity, one.relevance, one.state] for one in candidates]
@@ -373,17 +373,13 @@ def study_figure(study: Pooling) -> DrawnFigure:
     """Return charts over all queries of the study, and a row for each query and band."""
     coverage = coverage_found(study)
     drawn_from = moments_drawn_from(study)
-    rows: list[list[Value]] = [
-        [query.number, query.text, *_band_row(band, drawn_from.get(query.pk))]
-        for query in queries_planned(study)
-        for band in coverage.by_query.get(query.pk, [])
-    ]
+    rows: list[list[Value]] = []
+    for query in queries_planned(study):
+        for one in coverage.by_query.get(query.pk, []):
+            counts = [one.moments, one.settled, one.open, one.out, *one.counts, one.relevant]
+            from_others = drawn_from.get(query.pk) if one.band.first is None else None  # only others are drawn
+            rows.append([query.number, query.text, one.band.name, *counts, from_others])
     return DrawnFigure(_coverage_charts(coverage), COVERAGE_COLUMNS, rows)
-
-
-def _band_row(one: Found, drawn_from: int | None) -> list[Value]:
-    counts = [one.moments, one.settled, one.open, one.out, *one.counts, one.relevant]
-    return [one.band.name, *counts, drawn_from if one.band.first is None else None]  # only others are drawn
 
 
 def _coverage_charts(coverage: Coverage) -> list[Chart]:

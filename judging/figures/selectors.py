@@ -172,24 +172,20 @@ FROM chosen JOIN annotation_candidate candidate ON candidate.id = chosen.candida
 WHERE candidate.query_id = ANY(%(queries)s) ORDER BY candidate.rank"""
 
 
-@dataclass(frozen=True)
-class Case:
-    """A query and its judged candidates by rank: rank, relevance, state, similarity."""
-
-    query: Query
-    candidates: list[tuple[int, int | None, str, float | None]]
+Judged = tuple[int, int | None, str, float | None]  # a candidate's rank, relevance, state and similarity
 
 
-def cases(scope: Scope, *, words: str, page: str | None) -> tuple[Page[int], list[Case]]:
-    """Return one page of the queries with a settled pair whose text holds the words, or whose number they are."""
+def cases(scope: Scope, *, words: str, page: str | None) -> tuple[Page[int], list[tuple[Query, list[Judged]]]]:
+    """Return one page of the queries with a settled pair whose text holds the words, or whose number they are; each
+    with its judged candidates by rank."""
     matching = [query_id for (query_id,) in scope.rows(MATCHING, words=words)]
     case_page: Page[int] = Paginator(matching, PER_PAGE).get_page(page)
     ids = list(case_page)
-    candidates: dict[int, list[tuple[int, int | None, str, float | None]]] = {query_id: [] for query_id in ids}
-    for query_id, *candidate in scope.rows(CASES, queries=ids):
-        candidates[query_id].append(tuple(candidate))
     queries = Query.objects.in_bulk(ids)
-    return case_page, [Case(queries[query_id], candidates[query_id]) for query_id in ids]
+    by_query: dict[int, list[Judged]] = {query_id: [] for query_id in ids}
+    for query_id, rank, relevance, state, similarity in scope.rows(CASES, queries=ids):
+        by_query[query_id].append((rank, relevance, state, similarity))
+    return case_page, [(queries[query_id], candidates) for query_id, candidates in by_query.items()]
 
 
 LATEST = 100_000  # judgments looked at, so that the page stays quick in a large project
@@ -315,22 +311,19 @@ def judged_figures(project: Project, split: str, *, finished: QuerySet[Query]) -
     )
     moments = Moment.objects.filter(pk__in=settled.values("candidate__moment"), video__corpus__is_placeholder=False)
     decided = counts["settled"] + counts["dropped"]
+    second = Batch.objects.filter(query=OuterRef("query"), number=2)
+    closed = BatchReview.objects.filter(batch=OuterRef("pk"), decision=BatchReview.Decision.CLOSE)
+    firsts = Batch.objects.filter(project=project, query__split=split, number=1, is_pilot=False)
+    batches = firsts.annotate(has_second=Exists(second), is_closed=Exists(closed)).aggregate(
+        one=Count("pk", filter=Q(has_second=False, is_closed=True)), two=Count("pk", filter=Q(has_second=True))
+    )
+    n_reviewed = batches["one"] + batches["two"]
     return {
         **span_figures(moments),
         **counts,
         "consensus": 100 * counts["settled"] / decided if decided else None,
         "relevant_per_query": of_finished["relevant"] / of_finished["queries"] if of_finished["queries"] else None,
-        **_batches(project, split),
+        "one_batch": batches["one"],
+        "two_batches": batches["two"],
+        **{f"{name}_share": 100 * n / n_reviewed if n_reviewed else None for name, n in batches.items()},
     }
-
-
-def _batches(project: Project, split: str) -> dict[str, Any]:
-    second = Batch.objects.filter(query=OuterRef("query"), number=2)
-    closed = BatchReview.objects.filter(batch=OuterRef("pk"), decision=BatchReview.Decision.CLOSE)
-    firsts = Batch.objects.filter(project=project, query__split=split, number=1, is_pilot=False)
-    counts = firsts.annotate(has_second=Exists(second), is_closed=Exists(closed)).aggregate(
-        one=Count("pk", filter=Q(has_second=False, is_closed=True)), two=Count("pk", filter=Q(has_second=True))
-    )
-    decided = counts["one"] + counts["two"]
-    shares = {f"{name}_share": 100 * n / decided if decided else None for name, n in counts.items()}
-    return {"one_batch": counts["one"], "two_batches": counts["two"], **shares}

@@ -114,9 +114,7 @@ def figures(request: MemberRequest, project: Project) -> HttpResponse:
 
 @project_page(STAFF)
 def figure(request: MemberRequest, project: Project, name: str) -> HttpResponse:
-    current_figure = _figure(request, project, name)
-    filters = FigureFilters(project, request.GET)
-    drawing = current_figure.draw(filters)
+    current_figure, filters, drawing = _drawn(request, project, name)
     parameters = request.GET.copy()  # for links to other pages of the list
     parameters.pop("page", None)
     context = {
@@ -130,17 +128,14 @@ def figure(request: MemberRequest, project: Project, name: str) -> HttpResponse:
 
 @project_page(STAFF)
 def figure_svg(request: MemberRequest, project: Project, name: str) -> HttpResponse:
-    current_figure = _figure(request, project, name)
-    filters = FigureFilters(project, request.GET)
-    svg = current_figure.draw(filters).svg(
-        f"{current_figure.title}: {filters.in_words}", empty=f"Nothing yet. {current_figure.empty}"
-    )
-    return drawing_answer(svg, name)
+    current_figure, filters, drawing = _drawn(request, project, name)
+    title, empty = f"{current_figure.title}: {filters.in_words}", f"Nothing yet. {current_figure.empty}"
+    return drawing_answer(drawing.svg(title, empty=empty), name)
 
 
 @project_page(STAFF)
 def figure_csv(request: MemberRequest, project: Project, name: str) -> HttpResponse:
-    drawing = _figure(request, project, name).draw(FigureFilters(project, request.GET))
+    *_, drawing = _drawn(request, project, name)
     return file_answer(drawing.csv(), "text/csv; charset=utf-8", f"{name}.csv")
 
 
@@ -148,12 +143,13 @@ def figures_for(membership: Membership) -> list[Figure]:
     return [figure for figure in FIGURES if membership.role in figure.roles]
 
 
-def _figure(request: HttpRequest, project: Project, name: str) -> Figure:
-    """Return the figure of this name for who may see it."""
+def _drawn(request: HttpRequest, project: Project, name: str) -> tuple[Figure, FigureFilters, charts.DrawnFigure]:
+    """Draw the figure of this name with the filters of the address, for who may see it."""
     if name not in BY_NAME:
         raise Http404
     grant(request, project, BY_NAME[name].roles)
-    return BY_NAME[name]
+    filters = FigureFilters(project, request.GET)
+    return BY_NAME[name], filters, BY_NAME[name].draw(filters)
 
 
 def drawing_answer(svg: bytes, name: str) -> HttpResponse:

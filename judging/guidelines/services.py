@@ -4,7 +4,6 @@ import logging
 from collections.abc import Sequence
 
 from django.db import transaction
-from django.utils import timezone
 
 from accounts.models import Project, User
 from annotation.models import Moment
@@ -67,7 +66,8 @@ def draft_example_set(
     GuidelineDraftExample.objects.update_or_create(
         draft=draft, grade=grade, defaults={"query_text": query_text, "moment": moment}
     )
-    _draft_touched(draft, actor)
+    draft.edited_by = actor
+    draft.save()
     return draft
 
 
@@ -75,12 +75,9 @@ def draft_example_set(
 def draft_example_remove(*, project: Project, actor: User | None, grade: int) -> GuidelineDraft:
     draft = draft_open(project=project, actor=actor)
     draft.examples.filter(grade=grade).delete()
-    _draft_touched(draft, actor)
+    draft.edited_by = actor
+    draft.save()
     return draft
-
-
-def _draft_touched(draft: GuidelineDraft, actor: User | None) -> None:
-    GuidelineDraft.objects.filter(pk=draft.pk).update(edited_by=actor, edited_at=timezone.now())
 
 
 @transaction.atomic

@@ -4,12 +4,15 @@ from dataclasses import fields
 from datetime import date
 from decimal import Decimal
 from typing import Any
+from urllib.parse import urlencode
+from zoneinfo import ZoneInfo
 
 from django import forms
 from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
+from django.utils import timezone
 
 from core.forms import SubmitForm
-from judging.pay.rules import Assumptions, month_of
+from judging.pay.rules import Assumptions, month_before, month_of
 
 FIRST_DAY, LAST_DAY = date(2000, 1, 1), date(2100, 12, 31)
 CURRENCY = RegexValidator(r"^[A-Z]{3}\Z", "A currency has three capital letters, as SGD or EUR.")
@@ -27,7 +30,9 @@ class DayField(forms.DateField):
 
 
 class PeriodForm(SubmitForm):
-    """A month, or any days from first to last."""
+    """A month, or any days from first to last, both included, of the project's time zone. The present month where the
+    address names none, or where ``error`` says why it cannot be read. ``separable``: whether pilot batches may be left
+    out, as a lead may; an annotator must not learn which these are."""
 
     month = forms.DateField(
         required=False, input_formats=["%Y-%m"], error_messages={"invalid": "Write a month as 2026-03."}
@@ -36,9 +41,15 @@ class PeriodForm(SubmitForm):
     last = DayField(required=False, label="to")
     without_pilot = forms.BooleanField(required=False)
 
-    def __init__(self, data: Any, *, today: date) -> None:
+    def __init__(self, data: Any, *, zone: str, separable: bool) -> None:
         super().__init__(data)
-        self.today = today
+        self.zone, self.today = zone, timezone.now().astimezone(ZoneInfo(zone)).date()
+        values = self.cleaned_data if self.is_valid() else {}
+        first, last = month_of(self.today)
+        self.first_day, self.last_day = values.get("first", first), values.get("last", last)
+        self.without_pilot = separable and values.get("without_pilot", False)
+        self.error = self.first_error() if self.errors else ""
+        self.status = 422 if self.error else 200
 
     def clean(self) -> dict[str, Any]:
         values: dict[str, Any] = super().clean() or {}
@@ -51,15 +62,26 @@ class PeriodForm(SubmitForm):
             raise forms.ValidationError("The period ends before it begins.")
         return {**values, "first": first, "last": last}
 
+    @property
+    def query(self) -> str:
+        """The period as the pages take it."""
+        return urlencode({"first": self.first_day, "last": self.last_day, **self._pilot})
 
-class LabelledForm(SubmitForm):
-    """Its labels hold their fields, so that two forms of a page need no ids."""
+    @property
+    def choices(self) -> list[tuple[str, str, bool]]:
+        """Months at hand: name, query, and whether it is the one shown."""
+        months = [("This month", month_of(self.today)), ("Last month", month_before(self.today))]
+        return [
+            (name, urlencode({"month": f"{month[0]:%Y-%m}", **self._pilot}), month == (self.first_day, self.last_day))
+            for name, month in months
+        ]
 
-    def __init__(self, data: Any = None, *, initial: dict[str, Any] | None = None) -> None:
-        super().__init__(data, initial=initial, auto_id=False)
+    @property
+    def _pilot(self) -> dict[str, str]:
+        return {"without_pilot": "on"} if self.without_pilot else {}
 
 
-class RateForm(LabelledForm):
+class RateForm(SubmitForm):
     annotator = forms.IntegerField(widget=forms.HiddenInput)
     rate = forms.DecimalField(
         **AMOUNT, error_messages={"required": "Say what an hour is paid.", "invalid": "A rate is an amount, as 14.50."}
@@ -68,7 +90,7 @@ class RateForm(LabelledForm):
     from_day = DayField(label="From")
 
 
-class CorrectionForm(LabelledForm):
+class CorrectionForm(SubmitForm):
     annotator = forms.IntegerField(widget=forms.HiddenInput)
     day = DayField()
     minutes = forms.IntegerField(

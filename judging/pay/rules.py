@@ -14,7 +14,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import ROUND_HALF_UP, Decimal
-from functools import reduce
 from typing import NamedTuple
 
 LISTED = """
@@ -58,9 +57,6 @@ class Time(NamedTuple):
     def hours(self) -> dict[str, Decimal]:
         """By what they were spent on, as they are shown: each is rounded for itself."""
         return {name: hours_of(ms) for name, ms in (*self._asdict().items(), ("total", self.total))}
-
-    def plus(self, other: "Time") -> "Time":
-        return Time(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
 
 
 class Day(NamedTuple):
@@ -121,22 +117,19 @@ def rate_on(day: date, own: Sequence[Rate], default: Sequence[Rate]) -> Rate:
 
 def lines_of(days: Iterable[Day], own: Sequence[Rate], default: Sequence[Rate]) -> list[Line]:
     """One line for each rate and currency, in the order in which they came to hold."""
-    lines: dict[tuple[Decimal, str], Line] = {}
+    parts: dict[tuple[Decimal, str], tuple[Rate, list[Day]]] = {}
     for worked in sorted(days):
         rate = rate_on(worked.day, own, default)
-        line = lines.get(key := (rate.rate, rate.currency))
-        lines[key] = Line(
-            line.rate if line else rate,
-            line.first_day if line else worked.day,
-            worked.day,
-            line.time.plus(worked.time) if line else worked.time,
-            worked.judgments + (line.judgments if line else 0),
-        )
-    return list(lines.values())
+        _, part = parts.setdefault((rate.rate, rate.currency), (rate, []))
+        part.append(worked)
+    return [
+        Line(rate, part[0].day, part[-1].day, total_time(part), sum(worked.judgments for worked in part))
+        for rate, part in parts.values()
+    ]
 
 
 def total_time(days: Iterable[Day]) -> Time:
-    return reduce(Time.plus, (worked.time for worked in days), Time())
+    return Time(*map(sum, zip(Time(), *(worked.time for worked in days), strict=True)))
 
 
 def amounts_of(lines: Iterable[Line]) -> list[tuple[str, Decimal]]:

@@ -89,20 +89,14 @@ class Rates:
 
 
 @dataclass(frozen=True)
-class Account:
-    """One annotator's part of a statement."""
+class Worked:
+    """Days of one annotator or of all, and what they sum up to."""
 
-    annotator_id: int
     days: Sequence[Day]
-    rates: Rates
 
     @cached_property
     def time(self) -> Time:
         return total_time(self.days)
-
-    @cached_property
-    def lines(self) -> list[Line]:
-        return lines_of(self.days, self.rates.own.get(self.annotator_id, ()), self.rates.default)
 
     @property
     def judgments(self) -> int:
@@ -111,6 +105,18 @@ class Account:
     @property
     def untimed(self) -> int:
         return sum(worked.untimed for worked in self.days)
+
+
+@dataclass(frozen=True)
+class Account(Worked):
+    """One annotator's part of a statement."""
+
+    annotator_id: int
+    rates: Rates
+
+    @cached_property
+    def lines(self) -> list[Line]:
+        return lines_of(self.days, self.rates.own.get(self.annotator_id, ()), self.rates.default)
 
     @property
     def grades(self) -> int:
@@ -131,26 +137,12 @@ class Account:
 
 
 @dataclass(frozen=True)
-class Statement:
+class Statement(Worked):
     """Hours and pay of a period, both days included."""
 
-    first_day: date
-    last_day: date
     accounts: Sequence[Account]
     rates: Rates
     left_out: Time  # spent on pilot batches, where these are left out
-
-    @cached_property
-    def time(self) -> Time:
-        return total_time(day for account in self.accounts for day in account.days)
-
-    @property
-    def judgments(self) -> int:
-        return sum(account.judgments for account in self.accounts)
-
-    @property
-    def untimed(self) -> int:
-        return sum(account.untimed for account in self.accounts)
 
     @property
     def amounts(self) -> list[tuple[str, Decimal]]:
@@ -159,15 +151,7 @@ class Statement:
 
     def account_of(self, annotator_id: int) -> Account:
         theirs = (account for account in self.accounts if account.annotator_id == annotator_id)
-        return next(theirs, Account(annotator_id, (), self.rates))
-
-
-def pay_rates(*, project_id: int, zone: str, annotator_id: int | None = None) -> Rates:
-    own: dict[int, list[Rate]] = {}
-    default: list[Rate] = []
-    for annotator, *rate in sql_rows(RATES, {"project": project_id, "annotator": annotator_id, "zone": zone}):
-        (default if annotator is None else own.setdefault(annotator, [])).append(Rate(*rate))
-    return Rates(own, default)
+        return next(theirs, Account((), annotator_id, self.rates))
 
 
 def pay_statement(
@@ -178,18 +162,22 @@ def pay_statement(
     Time spent on pilot batches counts unless ``pilot`` is False. What an annotator reads must never leave it out:
     a batch that adds grades but no hours would be known as a pilot.
     """
-    period = {"zone": zone, "first": first_day, "last": last_day, "pilot": pilot}
+    values = {"project": project_id, "annotator": annotator_id, "zone": zone}
+    period = {"first": first_day, "last": last_day, "pilot": pilot}
     days: dict[int, list[Day]] = {}
     left_out_ms = 0
-    for person, day, judging, training, correction, left_out, judgments, untimed in sql_rows(
-        HOURS, {"project": project_id, "annotator": annotator_id, **period}
-    ):
+    for person, day, judging, training, correction, left_out, judgments, untimed in sql_rows(HOURS, values | period):
         time = day_time(judging=judging, training=training, correction=correction)
         days.setdefault(person, []).append(Day(day, time, judgments, untimed))
         left_out_ms += left_out
-    rates = pay_rates(project_id=project_id, zone=zone, annotator_id=annotator_id)
-    accounts = [Account(person, worked, rates) for person, worked in days.items()]
-    return Statement(first_day, last_day, accounts, rates, left_out=Time(judging=left_out_ms))
+    own: dict[int, list[Rate]] = {}
+    default: list[Rate] = []
+    for person, *rate in sql_rows(RATES, values):
+        (default if person is None else own.setdefault(person, [])).append(Rate(*rate))
+    rates = Rates(own, default)
+    accounts = [Account(worked, person, rates) for person, worked in days.items()]
+    all_days = [day for account in accounts for day in account.days]
+    return Statement(all_days, accounts, rates, left_out=Time(judging=left_out_ms))
 
 
 def corrections_of(project: Project, annotator_id: int, first_day: date, last_day: date) -> list[HoursCorrection]:

@@ -1,12 +1,10 @@
 """Hours and pay: all and the forecast for leads alone, their own for annotators; as pages and as CSV."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 from typing import Any
-from urllib.parse import urlencode
-from zoneinfo import ZoneInfo
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
@@ -21,57 +19,16 @@ from core.forms import SubmitForm
 from core.spreadsheets import csv_download
 from judging.pay import services
 from judging.pay.forms import FIRST_DAY, CorrectionForm, ForecastForm, PeriodForm, RateForm, shown
-from judging.pay.rules import TVR_RANKING, Forecast, Time, month_before, month_of
+from judging.pay.rules import TVR_RANKING, Forecast, Time, month_of
 from judging.pay.selectors import Account, Statement, corrections_of, forecast_measured, pay_statement
 from judging.projects.policies import policy_in_force
 from judging.review.selectors import annotator_numbers
 from judging.work.selectors.assignments import work_done
 
 
-@dataclass(frozen=True)
-class Period:
-    """Days of the project's time zone, both included; ``error`` says why it is the present month instead."""
-
-    first_day: date
-    last_day: date
-    zone: str
-    today: date
-    without_pilot: bool = False
-    error: str = ""
-
-    @property
-    def status(self) -> int:
-        return 422 if self.error else 200
-
-    @property
-    def query(self) -> str:
-        """The period as the pages take it."""
-        return urlencode({"first": self.first_day, "last": self.last_day, **self._pilot})
-
-    @property
-    def choices(self) -> list[tuple[str, str, bool]]:
-        """Months at hand: name, query, and whether it is the one shown."""
-        months = [("This month", month_of(self.today)), ("Last month", month_before(self.today))]
-        return [
-            (name, urlencode({"month": f"{month[0]:%Y-%m}", **self._pilot}), month == (self.first_day, self.last_day))
-            for name, month in months
-        ]
-
-    @property
-    def _pilot(self) -> dict[str, str]:
-        return {"without_pilot": "on"} if self.without_pilot else {}
-
-
-def period_of(request: HttpRequest, project: Project, *, separable: bool = True) -> Period:
-    """Read the period from the address; the present month where it names none. ``separable``: whether it may ask to
-    leave pilot batches out; a lead may; an annotator must not learn which."""
-    zone = policy_in_force(project.pk).time_zone
-    today = timezone.now().astimezone(ZoneInfo(zone)).date()
-    form = PeriodForm(request.GET, today=today)
-    if not form.is_valid():
-        return Period(*month_of(today), zone, today, error=form.first_error())
-    values = form.cleaned_data
-    return Period(values["first"], values["last"], zone, today, without_pilot=separable and values["without_pilot"])
+def period_of(request: HttpRequest, project: Project, *, separable: bool = True) -> PeriodForm:
+    """Read the period from the address."""
+    return PeriodForm(request.GET, zone=policy_in_force(project.pk).time_zone, separable=separable)
 
 
 @project_page(LEAD)
@@ -110,7 +67,7 @@ def person_csv(request: MemberRequest, project: Project, number: int) -> HttpRes
 @project_page(LEAD)
 @post_only("judging:pay")
 def rate_set(request: MemberRequest, project: Project) -> HttpResponse:
-    form = RateForm(request.POST)
+    form = RateForm(request.POST, auto_id=False)
     member = _annotator_named(project, form)
     if not form.is_valid():
         return _person_page(request, project, member, period_of(request, project), rate_form=form)
@@ -123,7 +80,7 @@ def rate_set(request: MemberRequest, project: Project) -> HttpResponse:
 @project_page(LEAD)
 @post_only("judging:pay")
 def correct(request: MemberRequest, project: Project) -> HttpResponse:
-    form = CorrectionForm(request.POST)
+    form = CorrectionForm(request.POST, auto_id=False)
     member = _annotator_named(project, form)
     if not form.is_valid():
         return _person_page(request, project, member, period_of(request, project), correction_form=form)
@@ -139,7 +96,7 @@ def correct(request: MemberRequest, project: Project) -> HttpResponse:
     return _to_person(project, member, day)
 
 
-def _statement(project: Project, period: Period, member: Membership | None = None) -> Statement:
+def _statement(project: Project, period: PeriodForm, member: Membership | None = None) -> Statement:
     return pay_statement(
         project_id=project.pk,
         zone=period.zone,
@@ -154,7 +111,7 @@ def _person_page(
     request: MemberRequest,
     project: Project,
     member: Membership,
-    period: Period,
+    period: PeriodForm,
     *,
     status: int = 0,
     **forms: SubmitForm,
@@ -170,8 +127,9 @@ def _person_page(
         "rate": rate,
         "rates": project.pay_rates.filter(annotator=member.user).order_by("-from_day", "-id"),
         "corrections": corrections_of(project, member.user_id, period.first_day, period.last_day),
-        "rate_form": RateForm(initial={**initial, "currency": rate.currency, "from_day": period.today}),
-        "correction_form": CorrectionForm(initial={**initial, "day": period.today}),
+        # their labels hold their fields, so that two forms of a page need no ids
+        "rate_form": RateForm(initial={**initial, "currency": rate.currency, "from_day": period.today}, auto_id=False),
+        "correction_form": CorrectionForm(initial={**initial, "day": period.today}, auto_id=False),
         **forms,
     }
     return render(request, "judging/pay/person.html", context, status=status or (422 if forms else period.status))
@@ -206,19 +164,19 @@ def _csv(
     if not is_own:
         days = {"first_day": period.first_day, "last_day": period.last_day}
         services.pay_export(project=project, actor=request.user, **days)
-    statement = _statement(project, period, member)
+    statement, dates = _statement(project, period, member), f"{period.first_day}-to-{period.last_day}"
     if member is None:
-        return lines_csv(statement, annotator_numbers(project))
-    return days_csv(statement, statement.account_of(member.user_id), member.number or 0)
+        return csv_download(f"pay-{dates}.csv", LINES, _line_rows(statement, annotator_numbers(project)))
+    number = member.number or 0
+    return csv_download(f"hours-{number}-{dates}.csv", DAYS, _day_rows(statement.account_of(member.user_id), number))
 
 
 @project_page(ANNOTATOR)
 def hours(request: MemberRequest, project: Project) -> HttpResponse:
     period = period_of(request, project, separable=False)
     me = request.user.pk
-    last_day = max(period.last_day, period.today)
-    all_days = replace(period, first_day=FIRST_DAY, last_day=last_day)
-    ever = _statement(project, all_days, request.membership).account_of(me)
+    all_days = {"first_day": FIRST_DAY, "last_day": max(period.last_day, period.today)}
+    ever = pay_statement(project_id=project.pk, zone=period.zone, annotator_id=me, **all_days).account_of(me)
     context = {
         "period": period,
         "account": ever.part(period.first_day, period.last_day),
@@ -270,33 +228,20 @@ LINES = ["annotator", "first_day", "last_day", "judgments", *TIME, "rate", "curr
 DAYS = ["annotator", "day", "judgments", *TIME, "rate", "currency"]
 
 
-def lines_csv(statement: Statement, numbers: Mapping[int, int]) -> HttpResponse:
+def _line_rows(statement: Statement, numbers: Mapping[int, int]) -> Iterator[list[object]]:
     """A row for each annotator and rate; the days are the first and the last with anything on them."""
-    rows = [
-        [
-            numbers[account.annotator_id],
-            *(line.first_day, line.last_day, line.judgments),
-            *_time(line.time),
-            *(line.rate.rate, line.rate.currency, line.amount),
-        ]
-        for account in sorted(statement.accounts, key=lambda account: numbers[account.annotator_id])
-        for line in account.lines
-    ]
-    return csv_download(f"pay-{_period(statement)}.csv", LINES, rows)
+    for account in sorted(statement.accounts, key=lambda account: numbers[account.annotator_id]):
+        for line in account.lines:
+            days = [line.first_day, line.last_day, line.judgments, *_time(line.time)]
+            yield [numbers[account.annotator_id], *days, line.rate.rate, line.rate.currency, line.amount]
 
 
-def days_csv(statement: Statement, account: Account, number: int) -> HttpResponse:
+def _day_rows(account: Account, number: int) -> Iterator[list[object]]:
     """A row for each day with anything on it."""
-    rows = []
     for worked in account.days:
         rate = account.rates.on(account.annotator_id, worked.day)
-        rows.append([number, worked.day, worked.judgments, *_time(worked.time), rate.rate, rate.currency])
-    return csv_download(f"hours-{number}-{_period(statement)}.csv", DAYS, rows)
+        yield [number, worked.day, worked.judgments, *_time(worked.time), rate.rate, rate.currency]
 
 
 def _time(time: Time) -> list[Decimal]:
     return [*(Decimal(ms).scaleb(-3) for ms in (*time, time.total)), time.hours["total"]]
-
-
-def _period(statement: Statement) -> str:
-    return f"{statement.first_day}-to-{statement.last_day}"

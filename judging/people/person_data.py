@@ -55,7 +55,7 @@ A query or a clip is named by a random UUID. {scope}
 """
 OWN_SCOPE = "What your grades are compared with is not in it; ask a lead of your project."
 FULL_SCOPE = "Every row that refers to the account is in it; a file is named after its table and how that names it."
-Table = tuple[str, Sequence[str], Iterator[tuple[Any, ...]]]
+Table = tuple[str, Sequence[str], "QuerySet[Any]"]  # its name, its columns, its rows
 
 
 @transaction.atomic
@@ -69,8 +69,8 @@ def person_data(*, user: User, actor: User | None, own: bool) -> bytes:
         archive.writestr("README.txt", README.format(now=f"{now:%Y-%m-%d %H:%M} UTC", scope=scope))
         archive.writestr("person.json", json.dumps(who(user), indent=2, ensure_ascii=False, cls=DjangoJSONEncoder))
         for name, columns, rows in own_tables(user) if own else all_tables(user):
-            if text := table_text(columns, rows):
-                archive.writestr(f"{name}.csv", text)
+            if rows.exists():
+                archive.writestr(f"{name}.csv", table_text(columns, rows))
     return packed.getvalue()
 
 
@@ -85,20 +85,18 @@ def who(user: User) -> dict[str, Any]:
 
 def own_tables(user: User) -> Iterator[Table]:
     for label, (names_them, columns) in OWN.items():
-        rows = apps.get_model(label)._default_manager.filter(**{names_them: user}).order_by("pk")
-        yield label.partition(".")[2], columns, rows.values_list(*columns).iterator(chunk_size=2000)
+        yield label.partition(".")[2], columns, apps.get_model(label)._default_manager.filter(**{names_them: user})
 
 
 def all_tables(user: User) -> Iterator[Table]:
     """Every reference to the account, whatever it says of it: whose a row is, who made it, who looked at it."""
     for model in our_models():
         for names_them in references(model):
-            rows = model._default_manager.filter(**{names_them: user}).order_by("pk")
             columns = [field.attname for field in model._meta.concrete_fields if field.name not in SECRET]
-            yield f"{model._meta.label}.{names_them}", columns, rows.values_list(*columns).iterator(chunk_size=2000)
-    about = AuditEvent.objects.filter(subject=user.uuid).order_by("pk")
+            rows = model._default_manager.filter(**{names_them: user})
+            yield f"{model._meta.label}.{names_them}", columns, rows
     columns = ["uuid", "project_id", "actor_id", "action", "data", "created_at"]
-    yield "core.AuditEvent.subject", columns, about.values_list(*columns).iterator(chunk_size=2000)
+    yield "core.AuditEvent.subject", columns, AuditEvent.objects.filter(subject=user.uuid)
 
 
 def our_models() -> Iterator[type[models.Model]]:
@@ -113,13 +111,11 @@ def references(model: type[models.Model]) -> list[str]:
     return [*direct, *([INDIRECT[model._meta.label]] if model._meta.label in INDIRECT else [])]
 
 
-def table_text(columns: Sequence[str], rows: Iterator[tuple[Any, ...]]) -> str:
-    """As CSV; empty without rows."""
-    first = next(rows, None)
-    if first is None:
-        return ""
+def table_text(columns: Sequence[str], rows: "QuerySet[Any]") -> str:
+    """Return the rows as CSV."""
     head = [name.replace("__", "_") for name in columns]
-    return csv_text(head, ([_cell(value) for value in row] for row in (first, *rows)))
+    values = rows.order_by("pk").values_list(*columns).iterator(chunk_size=2000)
+    return csv_text(head, ([_cell(value) for value in row] for row in values))
 
 
 def _cell(value: Any) -> Any:

@@ -6,18 +6,12 @@ from django import forms
 from django.http import QueryDict
 
 from core.forms import SubmitForm
-from judging.models import Exam, Sitting
+from judging.models import Exam
 from judging.qualification.services.exams import DEPTH, MOST, QUERIES
 from judging.qualification.services.training import MOST_QUERIES
 from judging.work.forms import grade_field
 
 LEAST_OPTIONS, MOST_OPTIONS = 2, 6
-
-
-class PurposeForm(SubmitForm):
-    purpose = forms.ChoiceField(
-        choices=Sitting.Purpose.choices, error_messages={"required": "Say what for.", "invalid_choice": "Say what for."}
-    )
 
 
 class ExamForm(SubmitForm):
@@ -35,15 +29,13 @@ class ExamForm(SubmitForm):
 class CloseForm(SubmitForm):
     """How a first cohort's truth follows from its grades."""
 
-    truth_rule = forms.ChoiceField(
+    truth_rule = forms.TypedChoiceField(
         choices=Exam.TruthRule.choices,
         required=False,
+        empty_value=Exam.TruthRule.MEDIAN,
         error_messages={"invalid_choice": "Choose how the truth follows from the grades."},
     )
     call_off = forms.BooleanField(required=False)
-
-    def clean_truth_rule(self) -> str:
-        return self.cleaned_data["truth_rule"] or Exam.TruthRule.MEDIAN
 
 
 class MissedForm(SubmitForm):

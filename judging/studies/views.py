@@ -111,9 +111,6 @@ class CoverageForm(forms.Form):
             return ""
         return f"{n_drawn} {'is' if n_drawn == 1 else 'are'} finished: fewer queries than the {n} asked for."
 
-    def draw(self) -> Draw:
-        return Draw(**{name: self.cleaned_data[name] for name in ("seed", "top", "others")})
-
 
 @project_page(STAFF)
 def studies(request: MemberRequest, project: Project) -> HttpResponse:
@@ -139,7 +136,8 @@ def study_create(request: MemberRequest, project: Project) -> HttpResponse:
     if not form.is_valid():
         return _studies(request, project, form, status=422)
     queries = form.queries()
-    study = coverage_request(project=project, queries=queries, draw=form.draw(), actor=request.user)
+    draw = Draw(**{name: form.cleaned_data[name] for name in ("seed", "top", "others")})
+    study = coverage_request(project=project, queries=queries, draw=draw, actor=request.user)
     if lack := form.lack(len(queries)):
         messages.warning(request, lack)
     return redirect("judging:coverage-study", study.uuid)

@@ -76,7 +76,7 @@ def two_bones(a: Point, b: Point, first: float, second: float, bend: int) -> tup
     return (a[0] + dx * along - dy * off, a[1] + dy * along + dx * off), (a[0] + dx * reach, a[1] + dy * reach)
 
 
-class Body:
+class _Body:
     """A figure with its joints in its own coordinates, ready to be painted."""
 
     def __init__(self, painter: Painter, figure: Figure) -> None:
@@ -192,7 +192,6 @@ class Body:
             self.p.arc(x, y + 3, 7, 6, (20, 160), "#8c2f39", 2)
 
     def near_arm(self) -> None:
-        """Paint only the near arm; painted again, it lies over whoever stands in front."""
         self.arm(self.pose.near_hand, -12, shade(self.sleeve, 0.94), self.pose.near_bend)
 
     def paint(self) -> None:
@@ -209,6 +208,16 @@ class Body:
         if pose.item:
             draw_thing(self.p.moved(*pose.near_hand), pose.item, pose.item_state)
         self.near_arm()
+
+
+def draw_figure(painter: Painter, figure: Figure) -> None:
+    """Paint one person."""
+    _Body(painter, figure).paint()
+
+
+def draw_near_arm(painter: Painter, figure: Figure) -> None:
+    """Paint only the near arm again, so that it lies over whoever stands in front."""
+    _Body(painter, figure).near_arm()
 
 
 def standing(facing: int = 1) -> Pose:

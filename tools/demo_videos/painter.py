@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import math
-import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from copy import copy
-from pathlib import Path
-from types import MappingProxyType
-from typing import Any
 
 from PIL import Image, ImageColor, ImageDraw, ImageFont
 
@@ -20,7 +16,6 @@ SUPERSAMPLE = 2  # everything is drawn this much larger, then reduced: cheap ant
 STAGE_WIDTH = 1060.0
 
 Point = tuple[float, float]
-DRAWINGS: dict[str, Any] = tomllib.loads(Path(__file__).with_name("drawings.toml").read_text(encoding="utf-8"))
 
 
 def shade(colour: str, factor: float) -> str:
@@ -58,24 +53,11 @@ class Painter:
         x_left = SUPERSAMPLE * WIDTH / 2 + (x - middle) * self.scale - self.corner[0]
         return x_left, SUPERSAMPLE * FLOOR_Y - (self.y + point[1]) * self.scale - self.corner[1]
 
-    def thing(self, name: str, colours: Mapping[str, str] = MappingProxyType({})) -> None:
-        """Draw a thing of the drawings; ``colours`` are those that its shapes name."""
-        self.shapes(DRAWINGS["things"][name], colours)
-
-    def shapes(self, shapes: Sequence[Sequence[Any]], colours: Mapping[str, str] = MappingProxyType({})) -> None:
-        """Draw shapes, each a method's name and its values, or a thing's with its position and its colours."""
-        for name, *values in shapes:
-            if name in METHODS:
-                METHODS[name](self, *(colours.get(one, one) if isinstance(one, str) else one for one in values))
-            else:
-                x, y, *own_colours = values
-                self.moved(x, y).thing(name, *own_colours)
-
     def poly(self, points: Sequence[Point], fill: str) -> None:
         """Fill a polygon."""
         self.draw.polygon([self.at(point) for point in points], fill=fill)
 
-    def rect(self, x0: float, y0: float, x1: float, y1: float, fill: str, radius: float = 0.0) -> None:
+    def rect(self, x0: float, y0: float, x1: float, y1: float, fill: str, *, radius: float = 0.0) -> None:
         """Fill a rectangle given by two opposite corners, with rounded corners if asked."""
         (ax, ay), (bx, by) = self.at((x0, y0)), self.at((x1, y1))
         area = (min(ax, bx), min(ay, by), max(ax, bx), max(ay, by))
@@ -128,14 +110,3 @@ class Painter:
         """Write ``words`` centred on (x, y); never mirrored. ``size`` in stage units."""
         font = ImageFont.load_default(size * self.scale)
         self.draw.text(self.at((x, y)), words, fill=fill, font=font, anchor="mm")
-
-
-METHODS: dict[str, Callable[..., None]] = {  # of a painter, by the names of shapes
-    "poly": Painter.poly,
-    "rect": Painter.rect,
-    "oval": Painter.oval,
-    "disc": Painter.disc,
-    "line": Painter.line,
-    "arc": Painter.arc,
-    "text": Painter.text,
-}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from PIL import Image, ImageDraw, ImageFont
 from annotation.demo.catalogue import Camera
 from annotation.demo.script import FPS, Beat, Episode
 from tools.demo_videos.actions import Part, Tableau, play
-from tools.demo_videos.figures import Body, Figure, standing
+from tools.demo_videos.figures import Figure, draw_figure, draw_near_arm, standing
 from tools.demo_videos.painter import HEIGHT, SUPERSAMPLE, WIDTH, Painter
 from tools.demo_videos.props import draw_prop
 from tools.demo_videos.stages import draw_stage
@@ -49,11 +50,11 @@ class _Shot:
         for prop in tableau.behind:
             draw_prop(painter, prop)
         for figure in tableau.people:
-            Body(painter, figure).paint()
+            draw_figure(painter, figure)
         for prop in tableau.before:
             draw_prop(painter, prop)
         for figure in tableau.arms:
-            Body(painter, figure).near_arm()
+            draw_near_arm(painter, figure)
         frame.paste(patch.reduce(SUPERSAMPLE), area[:2])
         return frame
 
@@ -139,24 +140,34 @@ class _Film:
         return self.to_yuv.reformat(frame, format="yuv420p", interpolation=Interpolation.FAST_BILINEAR, threads=1)
 
 
-def render_episode(episode: Episode, path: Path) -> None:
-    """Write the episode's video to ``path``, in a folder that exists; nothing is left there when it fails."""
+def render_episode(episode: Episode, path: Path, *, on_progress: Callable[[float], None] | None = None) -> None:
+    """Write the episode's video to ``path``; nothing is left there when it fails.
+
+    Args:
+        episode: what to draw.
+        path: where the mp4 goes; its folder must exist.
+        on_progress: called once per second of video with the share done, 0 to 1.
+    """
     unfinished = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        _encode(episode, unfinished)
+        _encode(episode, unfinished, on_progress)
         os.replace(unfinished, path)
     finally:
         unfinished.unlink(missing_ok=True)
 
 
-def _encode(episode: Episode, path: Path) -> None:
-    film = _Film(episode)
+def _encode(episode: Episode, path: Path, on_progress: Callable[[float], None] | None) -> None:
+    film, total = _Film(episode), round(episode.duration_s * FPS)
     with av.open(str(path), "w", format="mp4", options={"movflags": "faststart"}) as container:
         stream = container.add_stream("libx264", rate=FPS, options=ENCODER)
         stream.width, stream.height, stream.pix_fmt = WIDTH, HEIGHT, "yuv420p"
         stream.gop_size, stream.thread_count = KEYFRAME_EVERY, 1
-        for number in range(round(episode.duration_s * FPS)):
+        for number in range(total):
             frame = film.frame(number)
             frame.pts = number
             container.mux(stream.encode(frame))
+            if on_progress and (number + 1) % FPS == 0:
+                on_progress((number + 1) / total)
         container.mux(stream.encode())
+    if on_progress:
+        on_progress(1.0)

@@ -66,14 +66,10 @@ def next_step(facts: Facts) -> Step:
         return Step.GATE
     if status == TRAINING:
         return Step.TUTORIAL if facts.confirmed else Step.GUIDELINE
-    if status == EXAM:
-        return _exam_step(facts)
     if status == QUALIFIED:
         return Step.JUDGE if facts.confirmed else Step.GUIDELINE
-    return Step(status)
-
-
-def _exam_step(facts: Facts) -> Step:
+    if status != EXAM:
+        return Step(status)
     cases = (
         (facts.waiting, Step.WAITING),
         (facts.feedback, Step.FEEDBACK),

@@ -106,11 +106,11 @@ def compared_with(
 def described(grades: Mapping[Pair, int], truth: Mapping[Pair, Decimal]) -> Report:
     """Numbers of one annotator's first grades beside the truth as it is, halves and all."""
     values = list(grades.values())
-    grades_with_truth = [(grade, truth[pair]) for pair, grade in grades.items() if pair in truth]
+    both = _with_truth(grades, truth)
     return {
         "n": len(values),
-        "misaligned": mean(float(not is_aligned(grade, true)) for grade, true in grades_with_truth),
-        "mean_bias": mean_bias(grades_with_truth),
+        "misaligned": mean(float(not is_aligned(grade, true)) for grade, true in both),
+        "mean_bias": mean_bias(both),
         "distribution": [values.count(level) for level in GRADES],
     }
 
@@ -130,11 +130,11 @@ def compared(
 
 def criteria(grades: Mapping[Pair, int], truth: Mapping[Pair, Decimal]) -> Report:
     """Bias and levels of one annotator's first grades, over the pairs that have both."""
-    grades_with_truth = [(grade, truth[pair]) for pair, grade in grades.items() if pair in truth]
-    levels = [rounded_up(true) for _, true in grades_with_truth]
-    table = agreement.table_of([grade for grade, _ in grades_with_truth], levels)
+    both = _with_truth(grades, truth)
+    levels = [rounded_up(true) for _, true in both]
+    table = agreement.table_of([grade for grade, _ in both], levels)
     return {
-        "bias": mean_bias(grades_with_truth),
+        "bias": mean_bias(both),
         "levels": int(levels_distinguished(table[None])[0]),
         "truth_levels": len(set(levels)),
     }
@@ -147,10 +147,12 @@ def mean_bias(grades_with_truth: Iterable[tuple[int, Decimal]]) -> float | None:
 
 def against(grades: Mapping[Pair, int], truth: Mapping[Pair, Decimal], *, seed: int) -> Report:
     """Kappas of grades against the truth rounded up, over the pairs that have both."""
-    common_pairs = [pair for pair in grades if pair in truth]
-    return agreement.kappas(
-        [grades[pair] for pair in common_pairs], [rounded_up(truth[pair]) for pair in common_pairs], seed=seed
-    )
+    both = _with_truth(grades, truth)
+    return agreement.kappas([grade for grade, _ in both], [rounded_up(true) for _, true in both], seed=seed)
+
+
+def _with_truth(grades: Mapping[Pair, int], truth: Mapping[Pair, Decimal]) -> list[tuple[int, Decimal]]:
+    return [(grade, truth[pair]) for pair, grade in grades.items() if pair in truth]
 
 
 def cohort(annotators: Iterable[Report], pairwise: Report | None, *, pairs: int | None, alpha: float | None) -> Report:

@@ -252,7 +252,10 @@ def draw_even(
         queries have ``per_query`` pairs.
     """
     chance = random.Random(seed)
-    all_groups = shelved(pairs, shown_before=shown_before, size=per_query, chance=chance)
+    by_query: dict[Query, tuple[list[tuple[Pair, Truth]], list[tuple[Pair, Truth]]]] = {}  # fresh, shown before
+    for pair, query, truth in pairs:
+        by_query.setdefault(query, ([], []))[pair in shown_before].append((pair, truth))
+    all_groups = [Shelf.preferring(*parts, size=per_query, chance=chance) for parts in by_query.values()]
     groups = [group for group in all_groups if len(group) >= per_query]
     if len(groups) < queries:
         if len(pairs) < queries * per_query:
@@ -311,14 +314,3 @@ def unevenness(counts: Iterable[int]) -> int:
 def total(counts: Iterable[Sequence[int]]) -> list[int]:
     """Pairs of each level, over all queries."""
     return [sum(column) for column in zip([0] * len(GRADES), *counts, strict=True)]
-
-
-def shelved(
-    pairs: Iterable[tuple[Pair, Query, Truth]], *, shown_before: Collection[Pair], size: int, chance: random.Random
-) -> list[Shelf[Pair]]:
-    """The pairs by query, queries in the order they first come up, to draw ``size`` of each."""
-    by_query: dict[Query, tuple[list[tuple[Pair, Truth]], list[tuple[Pair, Truth]]]] = {}
-    for pair, query, truth in pairs:
-        fresh, old = by_query.setdefault(query, ([], []))
-        (old if pair in shown_before else fresh).append((pair, truth))
-    return [Shelf.preferring(fresh, old, size=size, chance=chance) for fresh, old in by_query.values()]

@@ -112,14 +112,6 @@ class ExamRow:
 
 
 @dataclass(frozen=True)
-class AnchorRow:
-    """One person who handed in, beside the lead's anchors."""
-
-    number: int | None
-    distance: Distance
-
-
-@dataclass(frozen=True)
 class PairRow:
     """A pair of an exam with the first grades by annotator number, misaligned ones marked."""
 
@@ -192,8 +184,8 @@ def exam_anchors_open(exam: Exam) -> bool:
     return not exam.sittings.exclude(state=State.OPEN).exists()
 
 
-def exam_anchor_rows(exam: Exam) -> list[AnchorRow]:
-    """Everybody who handed in, by annotator number; empty where the exam has no anchors."""
+def exam_anchor_rows(exam: Exam) -> list[tuple[int | None, Distance]]:
+    """Everybody who handed in, by annotator number, beside the lead's anchors; empty where the exam has none."""
     given_beforehand = exam.known_pairs.filter(anchor__isnull=False, is_retired=False).values_list("pk", "anchor")
     anchors = {pk: anchor for pk, anchor in given_beforehand if anchor is not None}
     if not anchors:
@@ -202,8 +194,8 @@ def exam_anchor_rows(exam: Exam) -> list[AnchorRow]:
     for annotator, known_id, grade in _first_grades(exam, known_pair__in=anchors):
         grades.setdefault(annotator, {})[known_id] = grade
     numbers = annotator_numbers(exam.project)
-    anchor_rows = [AnchorRow(numbers.get(person), distance(own, anchors)) for person, own in grades.items()]
-    return sorted(anchor_rows, key=lambda row: by_number(row.number))
+    anchor_rows = [(numbers.get(person), distance(own, anchors)) for person, own in grades.items()]
+    return sorted(anchor_rows, key=lambda row: by_number(row[0]))
 
 
 def sittings_of(*, project: Project, annotator_id: int) -> QuerySet[Sitting]:

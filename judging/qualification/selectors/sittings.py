@@ -281,19 +281,13 @@ SELECT EXISTS (SELECT 1 FROM judging_sitting sat WHERE sat.project_id = %(projec
         WHERE given.annotator_id = %(annotator)s AND given.created_at >= %(since)s AND sat.project_id = %(project)s)"""
 
 
-class Lately(NamedTuple):
-    """Work of an annotator since some time."""
-
-    warming_up: bool  # a warm-up is open, however long
-    graded: bool
-
-
 def onboarding_facts(*, project_id: int, annotator_id: int) -> Facts:
     """Of an annotator of the project."""
     [facts] = sql_rows(FACTS, {"project": project_id, "annotator": annotator_id})
     return Facts(*facts)
 
 
-def work_lately(*, project_id: int, annotator_id: int, since: datetime) -> Lately:
-    [lately] = sql_rows(LATELY, {"project": project_id, "annotator": annotator_id, "since": since})
-    return Lately(*lately)
+def work_lately(*, project_id: int, annotator_id: int, since: datetime) -> tuple[bool, bool]:
+    """Return whether the annotator has a warm-up open, however long, and whether they have graded ``since``."""
+    [(warming_up, graded)] = sql_rows(LATELY, {"project": project_id, "annotator": annotator_id, "since": since})
+    return warming_up, graded

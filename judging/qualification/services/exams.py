@@ -180,7 +180,9 @@ def exam_close(
         raise NotPossible("This exam is not open.")
     attempts = _locked(row)
     complete = [sat for sat in attempts if not sat.left]
-    out = _left_out(row, attempts, left_out)
+    number_of = annotator_numbers(row.project) if row.kind == Exam.Kind.COHORT else {}
+    numbers = {sat.sitting_id: number_of[sat.annotator_id] for sat in attempts if sat.annotator_id in number_of}
+    out = {sitting_id: number for sitting_id, number in numbers.items() if number in left_out}
     making = [sat.sitting_id for sat in complete if sat.sitting_id not in out]
     if call_off and (row.kind == Exam.Kind.STORED or len(complete) >= FEWEST):
         raise NotPossible(f"{len(complete)} people have given all grades by now: the exam can be closed with a result.")
@@ -214,15 +216,6 @@ def _locked(exam: Exam) -> list[Sat]:
     return [
         attempt_by_id(attempt_id=pk) for pk in list(going.select_for_update(of=("self",)).values_list("pk", flat=True))
     ]
-
-
-def _left_out(exam: Exam, attempts: Sequence[Sat], numbers: Collection[int]) -> dict[int, int]:
-    """Of those numbers, the sittings of a first cohort and the number that each is of."""
-    if exam.kind != Exam.Kind.COHORT:
-        return {}
-    number_of = annotator_numbers(exam.project)
-    numbers_by_attempt = {sat.sitting_id: number_of.get(sat.annotator_id) for sat in attempts}
-    return {pk: number for pk, number in numbers_by_attempt.items() if number is not None and number in numbers}
 
 
 def _too_few(complete: int, making: int) -> str:

@@ -126,8 +126,8 @@ def stored_pairs(exam: Exam, annotator_id: int, seed: int) -> tuple[list[int], i
 def session_begins(*, project_id: int, annotator_id: int, policy: Policy, now: datetime) -> bool:
     """Whether a session with a warm-up begins: its pairs tell their truth, so nobody is given more than it needs."""
     since = now - timedelta(hours=max(policy.warm_up_hours, 1))
-    lately = selectors.work_lately(project_id=project_id, annotator_id=annotator_id, since=since)
-    return policy.warm_up and not lately.graded
+    _, graded = selectors.work_lately(project_id=project_id, annotator_id=annotator_id, since=since)
+    return policy.warm_up and not graded
 
 
 def _warm_up(member: Membership) -> Sitting:
@@ -175,7 +175,8 @@ def warm_up_due(*, project: Project, annotator: User, policy: Policy, now: datet
     """Whether the person sits a warm-up before they are handed the next batch."""
     if not policy.warm_up:
         return WarmUp.NO
-    if selectors.work_lately(project_id=project.pk, annotator_id=annotator.pk, since=now).warming_up:
+    warming_up, _ = selectors.work_lately(project_id=project.pk, annotator_id=annotator.pk, since=now)
+    if warming_up:
         return WarmUp.DUE
     if not session_begins(project_id=project.pk, annotator_id=annotator.pk, policy=policy, now=now):
         return WarmUp.NO

@@ -1,7 +1,7 @@
 """Pages of leads about exams and their figures. Admins may look; people are numbers here."""
 
-from collections.abc import Sequence
-from functools import reduce
+from collections.abc import Callable, Sequence
+from functools import partial, reduce
 from typing import Any
 
 from django.contrib import messages
@@ -221,31 +221,34 @@ def known_pair(request: MemberRequest, pair: KnownPair) -> HttpResponse:
 @row_page(KNOWN_PAIRS, LEAD, back="judging:known-exam")
 def known_pair_explain(request: MemberRequest, pair: KnownPair) -> HttpResponse:
     form = ExplanationForm(request.POST)
-    if _is_valid(request, form):
-        services.known_pair_explain(pair=pair, actor=request.user, explanation=form.cleaned_data["explanation"])
-        messages.success(request, "The explanation is kept.")
-    return redirect(_page_of(pair))
+    return _known_pair_change(request, pair, form, services.known_pair_explain, "The explanation is kept.")
 
 
 @row_page(KNOWN_PAIRS, LEAD, back="judging:known-exam")
 def known_pair_anchor(request: MemberRequest, pair: KnownPair) -> HttpResponse:
     """A lead's own grade, given before anybody hands in; an empty one takes it back."""
-    form = AnchorForm(request.POST)
-    if _is_valid(request, form):
-        try:
-            services.known_pair_anchor(pair=pair, actor=request.user, grade=form.cleaned_data["grade"])
-        except NotPossibleNow as error:
-            messages.error(request, str(error))
-    return redirect(_page_of(pair))
+    return _known_pair_change(request, pair, AnchorForm(request.POST), services.known_pair_anchor)
 
 
 @row_page(KNOWN_PAIRS, LEAD, back="judging:known-exam")
 def known_pair_retire(request: MemberRequest, pair: KnownPair) -> HttpResponse:
-    form = ReasonForm(request.POST)
+    retire = partial(services.known_pair_retire, now=timezone.now())
+    message = "Taken out. Nobody is asked this pair any more."
+    return _known_pair_change(request, pair, ReasonForm(request.POST), retire, message)
+
+
+def _known_pair_change(
+    request: MemberRequest, pair: KnownPair, form: SubmitForm, change: Callable[..., object], message: str = ""
+) -> HttpResponse:
+    """Change the pair by what the form holds; the page that follows says why not."""
     if _is_valid(request, form):
-        reason = form.cleaned_data["reason"]
-        services.known_pair_retire(pair=pair, actor=request.user, reason=reason, now=timezone.now())
-        messages.success(request, "Taken out. Nobody is asked this pair any more.")
+        try:
+            change(pair=pair, actor=request.user, **form.cleaned_data)
+        except NotPossibleNow as error:
+            messages.error(request, str(error))
+        else:
+            if message:
+                messages.success(request, message)
     return redirect(_page_of(pair))
 
 

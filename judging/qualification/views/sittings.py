@@ -19,7 +19,6 @@ from judging.exceptions import AttemptOver, FormStale, NotAssigned, PairWithdraw
 from judging.guidelines.views import guideline_context
 from judging.models import Sitting
 from judging.projects.policies import policy_in_force
-from judging.qualification.forms import PurposeForm
 from judging.qualification.selectors.sittings import Asked, Sat, attempt_by_pair, attempt_of
 from judging.qualification.services import sittings
 from judging.qualification.services.sittings import attempt_grade, attempt_hand_in
@@ -34,11 +33,10 @@ NOT_YOURS = "This sitting is not yours."
 
 @project_action(ANNOTATOR, back="judging:desk")
 def attempt_start(request: MemberRequest, project: Project) -> HttpResponse:
-    form = PurposeForm(request.POST)
-    if not form.is_valid():
-        messages.error(request, form.first_error())
+    purpose = request.POST.get("purpose")
+    if purpose not in Sitting.Purpose.values:
+        messages.error(request, "Say what for.")
         return redirect("judging:desk", project.uuid)
-    purpose = form.cleaned_data["purpose"]
     started = sittings.attempt_start(project=project, annotator=request.user, purpose=purpose)
     return redirect("judging:sitting", started.uuid)
 

@@ -222,26 +222,16 @@ def krippendorff_of_counts(counts: Counts) -> float | None:
     """
     counts = counts[counts.sum(axis=1) >= 2]
     totals = counts.sum(axis=0)  # [5]
-    distance = distances(totals)  # [5, 5]
+    middles = np.cumsum(totals) - totals / 2  # of each grade's ranks
+    distance = np.subtract.outer(middles, middles) ** 2  # [5, 5], squared and ordinal, of each two grades
     expected_disagreement = float((np.outer(totals, totals) * distance).sum())
     if expected_disagreement == 0:  # nothing to compare, or no variation
         return None
-    observed = float((coincidences(counts) * distance).sum())
-    return 1.0 - (int(totals.sum()) - 1) * observed / expected_disagreement
-
-
-def coincidences(counts: Counts) -> NDArray[np.float64]:
-    """How often two grades meet on one item [5, 5], an item of m grades counting m; from counts [N, 5], each m >= 2."""
     weighed = counts / (counts.sum(axis=1, keepdims=True) - 1)  # [N, 5]
-    met: NDArray[np.float64] = counts.T @ weighed - np.diag(weighed.sum(axis=0))  # a grade does not meet itself
-    return met
-
-
-def distances(totals: Counts) -> NDArray[np.float64]:
-    """Squared ordinal distance [5, 5] of each two grades, from how often each grade was given, [5]."""
-    middles = np.cumsum(totals) - totals / 2  # of each grade's ranks
-    squares: NDArray[np.float64] = np.subtract.outer(middles, middles) ** 2
-    return squares
+    # How often two grades meet on one item, an item of m grades counting m; a grade does not meet itself
+    coincidences = counts.T @ weighed - np.diag(weighed.sum(axis=0))  # [5, 5]
+    observed = float((coincidences * distance).sum())
+    return 1.0 - (int(totals.sum()) - 1) * observed / expected_disagreement
 
 
 def check_grades(a: Sequence[int], b: Sequence[int]) -> None:

@@ -157,9 +157,9 @@ class TestCases:
             (3, "open", {}),
         ):
             factories.PairFactory(batch=batch, state=state, candidate__rank=rank, candidate__similarity=0.5, **more)
-        _, (case,) = cases(Scope(project.pk), words="SINGS", page=None)
-        assert case.query == batch.query
-        assert case.candidates == [(1, 4, "settled", 0.5), (2, None, "dropped", 0.5), (3, None, "open", 0.5)]
+        _, ((query, candidates),) = cases(Scope(project.pk), words="SINGS", page=None)
+        assert query == batch.query
+        assert candidates == [(1, 4, "settled", 0.5), (2, None, "dropped", 0.5), (3, None, "open", 0.5)]
 
     def test_found_by_number_and_page(self, project: Project) -> None:
         for number in range(100, 105):
@@ -168,8 +168,8 @@ class TestCases:
             factories.PairFactory(batch=batch, state="settled", relevance=1)
         page, page_cases = cases(Scope(project.pk), words="", page="2")
         assert page.number == 2
-        assert (page.paginator.count, [case.query.number for case in page_cases]) == (8, [103, 104])
-        assert [case.query.number for case in cases(Scope(project.pk), words="103", page=None)[1]] == [103]
+        assert (page.paginator.count, [query.number for query, _ in page_cases]) == (8, [103, 104])
+        assert [query.number for query, _ in cases(Scope(project.pk), words="103", page=None)[1]] == [103]
         assert cases(Scope(project.pk), words="nobody says this", page=None)[1] == []
 
 

@@ -524,7 +524,7 @@ class TestTruthRule:
         sit(near, exam.project, by_pair(exam, [1, 1, 2, 4]))
         begun = examinee(exam.project)
         give(begun, asked(start(begun, exam.project))[0], 4)
-        rows = {row.number: row.distance for row in exam_anchor_rows(exam)}
+        rows = dict(exam_anchor_rows(exam))
         assert rows == {
             far.memberships.get().number: Distance(4, 4, 0.5),
             near.memberships.get().number: Distance(4, 0, 0.5),
