@@ -182,16 +182,12 @@ def search_candidates(
     clips: EncodedClips,
     candidates: Tensor,
     decoding: Decoding,
-    *,
-    scores: Tensor | None = None,
 ) -> Found:
-    """The best moments among candidate videos.
+    """The best moments among candidate videos, by the logits alone ("disjoint"), as in the published runs.
 
     Args:
         clips: the corpus, or those of its videos that are candidates.
         candidates: of each query [N, V], indexes into ``clips``; -1 is none.
-        scores: of the candidates [N, V]; moments then count by them and by probability ("general"). Without scores the
-            logits decide alone ("disjoint"), as in the published runs.
     """
     results = []
     with torch.inference_mode():
@@ -202,12 +198,7 @@ def search_candidates(
             some = clips.taken(videos.flatten())
             output = model.locate(encoded.taken(query_index), some)
             start, end = (logits.unflatten(0, videos.shape) for logits in (output.start, output.end))
-            if scores is None:
-                best = by_logit(start, end, some.layout.real.view_as(start) & is_candidate[..., None], decoding)
-            else:
-                best = by_probability(
-                    start.softmax(2), end.softmax(2), scores[rows].to(device) * is_candidate, decoding
-                )
+            best = by_logit(start, end, some.layout.real.view_as(start) & is_candidate[..., None], decoding)
             results.append(_in_corpus(best, videos))
         return _joined(results)
 
