@@ -19,7 +19,6 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from moment_retrieval.errors import ScoringError, at
@@ -31,7 +30,6 @@ from moment_retrieval.training.plan import Plan
 
 FOLDER = "prepared"
 KINDS = ("video", "subtitle", "query")
-Lengths = NDArray[np.int64]
 
 
 class UnusableFeatures(ScoringError):
