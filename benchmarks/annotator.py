@@ -1,95 +1,17 @@
-"""Annotators over HTTP: they ask for what a browser asks for and read from each answer what comes next.
-
-``Wire`` is what they need of http.client, at a fraction of its processor time.
-"""
+"""Annotators over HTTP: they ask for what a browser asks for and read from each answer what comes next."""
 
 import random
 import re
-import socket
 import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import unescape
-from typing import NamedTuple
+from http.client import HTTPConnection, HTTPException, HTTPResponse
 from urllib.parse import urlencode, urlsplit
 from uuid import UUID
 
 from benchmarks.own_site import HOST
-
-END_OF_HEAD = b"\r\n\r\n"
-CHUNK = 65536
-LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
-CLOSING = re.compile(rb"\r\nconnection: *close", re.IGNORECASE)
-LOCATION = re.compile(rb"\r\nlocation: *([^\r\n]+)", re.IGNORECASE)
-COOKIE = re.compile(rb"\r\nset-cookie: *([^=;\r\n]+)=([^;\r\n]*)", re.IGNORECASE)
-
-
-class Reply(NamedTuple):
-    status: int
-    location: str
-    cookies: dict[str, str]
-    body: bytes
-
-
-class Wire:
-    """A connection that opens when it is needed and stays open as long as the server lets it."""
-
-    def __init__(self, host: str, port: int, *, timeout_s: float) -> None:
-        self.address, self.timeout_s = (host, port), timeout_s
-        self.host = f"{host}:{port}"
-        self._socket: socket.socket | None = None
-
-    def exchange(self, method: str, path: str, headers: dict[str, str], content: bytes | None = None) -> Reply:
-        """Send one request and read its whole reply.
-
-        Raises:
-            OSError: the connection broke, or nothing came in time; what the server did is not known.
-        """
-        headers = {"Host": self.host, **headers}
-        if content is not None:
-            headers["Content-Length"] = str(len(content))
-        lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
-        try:
-            return self._exchange(f"{method} {path} HTTP/1.1\r\n{lines}\r\n".encode() + (content or b""))
-        except OSError:
-            self.close()
-            raise
-
-    def _exchange(self, request: bytes) -> Reply:
-        if self._socket is None:
-            self._socket = socket.create_connection(self.address, self.timeout_s)
-            self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._socket.sendall(request)
-        got = b""
-        while END_OF_HEAD not in got:
-            got += self._received()
-        head, _, body = got.partition(END_OF_HEAD)
-        length = int(match[1]) if (match := LENGTH.search(head)) else 0
-        while len(body) < length:
-            body += self._received()
-        if CLOSING.search(head):
-            self.close()
-        return _reply(head, body)
-
-    def _received(self) -> bytes:
-        assert self._socket is not None
-        got = self._socket.recv(CHUNK)
-        if not got:
-            raise ConnectionResetError("the server closed the connection")
-        return got
-
-    def close(self) -> None:
-        if self._socket is not None:
-            self._socket.close()
-            self._socket = None
-
-
-def _reply(head: bytes, body: bytes) -> Reply:
-    location = LOCATION.search(head)
-    cookies = {name.decode(): value.decode() for name, value in COOKIE.findall(head)}
-    return Reply(int(head[9:12]), location[1].decode() if location else "", cookies, body)
-
 
 PASSWORD = "benchmark-only"
 TIMEOUT_S = 30
@@ -128,7 +50,7 @@ class Browser:
 
     def __init__(self, port: int) -> None:
         self.origin = f"http://{HOST}:{port}"
-        self.wire = Wire(HOST, port, timeout_s=TIMEOUT_S)
+        self.connection = HTTPConnection(HOST, port, timeout=TIMEOUT_S)  # opens when it is needed
         self.cookies: dict[str, str] = {}
         self.requests = 0
 
@@ -138,7 +60,7 @@ class Browser:
             raise Unexpected(f"{username} cannot log in")
 
     def get(self, path: str) -> str:
-        return self._follow("GET", path, self._send("GET", path, {}))
+        return self._follow("GET", path, *self._send("GET", path, {}))
 
     def post(self, path: str, page: str, **fields: str) -> str:
         """Send the form that ``page`` holds, as a browser without JavaScript does."""
@@ -152,27 +74,42 @@ class Browser:
 
     def fetch(self, path: str) -> None:
         """Read a picture and discard its bytes."""
-        reply = self._send("GET", path, {})
-        if reply.status != 200 or not reply.body.startswith(b"GIF8"):
-            raise Unexpected(f"GET {path}: {reply.status}, {len(reply.body)} bytes", status=reply.status)
+        response, body = self._send("GET", path, {})
+        if response.status != 200 or not body.startswith(b"GIF8"):
+            raise Unexpected(f"GET {path}: {response.status}, {len(body)} bytes", status=response.status)
 
     def _post(self, path: str, fields: dict[str, str], headers: dict[str, str]) -> str:
         headers |= {"Content-Type": "application/x-www-form-urlencoded", "Origin": self.origin}
-        return self._follow("POST", path, self._send("POST", path, headers, urlencode(fields).encode()))
+        return self._follow("POST", path, *self._send("POST", path, headers, urlencode(fields)))
 
-    def _follow(self, method: str, path: str, reply: Reply) -> str:
-        if reply.status in REDIRECTS:
-            return self.get(urlsplit(reply.location).path)
-        if reply.status != 200:
-            raise Unexpected(f"{method} {path}: {reply.status}", status=reply.status)
-        return reply.body.decode()
+    def _follow(self, method: str, path: str, response: HTTPResponse, body: bytes) -> str:
+        if response.status in REDIRECTS:
+            return self.get(urlsplit(response.getheader("Location", "")).path)
+        if response.status != 200:
+            raise Unexpected(f"{method} {path}: {response.status}", status=response.status)
+        return body.decode()
 
-    def _send(self, method: str, path: str, headers: dict[str, str], content: bytes | None = None) -> Reply:
+    def _send(
+        self, method: str, path: str, headers: dict[str, str], content: str | None = None
+    ) -> tuple[HTTPResponse, bytes]:
+        """Send one request and read its whole answer.
+
+        Raises:
+            OSError: the connection broke, or nothing came in time; what the server did is not known.
+        """
         self.requests += 1
         cookies = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
-        reply = self.wire.exchange(method, path, {"Cookie": cookies, **headers}, content)
-        self.cookies |= reply.cookies
-        return reply
+        try:
+            self.connection.request(method, path, content, {"Cookie": cookies, **headers})
+            response = self.connection.getresponse()
+            body = response.read()
+        except (OSError, HTTPException) as error:
+            self.connection.close()
+            raise ConnectionError(f"{method} {path}: {error!r}") from error
+        for line in response.headers.get_all("Set-Cookie", []):
+            name, _, value = line.partition(";")[0].partition("=")
+            self.cookies[name] = value
+        return response, body
 
 
 def token_of(page: str) -> str:
@@ -206,7 +143,7 @@ class Annotator:
     def log_in(self) -> None:
         self.browser.log_in(self.username)
         self.browser.get(self.desk)
-        self.browser.wire.close()  # it opens again when the run begins
+        self.browser.connection.close()  # it opens again when the run begins
 
     def work(self, until: float) -> None:
         """Judge until ``until`` (monotonic seconds). Errors are noted, and work begins anew at the desk."""
@@ -219,12 +156,12 @@ class Annotator:
                     self._note(error)
                     page = ""
         finally:
-            self.browser.wire.close()
+            self.browser.connection.close()
             self.tally.requests = self.browser.requests
 
     def _note(self, error: Exception) -> None:
         self.tally.errors.append(f"{self.username}: {error!r}")
-        self.browser.wire.close()
+        self.browser.connection.close()
         time.sleep(IDLE_S)
 
     def _step(self, page: str) -> str:

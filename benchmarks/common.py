@@ -19,15 +19,12 @@ Machine = dict[str, str | int | float]
 
 
 def arguments(doc: str | None, **options: Any) -> argparse.ArgumentParser:
-    """Return a parser that shows the module's docstring as it stands, knows ``--json`` and these options."""
+    """Return a parser that shows the module's docstring as it stands, and knows ``--json`` and an option for each name.
+
+    An option is its default, whose type it takes, or default and help; False makes a flag.
+    """
     parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true", help="print JSON, a line for each result")
-    add_options(parser, **options)
-    return parser
-
-
-def add_options(parser: argparse.ArgumentParser, **options: Any) -> None:
-    """Add an option for each name: its default, whose type it takes, or default and help; False makes a flag."""
     for name, value in options.items():
         default, meaning = value if isinstance(value, tuple) else (value, "")
         flag = f"--{name.replace('_', '-')}"
@@ -35,6 +32,7 @@ def add_options(parser: argparse.ArgumentParser, **options: Any) -> None:
             parser.add_argument(flag, action="store_true", help=meaning)
         else:
             parser.add_argument(flag, type=type(default), default=default, help=f"{meaning} (%(default)s)".strip())
+    return parser
 
 
 def require_positive(parser: argparse.ArgumentParser, options: argparse.Namespace, *names: str) -> None:

@@ -8,7 +8,6 @@ they are written, so what these keep count of is counted afterwards. Prints a JS
 work, what was written.
 """
 
-import argparse
 import json
 import math
 import os
@@ -19,7 +18,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.common import ROOT, add_options, command_of
+from benchmarks.common import ROOT, arguments, command_of
 
 if TYPE_CHECKING:
     from accounts.models import Project
@@ -264,10 +263,8 @@ def _write(cursor: Any, project: "Project", people: Sequence[int], size: Sizes) 
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     people = (200, f"at least {FEWEST_ANNOTATORS}")
-    add_options(parser, pairs=1_000_000, judgments=3_000_000, annotators=people)
-    options = parser.parse_args()
+    options = arguments(__doc__, pairs=1_000_000, judgments=3_000_000, annotators=people).parse_args()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings.local")
     import django
 

@@ -235,7 +235,7 @@ class Replayer(Annotator):
         """Count an interruption, when the site is not there; anything else is an error."""
         if is_interruption(error):
             self.interruptions += 1
-            self.browser.wire.close()
+            self.browser.connection.close()
             time.sleep(RETRY_S)
         else:
             super()._note(error)

@@ -1,6 +1,6 @@
 """How long 100 queries take in 10,000 to 1,000,000 videos, with the vectors really there.
 
-    python -m benchmarks.search [--videos 10000 30000 100000] [--threads 2] [--device cpu] [--half] [--json]
+    python -m benchmarks.search [--videos 10000 30000 100000] [--threads 2] [--device cpu] [--json]
 
 The simulated workload of XML's Table 8 (Lei et al., ECCV 2020): videos of 20 clips, queries of 15 words, 256 features,
 the 100 best moments of the 100 best videos. A time is from the features of words to ranked moments: encoding the
@@ -42,7 +42,7 @@ HEAD = f"{'videos':>10}{'exact ms':>10}{'bytes':>10}{'MiB':>9}"
 
 
 def main() -> int:
-    parser = arguments(__doc__, half=(False, "vectors in 16 bits"), threads=2, device="cpu")
+    parser = arguments(__doc__, threads=2, device="cpu")
     parser.add_argument("--videos", type=int, nargs="+", default=[10_000, 30_000, 100_000])
     parser.add_argument("--size", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -82,7 +82,7 @@ def measured(options: argparse.Namespace) -> tuple[list[dict[str, Any]], list[di
 
 
 def in_own_process(size: int, options: argparse.Namespace) -> dict[str, Any]:
-    names = ("threads", "device", "half")
+    names = ("threads", "device")
     return measured_apart("benchmarks.search", size=size, **{name: getattr(options, name) for name in names})
 
 
@@ -94,7 +94,7 @@ def measure(size: int, options: argparse.Namespace) -> dict[str, Any]:
     model = Asked(BASELINES["xml"].build(padding="compact").eval().to(options.device), corpus)
     queries = random_queries(options)
     run = timed(lambda: search(model, queries, corpus, DECODING), options.device)
-    row = {"videos": size, "precision": str(corpus.dtype).removeprefix("torch."), "exact_ms": run}
+    row = {"videos": size, "exact_ms": run}
     row["bytes_a_video"] = corpus.nbytes // size
     row["memory_mib"] = peak_mb()
     if options.device != "cpu":
@@ -123,7 +123,7 @@ class Asked:
         draw = torch.Generator(rows[0].device).manual_seed(5)
         which = torch.randint(len(rows[0]), (QUERIES,), generator=draw, device=rows[0].device)
         self.near = [
-            one[which].float() + ASIDE * torch.randn(QUERIES, HIDDEN, generator=draw, device=one.device) for one in rows
+            one[which] + ASIDE * torch.randn(QUERIES, HIDDEN, generator=draw, device=one.device) for one in rows
         ]
 
     def encode_queries(self, queries: Sequences) -> tuple[Tensor, Tensor]:
@@ -138,13 +138,12 @@ def random_corpus(size: int, options: argparse.Namespace) -> Index:
     """Draw an index of XML: both streams after the encoders that videos are scored and spans found by."""
     draw = torch.Generator(options.device).manual_seed(3)
     lengths = torch.full((size,), CLIPS)
-    dtype = torch.float16 if options.half else torch.float32
     layout = Layout(lengths, lengths, CLIPS, torch.device(options.device))
     centres = torch.randn(size * CLIPS // A_CENTRE, HIDDEN, generator=draw, device=options.device)
 
     def rows() -> Tensor:
-        cells = torch.empty(size * CLIPS, HIDDEN, dtype=dtype, device=options.device)
-        for part in cells.split(2**18):  # no second copy in float32
+        cells = torch.empty(size * CLIPS, HIDDEN, device=options.device)
+        for part in cells.split(2**18):  # no second copy
             which = torch.randint(len(centres), (len(part),), generator=draw, device=options.device)
             noise = torch.randn(part.shape, generator=draw, device=options.device)
             part.copy_(centres[which] + AROUND * noise)
@@ -152,11 +151,7 @@ def random_corpus(size: int, options: argparse.Namespace) -> Index:
 
     xml = BASELINES["xml"].build()
     levels = {level: (rows(), rows()) for level in sorted({xml.score_level, xml.span_level})}
-    visual, subtitle = (
-        torch.cat([1 / part.float().norm(dim=1) for part in one.split(2**18)]).to(dtype)
-        for one in levels[xml.score_level]
-    )
-    return Index(EncodedVideos(levels, (layout, layout)), (visual, subtitle), xml.score_level)
+    return Index.of(EncodedVideos(levels, (layout, layout)), score_level=xml.score_level)
 
 
 def random_queries(options: argparse.Namespace) -> Sequences:

@@ -5,7 +5,7 @@ Notation: S samples, V videos, Q queries.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -26,8 +26,6 @@ from moment_retrieval.training.feature_rows import FeatureRows, NoFeatures, Read
 from moment_retrieval.training.plan import Plan, config_of, reading_of
 from moment_retrieval.training.progress import BEST
 from moment_retrieval.training.samples import NoTrainingQueries, TrainRows, read_training
-
-Opener = Callable[[Path], Store]
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +109,7 @@ class TrainingDataset:
     notices: list[str]
 
 
-def read_dataset(plan: Plan, feature_cache: Shelf, opener: Opener) -> TrainingDataset:
+def read_dataset(plan: Plan, feature_cache: Shelf) -> TrainingDataset:
     """Everything a plan names; its paths must not depend on the folder.
 
     Raises:
@@ -121,7 +119,7 @@ def read_dataset(plan: Plan, feature_cache: Shelf, opener: Opener) -> TrainingDa
     corpus = read_corpus(Path(plan.corpus))
     rows = read_training(Path(plan.train), plan.top_n, corpus if corpus.names else None)
     rows = rows.shuffled_links(plan.seed) if plan.shuffle_links else rows
-    with opened_stores(plan, opener) as stores:
+    with opened_stores(plan) as stores:
         readers = readers_of(plan)
         clips = read_clips(
             (*corpus.durations_s, *rows.video_names), len(corpus.durations_s), feature_cache, stores, readers
@@ -142,7 +140,7 @@ def read_dataset(plan: Plan, feature_cache: Shelf, opener: Opener) -> TrainingDa
             raise NoTrainingQueries(f"no pair is left to learn from: {_told(samples.skipped)}")
     judged = {name: getattr(plan, name) for name in ("train", "val", "test", "corpus")}
     data |= {name: checksum(Path(path)) for name, path in judged.items() if path is not None}
-    data |= _candidates(plan, opener)
+    data |= _candidates(plan)
     return TrainingDataset(samples, clips, splits, sizes, data, _notices(plan, samples, clips, splits))
 
 
@@ -253,7 +251,7 @@ def boundary_arrays(start_s: Any, end_s: Any, clips: Any, boundary: Boundary) ->
     return start, end
 
 
-def _candidates(plan: Plan, opener: Opener) -> dict[str, str]:
+def _candidates(plan: Plan) -> dict[str, str]:
     """Return the checksums behind CONQUER's candidates: a list, or weights and their features."""
     if plan.candidates is None:
         return {}
@@ -264,7 +262,7 @@ def _candidates(plan: Plan, opener: Opener) -> dict[str, str]:
             return data | {"candidates": checksum(path)}
         folder, which = checkpoint_at(path)
         data |= {"candidates": checksum(folder / which / WEIGHTS)}
-        with opened_stores(Plan.read(folder).located(folder), opener) as stores:
+        with opened_stores(Plan.read(folder).located(folder)) as stores:
             feature_stores = {kind: store for kind, store in stores.items() if not isinstance(store, NoFeatures)}
             return data | {f"{kind} of the candidates": store.checksum() for kind, store in feature_stores.items()}
 

@@ -28,25 +28,18 @@ Block = tuple[Pair, Pair, tuple[Layout, Layout]]  # rows [r, H], one by their le
 class Index:
     """Encoded videos, ready to be scored and looked into."""
 
-    videos: EncodedVideos  # the levels a search needs, [R, H] each, in the precision they are kept in
+    videos: EncodedVideos  # the levels a search needs, [R, H] each
     reciprocals: Pair  # one by the length of every row that videos are scored by, of both streams [R]
     score_level: int  # which level that is
 
     @classmethod
-    def of(cls, videos: EncodedVideos, *, score_level: int, dtype: torch.dtype = torch.float32) -> Index:
-        """Keep videos in a precision; half of it takes half the memory, and the ranking is still that of float32."""
-        visual, subtitle = (
-            1 / rows.float().norm(dim=1).clamp(min=LENGTH_EPSILON) for rows in videos.levels[score_level]
-        )
-        levels = {level: (pair[0].to(dtype), pair[1].to(dtype)) for level, pair in videos.levels.items()}
-        return cls(EncodedVideos(levels, videos.layouts), (visual.to(dtype), subtitle.to(dtype)), score_level)
+    def of(cls, videos: EncodedVideos, *, score_level: int) -> Index:
+        """Keep videos with the lengths of the rows that they are scored by."""
+        visual, subtitle = (1 / rows.norm(dim=1).clamp(min=LENGTH_EPSILON) for rows in videos.levels[score_level])
+        return cls(videos, (visual, subtitle), score_level)
 
     def __len__(self) -> int:
         return len(self.videos)
-
-    @property
-    def dtype(self) -> torch.dtype:
-        return self.reciprocals[0].dtype
 
     @property
     def nbytes(self) -> int:
@@ -54,20 +47,15 @@ class Index:
         return sum(rows.nbytes for pair in (*self.videos.levels.values(), self.reciprocals) for rows in pair)
 
     def scores(self, queries: Pair) -> Tensor:
-        """How well each query [N, H] suits each video by its best clip, streams averaged [N, V], as kept."""
+        """How well each query [N, H] suits each video by its best clip, streams averaged [N, V]."""
         with torch.inference_mode():
-            near = [functional.normalize(part, dim=1, eps=LENGTH_EPSILON).to(self.dtype) for part in queries]
+            near = [functional.normalize(part, dim=1, eps=LENGTH_EPSILON) for part in queries]
             result = torch.empty(len(near[0]), len(self), device=near[0].device)
             columns = result.split([len(layouts[0].lengths) for *_, layouts in self._blocks], dim=1)
             for (rows, reciprocals, layouts), part in zip(self._blocks, columns, strict=True):
                 visual, subtitle = map(_best, near, rows, reciprocals, layouts)
                 part.copy_(((visual + subtitle) / 2).T)
         return result
-
-    def exact_scores(self, queries: Pair, videos: Tensor) -> Tensor:
-        """The same of some videos of each query [N, v], in float32 from what is kept."""
-        visual, subtitle = self.stream_scores(queries, videos)
-        return (visual + subtitle) / 2
 
     def stream_scores(self, queries: Pair, videos: Tensor) -> Pair:
         """By what is seen, and by what is heard: cosines of each query's halves with the best clips [N, v] each."""
@@ -81,15 +69,12 @@ class Index:
             return visual, subtitle
 
     def _best_clips(self, stream: int, near: Tensor, videos: Tensor) -> Tensor:
-        """Cosines of unit queries [n, H] with the best clips of their videos, by one stream [n, v].
-
-        Lengths are those of the rows in float32: reciprocals are kept as roughly as the rows are.
-        """
+        """Cosines of unit queries [n, H] with the best clips of their videos, by one stream [n, v]."""
         starts, lengths = self._places[stream]
         rows = self.videos.levels[self.score_level][stream]
         clip = torch.arange(max(1, int(lengths[videos].max())), device=rows.device)
         row_index = (starts[videos][..., None] + clip).clamp(max=len(rows) - 1)  # [n, v, W]
-        cells = rows[row_index.flatten()].float().view(len(near), -1, rows.shape[1])  # [n, v * W, H]
+        cells = rows[row_index.flatten()].view(len(near), -1, rows.shape[1])  # [n, v * W, H]
         products = (cells @ near[..., None]).squeeze(2) / cells.norm(dim=2).clamp(min=LENGTH_EPSILON)
         return products.view(row_index.shape).masked_fill(clip >= lengths[videos][..., None], NOTHING).amax(2)
 
@@ -106,10 +91,8 @@ class Index:
         return ROWS_ON_GPU if self.reciprocals[0].is_cuda else ROWS_ON_CPU
 
     def taken(self, indexes: Tensor) -> EncodedVideos:
-        """The videos of these indexes, in their order, in float32."""
-        some = self.videos.taken(indexes)
-        levels = {level: (pair[0].float(), pair[1].float()) for level, pair in some.levels.items()}
-        return EncodedVideos(levels, some.layouts)
+        """The videos of these indexes, in their order."""
+        return self.videos.taken(indexes)
 
     def save(self, path: Path) -> None:
         """One safetensors file; ``load`` maps it into memory."""
@@ -173,6 +156,5 @@ def _best(near: Tensor, rows: Tensor, reciprocals: Tensor, layout: Layout) -> Te
     """Cosines of unit queries [N, H] with each video's best clip [v, N], of rows [r, H] and one by their lengths."""
     cells = layout.spread(rows @ near.T * reciprocals)  # [v, W, N]
     if not layout.whole:
-        nothing = max(NOTHING, torch.finfo(cells.dtype).min)
-        cells = cells.masked_fill(~layout.real[..., None], nothing)
+        cells = cells.masked_fill(~layout.real[..., None], NOTHING)
     return cells.amax(1)

@@ -157,7 +157,6 @@ class QueryMoments(Generic[MomentT]):
     moments: tuple[MomentT, ...]
 
 
-JudgedQuery: TypeAlias = QueryMoments[JudgedMoment]
 RankedQuery: TypeAlias = QueryMoments[ScoredMoment]
 
 

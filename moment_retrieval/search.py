@@ -152,16 +152,15 @@ def candidate_recall(candidates: Tensor, relevant: Sequence[Sequence[int]]) -> f
 
 QUERIES = 16  # whose best videos are looked into at once
 SCORED = 128  # queries whose videos are all scored at once
-RESCORED = 4  # as many times the videos wanted are scored anew in float32 where less is kept
 Videos = Iterable[tuple[Sequences, Sequences]]  # batches of (video, subtitle) features
 
 
-def encode_corpus(model: TwoStream, videos: Videos, *, dtype: torch.dtype = torch.float32) -> Index:
+def encode_corpus(model: TwoStream, videos: Videos) -> Index:
     """All videos, batch by batch, with what a search needs of them."""
     levels = {model.score_level, model.span_level}
     with torch.inference_mode():
         encoded = EncodedVideos.joined([model.encode_videos(*batch).only(*levels) for batch in videos])
-        return Index.of(encoded, score_level=model.score_level, dtype=dtype)
+        return Index.of(encoded, score_level=model.score_level)
 
 
 def search(model: TwoStream, queries: Sequences, corpus: Index, decoding: Decoding) -> Found:
@@ -182,16 +181,12 @@ def search_candidates(
     clips: EncodedClips,
     candidates: Tensor,
     decoding: Decoding,
-    *,
-    scores: Tensor | None = None,
 ) -> Found:
-    """The best moments among candidate videos.
+    """The best moments among candidate videos, by the logits alone ("disjoint"), as in the published runs.
 
     Args:
         clips: the corpus, or those of its videos that are candidates.
         candidates: of each query [N, V], indexes into ``clips``; -1 is none.
-        scores: of the candidates [N, V]; moments then count by them and by probability ("general"). Without scores the
-            logits decide alone ("disjoint"), as in the published runs.
     """
     results = []
     with torch.inference_mode():
@@ -202,12 +197,7 @@ def search_candidates(
             some = clips.taken(videos.flatten())
             output = model.locate(encoded.taken(query_index), some)
             start, end = (logits.unflatten(0, videos.shape) for logits in (output.start, output.end))
-            if scores is None:
-                best = by_logit(start, end, some.layout.real.view_as(start) & is_candidate[..., None], decoding)
-            else:
-                best = by_probability(
-                    start.softmax(2), end.softmax(2), scores[rows].to(device) * is_candidate, decoding
-                )
+            best = by_logit(start, end, some.layout.real.view_as(start) & is_candidate[..., None], decoding)
             results.append(_in_corpus(best, videos))
         return _joined(results)
 
@@ -219,23 +209,12 @@ def seconds(moments: Found, decoding: Decoding) -> tuple[Tensor, Tensor]:
 
 def _search(model: TwoStream, queries: Pair, scores: Tensor, corpus: Index, decoding: Decoding) -> Found:
     """A few queries, given their scores [n, V]."""
-    weights, videos = best_weights(queries, scores, corpus, decoding)  # [n, v]
+    weights = (decoding.alpha * scores).exp()
+    videos = largest(weights, decoding.videos)  # [n, v]
     query_rows = tuple(part.repeat_interleave(videos.shape[1], dim=0) for part in queries)
     logits = model.span_logits((query_rows[0], query_rows[1]), corpus.taken(videos.flatten()))
     start, end = (boundary.softmax(1).unflatten(0, videos.shape) for boundary in logits)
-    return _in_corpus(by_probability(start, end, weights, decoding), videos)
-
-
-def best_weights(queries: Pair, scores: Tensor, corpus: Index, decoding: Decoding) -> tuple[Tensor, Tensor]:
-    """The videos of largest weight of each query, and their weights exp(alpha * score) [n, v]."""
-    if corpus.dtype is torch.float32:
-        weights = (decoding.alpha * scores).exp()
-        videos = largest(weights, decoding.videos)
-        return weights.gather(1, videos), videos
-    near = largest(scores, RESCORED * decoding.videos).sort(1).values  # of equals, the first in the corpus stays first
-    weights = (decoding.alpha * corpus.exact_scores(queries, near)).exp()
-    best = largest(weights, decoding.videos)
-    return weights.gather(1, best), near.gather(1, best)
+    return _in_corpus(by_probability(start, end, weights.gather(1, videos), decoding), videos)
 
 
 def _parts(queries: Pair, size: int) -> Iterator[Pair]:

@@ -48,7 +48,6 @@ from moment_retrieval.distributed import (
     used_mb,
 )
 from moment_retrieval.errors import ScoringError
-from moment_retrieval.features import open_features
 from moment_retrieval.jsonfiles import is_out_of_room
 from moment_retrieval.losses import DrawNegatives, Loss, RandomNegatives
 from moment_retrieval.optim import warmed_up
@@ -701,9 +700,7 @@ def _trainer(folder: Path, plan: Plan, team: Team, stop: StopRequest, events: Ev
     facts: dict[str, Any] = {}
     retriever: Retriever = WholeCorpus(dataset.clips, settings.decoding, team.device)
     if plan.candidates is not None and team.first:
-        stage = first_stage(
-            located, Asked(settings.decoding.videos, dataset.clips, splits, feature_cache, open_features, team.device)
-        )
+        stage = first_stage(located, Asked(settings.decoding.videos, dataset.clips, splits, feature_cache, team.device))
         facts = {"candidates": {"name": stage.name, "recall": stage.recall}}
         shares = ", ".join(f"{share:.4f} of {name}" for name, share in stage.recall.items())
         dataset.notices.append(f"candidates: {stage.name}; they hold {shares} (share of relevant moments)")
@@ -713,9 +710,9 @@ def _trainer(folder: Path, plan: Plan, team: Team, stop: StopRequest, events: Ev
 
 def _prepare_dataset(plan: Plan, feature_cache: Shelf, team: Team) -> TrainingDataset:
     """The first process prepares the features, the others read what it wrote."""
-    dataset = read_dataset(plan, feature_cache, open_features) if team.first else None
+    dataset = read_dataset(plan, feature_cache) if team.first else None
     team.told_by_first(lambda: None)
-    return dataset or read_dataset(plan, feature_cache, open_features)
+    return dataset or read_dataset(plan, feature_cache)
 
 
 def _failed(folder: Path, team: Team, events: Events | None, reason: str, trainer: list[Trainer]) -> int:

@@ -17,7 +17,6 @@ from moment_retrieval.ragged import Layout, SideBySide
 
 NORM_EPSILON = 1e-5
 AnyLayout = Layout | SideBySide
-Laid = tuple[Tensor, AnyLayout]  # rows and where they lie
 SPREAD = 0.02  # standard deviation of fresh weights
 ALL_WORDS: Any = {"dtype": np.uint64, "endpoint": True}
 

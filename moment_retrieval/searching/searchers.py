@@ -78,7 +78,7 @@ def corpus_clips(trained: Trained) -> tuple[Names, EncodedClips]:
 
 def _read(trained: Trained, encode: Callable[[Pairs], Encoded]) -> tuple[Names, Encoded]:
     kinds = ("video", "subtitle")
-    with at("the features of this training"), opened_stores(trained.plan, open_features, kinds) as stores:
+    with at("the features of this training"), opened_stores(trained.plan, kinds) as stores:
         corpus = read_corpus(Path(trained.plan.corpus)).durations_s
         names = tuple(name for name in corpus if name in stores["video"] and len(stores["video"].rows(name)))
         if not names:

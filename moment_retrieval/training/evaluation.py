@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from moment_retrieval.data import Clips, Opener, Split, checkpoint_at, read_clips, readers_of
+from moment_retrieval.data import Clips, Split, checkpoint_at, read_clips, readers_of
 from moment_retrieval.errors import at
 from moment_retrieval.jsonfiles import as_array, as_object, decode, parse_json, read_bytes
 from moment_retrieval.metrics.ndcg_iou import Convention
@@ -58,9 +58,7 @@ class Asked:
     # clips, splits: what is searched, and for whom
     clips: Clips
     splits: list[Split]
-    # shelf, opener: for the features of a source that is a model
-    shelf: Shelf
-    opener: Opener
+    shelf: Shelf  # for the features of a source that is a model
     device: torch.device  # where that model computes
 
 
@@ -121,7 +119,7 @@ def _scored(folder: Path, request: Asked, allowed: Allowed | None) -> tuple[str,
         trained = open_trained(training_folder, which=which, device=request.device)
         if trained.plan.baseline == "conquer":
             raise BadPlan("they come from xml or reloclnet: conquer needs candidates itself")
-        with opened_stores(trained.plan, request.opener) as stores:
+        with opened_stores(trained.plan) as stores:
             return f"{trained.plan.baseline}, top {request.count}", _scored_by(trained, request, stores, allowed)
 
 

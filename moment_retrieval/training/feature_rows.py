@@ -16,14 +16,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from moment_retrieval.errors import ScoringError, at
+from moment_retrieval.features.stores import FeatureStore, open_features
 from moment_retrieval.jsonfiles import flush
 from moment_retrieval.preprocessing import Rows, clip_rows, word_rows
 from moment_retrieval.ragged import Sequences, rows_of
@@ -31,26 +30,10 @@ from moment_retrieval.training.plan import Plan
 
 FOLDER = "prepared"
 KINDS = ("video", "subtitle", "query")
-Lengths = NDArray[np.int64]
 
 
 class UnusableFeatures(ScoringError):
     """Features are not finite numbers, or do not fit the model."""
-
-
-class Store(Protocol):
-    """Features by name, as ``features.open_features`` gives them."""
-
-    @property
-    def width(self) -> int: ...
-
-    def __contains__(self, name: object) -> bool: ...
-
-    def rows(self, name: str) -> Rows: ...
-
-    def checksum(self) -> str: ...
-
-    def close(self) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -72,16 +55,17 @@ class NoFeatures:
         """Nothing is open."""
 
 
+Store = FeatureStore | NoFeatures
+
+
 @contextmanager
-def opened_stores(
-    plan: Plan, opener: Callable[[Path], Store], kinds: Sequence[str] = KINDS
-) -> Iterator[dict[str, Store]]:
+def opened_stores(plan: Plan, kinds: Sequence[str] = KINDS) -> Iterator[dict[str, Store]]:
     """Open the features that a plan names, by kind; one that names no subtitles has nothing said in any video."""
     with ExitStack() as stack:
         stores: dict[str, Store] = {}
         for kind in kinds:
             path = getattr(plan, kind)
-            stores[kind] = NoFeatures() if path is None else stack.enter_context(closing(opener(Path(path))))
+            stores[kind] = NoFeatures() if path is None else stack.enter_context(closing(open_features(path)))
         yield stores
 
 

@@ -15,7 +15,6 @@ import torch
 from moment_retrieval import formats
 from moment_retrieval.data import Clips, read_clips, read_split, readers_of
 from moment_retrieval.errors import at
-from moment_retrieval.features import open_features
 from moment_retrieval.published import Published, UnfitWeights, load_published
 from moment_retrieval.records import read_corpus
 from moment_retrieval.training.evaluation import AmongCandidates, Asked, Retriever, WholeCorpus, first_stage
@@ -51,7 +50,7 @@ def retrieve(options: argparse.Namespace) -> tuple[Path, list[str]]:
             names = tuple(read_corpus(Path(plan.corpus)).durations_s)
             clips = read_clips(names, len(names), feature_cache, stores, readers)
             split = read_split(SPLIT, plan, clips, feature_cache, stores["query"])
-        retriever, notices = _retriever(plan, Asked(0, clips, [split], feature_cache, open_features, device))
+        retriever, notices = _retriever(plan, Asked(0, clips, [split], feature_cache, device))
         table = retriever(model.to(device), [split], lambda: None)[SPLIT]
     formats.write_run(options.to, table)
     if n_missing := len(split.queries) - len(split.answered):
@@ -89,7 +88,7 @@ def _named(options: argparse.Namespace) -> dict[str, Any]:
 @contextmanager
 def _opened(plan: Plan, config: object) -> Iterator[tuple[dict[str, Store], dict[str, Reader]]]:
     """The features, and how they are read; whether places in time are added is seen from the sizes of the model."""
-    with opened_stores(plan, open_features) as stores:
+    with opened_stores(plan) as stores:
         sizes = {kind: getattr(config, f"{kind}_size") for kind in KINDS}
         endpoints = sizes["video"] == stores["video"].width + TEMPORAL
         if plan.subtitle is None:

@@ -10,7 +10,7 @@ from benchmarks import search
 
 
 def options(*videos: int, **values: object) -> Namespace:
-    return Namespace(**{"videos": videos, "device": "cpu", "half": False, "json": False, **values})
+    return Namespace(**{"videos": videos, "device": "cpu", "json": False, **values})
 
 
 def test_a_process_that_was_killed_is_reported_and_the_others_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:

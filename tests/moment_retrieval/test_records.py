@@ -13,7 +13,6 @@ from moment_retrieval import errors, formats, jsonfiles
 from moment_retrieval.formats import Form
 from moment_retrieval.records import (
     JudgedMoment,
-    JudgedQuery,
     QueryMoments,
     RankedQuery,
     ScoredMoment,
@@ -41,7 +40,7 @@ RUN = [{"query_id": 54251, "query": "Somebody lies.", "predictions": [["house_s0
 CORPUS = VideoCorpus({"house_s01e01": 90.02}, {14: "house_s01e01"})
 
 
-def parse_ground_truth(data: bytes) -> list[JudgedQuery]:
+def parse_ground_truth(data: bytes) -> list[QueryMoments[JudgedMoment]]:
     return queries_of(formats.parse_ground_truth(data, Form.TVR_RANKING))
 
 

@@ -98,7 +98,7 @@ def test_published_xml_ends_a_clip_later() -> None:
     assert torch.equal(times(moments, decoding), of("xml", "inference", "moment_time_tvretrieval_lineage"))
 
 
-@pytest.mark.parametrize(("case", "longest"), [("disjoint", 24), ("disjoint_maxl8", 8), ("general", 24)])
+@pytest.mark.parametrize(("case", "longest"), [("disjoint", 24), ("disjoint_maxl8", 8)])
 def test_conquers_forty_best_moments_are_the_published_ones(case: str, longest: int) -> None:
     def given(name: str) -> Tensor:
         return tensor("conquer/inference.npz", name)
@@ -111,8 +111,7 @@ def test_conquers_forty_best_moments_are_the_published_ones(case: str, longest: 
     ]
     queries = packed(given("in/query_feat"), given("in/query_mask"))
     clips, slots = model.encode_clips(*streams), torch.arange(40).view(4, 10)
-    scores = given("in/vr_scores") if case == "general" else None
-    moments = search_candidates(model, queries, clips, slots, decoding, scores=scores)
+    moments = search_candidates(model, queries, clips, slots, decoding)
     assert torch.equal(candidates.flatten()[moments.video], given(f"{case}/moment_video"))
     assert torch.equal(times(moments, decoding), given(f"{case}/moment_time"))
     torch.testing.assert_close(moments.score, given(f"{case}/moment_score"), rtol=1e-3, atol=0)

@@ -16,7 +16,6 @@ from moment_retrieval import train
 from moment_retrieval.baselines import BASELINES
 from moment_retrieval.data import read_dataset
 from moment_retrieval.distributed import Precision, Team, assemble
-from moment_retrieval.features import open_features
 from moment_retrieval.losses import RandomNegatives
 from moment_retrieval.train import Loader, Stepper
 from moment_retrieval.training.feature_rows import Shelf
@@ -34,7 +33,7 @@ def made(root: Path, baseline: str, size: int, team: Team, parts: int = 1) -> di
     plan = plan_of(baseline, sizes={"dropout": 0.0}, candidates=lists, objective=masked)
     folder = root / f"rank-{team.rank}"
     folder.mkdir(exist_ok=True)
-    dataset = read_dataset(plan.located(folder), Shelf(folder), open_features)
+    dataset = read_dataset(plan.located(folder), Shelf(folder))
     settings = settings_of(plan, dataset.sizes)
     torch.manual_seed(7)
     model = BASELINES[baseline].model(settings.config)

@@ -37,7 +37,7 @@ def place(tmp_path: Path) -> Path:
 def material(root: Path, baseline: str = "xml", **changes: Any) -> TrainingDataset:
     folder = root / "here"
     folder.mkdir(exist_ok=True)
-    return read_dataset(plan_of(baseline, **changes).located(folder), Shelf(folder), open_features)
+    return read_dataset(plan_of(baseline, **changes).located(folder), Shelf(folder))
 
 
 def changed(path: Path, change: Callable[[Any], Any]) -> None:

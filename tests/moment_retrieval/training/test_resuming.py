@@ -21,6 +21,7 @@ from moment_retrieval.cli import main
 from moment_retrieval.distributed import Precision, Team
 from moment_retrieval.models.xml import XmlOutput
 from moment_retrieval.train import Stepper, Trainer
+from moment_retrieval.training import feature_rows
 from moment_retrieval.training.events import EVENTS, curves, read_events
 from moment_retrieval.training.plan import Plan
 from tests.moment_retrieval.training.test_train import last, train
@@ -163,13 +164,13 @@ def test_a_stop_during_an_evaluation_leaves_the_evaluation_for_later(
 
 def test_a_stop_while_features_are_read_comes_before_any_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = experiment(tmp_path)
-    open_features = moment_retrieval_train.open_features
+    open_features = feature_rows.open_features
 
     def opened(path: Path) -> Any:
         ask_to_stop()
         return open_features(path)
 
-    monkeypatch.setattr(moment_retrieval_train, "open_features", opened)
+    monkeypatch.setattr(feature_rows, "open_features", opened)
     assert train(folder) == moment_retrieval_train.STOPPED
     assert [event["kind"] for event in read_events(folder)] == ["stopped"]
     assert not (folder / "last").exists()
