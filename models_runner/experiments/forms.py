@@ -198,8 +198,8 @@ class ExperimentForm(forms.Form):
             none = [] if field.required else [("", "none")]
             field.choices = [*none, *((key, facts["name"]) for key, facts in choices.items())]
         releases_offer(self, project)
-        done = Training.objects.filter(experiment__project=project, state=Training.State.DONE)
-        givers = done.exclude(experiment__baseline="conquer").select_related("experiment").order_by("-pk")
+        trainings = Training.objects.filter(experiment__project=project, state=Training.State.DONE)
+        givers = trainings.exclude(experiment__baseline="conquer").select_related("experiment").order_by("-pk")
         rows_offer(self, "candidates", givers)
         if self.choices["subtitle"]:
             self.initial.setdefault("subtitle", next(iter(self.choices["subtitle"])))

@@ -19,8 +19,9 @@ from models_runner.features import services
 from models_runner.features.selectors import uses_of
 from models_runner.features.services import feature_set_start
 from models_runner.models import FeatureSet
-from moment_retrieval.features.extractors import EXTRACTORS, Way
+from moment_retrieval.features.extractors import EXTRACTORS
 
+WITH_MODEL = [extractor for extractor, about in EXTRACTORS.items() if about.asks_for_model]
 NAME_HELP = "Experiments show it; one is made where it stays empty."
 MODEL_HELP = (
     "Of transformers: a name on the Hugging Face hub, or the absolute path of a folder below those that the setting"
@@ -38,9 +39,9 @@ class ExtractionForm(forms.Form):
     what = forms.ChoiceField(
         label="Features of, by",
         choices=[
-            (f"{kind} {way}", f"{kind.label}: {FeatureSet.Extractor(way).label}")
+            (f"{kind} {extractor}", f"{kind.label}: {FeatureSet.Extractor(extractor).label}")
             for kind in FeatureSet.Kind
-            for way, about in EXTRACTORS.items()
+            for extractor, about in EXTRACTORS.items()
             if kind in about.kinds
         ],
         error_messages=dict.fromkeys(("required", "invalid_choice"), "Choose what to make features of."),
@@ -51,10 +52,9 @@ class ExtractionForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         form_data = super().clean() or {}
         kind, _, extractor = form_data.pop("what", "").partition(" ")
-        asks_for_model = extractor and EXTRACTORS[Way(extractor)].asks_for_model
-        if asks_for_model and not form_data.get("model"):
+        if extractor in WITH_MODEL and not form_data.get("model"):
             self.add_error("model", "Name a model, or the folder of one.")
-        if extractor and not asks_for_model and form_data.get("model"):
+        if extractor and extractor not in WITH_MODEL and form_data.get("model"):
             self.add_error("model", "What is built in takes no model; leave this empty.")
         return {**form_data, "kind": kind, "extractor": extractor}
 

@@ -106,6 +106,10 @@ def run_upload(
         raise TooLarge(f"The file is larger than {settings.RUN_MAX_MB} MB; pack it with gzip.")
     run = Run(project=release.project, release=release, split=split, source=Run.Source.UPLOAD, **names)
     run.owner, run.file_name, run.bytes = membership.user, (file.name or "run")[-200:], file.size or 0
+    upload_check(membership, now)
+    upload_check_in_all(membership, split)
+    if _has(run):
+        raise NotPossible(_taken(run))
     try:
         _run_store(run, file, check=partial(_upload_check_locked, run, membership, now))
     except IntegrityError as error:
@@ -213,6 +217,12 @@ def name_checked(name: str, what: str) -> str:
 
 def _at_work(project_id: int, owner_id: int | None) -> bool:
     return Run.objects.filter(project=project_id, owner=owner_id, state=Run.State.RUNNING).exists()
+
+
+def _has(run: Run) -> bool:
+    """Whether its owner has a run of this name already."""
+    runs = Run.objects.filter(project=run.project_id, split=run.split, owner=run.owner_id, system=run.system)
+    return runs.exclude(state__in=[Run.State.FAILED, Run.State.WITHDRAWN]).exists()
 
 
 def _taken(run: Run) -> str:
