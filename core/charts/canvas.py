@@ -70,19 +70,16 @@ class Canvas:
         css = f"chart {classes}".strip()
         self.root = ET.Element("svg", {"class": css, "viewBox": box, "role": "img", "aria-label": writable(label)})
 
-    def mark(self, tag: str, css: str = "", *, title: str = "", text: str = "", **attributes: float | str) -> None:
+    def mark(self, tag: str, css: str = "", *, title: str = "", **attributes: float | str) -> ET.Element:
         """Add a shape or words; ``title`` is what a pointer over it is told."""
         xml = {name.replace("_", "-"): number(value) for name, value in attributes.items()}
         element = ET.SubElement(self.root, tag, {"class": css, **xml} if css else xml)
         if title:
             ET.SubElement(element, "title").text = writable(title)
-            if text:
-                element[0].tail = writable(text)
-        elif text:
-            element.text = writable(text)
+        return element
 
     def words(self, x: float, y: float, text: str, css: str = "tick", anchor: str = "middle") -> None:
-        self.mark("text", css, text=text, x=x, y=y, text_anchor=anchor)
+        self.mark("text", css, x=x, y=y, text_anchor=anchor).text = writable(text)
 
     def inline(self) -> str:
         """For a page, whose sheet fills in the colours."""

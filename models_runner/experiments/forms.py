@@ -198,8 +198,8 @@ class ExperimentForm(forms.Form):
             none = [] if field.required else [("", "none")]
             field.choices = [*none, *((key, facts["name"]) for key, facts in choices.items())]
         releases_offer(self, project)
-        done = Training.objects.filter(experiment__project=project, state=Training.State.DONE)
-        givers = done.exclude(experiment__baseline="conquer").select_related("experiment").order_by("-pk")
+        trainings = Training.objects.filter(experiment__project=project, state=Training.State.DONE)
+        givers = trainings.exclude(experiment__baseline="conquer").select_related("experiment").order_by("-pk")
         rows_offer(self, "candidates", givers)
         if self.choices["subtitle"]:
             self.initial.setdefault("subtitle", next(iter(self.choices["subtitle"])))
@@ -211,19 +211,15 @@ class ExperimentForm(forms.Form):
             self.add_error("candidates", "CONQUER needs candidates: train XML or ReLoCLNet first, and choose it here.")
         elif candidates and not is_conquer:
             self.add_error("candidates", "Only CONQUER takes candidates.")
-        if form_data.get("same_split"):
-            self._check_split(is_conquer)
+        if form_data.get("same_split") and not is_conquer:
+            self.add_error("same_split", "Only CONQUER takes candidates.")
+        elif form_data.get("same_split") and not queries_by_source_split(self.project).exists():
+            self.add_error("same_split", "It is not known which split the videos of this project's queries came from.")
         if {"baseline", "preset", "hidden"} <= form_data.keys() and form_data["hidden"]:
             heads = heads_of(form_data["baseline"], form_data["preset"])
             if form_data["hidden"] % heads:
                 self.add_error("hidden", f"The attention has {heads} heads: give a multiple of {heads}.")
         return form_data
-
-    def _check_split(self, is_conquer: bool) -> None:
-        if not is_conquer:
-            self.add_error("same_split", "Only CONQUER takes candidates.")
-        elif not queries_by_source_split(self.project).exists():
-            self.add_error("same_split", "It is not known which split the videos of this project's queries came from.")
 
     def values(self) -> dict[str, Any]:
         """The arguments of ``experiment_create``."""

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
-from zipfile import ZipFile
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
@@ -16,7 +15,6 @@ from core.messages import send_on_commit
 from judging.exceptions import FormStale
 from judging.models import Release
 from judging.releases.layout import TRAIN_FILES
-from judging.releases.selectors import archive_opened
 from models_runner.experiments.trainings import TASK, training_stop
 from models_runner.features.services import features_hold
 from models_runner.leaderboard.services.runs import name_checked
@@ -26,6 +24,7 @@ from moment_retrieval.errors import ScoringError
 from moment_retrieval.features import open_features
 
 LONGEST_NAME = 80
+EMPTY_LIST_BYTES = 10  # at most, of a JSON file with an empty list; a row has more
 USED = "This form ordered another benchmark run already; nothing was stored. Start it again for one more."
 SETTING_FIELDS = ("project_id", "release_id", "baseline", "top_n", "labels", "features", "options", "candidates_id")
 LARGEST_SEED = 2**31 - 1
@@ -120,12 +119,8 @@ def _same_or_refused(before: Experiment, experiment: Experiment, name: str, seed
 
 def has_training_queries(release: Release, top_n: int) -> bool:
     """Whether the training set of the release holds a row; one of nobody's queries is an empty list."""
-    name = TRAIN_FILES.get(top_n)
-    entry = release.manifest.get("files", {}).get(name)
-    if not entry or entry["bytes"] > 100:
-        return bool(entry)
-    with archive_opened(release) as source, ZipFile(source) as archive:
-        return archive.read(str(name)).strip() != b"[]"
+    entry = release.manifest.get("files", {}).get(TRAIN_FILES[top_n])
+    return bool(entry) and entry["bytes"] > EMPTY_LIST_BYTES
 
 
 def feature_facts(source: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from django.shortcuts import redirect, render
 
 from accounts.access import ADMIN, STAFF, MemberRequest, project_page, row_page
 from accounts.models import Membership, Project
-from core.exceptions import MomentJudgeError, NotPossible
+from core.exceptions import NotPossible
 from judging.exceptions import FormStale
 from judging.models import Release
 from models_runner.experiments import deletion, files, services
@@ -46,10 +46,7 @@ def experiments(request: MemberRequest, project: Project) -> HttpResponse:
 def _lacking(project: Project) -> dict[str, object]:
     """Check the prerequisites for training a baseline."""
     newest = project.releases.filter(state=Release.State.READY).first()
-    try:
-        trains = newest is not None and has_training_queries(newest, 1)
-    except MomentJudgeError:
-        trains = False
+    trains = newest is not None and has_training_queries(newest, 1)
     features = all(feature_choices(project, kind) for kind in ("video", "query"))
     return {"newest": newest, "trains": trains, "has_features": features}
 

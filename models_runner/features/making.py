@@ -35,7 +35,7 @@ class Progress:
     having been killed, is told no nearer to its beginning than it was: where it was killed must stay known."""
 
     def __init__(self, feature_set: FeatureSet, on_progress: OnProgress | None) -> None:
-        self.held, self.on_progress = feature_set, on_progress
+        self.feature_set, self.on_progress = feature_set, on_progress
         self.every_s = EVERY_S if feature_set.attempts == 1 else 0.0  # to know at which item it is killed
         self.written_at = monotonic()
         self.at_step, self.total = feature_set.step, feature_set.total
@@ -53,17 +53,17 @@ class Progress:
     def _write(self, n_done: int) -> None:
         self.written_at = monotonic()
         values: dict[str, Any] = {"moved_at": clock.now()}
-        before, now = (STEPS.index(self.held.step), self.held.done), (STEPS.index(self.at_step), n_done)
+        before, now = (STEPS.index(self.feature_set.step), self.feature_set.done), (STEPS.index(self.at_step), n_done)
         if now >= before:
             values |= {"step": self.at_step, "done": n_done, "total": self.total}
         if now > before:
             values["attempts"] = 0
-        if not FeatureSet.objects.filter(pk=self.held.pk, state=FeatureSet.State.RUNNING).update(**values):
+        if not FeatureSet.objects.filter(pk=self.feature_set.pk, state=FeatureSet.State.RUNNING).update(**values):
             raise Stopped
         for name, value in values.items():
-            setattr(self.held, name, value)
+            setattr(self.feature_set, name, value)
         if self.on_progress:
-            self.on_progress(self.held.progress)
+            self.on_progress(self.feature_set.progress)
 
 
 class _FeatureSets(JobKind[FeatureSet]):

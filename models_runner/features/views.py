@@ -19,14 +19,9 @@ from models_runner.features import services
 from models_runner.features.selectors import uses_of
 from models_runner.features.services import feature_set_start
 from models_runner.models import FeatureSet
+from moment_retrieval.features.extractors import EXTRACTORS
 
-Extractor = FeatureSet.Extractor
-METHODS_BY_KIND = {
-    FeatureSet.Kind.VIDEO: (Extractor.PIXELS, Extractor.IMAGES),
-    FeatureSet.Kind.SUBTITLE: (Extractor.WORDS, Extractor.TEXTS),
-    FeatureSet.Kind.QUERY: (Extractor.WORDS, Extractor.TEXTS),
-}
-WITH_MODEL = (Extractor.IMAGES, Extractor.TEXTS)
+WITH_MODEL = [extractor for extractor, about in EXTRACTORS.items() if about.asks_for_model]
 NAME_HELP = "Experiments show it; one is made where it stays empty."
 MODEL_HELP = (
     "Of transformers: a name on the Hugging Face hub, or the absolute path of a folder below those that the setting"
@@ -44,9 +39,10 @@ class ExtractionForm(forms.Form):
     what = forms.ChoiceField(
         label="Features of, by",
         choices=[
-            (f"{kind} {method}", f"{FeatureSet.Kind(kind).label}: {Extractor(method).label}")
-            for kind, methods in METHODS_BY_KIND.items()
-            for method in methods
+            (f"{kind} {extractor}", f"{kind.label}: {FeatureSet.Extractor(extractor).label}")
+            for kind in FeatureSet.Kind
+            for extractor, about in EXTRACTORS.items()
+            if kind in about.kinds
         ],
         error_messages=dict.fromkeys(("required", "invalid_choice"), "Choose what to make features of."),
     )

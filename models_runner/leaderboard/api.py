@@ -164,14 +164,14 @@ class Runs(ApiView):
         """Bring a run: it is stored, then read and scored by a worker; ask for it until its state says scored."""
         membership = grant_by(request, project_uuid, RUNNERS)
         upload_check(membership, timezone.now())  # before the body is read
-        form = RunForm(self._said(request, membership), request.FILES, project=membership.project)
+        form = RunForm(self._form_data(request, membership), request.FILES, project=membership.project)
         if not form.is_valid():
             field, reasons = next(iter(form.errors.items()))
             raise Invalid(f"{field}: {reasons[0]}")
         run = run_upload(membership=membership, **form.cleaned_data)
         return Response(RunGiven(run).data, status=201)
 
-    def _said(self, request: Request, membership: Membership) -> dict[str, Any]:
+    def _form_data(self, request: Request, membership: Membership) -> dict[str, Any]:
         if not request.data and not request.FILES:  # of an empty body the framework makes no form at all
             raise ParseError("Nothing was sent. Send a form (multipart/form-data) with a file.", code="malformed")
         request_data = cast(QueryDict, request.data).dict()

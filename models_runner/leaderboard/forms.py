@@ -9,8 +9,6 @@ from accounts.models import Project
 from annotation.models import Query
 from core.uploads import UploadField
 from judging.models import Release
-from models_runner.leaderboard.models import UPLOADS_IN_ALL, UPLOADS_PER_DAY
-from models_runner.leaderboard.rules import ALIKE_PERCENT, LEAST_QUERIES
 from models_runner.models import Leaderboard, Truth
 
 SPLITS = [(Query.Split.TEST.value, "test"), (Query.Split.VAL.value, "validation")]
@@ -70,7 +68,7 @@ def ready_releases(project: Project) -> QuerySet[Release]:
 
 
 class LeaderboardForm(forms.Form):
-    """Label visibility and upload limits for participants."""
+    """Label visibility and upload limits for participants; shown with those that hold now."""
 
     hides_test = forms.BooleanField(required=False, label="Hide the labels of the test split from participants")
     hides_val = forms.BooleanField(required=False, label="Hide the labels of the validation split, too")
@@ -78,32 +76,27 @@ class LeaderboardForm(forms.Form):
         label="Uploads of a participant within 24 hours",
         min_value=1,
         max_value=1000,
-        initial=UPLOADS_PER_DAY,
         help_text="Files that cannot be read do not count; they have a limit of their own, 20.",
     )
     uploads_in_all = forms.IntegerField(
         label="Uploads of a participant to a hidden split in all",
         min_value=1,
         max_value=10_000,
-        initial=UPLOADS_IN_ALL,
         help_text="Every score tells a little of the labels.",
     )
     least_queries = forms.IntegerField(
         label="Fewest judged queries of a hidden split whose scores are shown",
         min_value=1,
         max_value=100_000,
-        initial=LEAST_QUERIES,
         help_text="Scores over fewer tell the labels of single queries; participants see none then.",
     )
     ladder = forms.ChoiceField(
         label="Show a run only when it is a step better than its owner's runs before (Ladder)",
         choices=Leaderboard.Ladder.choices,
-        initial=Leaderboard.Ladder.AUTO,
     )
     alike_percent = forms.IntegerField(
         label="List runs that differ from an earlier one of the same person in fewer queries than this, in percent",
         min_value=0,
         max_value=100,
-        initial=ALIKE_PERCENT,
         help_text="For you alone; 0 lists none.",
     )

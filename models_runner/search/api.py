@@ -68,13 +68,13 @@ class Search(ApiView):
     def get(self, request: Request, project_uuid: UUID) -> Response:
         """Moments for a query, ranked by a trained checkpoint; 503 while it is being loaded: ask again."""
         project = grant_by(request, project_uuid, STAFF).project
-        form_data = _said(request, project)
+        form_data = _parameters(request, project)
         result = search_ask(**form_data)
         answer, hits = result.answer, shown_hits(project, result.answer)
         return Response(FoundGiven({**form_data, "ms": result.ms, "answer": answer, "hits": hits}).data)
 
 
-def _said(request: Request, project: Any) -> dict[str, Any]:
+def _parameters(request: Request, project: Any) -> dict[str, Any]:
     query = cast(QueryDict, request.query_params).dict()
     if unknown := query.keys() - SearchForm.base_fields.keys():
         raise Invalid(f"There is no parameter {min(unknown)[:40]!r} here.")

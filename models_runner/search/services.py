@@ -12,7 +12,7 @@ from redis.exceptions import RedisError
 
 from annotation.similarity.registry import ModelRefused, model_check
 from core.exceptions import MomentJudgeError
-from core.sql import only_one
+from core.sql import is_locked, only_one
 from models_runner.experiments import files
 from models_runner.models import Experiment, Training
 from models_runner.search import worker
@@ -95,17 +95,11 @@ def _failure(error: BaseException) -> str:
 
 
 def _late(wait: float) -> SearchLate:
-    if worker_is_busy():
+    if is_locked(LOCK):  # a worker is at a query
         words = "The search worker is loading a training, which takes a while the first time, or answers somebody else."
         return SearchLate(words, is_loading=True)
     words = f"No search worker took the query within {wait:g} s; is there one for the queue “search”?"
     return SearchLate(words, is_loading=False)
-
-
-def worker_is_busy() -> bool:
-    """Whether a worker is at a query, which it holds a lock for."""
-    with only_one(LOCK) as free:
-        return not free
 
 
 @shared_task(name="models_runner.tasks.search_work", ignore_result=False, acks_late=False)

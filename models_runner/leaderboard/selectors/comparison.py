@@ -133,21 +133,21 @@ def case(
         return None
     rows = sorted(_rows(judged, number), key=lambda row: -judged.weights[row])
     moments = [judged.moment(row) for row in rows]
-    predictions = [_predictions(filters, scoring, judged, number, moments) for scoring in scorings]
+    rankings = [_predictions(filters, scoring, judged, number, moments) for scoring in scorings]
     answers = [
-        {"scoring": scoring, "value": float(values_of(scoring)[number, filters.place]), "predicted": predicted}
-        for scoring, predicted in zip(scorings, predictions, strict=True)
+        {"scoring": scoring, "value": float(values_of(scoring)[number, filters.place]), "predicted": ranking}
+        for scoring, ranking in zip(scorings, rankings, strict=True)
     ]
-    spans = [*moments, *(prediction.moment for prediction in chain(*predictions))]
+    spans = [*moments, *(prediction.moment for prediction in chain(*rankings))]
     matches_by_span = previews_of(project, spans) if previews else {}
     preview_by_span = {span: match.preview for span, match in matches_by_span.items()}
-    for prediction in chain(*predictions):
+    for prediction in chain(*rankings):
         prediction.preview = preview_by_span.get(plain(prediction.moment))
     ground_truth = [
         {
             "moment": moment,
             "preview": preview_by_span.get(plain(moment)),
-            "ranks": [next((one.rank for one in predicted if one.claim == row), None) for predicted in predictions],
+            "ranks": [next((one.rank for one in ranking if one.claim == row), None) for ranking in rankings],
         }
         for row, moment in zip(rows, moments, strict=True)
     ]

@@ -22,25 +22,25 @@ def rows_of(study: EconomyStudy, index: int) -> list[dict[str, Any]]:
     """Return the full judgments first, then every cut, by the measure of this number. ``share`` is that of the
     judgments in percent; ``ranking`` holds name, score, and by how many places each run moved up."""
     result = study.result
-    before = _places([scores[index] for scores in result["scores"]])
+    before = _ranks([scores[index] for scores in result["scores"]])
     total = result["judgments"]
     rows = []
     for cutoff in cuts_of(result):
         numbers = {name: cutoff[name][index] for name in NUMBERS}
         share = round(100 * cutoff["judgments"] / total) if total and cutoff["judgments"] else None
         scores = [values[index] for values in cutoff["scores"]]
-        now = _places(scores)
+        now = _ranks(scores)
         ranking = sorted(zip(now, result["runs"], scores, before, strict=True))
-        moves = [(name, score, earlier - place) for place, name, score, earlier in ranking]
+        moves = [(name, score, earlier - rank) for rank, name, score, earlier in ranking]
         rows.append({**cutoff, **numbers, "share": share, "ranking": moves})
     return rows
 
 
-def _places(scores: list[float]) -> list[int]:
-    """The place of each run, best first; of equals the first stays first."""
+def _ranks(scores: list[float]) -> list[int]:
+    """Return the rank of each run, from 0 for the best; of equals the first stays first."""
     best_first = np.argsort(-np.array(scores), kind="stable")
-    places: list[int] = np.argsort(best_first).tolist()
-    return places
+    ranks: list[int] = np.argsort(best_first).tolist()
+    return ranks
 
 
 def table_rows(result: dict[str, Any]) -> Iterator[list[Any]]:

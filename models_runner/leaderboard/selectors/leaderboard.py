@@ -1,11 +1,11 @@
 """The leaderboard of a release and split that somebody requests: its measures, and its runs, best first."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from urllib.parse import urlencode
 
-from django.db.models import Q
+from django.db.models import Prefetch, Q, prefetch_related_objects
 
 from accounts.models import Membership, Project
 from core.texts import uuid_or_none
@@ -197,8 +197,8 @@ def leaderboard(filters: Asked, membership: Membership, *, tested: bool = True) 
     rows.sort(key=lambda row: (-_value(row, filters), row.run.name if view.is_blind else ""))
     table = Table(rows, waiting=len(waiting), hidden={one.run_id for one in every} - {one.run_id for one in visible})
     _rank(table, filters, view)
-    failed = here.filter(state=State.FAILED)
-    table.failed = list(failed if sees_all(membership) else failed.filter(run__owner=membership.user_id))
+    everyone, viewer = sees_all(membership), membership.user_id
+    table.failed = [one for one in by_state[State.FAILED] if everyone or one.run.owner_id == viewer]
     if table.ranked and not view.is_blind:
         table.base = next((row for row in table.ranked if str(row.run.uuid) == filters.base), table.ranked[0])
         table.base.is_base = True
@@ -222,20 +222,17 @@ def _last_scored(waiting: Iterable[Scoring]) -> Iterable[Scoring]:
     return newest.select_related("run", "release")
 
 
-def _rows(scorings: Iterable[Scoring], filters: Asked, view: ScoreView) -> list[Row]:
-    by_key = {scoring.pk: scoring for scoring in scorings}
-    scores_by_scoring: dict[int, list[Score]] = {pk: [] for pk in by_key}
+def _rows(scorings: Sequence[Scoring], filters: Asked, view: ScoreView) -> list[Row]:
     names = {column.metric for column in filters.all_columns}
     condition = Q(convention="", gain="") | Q(convention=filters.convention, gain=filters.gain)
-    for score in Score.objects.filter(condition, scoring__in=by_key, metric__in=names):
-        scores_by_scoring[score.scoring_id].append(score)
+    prefetch_related_objects(scorings, Prefetch("scores", Score.objects.filter(condition, metric__in=names)))
     rows = []
-    for pk, scoring in by_key.items():
-        scores = {score.metric: score for score in view.shown(scoring, scores_by_scoring[pk])}
-        row = Row(scoring, [scores.get(column.metric) for column in filters.columns], scores)
-        row.is_own = scoring.run.owner_id == view.membership.user_id
-        row.stale = None if scoring.release_id == filters.release.pk else scoring.release.version
-        rows.append(row)
+    for scoring in scorings:
+        scores = {score.metric: score for score in view.shown(scoring, scoring.scores.all())}
+        cells = [scores.get(column.metric) for column in filters.columns]
+        stale = None if scoring.release_id == filters.release.pk else scoring.release.version
+        is_own = scoring.run.owner_id == view.membership.user_id
+        rows.append(Row(scoring, cells, scores, is_own=is_own, stale=stale))
     return rows
 
 

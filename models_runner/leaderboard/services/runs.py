@@ -62,7 +62,6 @@ LONGEST = 100  # characters of a name
 UNSEEN = {"Cf", "Co", "Cn"}  # marks of direction, joiners, what has no shape: two names would look the same
 AT_WORK = "An upload of yours is still being scored; wait until that is done."
 WITH_FILES = (Run.Source.UPLOAD, Run.Source.BASELINE)  # that are read by the task
-PREDICTION_FILES = {split: f"predictions.{split}.json" for split in ("val", "test")}
 UPLOADS = JobKind(
     "models_runner.tasks.run_work",
     lambda: (
@@ -109,6 +108,8 @@ def run_upload(
     run.owner, run.file_name, run.bytes = membership.user, (file.name or "run")[-200:], file.size or 0
     upload_check(membership, now)
     upload_check_in_all(membership, split)
+    if _has(run):
+        raise NotPossible(_taken(run))
     try:
         _run_store(run, file, check=partial(_upload_check_locked, run, membership, now))
     except IntegrityError as error:
@@ -218,6 +219,12 @@ def _at_work(project_id: int, owner_id: int | None) -> bool:
     return Run.objects.filter(project=project_id, owner=owner_id, state=Run.State.RUNNING).exists()
 
 
+def _has(run: Run) -> bool:
+    """Whether its owner has a run of this name already."""
+    runs = Run.objects.filter(project=run.project_id, split=run.split, owner=run.owner_id, system=run.system)
+    return runs.exclude(state__in=[Run.State.FAILED, Run.State.WITHDRAWN]).exists()
+
+
 def _taken(run: Run) -> str:
     if _at_work(run.project_id, run.owner_id):
         return AT_WORK
@@ -275,10 +282,11 @@ def _process(run: Run) -> None:
     check_known(table, run, judged.query_ids)
     check_answered(table, run, judged.query_ids)
     _step(run, Step.SCORING)
-    result = scored(serialization.cut(table, depth=DEPTH), judged, durations_s=durations_of(run))
+    best = serialization.cut(table, depth=DEPTH)
+    result = scored(best, judged, durations_s=durations_of(run))
     concerns = concerns_about(run, table)
     scoring, _ = Scoring.objects.get_or_create(run=run, release=run.release)
-    run.table.save("table", ContentFile(serialization.run_bytes(serialization.cut(table, depth=DEPTH))), save=False)
+    run.table.save("table", ContentFile(serialization.run_bytes(best)), save=False)
     values = {"table": run.table.name, "form": run.form, "n_queries": len(table), "error": "", "concerns": concerns}
     with transaction.atomic():
         running = Run.objects.filter(pk=run.pk, state=Run.State.RUNNING)
@@ -367,7 +375,7 @@ def baseline_runs_make(*, training: Training, folder: Path) -> dict[str, Run]:
     """A run for each judged split of the release, by the training's field; those that are there stay. Raises
     NotPossible where the program left no answers."""
     splits = [truth.split for truth in truths_make(training.experiment.release)]
-    return {f"{split}_run": _run_make(training, split, folder / PREDICTION_FILES[split]) for split in splits}
+    return {f"{split}_run": _run_make(training, split, folder / f"predictions.{split}.json") for split in splits}
 
 
 def _run_make(training: Training, split: str, path: Path) -> Run:

@@ -277,7 +277,7 @@ class TestWithoutAnAnswer:
 
     def test_the_worker_is_loading(self, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(tasks.search_work, "apply_async", Late)
-        monkeypatch.setattr(services, "worker_is_busy", lambda: True)
+        monkeypatch.setattr(services, "is_locked", lambda _: True)
         answer = site.search()
         page = answer.content.decode()
         assert answer.status_code == 200 and "is loading a training" in page
