@@ -28,4 +28,9 @@ def test_every_name_of_the_paths_is_defined_where_it_says() -> None:
 
 def _defined(path: str) -> set[str]:
     tree = ast.parse((ROOT / path).read_text())
-    return {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    names = {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    for node in tree.body:
+        if isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names |= {target.id for target in targets if isinstance(target, ast.Name)}
+    return names

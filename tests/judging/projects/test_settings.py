@@ -8,7 +8,9 @@ from django.utils import timezone
 
 from accounts.models import Membership, Project, User
 from core.models import AuditEvent
+from judging.guidelines.models import POLICY_VALUES
 from judging.models import GateAttempt, GuidelineConfirmation, GuidelineDraft, KnownPair
+from judging.projects.forms import GROUPS
 from judging.projects.policies import Example, guideline_publish, policy_in_force, policy_publish
 from tests.factories import BatchFactory, MembershipFactory, MomentFactory, ProjectFactory, admin, annotator, lead
 from tests.judging.settings import drawn_pair, gate_question, guideline_form, policy_form, screening_attempt
@@ -354,3 +356,7 @@ class TestPolicy:
         page = page_of(logged_in(admin(project)), "policy", project)
         assert "Save as a new version" not in page
         assert page.count("<fieldset disabled>") == 7
+
+
+def test_the_page_shows_every_value_of_the_policy() -> None:
+    assert sorted(name for names in GROUPS.values() for name in names) == sorted(POLICY_VALUES)
