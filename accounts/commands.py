@@ -1,4 +1,4 @@
-"""Shared parts of management commands: errors in one line, a project or an account by its name, leads of a new project."""
+"""Shared parts of management commands: short errors, a project or account by its name, leads of a new project."""
 
 import json
 from collections.abc import Sequence
