@@ -110,8 +110,8 @@ def _act(request: MemberRequest, project: Project, caption: Caption, form: Decid
 
 def _is_other(text: str, wording: str) -> bool:
     """Whether the box holds other words than the caption: who accepts means what they see."""
-    shown = truncatechars(wording, services.LONGEST)
-    return bool(text.split()) and text.split() not in (wording.split(), shown.split())
+    shown_text = truncatechars(wording, services.LONGEST)
+    return bool(text.split()) and text.split() not in (wording.split(), shown_text.split())
 
 
 def _answer(

@@ -162,7 +162,7 @@ def described(
 
 
 class Source:
-    """What one file may say: its videos, their windows, and its numbers.
+    """Reads what one file may say: its videos, their windows, and its numbers.
 
     Its videos are those of the given table, or else those whose length it says itself. Either all its items have a
     number, or none.

@@ -277,10 +277,10 @@ def coverage_plan(*, pooling: Pooling) -> None:
             raise NotPossible("No moment of the corpus can be judged: there is none with a preview and a caption.")
         everything = set(pool.moment_ids.tolist())
         similarity, texts = similarity_of(pooling.project), [query.text for query in queries]
-        ranked = pool.rank(texts, similarity=similarity, depth=pooling.depth)
+        top_moments = pool.rank(texts, similarity=similarity, depth=pooling.depth)
         n_drawn, seed = pooling.others or 0, pooling.seed or 0
         similar, random = {}, {}
-        for query, moments in zip(queries, ranked, strict=True):
+        for query, moments in zip(queries, top_moments, strict=True):
             frozen = query.candidates.filter(source=Candidate.Source.SIMILARITY).order_by("rank")
             top = rules.top_of(list(frozen.values_list("moment", flat=True)), moments, pooling.depth)
             others = rules.others_drawn(everything, top, n_drawn, seed=seed, query=query.number)
