@@ -141,7 +141,8 @@ def rank(filters: FigureFilters) -> DrawnFigure:
     groups = relevance_of_ranks(filters.scope)
     columns = [Column("rank", "Rank", PLAIN), *SPREAD]
     rows = [[position, *_spread_row(group)] for position, group in groups.items()]
-    notes = ["Ranks of imported judgments are the places of the pairs in their block of 20."] * filters.has_imported
+    has_imported = filters.project.queries.filter(is_placeholder=True).exists()
+    notes = ["Ranks of imported judgments are the places of the pairs in their block of 20."] * has_imported
     bands = {str(position): groups.get(position, NO_PAIRS) for position in range(1, max(groups, default=0) + 1)}
     return _spread_figure(bands, "rank", columns, rows, notes)
 

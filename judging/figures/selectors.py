@@ -94,10 +94,6 @@ class FigureFilters:
         return self.project.batches.filter(pooling__isnull=False).exists()
 
     @cached_property
-    def has_imported(self) -> bool:
-        return self.project.queries.filter(is_placeholder=True).exists()
-
-    @cached_property
     def annotators(self) -> dict[int, int]:
         """Account by number."""
         return {number: user for user, number in sorted(annotator_numbers(self.project).items())}

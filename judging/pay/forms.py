@@ -47,7 +47,7 @@ class PeriodForm(SubmitForm):
         values = self.cleaned_data if self.is_valid() else {}
         first, last = month_of(self.today)
         self.first_day, self.last_day = values.get("first", first), values.get("last", last)
-        self.without_pilot = separable and values.get("without_pilot", False)
+        self.leaves_out_pilot = separable and values.get("without_pilot", False)
         self.error = self.first_error() if self.errors else ""
         self.status = 422 if self.error else 200
 
@@ -78,7 +78,7 @@ class PeriodForm(SubmitForm):
 
     @property
     def _pilot(self) -> dict[str, str]:
-        return {"without_pilot": "on"} if self.without_pilot else {}
+        return {"without_pilot": "on"} if self.leaves_out_pilot else {}
 
 
 class RateForm(SubmitForm):

@@ -103,7 +103,7 @@ def _statement(project: Project, period: PeriodForm, member: Membership | None =
         first_day=period.first_day,
         last_day=period.last_day,
         annotator_id=member.user_id if member else None,
-        pilot=not period.without_pilot,
+        pilot=not period.leaves_out_pilot,
     )
 
 

@@ -19,7 +19,7 @@ from django.apps import apps
 from django.conf import settings
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db import models, transaction
-from django.db.models import Exists, Max, OuterRef, QuerySet
+from django.db.models import Exists, Max, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from accounts.models import BrowserSession, Identity, Membership, User
@@ -182,9 +182,9 @@ def invited_due(now: datetime) -> "QuerySet[Identity]":
     if not days:
         return Identity.objects.none()
     cutoff = _ago(now, days)
-    waiting = Invitation.objects.filter(identity=OuterRef("pk"), expires_at__gt=cutoff)
-    revoked = Invitation.objects.filter(identity=OuterRef("pk"), revoked_at__gt=cutoff)
-    return Identity.objects.filter(user=None).exclude(Exists(waiting.filter(revoked_at=None))).exclude(Exists(revoked))
+    lately_open = Q(revoked_at=None, expires_at__gt=cutoff) | Q(revoked_at__gt=cutoff)
+    invited = Invitation.objects.filter(lately_open, identity=OuterRef("pk"))
+    return Identity.objects.filter(~Exists(invited), user=None)
 
 
 def left_due(now: datetime) -> "QuerySet[User]":

@@ -69,10 +69,7 @@ def _last_worked(project: Project, user_ids: list[int]) -> dict[int, datetime]:
 def _exam_kappas(project: Project) -> dict[int, float | None]:
     """By account; the last exam that has a report counts."""
     attempts = Sitting.objects.filter(project=project, purpose=Sitting.Purpose.EXAM).exclude(report={})
-    return {
-        user: report.get("kappas", {}).get("quadratic", {}).get("value")
-        for user, report in attempts.order_by("id").values_list("annotator", "report")
-    }
+    return dict(attempts.order_by("id").values_list("annotator", "report__kappas__quadratic__value"))
 
 
 def status_counts(project: Project) -> list[tuple[str, int]]:

@@ -47,9 +47,7 @@ DAYS = 14
 LATE = timedelta(minutes=1)
 FORGOTTEN_AFTER = timedelta(days=30)  # whom an expired invitation was for
 JUST_NOW = timedelta(minutes=1)
-EXPIRED = "This invitation has expired. Ask the person who invited you for a new link."
 USED = "This invitation was used already: it lets one person join, once. If that was you, log in."
-REVOKED = "This invitation was taken back. Ask the person who invited you."
 UNKNOWN = "This is not the link of an invitation, or a newer one took its place. Copy the whole link from your message."
 CLOSED = "This project does not take new annotators. Ask its lead for an invitation."
 SUBJECT = "Your invitation to MomentJudge: {project}"
@@ -121,9 +119,9 @@ def invitation_find(*, secret: str, now: datetime | None = None, lock: bool = Fa
     if invitation.accepted_at is not None:
         raise InvitationGone(USED)
     if invitation.revoked_at is not None:
-        raise InvitationGone(REVOKED)
+        raise InvitationGone("This invitation was taken back. Ask the person who invited you.")
     if not invitation.is_open_at(now or timezone.now()):
-        raise InvitationGone(EXPIRED)
+        raise InvitationGone("This invitation has expired. Ask the person who invited you for a new link.")
     return invitation
 
 

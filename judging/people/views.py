@@ -173,7 +173,6 @@ def leave_project(request: MemberRequest, project: Project) -> HttpResponse:
 
 
 INVITATIONS = Invitation.objects.select_related("project")
-MISTYPED = "Type {number}, the number of this annotator. Nothing was erased."
 DONE_MESSAGES = {
     "suspend": "Suspended. No batch is handed to them until you reinstate them.",
     "reinstate": "Reinstated.",
@@ -329,7 +328,7 @@ def erase(request: MemberRequest, project: Project, number: int) -> HttpResponse
         services.annotator_erase(membership=annotator.membership, actor=request.user)
         messages.success(request, f"Name, e-mail and account of annotator {number} are erased.")
         return redirect("judging:person", project.uuid, number)
-    error = MISTYPED.format(number=number) if request.method == "POST" else ""
+    error = f"Type {number}, the number of this annotator. Nothing was erased." if request.method == "POST" else ""
     context = {"person": annotator, "not_ours": _not_ours(request, annotator), "typed": typed, "error": error}
     return render(request, "judging/people/erase.html", context, status=422 if error else 200)
 

@@ -1,5 +1,6 @@
 """Forms of qualification: screening test, training pairs and exams."""
 
+import re
 from typing import Any
 
 from django import forms
@@ -142,10 +143,5 @@ class ScreeningQuestionForm(SubmitForm):
 
 def chosen_answers(data: QueryDict, count: int) -> list[int | None]:
     """The chosen place for each of ``count`` questions; None where there is none, -1 for what is no place."""
-
-    def chosen(value: str | None) -> int | None:
-        if not value:
-            return None
-        return int(value) if value.isascii() and value.isdecimal() and len(value) < 4 else -1
-
-    return [chosen(data.get(f"answer-{number}")) for number in range(count)]
+    values = [data.get(f"answer-{number}") for number in range(count)]
+    return [(int(value) if re.fullmatch("[0-9]{1,3}", value) else -1) if value else None for value in values]

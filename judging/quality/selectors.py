@@ -4,13 +4,11 @@ Known is what two annotators settled at once with equal grades. Whoever has seen
 not asked it again; pilots are left out, as their guideline was a try-out.
 """
 
-from datetime import datetime
-
 from django.db.models import Count, F, Q, QuerySet
 
 from accounts.models import Project
 from core.sql import sql_rows
-from judging.models import Assignment, Batch, GoldGrade, Judgment, QualityAlert, QualityReport
+from judging.models import Assignment, GoldGrade, Judgment, QualityAlert, QualityReport
 from judging.review.selectors import annotator_numbers
 
 FINAL = """
@@ -34,12 +32,6 @@ def newest_judgment(project_id: int) -> int:
     """The key of the newest judgment, 0 where there is none."""
     newest = Judgment.objects.filter(pair__batch__project=project_id).order_by("-pk")
     return newest.values_list("pk", flat=True).first() or 0
-
-
-def work_ended_since(project_id: int, since: datetime) -> bool:
-    """Whether somebody finished something, or a batch was decided: figures are over what is final."""
-    ended = Assignment.objects.filter(project=project_id, ended_at__gt=since)
-    return ended.exists() or Batch.objects.filter(project=project_id, done_at__gt=since).exists()
 
 
 def gold_counts(project_id: int) -> dict[int, tuple[int, int]]:

@@ -20,7 +20,7 @@ from core.exceptions import NotPossible
 from core.jobs import durable, swept
 from core.messages import send_on_commit
 from core.sql import only_one
-from judging.models import Batch, GoldGrade, Policy, QualityAlert, QualityReport
+from judging.models import Assignment, Batch, GoldGrade, Policy, QualityAlert, QualityReport
 from judging.projects.policies import policy_in_force
 from judging.quality import selectors
 from judging.quality.rules import quality as rules
@@ -107,11 +107,6 @@ FRESH = timedelta(minutes=5)  # figures are computed anew no sooner by themselve
 SEED = 20260101
 
 
-def quality_request(*, project: Project) -> None:
-    """Wake the task that computes the figures anew."""
-    send_on_commit(TASK, project.pk)
-
-
 @durable(TASK)
 def quality_compute(*, project_id: int, now: datetime | None = None) -> bool:
     """Compute the figures of a project from its rows; False when somebody else is at it."""
@@ -189,7 +184,9 @@ def quality_sweep(now: datetime) -> None:
         report = selectors.quality_report(project)
         if report and (report.computed_at > now - FRESH):
             continue
-        if selectors.newest_judgment(project.pk) > (report.last_judgment if report else 0) or (
-            report and selectors.work_ended_since(project.pk, report.computed_at)
-        ):
+        is_stale = selectors.newest_judgment(project.pk) > (report.last_judgment if report else 0)
+        if report and not is_stale:  # figures are over what is final: work that ended, batches that were decided
+            ended = Assignment.objects.filter(project=project, ended_at__gt=report.computed_at)
+            is_stale = ended.exists() or project.batches.filter(done_at__gt=report.computed_at).exists()
+        if is_stale:
             send_on_commit(TASK, project.pk)

@@ -12,6 +12,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 
 from accounts.access import LEAD, STAFF, MemberRequest, grant, post_only, project_page
 from accounts.models import Membership, Project, User
+from core.messages import send_on_commit
 from core.spreadsheets import csv_download
 from judging.models import QualityAlert
 from judging.people.selectors import actor_names
@@ -20,7 +21,6 @@ from judging.quality import services
 from judging.quality.selectors import alerts_of, newest_judgment, quality_alerts, quality_report
 from judging.review.selectors import annotator_numbers
 
-GONE = "somebody who has left"
 PER_PAGE = 30
 COLUMNS = ("annotator", "judgments", "consensus", "kappa_unweighted", "kappa_linear", "kappa_quadratic")
 MORE_COLUMNS = ("partners_quadratic", "bias", "seconds_median", "longest_run", "fast_streak", "gold", "gold_misaligned")
@@ -44,7 +44,7 @@ def agreement(request: MemberRequest, project: Project) -> HttpResponse:
 @project_page(STAFF)
 @post_only("judging:agreement")
 def agreement_compute(request: MemberRequest, project: Project) -> HttpResponse:
-    services.quality_request(project=project)
+    send_on_commit(services.TASK, project.pk)
     messages.info(request, "The figures are being computed anew; this page shows them as soon as they are there.")
     return redirect("judging:agreement", project.uuid)
 
@@ -90,10 +90,10 @@ def alerts(request: MemberRequest, project: Project) -> HttpResponse:
     is_seen = "seen" in request.GET
     page = Paginator(quality_alerts(project, is_seen=is_seen), PER_PAGE).get_page(request.GET.get("page"))
     numbers = annotator_numbers(project)
-    names = actor_names(project, to=request.membership.role)
+    names, gone = actor_names(project, to=request.membership.role), "somebody who has left"
     context = {
         "page": page,
-        "rows": [(numbers.get(alert.annotator_id), alert, names.get(alert.seen_by_id or 0, GONE)) for alert in page],
+        "rows": [(numbers.get(row.annotator_id), row, names.get(row.seen_by_id or 0, gone)) for row in page],
         "seen": is_seen,
         "keep": "&seen=1" if is_seen else "",
         "policy": policy_in_force(project.pk),

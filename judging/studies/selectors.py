@@ -3,7 +3,7 @@
 All of it is read from rows, so that it reads alike before a pool is opened and long after.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -151,7 +151,7 @@ class PoolReport:
     totals: list[tuple[PoolSource, Counts]]
     union: Counts
     queries: list[QueryReport]
-    overlaps: list[Overlap]
+    overlaps: list[Overlap]  # similarity first, then the runs
 
     @property
     def sources(self) -> list[PoolSource]:
@@ -194,26 +194,18 @@ def pool_report(pooling: Pooling) -> PoolReport:
     queries = Query.objects.filter(pk__in=by_source).order_by("number")
     rows = []
     for query in queries:
-        counts = [by_source[query.pk].get(source.pk, Counts()) for source in sources]
-        total = _sum(counts)
+        returned = [by_source[query.pk].get(source.pk, Counts()) for source in sources]
+        total = _sum(returned)
         union = Counts(1, total.spans, total.unmatched, total.without_preview, *in_all.get(query.pk, []))
-        rows.append(QueryReport(query, counts, union))
+        rows.append(QueryReport(query, returned, union))
     totals = [(source, _sum(row.by_source[index] for row in rows)) for index, source in enumerate(sources)]
-    return PoolReport(totals, _sum(row.union for row in rows), rows, _overlaps(totals, rows, both))
-
-
-def _overlaps(
-    totals: list[tuple[PoolSource, Counts]], rows: list[QueryReport], both: Mapping[tuple[int, int], int]
-) -> list[Overlap]:
-    """Similarity first, then the runs."""
-    queries = [row.query.pk for row in rows]
     ranked = Candidate.objects.filter(query__in=queries, source=Candidate.Source.SIMILARITY).count()
-    shared = {**both, **{(source.pk, source.pk): counts.moments for source, counts in totals}}
     overlaps = [Overlap(SIMILARITY, ranked, [ranked, *(counts.in_similarity for _, counts in totals)])]
+    both |= {(source.pk, source.pk): counts.moments for source, counts in totals}
     for source, counts in totals:
-        with_others = [shared.get((source.pk, other.pk), 0) for other, _ in totals]
+        with_others = [both.get((source.pk, other.pk), 0) for other in sources]
         overlaps.append(Overlap(source.name, counts.moments, [counts.in_similarity, *with_others]))
-    return overlaps
+    return PoolReport(totals, _sum(row.union for row in rows), rows, overlaps)
 
 
 def _sum(counts: Iterable[Counts]) -> Counts:

@@ -177,13 +177,6 @@ def by_number(number: int | None) -> tuple[bool, int]:
     return number is None, number or 0
 
 
-def exam_anchors_open(exam: Exam) -> bool:
-    """Whether a lead may still give anchors: until somebody hands in."""
-    if exam.kind != Exam.Kind.COHORT or exam.state != Exam.State.OPEN:
-        return False
-    return not exam.sittings.exclude(state=State.OPEN).exists()
-
-
 def exam_anchor_rows(exam: Exam) -> list[tuple[int | None, Distance]]:
     """Everybody who handed in, by annotator number, beside the lead's anchors; empty where the exam has none."""
     given_beforehand = exam.known_pairs.filter(anchor__isnull=False, is_retired=False).values_list("pk", "anchor")

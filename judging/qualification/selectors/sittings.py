@@ -20,7 +20,6 @@ from judging.work.rules import attempt_key
 
 AHEAD = 3  # previews to load while one is judged
 State, Purpose = Sitting.State, Sitting.Purpose
-TRUTH_AT_ONCE = frozenset({Purpose.TUTORIAL, Purpose.WARM_UP})
 
 ATTEMPT = """
 SELECT sitting.id, sitting.uuid, sitting.purpose, sitting.state, sitting.annotator_id, project.id, project.uuid,
@@ -136,17 +135,13 @@ class Sat:
         return self.state == State.FEEDBACK
 
     @property
-    def is_over(self) -> bool:
-        return self.state in (State.DONE, State.MISSED)
-
-    @property
     def is_cohort(self) -> bool:
         return self.exam_kind == Exam.Kind.COHORT
 
     @property
     def reveals_at_once(self) -> bool:
         """Whether the truth of a pair is shown as soon as it is graded."""
-        return self.purpose in TRUTH_AT_ONCE
+        return self.purpose != Purpose.EXAM
 
     @property
     def may_change(self) -> bool:
@@ -206,9 +201,6 @@ class Sat:
     def with_given(self, index: int, grades: Sequence[Given]) -> "Sat":
         changed = self.cards[index]._replace(given=tuple(grades))
         return replace(self, cards=(*self.cards[:index], changed, *self.cards[index + 1 :]))
-
-    def in_state(self, state: str) -> "Sat":
-        return replace(self, state=state)
 
 
 def attempt_of(*, annotator_id: int, attempt: UUID, lock: bool = False) -> Sat | None:

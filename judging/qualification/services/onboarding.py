@@ -25,7 +25,7 @@ Status = Membership.Standing
 
 
 @transaction.atomic
-def onboarding_advance(*, project: Project, annotator: User) -> Membership | None:
+def onboarding_advance(*, project: Project | int, annotator: User | int) -> Membership | None:
     """Take an annotator every step that is due; None for who is no annotator of the project. May be called at any time,
     by anybody, as often as one likes."""
     members = Membership.objects.select_for_update(of=("self",), no_key=True).select_related("project", "user")

@@ -11,7 +11,6 @@ from typing import Any
 
 from django.db import transaction
 
-from accounts.models import Project, User
 from core.jobs import JobKind, durable
 from judging.models import Exam, Sitting, SittingGrade
 from judging.projects.policies import pass_rule_of, policy_in_force
@@ -147,7 +146,7 @@ def _result_set(attempt: Sitting, part: dict[str, Any]) -> None:
     row.report = {**part, **conditions, "why": why(part, rule), "policy": policy.version}
     row.save(update_fields=["report", "passed"])
     logger.info("sitting %s %s", row.pk, "passed" if row.passed else "failed")
-    onboarding_advance(project=Project.objects.get(pk=row.project_id), annotator=User.objects.get(pk=row.annotator_id))
+    onboarding_advance(project=row.project_id, annotator=row.annotator_id)
 
 
 @transaction.atomic

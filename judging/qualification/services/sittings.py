@@ -1,6 +1,7 @@
 """Sittings: started, graded, handed in, ended; the sitting stays locked until commit, so closing its exam waits."""
 
 import logging
+from dataclasses import replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from secrets import randbelow
@@ -287,10 +288,8 @@ def attempt_move(sat: Sat, state: State, *, now: datetime) -> Sat:
     if sat.purpose == Sitting.Purpose.EXAM and state in (State.FEEDBACK, State.DONE):
         ATTEMPT_REPORTS.send(sat.sitting_id)
     if sat.purpose == Sitting.Purpose.TUTORIAL and state == State.DONE:
-        onboarding_advance(
-            project=Project.objects.get(pk=sat.project_id), annotator=User.objects.get(pk=sat.annotator_id)
-        )
-    return sat.in_state(state)
+        onboarding_advance(project=sat.project_id, annotator=sat.annotator_id)
+    return replace(sat, state=state)
 
 
 STALE = "This form does not belong to the pair as it stands. Load the page again; nothing was stored."
@@ -349,7 +348,7 @@ def attempt_grade(
         grades = (new_grade,)
     sat = sat.with_given(index, grades)
     if sat.next_index() is None:
-        sat = sat.in_state(attempt_settle(attempt_id=sat.sitting_id, now=now).state)
+        sat = replace(sat, state=attempt_settle(attempt_id=sat.sitting_id, now=now).state)
     return sat, _next(sat, index)
 
 

@@ -158,17 +158,17 @@ def _exam(
     status: int = 200,
 ) -> HttpResponse:
     rows = selectors.exam_rows(exam)
-    closed = exam.state == Exam.State.CLOSED
+    is_open, closed = exam.state == Exam.State.OPEN, exam.state == Exam.State.CLOSED
     context: dict[str, Any] = {
         "exam": exam,
         "figures": [(row, share_words(row.sitting.report.get("misaligned"))) for row in rows],
-        "unfinished": selectors.exam_unfinished(exam) if exam.state == Exam.State.OPEN else [],
+        "unfinished": selectors.exam_unfinished(exam) if is_open else [],
         "asking": asking,
         "chosen": choice or {},
         "fewest": FEWEST,
         "complete": sum(row.graded == row.asked for row in rows),
         "pairs": [] if part else selectors.exam_pairs(exam),
-        "anchors_open": selectors.exam_anchors_open(exam),
+        "anchors_open": is_open and exam.kind == Exam.Kind.COHORT and all(row.sitting.state == "open" for row in rows),
         "anchors": selectors.exam_anchor_rows(exam),
         "grades": GRADES,
         "without_truth": closed and exam.known_pairs.filter(truth__isnull=True, is_retired=False).count(),

@@ -26,9 +26,7 @@ from judging.qualification.views.exams import share_words
 from judging.work.forms import GivenForm
 from judging.work.views.judge import form_refusal, grade_buttons, is_htmx, pair_part
 
-TITLES = {"tutorial": "Tutorial", "exam": "Exam", "warm-up": "Warm-up"}
 PAIR, LOOK = "judging/qualification/pair.html", "judging/qualification/last_look.html"
-NOT_YOURS = "This sitting is not yours."
 
 
 @project_action(ANNOTATOR, back="judging:desk")
@@ -71,7 +69,8 @@ def pair_show(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
     """One pair: to change its grade, or to look at what was told of it."""
     sat = _own_pair(request, pair_uuid)
     index = sat.index_of(pair_uuid)
-    if (sat.is_over and not sat.reveals_at_once) or not _may_be_shown(sat, index):
+    is_over = sat.state in (Sitting.State.DONE, Sitting.State.MISSED)
+    if (is_over and not sat.reveals_at_once) or not _may_be_shown(sat, index):
         return _on(request, sat)
     return _part(request, sat, index) if is_htmx(request) else _page(request, sat, index)
 
@@ -152,7 +151,7 @@ def _own_pair(request: HttpRequest, pair_uuid: UUID) -> Sat:
 
 def _granted(request: HttpRequest, sat: Sat | None) -> Sat:
     if sat is None:
-        raise NotAssigned(NOT_YOURS)
+        raise NotAssigned("This sitting is not yours.")
     grant_by(request, sat.project_uuid, ANNOTATOR)
     return sat
 
@@ -214,7 +213,8 @@ def _screen(sat: Sat, index: int, note: str) -> dict[str, Any]:
 
 def context_of(sat: Sat, index: int | None, note: str = "") -> dict[str, Any]:
     """Build the page's context; ``note`` is a line to the annotator, as when a form was stale."""
-    context: dict[str, Any] = {"sat": sat, "title": TITLES[sat.purpose], "project_uuid": sat.project_uuid, "note": note}
+    title = sat.purpose.capitalize()
+    context: dict[str, Any] = {"sat": sat, "title": title, "project_uuid": sat.project_uuid, "note": note}
     if index is not None:
         card = sat.cards[index]
         context |= {"screen": _screen(sat, index, note), "card": card, "told": shown_truth(sat, card)}
