@@ -7,7 +7,6 @@ import os
 import platform
 import resource
 import signal
-import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
@@ -63,13 +62,6 @@ def command_of(module: str, options: Mapping[str, Any]) -> list[str]:
         if value is not None and value is not False:
             command += [f"--{name.replace('_', '-')}", *([] if value is True else [str(value)])]
     return command
-
-
-def measured_apart(module: str, **options: Any) -> dict[str, Any]:
-    """Return the JSON that the module prints when it runs with these options in a process of its own."""
-    process = subprocess.run(command_of(module, options), check=True, capture_output=True, text=True)
-    measured: dict[str, Any] = json.loads(process.stdout)
-    return measured
 
 
 def show(result: Mapping[str, Any], *, as_json: bool) -> None:

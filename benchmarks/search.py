@@ -25,7 +25,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from benchmarks.common import arguments, device_name, machine, measured_apart, peak_mb
+from benchmarks.common import arguments, command_of, device_name, machine, peak_mb, say, show
 from moment_retrieval.baselines import BASELINES
 from moment_retrieval.index import Index
 from moment_retrieval.models.two_stream import EncodedVideos
@@ -38,7 +38,6 @@ DECODING = Decoding(alpha=20.0, videos=100, moments=100, shortest=2, longest=16)
 A_CENTRE, AROUND, ASIDE = 20, 0.5, 0.3  # clips of each, how far they lie from it; how far queries lie from a clip
 GPU_LIMIT_MS, MILLION = 50, 1_000_000
 REPEATS = 5
-HEAD = f"{'videos':>10}{'exact ms':>10}{'bytes':>10}{'MiB':>9}"
 
 
 def main() -> int:
@@ -56,34 +55,30 @@ def main() -> int:
         first, last = rows[0], rows[-1]
         growth = (last["exact_ms"] - first["exact_ms"]) / (last["videos"] - first["videos"])
         report["exact_ms_a_million"] = round(first["exact_ms"] + growth * (MILLION - first["videos"]))
-    if options.json:
-        print(json.dumps(report, indent=1))
-    elif "exact_ms_a_million" in report:
-        print(f"a million videos, by the growth: {report['exact_ms_a_million']:,} ms")
+    show(report, as_json=options.json)
     late = options.device != "cpu" and any(row["videos"] >= MILLION and row["exact_ms"] > GPU_LIMIT_MS for row in rows)
     return 1 if late else 0
 
 
 def measured(options: argparse.Namespace) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Measure every size, in order, and say why others were left out; each is printed as it ends."""
-    output = sys.stderr if options.json else sys.stdout
-    print(HEAD, file=output, flush=True)
     rows, left_out = [], []
     for size in options.videos:
         try:
             rows.append(in_own_process(size, options))
-            text = line(rows[-1])
+            say(f"{size:,} videos: {rows[-1]['exact_ms']:.0f} ms")
         except subprocess.CalledProcessError as error:
             reason = f"the process ended with {error.returncode}: {error.stderr.strip().rpartition(chr(10))[2]}"
             left_out.append({"videos": size, "reason": reason})
-            text = f"{size:10,}  left out: {reason}"
-        print(text, file=output, flush=True)
+            say(f"{size:,} videos are left out: {reason}")
     return rows, left_out
 
 
 def in_own_process(size: int, options: argparse.Namespace) -> dict[str, Any]:
-    names = ("threads", "device")
-    return measured_apart("benchmarks.search", size=size, **{name: getattr(options, name) for name in names})
+    command = command_of("benchmarks.search", {"size": size, "threads": options.threads, "device": options.device})
+    process = subprocess.run(command, check=True, capture_output=True, text=True)
+    row: dict[str, Any] = json.loads(process.stdout)
+    return row
 
 
 def measure(size: int, options: argparse.Namespace) -> dict[str, Any]:
@@ -158,10 +153,6 @@ def random_queries(options: argparse.Namespace) -> Sequences:
     draw = torch.Generator().manual_seed(4)
     rows = torch.randn(QUERIES * WORDS, BASELINES["xml"].build().config.query_size, generator=draw)
     return Sequences(rows, torch.full((QUERIES,), WORDS)).to(options.device)
-
-
-def line(row: dict[str, Any]) -> str:
-    return f"{row['videos']:10,}{row['exact_ms']:10.0f}{row['bytes_a_video']:10,}{row['memory_mib']:9,}"
 
 
 if __name__ == "__main__":

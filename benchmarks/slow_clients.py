@@ -14,8 +14,8 @@ import socket
 import statistics
 import sys
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import closing
 from typing import Any
 
 from benchmarks import judging_loop
@@ -74,15 +74,6 @@ class SlowClients:
                 self.reopened += 1
 
 
-@contextmanager
-def slow_clients(port: int, half: bytes, count: int) -> Iterator[SlowClients]:
-    clients = SlowClients(port, half, count)
-    try:
-        yield clients
-    finally:
-        clients.close()
-
-
 @stoppable
 def main(argv: Sequence[str] | None = None) -> int:
     options = options_from(argv)
@@ -93,7 +84,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             for slow, half in HALVES.items():
                 say(f"round {number}, slow clients: {slow}")
                 count = options.slow if half else 0
-                with slow_clients(site.port, half, count) as clients:
+                with closing(SlowClients(site.port, half, count)) as clients:
                     result = judging_loop.measure(site, options.annotators, loop)
                 row = {"round": number, "slow": slow, "connections": count, "reopened": clients.reopened}
                 names = ("judgments_per_s", "p95_ms", "web_cpu_ms", "errors")

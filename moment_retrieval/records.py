@@ -5,12 +5,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
-from moment_retrieval.errors import CorpusNeeded, DuplicateQuery, EmptyFile, InvalidRecord, UnknownVideo, at
+from moment_retrieval.errors import CorpusNeeded, EmptyFile, InvalidRecord, UnknownVideo, at
 from moment_retrieval.jsonfiles import as_number, as_object, as_text, decode, parse_json, read_bytes, shown
 
 if TYPE_CHECKING:
@@ -158,16 +158,6 @@ class QueryMoments(Generic[MomentT]):
 
 
 RankedQuery: TypeAlias = QueryMoments[ScoredMoment]
-
-
-def moments_by_query(queries: Iterable[QueryMoments[MomentT]]) -> dict[str, tuple[MomentT, ...]]:
-    """Query id to moments: what ``metrics.report.evaluate`` takes. Raises DuplicateQuery."""
-    moments: dict[str, tuple[MomentT, ...]] = {}
-    for query in queries:
-        if query.query_id in moments:
-            raise DuplicateQuery(f"query {query.query_id} appears more than once")
-        moments[query.query_id] = query.moments
-    return moments
 
 
 def queries_of(table: MomentTable[MomentT]) -> list[QueryMoments[MomentT]]:

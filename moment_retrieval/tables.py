@@ -25,7 +25,6 @@ from moment_retrieval.records import (
     MomentT,
     QueryMoments,
     ScoredMoment,
-    moments_by_query,
 )
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -188,9 +187,14 @@ class MomentTable(Mapping[str, tuple[MomentT, ...]], Generic[MomentT]):
     @classmethod
     def from_queries(cls, queries: Iterable[QueryMoments[MomentT]]) -> Self:
         """A table with the texts of the queries. Raises DuplicateQuery."""
-        query_list = list(queries)
-        table = cls.from_moments(moments_by_query(query_list))
-        return replace(table, texts=tuple(query.text for query in query_list))
+        moments: dict[str, tuple[MomentT, ...]] = {}
+        texts = []
+        for query in queries:
+            if query.query_id in moments:
+                raise DuplicateQuery(f"query {query.query_id} appears more than once")
+            moments[query.query_id] = query.moments
+            texts.append(query.text)
+        return replace(cls.from_moments(moments), texts=tuple(texts))
 
 
 class RunTable(MomentTable[ScoredMoment]):

@@ -7,6 +7,7 @@ take.
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -46,6 +47,7 @@ WORDS = {
     Trouble.LENGTH: "video and subtitles differ in length by more than a clip",
 }
 WARNINGS = (Trouble.ZERO, Trouble.LENGTH)  # training goes on in spite of them
+Notes = defaultdict[tuple[str, Trouble], list[tuple[str, str]]]  # by kind and trouble, names with the detail of each
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,7 @@ def check(
         required_names: by kind, whose features there must be; a kind that is left out is looked through as it is.
         on_progress: called with names looked through, and all.
     """
-    notes = _Notes()
+    notes: Notes = defaultdict(list)
     open_stores = {
         kind: store for kind, source in stores.items() if (store := _opened(kind, source, notes)) is not None
     }
@@ -106,52 +108,43 @@ def check(
             if on_progress:
                 on_progress(n_done, total)
     for name, detail in _uneven(lengths.get("video", {}), lengths.get("subtitle", {})):
-        notes.add("subtitle", Trouble.LENGTH, name, detail)
-    return notes.findings()
+        notes["subtitle", Trouble.LENGTH].append((name, detail))
+    return _findings(notes)
 
 
-class _Notes:
-    """Findings as they come up: names with the detail of each."""
-
-    def __init__(self) -> None:
-        self.held: dict[tuple[str, Trouble], list[tuple[str, str]]] = {}
-
-    def add(self, kind: str, trouble: Trouble, name: str = "", detail: str = "") -> None:
-        self.held.setdefault((kind, trouble), []).append((name, detail))
-
-    def findings(self) -> list[Finding]:
-        return [
-            Finding(kind, trouble, len(notes), tuple(name for name, _ in notes[:SHOWN] if name), notes[0][1])
-            for (kind, trouble), notes in self.held.items()
-        ]
+def _findings(notes: Notes) -> list[Finding]:
+    return [
+        Finding(kind, trouble, len(pairs), tuple(name for name, _ in pairs[:SHOWN] if name), pairs[0][1])
+        for (kind, trouble), pairs in notes.items()
+    ]
 
 
-def _opened(kind: str, source: FeatureStore | str | Path, notes: _Notes) -> FeatureStore | None:
+def _opened(kind: str, source: FeatureStore | str | Path, notes: Notes) -> FeatureStore | None:
     try:
         store = source if isinstance(source, FeatureStore) else open_features(source)
         _ = store.width
     except BrokenFeatures as error:
-        notes.add(kind, Trouble.UNREADABLE, detail=str(error))
+        notes[kind, Trouble.UNREADABLE].append(("", str(error)))
         return None
     return store
 
 
-def _look(kind: str, store: FeatureStore, name: str, notes: _Notes) -> int | None:
+def _look(kind: str, store: FeatureStore, name: str, notes: Notes) -> int | None:
     """Note what is wrong with the rows of a name; returns how many they are."""
     if name not in store:
-        notes.add(kind, Trouble.MISSING, name)
+        notes[kind, Trouble.MISSING].append((name, ""))
         return None
     try:
         rows = store.rows(name)
     except BrokenFeatures as error:
-        notes.add(kind, Trouble.SHAPE, name, str(error))
+        notes[kind, Trouble.SHAPE].append((name, str(error)))
         return None
     if not len(rows):
-        notes.add(kind, Trouble.EMPTY, name)
+        notes[kind, Trouble.EMPTY].append((name, ""))
     elif not np.isfinite(rows).all():
-        notes.add(kind, Trouble.NOT_FINITE, name)
+        notes[kind, Trouble.NOT_FINITE].append((name, ""))
     elif kind != "subtitle" and not rows.any():
-        notes.add(kind, Trouble.ZERO, name)
+        notes[kind, Trouble.ZERO].append((name, ""))
     return len(rows)
 
 

@@ -24,11 +24,11 @@ from torch import Tensor
 
 from moment_retrieval.checkpoints import WEIGHTS, BrokenCheckpoint
 from moment_retrieval.data import readers_of
-from moment_retrieval.errors import MissingFeatures, at
+from moment_retrieval.errors import MissingFeatures, UnreadableFile, at
 from moment_retrieval.features import open_features
 from moment_retrieval.formats import read_ground_truth
 from moment_retrieval.index import Index
-from moment_retrieval.jsonfiles import checksum
+from moment_retrieval.jsonfiles import checksum, write_atomically
 from moment_retrieval.models.conquer import EncodedClips
 from moment_retrieval.models.two_stream import Pair
 from moment_retrieval.preprocessing import CLIP_S
@@ -102,18 +102,16 @@ def _pairs(trained: Trained, names: Names, stores: dict[str, Store]) -> Pairs:
 
 def _keep(folder: Path, index: Index, about: dict[str, object]) -> None:
     """Index first, what it is of last; a disk that takes nothing costs the next worker the same work again."""
-    mine = f".{os.getpid()}.part"
+    part = folder / f"{INDEX}.{os.getpid()}.part"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        index.save(folder / (INDEX + mine))
-        (folder / (ABOUT + mine)).write_text(json.dumps(about), encoding="utf-8")
+        index.save(part)
         (folder / ABOUT).unlink(missing_ok=True)
-        os.replace(folder / (INDEX + mine), folder / INDEX)
-        os.replace(folder / (ABOUT + mine), folder / ABOUT)
-    except (OSError, SafetensorError):
-        for name in (INDEX, ABOUT):
-            with suppress(OSError):
-                (folder / (name + mine)).unlink()
+        os.replace(part, folder / INDEX)
+        write_atomically(folder / ABOUT, json.dumps(about))
+    except (OSError, SafetensorError, UnreadableFile):
+        with suppress(OSError):
+            part.unlink()
 
 
 DEPTH = 100  # moments that are looked at before those that overlap are folded

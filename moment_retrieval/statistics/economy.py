@@ -264,14 +264,8 @@ def study(
 
 
 def _told(reduction: Cut, outcome: Effect) -> dict[str, Any]:
-    numbers = {name: _plain(getattr(outcome, name)) for name in ("tau", "low", "high", "change", "scores")}
-    return {
-        "name": reduction.name,
-        "words": reduction.words,
-        "judgments": reduction.judgments,
-        "pairs": reduction.pairs,
-        **numbers,
-    }
+    facts = {name: getattr(reduction, name) for name in ("name", "words", "judgments", "pairs")}
+    return facts | {name: _plain(values) for name, values in vars(outcome).items()}
 
 
 def _plain(values: Floats) -> Any:

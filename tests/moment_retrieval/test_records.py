@@ -17,7 +17,6 @@ from moment_retrieval.records import (
     RankedQuery,
     ScoredMoment,
     VideoCorpus,
-    moments_by_query,
     parse_corpus,
     queries_of,
     read_corpus,
@@ -230,7 +229,7 @@ def test_a_small_file_that_unpacks_to_a_huge_one_is_refused(monkeypatch: pytest.
 
 def test_a_query_named_twice_is_refused_when_moments_are_collected() -> None:
     with pytest.raises(errors.DuplicateQuery, match="query 1 appears more than once"):
-        moments_by_query([QueryMoments("1", "q", (JUDGED,))] * 2)
+        JudgedTable.from_queries([QueryMoments("1", "q", (JUDGED,))] * 2)
 
 
 def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
