@@ -11,7 +11,7 @@ from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 
-from accounts.access import ADMIN, MemberRequest, project_action, project_page, row_page
+from accounts.access import ADMIN, MemberRequest, post_only, project_page, row_page
 from accounts.models import Project
 from accounts.uploads import save_form
 from core.exceptions import NotPossible
@@ -42,7 +42,7 @@ class ExtractionForm(forms.Form):
             (f"{kind} {extractor}", f"{kind.label}: {FeatureSet.Extractor(extractor).label}")
             for kind in FeatureSet.Kind
             for extractor, about in EXTRACTORS.items()
-            if kind in about.kinds
+            if kind.value in about.kinds
         ],
         error_messages=dict.fromkeys(("required", "invalid_choice"), "Choose what to make features of."),
     )
@@ -82,13 +82,15 @@ def features(request: MemberRequest, project: Project) -> HttpResponse:
     return _page(request, project)
 
 
-@project_action(ADMIN, back=PAGE)
+@post_only(PAGE)
+@project_page(ADMIN)
 def feature_set_create(request: MemberRequest, project: Project) -> HttpResponse:
     """Make features in the background."""
     return _start(request, project, "making", ExtractionForm(request.POST), feature_set_start)
 
 
-@project_action(ADMIN, back=PAGE)
+@post_only(PAGE)
+@project_page(ADMIN)
 def feature_set_register(request: MemberRequest, project: Project) -> HttpResponse:
     """Add an official file, and check it in the background."""
     return _start(request, project, "adding", FileForm(request.POST), services.feature_set_register)
