@@ -1,6 +1,5 @@
 """The demo: its people, videos, moments and queries as rows, and each next step of it. Repeats are harmless."""
 
-import logging
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -99,7 +98,6 @@ def _episode(corpus: Corpus, index: int, episode: Episode) -> None:
         )
 
 
-logger = logging.getLogger(__name__)
 RESEND_AFTER_S = 45
 
 
