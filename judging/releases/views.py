@@ -99,9 +99,10 @@ def release_create(request: MemberRequest, project: Project) -> HttpResponse:
     if not form.is_valid():
         messages.error(request, form.first_error())
         return redirect(PAGE, project.uuid)
-    options = {"includes_pilot": "include_pilot" in request.POST, "is_anonymised": "anonymise" in request.POST}
+    options: dict[str, Any] = {"includes_pilot": "include_pilot" in request.POST, **form.cleaned_data}
+    options["is_anonymised"] = "anonymise" in request.POST
     try:
-        new_release = services.release_create(project=project, actor=request.user, **options, **form.cleaned_data)
+        new_release = services.release_create(project=project, actor=request.user, **options)
     except FormStale as error:
         messages.error(request, str(error))
     else:
