@@ -129,6 +129,10 @@ class Pages(BasePagination):
     def get_paginated_response(self, data: Any) -> Response:
         return Response({"next": self.next, "results": data})
 
+    def get_schema_operation_parameters(self, view: Any) -> list[dict[str, Any]]:
+        description = "As in ``next`` of the page before."
+        return [{"in": "query", "name": "cursor", "schema": {"type": "string"}, "description": description}]
+
     def get_paginated_response_schema(self, schema: Any) -> dict[str, Any]:
         link = {"type": "string", "format": "uri", "nullable": True, "description": "Address of the next page."}
         return {"type": "object", "required": ["next", "results"], "properties": {"next": link, "results": schema}}

@@ -102,8 +102,7 @@ class Unfinished(JudgingError, code="unfinished"):
 
     def __init__(self, numbers: Sequence[int]) -> None:
         self.numbers = list(numbers)
-        people = "Annotator" if len(self.numbers) == 1 else "Annotators"
-        verb = "has" if len(self.numbers) == 1 else "have"
+        people, verb = ("Annotator", "has") if len(self.numbers) == 1 else ("Annotators", "have")
         super().__init__(f"{people} {', '.join(map(str, self.numbers))} {verb} not handed in all grades yet.")
 
 

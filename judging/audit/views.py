@@ -41,12 +41,6 @@ class AuditForm(forms.Form):
         who = str(self.cleaned_data["who"])
         return who if who == SYSTEM or uuid_or_none(who) else ""
 
-    @property
-    def days_are_turned(self) -> bool:
-        """No day is on or after the one and on or before the other."""
-        since, until = (self.cleaned_data.get(name) for name in ("since", "until"))
-        return bool(since and until and since > until)
-
     def filters(self) -> tuple[dict[str, Any], str]:
         """Return the conditions on events and the words to look for, as ``audit_page`` takes them."""
         self.is_valid()

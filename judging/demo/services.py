@@ -1,6 +1,5 @@
 """The demo: its people, videos, moments and queries as rows, and each next step of it. Repeats are harmless."""
 
-import logging
 
 from django.core.files import File
 from django.db import transaction
@@ -107,7 +106,6 @@ def _episode(corpus: Corpus, index: int, episode: Episode) -> None:
         )
 
 
-logger = logging.getLogger(__name__)
 RESEND_AFTER_S = 45
 
 

@@ -66,7 +66,6 @@ class Grader:
         return chance.lognormvariate(math.log(16 + self.seed / 2), 0.5)
 
 
-CONTRARY = "simulated-contrary"
 GRADERS = {  # by user name, in the order in which they are asked
     "simulated-1": Grader(1),
     "simulated-2": Grader(2, bias=0.3),
@@ -74,7 +73,7 @@ GRADERS = {  # by user name, in the order in which they are asked
     "simulated-4": Grader(4, noise=0.8),
     "simulated-5": Grader(5, noise=0.2),
     "simulated-6": Grader(6, noise=1.2, bias=0.2),
-    CONTRARY: Grader(7, noise=0.6, contrary=True),
+    "simulated-contrary": Grader(7, noise=0.6, contrary=True),
 }
 
 

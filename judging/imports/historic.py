@@ -194,12 +194,8 @@ def placeholder_user(project: Project, name: object, *, prefix: str) -> User:
 def placeholder_annotators(project: Project, workers: Iterable[int], *, prefix: str) -> dict[int, int]:
     """Make a placeholder account a member for each worker number; the key of each account by the number."""
     users = {worker: placeholder_user(project, worker, prefix=prefix) for worker in sorted(workers)}
-    common: dict[str, Any] = {
-        "project": project,
-        "role": Membership.Role.ANNOTATOR,
-        "standing": Membership.Standing.LEFT,
-    }
-    members = (Membership(user=user, number=worker, **common) for worker, user in users.items())
+    left: dict[str, Any] = {"role": Membership.Role.ANNOTATOR, "standing": Membership.Standing.LEFT}
+    members = (Membership(project=project, user=user, number=number, **left) for number, user in users.items())
     Membership.objects.bulk_create(members)
     return {worker: user.pk for worker, user in users.items()}
 

@@ -4,6 +4,7 @@ It is read piece by piece: an element is a task with its annotations (the full f
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -209,14 +210,12 @@ class Export:
     def _possible(self, element: Mapping[str, Any]) -> list[str]:
         """Fields that could be the control's: their value means a grade."""
         other_fields = {*OF_MIN, *OF_TASK, self.mapped.pair, self.mapped.query, self.mapped.moment}
-        return [name for name, value in element.items() if name not in other_fields and self._is_graded(value)]
-
-    def _is_graded(self, value: object) -> bool:
-        try:
-            self.mapped.grade_of(_single([_of_control(value)]))
-        except ValueError:
-            return False
-        return True
+        names = []
+        for name in element:
+            with suppress(ValueError):
+                self.mapped.grade_of(_single([_of_control(element[name])]))
+                names.append(name)
+        return [name for name in names if name not in other_fields]
 
     def _key(self, data: Mapping[str, Any]) -> Key:
         if self.mapped.pair:

@@ -57,7 +57,12 @@ def release_import(
         try:
             with transaction.atomic():
                 project = _project_create(settings, project_name, corpus_name)
-                _store(project, folder, settings)
+                intake = ReleaseIntake(project, folder)
+                corpus_store(intake)
+                rules_store(intake, settings)
+                reviews = pairs_store(intake)
+                grades_store(intake)
+                _reviews_store(intake, reviews)
                 for lead in leads:
                     member_add(project=project, user=lead, role=Membership.Role.LEAD, actor=None)
                 origin = {"content_sha256": manifest.get("content_sha256"), "draw": settings.get("draw")}
@@ -93,15 +98,6 @@ def _project_create(settings: dict[str, Any], project_name: str | None, corpus_n
         raise NotPossible(f"There is a corpus named {corpus!r} already; name this one otherwise.")
     new_corpus = Corpus.objects.create(name=corpus, is_placeholder=settings["corpus"]["placeholder"])
     return project_over(corpus=new_corpus, name=name, similarity=settings["similarity"])
-
-
-def _store(project: Project, folder: Path, settings: dict[str, Any]) -> None:
-    intake = ReleaseIntake(project, folder)
-    corpus_store(intake)
-    rules_store(intake, settings)
-    reviews = pairs_store(intake)
-    grades_store(intake)
-    _reviews_store(intake, reviews)
 
 
 def pairs_store(intake: ReleaseIntake) -> list[tuple[Ranked, dict[str, str]]]:
@@ -326,10 +322,8 @@ def _reviews_store(intake: ReleaseIntake, reviews: list[tuple[Ranked, dict[str, 
     if not reviews:
         return
     people = {"lead": placeholder_user(intake.project, "lead", prefix="released")}
-    BatchReview.objects.bulk_create(
-        [
-            BatchReview(batch=intake.batches[position], **{**review, "decided_by": people.get(review["decided_by"])})
-            for position, review in reviews
-        ],
-        batch_size=CHUNK,
-    )
+    rows = []
+    for position, review in reviews:
+        values = {**review, "decided_by": people.get(review["decided_by"])}
+        rows.append(BatchReview(batch=intake.batches[position], **values))
+    BatchReview.objects.bulk_create(rows, batch_size=CHUNK)

@@ -195,11 +195,8 @@ def _guideline(intake: ReleaseIntake, record: dict[str, Any]) -> Guideline:
     if not path.is_file():
         raise ImportRefused(f"{path.name} is not in it.")
     levels = record["levels"]
-    if (
-        not isinstance(levels, list)
-        or len(levels) != len(GRADES)
-        or not all(isinstance(level, str) for level in levels)
-    ):
+    is_list = isinstance(levels, list) and len(levels) == len(GRADES)
+    if not (is_list and all(isinstance(level, str) for level in levels)):
         raise ImportRefused(f"{SETTINGS}: guideline {record['version']}: there are five levels, each said in words.")
     with path.open(newline="", encoding="utf-8") as file:
         body = file.read()

@@ -1,7 +1,7 @@
 """Forms of a project: its policy, its similarity, and its query sets."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from zoneinfo import available_timezones
 
 from django import forms
@@ -13,11 +13,6 @@ from core.forms import SubmitForm
 from judging.guidelines.models import POLICY_VALUES
 from judging.models import Policy
 from judging.pay.rules import CURRENCIES
-
-if TYPE_CHECKING:
-    PolicyModelForm = forms.ModelForm[Policy]
-else:
-    PolicyModelForm = forms.ModelForm  # generic in the stubs alone
 
 GROUPS: dict[str, dict[str, tuple[str, str, str]]] = {  # label, unit, and help of each value
     "Leases and breaks": {
@@ -83,7 +78,7 @@ GROUPS: dict[str, dict[str, tuple[str, str, str]]] = {  # label, unit, and help 
 LABELS = {name: label for group in GROUPS.values() for name, label in group.items()}
 
 
-class PolicyForm(PolicyModelForm):
+class PolicyForm(forms.ModelForm):  # type: ignore[type-arg]
     """Every value of a policy; the database's own conditions speak as errors of the form."""
 
     version = forms.IntegerField(widget=forms.HiddenInput, error_messages={"required": "Load the page again."})

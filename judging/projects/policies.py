@@ -85,12 +85,10 @@ def policy_publish(*, project: Project, actor: User | None, seen_version: int | 
     """
     Project.objects.select_for_update().get(pk=project.pk)
     last = Policy.objects.filter(project=project).order_by("-version").first()
-    if last is None:
-        current_values: dict[str, Any] = {}
-    else:
+    current_values = {name: getattr(last, name) for name in POLICY_VALUES} if last else {}
+    if last:
         if seen_version not in (None, last.version):
             raise PolicyStale(f"Version {last.version} was saved meanwhile; look at it, then decide anew.")
-        current_values = {name: getattr(last, name) for name in POLICY_VALUES}
         values = {name: value for name, value in values.items() if value != current_values[name]}
         if not values:
             return last

@@ -5,8 +5,7 @@ as they read now. Differences are reported, never applied.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from itertools import zip_longest
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -17,8 +16,7 @@ from accounts.models import Project
 from annotation.models import Caption, Moment, NamedQuerySet, Query
 from annotation.queries.selectors import queries_to_judge
 from core.sql import sql_named, sql_rows
-from judging.guidelines.models import POLICY_VALUES
-from judging.models import Batch, GateAttempt, GateQuestion, KnownPair, Policy
+from judging.models import Batch, GateAttempt, GateQuestion, KnownPair
 from judging.review.selectors import annotator_numbers
 from judging.work.rules import GRADES
 
@@ -88,11 +86,11 @@ def edit_counts(project: Project) -> Any:
     return counts
 
 
-def released_edits(project: Project, queries: Sequence[int]) -> tuple[int, int]:
+def released_edits(project: Project, queries: Sequence[int]) -> dict[str, int]:
     """Of these judged queries, by key: captions edited since their candidates were ranked; queries, or twins of
     theirs, whose own caption was."""
     [(candidates, own)] = sql_rows(RELEASED, {"project": project.pk, "queries": list(queries)})
-    return candidates, own
+    return {"captions_edited": candidates, "query_captions_edited": own}
 
 
 CLIPS = 24
@@ -180,11 +178,3 @@ def screening_clips(questions: list[dict[str, Any]]) -> dict[str, Moment]:
     """The moments of an attempt's questions, by their UUID as text."""
     moments = Moment.objects.filter(uuid__in=[question["moment"] for question in questions])
     return {str(moment.uuid): moment for moment in moments}
-
-
-def policy_history(project: Project) -> Iterator[tuple[Policy, list[tuple[str, object, object]]]]:
-    """All versions, the newest first, and what each changed: the value's name, before, after."""
-    versions = list(project.policies.order_by("-version"))
-    for after, before in zip_longest(versions, versions[1:]):
-        pairs = [(name, getattr(before or after, name), getattr(after, name)) for name in POLICY_VALUES]
-        yield after, [(name, old, new) for name, old, new in pairs if old != new]

@@ -1,6 +1,5 @@
 """New projects, with settings of their own or of another; and query sets, whose batches carry copies of them."""
 
-import logging
 from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import chain, count, islice
@@ -32,7 +31,6 @@ from judging.projects.policies import Example, guideline_publish, policy_publish
 from judging.review.selectors import queries_unfrozen
 from judging.work.services.batches import batches_open
 
-logger = logging.getLogger(__name__)
 JOB, RANK_JOB = "batches", "ranking"
 ROOM = 8  # for a number behind a name
 ABSENT = (SimilarityMissing, TopNotOffered)
@@ -87,10 +85,9 @@ def project_create(
 
 def project_name_free(*, base_name: str) -> str:
     """The name, or with the first number from 2 on that makes it free."""
-    taken_names = set(
-        Project.objects.filter(name__startswith=base_name[: LONGEST_NAME - ROOM]).values_list("name", flat=True)
-    )
-    numbered = (f"{base_name[: LONGEST_NAME - ROOM]} {number}" for number in count(2))
+    start = base_name[: LONGEST_NAME - ROOM]
+    taken_names = set(Project.objects.filter(name__startswith=start).values_list("name", flat=True))
+    numbered = (f"{start} {number}" for number in count(2))
     return next(name for name in chain([base_name], numbered) if name not in taken_names)
 
 

@@ -1,6 +1,7 @@
 """Pages of a project for its leads and admins: new project, state, policy, queries, query sets, edited captions."""
 
 from collections.abc import Callable, Iterator
+from itertools import zip_longest
 from typing import Any, cast
 from uuid import UUID
 
@@ -24,19 +25,15 @@ from core.forms import refused
 from core.spreadsheets import csv_download, csv_stream
 from core.texts import LONGEST_NAME
 from judging.exceptions import PolicyStale, ScreeningTooShort
-from judging.models import Batch, BatchReview, Pair, Policy
+from judging.guidelines.models import POLICY_VALUES
+from judging.models import Batch, BatchReview, Policy
 from judging.people.selectors import actor_names
 from judging.projects import overview as projects_overview
 from judging.projects import policies, selectors, services
 from judging.projects.charts import day_chart
 from judging.projects.forms import LABELS, PolicyForm, QuerySetChangeForm, QuerySetForm, SimilarityForm
 from judging.projects.services import project_create, project_name_free
-from judging.review.selectors import (
-    job_failed,
-    job_running,
-    queries_unfrozen,
-    review_may_be_undone,
-)
+from judging.review.selectors import job_failed, job_running, queries_unfrozen, review_may_be_undone
 from judging.review.views import cases_of, shared
 from judging.studies.selectors import contributions
 
@@ -65,9 +62,7 @@ def queries(request: MemberRequest, project: Project) -> HttpResponse:
         batches = batches.filter(state=state)
     batches = batches.annotate(
         total=Count("pairs"),
-        settled=Count("pairs", filter=Q(pairs__state=Pair.State.SETTLED)),
-        escalated=Count("pairs", filter=Q(pairs__state=Pair.State.ESCALATED)),
-        dropped=Count("pairs", filter=Q(pairs__state=Pair.State.DROPPED)),
+        **{state: Count("pairs", filter=Q(pairs__state=state)) for state in ("settled", "escalated", "dropped")},
     ).order_by("query__number", "number")
     page = Paginator(batches, PER_PAGE).get_page(request.GET.get("page"))
     context = {
@@ -213,10 +208,12 @@ def policy(request: MemberRequest, project: Project) -> HttpResponse:
 def _context(request: MemberRequest, project: Project, form: PolicyForm) -> dict[str, Any]:
     names = actor_names(project, to=request.membership.role)
     history = []
-    for version, changed in selectors.policy_history(project):
-        actor = version.created_by_id
+    versions = list(project.policies.order_by("-version"))
+    for after, before in zip_longest(versions, versions[1:]):
+        actor = after.created_by_id
         who = names.get(actor, "somebody who has left") if actor else "the system"
-        history.append((version, who, [(LABELS[name][0], *values) for name, *values in changed]))
+        values = [(LABELS[name][0], getattr(before or after, name), getattr(after, name)) for name in POLICY_VALUES]
+        history.append((after, who, [(label, old, new) for label, old, new in values if old != new]))
     return {
         "form": form,
         "policy": policies.policy_in_force(project.pk),

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from django.http import FileResponse, StreamingHttpResponse
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
+from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -55,11 +55,7 @@ class ReleaseGiven(serializers.ModelSerializer[Release]):
 class Releases(ApiView):
     pagination_class = Pages
 
-    @extend_schema(
-        operation_id="releases",
-        parameters=[OpenApiParameter("cursor", str, description="As in ``next`` of the page before.")],
-        responses={200: ReleaseGiven(many=True), 403: REFUSED},
-    )
+    @extend_schema(operation_id="releases", responses={200: ReleaseGiven(many=True), 403: REFUSED})
     def get(self, request: Request, project_uuid: UUID) -> Response:
         """Releases of the project, newest first, and how far those at work are."""
         project = grant_by(request, project_uuid, STAFF).project

@@ -16,12 +16,7 @@ from annotation.models import Moment, Video
 from judging.models import BatchReview, Pair, Release
 from judging.projects.selectors import released_edits
 from judging.releases import layout
-from judging.releases.selectors import (
-    STATES,
-    Scope,
-    described_in_train,
-    facts_of,
-)
+from judging.releases.selectors import STATES, Scope, described_in_train, facts_of
 
 
 def counts_of(scope: Scope) -> dict[str, Any]:
@@ -49,8 +44,6 @@ def counts_of(scope: Scope) -> dict[str, Any]:
 
 def manifest_facts(release: Release, scope: Scope, counts: dict[str, Any]) -> dict[str, Any]:
     """Describe the release. Its number and the time of its making are in its row alone: one state is one archive."""
-    captions_edited, query_captions_edited = released_edits(scope.project, scope.keys)
-    edits = {"captions_edited": captions_edited, "query_captions_edited": query_captions_edited}
     facts = facts_of(scope.keys)
     reviews = BatchReview.objects.filter(batch__query__in=scope.among)
     decided = reviews.aggregate(last=Max("decided_at"))["last"]
@@ -76,7 +69,7 @@ def manifest_facts(release: Release, scope: Scope, counts: dict[str, Any]) -> di
             }
             for row in scope.pools.values()
         ],
-        "counts": {**counts, **edits, **described_in_train(scope.project)},
+        "counts": {**counts, **released_edits(scope.project, scope.keys), **described_in_train(scope.project)},
     }
 
 

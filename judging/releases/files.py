@@ -9,6 +9,7 @@ from functools import partial
 from hashlib import file_digest, sha256
 from itertools import islice
 from pathlib import Path
+from shutil import copyfileobj
 from typing import Any
 from urllib.parse import quote
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
@@ -100,8 +101,7 @@ def pack(folder: Path, archive: Path, on_step: OnStep = untold) -> None:
             entry.compress_type, entry.create_system, entry.external_attr = ZIP_DEFLATED, 3, 0o644 << 16
             entry.file_size = path.stat().st_size
             with path.open("rb") as source, packed.open(entry, "w") as target:
-                while piece := source.read(PIECE):
-                    target.write(piece)
+                copyfileobj(source, target, PIECE)
 
 
 def digest_of(path: Path) -> str:

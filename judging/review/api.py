@@ -1,5 +1,6 @@
 """Endpoints of leads and admins: how far the project is, and the lead's decisions. Admins may look, leads decide."""
 
+from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
@@ -172,10 +173,7 @@ class Batches(ApiView):
 
     @extend_schema(
         operation_id="batches",
-        parameters=[
-            OpenApiParameter("state", str, enum=Batch.State.values, description="Only batches of this state."),
-            OpenApiParameter("cursor", str, description="As in ``next`` of the page before."),
-        ],
+        parameters=[OpenApiParameter("state", str, enum=Batch.State.values, description="Only batches of this state.")],
         responses={200: BatchGiven(many=True), 403: Problem, 422: Problem},
     )
     def get(self, request: Request, project_uuid: UUID) -> Response:
@@ -214,27 +212,23 @@ class Withdraw(ApiView):
     @extend_schema(operation_id="pair_withdraw", request=Withdrawal, responses={200: JudgedPairGiven, **DECIDED})
     def post(self, request: Request, pair_uuid: UUID) -> Response:
         """Take a pair out: nobody is asked for it any more, and releases leave it out."""
-        pair = pair_of_lead(request, pair_uuid)
-        pairs.pair_withdraw(pair=pair, lead=person_of(request), **body_of(request, Withdrawal))
-        return pair_as_it_is(pair)
+        return decided(request, pair_uuid, pairs.pair_withdraw, Withdrawal)
 
 
 class Restore(ApiView):
     @extend_schema(operation_id="pair_restore", request=Restoration, responses={200: JudgedPairGiven, **DECIDED})
     def post(self, request: Request, pair_uuid: UUID) -> Response:
         """Undo a withdrawal: the pair becomes what its grades say."""
-        pair = pair_of_lead(request, pair_uuid)
-        pairs.pair_restore(pair=pair, lead=person_of(request), **body_of(request, Restoration))
-        return pair_as_it_is(pair)
+        return decided(request, pair_uuid, pairs.pair_restore, Restoration)
 
 
-def pair_of_lead(request: Request, pair_uuid: UUID) -> Pair:
+def decided(
+    request: Request, pair_uuid: UUID, service: Callable[..., None], shape: type[serializers.Serializer[Any]]
+) -> Response:
+    """Carry out a lead's decision about a pair, and answer with the pair as it is then."""
     pair = get_object_or_404(Pair.objects.select_related("batch__project"), uuid=pair_uuid)
     grant(request, pair.batch.project, LEAD)
-    return pair
-
-
-def pair_as_it_is(pair: Pair) -> Response:
+    service(pair=pair, lead=person_of(request), **body_of(request, shape))
     return Response(JudgedPairGiven(Pair.objects.select_related("candidate").get(pk=pair.pk)).data)
 
 

@@ -19,10 +19,9 @@ from judging.projects.policies import policy_in_force
 from judging.review import selectors
 from judging.review.selectors import deciders_of, is_untouched, review_may_be_undone, review_queue
 from judging.work.rules import Suggestion
-from judging.work.services.batches import reviews_write
+from judging.work.services.batches import EXTEND_ALL_TASK, reviews_write
 
 logger = logging.getLogger(__name__)
-EXTEND_TASK = "judging.tasks.batches_extend"
 AT_ONCE = 500  # decisions in one transaction
 
 
@@ -135,6 +134,6 @@ def _reviews_write(
     decisions = [(batch, hint.extend, hint, f"{begin} {hint.reason}") for batch, hint in suggested]
     reviews = reviews_write(project, decisions, lead=lead)
     if any(review.decision == BatchReview.Decision.EXTEND for review in reviews):
-        send_on_commit(EXTEND_TASK, project.pk)
+        send_on_commit(EXTEND_ALL_TASK, project.pk)
     logger.info("project %s: %s first batches decided as suggested", project.pk, len(reviews))
     return reviews

@@ -29,6 +29,7 @@ BATCHES = Batch.objects.select_related("project", "query")
 CASES = 4  # on a page, and as many more as soon as it is there; every decision brings the next one
 LAST_SHOWN = 3  # of the lead's own decisions
 STATES = [Pair.State.SETTLED, Pair.State.DROPPED, Pair.State.WITHDRAWN, Pair.State.ESCALATED, Pair.State.OPEN]
+NOTE = "Choose to extend or to close the query; a reason has at most 1000 characters."
 CASE, ANSWER = "judging/review/_case.html", "judging/review/_answer.html"
 
 
@@ -130,8 +131,12 @@ def shared(request: HttpRequest) -> dict[str, Any]:
 def batch_review(request: MemberRequest, batch: Batch) -> HttpResponse:
     """Extend or close; a page that stays gets the line that says so, and the next case for its end."""
     form = ReviewForm(request.POST)
+    if not form.is_valid() and request.htmx:
+        [case] = cases_of(batch.project, [batch])
+        return refusal_log(request, _render(request, CASE, {"case": case, "note": NOTE}, status=422), NOTE)
     if not form.is_valid():
-        return _refused_form(request, batch)
+        messages.error(request, NOTE)
+        return redirect("judging:batch", batch.uuid)
     extend, reason = form.cleaned_data["decision"] == "extend", form.cleaned_data["reason"]
     try:
         review = batches.batch_review(batch=batch, extend=extend, lead=request.user, reason=reason)
@@ -143,15 +148,6 @@ def batch_review(request: MemberRequest, batch: Batch) -> HttpResponse:
         return _answer(request, batch, review=review, **_behind(batch.project, form.cleaned_data.get("after"), 1))
     messages.success(request, "A second batch is being opened." if extend else "The query is closed.")
     return redirect("judging:review-queue", batch.project.uuid)
-
-
-def _refused_form(request: MemberRequest, batch: Batch) -> HttpResponse:
-    note = "Choose to extend or to close the query; a reason has at most 1000 characters."
-    if request.htmx:
-        [case] = cases_of(batch.project, [batch])
-        return refusal_log(request, _render(request, CASE, {"case": case, "note": note}, status=422), note)
-    messages.error(request, note)
-    return redirect("judging:batch", batch.uuid)
 
 
 def _refused(request: MemberRequest, batch: Batch, form: ReviewForm, error: JudgingError) -> HttpResponse:

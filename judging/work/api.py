@@ -6,7 +6,7 @@ from uuid import UUID
 
 from django.http.response import HttpResponseBase
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
+from drf_spectacular.utils import extend_schema, extend_schema_field, inline_serializer
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -28,7 +28,7 @@ from core.api import (
     paged,
 )
 from judging.models import Flag, OwnGrade
-from judging.work.selectors.assignments import Held, current_assignment, final_grades, preview_gif, preview_mp4
+from judging.work.selectors.assignments import Held, current_assignment, final_grades, preview_file
 from judging.work.services import assignments, judgments
 from judging.work.services.judgments import WORDS, Answer
 
@@ -93,18 +93,6 @@ def pair_shown(assignment: Held, index: int) -> dict[str, Any]:
     return {"card": pair_view, "position": index + 1, "key": assignment.key_of(pair_view)}
 
 
-def assignment_data(assignment: Held) -> dict[str, Any]:
-    index = assignment.next_index()
-    return {
-        "query": assignment.query,
-        "levels": [{"grade": grade, "meaning": meaning} for grade, meaning in enumerate(assignment.levels)],
-        "lease_ends_at": assignment.expires_at,
-        "pairs": [pair_shown(assignment, index) for index in range(len(assignment.cards))],
-        "left": len(assignment.cards) - assignment.answered,
-        "next": None if index is None else assignment.cards[index].uuid,
-    }
-
-
 class AnswerGiven(serializers.Serializer[Any]):
     """The pair as it is stored now, and the one to show next: null when all are answered."""
 
@@ -117,12 +105,9 @@ class LeaseGiven(serializers.Serializer[Any]):
     lease_ends_at = serializers.DateTimeField()
 
 
-class FinishedGiven(serializers.Serializer[Any]):
-    finished = serializers.BooleanField(help_text="False: nothing was held, as after an earlier request.")
-
-
-class ReturnedGiven(serializers.Serializer[Any]):
-    returned = serializers.BooleanField(help_text="False: nothing was held, as after an earlier request.")
+HELD = serializers.BooleanField(help_text="False: nothing was held, as after an earlier request.")
+FinishedGiven = inline_serializer("FinishedGiven", {"finished": HELD})
+ReturnedGiven = inline_serializer("ReturnedGiven", {"returned": HELD})
 
 
 class OwnJudgmentGiven(serializers.ModelSerializer[OwnGrade]):
@@ -211,7 +196,16 @@ class Assignment(ApiView):
         assignment = current_assignment(annotator_id=person_of(request).pk, project_id=project.pk)
         if assignment is None:
             return Response(status=204)
-        return Response(AssignmentGiven(assignment_data(assignment), context={"request": request}).data, status=status)
+        index = assignment.next_index()
+        data = {
+            "query": assignment.query,
+            "levels": [{"grade": grade, "meaning": meaning} for grade, meaning in enumerate(assignment.levels)],
+            "lease_ends_at": assignment.expires_at,
+            "pairs": [pair_shown(assignment, position) for position in range(len(assignment.cards))],
+            "left": len(assignment.cards) - assignment.answered,
+            "next": None if index is None else assignment.cards[index].uuid,
+        }
+        return Response(AssignmentGiven(data, context={"request": request}).data, status=status)
 
 
 class Heartbeat(ApiView):
@@ -292,11 +286,7 @@ class FlagPair(ApiView):
 class OwnJudgments(ApiView):
     pagination_class = Pages
 
-    @extend_schema(
-        operation_id="own_judgments",
-        parameters=[OpenApiParameter("cursor", str, description="As in ``next`` of the page before.")],
-        responses={200: OwnJudgmentGiven(many=True), 403: Problem},
-    )
+    @extend_schema(operation_id="own_judgments", responses={200: OwnJudgmentGiven(many=True), 403: Problem})
     def get(self, request: Request, project_uuid: UUID) -> Response:
         """Your own final grades, newest first."""
         project = project_of(request, project_uuid)
@@ -308,7 +298,7 @@ class PreviewGif(ApiView):
     @extend_schema(operation_id="preview_gif", responses={(200, "image/gif"): OpenApiTypes.BINARY, 404: Problem})
     def get(self, request: Request, preview_uuid: UUID) -> HttpResponseBase:
         """The clip as a GIF, to those who may watch it."""
-        return preview_gif(request._request, preview_uuid)
+        return preview_file(request._request, preview_uuid)
 
 
 class PreviewMp4(ApiView):
@@ -318,4 +308,4 @@ class PreviewMp4(ApiView):
     )
     def get(self, request: Request, preview_uuid: UUID) -> HttpResponseBase:
         """The same clip as an MP4, or the part of it that a Range header asks for."""
-        return preview_mp4(request._request, preview_uuid)
+        return preview_file(request._request, preview_uuid, "preview_clip")

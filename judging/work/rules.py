@@ -115,26 +115,22 @@ LONGEST_MS = 60 * 60 * 1000  # stored of one judgment; what is paid of it is the
 MS = timedelta(milliseconds=1)
 
 
-def active_ms(measured: int | None, *, since: datetime, now: datetime) -> int:
+def active_ms(measured: int | None, *, since: datetime, now: datetime, is_simulated: bool = False) -> int:
     """Milliseconds from the pair shown to the grade sent.
 
     Args:
         measured: what the page says; None where it says nothing that can be read.
         since: when the assignment was handed out, or the last thing was said in it: no pair was waiting for this
             grade for longer. So the times of an assignment add up to no more than it was held.
+        is_simulated: a program stands for a person, and says what that person would have taken.
 
     Returns:
-        ``measured``, but never more than the time since then, nor than an hour.
+        ``measured``, but never more than the time since then (of a person), nor than an hour.
     """
-    possible = max(0, (now - since) // MS)
-    return min(possible if measured is None else max(0, measured), possible, LONGEST_MS)
-
-
-def of_person(measured: int | None, *, since: datetime, now: datetime, is_simulated: bool) -> int:
-    """``active_ms`` of somebody: of a program that stands for a person, what it says that person would have taken."""
     if is_simulated and measured is not None:
         return min(max(0, measured), LONGEST_MS)
-    return active_ms(measured, since=since, now=now)
+    possible = max(0, (now - since) // MS)
+    return min(possible if measured is None else max(0, measured), possible, LONGEST_MS)
 
 
 def with_change(before: int | None, added: int) -> int:

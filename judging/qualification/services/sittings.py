@@ -339,7 +339,7 @@ def attempt_grade(
         return _answered_before(sat, index, key, grade)
     _gradable_or_refused(sat, pair)
     now, new_grade = now or clock.now(), Given(sat.key_of(pair), grade)
-    spent = rules.of_person(active_ms, since=sat.said_at, now=now, is_simulated=sat.is_simulated)
+    spent = rules.active_ms(active_ms, since=sat.said_at, now=now, is_simulated=sat.is_simulated)
     if sat.in_feedback or not pair.given:
         _add(sat, index, new_grade, active_ms=spent, now=now)
         grades = (*pair.given, new_grade)

@@ -418,17 +418,13 @@ def work_waits(*, project_id: int, annotator_id: int) -> bool:
     return batch_to_be_taken(project_id=project_id, annotator_id=annotator_id) is not None
 
 
-def preview_gif(request: HttpRequest, preview_uuid: UUID) -> HttpResponseBase:
-    """Send the GIF of a moment; 404 for all but its judges, leads and admins, and where it is an example."""
-    moment = preview_visible_to(user=cast(User, request.user), preview=preview_uuid)
-    if moment is None:
-        raise Http404
-    return file_answer(request, moment.preview, content_type="image/gif", cache=IMMUTABLE)
+PREVIEW_TYPES = {"preview": "image/gif", "preview_clip": "video/mp4"}
 
 
-def preview_mp4(request: HttpRequest, preview_uuid: UUID) -> HttpResponseBase:
-    """Send the same moment as an MP4, or a part of it, to the same people; 404 where there is none."""
+def preview_file(request: HttpRequest, preview_uuid: UUID, field: str = "preview") -> HttpResponseBase:
+    """Send the preview of a moment, or a part of it: the GIF, or the same as an MP4 (``preview_clip``). 404 for all but
+    its judges, leads and admins, where it is no example, and where there is none."""
     moment = preview_visible_to(user=cast(User, request.user), preview=preview_uuid)
-    if moment is None or not moment.preview_clip:
+    if moment is None or not (file := getattr(moment, field)):
         raise Http404
-    return file_answer(request, moment.preview_clip, content_type="video/mp4", cache=IMMUTABLE)
+    return file_answer(request, file, content_type=PREVIEW_TYPES[field], cache=IMMUTABLE)

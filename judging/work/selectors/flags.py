@@ -2,13 +2,12 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import Any
 
 from django.db.models import Case, Exists, Max, OuterRef, Q, QuerySet, When
 
 from accounts.models import Project
 from annotation.models import Moment
-from core.models import AuditEvent
 from judging.models import (
     Assignment,
     Flag,
@@ -25,23 +24,6 @@ from judging.review.selectors import annotator_numbers, final_grades, last_withd
 
 UNDECIDED = [Pair.State.OPEN, Pair.State.ESCALATED]
 FLAGGED, DROPPED, WITHDRAWN = "flagged", "dropped", "withdrawn"
-
-
-@dataclass(frozen=True)
-class Listed:
-    """One pair of a list, with everything that was said about it."""
-
-    pair: Pair
-    grades: list[tuple[int | None, int, int]]  # annotator number, grade, round
-    flags: list[tuple[int | None, Flag]]
-    withdrawal: AuditEvent | None  # the last one by a lead; its data say why
-    who: str  # withdrew it
-    recut: Recut | None  # the newest of its clip
-
-    @property
-    def waits(self) -> bool:
-        """For an answer."""
-        return self.pair.state in UNDECIDED and any(not hasattr(flag, "answer") for _, flag in self.flags)
 
 
 def flags_waiting(project: Project) -> QuerySet[Flag]:
@@ -89,14 +71,16 @@ def pairs_listed(
     return pairs.filter(flags).annotate(newest=Max("flags__id")).order_by(undecided, "-newest")
 
 
-def listed(project: Project, pairs: Sequence[Pair], *, to: str) -> list[Listed]:
-    """List the history of these pairs, as the role ``to`` may know it; in as many statements for many as for one."""
+def listed(project: Project, pairs: Sequence[Pair], *, to: str) -> list[dict[str, Any]]:
+    """List the history of these pairs, as the role ``to`` may know it; in as many statements for many as for one. Of
+    each pair: grades (annotator number, grade, round), flags (annotator number, flag), whether it ``waits`` for an
+    answer, the last ``withdrawal`` by a lead and ``who`` that was, and the newest ``recut`` of its clip."""
     numbers = annotator_numbers(project)
     ids = [pair.pk for pair in pairs]
     grades = final_grades(Judgment.objects.filter(pair__in=ids), numbers)
     flags: dict[int, list[tuple[int | None, Flag]]] = defaultdict(list)
-    standing_flags = Flag.objects.filter(pair__in=ids, withdrawn_at__isnull=True).select_related("answer")
-    for flag in standing_flags.order_by("pk"):
+    raised_flags = Flag.objects.filter(pair__in=ids, withdrawn_at__isnull=True).select_related("answer")
+    for flag in raised_flags.order_by("pk"):
         flags[flag.pair_id].append((numbers.get(flag.annotator_id), flag))
     withdrawals = last_withdrawals(pairs)
     names = actor_names(project, to=to) if withdrawals else {}
@@ -106,8 +90,9 @@ def listed(project: Project, pairs: Sequence[Pair], *, to: str) -> list[Listed]:
     for pair in pairs:
         withdrawal = withdrawals.get(pair.uuid)
         who = names.get(withdrawal.actor_id or 0, "somebody who has left") if withdrawal else ""
-        recut = recuts.get(pair.candidate.moment_id)
-        rows.append(Listed(pair, grades[pair.pk], flags[pair.pk], withdrawal, who, recut))
+        waits = pair.state in UNDECIDED and any(not hasattr(flag, "answer") for _, flag in flags[pair.pk])
+        row = {"pair": pair, "grades": grades[pair.pk], "flags": flags[pair.pk], "waits": waits, "who": who}
+        rows.append({**row, "withdrawal": withdrawal, "recut": recuts.get(pair.candidate.moment_id)})
     return rows
 
 

@@ -81,7 +81,7 @@ def judgment_submit(
         raise PairWithdrawn("This pair was withdrawn and needs no grade any more.")
     if pair_view.flag is not None:
         raise FormStale("You flagged this pair. Take the flag back before you grade it.")
-    spent = rules.of_person(active_ms, since=assignment.said_at, now=now, is_simulated=assignment.is_simulated)
+    spent = rules.active_ms(active_ms, since=assignment.said_at, now=now, is_simulated=assignment.is_simulated)
     comment = pair_view.comment or "" if comment is None else comment[:WORDS]
     store = _give if pair_view.judgment_id is None else _change
     assignment = store(assignment, index, grade=grade, comment=comment, active_ms=spent, now=now)

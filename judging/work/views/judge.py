@@ -1,7 +1,6 @@
 """The annotator's pages: where to start, one pair at a time, a last look, own grades, previews."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, cast
 from uuid import UUID
@@ -33,7 +32,7 @@ from judging.qualification.views.onboarding import onboarding_of
 from judging.review.selectors import job_running
 from judging.work.forms import FlagForm, GradeForm
 from judging.work.selectors import assignments as selectors
-from judging.work.selectors.assignments import Held, PairView
+from judging.work.selectors.assignments import Held
 from judging.work.services import assignments, judgments
 
 PER_PAGE = 10
@@ -175,13 +174,10 @@ def assignment_finish(request: MemberRequest, project: Project) -> HttpResponse:
         result = _next_assignment(request, project)
         if isinstance(result, HttpResponse):
             return result
-        assignment = (
-            selectors.current_assignment(annotator_id=request.user.pk, project_id=project.pk) if result else None
-        )
-        if assignment is not None and is_htmx(request):
-            return _part(request, assignment, assignment.next_index())
+        assignment = selectors.current_assignment(annotator_id=request.user.pk, project_id=project.pk)
         if assignment is not None:
-            return redirect("judging:pair-next", project.uuid)
+            next_pair = redirect("judging:pair-next", project.uuid)
+            return _part(request, assignment, assignment.next_index()) if is_htmx(request) else next_pair
         messages.info(request, NOTHING)
     elif finished:
         messages.success(request, "Thank you: your grades for this batch are final now.")
@@ -260,48 +256,6 @@ def pair_part(request: HttpRequest, template: str, context: dict[str, Any], *, s
     return HttpResponse(html, status=status)
 
 
-@dataclass(frozen=True, slots=True)
-class Screen:
-    """The card at ``index``; ``note`` is a line to the annotator, as when a form was stale."""
-
-    held: Held
-    index: int
-    note: str = ""
-
-    @property
-    def card(self) -> PairView:
-        return self.held.cards[self.index]
-
-    @property
-    def key(self) -> UUID:
-        return self.held.key_of(self.card)
-
-    @property
-    def position(self) -> int:
-        return self.index + 1
-
-    @property
-    def total(self) -> int:
-        return len(self.held.cards)
-
-    @property
-    def previous(self) -> PairView | None:
-        return self.held.cards[self.index - 1] if self.index else None
-
-    @property
-    def following(self) -> PairView | None:
-        """The pair after Enter or the right arrow: the next in order, judged or not."""
-        return self.held.cards[self.index + 1] if self.position < self.total else None
-
-    @property
-    def ahead(self) -> list[PairView]:
-        return self.held.ahead_of(self.index)
-
-    @property
-    def grade_buttons(self) -> SafeString:
-        return grade_buttons(tuple(self.held.levels), self.card.grade)
-
-
 @lru_cache(maxsize=256)
 def grade_buttons(levels: tuple[str, ...], pressed: int | None) -> SafeString:
     """The five buttons, the same on every screen of a guideline: a level reads "Good: the action agrees"."""
@@ -311,18 +265,33 @@ def grade_buttons(levels: tuple[str, ...], pressed: int | None) -> SafeString:
 
 
 def context_of(assignment: Held, index: int | None, note: str = "") -> dict[str, Any]:
-    """Build the page's context; the last look when ``index`` is None."""
-    screen = None if index is None else Screen(assignment, index, note)
-    return {
+    """Build the page's context; the last look when ``index`` is None.
+
+    Args:
+        note: a line to the annotator, as when a form was stale.
+    """
+    context: dict[str, Any] = {
         "held": assignment,
-        "screen": screen,
-        "card": screen and screen.card,
-        "pair": screen and str(screen.card.uuid),
         "left": len(assignment.cards) - assignment.answered,
         "flag_reasons": FLAG_REASONS,
         "flag_buttons": FLAG_BUTTONS,
         "project_uuid": assignment.project_uuid,
     }
+    if index is None:
+        return context
+    views = assignment.cards
+    context["card"], context["pair"] = views[index], str(views[index].uuid)
+    context["screen"] = {
+        "note": note,
+        "key": assignment.key_of(views[index]),
+        "position": index + 1,
+        "total": len(views),
+        "previous": views[index - 1] if index else None,
+        "following": views[index + 1] if index + 1 < len(views) else None,  # judged or not
+        "ahead": assignment.ahead_of(index),
+        "grade_buttons": grade_buttons(tuple(assignment.levels), views[index].grade),
+    }
+    return context
 
 
 @project_page(ANNOTATOR)
@@ -350,4 +319,4 @@ def own_grades(request: MemberRequest, project: Project) -> HttpResponse:
     return render(request, "judging/work/own_grades.html", context)
 
 
-preview, clip = login_required(selectors.preview_gif), login_required(selectors.preview_mp4)
+preview = login_required(selectors.preview_file)

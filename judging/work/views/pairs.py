@@ -1,5 +1,6 @@
 """Lists of pairs that were flagged, dropped or withdrawn, and what a lead says to them. Admins may look."""
 
+from collections.abc import Callable
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -18,11 +19,12 @@ from core.spreadsheets import csv_download
 from judging.exceptions import NotPossibleNow
 from judging.models import Flag, Pair
 from judging.work.forms import BoundsForm, PairFilterForm, ReasonForm, WordForm
-from judging.work.selectors.flags import DROPPED, FLAGGED, WITHDRAWN, Listed, listed, pairs_listed
+from judging.work.selectors.flags import DROPPED, FLAGGED, WITHDRAWN, listed, pairs_listed
 from judging.work.services import pairs
 
 pair_page = partial(row_page, Pair.objects.select_related("batch__project"), project="batch.project")
 PER_PAGE = 20
+RECUT = "The clip is being cut anew. The old one is shown until it is there."
 CHUNK = 500
 LISTS = {FLAGGED: "judging:flags", DROPPED: "judging:dropped", WITHDRAWN: "judging:withdrawn"}
 OUT = [
@@ -79,24 +81,25 @@ def _filter(request: MemberRequest, which: str) -> dict[str, Any]:
 @project_page(STAFF)
 def pairs_out_csv(request: MemberRequest, project: Project, which: str) -> HttpResponse:
     """The whole list as asked for, not only what fits a page; annotators by number."""
-    ordered = pairs_listed(project, which, **_filter(request, which)).iterator(chunk_size=CHUNK)
-    chunks = iter(lambda: list(islice(ordered, CHUNK)), [])
+    matching = pairs_listed(project, which, **_filter(request, which)).iterator(chunk_size=CHUNK)
+    chunks = iter(lambda: list(islice(matching, CHUNK)), [])
     rows = (_csv_row(row) for chunk in chunks for row in listed(project, chunk, to=request.membership.role))
     return csv_download(f"{which}-pairs.csv", [*COLUMNS, *MORE_COLUMNS], rows)
 
 
-def _csv_row(row: Listed) -> list[object]:
-    pair, query = row.pair, row.pair.batch.query
-    candidate, moment, event = pair.candidate, pair.candidate.moment, row.withdrawal
+def _csv_row(row: dict[str, Any]) -> list[object]:
+    pair, event = row["pair"], row["withdrawal"]
+    query, candidate, moment = pair.batch.query, pair.candidate, pair.candidate.moment
+    withdrawal = [""] * 3
+    if event:
+        withdrawal = [event.data["reason"], row["who"], event.created_at.isoformat(timespec="seconds")]
+    rounds = [[f"{who}:{grade}" for who, grade, of in row["grades"] if of == number] for number in (1, 2)]
     return [
         *(query.number, query.text, query.split, pair.batch.number, candidate.rank, candidate.similarity),
         *(moment.video.name, moment.start_s, moment.end_s, pair.state, pair.reason),
-        *((event.data["reason"], row.who, event.created_at.isoformat(timespec="seconds")) if event else ("", "", "")),
-        *(
-            " ".join(f"{who}:{grade}" for who, grade, number in row.grades if number == round_number)
-            for round_number in (1, 2)
-        ),
-        "; ".join(_flag_in_words(who, flag) for who, flag in row.flags),
+        *withdrawal,
+        *map(" ".join, rounds),
+        "; ".join(_flag_in_words(who, flag) for who, flag in row["flags"]),
     ]
 
 
@@ -131,18 +134,13 @@ def flag_dismiss(request: MemberRequest, pair: Pair) -> HttpResponse:
     form = WordForm(request.POST)
     if not form.is_valid():
         return _refused(request, pair, form.first_error())
-    try:
-        pairs.flags_dismiss(pair=pair, lead=request.user, words=form.cleaned_data["words"])
-    except NotPossibleNow as error:
-        return _refused(request, pair, str(error), status=error.status)
-    messages.success(request, "Dismissed. The pair is judged as it is.")
-    return _back(request, pair)
+    return _decided(request, pair, "Dismissed. The pair is judged as it is.", pairs.flags_dismiss, **form.cleaned_data)
 
 
 @pair_page(LEAD, back="judging:pair-batch")
 def pair_recut(request: MemberRequest, pair: Pair) -> HttpResponse:
     """Cut the clip anew."""
-    return _recut(request, pair, None)
+    return _decided(request, pair, RECUT, pairs.recut_request)
 
 
 @pair_page(LEAD, back="judging:pair-batch")
@@ -151,15 +149,18 @@ def pair_bounds(request: MemberRequest, pair: Pair) -> HttpResponse:
     form = BoundsForm(request.POST)
     if not form.is_valid():
         return _refused(request, pair, form.first_error())
-    return _recut(request, pair, (form.cleaned_data["start_s"], form.cleaned_data["end_s"]))
+    bounds = (form.cleaned_data["start_s"], form.cleaned_data["end_s"])
+    return _decided(request, pair, RECUT, pairs.recut_request, bounds=bounds)
 
 
-def _recut(request: MemberRequest, pair: Pair, bounds: tuple[float, float] | None) -> HttpResponse:
+def _decided(
+    request: MemberRequest, pair: Pair, message: str, service: Callable[..., object], **values: Any
+) -> HttpResponse:
     try:
-        pairs.recut_request(pair=pair, lead=request.user, bounds=bounds)
+        service(pair=pair, lead=request.user, **values)
     except NotPossibleNow as error:
         return _refused(request, pair, str(error), status=error.status)
-    messages.success(request, "The clip is being cut anew. The old one is shown until it is there.")
+    messages.success(request, message)
     return _back(request, pair)
 
 
