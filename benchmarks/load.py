@@ -292,7 +292,7 @@ def small_site(folder: Path) -> Iterator["Site"]:
     from tests.production.topology.inside import django_on
     from tests.production.topology.small import SmallSite
 
-    site = SmallSite(kept=programs)
+    site = SmallSite(cache_folder=programs)
     try:
         site.start()
         with django_on(site):

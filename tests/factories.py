@@ -314,7 +314,7 @@ class AssignmentFactory(Numbered):
     state = Assignment.State.OPEN
 
     @factory.post_generation
-    def seat_taken(self, create: bool, extracted: object, **kwargs: Any) -> None:
+    def slot_taken(self, create: bool, extracted: object, **kwargs: Any) -> None:
         batch = Batch.objects.get(pk=self.batch.pk)  # type: ignore[attr-defined]
         batch.begun = True
         batch.save()

@@ -13,7 +13,7 @@ ELSEWHERE = {"404.html", "403.html", "500.html"}  # Django's own handlers look f
 
 
 @pytest.fixture(scope="module")
-def named() -> set[str]:
+def template_names() -> set[str]:
     """Provide template names quoted in code and templates, without the part."""
     sources = [*FOLDER.rglob("*.html"), *(path for app in (*APPS, "config") for path in (BASE_DIR / app).rglob("*.py"))]
     return {name for path in sources for name in re.findall(r"""["']([\w/]+\.html)[#"'{]""", path.read_text())}
@@ -30,6 +30,6 @@ def test_it_stands_with_its_concept() -> None:
     assert [template for template in TEMPLATES if "/" in template and not is_at_home(template)] == []
 
 
-def test_every_template_is_used_and_there(named: set[str]) -> None:
-    assert set(TEMPLATES) - ELSEWHERE - named == set()
-    assert named - set(TEMPLATES) == set()
+def test_every_template_is_used_and_there(template_names: set[str]) -> None:
+    assert set(TEMPLATES) - ELSEWHERE - template_names == set()
+    assert template_names - set(TEMPLATES) == set()

@@ -92,7 +92,7 @@ class TestBorrowedSession:
     def test_the_name_does_not(self, client: Client) -> None:
         assert self.change(client, name="Any Body") == 302
 
-    def test_the_old_address_is_told(self, client: Client, messages: Messages) -> None:
+    def test_the_old_address_gets_a_message(self, client: Client, messages: Messages) -> None:
         with messages():
             assert self.change(client, email="mine@example.org", password=PASSWORD) == 302
         (message,) = mail.outbox
@@ -109,15 +109,15 @@ class TestBorrowedSession:
         assert refused.status_code == 429
         assert "Wait up to 15 minutes" in body(refused)
 
-    @pytest.mark.parametrize(("ticked", "left"), [({"ends_tokens": "on"}, 0), ({}, 1)])
+    @pytest.mark.parametrize(("ticked", "n_tokens"), [({"ends_tokens": "on"}, 0), ({}, 1)])
     def test_a_new_password_ends_tokens_if_wanted(
-        self, client: Client, person: User, ticked: dict[str, str], left: int
+        self, client: Client, person: User, ticked: dict[str, str], n_tokens: int
     ) -> None:
         token_create(user=person, name="laptop")
         assert "ends_tokens" in (page := body(client.get(reverse("password-change"))))
         assert "checked" in page
         client.post(reverse("password-change"), {"old_password": PASSWORD, **NEW, **ticked})
-        assert person.access_tokens.count() == left
+        assert person.access_tokens.count() == n_tokens
 
     def test_a_password_by_a_link_ends_tokens(self, person: User) -> None:
         token_create(user=person, name="laptop")
@@ -162,7 +162,7 @@ class TestForgotten:
 
 
 class TestNoMail:
-    def test_who_forgot_is_told_to_ask_a_lead(self, client: Client, person: User, settings: Settings) -> None:
+    def test_who_forgot_is_referred_to_a_lead(self, client: Client, person: User, settings: Settings) -> None:
         settings.EMAIL_HOST = ""
         page = body(client.get(reverse("login")))
         assert reverse("password-forgotten") not in page
@@ -178,7 +178,7 @@ class TestNoMail:
         assert capsys.readouterr().out == ""
 
     @pytest.mark.parametrize("email", ["some@example.org", "nobody@example.org"])
-    def test_while_the_broker_is_away_nobody_is_told_it_is_on_its_way(
+    def test_without_a_broker_no_message_is_promised(
         self, client: Client, person: User, monkeypatch: pytest.MonkeyPatch, email: str
     ) -> None:
         monkeypatch.setattr(identities, "send_now", lambda *task: False)
@@ -217,7 +217,7 @@ class TestThrottle:
         assert "Wait 15 minutes" in body(refused)
         assert refused.headers["Retry-After"] == "900"
 
-    def test_others_are_not_held_up(self, client: Client, person: User) -> None:
+    def test_others_need_not_wait(self, client: Client, person: User) -> None:
         for _ in range(7):
             log_in(client, "wrong")
         assert log_in(Client(REMOTE_ADDR="10.0.0.9"), PASSWORD).status_code == 302
@@ -294,7 +294,7 @@ class TestWiderThrottles:
 
 
 @pytest.mark.parametrize(
-    ("said", "block"),
+    ("source", "block"),
     [
         ("192.0.2.7", "192.0.2.7"),
         ("2001:db8:1:2:3::4", "2001:db8:1:2::/64"),
@@ -302,12 +302,12 @@ class TestWiderThrottles:
         ("fe80::1%eth0", "fe80::/64"),
     ],
 )
-def test_addresses_of_one_line_count_as_one(said: str, block: str) -> None:
-    assert address_block(RequestFactory(REMOTE_ADDR=said).get("/")) == block
+def test_addresses_of_one_line_count_as_one(source: str, block: str) -> None:
+    assert address_block(RequestFactory(REMOTE_ADDR=source).get("/")) == block
 
 
 @pytest.mark.parametrize(
-    ("proxies", "said", "address"),
+    ("proxies", "source", "address"),
     [
         (0, "1.1.1.1", "127.0.0.1"),
         (1, "1.1.1.1", "1.1.1.1"),
@@ -319,10 +319,10 @@ def test_addresses_of_one_line_count_as_one(said: str, block: str) -> None:
     ],
 )
 def test_only_our_proxies_say_where_a_request_comes_from(
-    settings: Settings, proxies: int, said: str, address: str
+    settings: Settings, proxies: int, source: str, address: str
 ) -> None:
     settings.TRUSTED_PROXIES = proxies
-    request = RequestFactory(headers={"X-Forwarded-For": said}).get("/")
+    request = RequestFactory(headers={"X-Forwarded-For": source}).get("/")
     assert client_address(request) == address
 
 

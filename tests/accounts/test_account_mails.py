@@ -54,18 +54,18 @@ class TestFormerAddress:
         identity_set(user=user, name="", email="old@example.org")
         return user
 
-    def test_it_is_told_by_a_worker(self, user: User, messages: Messages) -> None:
+    def test_a_worker_sends_it(self, user: User, messages: Messages) -> None:
         with messages():
             identity_set(user=user, name="", email="new@example.org")
         assert [message.to for message in mail.outbox] == [["old@example.org"]]
 
-    def test_it_is_told_without_a_broker(self, user: User, messages: Messages, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_it_is_sent_without_a_broker(self, user: User, messages: Messages, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(identities, "send_now", lambda *message: False)
         with messages():
             identity_set(user=user, name="", email="new@example.org")
         assert [message.to for message in mail.outbox] == [["old@example.org"]]
 
-    def test_a_mail_server_that_is_away_too_is_logged(
+    def test_an_unavailable_mail_server_is_logged(
         self, user: User, messages: Messages, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
     ) -> None:
         def refuse(*args: object) -> None:

@@ -117,7 +117,7 @@ class TestSettingUp:
         client.post(reverse("totp"), {"code": shown_on_phone(person)})
         assert (owes(client), owes(other)) == (False, True)
 
-    def test_codes_on_paper_are_kept_as_digests(self, person: User, paper: list[str]) -> None:
+    def test_codes_on_paper_are_saved_as_digests(self, person: User, paper: list[str]) -> None:
         digests = set(StaticToken.objects.values_list("token", flat=True))
         assert len(digests) == RECOVERY_CODES
         assert not digests & {code.replace("-", "")[:16] for code in paper}
@@ -287,7 +287,7 @@ class TestRequired:
         answer = client.get(reverse("judging:overview", args=[project.uuid]), headers={"HX-Request": "true"})
         assert answer.headers["HX-Redirect"] == reverse("totp")
 
-    def test_others_are_asked_for_nothing(self, client: Client, person: User) -> None:
+    def test_others_need_no_second_step(self, client: Client, person: User) -> None:
         project = MembershipFactory(user=person).project
         client.force_login(person)
         assert client.get(reverse("judging:desk", args=[project.uuid])).status_code == 200

@@ -133,7 +133,7 @@ def test_headers_that_are_no_token(header: str) -> None:
 
 
 class TestScopes:
-    def asked(self, person: User, method: str, scopes: list[str]) -> tuple[int, str]:
+    def send_request(self, person: User, method: str, scopes: list[str]) -> tuple[int, str]:
         token = token_create(user=person, name=" ".join([method, *scopes]), scopes=scopes)
         client = Client(headers={"Authorization": f"Bearer {token}"})
         answer = client.generic(
@@ -142,15 +142,15 @@ class TestScopes:
         return answer.status_code, answer.json()["code"] + answer.json()["message"]
 
     def test_what_is_missing_is_named(self, person: User) -> None:
-        status, message = self.asked(person, "POST", ["read", "upload", "manage"])
+        status, message = self.send_request(person, "POST", ["read", "upload", "manage"])
         assert (status, message[:13]) == (403, "scope_missing")
         assert "'judge'" in message
-        status, message = self.asked(person, "GET", ["judge"])
+        status, message = self.send_request(person, "GET", ["judge"])
         assert (status, "'read'" in message) == (403, True)
 
     def test_what_is_there_opens(self, person: User) -> None:
         for method, scope in (("GET", "read"), ("POST", "judge")):
-            assert self.asked(person, method, [scope])[0] == 404  # nothing is there, but one may ask
+            assert self.send_request(person, method, [scope])[0] == 404  # nothing is there, but one may ask
 
     def test_who_writes_says_by_which_scope(self) -> None:
         """Only what a lead or admin does is left to the scope that is the default."""
@@ -179,7 +179,7 @@ class TestScopes:
 
 
 class TestEnding:
-    def test_after_90_days_unless_said_otherwise(self, person: User) -> None:
+    def test_after_90_days_by_default(self, person: User) -> None:
         token_create(user=person, name="laptop")
         ends = AccessToken.objects.get().expires_at
         assert ends is not None

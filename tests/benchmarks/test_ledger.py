@@ -14,7 +14,7 @@ TWO = PlannedPair(5, (Grade(ANNA, 1), Grade(BERT, 4)))
 FOUR = PlannedPair(5, (Grade(ANNA, 0), Grade(BERT, 4)), (Grade(CARL, 2), Grade(DORA, 3)))
 
 
-def sent(ledger: Ledger, annotator: int, uuid: UUID = PAIR) -> int | None:
+def send(ledger: Ledger, annotator: int, uuid: UUID = PAIR) -> int | None:
     grade = ledger.grade_for(uuid, annotator)
     if grade is not None:
         ledger.confirm(uuid, annotator)
@@ -23,15 +23,15 @@ def sent(ledger: Ledger, annotator: int, uuid: UUID = PAIR) -> int | None:
 
 def test_people_named_send_their_own() -> None:
     ledger = Ledger({PAIR: TWO})
-    assert (sent(ledger, BERT), sent(ledger, ANNA)) == (4, 1)
+    assert (send(ledger, BERT), send(ledger, ANNA)) == (4, 1)
     assert ledger.complete and ledger.by == {"the person named": 2}
 
 
 def test_stand_in_leaves_the_grade_of_whoever_sits_there() -> None:
     other = PlannedPair(6, (Grade(CARL, 3), Grade(DORA, 3)))
     ledger = Ledger({PAIR: TWO, SECOND: other})
-    sent(ledger, ANNA, SECOND)  # she sits at the same block
-    assert (sent(ledger, STRANGER), sent(ledger, ANNA)) == (4, 1)
+    send(ledger, ANNA, SECOND)  # she sits at the same block
+    assert (send(ledger, STRANGER), send(ledger, ANNA)) == (4, 1)
     assert ledger.by == {"the person named": 1, "a stand-in": 2}
 
 
@@ -50,23 +50,23 @@ def test_second_round_waits_for_the_first() -> None:
     assert ledger.grade_for(PAIR, CARL) is None
     ledger.confirm(PAIR, ANNA)
     ledger.confirm(PAIR, BERT)
-    assert (sent(ledger, DORA), sent(ledger, CARL)) == (3, 2)
+    assert (send(ledger, DORA), send(ledger, CARL)) == (3, 2)
     assert ledger.complete
 
 
 def test_nothing_planned_for_a_second_round() -> None:
     ledger = Ledger({PAIR: TWO})
-    sent(ledger, ANNA)
-    sent(ledger, BERT)
+    send(ledger, ANNA)
+    send(ledger, BERT)
     assert ledger.grade_for(PAIR, CARL) is None
 
 
 def test_refused_grade_is_for_somebody_else() -> None:
     ledger = Ledger({PAIR: TWO})
     ledger.grade_for(PAIR, ANNA)
-    sent(ledger, BERT)
+    send(ledger, BERT)
     ledger.release(PAIR, ANNA)
-    assert sent(ledger, CARL) == 1
+    assert send(ledger, CARL) == 1
     assert ledger.complete
 
 
@@ -77,7 +77,7 @@ def test_any_order_of_people_sends_each_grade_once(pairs: list[PlannedPair], see
     grades_by_pair: dict[UUID, list[int]] = {uuid: [] for uuid in plan}
     for uuid in plan:
         for annotator in chance.sample([ANNA, BERT, CARL, DORA, STRANGER], 5):
-            grade = sent(ledger, annotator, uuid)
+            grade = send(ledger, annotator, uuid)
             grades_by_pair[uuid] += [] if grade is None else [grade]
     assert ledger.complete
     for uuid, pair in plan.items():

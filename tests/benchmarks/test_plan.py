@@ -30,7 +30,7 @@ def rounds(*values: int) -> tuple[list[int], list[int]]:
 
 
 @pytest.mark.parametrize(
-    ("given", "first", "second"),
+    ("grade_values", "first", "second"),
     [
         ((3, 4), [3, 4], []),
         ((0, 4), [0, 4], []),
@@ -43,8 +43,8 @@ def rounds(*values: int) -> tuple[list[int], list[int]]:
         ((3, 3, 3, 3), [3, 3], []),
     ],
 )
-def test_rounds(given: tuple[int, ...], first: list[int], second: list[int]) -> None:
-    assert rounds(*given) == (first, second)
+def test_rounds(grade_values: tuple[int, ...], first: list[int], second: list[int]) -> None:
+    assert rounds(*grade_values) == (first, second)
 
 
 def test_grades_keep_their_workers() -> None:
@@ -59,7 +59,7 @@ def test_neither_two_nor_four(count: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "state", "relevance"),
+    ("grade_values", "state", "relevance"),
     [
         ((3, 4), "settled", 4),
         ((0, 4), "escalated", None),
@@ -68,8 +68,8 @@ def test_neither_two_nor_four(count: int) -> None:
         ((1, 1, 1, 2), "settled", 1),
     ],
 )
-def test_outcome(given: tuple[int, ...], state: str, relevance: int | None) -> None:
-    assert planned(7, grades(*given)).outcome == (state, relevance)
+def test_outcome(grade_values: tuple[int, ...], state: str, relevance: int | None) -> None:
+    assert planned(7, grades(*grade_values)).outcome == (state, relevance)
 
 
 def test_file_to_plan(tmp_path: Path) -> None:

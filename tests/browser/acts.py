@@ -71,7 +71,7 @@ def desk(project: Project) -> str:
 
 def take(page: Page) -> None:
     page.get_by_role("button", name="Start a batch").click()
-    expect(place(page)).to_contain_text("pair 1 of")
+    expect(position_label(page)).to_contain_text("pair 1 of")
     settle(page)
 
 
@@ -87,11 +87,11 @@ def rest(page: Page) -> None:
     page.wait_for_load_state("networkidle")
 
 
-def place(page: Page) -> Locator:
+def position_label(page: Page) -> Locator:
     return page.locator(".place span")
 
 
-def shown(page: Page) -> UUID:
+def pair_on_page(page: Page) -> UUID:
     """The pair on the page."""
     return UUID((page.locator("#grade-form").get_attribute("action") or "").split("/")[2])
 
@@ -100,14 +100,14 @@ def judge(page: Page, total: int, grade_of: Callable[[Pair], int], *, give: Call
     """Grade all pairs of a fresh assignment, up to the last look."""
     for position in range(1, total + 1):
         arrive(page, position, total)
-        give(page, grade_of(Pair.objects.select_related("candidate").get(uuid=shown(page))))
+        give(page, grade_of(Pair.objects.select_related("candidate").get(uuid=pair_on_page(page))))
     expect(page.get_by_role("heading", name="A last look")).to_be_visible()
     settle(page)
 
 
 def arrive(page: Page, position: int, total: int = 3) -> None:
     """Wait for a pair, until it takes an answer."""
-    place(page).filter(has_text=f"pair {position} of {total}").wait_for()  # looks more often than expect
+    position_label(page).filter(has_text=f"pair {position} of {total}").wait_for()  # looks more often than expect
     settle(page)
 
 
@@ -178,7 +178,7 @@ def go_on(page: Page, person: User, batch: Batch) -> None:
     assignment = assignment_take(project=batch.project, annotator=person)
     assert assignment is not None and assignment.batch == batch
     page.goto(reverse("judging:pair-next", args=[batch.project.uuid]))
-    expect(place(page)).to_contain_text("pair 1 of")
+    expect(position_label(page)).to_contain_text("pair 1 of")
     settle(page)
 
 
@@ -200,7 +200,7 @@ def wait_until(holds: Callable[[], object]) -> None:
         time.sleep(0.02)
 
 
-def given(batch: Batch, *, round: int = 1, slot: int = 1) -> dict[int, int]:
+def grades_by_rank(batch: Batch, *, round: int = 1, slot: int = 1) -> dict[int, int]:
     """Grade by rank of what one seat holds."""
     rows = Assignment.objects.get(batch=batch, round=round, seat=slot).judgments
     return dict(rows.order_by("pair__candidate__rank").values_list("pair__candidate__rank", "grade"))

@@ -83,7 +83,7 @@ def browse(chromium: Browser, live_server: LiveServer, settings: Settings, tmp_p
 
 
 @pytest.fixture
-def asked() -> Iterator[list[str]]:
+def server_log() -> Iterator[list[str]]:
     """Every address the server was asked for, with its method: what a browser's cache answers is not among them."""
     requests: list[str] = []
 

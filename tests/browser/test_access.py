@@ -102,7 +102,7 @@ def test_the_focus_is_never_lost_and_every_pair_is_announced(browse: Browse) -> 
 
 def test_a_note_above_the_pair_is_announced(browse: Browse) -> None:
     page, _ = acts.judging(browse)
-    first = acts.shown(page)
+    first = acts.pair_on_page(page)
     other = page.context.new_page()
     other.goto(page.url)
     acts.settle(other)
@@ -110,7 +110,7 @@ def test_a_note_above_the_pair_is_announced(browse: Browse) -> None:
     acts.arrive(page, 2)
     other.keyboard.press("1")
     expect(other.get_by_role("alert")).to_contain_text("your grade for this pair is 3")
-    assert acts.shown(other) == first
+    assert acts.pair_on_page(other) == first
     expect(other.locator("fieldset.grades")).to_be_focused()
     assert Judgment.objects.get().grade == 3
 

@@ -20,7 +20,7 @@ from tests import factories
 from tests.browser import acts
 from tests.browser.conftest import Browse
 from tests.browser.test_every_page import Complaints, visit
-from tests.models_runner.benchmarks import PROGRAM, Drawn, features_drawn, features_of, places, trainable
+from tests.models_runner.benchmarks import PROGRAM, Drawn, configure_training, features_drawn, features_of, trainable
 
 START_MS, END_MS = 180_000, 240_000  # for a program that loads torch on a busy machine
 State = Training.State
@@ -53,10 +53,10 @@ def _train(training_id: int) -> None:
 def begin(browse: Browse, worker: None, settings: Any, tmp_path: Path) -> Begin:
     """An admin's page of benchmark runs, in a project with a release and features."""
     program = settings.TRAIN_COMMAND
-    places(settings, tmp_path)
+    configure_training(settings, tmp_path)
     settings.TRAIN_COMMAND, settings.TRAIN_DEVICE, settings.TRAIN_THREADS = program, "cpu", 1
 
-    def opened(features: Callable[[Project], object]) -> Page:
+    def open_page(features: Callable[[Project], object]) -> Page:
         project = acts.project()
         trainable(project)
         features(project)
@@ -65,7 +65,7 @@ def begin(browse: Browse, worker: None, settings: Any, tmp_path: Path) -> Begin:
         page.goto(reverse("models_runner:experiments", args=[project.uuid]))
         return page
 
-    return opened
+    return open_page
 
 
 def start(page: Page, *, epochs: int) -> None:

@@ -26,7 +26,7 @@ document.addEventListener("clip:shown", () => {
 
 @pytest.mark.parametrize("kind", ["gif", "mp4"])
 def test_the_next_three_clips_are_loaded_ahead_and_shown_without_asking(
-    browse: Browse, clip: bytes, asked: list[str], kind: str
+    browse: Browse, clip: bytes, server_log: list[str], kind: str
 ) -> None:
     media = {"gif": acts.moving_gif()} | ({"mp4": clip} if kind == "mp4" else {})
     batch = acts.batch(acts.project(), pairs=6, **media)  # type: ignore[arg-type]
@@ -36,7 +36,7 @@ def test_the_next_three_clips_are_loaded_ahead_and_shown_without_asking(
     for position in range(1, 6):
         acts.arrive(page, position, 6)
         page.wait_for_load_state("networkidle")
-        loaded = previews(asked)
+        loaded = previews(server_log)
         assert len(loaded) == min(position + 3, 6)
         assert all(address.endswith(kind) for address in loaded)
         page.keyboard.press("2")
@@ -44,8 +44,8 @@ def test_the_next_three_clips_are_loaded_ahead_and_shown_without_asking(
         current = page.locator(".clip").get_attribute(f"data-{kind}")
         assert current in loaded
     page.wait_for_load_state("networkidle")
-    assert len(previews(asked)) == 6  # each was asked for
-    assert sum("/previews/" in line for line in asked) <= (6 if kind == "gif" else 12)  # an MP4 may come in parts
+    assert len(previews(server_log)) == 6  # each was asked for
+    assert sum("/previews/" in line for line in server_log) <= (6 if kind == "gif" else 12)  # an MP4 may come in parts
     swaps = page.evaluate("window.swaps")
     assert [swap["atOnce"] for swap in swaps] == [True] * 5  # in the very task that shows the pair
 
@@ -54,14 +54,14 @@ def previews(requests: list[str]) -> set[str]:
     return {line.removeprefix("GET ") for line in requests if "/previews/" in line}
 
 
-def test_grading_is_one_request(browse: Browse, asked: list[str]) -> None:
+def test_grading_is_one_request(browse: Browse, server_log: list[str]) -> None:
     page, _ = acts.judging(browse, media={"gif": acts.moving_gif()})
     page.wait_for_load_state("networkidle")
-    del asked[:]
+    del server_log[:]
     page.keyboard.press("2")
     acts.arrive(page, 2)
     page.wait_for_load_state("networkidle")
-    assert [line.split("/")[-2] for line in asked] == ["grade"]
+    assert [line.split("/")[-2] for line in server_log] == ["grade"]
 
 
 @pytest.mark.parametrize("kind", ["gif", "mp4"])
@@ -100,7 +100,7 @@ def test_who_wants_no_motion_starts_the_clip_themselves(browse: Browse, clip: by
     expect(play).to_be_visible()
 
 
-def test_a_browser_without_frames_plays_pauses_and_replays_the_gif(browse: Browse, asked: list[str]) -> None:
+def test_a_browser_without_frames_plays_pauses_and_replays_the_gif(browse: Browse, server_log: list[str]) -> None:
     batch = acts.batch(acts.project(), gif=acts.moving_gif())
     page = browse(factories.annotator(batch.project))
     page.add_init_script("delete window.ImageDecoder")
@@ -108,14 +108,14 @@ def test_a_browser_without_frames_plays_pauses_and_replays_the_gif(browse: Brows
     picture = page.locator(".clip div.moment > *")
     expect(picture).to_have_js_property("tagName", "IMG")
     page.wait_for_load_state("networkidle")
-    del asked[:]
+    del server_log[:]
     page.keyboard.press("Space")
     page.keyboard.press("p")
     expect(picture).to_have_js_property("tagName", "CANVAS")
     page.get_by_role("button", name="Play", exact=True).click()
     expect(picture).to_have_js_property("tagName", "IMG")
     expect(page.get_by_role("slider")).to_have_count(0)
-    assert asked == []
+    assert server_log == []
 
 
 def test_an_mp4_that_does_not_play_is_replaced_by_the_gif(browse: Browse) -> None:

@@ -68,19 +68,19 @@ class Complaints(list[str]):
     def __init__(self, page: Page) -> None:
         super().__init__()
         self.page = page
-        page.on("console", self.said)
+        page.on("console", self.on_console)
         page.on("pageerror", self.failed)
-        page.on("requestfailed", self.lost)
+        page.on("requestfailed", self.on_request_failed)
         page.on("response", self.answered)
 
-    def said(self, message: ConsoleMessage) -> None:
+    def on_console(self, message: ConsoleMessage) -> None:
         if message.type in ("error", "warning", "assert"):
             self.append(f"{self.page.url}: {message.text}")
 
     def failed(self, error: Error) -> None:
         self.append(f"{self.page.url}: {error}")
 
-    def lost(self, request: Request) -> None:
+    def on_request_failed(self, request: Request) -> None:
         if request.failure != "net::ERR_ABORTED":  # the page was left while a lazy picture was loading
             self.append(f"{self.page.url}: {request.url} {request.failure}")
 
@@ -309,7 +309,7 @@ def test_pages_that_ask_again_show_what_has_changed(browse: Browse) -> None:
     assert complaints == []
 
 
-def test_a_page_that_nobody_sees_asks_for_nothing(browse: Browse, asked: list[str]) -> None:
+def test_a_page_that_nobody_sees_asks_for_nothing(browse: Browse, server_log: list[str]) -> None:
     project = acts.project()
     page = browse(factories.lead(project))
     page.clock.install()
@@ -320,8 +320,8 @@ def test_a_page_that_nobody_sees_asks_for_nothing(browse: Browse, asked: list[st
         document.dispatchEvent(new Event('visibilitychange'))"""
     page.evaluate(visibility_script % "true")
     factories.BatchFactory(query__project=project, state="done", pairs=0)
-    before = len(asked)
+    before = len(server_log)
     page.clock.run_for(60_000)
-    assert len(asked) == before
+    assert len(server_log) == before
     page.evaluate(visibility_script % "false")
     expect(waiting).to_have_text("1")

@@ -14,7 +14,7 @@ from tests import factories
 from tests.browser import acts
 from tests.browser.conftest import Browse
 from tests.browser.test_every_page import LONG, UNBROKEN, visit
-from tests.judging.exams import asked, examinee, give, hand_in, newcomer, start
+from tests.judging.exams import examinee, give, hand_in, newcomer, pairs_in_order, start
 
 GRADES = (0, 4, 2, 3)
 
@@ -43,7 +43,7 @@ def tutorial_of(project: Project) -> None:
 
 def sit(user: User, project: Project, grades: dict[int, int]) -> Sitting:
     attempt = start(user, project)
-    for known_pair in asked(attempt):
+    for known_pair in pairs_in_order(attempt):
         give(user, known_pair, grades[known_pair.pk])
     hand_in(attempt)
     return attempt
@@ -92,7 +92,7 @@ def test_from_the_guideline_to_judging(browse: Browse) -> None:
     attempt = Sitting.objects.get(annotator=user, purpose="exam")
     assert visit(page, path("sitting", attempt)) == []
     far = exam.known_pairs.order_by("pk")[0]
-    for position, known_pair in enumerate(asked(attempt), start=1):
+    for position, known_pair in enumerate(pairs_in_order(attempt), start=1):
         expect(page.get_by_text(f"pair {position} of 4", exact=True)).to_be_visible()
         press(page, 2 if known_pair == far else others[known_pair.pk])
     expect(page.get_by_role("heading", name="A last look")).to_be_visible()

@@ -7,14 +7,14 @@ from judging.projects.policies import policy_publish
 from tests.browser import acts
 from tests.browser.conftest import Browse
 from tests.browser.test_every_page import LONG, UNBROKEN, visit
-from tests.judging.exams import newcomer, standing_of
-from tests.judging.settings import gate_question
+from tests.judging.exams import newcomer, status_of
+from tests.judging.settings import screening_question
 
 
 def test_from_the_desk_through_the_test_to_training(browse: Browse) -> None:
     project = acts.project()
     for number in range(2):
-        gate_question(project, description=f"What happens in clip {number}?", options=[f"right {LONG}", UNBROKEN])
+        screening_question(project, description=f"What happens in clip {number}?", options=[f"right {LONG}", UNBROKEN])
     policy_publish(project=project, actor=None, gate_questions=2, gate_passing=2, gate_is_open=True)
     user = newcomer(project)
     page = browse(user)
@@ -31,4 +31,4 @@ def test_from_the_desk_through_the_test_to_training(browse: Browse) -> None:
     page.locator("main form button").last.click()
     expect(page.get_by_role("heading", name="Passed")).to_be_visible()
     assert visit(page, screening_url) == []
-    assert standing_of(user) == "training"
+    assert status_of(user) == "training"

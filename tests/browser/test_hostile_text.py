@@ -28,7 +28,7 @@ WATCH = "window.ran = 0; window.injected = () => { window.ran += 1 }"
 PEOPLE_PAGES = [f"judging:{name}" for name in ("people", "pay", "forecast", "guideline-edit", "guideline-examples")]
 
 
-def opened(page: Page, *addresses: str) -> list[str]:
+def faults_of(page: Page, *addresses: str) -> list[str]:
     """List the faults of these pages."""
     page.add_init_script(WATCH)
     complaints = Complaints(page)
@@ -61,8 +61,8 @@ def test_pages_of_staff(browse: Browse) -> None:
     details += [reverse("judging:release-words", args=[project.uuid]), reverse("annotation:corpora"), reverse("home")]
     details += [reverse("pools:pool", args=[project.poolings.get().uuid])]
     lead, admin = browse(factories.lead(project)), browse(factories.admin(project))
-    assert opened(lead, *paths([*STAFF_PAGES, *PEOPLE_PAGES], project), *details) == []
-    assert opened(admin, *paths(ADMIN_PAGES[len(STAFF_PAGES) :], project)) == []
+    assert faults_of(lead, *paths([*STAFF_PAGES, *PEOPLE_PAGES], project), *details) == []
+    assert faults_of(admin, *paths(ADMIN_PAGES[len(STAFF_PAGES) :], project)) == []
 
 
 def test_pages_of_an_annotator(browse: Browse) -> None:
@@ -75,4 +75,4 @@ def test_pages_of_an_annotator(browse: Browse) -> None:
     acts.arrive(page, 2)
     spoil()
     addresses = [*paths(ANNOTATOR_PAGES, project), *map(reverse, ("home", "account", "tokens", "help"))]
-    assert opened(page, *addresses) == []
+    assert faults_of(page, *addresses) == []

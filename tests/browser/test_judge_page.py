@@ -15,7 +15,7 @@ from tests.browser.conftest import Browse
 def test_a_batch_can_be_judged_without_javascript(browse: Browse) -> None:
     page, batch = acts.judging(browse, java_script_enabled=False)
     acts.judge(page, 3, lambda pair: pair.candidate.rank, give=acts.by_click)
-    assert acts.given(batch) == {1: 1, 2: 2, 3: 3}
+    assert acts.grades_by_rank(batch) == {1: 1, 2: 2, 3: 3}
 
     page.get_by_role("link", name="Moment 1").click()
     acts.by_click(page, 0)
@@ -24,7 +24,7 @@ def test_a_batch_can_be_judged_without_javascript(browse: Browse) -> None:
 
     expect(page.get_by_role("status")).to_contain_text("final")
     assert Assignment.objects.get().state == Assignment.State.FINISHED
-    assert sorted(acts.given(batch).values()) in ([0, 1, 2], [0, 1, 3], [0, 2, 3])
+    assert sorted(acts.grades_by_rank(batch).values()) in ([0, 1, 2], [0, 1, 3], [0, 2, 3])
 
 
 def test_the_guideline_opens_beside_the_page_without_javascript(browse: Browse) -> None:

@@ -41,12 +41,12 @@ def test_next_shows_the_next_pair_and_sends_nothing(browse: Browse, key: str) ->
 
 def test_the_left_arrow_goes_back_one_pair_whose_grade_can_change(browse: Browse) -> None:
     page, _ = acts.judging(browse)
-    first = acts.shown(page)
+    first = acts.pair_on_page(page)
     page.keyboard.press("2")
     acts.arrive(page, 2)
     page.keyboard.press("ArrowLeft")
     acts.arrive(page, 1)
-    assert acts.shown(page) == first
+    assert acts.pair_on_page(page) == first
     expect(page.locator("button[aria-pressed=true]")).to_have_attribute("value", "2")
 
     page.keyboard.press("4")
@@ -63,11 +63,11 @@ def test_the_guideline_opens_and_closes_by_key_and_shields_the_grades(browse: Br
     page.keyboard.press("3")
     page.keyboard.press("Escape")
     expect(guideline).to_be_hidden()
-    expect(acts.place(page)).to_have_text("pair 1 of 3")
+    expect(acts.position_label(page)).to_have_text("pair 1 of 3")
     assert requests == []
 
     page.keyboard.press("3")
-    expect(acts.place(page)).to_have_text("pair 2 of 3")
+    expect(acts.position_label(page)).to_have_text("pair 2 of 3")
     assert grades_given() == [3]
 
 
@@ -91,7 +91,7 @@ def test_k_lists_the_keys_which_can_be_switched_off(browse: Browse) -> None:
     acts.settle(page)
     page.locator("fieldset.grades").focus()
     page.keyboard.press("3")
-    expect(acts.place(page)).to_have_text("pair 2 of 3")
+    expect(acts.position_label(page)).to_have_text("pair 2 of 3")
 
 
 def test_f_flags_and_takes_back(browse: Browse) -> None:
@@ -211,7 +211,7 @@ def test_two_presses_at_once_are_one_grade(browse: Browse) -> None:
     acts.stop_clock(page)
     page.keyboard.press("3")
     page.keyboard.press("3")
-    expect(acts.place(page)).to_have_text("pair 2 of 3")
+    expect(acts.position_label(page)).to_have_text("pair 2 of 3")
     page.keyboard.press("3")
     page.clock.run_for(100)
     page.keyboard.press("3")
@@ -221,7 +221,7 @@ def test_two_presses_at_once_are_one_grade(browse: Browse) -> None:
     page.keyboard.press("Escape")
     page.clock.run_for(100)
     page.keyboard.press("4")
-    expect(acts.place(page)).to_have_text("pair 3 of 3")
+    expect(acts.position_label(page)).to_have_text("pair 3 of 3")
     assert grades_given() == [3, 4]
 
 

@@ -14,11 +14,11 @@ COUNT_ANSWERS = """window.answered = 0;
   })"""
 
 
-def kept(page: Page) -> Locator:
+def queue_notice(page: Page) -> Locator:
     return page.get_by_role("status").filter(has_text="is kept and sent as soon as it works again")
 
 
-def cut(page: Page) -> None:
+def fail_grades(page: Page) -> None:
     acts.catch(page, "**/grade/", lambda route: route.abort())
 
 
@@ -26,42 +26,42 @@ def test_a_grade_pressed_without_connection_is_queued_and_sent_when_it_is_back(b
     page, _ = acts.judging(browse)
     page.context.set_offline(True)
     page.keyboard.press("3")
-    expect(kept(page)).to_contain_text("No connection. Your 3 is kept")
-    expect(acts.place(page)).to_have_text("pair 1 of 3")
+    expect(queue_notice(page)).to_contain_text("No connection. Your 3 is kept")
+    expect(acts.position_label(page)).to_have_text("pair 1 of 3")
     assert not Judgment.objects.exists()
 
     page.context.set_offline(False)
-    expect(acts.place(page)).to_have_text("pair 2 of 3")
-    expect(kept(page)).to_have_count(0)
+    expect(acts.position_label(page)).to_have_text("pair 2 of 3")
+    expect(queue_notice(page)).to_have_count(0)
     assert Judgment.objects.get().grade == 3
 
 
 def test_a_queued_grade_survives_a_reload(browse: Browse) -> None:
     page, _ = acts.judging(browse)
-    cut(page)
+    fail_grades(page)
     page.keyboard.press("3")
-    expect(kept(page)).to_be_visible()
+    expect(queue_notice(page)).to_be_visible()
     page.reload()
-    expect(kept(page)).to_contain_text("Your 3 is kept")
+    expect(queue_notice(page)).to_contain_text("Your 3 is kept")
     assert not Judgment.objects.exists()
 
     page.unroute("**/grade/")
     page.reload()
-    expect(acts.place(page)).to_have_text("pair 2 of 3")
+    expect(acts.position_label(page)).to_have_text("pair 2 of 3")
     assert Judgment.objects.get().grade == 3
     assert page.evaluate("sessionStorage.getItem('momentjudge-kept')") == "[]"
 
 
 def test_another_press_replaces_the_queued_grade(browse: Browse) -> None:
     page, _ = acts.judging(browse)
-    cut(page)
+    fail_grades(page)
     page.keyboard.press("3")
-    expect(kept(page)).to_contain_text("Your 3 is kept")
+    expect(queue_notice(page)).to_contain_text("Your 3 is kept")
     page.keyboard.press("1")
-    expect(kept(page)).to_contain_text("Your 1 is kept")
+    expect(queue_notice(page)).to_contain_text("Your 1 is kept")
     page.unroute("**/grade/")
     page.get_by_role("button", name="Try now").click()
-    expect(acts.place(page)).to_have_text("pair 2 of 3")
+    expect(acts.position_label(page)).to_have_text("pair 2 of 3")
     assert Judgment.objects.get().grade == 1
 
 
@@ -74,11 +74,11 @@ def test_a_grade_whose_answer_was_lost_is_one_judgment(browse: Browse) -> None:
 
     acts.catch(page, "**/grade/", lose_the_answer)
     page.keyboard.press("3")
-    expect(kept(page)).to_be_visible()
+    expect(queue_notice(page)).to_be_visible()
     assert Judgment.objects.get().grade == 3
     page.unroute("**/grade/")
     page.get_by_role("button", name="Try now").click()
-    expect(acts.place(page)).to_have_text("pair 2 of 3")
+    expect(acts.position_label(page)).to_have_text("pair 2 of 3")
     judgment = Judgment.objects.get()
     assert (judgment.grade, judgment.revision) == (3, 0)
 
@@ -90,19 +90,19 @@ def test_a_server_in_trouble_is_reported_and_retried_after_growing_pauses(browse
     page.evaluate(COUNT_ANSWERS)
     acts.stop_clock(page)
     page.keyboard.press("3")
-    expect(kept(page)).to_contain_text("The server has trouble. Your 3 is kept")
+    expect(queue_notice(page)).to_contain_text("The server has trouble. Your 3 is kept")
     for attempts, pause_s in ((2, 2), (3, 4), (4, 8)):
         page.clock.run_for(1000 * pause_s - 500)
         assert len(requests) == attempts - 1
         with page.expect_response("**/grade/"):
             page.clock.run_for(600)
-        expect(kept(page)).to_be_visible()
+        expect(queue_notice(page)).to_be_visible()
         acts.wait_until(lambda n_answers=attempts: page.evaluate("window.answered") == n_answers)  # type: ignore[misc]
         assert len(requests) == attempts
     page.unroute("**/grade/")
     page.clock.run_for(15_000)
-    expect(acts.place(page)).to_have_text("pair 2 of 3")
-    expect(kept(page)).to_have_count(0)
+    expect(acts.position_label(page)).to_have_text("pair 2 of 3")
+    expect(queue_notice(page)).to_have_count(0)
     assert Judgment.objects.get().grade == 3
 
 
@@ -111,9 +111,9 @@ def test_a_flag_is_queued_as_a_grade_is(browse: Browse) -> None:
     page.context.set_offline(True)
     page.keyboard.press("f")
     page.get_by_role("button", name="Offensive").click()
-    expect(kept(page)).to_contain_text("Your flag is kept")
+    expect(queue_notice(page)).to_contain_text("Your flag is kept")
     page.context.set_offline(False)
-    expect(acts.place(page)).to_have_text("pair 2 of 3")
+    expect(acts.position_label(page)).to_have_text("pair 2 of 3")
     assert Flag.objects.get().reason == "offensive"
 
 
@@ -125,7 +125,7 @@ def test_a_line_that_drops_before_another_pair_is_reported(browse: Browse) -> No
     expect(notice).to_be_visible()
     page.context.set_offline(False)
     page.keyboard.press("ArrowRight")
-    expect(acts.place(page)).to_have_text("pair 2 of 3")
+    expect(acts.position_label(page)).to_have_text("pair 2 of 3")
     expect(notice).to_have_count(0)
 
 
@@ -142,16 +142,16 @@ def test_a_grade_pressed_after_the_session_ended_is_sent_after_the_log_in(browse
     page.get_by_label("User name").fill(person.username)
     page.get_by_label("Password").fill("a-long-enough-password")
     page.keyboard.press("Enter")
-    expect(acts.place(page)).to_have_text("pair 2 of 3")
+    expect(acts.position_label(page)).to_have_text("pair 2 of 3")
     assert Judgment.objects.get().grade == 3
 
 
 def test_a_grade_that_came_too_late_is_not_dropped_without_a_word(browse: Browse) -> None:
     """The batch ended while the line was down; its annotator begins another."""
     page, batch = acts.judging(browse)
-    cut(page)
+    fail_grades(page)
     page.keyboard.press("3")
-    expect(kept(page)).to_be_visible()
+    expect(queue_notice(page)).to_be_visible()
     Assignment.objects.update(state="lapsed", ended_at=timezone.now())
     BatchFactory(query__project=batch.project, pairs=2)
     page.goto(page.url.replace("/next/", "/"))
@@ -160,6 +160,6 @@ def test_a_grade_that_came_too_late_is_not_dropped_without_a_word(browse: Browse
     message = page.get_by_role("status").filter(has_text="Your 3 was not taken: the time on its batch ran out")
     expect(message).to_be_visible()
     page.keyboard.press("2")
-    expect(acts.place(page)).to_have_text("pair 2 of 2")
+    expect(acts.position_label(page)).to_have_text("pair 2 of 2")
     expect(message).to_have_count(0)
     assert Judgment.objects.get().grade == 2

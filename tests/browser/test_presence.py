@@ -39,25 +39,25 @@ def move(page: Page, minutes: int) -> None:
         page.clock.run_for(MINUTE_MS // 2)
 
 
-def test_somebody_at_the_page_renews_the_time_every_minute(browse: Browse, asked: list[str]) -> None:
+def test_somebody_at_the_page_renews_the_time_every_minute(browse: Browse, server_log: list[str]) -> None:
     page, _ = at_work(browse)
-    del asked[:]
+    del server_log[:]
     Assignment.objects.update(expires_at=timezone.now() + timedelta(minutes=2))
     for minute in (1, 2, 3):
         move(page, 1)
-        acts.wait_until(lambda n_beats=minute: beats(asked) == n_beats)  # type: ignore[misc]
+        acts.wait_until(lambda n_beats=minute: beats(server_log) == n_beats)  # type: ignore[misc]
     acts.wait_until(lambda: minutes_left() > 19)
 
 
-def test_a_page_that_nobody_is_at_stops_renewing(browse: Browse, asked: list[str]) -> None:
+def test_a_page_that_nobody_is_at_stops_renewing(browse: Browse, server_log: list[str]) -> None:
     page, _ = at_work(browse)
-    del asked[:]
+    del server_log[:]
     page.mouse.move(210, 310)
     page.clock.run_for(15 * MINUTE_MS)
     page.wait_for_load_state("networkidle")
-    assert 3 <= beats(asked) <= 5
+    assert 3 <= beats(server_log) <= 5
     move(page, 1)
-    acts.wait_until(lambda: beats(asked) >= 4)
+    acts.wait_until(lambda: beats(server_log) >= 4)
 
 
 def test_time_that_ran_out_is_reported_and_leads_to_the_desk(browse: Browse) -> None:
@@ -75,41 +75,41 @@ def test_time_that_ran_out_is_reported_and_leads_to_the_desk(browse: Browse) -> 
     assert page.url.endswith(acts.desk(batch.project))
 
 
-def test_a_page_that_is_closed_gives_the_batch_back_soon(browse: Browse, asked: list[str]) -> None:
+def test_a_page_that_is_closed_gives_the_batch_back_soon(browse: Browse, server_log: list[str]) -> None:
     page, _ = acts.judging(browse)
-    acts.wait_until(lambda: beats(asked) == 1)
+    acts.wait_until(lambda: beats(server_log) == 1)
     acts.wait_until(lambda: minutes_left() > 19)
     page.close(run_before_unload=True)
-    acts.wait_until(lambda: lefts(asked) == 1)
+    acts.wait_until(lambda: lefts(server_log) == 1)
     acts.wait_until(lambda: minutes_left() < 2)
 
 
-def test_a_reload_keeps_the_batch(browse: Browse, asked: list[str]) -> None:
+def test_a_reload_keeps_the_batch(browse: Browse, server_log: list[str]) -> None:
     """That the old page was left may be heard after the new one's first beat; then the next beat makes up for it."""
     page, _ = acts.judging(browse)
-    acts.wait_until(lambda: beats(asked) == 1)
+    acts.wait_until(lambda: beats(server_log) == 1)
     page.reload()
-    acts.wait_until(lambda: (lefts(asked), beats(asked)) == (1, 2))
+    acts.wait_until(lambda: (lefts(server_log), beats(server_log)) == (1, 2))
     assert minutes_left() > 1
     page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
     acts.wait_until(lambda: minutes_left() > 19)
 
 
-def test_a_page_of_the_site_is_no_leaving(browse: Browse, asked: list[str]) -> None:
+def test_a_page_of_the_site_is_no_leaving(browse: Browse, server_log: list[str]) -> None:
     page, _ = acts.judging(browse)
     page.get_by_role("link", name="My grades").click()
     expect(page.get_by_role("heading", name="My grades")).to_be_visible()
-    assert lefts(asked) == 0
+    assert lefts(server_log) == 0
     assert minutes_left() > 19
 
 
-def test_another_tab_keeps_the_batch_when_one_is_closed(browse: Browse, asked: list[str]) -> None:
+def test_another_tab_keeps_the_batch_when_one_is_closed(browse: Browse, server_log: list[str]) -> None:
     page, _ = acts.judging(browse)
     other = page.context.new_page()
     other.goto(page.url)
-    acts.wait_until(lambda: beats(asked) == 2)
+    acts.wait_until(lambda: beats(server_log) == 2)
     other.close(run_before_unload=True)
-    acts.wait_until(lambda: (lefts(asked), beats(asked)) == (1, 3))
+    acts.wait_until(lambda: (lefts(server_log), beats(server_log)) == (1, 3))
     acts.wait_until(lambda: minutes_left() > 19)
 
 
@@ -149,7 +149,7 @@ def test_a_break_is_suggested_after_the_minutes_of_the_policy_and_can_be_put_off
     move(page, 1)
     expect(reminder).to_be_visible()
     page.keyboard.press("2")  # it is no lock
-    expect(acts.place(page)).to_have_text("pair 2 of 3")
+    expect(acts.position_label(page)).to_have_text("pair 2 of 3")
     reminder.get_by_role("button", name="All right").click()
     expect(reminder).to_have_count(0)
     move(page, 2)

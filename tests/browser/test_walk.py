@@ -50,7 +50,7 @@ def judge_first_round(browse: Browse, batch: Batch, slot: int) -> None:
     expect(page.get_by_role("button", name="Start a batch")).to_be_focused()
     page.keyboard.press("Enter")
     acts.judge(page, 20, lambda pair: wish(pair.candidate.rank, slot), give=acts.by_key)
-    assert acts.given(batch, slot=slot) == {rank: wish(rank, slot) for rank in range(1, 21)}
+    assert acts.grades_by_rank(batch, slot=slot) == {rank: wish(rank, slot) for rank in range(1, 21)}
     if slot == 1:
         change_rank_20(page, batch)
     finish(page)
@@ -74,7 +74,9 @@ def judge_second_round(browse: Browse, batch: Batch, slot: int) -> None:
     page.get_by_role("button", name="Start a batch").click()
     acts.judge(page, len(DISTANT), lambda pair: DISTANT[pair.candidate.rank][slot + 1], give=acts.by_key)
     finish(page)
-    assert acts.given(batch, round=2, slot=slot) == {rank: grades[slot + 1] for rank, grades in DISTANT.items()}
+    assert acts.grades_by_rank(batch, round=2, slot=slot) == {
+        rank: grades[slot + 1] for rank, grades in DISTANT.items()
+    }
 
 
 def decide(page: Page, batch: Batch, word: str) -> None:

@@ -100,13 +100,15 @@ def test_the_description_is_made_once_however_it_is_requested(client: Client, mo
     assert len(calls) <= 1
 
 
-@pytest.mark.parametrize(("asked", "read"), [("application/yaml", yaml.safe_load), ("application/json", json.loads)])
+@pytest.mark.parametrize(
+    ("media_type", "read"), [("application/yaml", yaml.safe_load), ("application/json", json.loads)]
+)
 def test_the_description_is_served_in_either_form(
-    client: Client, schema: dict[str, Any], asked: str, read: Callable[[bytes], object]
+    client: Client, schema: dict[str, Any], media_type: str, read: Callable[[bytes], object]
 ) -> None:
-    answer = client.get("/api/schema/", headers={"accept": asked})
+    answer = client.get("/api/schema/", headers={"accept": media_type})
     assert read(answer.content) == schema
-    assert answer.headers["Content-Type"].startswith(asked)
+    assert answer.headers["Content-Type"].startswith(media_type)
     assert "Accept" in answer.headers["Vary"]
 
 

@@ -70,10 +70,10 @@ def test_messages_expire_by_the_clock_of_the_database(beat: Sent, time_of_the_da
 
 
 def test_without_the_database_they_do_not_expire(beat: Sent, monkeypatch: pytest.MonkeyPatch) -> None:
-    def away() -> datetime:
+    def fail() -> datetime:
         raise OperationalError("no database")
 
-    monkeypatch.setattr(clock, "now", away)
+    monkeypatch.setattr(clock, "now", fail)
     for entry in beat.schedule.values():
         entry.last_run_at -= HOUR
     assert ticks(beat) == ["a", "b"]

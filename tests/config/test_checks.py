@@ -35,18 +35,18 @@ def good(settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
         setattr(settings, name, value)
 
 
-def found() -> list[str]:
+def message_ids() -> list[str]:
     ours = (checks.secret_key, checks.address, checks.services, checks.folders, checks.mail, checks.proxies)
     ours += (checks.secrets, checks.example_hosts, checks.second_step)
     return [str(message.id).removeprefix("momentjudge.") for check in ours for message in check()]
 
 
 def test_good_settings_pass() -> None:
-    assert found() == []
+    assert message_ids() == []
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "expected"),
+    ("name", "value", "correct_ids"),
     [
         ("SECRET_KEY", "short", ["E001"]),
         ("SECRET_KEY", "x" * 60, ["E001"]),
@@ -70,19 +70,19 @@ def test_good_settings_pass() -> None:
         ("ALLOWED_HOSTS", ["judge.site.test", "for-example.org"], []),
     ],
 )
-def test_a_bad_setting_is_named(settings: Settings, name: str, value: Any, expected: list[str]) -> None:
+def test_a_bad_setting_is_named(settings: Settings, name: str, value: Any, correct_ids: list[str]) -> None:
     setattr(settings, name, value)
-    assert found() == expected
+    assert message_ids() == correct_ids
 
 
 def test_no_broker_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("BROKER_URL")
-    assert found() == ["E007"]
+    assert message_ids() == ["E007"]
 
 
 def test_the_password_of_the_example(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(settings.DATABASES["default"], "PASSWORD", "change-me")
-    assert found() == ["E010"]
+    assert message_ids() == ["E010"]
 
 
 def test_they_are_registered_for_deploy_alone(settings: Settings) -> None:

@@ -23,7 +23,7 @@ from judging.releases.selectors import scope_of
 from moment_retrieval import checkpoints
 from moment_retrieval.features import FeatureWriter
 from tests.contract import collect
-from tests.judging.views.doors import ENDPOINTS, World
+from tests.judging.views.doors import ENDPOINTS, Site
 from tests.judging.world import HandMade
 
 HERE = Path(__file__).parent
@@ -86,7 +86,7 @@ def test_files_of_a_release_have_their_layout(tmp_path: Path) -> None:
 
 @pytest.mark.django_db
 def test_tables_that_pages_hand_out_have_their_columns() -> None:
-    site, headers = World(), {}
+    site, headers = Site(), {}
     for endpoint in ENDPOINTS:
         name, method = endpoint[0], endpoint[3]
         if method != "get" or not (name.endswith(("-csv", "export", "report"))):
@@ -133,5 +133,5 @@ def test_checkpoints_and_features_keep_their_keys(tmp_path: Path) -> None:
         ([{"name": "q"}], [], 1),
     ],
 )
-def test_what_is_taken_away_is_a_fault(recorded: Any, present: Any, faults: int) -> None:
+def test_a_removal_is_a_fault(recorded: Any, present: Any, faults: int) -> None:
     assert len(collect.missing(recorded, present)) == faults

@@ -23,7 +23,7 @@ def disk_full() -> OperationalError:
 
 
 @pytest.mark.parametrize(
-    ("error", "absence"),
+    ("error", "outage"),
     [
         (OperationalError("the connection is closed"), DATABASE),
         (InterfaceError("connection already closed"), DATABASE),
@@ -37,8 +37,8 @@ def disk_full() -> OperationalError:
     ],
     ids=repr,
 )
-def test_errors_say_what_is_lacking(error: Exception | None, absence: object) -> None:
-    assert outage_of(error) == absence
+def test_errors_say_what_is_lacking(error: Exception | None, outage: object) -> None:
+    assert outage_of(error) == outage
 
 
 @pytest.fixture

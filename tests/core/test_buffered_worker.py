@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from core.embedded.processes import wait_gone
-from tests.config.answers.server import START_S, Served, free_port, of_make_run, opened, serving
+from tests.config.answers.server import START_S, Served, free_port, of_make_run, open_connection, serving
 from tests.config.answers.urls import PIECES
 
 pytestmark = pytest.mark.deployment
@@ -33,7 +33,7 @@ def eventually(there: Callable[[], bool]) -> None:
 
 def test_the_site_sees_a_request_as_it_was_sent(served: Served) -> None:
     headers = "X-Forwarded-For: 192.0.2.7\r\nX-Forwarded-Proto: https\r\n"
-    environ = json.loads(opened(served.port).ask("/echo/?a=%20b", headers=headers).body)
+    environ = json.loads(open_connection(served.port).ask("/echo/?a=%20b", headers=headers).body)
     assert (environ["RAW_URI"], environ["REMOTE_ADDR"]) == ("/echo/?a=%20b", "127.0.0.1")
     assert environ["HTTP_X_FORWARDED_FOR"] == "192.0.2.7"  # TRUSTED_PROXIES decides whether it counts
     assert environ["wsgi.url_scheme"] == "http"
@@ -42,7 +42,7 @@ def test_the_site_sees_a_request_as_it_was_sent(served: Served) -> None:
 @pytest.mark.parametrize("size", [0, 1, 8 * 1024, 200 * 1024, 2 * 2**20])
 def test_a_body_arrives_whole_whether_it_fits_into_memory_or_not(served: Served, size: int) -> None:
     body = bytes(number % 251 for number in range(size))
-    connection = opened(served.port)
+    connection = open_connection(served.port)
     for _ in range(2):
         answer = connection.ask("/echo/", "POST", body=body)
         assert json.loads(answer.body)["body"] == sha256(body).hexdigest()
@@ -50,21 +50,21 @@ def test_a_body_arrives_whole_whether_it_fits_into_memory_or_not(served: Served,
 
 
 def test_a_body_in_chunks_arrives_whole(served: Served) -> None:
-    connection = opened(served.port)
+    connection = open_connection(served.port)
     head = "POST /echo/ HTTP/1.1\r\nHost: testserver\r\nTransfer-Encoding: chunked\r\n\r\n"
     connection.socket.sendall(f"{head}5\r\nhello\r\n1\r\n!\r\n0\r\n\r\n".encode())
     assert json.loads(connection.read("POST").body)["body"] == sha256(b"hello!").hexdigest()
 
 
 def test_a_body_beyond_every_limit_is_refused_before_it_is_read(served: Served) -> None:
-    connection = opened(served.port)
+    connection = open_connection(served.port)
     connection.socket.sendall(b"POST /echo/ HTTP/1.1\r\nHost: testserver\r\nContent-Length: 300000000\r\n\r\n")
     answer = connection.read("POST")
     assert (answer.status, answer.closes) == (413, True)
 
 
 def test_requests_are_logged_with_their_length_and_without_secrets(served: Served) -> None:
-    answer = opened(served.port).ask("/invitations/0123456789abcdef0123456789abcdef/")
+    answer = open_connection(served.port).ask("/invitations/0123456789abcdef0123456789abcdef/")
 
     def logged() -> list[str]:
         return [line for line in served.log.read_text().splitlines() if '"GET /invitations/' in line]
@@ -77,7 +77,7 @@ def test_requests_are_logged_with_their_length_and_without_secrets(served: Serve
 
 def test_a_file_is_logged_with_its_length(served: Served) -> None:
     for method, length in (("GET", len(b"".join(PIECES))), ("HEAD", 0)):
-        opened(served.port).ask("/download/", method)
+        open_connection(served.port).ask("/download/", method)
         line = f'"{method} /download/ HTTP/1.1" 200 {length} '
         eventually(lambda line=line: line in served.log.read_text())  # type: ignore[misc]
 
@@ -85,7 +85,7 @@ def test_a_file_is_logged_with_its_length(served: Served) -> None:
 def test_running_requests_are_answered_before_the_end(tmp_path: Path) -> None:
     port = free_port()
     with serving(of_make_run(port), port, tmp_path) as served:
-        connection = opened(port)
+        connection = open_connection(port)
         connection.socket.sendall(b"GET /latch/one/ HTTP/1.1\r\nHost: testserver\r\n\r\n")
         eventually((tmp_path / "one.begun").exists)
         served.process.send_signal(signal.SIGTERM)

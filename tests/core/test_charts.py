@@ -27,12 +27,12 @@ from judging.figures.charts import standalone_style
 UNIT = Axis("share", 0, 1, 0.5)
 
 
-def drawn(canvas: Canvas, tag: str, css: str = "") -> list[ET.Element]:
+def elements_of(canvas: Canvas, tag: str, css: str = "") -> list[ET.Element]:
     return [element for element in canvas.root.iter(tag) if css in element.get("class", "").split() or not css]
 
 
 def words(canvas: Canvas, css: str) -> list[str]:
-    return [element.text or "" for element in drawn(canvas, "text", css)]
+    return [element.text or "" for element in elements_of(canvas, "text", css)]
 
 
 class TestAxis:
@@ -76,59 +76,59 @@ class TestCharts:
     def test_a_column_is_as_high_as_its_value(self) -> None:
         columns = [Column("a", 0.5, ("half",)), Column("b", 1, ("all",))]
         chart = columns_chart("Parts", columns, UNIT, x_name="part", height=100)
-        heights = [float(bar.get("height", "")) for bar in drawn(chart, "rect", "bar")]
+        heights = [float(bar.get("height", "")) for bar in elements_of(chart, "rect", "bar")]
         assert heights == [50, 100]
         assert words(chart, "value") == ["half", "all"]
-        assert [bar[0].text for bar in drawn(chart, "rect", "bar")] == ["a: half", "b: all"]
+        assert [bar[0].text for bar in elements_of(chart, "rect", "bar")] == ["a: half", "b: all"]
 
     def test_a_column_without_a_value_is_a_gap(self) -> None:
         chart = columns_chart("Parts", [Column("a", None, ()), Column("b", 0, ("none",))], UNIT, x_name="part")
-        assert [bar[0].text for bar in drawn(chart, "rect", "bar")] == ["b: none"]
+        assert [bar[0].text for bar in elements_of(chart, "rect", "bar")] == ["b: none"]
 
     def test_shares_fill_the_column_and_nothing_is_drawn_for_none(self) -> None:
         chart = shares_chart("Shares", ["1", "2"], [(1, 0, 0, 0, 3), (0, 0, 0, 0, 0)], x_name="rank")
-        zero, four = (drawn(chart, "rect", css)[-1] for css in ("r0", "r4"))  # the first is the legend's
+        zero, four = (elements_of(chart, "rect", css)[-1] for css in ("r0", "r4"))  # the first is the legend's
         assert float(four.get("height", "")) == pytest.approx(3 * float(zero.get("height", "")), abs=0.2)
         foot = float(four.get("y", "")) + float(four.get("height", ""))
         assert foot == pytest.approx(float(zero.get("y", "")), abs=0.2)
         assert zero[0].text == "1: relevance 0: 1 of 4, 25.0 %"
-        assert len(drawn(chart, "rect", "r2")) == 1
+        assert len(elements_of(chart, "rect", "r2")) == 1
 
     def test_a_band_without_anything_stays_empty(self) -> None:
         spreads = [Spread("1", 0.5, 0.25, 0.75, "one"), Spread("2", None, 0, 0, "")]
         chart = spread_chart("Means", spreads, UNIT, x_name="rank")
-        assert len(drawn(chart, "circle")) == len(drawn(chart, "line", "whisker")) == 1
+        assert len(elements_of(chart, "circle")) == len(elements_of(chart, "line", "whisker")) == 1
         assert words(chart, "tick")[-2:] == ["1", "2"]
 
     def test_a_line_is_broken_where_a_value_is_missing(self) -> None:
         chart = lines_chart("Lines", list("abcd"), [Series("one", [0, 1, None, 0.5])], UNIT)
-        first, second = (line.get("points", "").split() for line in drawn(chart, "polyline"))
+        first, second = (line.get("points", "").split() for line in elements_of(chart, "polyline"))
         assert (len(first), len(second)) == (2, 1)
-        assert len(drawn(chart, "circle")) == 3
+        assert len(elements_of(chart, "circle")) == 3
         assert words(chart, "key") == ["one"]
 
     def test_relevance_by_rank_with_similarity(self) -> None:
         candidates = [Ranked(1, 4, "settled", 0.5), Ranked(2, None, "dropped", -0.2), Ranked(3, 0, "settled", None)]
         chart = ranked_chart("A man opens a door.", candidates)
-        assert [bar[0].text for bar in drawn(chart, "rect")] == ["rank 1: relevance 4", "rank 3: relevance 0"]
+        assert [bar[0].text for bar in elements_of(chart, "rect")] == ["rank 1: relevance 4", "rank 3: relevance 0"]
         assert words(chart, "out") == ["×"]
-        dots = [dot[0].text for dot in drawn(chart, "circle")]
+        dots = [dot[0].text for dot in elements_of(chart, "circle")]
         assert dots == ["rank 1: similarity 0.500", "rank 2: similarity -0.200"]
         assert "similarity" not in ranked_chart("None", [Ranked(1, 4, "settled", None)]).inline()
 
     def test_a_heat_map_by_hand(self) -> None:
         cells = {(0, 1): Cell(0.9, ("9",), "nine"), (1, 0): Cell(2, ("?",), "few", "below", is_faint=True)}
         chart = heat_map("Heat", rows=["a", "b"], columns=["c", "d"], cells=cells, names=("row", "column"))
-        strong, faint = drawn(chart, "rect", "cell")
+        strong, faint = elements_of(chart, "rect", "cell")
         assert (strong.get("fill-opacity"), faint.get("fill-opacity")) == ("0.90", "0.30")
         assert float(strong.get("x", "")) > float(faint.get("x", ""))
         assert float(strong.get("y", "")) < float(faint.get("y", ""))
         assert (words(chart, "strong"), words(chart, "few")) == (["9"], ["?"])
 
-    def test_labels_give_way_where_there_is_no_room(self) -> None:
+    def test_labels_are_dropped_where_there_is_no_room(self) -> None:
         spreads = [Spread(f"long label {index}", 0.5, 0.4, 0.6, "") for index in range(60)]
         chart = spread_chart("Many", spreads, UNIT, x_name="label")
-        labels = [text for text in drawn(chart, "text", "tick") if "long" in (text.text or "")]
+        labels = [text for text in elements_of(chart, "text", "tick") if "long" in (text.text or "")]
         gaps = [float(b.get("x", "")) - float(a.get("x", "")) for a, b in pairwise(labels)]
         assert min(gaps) > 7 * len("long label 59")
         assert any("minor" in text.get("class", "") for text in labels)

@@ -33,10 +33,10 @@ def test_one_running_job_of_a_kind(project: Project) -> None:
     assert Job.objects.filter(kind="demo").count() == 2
 
 
-@pytest.mark.parametrize(("done", "percent"), [(0, 0), (1, 33), (3, 100), (9, 100)])
-def test_progress_stays_within_the_total(project: Project, done: int, percent: int) -> None:
+@pytest.mark.parametrize(("steps_done", "percent"), [(0, 0), (1, 33), (3, 100), (9, 100)])
+def test_progress_stays_within_the_total(project: Project, steps_done: int, percent: int) -> None:
     job = start(project)
-    job_set(job=job, n_done=done, title="Further")
+    job_set(job=job, n_done=steps_done, title="Further")
     job.refresh_from_db()
     assert (job.percent, job.title) == (percent, "Further")
 
@@ -78,7 +78,7 @@ def kind(monkeypatch: pytest.MonkeyPatch) -> JobKind[Job]:
     )
 
 
-def told(kind: JobKind[Job], job: Job, error: Exception) -> tuple[str, bool]:
+def failure_of(kind: JobKind[Job], job: Job, error: Exception) -> tuple[str, bool]:
     """Return what the row says of the error, and whether it was raised on."""
     raised = False
     try:
@@ -104,7 +104,7 @@ def told(kind: JobKind[Job], job: Job, error: Exception) -> tuple[str, bool]:
 def test_an_error_is_the_rows_failure(
     kind: JobKind[Job], project: Project, error: Exception, message_and_raised: tuple[str, bool]
 ) -> None:
-    assert told(kind, start(project), error) == message_and_raised
+    assert failure_of(kind, start(project), error) == message_and_raised
 
 
 def test_what_was_ended_meanwhile_does_not_fail(kind: JobKind[Job], project: Project) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from django.test import Client
 
-from tests.config.answers.server import free_port, of_make_run, of_production, opened, serving
+from tests.config.answers.server import free_port, of_make_run, of_production, open_connection, serving
 from tests.config.answers.urls import ANSWERS
 
 
@@ -50,13 +50,13 @@ def port(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
 def test_answers_follow_each_other_on_one_connection(port: int, method: str) -> None:
     """After each kind the next request on the same connection is read right, unless the server says that it closes."""
-    connection = opened(port)
+    connection = open_connection(port)
     for path, status in ANSWERS:
         answer = connection.ask(path, method)
         assert answer.status == status, path
         if answer.closes:  # a stream whose length nobody knew
             assert "content-length" not in answer.headers, path
-            connection = opened(port)
+            connection = open_connection(port)
         response = connection.ask("/json/")
         assert (response.status, response.body) == (200, b'{"status": "ok"}'), path
     connection.socket.close()

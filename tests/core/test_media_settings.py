@@ -16,21 +16,23 @@ def bare(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-def given(monkeypatch: pytest.MonkeyPatch, values: dict[str, str]) -> None:
+def set_environment(monkeypatch: pytest.MonkeyPatch, values: dict[str, str]) -> None:
     for name, value in values.items():
         monkeypatch.setenv(name, value)
 
 
-@pytest.mark.parametrize("said", [{}, {"MEDIA_STORAGE": ""}, {"MEDIA_STORAGE": "local"}, KEYS])
-def test_files_lie_in_a_folder_unless_a_bucket_is_set(monkeypatch: pytest.MonkeyPatch, said: dict[str, str]) -> None:
-    given(monkeypatch, said)
+@pytest.mark.parametrize("variables", [{}, {"MEDIA_STORAGE": ""}, {"MEDIA_STORAGE": "local"}, KEYS])
+def test_files_lie_in_a_folder_unless_a_bucket_is_set(
+    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str]
+) -> None:
+    set_environment(monkeypatch, variables)
     media = media_from_env()
     assert media.storage["BACKEND"].endswith("FolderMedia")
     assert media.origin == ""
 
 
 @pytest.mark.parametrize(
-    ("said", "endpoint", "addressing", "origin"),
+    ("variables", "endpoint", "addressing", "origin"),
     [
         ({"S3_REGION": "eu-1"}, "https://s3.eu-1.amazonaws.com", "virtual", "https://clips.s3.eu-1.amazonaws.com"),
         ({"S3_ENDPOINT_URL": "http://10.0.0.9:3900/"}, "http://10.0.0.9:3900", "path", "http://10.0.0.9:3900"),
@@ -49,16 +51,16 @@ def test_files_lie_in_a_folder_unless_a_bucket_is_set(monkeypatch: pytest.Monkey
     ],
 )
 def test_pages_may_load_from_the_origin_that_browsers_are_sent_to(
-    monkeypatch: pytest.MonkeyPatch, said: dict[str, str], endpoint: str, addressing: str, origin: str
+    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], endpoint: str, addressing: str, origin: str
 ) -> None:
-    given(monkeypatch, S3 | said)
+    set_environment(monkeypatch, S3 | variables)
     media = media_from_env()
     options = media.storage["OPTIONS"]
     assert (options["endpoint_url"], options["addressing"], media.origin) == (endpoint, addressing, origin)
 
 
 @pytest.mark.parametrize(
-    ("said", "words"),
+    ("variables", "words"),
     [
         ({"MEDIA_STORAGE": "disk"}, "must be local or s3"),
         ({"MEDIA_STORAGE": "s3"}, "S3_BUCKET, S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY must be set"),
@@ -74,8 +76,10 @@ def test_pages_may_load_from_the_origin_that_browsers_are_sent_to(
         (S3 | {"S3_REGION": "x", "S3_ADDRESSING": "both"}, "must be path or virtual"),
     ],
 )
-def test_what_makes_no_sense_stops_the_start(monkeypatch: pytest.MonkeyPatch, said: dict[str, str], words: str) -> None:
-    given(monkeypatch, said)
+def test_what_makes_no_sense_stops_the_start(
+    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], words: str
+) -> None:
+    set_environment(monkeypatch, variables)
     with pytest.raises(ImproperlyConfigured, match=words):
         media_from_env()
 

@@ -23,7 +23,7 @@ TASK = "judging.tasks.batch_advance"
 
 
 @pytest.fixture
-def sent(monkeypatch: pytest.MonkeyPatch) -> list[tuple[object, ...]]:
+def sent_messages(monkeypatch: pytest.MonkeyPatch) -> list[tuple[object, ...]]:
     """Provide broker messages, as in production."""
     calls: list[tuple[object, ...]] = []
     pretend(monkeypatch, lambda *message, **options: calls.append(message))
@@ -38,19 +38,19 @@ def pretend(monkeypatch: pytest.MonkeyPatch, send_task: Callable[..., object]) -
 
 
 @pytest.mark.django_db
-def test_only_after_commit(sent: list[object], messages: Messages) -> None:
+def test_only_after_commit(sent_messages: list[object], messages: Messages) -> None:
     with messages(), transaction.atomic():
         send_on_commit(TASK, 5)
-        assert sent == []
-    assert sent == [(TASK, (5,))]
+        assert sent_messages == []
+    assert sent_messages == [(TASK, (5,))]
 
 
 @pytest.mark.django_db
-def test_never_when_undone(sent: list[object], messages: Messages) -> None:
+def test_never_when_undone(sent_messages: list[object], messages: Messages) -> None:
     with messages(), transaction.atomic():
         send_on_commit(TASK, 5)
         transaction.set_rollback(True)
-    assert sent == []
+    assert sent_messages == []
 
 
 @pytest.mark.parametrize(
@@ -120,11 +120,13 @@ def test_a_page_waits_for_no_broker(
 
 
 @pytest.mark.django_db
-def test_a_process_that_ends_sends_itself(sent: list[object], messages: Messages, aside: ThreadPoolExecutor) -> None:
+def test_a_process_that_ends_sends_itself(
+    sent_messages: list[object], messages: Messages, aside: ThreadPoolExecutor
+) -> None:
     aside.shutdown()
     with messages(), transaction.atomic():
         send_on_commit(TASK, 5)
-    assert sent == [(TASK, (5,))]
+    assert sent_messages == [(TASK, (5,))]
 
 
 @pytest.mark.django_db

@@ -52,21 +52,21 @@ def test_uploads_of_a_day_ago_go_and_running_ones_stay(folder: Path) -> None:
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("door", ["annotation:import-new", "judging:judgment-import-new"])
-def test_imports_are_received_there(door: str, folder: Path, client: Client) -> None:
+@pytest.mark.parametrize("url_name", ["annotation:import-new", "judging:judgment-import-new"])
+def test_imports_are_received_there(url_name: str, folder: Path, client: Client) -> None:
     client.force_login(lead(ProjectFactory()))
-    client.post(reverse(door), {"file": SimpleUploadedFile("some.json", b"[]")})
+    client.post(reverse(url_name), {"file": SimpleUploadedFile("some.json", b"[]")})
     assert folder.is_dir()
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("door", ["models_runner:run-new", "api:runs"])
-def test_runs_are_received_there(door: str, folder: Path, client: Client) -> None:
+@pytest.mark.parametrize("url_name", ["models_runner:run-new", "api:runs"])
+def test_runs_are_received_there(url_name: str, folder: Path, client: Client) -> None:
     project = ProjectFactory()
     person = lead(project)
     client.force_login(person)
     form = {"file": SimpleUploadedFile("run.json", b"[]")}
-    client.post(reverse(door, args=[project.uuid]), form, headers=bearer(person))
+    client.post(reverse(url_name, args=[project.uuid]), form, headers=bearer(person))
     assert folder.is_dir()
 
 

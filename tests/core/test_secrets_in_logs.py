@@ -35,7 +35,7 @@ KEY = "sk-this-key-opens-the-provider"
 
 
 @pytest.fixture
-def written(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> Iterator[io.StringIO]:
+def log_stream(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> Iterator[io.StringIO]:
     """Provide all that the site's own handler writes from INFO on."""
     out = io.StringIO()
     handlers = logging.getLogger().handlers
@@ -48,7 +48,7 @@ def written(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -
     logging.getLogger().manager._clear_cache()  # type: ignore[attr-defined]
 
 
-def test_of_log_ins_tokens_invitations_and_links(written: io.StringIO, messages: Messages) -> None:
+def test_of_log_ins_tokens_invitations_and_links(log_stream: io.StringIO, messages: Messages) -> None:
     person = User.objects.create_user("somebody", PASSWORD)
     identity_set(user=person, name="Some Body", email="some@example.org")
     project = ProjectFactory()
@@ -71,21 +71,21 @@ def test_of_log_ins_tokens_invitations_and_links(written: io.StringIO, messages:
             send(path)
     for proof in (token, token + "x"):
         Client(headers={"Authorization": f"Bearer {proof}"}).post("/api/v1/projects/", {"token": proof})
-    log_text = written.getvalue()
+    log_text = log_stream.getvalue()
     assert "404" in log_text  # it was written, only without them
     secrets = [PASSWORD, "a wrong password", token, token[3:], secret, *codes, session, "some@example.org"]
     secrets += [link.strip("/").split("/")[-1], *reset.strip("/").split("/")[-2:]]
     assert [one for one in secrets if len(one) > 4 and one in log_text] == []
 
 
-def test_of_a_fault(written: io.StringIO, settings: Settings) -> None:
+def test_of_a_fault(log_stream: io.StringIO, settings: Settings) -> None:
     settings.REWRITING_API_KEY = KEY
     token = "mj_" + "x" * 43
     try:
         raise RuntimeError(f"the provider said: {KEY} and {token} are wrong")
     except RuntimeError:
         logging.getLogger("annotation").exception("a fault with %s", KEY)
-    log_text = written.getvalue()
+    log_text = log_stream.getvalue()
     assert "Traceback" in log_text
     assert "the provider said: [secret] and mj_[secret] are wrong" in log_text
     assert KEY not in log_text
@@ -108,7 +108,7 @@ class Echo(BaseHTTPRequestHandler):
         pass
 
 
-def test_of_a_provider_that_repeats_the_key(written: io.StringIO, settings: Settings) -> None:
+def test_of_a_provider_that_repeats_the_key(log_stream: io.StringIO, settings: Settings) -> None:
     settings.REWRITING_API_KEY = KEY
     server = HTTPServer(("127.0.0.1", 0), Echo)
     Thread(target=server.serve_forever, daemon=True).start()
@@ -119,7 +119,7 @@ def test_of_a_provider_that_repeats_the_key(written: io.StringIO, settings: Sett
     server.shutdown()
     server.server_close()
     assert "no good: Bearer [key]" in str(error.value)
-    log_text = written.getvalue()
+    log_text = log_stream.getvalue()
     assert "no good" in log_text
     assert KEY not in log_text
 

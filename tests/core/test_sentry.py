@@ -16,22 +16,26 @@ pytestmark = pytest.mark.django_db
 DSN = "https://key@sentry.example.org/1"
 
 
-class Kept(Transport):
+class ListTransport(Transport):
     """Keeps what would be sent."""
 
-    sent: list[Any] = []
+    events: list[Any] = []
 
     def capture_envelope(self, envelope: Envelope) -> None:
-        self.sent.append(envelope.get_event())
+        self.events.append(envelope.get_event())
 
 
 @pytest.fixture
-def sent() -> Iterator[list[Any]]:
-    Kept.sent = []
+def events() -> Iterator[list[Any]]:
+    ListTransport.events = []
     logs.sentry_begin(
-        DSN, transport=Kept, include_source_context=False, default_integrations=False, auto_enabling_integrations=False
+        DSN,
+        transport=ListTransport,
+        include_source_context=False,
+        default_integrations=False,
+        auto_enabling_integrations=False,
     )
-    yield Kept.sent
+    yield ListTransport.events
     sentry_sdk.get_client().close(timeout=0)
     sentry_sdk.get_global_scope().set_client(None)
 
@@ -41,7 +45,7 @@ def test_without_an_address_nothing_begins() -> None:
     assert not sentry_sdk.get_client().is_active()
 
 
-def test_a_fault_is_sent_without_who_it_was(sent: list[Any]) -> None:
+def test_a_fault_is_sent_without_who_it_was(events: list[Any]) -> None:
     person = User.objects.create_user("some.body", "a long password")
     Identity.objects.create(user=person, name="Some Body", email="some@example.org")
     try:
@@ -52,7 +56,7 @@ def test_a_fault_is_sent_without_who_it_was(sent: list[Any]) -> None:
             scope.set_user({"id": "1", "username": person.username, "ip_address": "192.0.2.7"})
             scope.set_extra("form", {"password": "a long password"})
             sentry_sdk.capture_exception(error)
-    (event,) = sent
+    (event,) = events
     text = json.dumps(event, default=str)
     assert event["exception"]["values"][0]["type"] == "ValueError"
     for one in ("some@example.org", "some.body", "192.0.2.7", "a long password", "in a variable", "mj_x"):

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.config.answers.reader import PATIENCE_S, Connection
-from tests.config.answers.server import free_port, of_make_run, opened, serving
+from tests.config.answers.server import free_port, of_make_run, open_connection, serving
 from tests.config.answers.urls import LARGE
 
 pytestmark = pytest.mark.deployment
@@ -32,10 +32,10 @@ def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
 @pytest.mark.parametrize("missing", HALVES)
 def test_others_are_answered_meanwhile_and_the_slow_ones_when_they_have_sent_all(port: int, missing: str) -> None:
     first, rest = HALVES[missing]
-    slow = [opened(port) for _ in range(SLOW)]
+    slow = [open_connection(port) for _ in range(SLOW)]
     for each in slow:
         each.socket.sendall(first)
-    quick = [opened(port) for _ in range(8)]
+    quick = [open_connection(port) for _ in range(8)]
     for _ in range(4):
         for each in quick:
             assert each.ask("/json/").status == 200
@@ -48,10 +48,10 @@ def test_others_are_answered_meanwhile_and_the_slow_ones_when_they_have_sent_all
 
 
 def test_who_does_not_read_the_answer_holds_no_thread_either(port: int) -> None:
-    slow = [opened(port) for _ in range(SLOW // 4)]
+    slow = [open_connection(port) for _ in range(SLOW // 4)]
     for each in slow:
         each.socket.sendall(b"GET /large/ HTTP/1.1\r\nHost: testserver\r\n\r\n")
-    quick = [opened(port) for _ in range(8)]
+    quick = [open_connection(port) for _ in range(8)]
     for _ in range(4):
         for each in quick:
             assert each.ask("/json/").status == 200
@@ -63,7 +63,7 @@ def test_who_does_not_read_the_answer_holds_no_thread_either(port: int) -> None:
 
 def test_more_than_is_buffered_for_a_client_arrives_whole(port: int) -> None:
     """The thread waits until some of it has been read, and goes on."""
-    answer = opened(port).ask("/endless/")
+    answer = open_connection(port).ask("/endless/")
     assert answer.body == LARGE * 8
 
 

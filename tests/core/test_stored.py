@@ -11,7 +11,7 @@ from core.exceptions import StorageUnavailable
 from core.storage.bucket import IN_MEMORY_BYTES, S3Media
 from tests.buckets import bucket
 from tests.factories import UserFactory
-from tests.judging.watching import logged_in, watched, ways
+from tests.judging.watching import logged_in, preview_urls, watched
 
 pytestmark = pytest.mark.django_db
 
@@ -25,9 +25,9 @@ class TestNginx:
         folder = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": str(tmp_path)}}
         settings.STORAGES = {**settings.STORAGES, "default": folder}
 
-    def test_those_who_may_watch_are_shown_the_way(self) -> None:
+    def test_those_who_may_watch_get_the_path(self) -> None:
         client, moment = watched()
-        for url, file in zip(ways(moment), (moment.preview, moment.preview_clip), strict=True):
+        for url, file in zip(preview_urls(moment), (moment.preview, moment.preview_clip), strict=True):
             answer = client.get(url, headers={"Range": "bytes=0-1"})
             assert (answer.status_code, answer.content) == (200, b"")
             assert answer.headers["X-Accel-Redirect"] == f"/protected/{file.name}"
@@ -36,7 +36,7 @@ class TestNginx:
 
     def test_others_are_not(self) -> None:
         _, moment = watched()
-        for url in ways(moment):
+        for url in preview_urls(moment):
             answer = logged_in(UserFactory()).get(url)
             assert (answer.status_code, answer.headers.get("X-Accel-Redirect")) == (404, None)
 

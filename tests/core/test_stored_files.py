@@ -14,7 +14,7 @@ from core.stored_files import BACKUP, files_delete, left_files_sweep
 pytestmark = pytest.mark.django_db
 
 
-def stored(*names: str) -> list[str]:
+def save_files(*names: str) -> list[str]:
     return [default_storage.save(f"imports/{name}", ContentFile(b"a")) for name in names]
 
 
@@ -23,14 +23,14 @@ def there(names: list[str]) -> list[bool]:
 
 
 def test_they_go_at_once() -> None:
-    names = stored("a", "b")
+    names = save_files("a", "b")
     files_delete(*names, "")
     assert there(names) == [False, False]
     assert not LeftFile.objects.exists()
 
 
 def test_they_wait_for_a_backup() -> None:
-    names = stored("c", "d")
+    names = save_files("c", "d")
     with only_one(BACKUP):
         files_delete(*names)
         files_delete(*names)
@@ -42,7 +42,7 @@ def test_they_wait_for_a_backup() -> None:
 
 
 def test_they_wait_for_the_storage(monkeypatch: pytest.MonkeyPatch) -> None:
-    names = stored("e", "f")
+    names = save_files("e", "f")
 
     def silent(name: str) -> None:
         raise StorageUnavailable(reason="no route")
@@ -58,11 +58,11 @@ def test_they_wait_for_the_storage(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_without_the_database_nothing_is_removed(monkeypatch: pytest.MonkeyPatch) -> None:
-    names = stored("g")
+    names = save_files("g")
 
-    def away(name: str) -> bool:
+    def fail(name: str) -> bool:
         raise OperationalError("no route")
 
-    monkeypatch.setattr(stored_files, "is_locked", away)
+    monkeypatch.setattr(stored_files, "is_locked", fail)
     files_delete(*names)
     assert there(names) == [True]

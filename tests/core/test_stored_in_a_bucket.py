@@ -15,7 +15,7 @@ from core.exceptions import StorageUnavailable
 from core.storage.bucket import answering
 from tests.buckets import NAME, ORIGIN, bucket
 from tests.factories import UserFactory, VideoFactory
-from tests.judging.watching import MP4, logged_in, watched, ways
+from tests.judging.watching import MP4, logged_in, preview_urls, watched
 
 pytestmark = pytest.mark.django_db
 
@@ -28,7 +28,7 @@ def s3() -> Iterator[Any]:
 
 def test_those_who_may_watch_are_sent_there_for_a_while(s3: Any) -> None:
     client, moment = watched()
-    [gif, mp4] = (client.get(url) for url in ways(moment))
+    [gif, mp4] = (client.get(url) for url in preview_urls(moment))
     assert (gif.status_code, mp4.status_code) == (302, 302)
     assert gif.headers["Cache-Control"] == "private, max-age=90"
     query = parse_qs(urlsplit(gif.headers["Location"]).query)
@@ -38,7 +38,7 @@ def test_those_who_may_watch_are_sent_there_for_a_while(s3: Any) -> None:
 
 def test_the_bucket_answers_with_the_headers_that_were_signed(s3: Any) -> None:
     client, moment = watched()
-    url = client.get(ways(moment)[1]).headers["Location"]
+    url = client.get(preview_urls(moment)[1]).headers["Location"]
     whole, part = requests.get(url, timeout=5), requests.get(url, headers={"Range": "bytes=2-4"}, timeout=5)
     assert (whole.status_code, whole.content) == (200, MP4)
     assert whole.headers["Content-Type"] == "video/mp4"
@@ -49,7 +49,7 @@ def test_the_bucket_answers_with_the_headers_that_were_signed(s3: Any) -> None:
 
 def test_others_are_not_sent_there(s3: Any) -> None:
     _, moment = watched()
-    assert [logged_in(UserFactory()).get(url).status_code for url in ways(moment)] == [404, 404]
+    assert [logged_in(UserFactory()).get(url).status_code for url in preview_urls(moment)] == [404, 404]
 
 
 def test_the_names_and_what_lies_beside_them_reveal_nothing(s3: Any) -> None:

@@ -40,12 +40,12 @@ RANGES = {  # of a file of 100 bytes: first and last, both served
 }
 
 
-@pytest.mark.parametrize(("header", "expected"), RANGES.items(), ids=lambda value: repr(value)[:24])
-def test_bytes_requested(header: str, expected: tuple[int, int] | str | None) -> None:
+@pytest.mark.parametrize(("header", "correct_range"), RANGES.items(), ids=lambda value: repr(value)[:24])
+def test_bytes_requested(header: str, correct_range: tuple[int, int] | str | None) -> None:
     part = requested_bytes(header, 100)
-    if expected is WHOLE:
+    if correct_range is WHOLE:
         assert part is None
     elif part is None or not part:
-        assert part is not None and expected == NOTHING
+        assert part is not None and correct_range == NOTHING
     else:
-        assert (part[0], part[-1]) == expected
+        assert (part[0], part[-1]) == correct_range

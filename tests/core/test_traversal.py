@@ -11,7 +11,7 @@ from pytest_django import Settings
 from core.exceptions import NotPossible
 from models_runner.experiments.files import training_file_open
 from models_runner.features.services import _allowed
-from tests.judging.views.doors import World
+from tests.judging.views.doors import Site
 
 CLIMBING = [
     "..%2f..%2fsecret_key",
@@ -28,7 +28,7 @@ CLIMBING += ["....//secret_key", "%252e%252e%252fsecret_key", "plan.json/../../s
 
 @pytest.mark.django_db
 def test_names_in_addresses() -> None:
-    site = World()
+    site = Site()
     browser = Client(raise_request_exception=False)
     browser.force_login(site.people["admin"])
     befores = [

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from tests.production.growth import Look, gone, too_large
+from tests.production.growth import Look, processes_gone, too_large
 
 WEB, WORKERS = {"web-1"}, {"worker-1"}
 HOSTS = WEB | WORKERS
@@ -19,7 +19,7 @@ def soak(server: str, *sizes: float) -> list[Look]:
 
 
 @pytest.mark.parametrize(
-    ("server", "sizes", "is_told"),
+    ("server", "sizes", "is_reported"),
     [
         ("web-1", (120, 120), False),
         ("web-1", (90, 120, 120, 120, 120), False),  # it loads what it needs while people come
@@ -33,16 +33,16 @@ def soak(server: str, *sizes: float) -> list[Look]:
         ("postgres", (40, 400), True),
     ],
 )
-def test_a_slope_is_reported(server: str, sizes: tuple[float, ...], is_told: bool) -> None:
-    assert bool(too_large(soak(server, *sizes), web=WEB, workers=WORKERS)) is is_told
+def test_a_slope_is_reported(server: str, sizes: tuple[float, ...], is_reported: bool) -> None:
+    assert bool(too_large(soak(server, *sizes), web=WEB, workers=WORKERS)) is is_reported
 
 
-@pytest.mark.parametrize(("server", "is_told"), [("worker-1", False), ("web-1", True)])
-def test_what_a_worker_loads_at_once_is_no_slope(server: str, is_told: bool) -> None:
+@pytest.mark.parametrize(("server", "is_reported"), [("worker-1", False), ("web-1", True)])
+def test_what_a_worker_loads_at_once_is_no_slope(server: str, is_reported: bool) -> None:
     looks = soak(server, 140, 143)
     for index, look in enumerate(looks[LOOKS // 2 :]):
         look[server][7] += min(index, 2) * 58
-    assert bool(too_large(looks, web=WEB, workers=WORKERS)) is is_told
+    assert bool(too_large(looks, web=WEB, workers=WORKERS)) is is_reported
 
 
 def test_what_comes_at_once_again_and_again_is() -> None:
@@ -57,16 +57,16 @@ def test_a_process_that_was_replaced_hides_no_leak() -> None:
     for look in looks[LOOKS // 2 :]:
         look["worker-1"] = {8: look["worker-1"][7]}
     assert too_large(looks, web=WEB, workers=WORKERS) == []
-    assert gone(looks, hosts=HOSTS) == ["worker-1 (7) is gone"]
+    assert processes_gone(looks, hosts=HOSTS) == ["worker-1 (7) is gone"]
 
 
 def test_a_program_that_a_task_ran_may_go() -> None:
     looks = soak("worker-1", 100, 100)
     looks[LOOKS // 4]["worker-1"] |= {9: 30.0}
-    assert gone(looks, hosts=HOSTS) == []
+    assert processes_gone(looks, hosts=HOSTS) == []
 
 
 def test_connections_of_postgresql_come_and_go() -> None:
     looks = soak("postgres", 30, 30)
     looks[-1]["postgres"] = {8: 30.0}
-    assert gone(looks, hosts=HOSTS) == []
+    assert processes_gone(looks, hosts=HOSTS) == []

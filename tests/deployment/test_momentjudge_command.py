@@ -22,7 +22,7 @@ sys.exit(4)
 """
 
 
-def given(folder: Path, *words: str) -> tuple[list[str], list[str]]:
+def run_command(folder: Path, *words: str) -> tuple[list[str], list[str]]:
     """Return systemd-run's options, and the command's words as the process gets them."""
     double = folder / "systemd-run"
     double.write_text(DOUBLE)
@@ -51,11 +51,11 @@ def expanded(word: str) -> str:
     ],
 )
 def test_a_command_gets_its_words_unharmed(words: list[str], tmp_path: Path) -> None:
-    assert given(tmp_path, *words)[1] == [PYTHON, f"{CODE}/manage.py", *words]
+    assert run_command(tmp_path, *words)[1] == [PYTHON, f"{CODE}/manage.py", *words]
 
 
 def test_it_runs_as_the_processes_of_the_site_do(tmp_path: Path) -> None:
-    arguments, _ = given(tmp_path, "retention", "--dry-run")
+    arguments, _ = run_command(tmp_path, "retention", "--dry-run")
     unit = (BASE_DIR / "docker" / "systemd" / "momentjudge-web@.service").read_text().splitlines()
     options = dict(zip(arguments, [*arguments[1:], ""], strict=True))
     assert f"User={options['--uid']}" in unit
@@ -66,6 +66,6 @@ def test_it_runs_as_the_processes_of_the_site_do(tmp_path: Path) -> None:
 
 
 def test_migrate_is_the_one_that_looks_at_the_settings_first(tmp_path: Path) -> None:
-    arguments, command = given(tmp_path, "migrate", "judging", "0001")
+    arguments, command = run_command(tmp_path, "migrate", "judging", "0001")
     assert command == [f"{CODE}/docker/migrate", "judging", "0001"]
     assert f"PYTHON={PYTHON}" in arguments

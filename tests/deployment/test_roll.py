@@ -89,7 +89,7 @@ class Site:
     """Two web hosts, nginx's list of them, and what was called while who served."""
 
     folder: Path
-    way: str
+    method: str
     hosts: tuple[str, str]
     calls: list[dict[str, list[str]]] = field(default_factory=list)
     errors: str = ""
@@ -102,7 +102,7 @@ class Site:
         for name in ("compose", "systemctl", "curl", "nginx", "systemd-run"):
             (self.folder / name).write_text(DOUBLE)
             (self.folder / name).chmod(0o755)
-        servers = ("web-1:8000", "web-2:8000") if self.way == "compose" else ("127.0.0.1:8001", "127.0.0.1:8002")
+        servers = ("web-1:8000", "web-2:8000") if self.method == "compose" else ("127.0.0.1:8001", "127.0.0.1:8002")
         server_lines = "".join(f"server {name} max_fails=2 fail_timeout=5s; " for name in servers)
         self.conf.write_text(TEMPLATE.read_text().replace("${MJ_WEB_SERVERS}", server_lines))
         shutil.copy(self.conf, self.folder / "loaded")
@@ -114,7 +114,7 @@ class Site:
     def roll(self) -> int:
         (self.folder / "calls").write_text("")
         settings = {"PATH": f"{self.folder}:{os.environ['PATH']}", "COMPOSE": "compose", "NGINX_CONF": str(self.conf)}
-        command = [str(BASE_DIR / "docker" / "roll"), self.way]
+        command = [str(BASE_DIR / "docker" / "roll"), self.method]
         environment = os.environ | settings | {"DRAIN_S": "0", "START_S": "0"}
         process = subprocess.run(command, env=environment, stderr=subprocess.PIPE, text=True, check=False)
         self.errors = process.stderr
@@ -199,7 +199,7 @@ def test_a_host_that_answers_after_its_roll_was_given_up_is_drained_once(site: S
 def test_a_drained_host_that_answers_is_taken_back_when_the_roll_fails(site: Site) -> None:
     """As when the new image is missing: nothing was replaced."""
     before = site.conf.read_text()
-    program = site.folder / ("compose" if site.way == "compose" else "systemctl")
+    program = site.folder / ("compose" if site.method == "compose" else "systemctl")
     program.write_text(DOUBLE.replace("def replace(web):\n", "def replace(web):\n    sys.exit('no such image')\n"))
     assert site.roll() != 0
     assert site.conf.read_text() == before
@@ -217,13 +217,13 @@ def test_a_roll_brings_the_judging_worker_first_or_says_that_it_is_missing(site:
     assert site.roll() == 0
     judging, web = (
         (["compose", "up", "--detach", "--no-deps", "judging"], "web-1")
-        if site.way == "compose"
+        if site.method == "compose"
         else (["systemctl", "restart", "momentjudge-queue@judging*"], "momentjudge-web@8001")
     )
     words = [call["words"] for call in site.calls]
     started = [number for number, call in enumerate(words) if call[-1] == web and {"up", "restart"} & set(call)]
     assert words.index(judging) < min(started)
-    if site.way == "compose":
+    if site.method == "compose":
         assert site.called("compose", "up", "--detach", "--no-deps", "worker", "search", "beat")
         return
     assert site.called("systemctl", "restart", "momentjudge-worker@*", "momentjudge-queue@*")

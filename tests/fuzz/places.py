@@ -17,7 +17,7 @@ from tests.factories import BatchFactory, FlagFactory, JudgmentFactory, MeasureF
 from tests.judging.api.acts import bearer, hold, key
 from tests.judging.world import HandMade
 from tests.models_runner.acts import GOOD, bring, member_of, participant, ready_release, run_json, uploaded
-from tests.models_runner.benchmarks import features_of, only, ordered
+from tests.models_runner.benchmarks import features_of, only, order_experiment
 
 TRAIN_SET = b'[{"query_id": 40, "query": "somebody sings", "relevant_moment": []}]'
 FOUND = Answered(
@@ -41,7 +41,7 @@ class Right(NamedTuple):
     path: dict[str, Any] = {}
 
 
-class Places:
+class ReleasedSite:
     """The hand-made project released and trained on, and one person of every role; its annotator may finish."""
 
     def __init__(self, folder: Path) -> None:
@@ -56,15 +56,17 @@ class Places:
             "participant": team.user,
             "stranger": MembershipFactory().user,
         }
-        self._held()
+        self._assign_pairs()
         features_of(self.project, folder)
         own = bring(team, release, run_json({10: GOOD}))
         by_lead = bring(member_of(hand_made, hand_made.lead), release, run_json({10: GOOD}), system="trained")
-        waiting, ended, finished = (ordered(release, folder, name=name) for name in ("waiting", "ended", "done"))
+        waiting, ended, finished = (
+            order_experiment(release, folder, name=name) for name in ("waiting", "ended", "done")
+        )
         training_cancel(training=only(ended), actor=None)
         values = {"state": "done", "ended_at": timezone.now(), "val_run": by_lead, "best": 0.25}
         Training.objects.filter(experiment=finished).update(**values)
-        second = ordered(release, folder, name="second", baseline="conquer", candidates=only(finished))
+        second = order_experiment(release, folder, name="second", baseline="conquer", candidates=only(finished))
         train_set, set_at_work = self._train_sets()
         query_set = NamedQuerySet.objects.create(project=self.project, name="a set")
         reviewed, waits = hand_made.first, Batch.objects.get(project=self.project, query__number=30)
@@ -79,7 +81,7 @@ class Places:
             "training_uuid": [only(waiting), only(ended), only(finished)],
             "preview_uuid": [self.pair.candidate.moment.preview_uuid],
         }
-        grade, decision = {"grade": 2, "key": str(key(self.held, self.pair))}, {"decision": "close"}
+        grade, decision = {"grade": 2, "key": str(key(self.assignment, self.pair))}, {"decision": "close"}
         file = uploaded(run_json({10: GOOD})).read()
         self.right = {
             "judgment": Right({**grade, "comment": "It plays.", "active_ms": 1200}),
@@ -100,14 +102,14 @@ class Places:
             "search": Right(query={"q": "somebody sings"}),
         }
 
-    def _held(self) -> None:
+    def _assign_pairs(self) -> None:
         """Assign pairs to the annotator: one graded, one flagged, one withdrawn."""
         batch = BatchFactory(query__project=self.project, pairs=3)
-        self.held = hold(batch, annotator=self.people["annotator"])
+        self.assignment = hold(batch, annotator=self.people["annotator"])
         self.pair, self.flagged, self.withdrawn = batch.pairs.order_by("pk")
         self.pair.candidate.moment.preview_clip.save("preview.mp4", ContentFile(b"moving"))
-        JudgmentFactory(assignment=self.held, pair=self.pair)
-        FlagFactory(assignment=self.held, pair=self.flagged)
+        JudgmentFactory(assignment=self.assignment, pair=self.pair)
+        FlagFactory(assignment=self.assignment, pair=self.flagged)
         Pair.objects.filter(pk=self.withdrawn.pk).update(state="withdrawn", reason="withdrawn_by_lead")
 
     def _train_sets(self) -> tuple[TrainSet, TrainSet]:

@@ -27,8 +27,8 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from tests.fuzz.places import FOUND, Places, Right
-from tests.models_runner.benchmarks import places as stand_ins
+from tests.fuzz.places import FOUND, ReleasedSite, Right
+from tests.models_runner.benchmarks import configure_training as stand_ins
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow, pytest.mark.fuzz, pytest.mark.timeout(1800)]
 EXAMPLES = int(os.environ.get("EXAMPLES", "6"))
@@ -85,21 +85,23 @@ def _persistent_connection() -> Iterator[None]:
 
 
 @pytest.fixture
-def places(db: None, encoder: object, settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Places:
+def released_site(
+    db: None, encoder: object, settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> ReleasedSite:
     stand_ins(settings, tmp_path)
     monkeypatch.setattr("models_runner.search.api.search_ask", lambda **options: FOUND)
-    return Places(tmp_path)
+    return ReleasedSite(tmp_path)
 
 
 @pytest.mark.parametrize("role", MAY)
-def test_no_request_is_answered_by_a_fault(role: str, schema: Any, places: Places) -> None:
-    headers = places.proof(role)
+def test_no_request_is_answered_by_a_fault(role: str, schema: Any, released_site: ReleasedSite) -> None:
+    headers = released_site.proof(role)
     successes = set()
     for result in schema.get_all_operations():
         operation = result.ok()
-        if is_done(operation, headers, places):
+        if is_done(operation, headers, released_site):
             successes.add(name_of(operation))
-        ask(operation, headers, places)
+        ask(operation, headers, released_site)
     assert successes == MAY[role]
 
 
@@ -108,21 +110,21 @@ def test_every_operation_is_done_by_somebody() -> None:
     assert {operation["operationId"] for operation in operations} == set().union(*MAY.values())
 
 
-def is_done(operation: Any, headers: dict[str, str], site: Places) -> bool:
+def is_done(operation: Any, headers: dict[str, str], site: ReleasedSite) -> bool:
     """Whether the right request is carried out. It is sent again, as by somebody who got no answer."""
     with rolled_back():
         first, _ = [answered(right_case(operation, site), headers) for _ in range(2)]
     return 200 <= first.status_code < 300
 
 
-def right_case(operation: Any, site: Places) -> Case:
+def right_case(operation: Any, site: ReleasedSite) -> Case:
     right = site.right.get(name_of(operation), Right())
     path = site.path(name_of(operation), (parameter.name for parameter in operation.path_parameters))
     body = {} if right.body is None else {"body": right.body, "media_type": operation.body[0].media_type}
     return operation.Case(path_parameters=path, query=right.query, **body)  # type: ignore[no-any-return]
 
 
-def ask(operation: Any, headers: dict[str, str], site: Places) -> None:
+def ask(operation: Any, headers: dict[str, str], site: ReleasedSite) -> None:
     """Requests that are made up; in a part of them the path names what there is, or the body is right."""
     modes = st.sampled_from([GenerationMode.POSITIVE, GenerationMode.NEGATIVE])
     cases = modes.flatmap(lambda mode: operation.as_strategy(generation_mode=mode))
@@ -135,10 +137,10 @@ def ask(operation: Any, headers: dict[str, str], site: Places) -> None:
         suppress_health_check=list(hypothesis.HealthCheck),
         phases=[hypothesis.Phase.generate],
     )
-    @hypothesis.given(case=cases, place=st.none() | st.integers(0, 3), is_right=st.booleans())
-    def once(case: Case, place: int | None, is_right: bool) -> None:
-        if place is not None:
-            case.path_parameters = site.path_at(place, case.path_parameters)
+    @hypothesis.given(case=cases, path_index=st.none() | st.integers(0, 3), is_right=st.booleans())
+    def once(case: Case, path_index: int | None, is_right: bool) -> None:
+        if path_index is not None:
+            case.path_parameters = site.path_at(path_index, case.path_parameters)
         if is_right and name_of(operation) in site.right:
             right = right_case(operation, site)
             case.query, case.body, case.media_type = right.query, right.body, right.media_type

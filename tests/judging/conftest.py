@@ -14,14 +14,14 @@ from tests.judging.views.acts import hold
 
 
 @pytest.fixture
-def held() -> Assignment:
+def open_assignment() -> Assignment:
     """An open assignment of three pairs whose lease runs."""
     return hold(BatchFactory(pairs=3))
 
 
 @pytest.fixture
-def browser(client: Client, held: Assignment) -> Client:
-    client.force_login(held.annotator)
+def browser(client: Client, open_assignment: Assignment) -> Client:
+    client.force_login(open_assignment.annotator)
     return client
 
 

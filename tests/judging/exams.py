@@ -38,7 +38,7 @@ def newcomer(project: Project, status: str = "candidate") -> User:
     return MembershipFactory(project=project, standing=status, confirmed=False).user  # type: ignore[no-any-return]
 
 
-def standing_of(user: User) -> str:
+def status_of(user: User) -> str:
     return Membership.objects.get(user=user).standing
 
 
@@ -108,7 +108,7 @@ def give(user: User, pair: KnownPair, grade: int, **more: Any) -> Any:
     return attempt_grade(annotator=user, pair_uuid=pair.uuid, grade=grade, **{"now": NOW, **more})
 
 
-def asked(attempt: Sitting) -> list[KnownPair]:
+def pairs_in_order(attempt: Sitting) -> list[KnownPair]:
     """The pairs in the order shown."""
     pairs = KnownPair.objects.in_bulk(attempt.known_ids)
     return [pairs[known_id] for known_id in attempt.known_ids]
@@ -117,7 +117,7 @@ def asked(attempt: Sitting) -> list[KnownPair]:
 def sit(user: User, project: Project, grade_of: GradeOf, *, purpose: str = "exam") -> Sitting:
     """Start, grade every pair, hand in."""
     attempt = start(user, project, purpose)
-    for pair in asked(attempt):
+    for pair in pairs_in_order(attempt):
         give(user, pair, grade_of(pair))
     if purpose == "exam":
         hand_in(attempt)

@@ -116,9 +116,9 @@ class Game(RuleBasedStateMachine):
         has_holder = any(a.batch_id == batch.pk and a.state == OPEN for a in self.rows.assignments)
         if batch.state == Batch.State.OPEN and not free and not has_holder:
             with transaction.atomic():
-                before = self.standing()
+                before = self.progress_rows()
                 batches_sweep()
-                assert self.standing() != before
+                assert self.progress_rows() != before
                 transaction.set_rollback(True)
 
     def newcomers_bring_everything_to_its_end(self) -> None:
@@ -154,21 +154,21 @@ class Game(RuleBasedStateMachine):
             annotator=self.people[person], pair_uuid=pair.uuid, grade=grade, key=key, now=self.tick()
         )
 
-    def kept(self, person: int, pair: Pair, key: UUID, grade: int, answer: Answer) -> None:
+    def record_grade(self, person: int, pair: Pair, key: UUID, grade: int, answer: Answer) -> None:
         self.forms.append(Form(person, pair, key, grade, self.now, next_pair(answer)))
         self.last_grade[Judgment.objects.get(pair=pair, annotator=self.people[person]).pk] = grade
 
     def answer_all(self, assignment: Assignment, person: int, values: tuple[int, int], flagged: int | None) -> None:
         for index in range(len(assignment.pair_ids)):
             pair = self.pair_of(assignment, index)
-            pair_view = self.card_of(person, pair)
+            pair_view = self.pair_view_of(person, pair)
             if not pair_view.needs_answer:
                 continue
             if index == flagged:
                 flag_set(annotator=self.people[person], pair_uuid=pair.uuid, reason="broken", now=self.tick())
             else:
                 key, value = self.key_of(person, pair), values[index % 2]
-                self.kept(person, pair, key, value, self.submit(person, pair, value, key))
+                self.record_grade(person, pair, key, value, self.submit(person, pair, value, key))
 
     def refused(self, assignment: Assignment, pair: Pair, submit: Any) -> bool:
         """Whether a submit must be refused as things stand; it is tried then, and named rightly."""
@@ -203,12 +203,12 @@ class Game(RuleBasedStateMachine):
         assert assignment is not None
         return assignment
 
-    def card_of(self, person: int, pair: Pair) -> PairView:
+    def pair_view_of(self, person: int, pair: Pair) -> PairView:
         assignment = self.assignment_with(person, pair)
         return assignment.cards[assignment.index_of(pair.uuid)]
 
     def key_of(self, person: int, pair: Pair) -> UUID:
-        return self.assignment_with(person, pair).key_of(self.card_of(person, pair))
+        return self.assignment_with(person, pair).key_of(self.pair_view_of(person, pair))
 
     def left_in(self, person: int) -> int:
         assignment = current_assignment(annotator_id=self.people[person].pk, project_id=self.project.pk)
@@ -236,7 +236,7 @@ class Game(RuleBasedStateMachine):
         tables: list[Any] = [Assignment, Judgment, JudgmentChange, Flag, Pair, Batch]
         return [list(model.objects.order_by("pk").values()) for model in tables]
 
-    def standing(self) -> list[object]:
+    def progress_rows(self) -> list[object]:
         batches = Batch.objects.filter(project=self.project).order_by("pk")
         pairs = Pair.objects.filter(batch__project=self.project).order_by("pk")
         return [

@@ -81,7 +81,7 @@ class Growing:
         pool_open(pooling_id=pooling.pk)
         return list(Batch.objects.exclude(pk__in=before).order_by("query__number", "number"))
 
-    def places_of(self, batch: Batch) -> list[int]:
+    def indexes_of(self, batch: Batch) -> list[int]:
         """The moments of its pairs by rank, as this class counts them."""
         order = [moment.pk for moment in self.moments]
         return [order.index(pair.candidate.moment_id) for pair in batch.pairs.order_by("candidate__rank")]

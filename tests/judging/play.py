@@ -42,12 +42,12 @@ def flag(assignment: Assignment, pair: Pair, *, now: datetime = NOW, **more: Any
     return flag_set(annotator=assignment.annotator, pair_uuid=pair.uuid, now=now, **fields)
 
 
-def asked(assignment: Assignment) -> list[Pair]:
+def pairs_by_rank(assignment: Assignment) -> list[Pair]:
     """Return its pairs, best rank first."""
     return list(Pair.objects.filter(pk__in=assignment.pair_ids).order_by("candidate__rank"))
 
 
-def shown(assignment: Assignment) -> list[Pair]:
+def pairs_in_order(assignment: Assignment) -> list[Pair]:
     """Return its pairs in the order shown."""
     pairs = Pair.objects.in_bulk(assignment.pair_ids)
     return [pairs[pair_id] for pair_id in assignment.pair_ids]
@@ -55,7 +55,7 @@ def shown(assignment: Assignment) -> list[Pair]:
 
 def ungraded(assignment: Assignment) -> list[Pair]:
     graded_ids = set(assignment.judgments.values_list("pair", flat=True))
-    return [pair for pair in asked(assignment) if pair.pk not in graded_ids]
+    return [pair for pair in pairs_by_rank(assignment) if pair.pk not in graded_ids]
 
 
 def assignment_with(assignment: Assignment, pair: Pair) -> Held:

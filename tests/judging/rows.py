@@ -14,10 +14,10 @@ from judging.work.rules import form_key
 OPEN = Assignment.State.OPEN
 WITHDRAWN = Pair.State.WITHDRAWN
 ENDED = {Pair.State.SETTLED, Pair.State.DROPPED, WITHDRAWN}
-ASKED = {1: Pair.State.OPEN, 2: Pair.State.ESCALATED}  # by the batch's round
+STATE_BY_ROUND = {1: Pair.State.OPEN, 2: Pair.State.ESCALATED}  # by the batch's round
 
 
-def _place(judgment: Judgment) -> tuple[int | None, int]:
+def _assignment_and_pair(judgment: Judgment) -> tuple[int | None, int]:
     return judgment.assignment_id, judgment.pair_id
 
 
@@ -40,22 +40,22 @@ class Rows:
     def check(self) -> None:
         self.two_grades_at_most_per_pair_and_round_and_four_in_all()
         self.nobody_grades_a_pair_twice()
-        self.one_holder_per_seat_and_one_open_assignment_per_person()
+        self.one_holder_per_slot_and_one_open_assignment_per_person()
         for judgment in self.judgments:
-            self.it_was_asked_for(judgment)
+            self.its_pair_was_assigned(judgment)
             self.its_changes_lead_to_it(judgment)
             self.its_keys_are_those_of_its_forms(judgment)
         self.keys_are_unique()
         for flag in self.flags:
-            self.it_was_given_by_whom_it_was_asked_of(flag)
+            self.it_was_given_by_the_assigned_annotator(flag)
         for pair in self.pairs:
             self.the_pair_is_what_the_rule_says_of_its_final_grades(pair)
             self.round_2_is_for_pairs_that_two_disagreed_on(pair)
             self.withdrawn_pairs_have_two_final_flags_and_no_others(pair)
         for batch in self.batches:
             self.a_batch_is_done_when_nothing_is_left(batch)
-            self.the_free_seats_are_a_recount(batch)
-        self.kept_counts_are_a_recount()
+            self.the_free_slots_are_a_recount(batch)
+        self.tallies_are_a_recount()
 
     def check_times(self) -> None:
         """Where everybody's clock is the same."""
@@ -71,12 +71,12 @@ class Rows:
     def nobody_grades_a_pair_twice(self) -> None:
         assert most((j.pair_id, j.annotator_id) for j in self.judgments) <= 1
 
-    def one_holder_per_seat_and_one_open_assignment_per_person(self) -> None:
+    def one_holder_per_slot_and_one_open_assignment_per_person(self) -> None:
         open_assignments = [a for a in self.assignments if a.state == OPEN]
         assert most((a.batch_id, a.round, a.seat) for a in open_assignments) <= 1
         assert most(a.annotator_id for a in open_assignments) <= 1
 
-    def it_was_asked_for(self, judgment: Judgment) -> None:
+    def its_pair_was_assigned(self, judgment: Judgment) -> None:
         assignment = judgment.assignment
         assert assignment is not None and judgment.position is not None
         assert assignment.pair_ids[judgment.position - 1] == judgment.pair_id
@@ -98,7 +98,9 @@ class Rows:
         keys = [judgment.uuid, *(change.uuid for change in self.changes.get(judgment.pk, []))]
         assert judgment.assignment is not None
         name = {"assignment": judgment.assignment.uuid, "pair": judgment.pair.uuid}
-        keys += [flag.uuid for flag in self.flags if (flag.assignment_id, flag.pair_id) == _place(judgment)]
+        keys += [
+            flag.uuid for flag in self.flags if (flag.assignment_id, flag.pair_id) == _assignment_and_pair(judgment)
+        ]
         assert sorted(keys) == sorted(form_key(**name, n_answers=n_earlier) for n_earlier in range(len(keys)))
 
     def keys_are_unique(self) -> None:
@@ -112,7 +114,7 @@ class Rows:
             stood = [grade for grade, at in self.history_of(before) if at <= judgment.created_at]
             assert judgment.previous_grade == stood[-1]
 
-    def it_was_given_by_whom_it_was_asked_of(self, flag: Flag) -> None:
+    def it_was_given_by_the_assigned_annotator(self, flag: Flag) -> None:
         assert flag.pair_id in flag.assignment.pair_ids
         assert flag.annotator_id == flag.assignment.annotator_id
 
@@ -151,10 +153,10 @@ class Rows:
         else:  # flags withdraw the last pair when an assignment ends; the batch is closed by the message sent then
             assert not states <= ENDED - {WITHDRAWN}
 
-    def the_free_seats_are_a_recount(self, batch: Batch) -> None:
+    def the_free_slots_are_a_recount(self, batch: Batch) -> None:
         assert batch.free_seats == len(self.free_slots_of(batch))
 
-    def kept_counts_are_a_recount(self) -> None:
+    def tallies_are_a_recount(self) -> None:
         pairs = Counter(
             f"pair:{pair.state}" + f":{pair.relevance}" * (pair.relevance is not None) for pair in self.pairs
         )
@@ -172,7 +174,7 @@ class Rows:
             return set()
         here = [a for a in self.assignments if a.batch_id == batch.pk and a.round == batch.round]
         open_slots = {a.seat for a in here if a.state == OPEN}
-        pair_ids = {p.pk for p in self.pairs if p.batch_id == batch.pk and p.state == ASKED[batch.round]}
+        pair_ids = {p.pk for p in self.pairs if p.batch_id == batch.pk and p.state == STATE_BY_ROUND[batch.round]}
         pair_slots = {(j.pair_id, j.seat) for j in self.judgments if j.round == batch.round}
         return {slot for slot in (1, 2) if any((pk, slot) not in pair_slots for pk in pair_ids)} - open_slots
 

@@ -16,7 +16,7 @@ def drawn_pair(project: Project, **values: Any) -> KnownPair:
     return KnownPair.objects.create(project=project, query=query, moment=moment, source="lead", **values)
 
 
-def gate_question(project: Project, **values: Any) -> GateQuestion:
+def screening_question(project: Project, **values: Any) -> GateQuestion:
     moment = values.pop("moment", None) or MomentFactory(video__corpus=project.dataset.corpus)
     fields = {"description": "What happens?", "options": ["right", "wrong", "worse"], "correct": 0, **values}
     return GateQuestion.objects.create(project=project, moment=moment, **fields)

@@ -50,7 +50,7 @@ def queue() -> None:
 def caption_dated() -> None:
     project = ProjectFactory()
     tests = test_caption_edit_counts.TestCandidates()
-    tests.test_an_edit_after_freezing_is_told_and_not_applied(project, lead(project))
+    tests.test_an_edit_after_freezing_is_reported_and_not_applied(project, lead(project))
 
 
 NOTICED: dict[str, Callable[[], object]] = {  # triggers that refuse nothing: a test that fails without each

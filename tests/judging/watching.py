@@ -30,5 +30,5 @@ def logged_in(user: Any) -> Client:
     return client
 
 
-def ways(moment: Moment) -> list[str]:
+def preview_urls(moment: Moment) -> list[str]:
     return [reverse(f"judging:{name}", args=[moment.preview_uuid]) for name in ("preview", "preview-clip")]

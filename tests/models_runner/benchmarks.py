@@ -70,7 +70,7 @@ class Drawn:
         yield from (DRAWN for _ in items)
 
 
-def places(settings: Any, folder: Path) -> None:
+def configure_training(settings: Any, folder: Path) -> None:
     """Experiments lie below ``folder``, and the stand-in trains."""
     settings.EXPERIMENTS_ROOT, settings.TRAIN_COMMAND = folder / "experiments", PROGRAM
     settings.TRAIN_DEVICE = "cpu"  # no process is started to look for GPUs
@@ -100,7 +100,7 @@ def features_drawn(project: Project, folder: Path) -> None:
         write_features(Path(facts[kind]["path"]), rows)
 
 
-def ordered(
+def order_experiment(
     release: Release, folder: Path, *, how: str = "done", options: dict[str, Any] | None = None, **values: Any
 ) -> Experiment:
     """An experiment that nobody has begun to train."""

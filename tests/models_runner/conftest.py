@@ -16,7 +16,7 @@ def module_scenario(module_database: None) -> HandMade:
 
 
 @pytest.fixture
-def made(db: None, module_scenario: HandMade) -> HandMade:
+def scenario(db: None, module_scenario: HandMade) -> HandMade:
     return deepcopy(module_scenario)
 
 

@@ -17,35 +17,35 @@ plan = json.loads((folder / "plan.json").read_text())
 how, checkpoint = plan.get("how", *words or ["done"]), folder / "last" / "step"
 
 
-def tell(kind: str, **values: object) -> None:
+def log_event(kind: str, **values: object) -> None:
     with (folder / "events.jsonl").open("a") as file:
         file.write(json.dumps({"kind": kind, **values}) + "\n")
 
 
 def stop(*signal_and_frame: object) -> None:
-    tell("stopped", step=2)
+    log_event("stopped", step=2)
     sys.exit(4)
 
 
 signal.signal(signal.SIGTERM, signal.SIG_IGN if how == "deaf" else stop)
 begun = int(checkpoint.read_text()) if checkpoint.exists() else 0
-tell("start", samples=8, steps_per_epoch=2, steps=4, device="cpu", resumed_from_step=begun)
+log_event("start", samples=8, steps_per_epoch=2, steps=4, device="cpu", resumed_from_step=begun)
 (folder / "log.txt").open("a").write(f"begins at step {begun}\n")
 for step in range(begun + 1, 5):
-    tell("step", step=step, epoch=step / 2, loss=1 / step, seconds_per_step=0.5, eta_s=90, memory_mb=100)
+    log_event("step", step=step, epoch=step / 2, loss=1 / step, seconds_per_step=0.5, eta_s=90, memory_mb=100)
     if (how == "crashes" and step > 2) or (how == "crashes once" and checkpoint.exists() and not begun):
         sys.stderr.write("about to die\n")
         os.kill(os.getpid(), signal.SIGKILL)
     if step == 2 or how == "crashes forward":
         checkpoint.parent.mkdir(exist_ok=True)
         checkpoint.write_text(str(step))
-        tell("checkpoint", step=step, which="last")
+        log_event("checkpoint", step=step, which="last")
     if how == "crashes forward":
         os.kill(os.getpid(), signal.SIGKILL)
     if step == 2:
-        tell("evaluation", step=2, epoch=1, split="val", metrics={"ndcg@20_0.5": 0.25}, loss=0.7, best=True)
+        log_event("evaluation", step=2, epoch=1, split="val", metrics={"ndcg@20_0.5": 0.25}, loss=0.7, best=True)
         if how == "fails":
-            tell("failed", reason="The loss is not a number.", step=2)
+            log_event("failed", reason="The loss is not a number.", step=2)
             sys.exit(3)
         while how in ("waits", "deaf"):
             signal.pause()
@@ -57,5 +57,5 @@ for split in ("val", "test"):
         (folder / f"predictions.{split}.json").write_text(json.dumps(answers))
 (folder / "best").mkdir(exist_ok=True)
 (folder / "best" / "meta.json").write_text("{}")
-tell("evaluation", step=4, epoch=2, split="val", metrics={"ndcg@20_0.5": 0.5}, loss=0.6, best=True)
-tell("done", step=4, best_step=4, metrics={"val": {}, "test": {}})
+log_event("evaluation", step=4, epoch=2, split="val", metrics={"ndcg@20_0.5": 0.5}, loss=0.6, best=True)
+log_event("done", step=4, best_step=4, metrics={"val": {}, "test": {}})

@@ -21,7 +21,7 @@ def of_safetensors(number: int) -> SafetensorError:
 
 
 @pytest.mark.parametrize(
-    ("error", "expected"),
+    ("error", "is_full_disk"),
     [
         (of_system(errno.ENOSPC), True),
         (of_system(errno.EDQUOT), True),
@@ -37,8 +37,8 @@ def of_safetensors(number: int) -> SafetensorError:
         (MemoryError(), False),
     ],
 )
-def test_a_full_disk_is_distinguished_from_other_errors(error: Exception, expected: bool) -> None:
-    assert is_out_of_room(error) is expected
+def test_a_full_disk_is_distinguished_from_other_errors(error: Exception, is_full_disk: bool) -> None:
+    assert is_out_of_room(error) is is_full_disk
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="the device that is always full")

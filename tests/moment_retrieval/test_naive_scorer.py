@@ -56,22 +56,22 @@ def both(
 
 @given(judgments, st.dictionaries(query_ids, rows, max_size=5), st.sampled_from(Convention), st.sampled_from(Gain))
 def test_every_value_equals_the_plain_re_statement(
-    drawn: dict[str, Rows], retrieved: dict[str, Rows], way: Convention, gain: Gain
+    judged_draws: dict[str, Rows], retrieved: dict[str, Rows], convention: Convention, gain: Gain
 ) -> None:
-    judged = {query_id: judged_rows(of_query) for query_id, of_query in drawn.items()}
+    judged = {query_id: judged_rows(of_query) for query_id, of_query in judged_draws.items()}
     run = {query_id: spans(of_query) for query_id, of_query in retrieved.items() if query_id in judged}
-    if not run and way is Convention.RELEASED:
+    if not run and convention is Convention.RELEASED:
         return  # there is nothing to take a mean over
-    report, correct = both(run, judged, way, gain)
+    report, correct = both(run, judged, convention, gain)
     for number, measure in enumerate(report.measures):
         np.testing.assert_allclose(report.values[:, number], correct[measure], rtol=0, atol=1e-12)
         assert report.mean[measure] == pytest.approx(np.mean(correct[measure]), abs=1e-12)
 
 
-@pytest.mark.parametrize("way", Convention)
+@pytest.mark.parametrize("convention", Convention)
 @pytest.mark.parametrize("cells", [1, 60, matching.MAX_CELLS])
 def test_how_many_queries_are_looked_at_together_changes_nothing(
-    way: Convention, cells: int, monkeypatch: pytest.MonkeyPatch
+    convention: Convention, cells: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chance = np.random.default_rng(7)
 
@@ -83,7 +83,7 @@ def test_how_many_queries_are_looked_at_together_changes_nothing(
     judged = {str(number): judged_rows(draw(chance.integers(0, 30))) for number in range(40)}
     run = {str(number): spans(draw(chance.integers(0, 40))) for number in range(0, 40, 2)}
     monkeypatch.setattr(matching, "MAX_CELLS", cells)
-    report, correct = both(run, judged, way, Gain.EXPONENTIAL)
+    report, correct = both(run, judged, convention, Gain.EXPONENTIAL)
     for number, measure in enumerate(report.measures):
         np.testing.assert_allclose(report.values[:, number], correct[measure], rtol=0, atol=1e-12)
     assert report.mean[Measure(10, 0.3)] > 0.1

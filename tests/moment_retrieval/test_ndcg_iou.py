@@ -20,7 +20,7 @@ FIGURE_RUN = [Span("a", 0, 100), Span("a", 0, 100), Span("b", 0, 5)]
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "expected"),
+    ("one", "other", "expected_iou"),
     [
         ((0, 10), (5, 15), 1 / 3),
         ((0, 10), (0, 10), 1.0),
@@ -31,9 +31,9 @@ FIGURE_RUN = [Span("a", 0, 100), Span("a", 0, 100), Span("b", 0, 5)]
         ((10, 0), (0, 10), 0.0),  # inverted
     ],
 )
-def test_iou_by_hand(one: tuple[float, float], other: tuple[float, float], expected: float) -> None:
-    assert span_iou(Span("a", *one), Span("a", *other)) == expected
-    assert span_iou(Span("a", *other), Span("a", *one)) == expected
+def test_iou_by_hand(one: tuple[float, float], other: tuple[float, float], expected_iou: float) -> None:
+    assert span_iou(Span("a", *one), Span("a", *other)) == expected_iou
+    assert span_iou(Span("a", *other), Span("a", *one)) == expected_iou
 
 
 @pytest.mark.parametrize(

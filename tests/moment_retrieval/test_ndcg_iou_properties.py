@@ -70,9 +70,9 @@ def test_paper_equals_exact_arithmetic(run: list[Span], judged: list[JudgedMomen
 
 @given(runs, judgments, ks, mus, conventions, gains)
 def test_scores_lie_between_zero_and_one(
-    run: list[Span], judged: list[JudgedMoment], k: int, mu: float, way: Convention, gain: Gain
+    run: list[Span], judged: list[JudgedMoment], k: int, mu: float, convention: Convention, gain: Gain
 ) -> None:
-    assert 0.0 <= ndcg_iou(run, judged, k=k, mu=mu, convention=way, gain=gain) <= 1.0
+    assert 0.0 <= ndcg_iou(run, judged, k=k, mu=mu, convention=convention, gain=gain) <= 1.0
 
 
 @given(judgments.filter(lambda rows: any(row.relevance for row in rows)), ks, gains)
@@ -83,45 +83,51 @@ def test_the_judged_moments_in_ideal_order_score_one(judged: list[JudgedMoment],
 
 
 @given(runs, judgments, ks, mus, conventions)
-def test_input_is_not_changed(run: list[Span], judged: list[JudgedMoment], k: int, mu: float, way: Convention) -> None:
+def test_input_is_not_changed(
+    run: list[Span], judged: list[JudgedMoment], k: int, mu: float, convention: Convention
+) -> None:
     run_before, judged_before = list(run), list(judged)
-    evaluate({"1": run}, {"1": judged}, ks=[k], mus=[mu], convention=way)
+    evaluate({"1": run}, {"1": judged}, ks=[k], mus=[mu], convention=convention)
     assert (run, judged) == (run_before, judged_before)
 
 
 @given(runs, runs, judgments, ks, mus, conventions)
 def test_what_follows_rank_k_does_not_matter(
-    run: list[Span], tail: list[Span], judged: list[JudgedMoment], k: int, mu: float, way: Convention
+    run: list[Span], tail: list[Span], judged: list[JudgedMoment], k: int, mu: float, convention: Convention
 ) -> None:
     full = (run + [Span("elsewhere", 0, 1)] * k)[:k]
-    assert ndcg_iou(full + tail, judged, k=k, mu=mu, convention=way) == ndcg_iou(
-        full, judged, k=k, mu=mu, convention=way
+    assert ndcg_iou(full + tail, judged, k=k, mu=mu, convention=convention) == ndcg_iou(
+        full, judged, k=k, mu=mu, convention=convention
     )
 
 
 @given(runs, st.integers(1, 5), judgments, ks, mus, conventions)
 def test_an_irrelevant_tail_does_not_matter_at_any_cutoff(
-    run: list[Span], length: int, judged: list[JudgedMoment], k: int, mu: float, way: Convention
+    run: list[Span], length: int, judged: list[JudgedMoment], k: int, mu: float, convention: Convention
 ) -> None:
     longer = [*run, *[Span("elsewhere", 0, 1)] * length]
-    assert ndcg_iou(longer, judged, k=k, mu=mu, convention=way) == ndcg_iou(run, judged, k=k, mu=mu, convention=way)
+    assert ndcg_iou(longer, judged, k=k, mu=mu, convention=convention) == ndcg_iou(
+        run, judged, k=k, mu=mu, convention=convention
+    )
 
 
 @given(runs, judgments, ks, mus, conventions)
-def test_names_do_not_matter(run: list[Span], judged: list[JudgedMoment], k: int, mu: float, way: Convention) -> None:
+def test_names_do_not_matter(
+    run: list[Span], judged: list[JudgedMoment], k: int, mu: float, convention: Convention
+) -> None:
     name = {"a": "z", "b": "b of another show", "c": "0"}
     run_renamed = [Span(name[span.video], span.start_s, span.end_s) for span in run]
     judged_renamed = [JudgedMoment(name[row.video], row.start_s, row.end_s, row.relevance) for row in judged]
-    plain = evaluate({"1": run}, {"1": judged}, ks=[k], mus=[mu], convention=way)
-    renamed = evaluate({"query": run_renamed}, {"query": judged_renamed}, ks=[k], mus=[mu], convention=way)
+    plain = evaluate({"1": run}, {"1": judged}, ks=[k], mus=[mu], convention=convention)
+    renamed = evaluate({"query": run_renamed}, {"query": judged_renamed}, ks=[k], mus=[mu], convention=convention)
     assert plain.mean == renamed.mean
 
 
 @given(runs, judgments, st.lists(ks, min_size=1, max_size=4), st.lists(mus, min_size=1, max_size=3), conventions, gains)
 def test_all_at_once_equals_one_by_one(
-    run: list[Span], judged: list[JudgedMoment], ks: list[int], mus: list[float], way: Convention, gain: Gain
+    run: list[Span], judged: list[JudgedMoment], ks: list[int], mus: list[float], convention: Convention, gain: Gain
 ) -> None:
-    report = evaluate({"1": run}, {"1": judged}, ks=ks, mus=mus, convention=way, gain=gain)
+    report = evaluate({"1": run}, {"1": judged}, ks=ks, mus=mus, convention=convention, gain=gain)
     assert report.per_query["1"] == {
-        Measure(k, mu): ndcg_iou(run, judged, k=k, mu=mu, convention=way, gain=gain) for k in ks for mu in mus
+        Measure(k, mu): ndcg_iou(run, judged, k=k, mu=mu, convention=convention, gain=gain) for k in ks for mu in mus
     }

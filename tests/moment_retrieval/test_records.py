@@ -280,15 +280,17 @@ def queries(moments: Any) -> Any:
 
 @given(queries(judged_moments), st.sampled_from(["val.json", "val.json.gz"]))
 def test_ground_truth_survives_writing_and_reading(
-    tmp_path_factory: pytest.TempPathFactory, written: Any, name: str
+    tmp_path_factory: pytest.TempPathFactory, query_records: Any, name: str
 ) -> None:
     path = tmp_path_factory.mktemp("records") / name
-    formats.write_ground_truth(path, JudgedTable.from_queries(written))
-    assert queries_of(formats.read_ground_truth(path, Form.TVR_RANKING)) == written
+    formats.write_ground_truth(path, JudgedTable.from_queries(query_records))
+    assert queries_of(formats.read_ground_truth(path, Form.TVR_RANKING)) == query_records
 
 
 @given(queries(scored_moments), st.sampled_from(["run.json", "run.json.gz"]))
-def test_a_run_survives_writing_and_reading(tmp_path_factory: pytest.TempPathFactory, written: Any, name: str) -> None:
+def test_a_run_survives_writing_and_reading(
+    tmp_path_factory: pytest.TempPathFactory, query_records: Any, name: str
+) -> None:
     path = tmp_path_factory.mktemp("records") / name
-    formats.write_run(path, RunTable.from_queries(written))
-    assert queries_of(formats.read_run(path, Form.TVR_RANKING, strict=False)) == written
+    formats.write_run(path, RunTable.from_queries(query_records))
+    assert queries_of(formats.read_run(path, Form.TVR_RANKING, strict=False)) == query_records

@@ -8,7 +8,7 @@ from moment_retrieval.tables import JudgedTable, graded, similarity_labelled
 
 
 @pytest.mark.parametrize(
-    ("similarities", "grades", "expected"),
+    ("similarities", "grades", "expected_grades"),
     [
         ([0.9, 0.5, 0.7], [0, 4, 2], [4, 0, 2]),  # the most similar gets the highest
         ([0.9, 0.9, 0.7], [4, 2, 0], [2, 2, 0]),  # equally similar: the lowest of what is due to them
@@ -17,8 +17,10 @@ from moment_retrieval.tables import JudgedTable, graded, similarity_labelled
         ([], [], []),
     ],
 )
-def test_grades_go_by_similarity(similarities: list[float | None], grades: list[int], expected: list[int]) -> None:
-    assert graded(similarities, np.array(grades, np.float64)).tolist() == expected
+def test_grades_go_by_similarity(
+    similarities: list[float | None], grades: list[int], expected_grades: list[int]
+) -> None:
+    assert graded(similarities, np.array(grades, np.float64)).tolist() == expected_grades
 
 
 def moment(video: str, relevance: int, similarity: float) -> JudgedMoment:

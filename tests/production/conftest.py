@@ -27,10 +27,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.timeout(TIMEOUT_S))
             if missing:
                 item.add_marker(pytest.mark.skip(reason=f"apt-get install {' '.join(missing)}"))
-    items.sort(key=_place)
+    items.sort(key=_position)
 
 
-def _place(item: pytest.Item) -> int:
+def _position(item: pytest.Item) -> int:
     """The longest test has begun when the other processes run out of others; files are in the bucket once."""
     if item.path.name == "test_soak.py":
         return 0

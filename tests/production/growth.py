@@ -48,7 +48,7 @@ def grown(looks: list[Look], server: str) -> dict[int, tuple[float, float]]:
     }
 
 
-def gone(looks: list[Look], *, hosts: set[str]) -> list[str]:
+def processes_gone(looks: list[Look], *, hosts: set[str]) -> list[str]:
     """Every process of a host that was there all through the second fifth and is not at the end.
 
     No process of ours has a limit that replaces it, so none may be. What a task runs is there for a look or two.

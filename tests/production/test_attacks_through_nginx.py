@@ -13,7 +13,7 @@ from django.urls import reverse
 
 from tests.production.topology import Site
 from tests.production.topology.site import eventually
-from tests.production.topology.world import World, take
+from tests.production.topology.world import Scenario, take
 
 Answers = list[tuple[int, bytes]]  # status and body, in the order in which they came
 SECRET = "for who may see it"
@@ -31,7 +31,7 @@ def line_to(site: Site) -> Iterator[ssl.SSLSocket]:
         yield line
 
 
-def sent(site: Site, raw: bytes) -> bytes:
+def send_raw(site: Site, raw: bytes) -> bytes:
     """All that comes back until nginx closes the connection, which it may do before it has read everything."""
     with line_to(site) as line:
         with suppress(BrokenPipeError, ConnectionResetError, ssl.SSLError):
@@ -78,7 +78,7 @@ TWO_READINGS = {  # headers and body that one server may read as one request and
 def test_no_second_request_hides_in_a_first(site: Site, name: str) -> None:
     headers, body = TWO_READINGS[name]
     before = requests_for_hidden_path(site)
-    received = sent(site, request(site, b"POST", b"/login/", *headers, body=body))
+    received = send_raw(site, request(site, b"POST", b"/login/", *headers, body=body))
     assert len(statuses(received)) <= 1, received[:2000]
     assert all(status < 500 or status == 501 for status in statuses(received)), received[:500]
     assert site.visitor().get("/login/").status_code == 200
@@ -87,7 +87,7 @@ def test_no_second_request_hides_in_a_first(site: Site, name: str) -> None:
 
 def requests_for_hidden_path(site: Site) -> int:
     """How often a web host was asked for the hidden request's path."""
-    return sum(web.said().count("metrics-of-nobody") for web in site.web)
+    return sum(web.log_output().count("metrics-of-nobody") for web in site.web)
 
 
 def test_what_a_stranger_says_of_themselves_is_not_believed(site: Site) -> None:
@@ -126,15 +126,15 @@ def test_an_address_that_somebody_claims_does_not_save_them_from_the_limit(site:
 @pytest.mark.parametrize("name", ["elsewhere.example", "127.0.0.10.elsewhere.example", "a b", "x" * 5000, "[::1", ""])
 def test_a_host_that_is_not_ours_gets_no_page(site: Site, name: str) -> None:
     raw = f"GET /login/ HTTP/1.1\r\nHost: {name}\r\nConnection: close\r\n\r\n".encode()
-    received = sent(site, raw)
+    received = send_raw(site, raw)
     assert statuses(received) in ([400], [414], [431]), received[:300]
     assert b"elsewhere.example" not in received
 
 
 def test_two_hosts_are_none(site: Site) -> None:
     raw = request(site, b"GET", b"/login/", b"Host: elsewhere.example")
-    assert statuses(sent(site, raw)) == [400]
-    received = sent(site, request(site, b"GET", b"https://elsewhere.example/login/"))  # Django goes by the header
+    assert statuses(send_raw(site, raw)) == [400]
+    received = send_raw(site, request(site, b"GET", b"https://elsewhere.example/login/"))  # Django goes by the header
     assert statuses(received) in ([200], [400])
     assert b"elsewhere.example" not in received
 
@@ -165,7 +165,7 @@ SAME_FILE = [  # names of a file that nginx gives only when Django says so
 def test_a_file_is_not_reached_by_another_name_of_its_path(site: Site, path: str) -> None:
     (site.shared / "media" / "secret.txt").write_text(SECRET)
     for method in (b"GET", b"HEAD", b"POST"):
-        received = sent(
+        received = send_raw(
             site, request(site, method, path.format("secret.txt").encode(), b"X-Accel-Redirect: /protected/")
         )
         assert statuses(received)[0] in (400, 403, 404, 405), received[:300]
@@ -178,20 +178,20 @@ def test_a_file_is_not_reached_by_another_name_of_its_path(site: Site, path: str
 def test_a_stranger_does_not_choose_what_nginx_sends(site: Site, header: str) -> None:
     (site.shared / "media" / "secret.txt").write_text(SECRET)
     for path in (b"/login/", b"/healthz", b"/static/css/app.css", b"/nowhere/"):
-        received = sent(site, request(site, b"GET", path, header.encode()))
+        received = send_raw(site, request(site, b"GET", path, header.encode()))
         assert SECRET.encode() not in received and b"root:x:0" not in received
 
 
 def test_closed_paths_have_one_name(site: Site) -> None:
     for path in ("/metrics", "//metrics", "/./metrics", "/login/../metrics", "/%6detrics", "/metrics/", "/metrics/x"):
-        received = sent(site, request(site, b"GET", path.encode()))
+        received = send_raw(site, request(site, b"GET", path.encode()))
         assert statuses(received)[0] in (403, 404), path
         assert b"momentjudge_" not in received.partition(b"\r\n\r\n")[2], path
 
 
 def test_every_slash_and_dot_leads_to_the_same_refusal(site: Site) -> None:
     """A path must be the same to nginx and Django: a page is refused under all names of its own."""
-    scenario = World.make(annotators=1)
+    scenario = Scenario.make(annotators=1)
     lead, person = scenario.person(site, scenario.lead), scenario.person(site, scenario.annotators[0])
     overview = reverse("judging:overview", args=[scenario.project.uuid])
     for path in (overview, f"/{overview}", overview.replace("-", "%2d"), f"/x/..{overview}", f"/%2e{overview}"):
@@ -205,16 +205,16 @@ METHODS = ["TRACE", "CONNECT", "PUT", "DELETE", "PATCH", "PROPFIND", "OPTIONS", 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_method_that_a_page_does_not_know_changes_nothing(site: Site, method: str) -> None:
     for path in (b"/login/", b"/account/", b"/protected/secret.txt"):
-        (status, *_) = statuses(sent(site, request(site, method.encode(), path))) or [400]
+        (status, *_) = statuses(send_raw(site, request(site, method.encode(), path))) or [400]
         assert status in (302, 400, 403, 404, 405, 501) or (method == "OPTIONS" and status == 200), (path, status)
 
 
 def test_ranges_by_the_thousand_are_one_file_at_most(site: Site) -> None:
     """A range repeated multiplies what is sent; nginx sends the file, or less."""
-    from tests.production.test_files import cut
+    from tests.production.test_files import give_preview
 
-    scenario = World.make(annotators=1)
-    moment = cut(scenario.batch(pairs=1).pairs.get().candidate.moment)
+    scenario = Scenario.make(annotators=1)
+    moment = give_preview(scenario.batch(pairs=1).pairs.get().candidate.moment)
     person = scenario.person(site, scenario.annotators[0])
     take(person, scenario)
     url = reverse("judging:preview-clip", args=[moment.preview_uuid])
@@ -231,9 +231,9 @@ def test_headers_without_end_are_refused_and_others_are_served(site: Site) -> No
         [b"Cookie: " + b"a=b; " * 9000],
         [b"X: " + b"y" * 60_000],
     ):
-        received = sent(site, request(site, b"GET", b"/login/", *more))
+        received = send_raw(site, request(site, b"GET", b"/login/", *more))
         assert statuses(received) in (CUT, [400], [431], [494]), received[:200]
-    assert statuses(sent(site, request(site, b"GET", b"/" + b"a" * 60_000))) in (CUT, [414])
+    assert statuses(send_raw(site, request(site, b"GET", b"/" + b"a" * 60_000))) in (CUT, [414])
     assert site.visitor().get("/login/").status_code == 200
 
 
@@ -255,7 +255,7 @@ def test_an_address_writes_no_header(site: Site, text: str) -> None:
     "next", ["//elsewhere.example", "https://elsewhere.example", "/\\elsewhere.example", "javascript:x"]
 )
 def test_a_log_in_leads_nowhere_else(site: Site, next: str) -> None:
-    scenario = World.make(annotators=1)
+    scenario = Scenario.make(annotators=1)
     visitor = site.visitor()
     visitor.get("/login/")
     credentials = {"username": scenario.annotators[0].username, "password": "only-for-these-tests", "next": next}

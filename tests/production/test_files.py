@@ -25,13 +25,13 @@ from tests.production.header_lines import lacking
 from tests.production.topology import Site
 from tests.production.topology.site import eventually
 from tests.production.topology.stores import BUCKET
-from tests.production.topology.world import World, always, judge_all, take
+from tests.production.topology.world import Scenario, always, judge_all, take
 
 MOMENTS = 4
 TELLING = ("ETag", "Last-Modified", "Content-Disposition", "X-Accel-Redirect")
 
 
-def cut(moment: Moment) -> Moment:
+def give_preview(moment: Moment) -> Moment:
     """The moment with a preview of 206 bytes and a twin of ten."""
     Moment.objects.filter(pk=moment.pk).update(preview="", preview_state="missing")
     assert preview_save(moment=moment, gif=b"GIF89a" + bytes(200), clip=b"0123456789")
@@ -56,8 +56,8 @@ class TestNginx:
     """A folder: Django looks at who asks, nginx sends."""
 
     def test_who_judges_gets_the_file_from_nginx_and_nothing_beside_it(self, site: Site) -> None:
-        scenario = World.make(annotators=2)
-        moment = cut(scenario.batch(pairs=1).pairs.get().candidate.moment)
+        scenario = Scenario.make(annotators=2)
+        moment = give_preview(scenario.batch(pairs=1).pairs.get().candidate.moment)
         person, other = (scenario.person(site, user) for user in scenario.annotators)
         take(person, scenario)
         url = reverse("judging:preview-clip", args=[moment.preview_uuid])
@@ -74,8 +74,8 @@ class TestNginx:
         assert site.visitor().get(f"/protected/{moment.preview_clip.name}").status_code == 404
 
     def test_a_file_that_is_gone_is_not_found(self, site: Site) -> None:
-        scenario = World.make(annotators=1)
-        moment = cut(scenario.batch(pairs=1).pairs.get().candidate.moment)
+        scenario = Scenario.make(annotators=1)
+        moment = give_preview(scenario.batch(pairs=1).pairs.get().candidate.moment)
         person = scenario.person(site, scenario.annotators[0])
         take(person, scenario)
         default_storage.delete(str(moment.preview.name))
@@ -85,7 +85,7 @@ class TestNginx:
 class TestStorageBehindNginx:
     """Signed addresses lead through the site's own nginx, as in compose.yaml; behind it is the double."""
 
-    def test_a_signed_address_opens_its_file_and_tells_no_time(self, site: Site) -> None:
+    def test_a_signed_address_opens_its_file_and_reveals_no_time(self, site: Site) -> None:
         key = "previews/0f3c.mp4"
         site.storage.client().put_object(Bucket=BUCKET, Key=key, Body=b"0123456789", ContentType="video/mp4")
         url = signer(site).signed_url(key, seconds=60, ContentType="video/mp4", CacheControl="private, max-age=60")
@@ -162,23 +162,23 @@ class TestBucket:
     def test_from_the_import_of_videos_to_the_download_of_a_release(
         self, bucket: Site, tmp_path: Path, clip: bytes
     ) -> None:
-        scenario = World.make(annotators=2)
+        scenario = Scenario.make(annotators=2)
         corpus = self.imported(bucket, scenario, tmp_path, clip)
         eventually(lambda: Moment.objects.filter(video__corpus=corpus, preview_state="ready").count() == MOMENTS)
-        batch = self.opened(scenario, corpus)
+        batch = self.open_batch(scenario, corpus)
         self.watched(bucket, scenario, batch)
         for user in scenario.annotators:
             assert judge_all(scenario.person(bucket, user), scenario, always(4)) == MOMENTS
         eventually(lambda: Batch.objects.get(pk=batch.pk).state == Batch.State.DONE)
         self.released(bucket, scenario, batch)
 
-    def imported(self, site: Site, scenario: World, folder: Path, clip: bytes) -> Corpus:
+    def imported(self, site: Site, scenario: Scenario, folder: Path, clip: bytes) -> Corpus:
         name = scenario.project.dataset.corpus.name
         rows = [["walk", n / 2, n / 2 + 1, f"Somebody walks {n}.", 4.0] for n in range(MOMENTS)]
         assert '"videos_with_file": 1' in site.manage(*import_of(folder, name, rows, clip))
         return Corpus.objects.get(name=name)
 
-    def opened(self, scenario: World, corpus: Corpus) -> Batch:
+    def open_batch(self, scenario: Scenario, corpus: Corpus) -> Batch:
         query = factories.QueryFactory(project=scenario.project, split="val")
         for rank, moment in enumerate(Moment.objects.filter(video__corpus=corpus).order_by("-start_s"), start=1):
             factories.CandidateFactory(query=query, rank=rank, moment=moment, source=Candidate.Source.SIMILARITY)
@@ -186,7 +186,7 @@ class TestBucket:
         assert batch is not None
         return batch
 
-    def watched(self, site: Site, scenario: World, batch: Batch) -> None:
+    def watched(self, site: Site, scenario: Scenario, batch: Batch) -> None:
         """A picture is seen by who judges it, for a while, and by nobody else."""
         person = scenario.person(site, scenario.annotators[0])
         take(person, scenario)
@@ -204,7 +204,7 @@ class TestBucket:
         page = person.get(scenario.path("desk"))
         assert f"img-src 'self' data: {site.storage.url}" in page.headers["Content-Security-Policy"]
 
-    def released(self, site: Site, scenario: World, batch: Batch) -> None:
+    def released(self, site: Site, scenario: Scenario, batch: Batch) -> None:
         batch.refresh_from_db()
         batch_review(batch=batch, extend=False, lead=scenario.lead)
         lead = scenario.person(site, scenario.lead)

@@ -9,16 +9,16 @@ from judging.models import Batch, Judgment, Release
 from judging.work.services.batches import batch_review
 from tests.production.topology import Site
 from tests.production.topology.site import eventually
-from tests.production.topology.world import World, always, judge_all
+from tests.production.topology.world import Scenario, always, judge_all
 
 
 def hosts_that_answered(site: Site, path: str) -> list[str]:
     """The web hosts that were asked for this path, by their access logs."""
-    return [web.name for web in site.web if path in web.said()]
+    return [web.name for web in site.web if path in web.log_output()]
 
 
 def test_a_batch_is_judged_over_both_web_hosts_and_released_by_any_worker(site: Site) -> None:
-    scenario = World.make(annotators=2)
+    scenario = Scenario.make(annotators=2)
     batch = scenario.batch(pairs=6)
     for number, user in enumerate(scenario.annotators):
         assert judge_all(scenario.person(site, user), scenario, always(3 + number)) == 6
@@ -27,7 +27,9 @@ def test_a_batch_is_judged_over_both_web_hosts_and_released_by_any_worker(site: 
     eventually(lambda: Batch.objects.get(pk=batch.pk).state == Batch.State.DONE)
     assert Judgment.objects.filter(pair__batch=batch).count() == 12
     assert list(batch.pairs.values_list("state", "relevance")) == [("settled", 4)] * 6
-    decided_by = [host.name for host in (site.judging, *site.workers) if "judging.tasks.batch_advance[" in host.said()]
+    decided_by = [
+        host.name for host in (site.judging, *site.workers) if "judging.tasks.batch_advance[" in host.log_output()
+    ]
     assert decided_by == ["judging"]
 
     batch.refresh_from_db()
@@ -45,7 +47,7 @@ def test_a_batch_is_judged_over_both_web_hosts_and_released_by_any_worker(site: 
 
 
 def test_a_session_made_on_one_host_ends_on_the_other(site: Site) -> None:
-    scenario = World.make(annotators=1)
+    scenario = Scenario.make(annotators=1)
     person = scenario.person(site, scenario.annotators[0])
     desk = scenario.path("desk")
     assert {person.get(desk).status_code for _ in range(4)} == {200}

@@ -33,7 +33,7 @@ def front(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nginx]:
             nginx.stop()
 
 
-def opened(front: Nginx) -> Connection:
+def open_connection(front: Nginx) -> Connection:
     trusted = ssl.create_default_context(cafile=str(front.certificate))
     plain = socket.create_connection((front.address, front.port), PATIENCE_S)
     return Connection(trusted.wrap_socket(plain, server_hostname=front.address), f"{front.address}:{front.port}")
@@ -42,7 +42,7 @@ def opened(front: Nginx) -> Connection:
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
 @pytest.mark.parametrize("headers", ["", "Accept-Encoding: gzip\r\n"])
 def test_answers_follow_each_other_on_one_connection(front: Nginx, method: str, headers: str) -> None:
-    connection = opened(front)
+    connection = open_connection(front)
     for path, status in ANSWERS:
         answer = connection.ask(path, method, headers)
         assert (answer.status, answer.closes) == (status, False), path
@@ -54,7 +54,7 @@ def test_answers_follow_each_other_on_one_connection(front: Nginx, method: str, 
 
 
 def test_the_connection_stays_open_after_what_was_not_changed(front: Nginx) -> None:
-    connection = opened(front)
+    connection = open_connection(front)
     for _ in range(2):
         answer = connection.ask("/unchanged/", headers='If-None-Match: "always-this"\r\n')
         assert (answer.status, answer.body) == (304, b"")

@@ -3,7 +3,7 @@
 from judging.people.services import invitation_create
 from tests.production.topology import Site
 from tests.production.topology.site import eventually
-from tests.production.topology.world import World
+from tests.production.topology.world import Scenario
 
 SECRET = "c2VjcmV0/d2l4s1-3f2a8b9c0d1e2f3a4b5c6d7e8f9a0b1c"
 
@@ -19,7 +19,7 @@ def lines_after(site: Site, paths: list[str]) -> list[str]:
 
 
 def test_the_log_of_requests_opens_nothing(site: Site) -> None:
-    scenario = World.make(annotators=0)
+    scenario = Scenario.make(annotators=0)
     _, link = invitation_create(project=scenario.project, actor=scenario.lead, role="annotator")
     secret = link.strip("/").split("/")[-1]
     log = "\n".join(

@@ -11,7 +11,7 @@ from judging.models import Release
 from tests.production.topology import Site
 from tests.production.topology.hosts import Web
 from tests.production.topology.site import eventually
-from tests.production.topology.world import World
+from tests.production.topology.world import Scenario
 
 LOG_INS = re.compile(
     r'^momentjudge_request_seconds_count\{method="GET",route="login",status="2xx"\} (\S+)$', re.MULTILINE
@@ -27,7 +27,7 @@ def logged(log: str) -> list[dict[str, Any]]:
     return records
 
 
-def asked(web: Web, path: str, **headers: str) -> tuple[int, str]:
+def get_directly(web: Web, path: str, **headers: str) -> tuple[int, str]:
     """Past nginx, as Prometheus asks: by address, without TLS."""
     connection = http.client.HTTPConnection(web.address, web.port, timeout=180)
     try:
@@ -39,7 +39,7 @@ def asked(web: Web, path: str, **headers: str) -> tuple[int, str]:
 
 
 def test_one_id_leads_through_nginx_web_and_worker(site: Site) -> None:
-    scenario = World.make(annotators=1)
+    scenario = Scenario.make(annotators=1)
     lead = scenario.person(site, scenario.lead)
     lead.get("/login/")
     request_id = f"release-of-{scenario.project.pk}-000"
@@ -47,21 +47,21 @@ def test_one_id_leads_through_nginx_web_and_worker(site: Site) -> None:
     answer = lead.post(url, headers={"X-Request-ID": request_id}, allow_redirects=False)
     assert (answer.status_code, answer.headers["X-Request-ID"]) == (302, request_id)
     eventually(lambda: Release.objects.get(project=scenario.project).state != Release.State.PREPARING)
-    of_web = [line for web in site.web for line in logged(web.said()) if line.get("request_id") == request_id]
+    of_web = [line for web in site.web for line in logged(web.log_output()) if line.get("request_id") == request_id]
     assert [line["route"] for line in of_web if line["event"] == "request"] == ["judging:release-create"]
 
     def of_workers() -> list[dict[str, Any]]:
-        lines = [line for worker in site.workers for line in logged(worker.said())]
+        lines = [line for worker in site.workers for line in logged(worker.log_output())]
         return [line for line in lines if line.get("request_id") == request_id]
 
     eventually(lambda: "judging.tasks.release_build" in {line["task"] for line in of_workers()})
     assert {line["member"] for line in of_workers()} == {"lead"}
-    logs = "".join(server.said() for server in [*site.web, *site.workers])
+    logs = "".join(server.log_output() for server in [*site.web, *site.workers])
     assert scenario.lead.username not in logs
 
 
 def figures(site: Site, web: Web) -> str:
-    status, text = asked(web, "/metrics", Authorization=f"Bearer {site.metrics_token}")
+    status, text = get_directly(web, "/metrics", Authorization=f"Bearer {site.metrics_token}")
     assert status == 200
     return text
 
@@ -70,7 +70,7 @@ def test_the_processes_of_a_host_count_together(site: Site) -> None:
     web = site.web[0]
     before = float(LOG_INS.findall(figures(site, web))[0])
     for _ in range(20):
-        assert asked(web, "/login/", **{"Host": web.asked_as(), "X-Forwarded-Proto": "https"})[0] == 200
+        assert get_directly(web, "/login/", **{"Host": web.public_host(), "X-Forwarded-Proto": "https"})[0] == 200
     answers = [figures(site, web) for _ in range(6)]
     assert {float(LOG_INS.findall(text)[0]) for text in answers} == {before + 20}
     text = answers[-1]
@@ -83,7 +83,7 @@ def test_the_processes_of_a_host_count_together(site: Site) -> None:
 
 
 def test_figures_are_for_the_token_alone_and_not_through_nginx(site: Site) -> None:
-    assert asked(site.web[0], "/metrics")[0] == 401
+    assert get_directly(site.web[0], "/metrics")[0] == 401
     assert site.visitor().get("/metrics", headers={"Authorization": f"Bearer {site.metrics_token}"}).status_code == 403
 
 

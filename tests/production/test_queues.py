@@ -10,7 +10,7 @@ from django.utils import timezone
 from judging.models import Assignment, Batch
 from tests.production.topology import Site
 from tests.production.topology.site import eventually
-from tests.production.topology.world import World, always, judge_all, take
+from tests.production.topology.world import Scenario, always, judge_all, take
 
 # A task of every queue but `judging`, and the table that it reads first; row 0 is in none of them
 LATCHED = {
@@ -59,7 +59,7 @@ def lengths(site: Site) -> dict[str, int]:
 
 
 def test_what_is_finished_is_decided_while_every_other_worker_is_busy(site: Site) -> None:
-    scenario = World.make(annotators=2)
+    scenario = Scenario.make(annotators=2)
     batch = scenario.batch(pairs=2)
     people = [scenario.person(site, user) for user in scenario.annotators]
     with every_other_worker_busy(site):
@@ -71,7 +71,7 @@ def test_what_is_finished_is_decided_while_every_other_worker_is_busy(site: Site
 
 def test_a_lease_that_runs_out_is_given_back_while_every_other_worker_is_busy(site: Site) -> None:
     """By the sweep that beat sends."""
-    scenario = World.make(annotators=1)
+    scenario = Scenario.make(annotators=1)
     scenario.batch(pairs=1)
     person = scenario.person(site, scenario.annotators[0])
     with every_other_worker_busy(site):

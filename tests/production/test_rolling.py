@@ -10,7 +10,7 @@ from judging.models import Judgment, Release
 from tests.production.topology import Person, Site
 from tests.production.topology.compose import Roll
 from tests.production.topology.site import eventually
-from tests.production.topology.world import World, give, take
+from tests.production.topology.world import Scenario, give, take
 
 
 class Crowd:
@@ -48,7 +48,7 @@ class Crowd:
 
 
 def test_both_web_hosts_are_rolled_without_an_error(site: Site) -> None:
-    scenario = World.make(annotators=2)
+    scenario = Scenario.make(annotators=2)
     scenario.batch(pairs=3)
     first, second = (scenario.person(site, user) for user in scenario.annotators)
     lead = scenario.person(site, scenario.lead)
@@ -73,10 +73,10 @@ def test_both_web_hosts_are_rolled_without_an_error(site: Site) -> None:
 
 def test_a_worker_that_is_to_end_finishes_its_task_or_hands_it_back(site: Site) -> None:
     """SIGTERM to both worker hosts while a release is asked for: it is built by whoever comes back."""
-    scenario = World.make()
+    scenario = Scenario.make()
     lead = scenario.person(site, scenario.lead)
     for worker in site.workers:
-        worker.tell(worker.polite)
+        worker.send_signal(worker.polite)
     assert lead.post(reverse("judging:release-create", args=[scenario.project.uuid])).status_code == 200
     for worker in site.workers:
         assert worker.ended_within(60)

@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.database import load_people_create, project_seed
 from benchmarks.load import load_run
-from tests.production.growth import gone, too_large
+from tests.production.growth import processes_gone, too_large
 from tests.production.topology import Site
 
 SOAK_S = float(os.environ.get("SOAK_S", "0"))
@@ -28,5 +28,5 @@ def test_nothing_fails_and_nothing_grows(site: Site, tmp_path: Path) -> None:
     assert people.recorded() == run.judgments >= JUDGMENTS
     hosts, web = {host.name for host in site.hosts}, {host.name for host in site.web}
     assert too_large(run.memory_mb, web=web, workers=hosts - web) == []
-    assert gone(run.memory_mb, hosts=hosts) == []
+    assert processes_gone(run.memory_mb, hosts=hosts) == []
     assert [server.name for server in site.servers if not server.alive()] == []

@@ -7,7 +7,7 @@ from django.urls import reverse
 
 from tests.production.topology import Site
 from tests.production.topology.server import descendants
-from tests.production.topology.world import World, always, judge_all
+from tests.production.topology.world import Scenario, always, judge_all
 
 LARGEST_MB = 150
 AT_ONCE = 40  # who try to log in, each with a name of their own
@@ -32,7 +32,7 @@ def log_in_refused(site: Site, number: int) -> int:
 
 
 def test_a_web_process_stays_small(site: Site) -> None:
-    scenario = World.make(annotators=1)
+    scenario = Scenario.make(annotators=1)
     scenario.batch(pairs=6)
     judge_all(scenario.person(site, scenario.annotators[0]), scenario, always(3))
     lead = scenario.person(site, scenario.lead)

@@ -10,7 +10,7 @@ from django.conf import settings
 from judging.demo import services
 from models_runner.features import making
 from tests.judging.world import HandMade
-from tests.models_runner.benchmarks import Drawn, places
+from tests.models_runner.benchmarks import Drawn, configure_training
 from tests.tasks_twice.scenes import Ground
 
 
@@ -38,7 +38,7 @@ def ground(
     """A small project, a video, and a disk of one's own; each video of the demo is the same clip."""
     monkeypatch.setattr(settings, "MOMENTJUDGE_VAR", tmp_path)
     monkeypatch.setattr(settings, "FEATURES_ROOT", tmp_path / "features")
-    places(settings, tmp_path)
+    configure_training(settings, tmp_path)
     video = tmp_path / "clip.mp4"
     video.write_bytes(clip)
     monkeypatch.setattr(services, "video_path", lambda episode: video)

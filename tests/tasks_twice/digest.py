@@ -29,7 +29,7 @@ class Digest(NamedTuple):
 
 def digest() -> Digest:
     file_digests = files()
-    return Digest(rows(), file_digests, len(mail.outbox), frozenset(named() - set(file_digests)))
+    return Digest(rows(), file_digests, len(mail.outbox), frozenset(files_named() - set(file_digests)))
 
 
 def rows() -> Rows:
@@ -57,7 +57,7 @@ def models() -> list[type[Model]]:
     return [model for label in APPS for model in apps.get_app_config(label).get_models()]
 
 
-def named() -> set[str]:
+def files_named() -> set[str]:
     """Files of the storage that rows name."""
     result: set[str] = set()
     for model in models():
@@ -70,7 +70,7 @@ def named() -> set[str]:
 
 def files() -> dict[str, str]:
     """Content of each stored file, of those on the disk too."""
-    digests = {name: _sha(default_storage.open(name).read()) for name in _stored("")}
+    digests = {name: _sha(default_storage.open(name).read()) for name in _storage_names("")}
     for setting in FOLDERS:
         digests |= {str(path): _sha(path.read_bytes()) for path in _on_disk(Path(getattr(settings, setting)))}
     return digests
@@ -80,13 +80,13 @@ def _sha(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _stored(folder: str) -> Iterator[str]:
+def _storage_names(folder: str) -> Iterator[str]:
     if folder and not default_storage.exists(folder):
         return
     folders, names = default_storage.listdir(folder)
     yield from (f"{folder}/{name}".lstrip("/") for name in names)
     for inner in folders:
-        yield from _stored(f"{folder}/{inner}".lstrip("/"))
+        yield from _storage_names(f"{folder}/{inner}".lstrip("/"))
 
 
 def _on_disk(folder: Path) -> Iterator[Path]:

@@ -61,7 +61,7 @@ from tests.judging.imports.exports import annotation, rated, task, text
 from tests.judging.play import judge
 from tests.judging.world import HandMade
 from tests.models_runner.acts import GOOD, WRONG, bring, participant, ready_release, run_json
-from tests.models_runner.benchmarks import only, ordered
+from tests.models_runner.benchmarks import only, order_experiment
 
 GONE = 2**31 - 1
 CSV = "video,start,end,description,duration\nv,1,2,One sits.,60\nv,3,4,Ross,\n"
@@ -75,13 +75,13 @@ EXPORT = [
 class Ground:
     """The initial state."""
 
-    made: HandMade
+    hand_made: HandMade
     clip: bytes
     folder: Path
 
     @property
     def project(self) -> Project:
-        return self.made.project
+        return self.hand_made.project
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class TaskScenario:
 
     args: tuple[Any, ...] = ()
     over: Callable[[], object] | None = None
-    told_in: str = ""  # the table whose row then says why nothing came of it
+    error_table: str = ""  # the table whose row then says why nothing came of it
 
 
 def nothing(ground: Ground) -> TaskScenario:
@@ -102,7 +102,7 @@ def nothing(ground: Ground) -> TaskScenario:
 
 
 def uncut_video(ground: Ground) -> TaskScenario:
-    video = VideoFactory(corpus=ground.made.corpus, duration_s=4.0)
+    video = VideoFactory(corpus=ground.hand_made.corpus, duration_s=4.0)
     video.file.save("clip.mp4", ContentFile(ground.clip))
     moments = [MomentFactory(video=video, start_s=start_s, end_s=start_s + 1.0, uncut=True) for start_s in (0.0, 1.0)]
     assert moments
@@ -119,13 +119,13 @@ def uploaded_corpus(ground: Ground) -> TaskScenario:
         SimpleUploadedFile("lengths.json", b'{"all": {"v": [60, 0]}}'),
     )
     options = {"corpus_name": "mine", "format": "csv", "file": file, "durations": lengths}
-    row = corpus_import_create(actor=ground.made.lead, **options)
+    row = corpus_import_create(actor=ground.hand_made.lead, **options)
 
     def discard() -> None:
         corpus_import_work(import_id=row.pk)
         row.refresh_from_db()
         assert row.state == "checked", row.error
-        imports.IMPORTS.discard(row=row, actor=ground.made.lead)
+        imports.IMPORTS.discard(row=row, actor=ground.hand_made.lead)
 
     return TaskScenario((row.pk,), over=discard)
 
@@ -143,33 +143,35 @@ def moved(ground: Ground) -> TaskScenario:
 
 def unwritten(ground: Ground) -> TaskScenario:
     for index in range(3):
-        DescriptionFactory(moment=ground.made.moments[index], text=f"Ross and Joey wave {index} times.")
-    row = rewriting_start(corpus=ground.made.corpus, provider="rules", actor=ground.made.lead, project=ground.project)
+        DescriptionFactory(moment=ground.hand_made.moments[index], text=f"Ross and Joey wave {index} times.")
+    row = rewriting_start(
+        corpus=ground.hand_made.corpus, provider="rules", actor=ground.hand_made.lead, project=ground.project
+    )
     return TaskScenario((row.pk,), over=partial(Rewriting.objects.update, finished_at=timezone.now()))
 
 
 def in_review(ground: Ground) -> Caption:
-    about = {"project": ground.project, "corpus": ground.made.corpus, "provider": "rules", "model": "1"}
+    about = {"project": ground.project, "corpus": ground.hand_made.corpus, "provider": "rules", "model": "1"}
     Rewriting.objects.get_or_create(**about, finished_at=timezone.now())
-    description = DescriptionFactory(moment=ground.made.moments[0], text="Ross and Joey wave.")
+    description = DescriptionFactory(moment=ground.hand_made.moments[0], text="Ross and Joey wave.")
     fields = {"text": "A man and Joey wave.", "provider": "rules", "state": "in_review", "failed": ["name"]}
-    caption: Caption = CaptionFactory(description=description, moment=ground.made.moments[0], **fields)
+    caption: Caption = CaptionFactory(description=description, moment=ground.hand_made.moments[0], **fields)
     failure_of(caption).save()
     return caption
 
 
 def other_wording(ground: Ground) -> TaskScenario:
     caption = in_review(ground)
-    redo = caption_redo(project=ground.project, caption=caption, actor=ground.made.lead)
-    decide = partial(caption_accept, project=ground.project, caption=caption, actor=ground.made.lead)
-    return TaskScenario((redo.pk,), over=decide, told_in="annotation_captionredo")
+    redo = caption_redo(project=ground.project, caption=caption, actor=ground.hand_made.lead)
+    decide = partial(caption_accept, project=ground.project, caption=caption, actor=ground.hand_made.lead)
+    return TaskScenario((redo.pk,), over=decide, error_table="annotation_captionredo")
 
 
 def edited(ground: Ground) -> TaskScenario:
     caption = in_review(ground)
-    fields = {"text": "Two men wave.", "state": "edited", "failed": [], "reviewed_by": ground.made.lead}
+    fields = {"text": "Two men wave.", "state": "edited", "failed": [], "reviewed_by": ground.hand_made.lead}
     Caption.objects.filter(pk=caption.pk).update(**fields)
-    return TaskScenario((ground.made.corpus.pk,))
+    return TaskScenario((ground.hand_made.corpus.pk,))
 
 
 def training_set(ground: Ground) -> TaskScenario:
@@ -196,12 +198,12 @@ def judged(ground: Ground) -> TaskScenario:
 
 def to_extend(ground: Ground) -> TaskScenario:
     """A lead has asked for the second batch of query 30, and may take that back."""
-    batch = ground.made.project.batches.get(query__number=30)
+    batch = ground.hand_made.project.batches.get(query__number=30)
     for rank in (21, 22):
-        moment = ground.made.moments[rank - 21]
+        moment = ground.hand_made.moments[rank - 21]
         CandidateFactory(query=batch.query, moment=moment, rank=rank)
-    batch_review(batch=batch, extend=True, lead=ground.made.lead)
-    return TaskScenario((batch.pk,), over=partial(review_undo, batch=batch, lead=ground.made.lead))
+    batch_review(batch=batch, extend=True, lead=ground.hand_made.lead)
+    return TaskScenario((batch.pk,), over=partial(review_undo, batch=batch, lead=ground.hand_made.lead))
 
 
 def all_to_extend(ground: Ground) -> TaskScenario:
@@ -227,17 +229,17 @@ def to_recut(ground: Ground) -> TaskScenario:
 
 
 def to_build(ground: Ground) -> TaskScenario:
-    row = release_create(project=ground.project, actor=ground.made.lead, wake=False)
+    row = release_create(project=ground.project, actor=ground.hand_made.lead, wake=False)
     failed = {"state": Release.State.FAILED, "error": "The disk was full."}
     return TaskScenario((row.pk,), over=partial(Release.objects.filter(pk=row.pk).update, **failed))
 
 
-def built(ground: Ground) -> Release:
-    return release_build(release_id=release_create(project=ground.project, actor=ground.made.lead, wake=False).pk)  # type: ignore[return-value]
+def build_release(ground: Ground) -> Release:
+    return release_build(release_id=release_create(project=ground.project, actor=ground.hand_made.lead, wake=False).pk)  # type: ignore[return-value]
 
 
 def to_compare(ground: Ground) -> TaskScenario:
-    row = release_comparison_of(before=built(ground), after=built(ground), now=timezone.now())
+    row = release_comparison_of(before=build_release(ground), after=build_release(ground), now=timezone.now())
     return TaskScenario((row.pk,), over=partial(type(row).objects.update, state="failed", error="no"))
 
 
@@ -324,15 +326,15 @@ def attempt_to_report(ground: Ground) -> TaskScenario:
 
 def guest(ground: Ground) -> TaskScenario:
     invitation, _ = invitation_create(
-        project=ground.project, actor=ground.made.lead, role="annotator", email="guest@example.org"
+        project=ground.project, actor=ground.hand_made.lead, role="annotator", email="guest@example.org"
     )
     return TaskScenario(
-        (invitation.pk,), over=partial(invitation_revoke, invitation=invitation, actor=ground.made.lead)
+        (invitation.pk,), over=partial(invitation_revoke, invitation=invitation, actor=ground.hand_made.lead)
     )
 
 
 def uploaded_judgments(ground: Ground) -> TaskScenario:
-    owner, file = ground.made.lead, SimpleUploadedFile("export.json", text(EXPORT).encode())
+    owner, file = ground.hand_made.lead, SimpleUploadedFile("export.json", text(EXPORT).encode())
     row = services.judgment_import_create(actor=owner, project_name="old", mapped=Mapped(pair="pair_id"), file=file)
 
     def discard() -> None:
@@ -351,7 +353,7 @@ def of_the_project(ground: Ground) -> TaskScenario:
 
 
 def to_receive(ground: Ground) -> TaskScenario:
-    return TaskScenario((built(ground).pk,))
+    return TaskScenario((build_release(ground).pk,))
 
 
 def uploaded_run(ground: Ground) -> TaskScenario:
@@ -363,10 +365,12 @@ def uploaded_run(ground: Ground) -> TaskScenario:
 def to_score_again(ground: Ground) -> TaskScenario:
     member, release = participant(ground.project), ready_release(ground.project)
     run = bring(member, release, run_json({10: GOOD, 11: GOOD}))
-    later = built(ground)
+    later = build_release(ground)
     truths_make(later)
     waiting = Scoring.objects.create(run=run, release=later)
-    return TaskScenario((waiting.pk,), over=partial(run_withdraw, run=run, actor=ground.made.lead, reason="A mistake."))
+    return TaskScenario(
+        (waiting.pk,), over=partial(run_withdraw, run=run, actor=ground.hand_made.lead, reason="A mistake.")
+    )
 
 
 def to_test(ground: Ground) -> TaskScenario:
@@ -376,7 +380,9 @@ def to_test(ground: Ground) -> TaskScenario:
     scores = Score.objects.filter(scoring__release=release, **COLUMNS[0]._asdict())
     base = scores.get(scoring__run=run)
     score_tests_order(base=base.pk, others=scores.filter(scoring__run=other).values_list("pk", flat=True))
-    return TaskScenario((base.pk,), over=partial(run_withdraw, run=run, actor=ground.made.lead, reason="A mistake."))
+    return TaskScenario(
+        (base.pk,), over=partial(run_withdraw, run=run, actor=ground.hand_made.lead, reason="A mistake.")
+    )
 
 
 def to_study(ground: Ground) -> TaskScenario:
@@ -390,12 +396,12 @@ def to_study(ground: Ground) -> TaskScenario:
 def pool_to_plan(ground: Ground) -> TaskScenario:
     release = ready_release(ground.project)
     run = bring(participant(ground.project), release, run_json({10: GOOD, 11: GOOD}))
-    plan = pool_request(project=ground.project, runs=[run], scope=Scope(depth=3), actor=ground.made.lead)
+    plan = pool_request(project=ground.project, runs=[run], scope=Scope(depth=3), actor=ground.hand_made.lead)
     return TaskScenario((plan.pk,), over=partial(pooling_discard, pooling=plan))
 
 
 def to_train(ground: Ground) -> TaskScenario:
-    training = only(ordered(ready_release(ground.project), ground.folder))
+    training = only(order_experiment(ready_release(ground.project), ground.folder))
     return TaskScenario((training.pk,), over=partial(training_cancel, training=training, actor=None))
 
 

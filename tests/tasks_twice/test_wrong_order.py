@@ -20,7 +20,7 @@ from moment_retrieval.metrics.board import COLUMNS
 from tests.factories import CandidateFactory, CaptionFactory, MomentFactory, ProjectFactory, QueryFactory, annotator
 from tests.judging.play import judge
 from tests.models_runner.acts import GOOD, bring, participant, ready_release, run_json
-from tests.tasks_twice.scenes import GONE, Ground, built
+from tests.tasks_twice.scenes import GONE, Ground, build_release
 
 JUDGING = "judging.tasks."
 Sequence = list[int]
@@ -152,7 +152,7 @@ def test_any_order_ends_as_the_right_one(small: Small, right: dict[str, Any], or
 def test_a_score_is_requested_before_its_run_was_read(ground: Ground) -> None:
     member, release = participant(ground.project), ready_release(ground.project)
     run = bring(member, release, run_json({10: GOOD, 11: GOOD}), work=False)
-    later = built(ground)
+    later = build_release(ground)
     truths_make(later)
     early = Scoring.objects.create(run=run, release=later)
     for task, pk in (

@@ -10,7 +10,7 @@ REFUSED = "ERROR: ConnectionError: Max retries exceeded"
 
 
 @pytest.mark.parametrize(
-    ("status", "said", "outcome"),
+    ("status", "report_text", "outcome"),
     [
         (0, "No known vulnerabilities found", CLEAN),
         (1, "Found 2 known vulnerabilities in 1 package\nName Version ID", FOUND),
@@ -19,8 +19,8 @@ REFUSED = "ERROR: ConnectionError: Max retries exceeded"
         (2, "usage: pip-audit", NOT_CHECKED),
     ],
 )
-def test_outcome(status: int, said: str, outcome: int) -> None:
-    assert outcome_of(status, said) == outcome
+def test_outcome(status: int, report_text: str, outcome: int) -> None:
+    assert outcome_of(status, report_text) == outcome
 
 
 def test_what_was_not_checked_is_not_called_clean() -> None:

@@ -100,7 +100,9 @@ class TestPage:
         page = client.post(url(project, "caption-undo"), follow=True).content.decode()
         assert "taken back" in page and "on its way" not in page and "Two people wave.</textarea>" in page
 
-    def test_why_there_is_no_other_wording_is_said(self, client: Client, project: Project, messages: Messages) -> None:
+    def test_page_gives_the_reason_for_no_other_wording(
+        self, client: Client, project: Project, messages: Messages
+    ) -> None:
         caption = waiting(project)
         for _ in range(3):
             with messages():
@@ -108,12 +110,12 @@ class TestPage:
         part = client.get(url(project), {"caption": str(caption.uuid)}, headers=HTMX).content.decode()
         assert "no other wording" in part and "Two men wave.</textarea>" in part
 
-    @pytest.mark.parametrize("asked", ["x", "7e9ade30-6172-439a-84c5-cdceaa44215c"])
-    def test_unknown_caption_asked_for(self, client: Client, project: Project, asked: str) -> None:
-        assert client.get(url(project), {"caption": asked}, headers=HTMX).status_code == 404
+    @pytest.mark.parametrize("caption_uuid", ["x", "7e9ade30-6172-439a-84c5-cdceaa44215c"])
+    def test_unknown_caption_is_not_found(self, client: Client, project: Project, caption_uuid: str) -> None:
+        assert client.get(url(project), {"caption": caption_uuid}, headers=HTMX).status_code == 404
 
     @pytest.mark.parametrize(
-        ("text", "said"),
+        ("text", "outcome"),
         [
             ("Two people wave.", "Checked again: similarity"),
             ("Ross and Joey wave.", "names a person, “"),
@@ -121,14 +123,14 @@ class TestPage:
         ],
     )
     def test_edit_is_checked_again_and_the_outcome_shown(
-        self, client: Client, project: Project, messages: Messages, text: str, said: str
+        self, client: Client, project: Project, messages: Messages, text: str, outcome: str
     ) -> None:
         caption = waiting(project)
         with messages():
             part = decide(client, project, caption, "edit", text=text)[1]
         assert "?caption=" in part and "Checked again" not in part
         part = client.get(url(project), {"caption": str(caption.uuid)}, headers=HTMX).content.decode()
-        assert "Checked again" in part and said in part and "?caption=" not in part
+        assert "Checked again" in part and outcome in part and "?caption=" not in part
 
     def test_check_that_does_not_come_is_not_waited_for(self, client: Client, project: Project) -> None:
         caption = waiting(project)
@@ -170,7 +172,7 @@ class TestPage:
         assert "next try at 14:05" in page and "It answers 503. It goes on by itself" in page
         assert "Rewrite 1 description<" in page
 
-    def test_edit_that_still_names_somebody_is_said(self, client: Client, project: Project) -> None:
+    def test_edit_that_still_names_somebody_is_reported(self, client: Client, project: Project) -> None:
         part = decide(client, project, waiting(project), "edit", text="A man and Joey wave at a woman.")[1]
         assert "Edited" in part and "still names a person: Joey" in part
         assert "still names" not in decide(client, project, waiting(project), "edit", text="Two men wave.")[1]
@@ -185,7 +187,7 @@ class TestPage:
         assert "Accepted" in part and '<dd id="waiting">0</dd>' in part
         assert set(Caption.objects.values_list("text", flat=True)) == {"Two men wave.", same.text}
 
-    def test_what_failed_is_told_apart_from_what_passes_now(
+    def test_former_failure_is_shown_beside_wording_that_passes_now(
         self, client: Client, project: Project, messages: Messages
     ) -> None:
         caption = waiting(project)
@@ -195,7 +197,7 @@ class TestPage:
         page = client.get(url(project)).content.decode()
         assert "this wording passes" in page and "Failed before" in page
 
-    def test_empty_edit_is_said_beside_the_caption(self, client: Client, project: Project) -> None:
+    def test_empty_edit_is_reported_beside_the_caption(self, client: Client, project: Project) -> None:
         status, part = decide(client, project, waiting(project), "edit", text=" ")
         assert (status, "between 1 and 2000 characters" in part) == (409, True)
 

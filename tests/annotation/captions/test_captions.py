@@ -272,7 +272,7 @@ def test_redo_with_an_unavailable_endpoint_is_an_error_at_once(
         settings.REWRITING_BASE_URL, settings.REWRITING_MODEL = server.url, "x"  # type: ignore[attr-defined]
         settings.REWRITING_API_KEY = "secret"  # type: ignore[attr-defined]
         assert "503" in redo(project, caption, person)
-    assert len(server.asked) == 1
+    assert len(server.requests) == 1
     assert (caption.text, caption.attempt, caption.reviews.count()) == ("A man and Joey wave.", 1, 0)
 
 

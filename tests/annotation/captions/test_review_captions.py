@@ -21,7 +21,7 @@ def project() -> Project:
     return ProjectFactory(name="TVR")  # type: ignore[no-any-return]
 
 
-def written(folder: Path) -> tuple[Path, list[dict[str, str]]]:
+def write_review(folder: Path) -> tuple[Path, list[dict[str, str]]]:
     file = folder / "review.csv"
     call_command("review_captions", "TVR", out=file, stdout=StringIO())
     with file.open() as content:
@@ -42,7 +42,7 @@ def test_decisions_made_in_a_file(project: Project, tmp_path: Path) -> None:
     accepted, edited, untouched = (
         waiting(project, text=text) for text in ("Two men wave.", "=A man and Joey wave.", "?")
     )
-    file, rows = written(tmp_path)
+    file, rows = write_review(tmp_path)
     assert [(row["wording"], row["failed"], row["decision"]) for row in rows] == [
         ("Two men wave.", "name", ""),
         ("'=A man and Joey wave.", "name", ""),
@@ -62,7 +62,7 @@ def test_decisions_made_in_a_file(project: Project, tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["'Tis a man.", "=A man waves; -he leaves.", "Two men,＝wave.", "''=Two men."])
 def test_a_wording_that_nobody_touched_comes_back_as_it_was(project: Project, tmp_path: Path, text: str) -> None:
     caption = waiting(project, text=text)
-    file, rows = written(tmp_path)
+    file, rows = write_review(tmp_path)
     counts, _ = decided(file, [{**row, "decision": "edit"} for row in rows], lead(project).username)
     assert counts["edit"] == 1
     caption.refresh_from_db()
@@ -73,7 +73,7 @@ def test_a_line_that_cannot_be_saved_is_reported_and_the_others_are_saved(projec
     for _ in range(4):
         waiting(project)
     foreign = waiting(ProjectFactory())
-    file, rows = written(tmp_path)
+    file, rows = write_review(tmp_path)
     assert str(foreign.uuid) not in file.read_text()
     rows[0] |= {"decision": "perhaps"}
     rows[1] |= {"decision": "accept", "caption": str(foreign.uuid)}
@@ -86,7 +86,7 @@ def test_a_line_that_cannot_be_saved_is_reported_and_the_others_are_saved(projec
 
 def test_it_is_somebody_of_the_staff_who_decides(project: Project, tmp_path: Path) -> None:
     waiting(project)
-    file, rows = written(tmp_path)
+    file, rows = write_review(tmp_path)
     for username in (None, "nobody", annotator(project).username):
         with pytest.raises(CommandError, match="which lead or admin"):
             decided(file, rows, username)

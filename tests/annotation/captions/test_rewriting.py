@@ -181,20 +181,20 @@ class Provider:
     name, model, batch, stored_at_once = "rules", "told", 2, 2
 
     def __init__(self, answers: dict[str, str | list[str]] | None = None) -> None:
-        self.said, self.asked = answers or {}, []  # type: ignore[var-annotated]
+        self.answers, self.requests = answers or {}, []  # type: ignore[var-annotated]
 
     def temperature(self, *, again: bool) -> float | None:
         return 0.2 if again else 0.0
 
     def rewrite(self, items: Sequence[Item], *, again: bool = False) -> Iterator[Answer]:
         for item in items:
-            self.asked.append((item.text, again))
-            answer = self.said.get(item.text, item.text.replace("Ross", "A man"))
+            self.requests.append((item.text, again))
+            answer = self.answers.get(item.text, item.text.replace("Ross", "A man"))
             yield Answer(item.key, answer if isinstance(answer, str) else answer[again], tokens_in=10, tokens_out=5)
 
 
 @pytest.fixture
-def told(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Provider]:
+def use_provider(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Provider]:
     def use(**answers: str | list[str]) -> Provider:
         provider = Provider({key.replace("_", " ").strip() + ".": value for key, value in answers.items()})
         monkeypatch.setattr(service, "provider_of", lambda *args, **values: provider)
@@ -204,8 +204,8 @@ def told(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Provider]:
 
 
 class TestChecks:
-    def test_failed_twice_then_review(self, project: Project, told: Callable[..., Provider]) -> None:
-        provider = told(Ross_waves=["Joey waves.", "Rachel waves."])
+    def test_failed_twice_then_review(self, project: Project, use_provider: Callable[..., Provider]) -> None:
+        provider = use_provider(Ross_waves=["Joey waves.", "Rachel waves."])
         describe(project, "Ross waves.", "Ross walks.")
         rewrite(project)
         caption = Caption.objects.order_by("description").first()
@@ -214,12 +214,12 @@ class TestChecks:
         assert (caption.attempt, caption.temperature, caption.tokens_in) == (2, 0.2, 20)
         tries = CaptionFailure.objects.order_by("attempt").values_list("attempt", "text", "name_found", "temperature")
         assert list(tries) == [(1, "Joey waves.", "Joey", 0.0), (2, "Rachel waves.", "Rachel", 0.2)]
-        assert provider.asked == [("Ross waves.", False), ("Ross walks.", False), ("Ross waves.", True)]
+        assert provider.requests == [("Ross waves.", False), ("Ross walks.", False), ("Ross waves.", True)]
 
     def test_what_passes_the_second_time_still_waits_for_a_person(
-        self, project: Project, told: Callable[..., Provider]
+        self, project: Project, use_provider: Callable[..., Provider]
     ) -> None:
-        told(Ross_waves=["Joey waves.", "A man waves."])
+        use_provider(Ross_waves=["Joey waves.", "A man waves."])
         describe(project, "Ross waves.")
         rewrite(project)
         assert captions(project) == [("A man waves.", "in_review")]
@@ -227,21 +227,23 @@ class TestChecks:
         (name,) = [row for row in report.checks if row.check == "name"]
         assert (name.first, name.again, name.waiting, report.redone) == (1, 0, 1, 1)
 
-    def test_something_else_altogether(self, project: Project, told: Callable[..., Provider]) -> None:
-        told(Ross_waves=["Elephants paint seven blue houses.", "A man waves."])
+    def test_something_else_altogether(self, project: Project, use_provider: Callable[..., Provider]) -> None:
+        use_provider(Ross_waves=["Elephants paint seven blue houses.", "A man waves."])
         describe(project, "Ross waves.")
         rewrite(project)
         assert CaptionFailure.objects.get().failed == ["similarity"]
 
-    def test_thresholds_are_settings(self, project: Project, told: Callable[..., Provider], settings: object) -> None:
+    def test_thresholds_are_settings(
+        self, project: Project, use_provider: Callable[..., Provider], settings: object
+    ) -> None:
         settings.CAPTION_SIMILARITY_MIN, settings.CAPTION_NAME_SCORE_MAX = -1.0, 1.0  # type: ignore[attr-defined]
-        told(Ross_waves="Joey paints elephants.")
+        use_provider(Ross_waves="Joey paints elephants.")
         describe(project, "Ross waves.")
         rewrite(project)
         assert captions(project)[0][1] == "accepted"
 
-    def test_what_waits_is_no_query(self, project: Project, told: Callable[..., Provider]) -> None:
-        told(Ross_waves=["Joey waves.", "A man waves."])
+    def test_what_waits_is_no_query(self, project: Project, use_provider: Callable[..., Provider]) -> None:
+        use_provider(Ross_waves=["Joey waves.", "A man waves."])
         describe(project, "Ross waves.", "Ross walks.")
         rewrite(project)
         queries_draw(project=project, sizes={"val": 1, "test": 0}, seed=1)
@@ -251,12 +253,12 @@ class TestChecks:
             Query.objects.create(project=project, number=99, text="x", split="train", caption=waiting)
 
 
-@pytest.mark.parametrize("place", ["asking", "storing", "stored", "measuring", "asking again", "saving", "saved"])
+@pytest.mark.parametrize("kill_point", ["asking", "storing", "stored", "measuring", "asking again", "saving", "saved"])
 def test_killed_in_the_middle(
-    place: str, project: Project, told: Callable[..., Provider], monkeypatch: pytest.MonkeyPatch
+    kill_point: str, project: Project, use_provider: Callable[..., Provider], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Wherever it is killed in its second batch, the next run makes every caption once, and none is missing."""
-    provider = told(Ross_3=["Joey 3.", "Rachel 3."])
+    provider = use_provider(Ross_3=["Joey 3.", "Rachel 3."])
     describe(project, *[f"Ross {n}." for n in range(6)])
     rewriting = rewriting_start(corpus=project.dataset.corpus, provider="rules", actor=None, project=project)
     kill_points = {
@@ -268,7 +270,7 @@ def test_killed_in_the_middle(
         "saving": (service, "_save", 2, False),
         "saved": (service, "_save", 2, True),
     }
-    kill(monkeypatch, *kill_points[place])
+    kill(monkeypatch, *kill_points[kill_point])
     with pytest.raises(Killed):
         rewriting_run(rewriting_id=rewriting.pk)
     monkeypatch.undo()
@@ -283,9 +285,9 @@ def test_killed_in_the_middle(
     ]
     assert dict(Caption.objects.filter(pk__in=before).values_list("pk", "text")) == before
     assert CaptionFailure.objects.count() == 2
-    first_texts = [text for text, again in provider.asked if not again]
+    first_texts = [text for text, again in provider.requests if not again]
     twice = {text for text in first_texts if first_texts.count(text) > 1}
-    assert twice <= ({"Ross 2.", "Ross 3."} if place in ("asking", "storing") else set())
+    assert twice <= ({"Ross 2.", "Ross 3."} if kill_point in ("asking", "storing") else set())
     assert Job.objects.get(project=project).state == "done"
 
 
@@ -330,7 +332,7 @@ class TestChat:
 
         return use
 
-    def test_way(self, project: Project, endpoint: Callable[[ChatServer], None]) -> None:
+    def test_every_step(self, project: Project, endpoint: Callable[[ChatServer], None]) -> None:
         """One is right, one keeps a name, one comes empty, one is refused, one needs a second request."""
 
         def answer(text: str, before: int) -> Reply:
@@ -365,16 +367,16 @@ class TestChat:
             "refused": (1, 1),
         }
 
-    def test_endpoint_away_stops_the_job_and_the_next_goes_on(
+    def test_unavailable_endpoint_stops_the_job_and_the_next_goes_on(
         self, project: Project, endpoint: Callable[[ChatServer], None]
     ) -> None:
         describe(project, *[f"Ross {n}." for n in range(10)])
         is_down, answered = True, list[str]()
 
         def answer(text: str, before: int) -> Reply:
-            return failure(503) if is_down and len(answered) >= 8 else said(text)
+            return failure(503) if is_down and len(answered) >= 8 else note_and_answer(text)
 
-        def said(text: str) -> Reply:
+        def note_and_answer(text: str) -> Reply:
             answered.append(text)
             return completion(text.replace("Ross", "A man"))
 
@@ -408,8 +410,8 @@ class TestChat:
             rewriting_start(corpus=project.dataset.corpus, provider="openai", actor=None)
 
 
-def test_fault_ends_the_job_and_is_recorded(project: Project, told: Callable[..., Provider]) -> None:
-    provider = told()
+def test_fault_ends_the_job_and_is_recorded(project: Project, use_provider: Callable[..., Provider]) -> None:
+    provider = use_provider()
     provider.rewrite = lambda items, again=False: {}["x"]  # type: ignore[method-assign,misc]
     describe(project, "Ross waves.")
     rewriting = rewrite(project)
@@ -417,13 +419,15 @@ def test_fault_ends_the_job_and_is_recorded(project: Project, told: Callable[...
     assert Job.objects.get(project=project).state == "failed"
 
 
-def test_every_answer_is_saved_before_the_next_is_awaited(project: Project, told: Callable[..., Provider]) -> None:
+def test_every_answer_is_saved_before_the_next_is_awaited(
+    project: Project, use_provider: Callable[..., Provider]
+) -> None:
     """Killed between answers, of the first wording and of the second, it asks for none again."""
-    provider = told(Ross_0=["Joey 0.", "Joey 0."], Ross_1=["Joey 1.", "Joey 1."])
+    provider = use_provider(Ross_0=["Joey 0.", "Joey 0."], Ross_1=["Joey 1.", "Joey 1."])
     provider.batch, provider.stored_at_once = 4, 1
     describe(project, *[f"Ross {n}." for n in range(4)])
     rewriting = rewriting_start(corpus=project.dataset.corpus, provider="rules", actor=None, project=project)
-    real, requests = provider.rewrite, provider.asked
+    real, requests = provider.rewrite, provider.requests
 
     def deadly(items: Sequence[Item], *, again: bool = False) -> Iterator[Answer]:
         for answer in real(items, again=again):
@@ -446,11 +450,13 @@ def test_every_answer_is_saved_before_the_next_is_awaited(project: Project, told
 
 class TestUnavailableProvider:
     @pytest.fixture
-    def waits(self, project: Project, told: Callable[..., Provider], monkeypatch: pytest.MonkeyPatch) -> Rewriting:
+    def waits(
+        self, project: Project, use_provider: Callable[..., Provider], monkeypatch: pytest.MonkeyPatch
+    ) -> Rewriting:
         """A rewriting whose provider does not answer."""
-        provider = told()
+        provider = use_provider()
         with monkeypatch.context() as patch:
-            patch.setattr(provider, "rewrite", lambda items, again=False: away())
+            patch.setattr(provider, "rewrite", lambda items, again=False: raise_unavailable())
             describe(project, "Ross waves.")
             return rewrite(project)
 
@@ -468,11 +474,11 @@ class TestUnavailableProvider:
         assert captions(project) == [("A man waves.", "accepted")]
 
     def test_each_try_goes_on_with_the_same_job(
-        self, project: Project, waits: Rewriting, told: Callable[..., Provider], monkeypatch: pytest.MonkeyPatch
+        self, project: Project, waits: Rewriting, use_provider: Callable[..., Provider], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        provider = told()
+        provider = use_provider()
         with monkeypatch.context() as patch:
-            patch.setattr(provider, "rewrite", lambda items, again=False: away())
+            patch.setattr(provider, "rewrite", lambda items, again=False: raise_unavailable())
             for _ in range(2):
                 rewriting_run(rewriting_id=waits.pk)
         assert Job.objects.get(project=project).error == "gone fishing"
@@ -480,7 +486,7 @@ class TestUnavailableProvider:
         job = Job.objects.get(project=project)
         assert (job.state, job.title, job.error) == ("done", "Descriptions rewritten", "")
 
-    def test_job_of_another_project_ends_with_the_rewriting_that_gives_way(
+    def test_job_of_another_project_ends_with_the_rewriting_that_is_replaced(
         self, project: Project, waits: Rewriting
     ) -> None:
         Rewriting.objects.update(provider="openai")
@@ -497,5 +503,5 @@ class TestUnavailableProvider:
         assert captions(project) == [("A man waves.", "accepted")]
 
 
-def away() -> Iterator[Answer]:
+def raise_unavailable() -> Iterator[Answer]:
     raise ProviderUnavailable("gone fishing")

@@ -36,8 +36,8 @@ def test_killed_process_requests_nothing_twice_that_is_saved(settings: object, m
     stuck, go = threading.Event(), threading.Event()
 
     def answer(text: str, before: int) -> Reply:
-        if len(server.asked) > BEFORE and not go.is_set():
-            if len(server.asked) >= BEFORE + AT_A_TIME:
+        if len(server.requests) > BEFORE and not go.is_set():
+            if len(server.requests) >= BEFORE + AT_A_TIME:
                 stuck.set()
             go.wait(20)
         return completion(text.replace("Ross", "A man"))

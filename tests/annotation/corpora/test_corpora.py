@@ -94,7 +94,7 @@ class TestRows:
         assert load([*GOOD, record(4, 13)]).added == 2
         assert (Description.objects.count(), Moment.objects.count()) == (4, 2)
 
-    def test_an_index_that_is_taken_gives_way(self) -> None:
+    def test_a_clashing_index_is_replaced(self) -> None:
         corpus = Corpus.objects.create(name="tvr")
         VideoFactory(corpus=corpus, name="other", index=4)
         load(GOOD)

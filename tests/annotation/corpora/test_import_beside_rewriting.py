@@ -20,7 +20,7 @@ def test_rewriting_requested_during_a_check_is_refused_at_once_in_words() -> Non
     project, results = ProjectFactory(), []
     describe(project, "Ross waves.")
 
-    def asked_for() -> str:
+    def try_rewriting() -> str:
         try:
             with connection.cursor() as cursor:
                 cursor.execute("SET lock_timeout = '5s'")  # a wait is a failure, not a hanging test
@@ -34,14 +34,14 @@ def test_rewriting_requested_during_a_check_is_refused_at_once_in_words() -> Non
 
     def records() -> Iterator[DescriptionRecord]:
         with ThreadPoolExecutor(1) as other:
-            results.append(other.submit(asked_for).result())
+            results.append(other.submit(try_rewriting).result())
         yield from ()
 
     corpus_import(corpus_name=project.dataset.corpus.name, source_split="", records=records(), dry_run=True)
     assert results == [
         f"A file for {project.dataset.corpus.name!r} is being checked or imported. Try again when that is done."
     ]
-    assert asked_for() == "started"
+    assert try_rewriting() == "started"
 
 
 @pytest.mark.django_db(transaction=True)

@@ -30,12 +30,12 @@ from tests.factories import CorpusFactory, VideoFactory
 pytestmark = pytest.mark.django_db
 
 
-def told(line: int, text: str, video: str = "v", **values: object) -> DescriptionRecord:
+def description_record(line: int, text: str, video: str = "v", **values: object) -> DescriptionRecord:
     fields = {"source_id": None, "start_s": 1.0, "end_s": 2.0, "kind": "video", **values}
     return DescriptionRecord(line=line, video_name=video, text=text, **fields)  # type: ignore[arg-type]
 
 
-def said(line: int, text: str, video: str = "v") -> SubtitleRecord:
+def subtitle_record(line: int, text: str, video: str = "v") -> SubtitleRecord:
     return SubtitleRecord(line, video, float(line), line + 0.5, text=text)
 
 
@@ -52,24 +52,24 @@ VIDEO = VideoRecord("v", 60.0)
 
 class TestDescriptionsWithoutNumbers:
     def test_they_are_numbered_in_the_order_of_the_file(self) -> None:
-        load([VIDEO, told(1, "one"), told(1, "two"), told(1, "three")])
+        load([VIDEO, description_record(1, "one"), description_record(1, "two"), description_record(1, "three")])
         assert numbered() == [(1, "one"), (2, "two"), (3, "three")]
 
     def test_a_second_file_goes_on_counting(self) -> None:
-        load([VIDEO, told(1, "one", source_id=40)])
-        load([VideoRecord("w", 9.0), told(1, "two", "w")])
+        load([VIDEO, description_record(1, "one", source_id=40)])
+        load([VideoRecord("w", 9.0), description_record(1, "two", "w")])
         assert numbered() == [(40, "one"), (41, "two")]
 
     def test_what_the_source_says_twice_is_there_twice_and_again_adds_nothing(self) -> None:
-        records = [VIDEO, told(1, "one"), told(2, "one"), told(3, "two")]
+        records = [VIDEO, description_record(1, "one"), description_record(2, "one"), description_record(3, "two")]
         assert load(records).added == 3
         assert load(records).added == 0
-        assert load([*records, told(4, "one")]).added == 1
+        assert load([*records, description_record(4, "one")]).added == 1
         assert [text for _, text in numbered()] == ["one", "one", "two", "one"]
 
     def test_chunks_make_no_difference(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(corpora, "CHUNK", 2)
-        records = [VIDEO, *(told(line, "same") for line in range(1, 6)), told(6, "other")]
+        records = [VIDEO, *(description_record(line, "same") for line in range(1, 6)), description_record(6, "other")]
         assert (load(records).added, load(records).added) == (6, 0)
         assert len(numbered()) == 6
 
@@ -77,17 +77,17 @@ class TestDescriptionsWithoutNumbers:
 class TestVideos:
     def test_lengths_come_from_the_file_and_indexes_are_counted(self) -> None:
         VideoFactory(corpus=CorpusFactory(name="c"), index=4)
-        load([VIDEO, VideoRecord("w", 5.0), told(1, "one"), told(2, "two", "w")])
+        load([VIDEO, VideoRecord("w", 5.0), description_record(1, "one"), description_record(2, "two", "w")])
         rows = Video.objects.filter(name__in="vw").order_by("name").values_list("name", "duration_s", "index")
         assert list(rows) == [("v", 60.0, 5), ("w", 5.0, 6)]
 
     def test_a_video_without_moments_is_left_out(self) -> None:
-        load([VIDEO, VideoRecord("w", 5.0), told(1, "one")])
+        load([VIDEO, VideoRecord("w", 5.0), description_record(1, "one")])
         assert Video.objects.get().name == "v"
 
     def test_a_file_may_bear_the_whole_name(self, tmp_path: Path) -> None:
         (tmp_path / "s30-d52.avi").write_bytes(b"video")
-        report = load([VideoRecord("s30-d52.avi", 60.0), told(1, "one", "s30-d52.avi")], videos=tmp_path)
+        report = load([VideoRecord("s30-d52.avi", 60.0), description_record(1, "one", "s30-d52.avi")], videos=tmp_path)
         assert report.videos_with_file == 1
 
 
@@ -100,13 +100,17 @@ def test_moments_without_descriptions_are_made_once() -> None:
 
 class TestDryRun:
     def test_it_counts_and_writes_nothing(self) -> None:
-        report = load([VIDEO, told(1, "one")], dry_run=True)
+        report = load([VIDEO, description_record(1, "one")], dry_run=True)
         assert (report.added, report.moments, report.videos) == (1, 1, 1)
         assert not any(model.objects.exists() for model in (Corpus, Video, Moment, Description, AuditEvent))
 
     def test_it_sees_what_the_corpus_holds(self) -> None:
-        load([VIDEO, told(1, "one", source_id=1)])
-        report = load([VIDEO, told(1, "other", source_id=1), told(2, "two", source_id=2)], dry_run=True, skip_bad=True)
+        load([VIDEO, description_record(1, "one", source_id=1)])
+        report = load(
+            [VIDEO, description_record(1, "other", source_id=1), description_record(2, "two", source_id=2)],
+            dry_run=True,
+            skip_bad=True,
+        )
         assert (report.added, report.bad_lines, Description.objects.count()) == (1, 1, 1)
 
 
@@ -114,8 +118,8 @@ def test_every_warning_is_reported() -> None:
     heard: list[LineWarning] = []
     records = [
         VIDEO,
-        told(1, "Ross", notes=("is only a name or a word",)),
-        told(2, "He sits.", past_end=True),
+        description_record(1, "Ross", notes=("is only a name or a word",)),
+        description_record(2, "He sits.", past_end=True),
         BadLine(3, "not JSON", file="f"),
     ]
     report = load(records, skip_bad=True, on_warning=heard.append)
@@ -135,9 +139,9 @@ def test_memory_holds_the_first_bad_lines_and_counts_all() -> None:
 class TestSubtitles:
     def test_they_are_added_to_known_videos_once(self) -> None:
         video = VideoFactory(corpus=CorpusFactory(name="c"), name="v")
-        first = load([said(1, "Hi."), said(2, "You."), said(1, "Hi.")])
+        first = load([subtitle_record(1, "Hi."), subtitle_record(2, "You."), subtitle_record(1, "Hi.")])
         assert (first.added, first.subtitles, first.moments) == (2, 3, 0)
-        assert load([said(1, "Hi."), said(3, "New.")]).added == 1
+        assert load([subtitle_record(1, "Hi."), subtitle_record(3, "New.")]).added == 1
         assert list(video.subtitles.order_by("start_s").values_list("text", flat=True)) == ["Hi.", "You.", "New."]
 
     def test_their_videos_are_those_of_the_corpus(self) -> None:
@@ -151,7 +155,10 @@ def test_statements_grow_with_chunks_not_with_records(monkeypatch: pytest.Monkey
     def statements(chunks: int) -> int:
         records = [
             VIDEO,
-            *(told(line, f"text {line}", start_s=line / 100, end_s=50.0) for line in range(1, 100 * chunks)),
+            *(
+                description_record(line, f"text {line}", start_s=line / 100, end_s=50.0)
+                for line in range(1, 100 * chunks)
+            ),
         ]
         with CaptureQueriesContext(connection) as queries:
             assert load(records, corpus_name=f"c{chunks}").added == 100 * chunks - 1

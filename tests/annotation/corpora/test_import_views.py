@@ -64,7 +64,7 @@ class TestEndpoints:
         assert of_one(signed_in(annotator(ProjectFactory())), name, row.uuid).status_code == 403
         assert of_one(signed_in(row.owner), name, row.uuid, {"skip_bad": "yes"}).status_code in (200, 302)
 
-    def test_anonymous_people_are_asked_to_log_in(self, row: CorpusImport) -> None:
+    def test_anonymous_people_are_sent_to_the_log_in(self, row: CorpusImport) -> None:
         paths = [reverse(LIST), reverse(NEW), *(reverse(f"annotation:{name}", args=[row.uuid]) for name in OF_ONE)]
         answers = [Client().get(path) for path in paths]
         assert [answer.headers["Location"] for answer in answers] == [f"/login/?next={path}" for path in paths]
@@ -115,7 +115,7 @@ class TestSteps:
             ["3", "refused"],
         ]
 
-    def test_it_may_be_thrown_away(self, row: CorpusImport) -> None:
+    def test_it_may_be_discarded(self, row: CorpusImport) -> None:
         client = signed_in(row.owner)
         assert of_one(client, "import-discard", row.uuid).headers["Location"] == reverse(LIST)
         assert "was thrown away" in of_one(client, "import", row.uuid).content.decode()
@@ -132,7 +132,7 @@ class TestSteps:
         page = client.get(answer.headers["Location"]).content.decode()
         assert "The file is a zip archive; unpack it first. Nothing was imported." in page
 
-    def test_a_failure_offers_ways_on(self, owner: User, messages: Messages) -> None:
+    def test_a_failure_offers_next_steps(self, owner: User, messages: Messages) -> None:
         client = signed_in(owner)
         page = client.get(send(client, messages, b"x,y\n1,2\n").headers["Location"]).content.decode()
         assert "Nothing in this file can be imported" in page and "waits for you" not in page
@@ -147,7 +147,7 @@ class TestSteps:
         answer = send(client, messages, b"what is this", format="")
         assert (answer.status_code, "does not tell its form" in answer.content.decode()) == (422, True)
 
-    def test_after_an_import_the_next_step_is_said(self, row: CorpusImport, messages: Messages) -> None:
+    def test_after_an_import_the_next_step_is_shown(self, row: CorpusImport, messages: Messages) -> None:
         client = signed_in(row.owner)
         with messages():
             of_one(client, "import-confirm", row.uuid, {"skip_bad": "yes"})

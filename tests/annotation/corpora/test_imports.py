@@ -182,7 +182,7 @@ class TestImport:
         assert (row.state, row.error) == ("failed", "RuntimeError: the disk is full")
         assert not Corpus.objects.filter(name="mine").exists()
 
-    def test_the_stored_file_goes_when_it_is_done_with(self, bring: Any, messages: Messages) -> None:
+    def test_the_file_goes_when_it_is_done_with(self, bring: Any, messages: Messages) -> None:
         row = bring()
         file_name = row.file.name
         assert default_storage.exists(file_name)
@@ -199,7 +199,7 @@ class TestImport:
 
 
 class TestDiscard:
-    def test_it_takes_the_file_away(self, bring: Any, messages: Messages) -> None:
+    def test_it_deletes_the_file(self, bring: Any, messages: Messages) -> None:
         row = bring()
         file_name = row.file.name
         with messages():
@@ -208,7 +208,7 @@ class TestDiscard:
         with pytest.raises(NotPossible):
             confirm(row, messages)
 
-    def test_what_nobody_said_yes_to_goes_after_a_week(self, bring: Any, messages: Messages) -> None:
+    def test_what_nobody_confirmed_goes_after_a_week(self, bring: Any, messages: Messages) -> None:
         row = bring()
         with messages():
             sweep_all(now=timezone.now() + timedelta(days=6))

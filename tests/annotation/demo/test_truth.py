@@ -48,9 +48,9 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("query", "shown", "grade"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
-def test_truth_table(query: Event, shown: Event, grade: int) -> None:
-    assert true_relevance(moment(query), moment(shown)) == grade
+@pytest.mark.parametrize(("query", "candidate", "grade"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
+def test_truth_table(query: Event, candidate: Event, grade: int) -> None:
+    assert true_relevance(moment(query), moment(candidate)) == grade
 
 
 def test_flaws_of_the_query_own_moment_do_not_change_what_it_asks() -> None:

@@ -69,7 +69,7 @@ class TestVectors:
         vectors_of(["a", "b", "c"], model="one", on_progress=lambda *progress: reports.append(progress))
         assert reports == [(2, 3), (3, 3)]
 
-    def test_stored_and_fresh_vectors_are_the_same(self, encoder: list[list[str]]) -> None:
+    def test_saved_and_fresh_vectors_are_the_same(self, encoder: list[list[str]]) -> None:
         fresh = vectors_of(["x", "y z", "x"], model="one")
         cached = vectors_of(["x", "y z", "x"], model="one")
         assert (fresh == cached).all()

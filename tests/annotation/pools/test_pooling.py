@@ -29,11 +29,11 @@ def laid_out(pool: list[list[int]]) -> tuple[NDArray[np.float32], NDArray[np.int
 
 
 @given(vectors, moments, st.integers(1, 15))
-def test_top_moments_are_those_of_a_double_loop(asked: list[int], pool: list[list[int]], depth: int) -> None:
+def test_top_moments_are_those_of_a_double_loop(query_indexes: list[int], pool: list[list[int]], depth: int) -> None:
     captions, first = laid_out(pool)
-    results = list(top_moments(FEW[asked], captions, first, depth=depth))
-    assert len(results) == len(asked)
-    for query, (order, similarity) in zip(FEW[asked], results, strict=True):
+    results = list(top_moments(FEW[query_indexes], captions, first, depth=depth))
+    assert len(results) == len(query_indexes)
+    for query, (order, similarity) in zip(FEW[query_indexes], results, strict=True):
         correct = brute_force(query, pool, depth)
         assert order.tolist() == [index for index, _ in correct]
         assert similarity.tolist() == pytest.approx([value for _, value in correct], abs=1e-6)

@@ -51,7 +51,7 @@ def test_by_words(project: Project) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "wanted"),
+    ("name", "correct_ranking"),
     [
         ("pos", [(2, 1.0), (1, 0.5), (0, 0.0)]),
         ("synset", [(1, 0.166667), (2, 0.166667), (0, 0.0)]),  # "the" and "a" make "man" mean something else
@@ -59,12 +59,12 @@ def test_by_words(project: Project) -> None:
     ],
 )
 def test_by_a_proxy_that_needs_wordnet(
-    name: str, wanted: list[tuple[int, float]], project: Project, wordnet: WordNet
+    name: str, correct_ranking: list[tuple[int, float]], project: Project, wordnet: WordNet
 ) -> None:
     similarity_choose(project=project, name=name, actor=None)
     candidates_rank(project_id=project.pk)
-    assert [index for index, _ in ranked()] == [index for index, _ in wanted]
-    assert [score for _, score in ranked()] == pytest.approx([score for _, score in wanted], abs=1e-9)
+    assert [index for index, _ in ranked()] == [index for index, _ in correct_ranking]
+    assert [score for _, score in ranked()] == pytest.approx([score for _, score in correct_ranking], abs=1e-9)
     assert str(Measure.objects.get()).startswith(name)
 
 
@@ -147,15 +147,15 @@ class TestCommand:
         assert self.call(project.name, "--similarity", "default")["by"] == [f"{MODEL}, hashed, as written"]
 
     @pytest.mark.parametrize(
-        ("words", "said"),
+        ("words", "message"),
         [
             (["nowhere"], "There is no project named 'nowhere'; there are: 'mine'"),
             (["mine", "--similarity", "/no/model"], "There is no folder '/no/model' for the sentence model"),
             (["mine", "--similarity", "pos over bow"], "'pos' does not rank again"),
         ],
     )
-    def test_what_cannot_be_done_is_said(self, words: list[str], said: str, project: Project) -> None:
+    def test_what_cannot_be_done_is_refused_in_words(self, words: list[str], message: str, project: Project) -> None:
         Project.objects.filter(pk=project.pk).update(name="mine")
-        with pytest.raises(CommandError, match=said):
+        with pytest.raises(CommandError, match=message):
             self.call(*words)
         assert not Candidate.objects.exists()

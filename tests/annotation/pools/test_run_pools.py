@@ -23,37 +23,39 @@ class TestUnion:
         assert pooled([*other, *one], depth=2) == [20, 10, 40]  # at depth 2 only one run returned 10
 
     @given(FOUND, DEPTH, IN_POOL)
-    def test_it_is_the_union_without_what_is_held(self, found: list[Found], depth: int, held: set[int]) -> None:
-        top = {row.moment for row in found if row.rank <= depth}
-        assert set(pooled(found, depth=depth, candidate_ids=held)) == top - held
+    def test_it_is_the_union_without_candidates(self, run_rows: list[Found], depth: int, ids_in_pool: set[int]) -> None:
+        top = {row.moment for row in run_rows if row.rank <= depth}
+        assert set(pooled(run_rows, depth=depth, candidate_ids=ids_in_pool)) == top - ids_in_pool
 
     @given(FOUND, DEPTH, IN_POOL)
-    def test_no_moment_comes_twice(self, found: list[Found], depth: int, held: set[int]) -> None:
-        moments = pooled(found, depth=depth, candidate_ids=held)
+    def test_no_moment_comes_twice(self, run_rows: list[Found], depth: int, ids_in_pool: set[int]) -> None:
+        moments = pooled(run_rows, depth=depth, candidate_ids=ids_in_pool)
         assert len(moments) == len(set(moments))
 
     @given(FOUND, DEPTH, st.randoms())
-    def test_the_order_of_the_rows_does_not_matter(self, found: list[Found], depth: int, chance: object) -> None:
-        mixed = list(found)
+    def test_the_order_of_the_rows_does_not_matter(self, run_rows: list[Found], depth: int, chance: object) -> None:
+        mixed = list(run_rows)
         chance.shuffle(mixed)  # type: ignore[attr-defined]
-        assert pooled(mixed, depth=depth) == pooled(found, depth=depth)
+        assert pooled(mixed, depth=depth) == pooled(run_rows, depth=depth)
 
     @given(FOUND, DEPTH)
-    def test_nobody_who_was_found_earlier_comes_later(self, found: list[Found], depth: int) -> None:
-        best = best_ranks((row.moment, row.rank) for row in found if row.rank <= depth)
-        ranks = [best[moment] for moment in pooled(found, depth=depth)]
+    def test_nobody_who_was_found_earlier_comes_later(self, run_rows: list[Found], depth: int) -> None:
+        best = best_ranks((row.moment, row.rank) for row in run_rows if row.rank <= depth)
+        ranks = [best[moment] for moment in pooled(run_rows, depth=depth)]
         assert ranks == sorted(ranks)
 
     @given(FOUND, DEPTH, IN_POOL)
-    def test_what_is_held_changes_nothing_about_the_others(
-        self, found: list[Found], depth: int, held: set[int]
+    def test_candidates_change_nothing_about_the_others(
+        self, run_rows: list[Found], depth: int, ids_in_pool: set[int]
     ) -> None:
-        everything = pooled(found, depth=depth)
-        assert pooled(found, depth=depth, candidate_ids=held) == [moment for moment in everything if moment not in held]
+        everything = pooled(run_rows, depth=depth)
+        assert pooled(run_rows, depth=depth, candidate_ids=ids_in_pool) == [
+            moment for moment in everything if moment not in ids_in_pool
+        ]
 
     @given(FOUND, DEPTH)
-    def test_a_deeper_pool_holds_the_shallower(self, found: list[Found], depth: int) -> None:
-        assert set(pooled(found, depth=depth)) <= set(pooled(found, depth=depth + 1))
+    def test_a_deeper_pool_holds_the_shallower(self, run_rows: list[Found], depth: int) -> None:
+        assert set(pooled(run_rows, depth=depth)) <= set(pooled(run_rows, depth=depth + 1))
 
     def test_of_equal_best_ranks_more_sources_go_first_then_ids(self) -> None:
         rows = [Found(1, 7, 1), Found(2, 5, 1), Found(3, 9, 1), Found(1, 9, 4), Found(1, 9, 5)]

@@ -25,7 +25,7 @@ CLOSE = 12.0  # mean difference of a channel, 0 to 255, that palettes and scalin
 GRAINY = "testsrc2=size=160x120:rate=10:duration=6,noise=alls=12:allf=t"
 
 Pixels = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
-Way = Callable[[int], None]
+UseMethod = Callable[[int], None]
 
 
 def make_video(path: Path, *options: str, source: str = "testsrc=size=160x120:rate=10:duration=6") -> Path:
@@ -36,19 +36,19 @@ def make_video(path: Path, *options: str, source: str = "testsrc=size=160x120:ra
     return path
 
 
-def cut(path: Path, spans: Sequence[tuple[float, float]]) -> dict[int, Preview | CutFailure]:
+def cut_spans(path: Path, spans: Sequence[tuple[float, float]]) -> dict[int, Preview | CutFailure]:
     results = list(cut_previews(path, spans))
     assert len(results) == len(spans)
     return {result.index: result for result in results}
 
 
 def preview(path: Path, span: tuple[float, float]) -> Preview:
-    result = cut(path, [span])[0]
+    result = cut_spans(path, [span])[0]
     assert isinstance(result, Preview)
     return result
 
 
-def shown(result: Preview | CutFailure) -> list[Pixels]:
+def frames_of(result: Preview | CutFailure) -> list[Pixels]:
     """The picture in the middle of every third of a second that the GIF plays (an unchanged frame is stored once)."""
     assert isinstance(result, Preview), result
     pictures: list[Pixels] = []

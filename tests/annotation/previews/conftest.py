@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from annotation.previews import cutting
-from tests.annotation.previews.clips import GRAINY, Way, make_video
+from tests.annotation.previews.clips import GRAINY, UseMethod, make_video
 
 
 @pytest.fixture(scope="session")
@@ -14,7 +14,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def way(monkeypatch: pytest.MonkeyPatch) -> Way:
+def use_method(monkeypatch: pytest.MonkeyPatch) -> UseMethod:
     """Force one way of cutting: ``way(ALONE)`` or ``way(PASS)``."""
     return lambda start: monkeypatch.setattr(cutting, "PASS_FROM", start)
 

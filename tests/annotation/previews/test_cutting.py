@@ -8,7 +8,7 @@ import pytest
 from annotation.previews import cutting, process
 from annotation.previews.cutting import CutFailure, Preview, cut_previews
 from annotation.previews.process import LONG_FRAMES, OPEN_FRAMES_MAX, PASS_MAX, Cut, groups_of, ticks_of
-from tests.annotation.previews.clips import ALONE, PASS, Way, cut, make_video, preview, shown
+from tests.annotation.previews.clips import ALONE, PASS, UseMethod, cut_spans, frames_of, make_video, preview
 
 
 @pytest.mark.parametrize(
@@ -26,33 +26,35 @@ from tests.annotation.previews.clips import ALONE, PASS, Way, cut, make_video, p
 )
 @pytest.mark.parametrize("start", [ALONE, PASS])
 def test_impossible_span_fails_and_the_rest_go_on(
-    tiny: Path, way: Way, start: int, span: tuple[float, float], reason: str
+    tiny: Path, use_method: UseMethod, start: int, span: tuple[float, float], reason: str
 ) -> None:
-    way(start)
-    results = cut(tiny, [(0, 1), span, (1, 2)])
+    use_method(start)
+    results = cut_spans(tiny, [(0, 1), span, (1, 2)])
     failure = results[1]
     assert isinstance(failure, CutFailure) and reason in failure.reason
     assert isinstance(results[0], Preview) and isinstance(results[2], Preview)
 
 
 @pytest.mark.parametrize("start", [ALONE, PASS])
-def test_damaged_tail_fails_only_the_moments_in_it(tmp_path: Path, way: Way, start: int) -> None:
-    way(start)
+def test_damaged_tail_fails_only_the_moments_in_it(tmp_path: Path, use_method: UseMethod, start: int) -> None:
+    use_method(start)
     whole = make_video(tmp_path / "whole.mp4", "-movflags", "+faststart")
     damaged = tmp_path / "damaged.mp4"
     damaged.write_bytes(whole.read_bytes()[: whole.stat().st_size // 2])
-    results = cut(damaged, [(0.0, 1.0), (5.0, 6.0), (0.5, 1.5)])
+    results = cut_spans(damaged, [(0.0, 1.0), (5.0, 6.0), (0.5, 1.5)])
     assert isinstance(results[0], Preview) and isinstance(results[2], Preview)
     failure = results[1]
     assert isinstance(failure, CutFailure) and "damaged" in failure.reason
 
 
 def test_no_spans_give_nothing(tiny: Path) -> None:
-    assert cut(tiny, []) == {}
+    assert cut_spans(tiny, []) == {}
 
 
 @pytest.mark.parametrize("start", [ALONE, PASS])
-def test_closing_the_iterator_stops_ffmpeg(tiny: Path, way: Way, start: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_closing_the_iterator_stops_ffmpeg(
+    tiny: Path, use_method: UseMethod, start: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     started: list[subprocess.Popen[bytes]] = []
 
     class Spy(subprocess.Popen[bytes]):
@@ -61,7 +63,7 @@ def test_closing_the_iterator_stops_ffmpeg(tiny: Path, way: Way, start: int, mon
             started.append(self)
 
     monkeypatch.setattr("annotation.previews.process.subprocess.Popen", Spy)
-    way(start)
+    use_method(start)
     results = cut_previews(tiny, [(0, 1), (1, 2), (2, 3), (3, 6)])
     next(results)
     results.close()  # type: ignore[attr-defined]
@@ -69,17 +71,19 @@ def test_closing_the_iterator_stops_ffmpeg(tiny: Path, way: Way, start: int, mon
 
 
 @pytest.mark.parametrize("start", [ALONE, PASS])
-def test_silent_ffmpeg_is_given_up(tiny: Path, way: Way, start: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    way(start)
+def test_silent_ffmpeg_is_given_up(
+    tiny: Path, use_method: UseMethod, start: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use_method(start)
     for name in ("gif_command", "frames_command"):
         monkeypatch.setattr(cutting, name, lambda *_: ["sleep", "60"])
     monkeypatch.setattr(process, "STALL_S", 0.2)
-    assert all(isinstance(result, CutFailure) for result in cut(tiny, [(0, 1), (2, 3)]).values())
+    assert all(isinstance(result, CutFailure) for result in cut_spans(tiny, [(0, 1), (2, 3)]).values())
 
 
 def test_many_moments_are_cut_in_several_passes(tiny: Path) -> None:
     spans = [(round(k * 0.07, 2), round(k * 0.07, 2) + 0.4) for k in range(2 * PASS_MAX)]
-    assert all(isinstance(result, Preview) for result in cut(tiny, spans).values())
+    assert all(isinstance(result, Preview) for result in cut_spans(tiny, spans).values())
 
 
 def planned(*spans: tuple[float, float]) -> list[int]:
@@ -98,4 +102,4 @@ def test_groups_end_at_gaps_at_long_moments_and_at_the_memory_limit() -> None:
 
 def test_long_moment_is_cut_by_itself_and_whole(tmp_path: Path) -> None:
     path = make_video(tmp_path / "long.mp4", source="testsrc=size=96x64:rate=5:duration=45")
-    assert len(shown(preview(path, (0.5, 44.5)))) == 132
+    assert len(frames_of(preview(path, (0.5, 44.5)))) == 132

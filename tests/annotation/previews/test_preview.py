@@ -12,24 +12,26 @@ from tests.annotation.previews.clips import (
     ALONE,
     CLIPS,
     PASS,
-    Way,
+    UseMethod,
     assert_close,
-    cut,
+    cut_spans,
+    frames_of,
     make_video,
     on_screen,
     preview,
     shared_clips,
-    shown,
     times_of,
 )
 
 
 @pytest.mark.parametrize("start", [ALONE, PASS])
 @pytest.mark.parametrize("span", [(0, 1), (1.23, 3.5), (2.95, 4.05), (5.5, 6.0), (0.5, 0.51), (5.97, 6.6)])
-def test_preview_shows_the_frames_of_its_span(tiny: Path, way: Way, start: int, span: tuple[float, float]) -> None:
-    way(start)
+def test_preview_shows_the_frames_of_its_span(
+    tiny: Path, use_method: UseMethod, start: int, span: tuple[float, float]
+) -> None:
+    use_method(start)
     times = times_of(span[0], min(span[1], 6.0))
-    assert_close(shown(preview(tiny, span)), on_screen(tiny, times, (160, 120)))
+    assert_close(frames_of(preview(tiny, span)), on_screen(tiny, times, (160, 120)))
 
 
 @shared_clips
@@ -43,47 +45,51 @@ def test_preview_shows_the_frames_of_its_span(tiny: Path, way: Way, start: int, 
         pytest.param("big_buck_bunny_30s.webm", marks=pytest.mark.slow),
     ],
 )
-def test_shared_clips_are_cut_frame_by_frame(name: str, way: Way, start: int) -> None:
-    way(start)
+def test_shared_clips_are_cut_frame_by_frame(name: str, use_method: UseMethod, start: int) -> None:
+    use_method(start)
     spans = [(0.0, 2.0), (3.37, 4.9), (1.96, 5.21)]
-    for index, result in cut(CLIPS / name, spans).items():
+    for index, result in cut_spans(CLIPS / name, spans).items():
         assert isinstance(result, Preview)
         times = times_of(*spans[index])
-        assert_close(shown(result), on_screen(CLIPS / name, times, (result.width, result.height)))
+        assert_close(frames_of(result), on_screen(CLIPS / name, times, (result.width, result.height)))
 
 
-def test_both_methods_show_the_same(tiny: Path, way: Way) -> None:
+def test_both_methods_show_the_same(tiny: Path, use_method: UseMethod) -> None:
     spans = [(4.0, 5.5), (0.33, 2.0), (1.0, 3.0), (1.0, 3.0), (3.21, 3.3), (0.0, 6.0)]
-    way(ALONE)
-    alone = cut(tiny, spans)
-    way(PASS)
-    passed = cut(tiny, spans)
+    use_method(ALONE)
+    alone = cut_spans(tiny, spans)
+    use_method(PASS)
+    passed = cut_spans(tiny, spans)
     for index in range(len(spans)):
-        assert_close(shown(alone[index]), shown(passed[index]))
+        assert_close(frames_of(alone[index]), frames_of(passed[index]))
 
 
-def test_frames_of_uneven_length_are_shown_as_they_stand(tmp_path: Path, way: Way) -> None:
+def test_frames_of_uneven_length_are_shown_as_they_stand(tmp_path: Path, use_method: UseMethod) -> None:
     """A slide show: a frame that began before the moment is still on screen."""
     path = make_video(tmp_path / "slides.mp4", source="testsrc=size=160x120:rate=1/4:duration=12")
     for start in (ALONE, PASS):
-        way(start)
+        use_method(start)
         times = times_of(2.5, 5.0)
-        assert_close(shown(preview(path, (2.5, 5.0))), on_screen(path, times, (160, 120)))
+        assert_close(frames_of(preview(path, (2.5, 5.0))), on_screen(path, times, (160, 120)))
 
 
 @pytest.mark.parametrize("start", [ALONE, PASS])
-def test_identical_overlapping_and_unsorted_spans_each_get_theirs(tiny: Path, way: Way, start: int) -> None:
-    way(start)
+def test_identical_overlapping_and_unsorted_spans_each_get_theirs(
+    tiny: Path, use_method: UseMethod, start: int
+) -> None:
+    use_method(start)
     spans = [(4.0, 5.0), (0.0, 2.0), (1.0, 3.0), (0.0, 2.0)]
-    results = cut(tiny, spans)
-    assert [len(shown(results[index])) for index in range(4)] == [3, 6, 6, 6]
-    assert_close(shown(results[1]), shown(results[3]))
+    results = cut_spans(tiny, spans)
+    assert [len(frames_of(results[index])) for index in range(4)] == [3, 6, 6, 6]
+    assert_close(frames_of(results[1]), frames_of(results[3]))
 
 
 @pytest.mark.parametrize("start", [ALONE, PASS])
 @pytest.mark.parametrize("span", [(1.0, 3.0), (1.0, 1.1)])
-def test_preview_is_a_gif_that_loops_for_ever(tiny: Path, way: Way, start: int, span: tuple[float, float]) -> None:
-    way(start)
+def test_preview_is_a_gif_that_loops_for_ever(
+    tiny: Path, use_method: UseMethod, start: int, span: tuple[float, float]
+) -> None:
+    use_method(start)
     with Image.open(BytesIO(preview(tiny, span).gif)) as gif:
         assert gif.format == "GIF" and gif.info["loop"] == 0
         assert gif.info["duration"] in (330, 340)
@@ -91,27 +97,27 @@ def test_preview_is_a_gif_that_loops_for_ever(tiny: Path, way: Way, start: int, 
 
 @pytest.mark.parametrize("start", [ALONE, PASS])
 @pytest.mark.parametrize(
-    ("size", "expected"),
+    ("size", "result_size"),
     [("1280x720", (852, 480)), ("640x360", (640, 360)), ("90x51", (90, 50)), ("720x1280", (270, 480))],
 )
 def test_preview_has_at_most_480_lines_and_is_never_upscaled(
-    tmp_path: Path, way: Way, start: int, size: str, expected: tuple[int, int]
+    tmp_path: Path, use_method: UseMethod, start: int, size: str, result_size: tuple[int, int]
 ) -> None:
-    way(start)
+    use_method(start)
     path = make_video(tmp_path / "sized.mp4", "-pix_fmt", "yuv444p", source=f"testsrc=size={size}:rate=10:duration=1")
     result = preview(path, (0, 0.5))
     with Image.open(BytesIO(result.gif)) as gif:
         assert gif.size == (result.width, result.height)
-    assert abs(result.width - expected[0]) <= 2 and result.height == expected[1]
+    assert abs(result.width - result_size[0]) <= 2 and result.height == result_size[1]
     assert result.width % 2 == result.height % 2 == 0
 
 
 @pytest.mark.parametrize("name", ["with a space.mp4", "-dash.mp4", "a:b|c%d'[0].mp4", "ünï.mp4"])
 def test_any_file_name_is_safe(
-    tiny: Path, tmp_path: Path, way: Way, name: str, monkeypatch: pytest.MonkeyPatch
+    tiny: Path, tmp_path: Path, use_method: UseMethod, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shutil.copy(tiny, tmp_path / name)
     monkeypatch.chdir(tmp_path)
     for start in (ALONE, PASS):
-        way(start)
-        assert len(shown(preview(Path(name), (0, 1)))) == 3
+        use_method(start)
+        assert len(frames_of(preview(Path(name), (0, 1)))) == 3

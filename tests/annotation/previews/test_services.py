@@ -72,10 +72,10 @@ def test_an_mp4_that_finds_no_room_removes_its_gif(monkeypatch: pytest.MonkeyPat
 
 
 def test_an_mp4_is_saved_beside_its_gif(clip: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    def cut(path: Path, spans: Sequence[object]) -> list[Preview]:
+    def fake_cut(path: Path, spans: Sequence[object]) -> list[Preview]:
         return [Preview(0, GIF, 1, 1, b"clip"), Preview(1, GIF, 1, 1)]
 
-    monkeypatch.setattr(services, "cut_previews", cut)
+    monkeypatch.setattr(services, "cut_previews", fake_cut)
     video = video_with(clip)
     both, gif_only = uncut(video, 0.0, 1.0), uncut(video, 1.0, 3.0)
     assert video_cut_previews(video_id=video.pk) == 2

@@ -14,12 +14,12 @@ from tests.annotation.previews.clips import (
     GRAINY,
     PASS,
     Pixels,
-    Way,
+    UseMethod,
     assert_close,
-    cut,
+    cut_spans,
+    frames_of,
     make_video,
     preview,
-    shown,
 )
 
 
@@ -30,20 +30,24 @@ def played(clip: bytes) -> list[Pixels]:
 
 @pytest.mark.parametrize("start", [ALONE, PASS])
 @pytest.mark.parametrize("span", [(0, 1), (1.23, 3.5), (0.0, 6.0), (5.5, 6.0), (0.5, 0.51), (5.97, 6.6)])
-def test_mp4_shows_the_frames_of_its_gif(grainy: Path, way: Way, start: int, span: tuple[float, float]) -> None:
-    way(start)
+def test_mp4_shows_the_frames_of_its_gif(
+    grainy: Path, use_method: UseMethod, start: int, span: tuple[float, float]
+) -> None:
+    use_method(start)
     result = preview(grainy, span)
     assert 0 < len(result.clip) < len(result.gif)
     frames = played(result.clip)
-    assert_close(frames, shown(result))
+    assert_close(frames, frames_of(result))
     with av.open(BytesIO(result.clip)) as container:
         assert container.duration == pytest.approx(len(frames) / 3 * 1e6, abs=1000)
         assert [frame.time for frame in container.decode(video=0)] == pytest.approx([k / 3 for k in range(len(frames))])
 
 
 @pytest.mark.parametrize("start", [ALONE, PASS])
-def test_mp4_is_silent_plays_in_browsers_and_names_nothing_of_its_video(tmp_path: Path, way: Way, start: int) -> None:
-    way(start)
+def test_mp4_is_silent_plays_in_browsers_and_names_nothing_of_its_video(
+    tmp_path: Path, use_method: UseMethod, start: int
+) -> None:
+    use_method(start)
     metadata = ("-metadata", "title=Secret", "-metadata:s:v", "handler_name=Secret")
     path = make_video(tmp_path / "told.mp4", *metadata, source=f"{GRAINY}[out0];sine=duration=6[out1]")
     result = preview(path, (1, 4))
@@ -58,8 +62,8 @@ def test_mp4_is_silent_plays_in_browsers_and_names_nothing_of_its_video(tmp_path
 
 
 @pytest.mark.parametrize("start", [ALONE, PASS])
-def test_mp4_can_be_sought_to_every_frame(grainy: Path, way: Way, start: int) -> None:
-    way(start)
+def test_mp4_can_be_sought_to_every_frame(grainy: Path, use_method: UseMethod, start: int) -> None:
+    use_method(start)
     clip = preview(grainy, (0.5, 5.5)).clip
     frames = played(clip)
     with av.open(BytesIO(clip)) as container:
@@ -72,18 +76,20 @@ def test_mp4_can_be_sought_to_every_frame(grainy: Path, way: Way, start: int) ->
 
 
 @pytest.mark.parametrize("start", [ALONE, PASS])
-def test_mp4_that_would_not_be_smaller_is_dropped(tmp_path: Path, way: Way, start: int) -> None:
-    way(start)
+def test_mp4_that_would_not_be_smaller_is_dropped(tmp_path: Path, use_method: UseMethod, start: int) -> None:
+    use_method(start)
     result = preview(make_video(tmp_path / "flat.mp4", source="color=red:size=64x48:rate=10:duration=3"), (0, 2))
     assert result.gif and result.clip == b""
 
 
 @pytest.mark.parametrize("start", [ALONE, PASS])
-def test_gif_is_whole_when_its_mp4_fails(grainy: Path, way: Way, start: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    way(start)
+def test_gif_is_whole_when_its_mp4_fails(
+    grainy: Path, use_method: UseMethod, start: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use_method(start)
     monkeypatch.setitem(process.TWIN, "vcodec", "none")
-    for result in cut(grainy, [(0, 1), (1, 2)]).values():
-        assert len(shown(result)) == 3
+    for result in cut_spans(grainy, [(0, 1), (1, 2)]).values():
+        assert len(frames_of(result)) == 3
         assert isinstance(result, Preview) and result.clip == b""
 
 
@@ -96,8 +102,8 @@ def test_what_a_process_wrote_counts_only_when_it_ends_well(monkeypatch: pytest.
 
 
 @pytest.mark.parametrize("start", [ALONE, PASS])
-def test_mp4s_of_overlapping_moments_are_each_their_own(grainy: Path, way: Way, start: int) -> None:
-    way(start)
-    for result in cut(grainy, [(4.0, 5.0), (0.0, 2.0), (1.1, 3.0), (0.0, 2.0), (1.15, 5.9)]).values():
+def test_mp4s_of_overlapping_moments_are_each_their_own(grainy: Path, use_method: UseMethod, start: int) -> None:
+    use_method(start)
+    for result in cut_spans(grainy, [(4.0, 5.0), (0.0, 2.0), (1.1, 3.0), (0.0, 2.0), (1.15, 5.9)]).values():
         assert isinstance(result, Preview)
-        assert_close(played(result.clip), shown(result))
+        assert_close(played(result.clip), frames_of(result))

@@ -45,13 +45,13 @@ def project() -> Project:
     return project
 
 
-def drawn(project: Project) -> list[tuple[int, str, str]]:
+def query_rows(project: Project) -> list[tuple[int, str, str]]:
     return list(project.queries.order_by("number").values_list("number", "text", "split"))
 
 
 def test_sizes_and_texts(project: Project) -> None:
     counts = queries_draw(project=project, sizes=SIZES, seed=1)
-    rows = drawn(project)
+    rows = query_rows(project)
     judged = [text for _, text, split in rows if split != "train"]
     train = [text for _, text, split in rows if split == "train"]
     assert len(set(judged)) == len(judged) == 7
@@ -71,7 +71,7 @@ def test_the_seed_decides(project: Project) -> None:
     results = []
     for seed in (1, 1, 2):
         queries_draw(project=project, sizes=SIZES, seed=seed)
-        results.append(drawn(project))
+        results.append(query_rows(project))
         project.queries.all().delete()
         project.query_sets.all().delete()
     assert results[0] == results[1] != results[2]
@@ -132,25 +132,25 @@ class TestAgain:
         queries_draw(project=project, sizes=SIZES, seed=1)
         NamedQuerySet.objects.filter(project=project, name="val").update(is_paused=True)
         query_set_create(project=project, name="first", queries=project.queries.filter(split="test"), actor=None)
-        before = drawn(project)
+        before = query_rows(project)
         queries_draw(project=project, sizes={"val": 2, "test": 0}, seed=2, actor=person, again=True)
-        assert drawn(project) != before
+        assert query_rows(project) != before
         assert dict(project.query_sets.values_list("name", "is_paused")) == {"val": True}
         event = last_draw(project)
         assert event is not None
         assert (event.action, event.actor, event.data["seed"]) == ("queries.redraw", person, 2)
 
-    def test_only_when_it_is_said(self, project: Project) -> None:
+    def test_only_on_request(self, project: Project) -> None:
         queries_draw(project=project, sizes=SIZES, seed=1)
         with pytest.raises(NotPossible, match="has queries already"):
             queries_draw(project=project, sizes=SIZES, seed=2)
 
     def test_nothing_changes_where_it_cannot_be(self, project: Project) -> None:
         queries_draw(project=project, sizes=SIZES, seed=1)
-        before = drawn(project)
+        before = query_rows(project)
         with pytest.raises(NotPossible, match="13 are asked for"):
             queries_draw(project=project, sizes={"val": 13}, seed=1, again=True)
-        assert drawn(project) == before
+        assert query_rows(project) == before
 
     @pytest.mark.parametrize(
         ("use", "words"),
@@ -171,10 +171,10 @@ class TestAgain:
         queries_draw(project=project, sizes=SIZES, seed=1)
         CandidateFactory(query=project.queries.first())
         monkeypatch.setattr(services, "uses_of_queries", lambda project: [])
-        before = drawn(project)
+        before = query_rows(project)
         with pytest.raises(NotPossible, match="somebody has just begun"):
             queries_draw(project=project, sizes=SIZES, seed=2, again=True)
-        assert drawn(project) == before
+        assert query_rows(project) == before
 
 
 class TestCommand:
@@ -201,7 +201,7 @@ class TestCommand:
         call_command("draw_queries", *words, "--again")
         assert "This would be refused. The queries stay: there are candidates" in capsys.readouterr().err
 
-    def test_a_split_without_queries_is_said(self, project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_a_split_without_queries_is_reported(self, project: Project, capsys: pytest.CaptureFixture[str]) -> None:
         call_command("draw_queries", project.name, "--val", "0", "--test", "1")
         stderr = capsys.readouterr().err
         assert "No val query" in stderr and "No test query" not in stderr
@@ -231,15 +231,15 @@ class TestCommand:
         assert self.draw(project, *words, "--as-described")["val"] == 2
 
     @pytest.mark.parametrize(
-        ("words", "said"),
+        ("words", "message"),
         [
             (["--val", "-3"], "is no size"),
             (["--val", "60%", "--test", "50%"], "110 %"),
             (["--val", "1", "--test", "1", "--seed", "-1"], "seed"),
         ],
     )
-    def test_refusals(self, project: Project, words: list[str], said: str) -> None:
-        with pytest.raises(CommandError, match=said):
+    def test_refusals(self, project: Project, words: list[str], message: str) -> None:
+        with pytest.raises(CommandError, match=message):
             self.draw(project, *words)
         with pytest.raises(CommandError, match="no project named 'x'"):
             call_command("draw_queries", "x")

@@ -37,14 +37,14 @@ def url(project: Project, name: str = "splits") -> str:
     return reverse(f"annotation:{name}", args=[project.uuid])
 
 
-def shown(text: str) -> dict[str, str]:
+def hidden_fields(text: str) -> dict[str, str]:
     """Return a preview form's hidden fields."""
     return dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', text.split('id="outcome"')[1]))
 
 
 @pytest.mark.usefixtures("person")
 class TestDraw:
-    def test_a_split_without_queries_is_said_before(self, client: Client, project: Project) -> None:
+    def test_a_split_without_queries_is_reported_before(self, client: Client, project: Project) -> None:
         page = client.get(url(project), {**SIZES, "val": "0"}).content.decode()
         assert "No val query: models" in page and "No test query" not in page
 
@@ -52,7 +52,7 @@ class TestDraw:
         assert "1 caption waits for review and is left out" in client.get(url(project)).content.decode()
         page = client.get(url(project), SIZES).content.decode()
         assert not project.queries.exists()
-        form = shown(page)
+        form = hidden_fields(page)
         assert [form[f"seen_{name}"] for name in ("val", "test", "waiting")] == ["2", "2", "1"]
         assert int(form["seen_train"]) + int(form["seen_removed"]) == 5
 
@@ -67,14 +67,14 @@ class TestDraw:
         queries_draw(project=project, sizes={"val": 1}, seed=1)
         page = client.get(url(project), SIZES).content.decode()
         assert "Throw away the" in page
-        form = shown(page)
+        form = hidden_fields(page)
         assert client.post(url(project, "queries-draw"), form).status_code == 409
         client.post(url(project, "queries-draw"), {**form, "again": "on"})
         assert project.queries.filter(split="val").count() == 2
 
     def test_what_was_ranked_stays(self, client: Client, project: Project) -> None:
         queries_draw(project=project, sizes={"val": 1}, seed=1)
-        form = shown(client.get(url(project), SIZES).content.decode())
+        form = hidden_fields(client.get(url(project), SIZES).content.decode())
         CandidateFactory(query=project.queries.first())
         page = client.get(url(project)).content.decode()
         assert "These queries stay: there are candidates of them." in page and "Draw again" not in page
@@ -83,11 +83,11 @@ class TestDraw:
         assert project.queries.filter(split="val").count() == 1
 
     def test_captions_that_changed_since_are_shown_first(self, client: Client, project: Project) -> None:
-        form = shown(client.get(url(project), SIZES).content.decode())
+        form = hidden_fields(client.get(url(project), SIZES).content.decode())
         CaptionFactory(moment__video__corpus=project.dataset.corpus, text="new", provider="rules")
         answer = client.post(url(project, "queries-draw"), form)
         assert (answer.status_code, b"changed since you looked" in answer.content) == (409, True)
-        assert int(shown(answer.content.decode())["seen_train"]) == int(form["seen_train"]) + 1
+        assert int(hidden_fields(answer.content.decode())["seen_train"]) == int(form["seen_train"]) + 1
         assert not project.queries.exists()
 
     @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ class TestDraw:
 
     def test_what_was_not_shown_is_shown_first(self, client: Client, project: Project) -> None:
         page = client.post(url(project, "queries-draw"), SIZES, follow=True).content.decode()
-        assert shown(page)["seen_val"] == "2"
+        assert hidden_fields(page)["seen_val"] == "2"
         assert not project.queries.exists()
 
 

@@ -68,7 +68,7 @@ def test_an_embedder_of_ones_own(encoder: object) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "message"),
     [
         ("bow over pos", "'bow' does not rank again; meteor does"),
         ("meteor over meteor", "must rank all by itself"),
@@ -77,9 +77,9 @@ def test_an_embedder_of_ones_own(encoder: object) -> None:
         ("", "There is no folder ''"),
     ],
 )
-def test_a_name_that_means_nothing(name: str, said: str) -> None:
+def test_a_name_that_means_nothing(name: str, message: str) -> None:
     for ask in (registry.similarity, registry.check):
-        with pytest.raises(SimilarityMissing, match=said):
+        with pytest.raises(SimilarityMissing, match=message):
             ask(name)
 
 
@@ -146,10 +146,10 @@ class TestVersion:
 
 
 @pytest.mark.parametrize(
-    ("asked", "gpu", "device"), [("auto", True, "cuda"), ("auto", False, "cpu"), ("cpu", True, "cpu")]
+    ("setting", "gpu", "device"), [("auto", True, "cuda"), ("auto", False, "cpu"), ("cpu", True, "cpu")]
 )
-def test_a_gpu_is_used_where_there_is_one(asked: str, gpu: bool, device: str) -> None:
-    assert sentences._device(asked, gpu=gpu) == device
+def test_a_gpu_is_used_where_there_is_one(setting: str, gpu: bool, device: str) -> None:
+    assert sentences._device(setting, gpu=gpu) == device
 
 
 def test_a_gpu_that_is_not_there() -> None:

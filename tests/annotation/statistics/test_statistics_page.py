@@ -92,7 +92,7 @@ class TestCompute:
         CastMember.objects.create(corpus=project.dataset.corpus, name="rains", gender="F")
         assert computed(project)["kind subtitle"]["captions"]["with_names"] == 1  # type: ignore[index]
 
-    def test_a_query_counts_as_it_is_asked(self, project: Project) -> None:
+    def test_a_query_counts_as_it_is_worded(self, project: Project) -> None:
         queries_draw(project=project, sizes={"val": 3}, seed=1)
         Caption.objects.filter(queries__project=project).update(text="Anything else at all.")
         groups = computed(project)
@@ -138,7 +138,7 @@ class TestCompute:
         with django_assert_max_num_queries(24):
             statistics_compute(project_id=project.pk)
 
-    def test_a_failure_is_kept_and_said(
+    def test_a_failure_is_saved_and_shown(
         self, project: Project, person: Client, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         def broken(*args: object, **values: object) -> object:

@@ -18,12 +18,12 @@ ROWS = [
 TEXTS = st.lists(st.tuples(st.text("ab 'é-.", max_size=20), st.text("ab 'é-.", max_size=20)), max_size=30)
 
 
-def named(text: str, video: str) -> bool:
+def names_somebody(text: str, video: str) -> bool:
     return "Joey" in text
 
 
 def test_by_hand() -> None:
-    result = figures(ROWS, names=named)
+    result = figures(ROWS, names=names_somebody)
     everything, video = result["all"], result["kind video"]
     before, after = everything["descriptions"], everything["captions"]
     assert (before["texts"], before["distinct"], before["with_names"]) == (4, 3, 2)
@@ -41,7 +41,7 @@ def test_by_hand() -> None:
 
 @given(TEXTS)
 def test_as_an_independent_count_says(texts: list[tuple[str, str]]) -> None:
-    result = figures((Row(("all",), before, after) for before, after in texts), names=named).get("all")
+    result = figures((Row(("all",), before, after) for before, after in texts), names=names_somebody).get("all")
     if not texts:
         assert result is None
         return
@@ -85,5 +85,5 @@ def test_no_text_has_no_mean() -> None:
 
 
 def test_of_equally_common_words_the_alphabet_decides() -> None:
-    result = figures([Row(("all",), "b a", "c"), Row(("all",), "a b", "c")], names=named)["all"]
+    result = figures([Row(("all",), "b a", "c"), Row(("all",), "a b", "c")], names=names_somebody)["all"]
     assert result["descriptions"]["first_words"] == [("a", 1), ("b", 1)]

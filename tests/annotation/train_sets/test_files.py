@@ -54,7 +54,7 @@ def sets(draw: st.DrawFn) -> tuple[list[Moment], list[Block]]:
     return moments, blocks
 
 
-def held(moments: list[Moment]) -> TrainMoments:
+def train_moments_of(moments: list[Moment]) -> TrainMoments:
     train_moments = TrainMoments()
     for video, start_s, end_s, caption in moments:
         train_moments.add(
@@ -86,7 +86,7 @@ def published(moments: list[Moment], blocks: list[Block], depth: int, first: int
 
 def json_file(folder: Path, moments: list[Moment], blocks: list[Block], depth: int, first: int = 1) -> bytes:
     path = folder / "set.json"
-    with JsonTrainFile(path, held(moments), depth=depth, first=first) as file:
+    with JsonTrainFile(path, train_moments_of(moments), depth=depth, first=first) as file:
         for block in blocks:
             file.add(block)
     return path.read_bytes()
@@ -94,7 +94,9 @@ def json_file(folder: Path, moments: list[Moment], blocks: list[Block], depth: i
 
 def parquet_file(folder: Path, moments: list[Moment], blocks: list[Block], depth: int, first: int = 1) -> Path:
     path = folder / "set.parquet"
-    with ParquetTrainFile(path, held(moments), depth=depth, about={"depth": str(depth)}, first=first) as file:
+    with ParquetTrainFile(
+        path, train_moments_of(moments), depth=depth, about={"depth": str(depth)}, first=first
+    ) as file:
         for block in blocks:
             file.add(block)
     return path
@@ -103,31 +105,31 @@ def parquet_file(folder: Path, moments: list[Moment], blocks: list[Block], depth
 NOTHING: tuple[list[Moment], list[Block]] = ([Moment(Video("v", 2.0), 0.0, 1.0, "c")], [])
 
 
-@given(made=sets(), depth=st.integers(1, 7), first=st.integers(1, 2**40))
-@example(made=NOTHING, depth=1, first=1)
+@given(train_set=sets(), depth=st.integers(1, 7), first=st.integers(1, 2**40))
+@example(train_set=NOTHING, depth=1, first=1)
 @settings(max_examples=60)
 def test_json_is_what_dumping_the_whole_would_write(
-    made: tuple[list[Moment], list[Block]], depth: int, first: int
+    train_set: tuple[list[Moment], list[Block]], depth: int, first: int
 ) -> None:
     with TemporaryDirectory() as folder:
-        content = json_file(Path(folder), *made, depth, first)
-    whole = published(*made, depth, first)
+        content = json_file(Path(folder), *train_set, depth, first)
+    whole = published(*train_set, depth, first)
     assert content == (json.dumps(whole, ensure_ascii=False, indent=1) + "\n").encode()
 
 
-@given(made=sets(), depth=st.integers(1, 7), first=st.integers(1, 2**40))
-@example(made=NOTHING, depth=1, first=1)
+@given(train_set=sets(), depth=st.integers(1, 7), first=st.integers(1, 2**40))
+@example(train_set=NOTHING, depth=1, first=1)
 @settings(max_examples=30)
-def test_parquet_has_the_rows_of_the_json(made: tuple[list[Moment], list[Block]], depth: int, first: int) -> None:
+def test_parquet_has_the_rows_of_the_json(train_set: tuple[list[Moment], list[Block]], depth: int, first: int) -> None:
     with TemporaryDirectory() as folder:
-        table = pandas.read_parquet(parquet_file(Path(folder), *made, depth, first))
+        table = pandas.read_parquet(parquet_file(Path(folder), *train_set, depth, first))
     assert list(table.columns) == COLUMNS
     rows = [
         (
             *(query["query_id"], query["query"], rank, moment["pair_id"], moment["video_name"]),
             *(*moment["timestamp"], moment["duration"], moment["caption"], moment["similarity"]),
         )
-        for query in published(*made, depth, first)
+        for query in published(*train_set, depth, first)
         for rank, moment in enumerate(query["relevant_moment"], start=1)
     ]
     assert list(table.itertuples(index=False, name=None)) == rows
@@ -157,6 +159,6 @@ def test_the_same_rows_give_the_same_bytes(kind: type, tmp_path: Path) -> None:
     block = Block([7], ["ä <b>"], Ranks(np.zeros((1, 1), np.int32), np.array([[-5]], np.int32)))
     more: dict[str, Any] = {"about": {"model": "m"}} if kind is ParquetTrainFile else {}
     for name in ("one", "two"):
-        with kind(tmp_path / name, held(NOTHING[0]), depth=3, **more) as file:
+        with kind(tmp_path / name, train_moments_of(NOTHING[0]), depth=3, **more) as file:
             file.add(block)
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()

@@ -20,10 +20,10 @@ class Counting:
     """``hashed``, and what it was asked."""
 
     def __init__(self) -> None:
-        self.asked: list[str] = []
+        self.texts: list[str] = []
 
     def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        self.asked += texts
+        self.texts += texts
         return hashed(texts)
 
 
@@ -53,7 +53,7 @@ def test_blocks_are_ranked_as_all_at_once(depth: int) -> None:
 def test_each_text_is_ranked_once() -> None:
     counting = Counting()
     list(ranked_blocks(blocks(), ranker(counting)))
-    assert counting.asked == ["a man sings", "rain", "dogs", "two women"]
+    assert counting.texts == ["a man sings", "rain", "dogs", "two women"]
 
 
 def test_a_block_holds_as_many_rows_at_every_depth() -> None:
@@ -68,7 +68,7 @@ class TestParts:
         counting = Counting()
         again = list(ranked_blocks(blocks(), ranker(counting), Parts(tmp_path, b"m")))
         assert as_lists(again) == as_lists(first)
-        assert counting.asked == []
+        assert counting.texts == []
 
     def test_it_goes_on_at_the_first_block_that_is_missing(self, tmp_path: Path) -> None:
         whole = list(ranked_blocks(blocks(), ranker(Counting())))
@@ -76,13 +76,13 @@ class TestParts:
         assert as_lists([next(stopped), next(stopped)]) == as_lists(whole[:2])
         counting = Counting()
         assert as_lists(list(ranked_blocks(blocks(), ranker(counting), Parts(tmp_path, b"m")))) == as_lists(whole)
-        assert counting.asked == ["two women", "rain", "a man sings"]
+        assert counting.texts == ["two women", "rain", "a man sings"]
 
-    def test_what_was_made_of_something_else_is_thrown_away(self, tmp_path: Path) -> None:
+    def test_what_was_made_of_something_else_is_discarded(self, tmp_path: Path) -> None:
         list(ranked_blocks(blocks(), ranker(Counting()), Parts(tmp_path, b"captions before")))
         parts, counting = Parts(tmp_path, b"captions after"), Counting()
         list(ranked_blocks(blocks(), ranker(counting), parts))
-        assert (parts.outdated, len(counting.asked)) == (4, 4)
+        assert (parts.outdated, len(counting.texts)) == (4, 4)
         assert len(list(tmp_path.iterdir())) == 4
 
     def test_a_changed_query_costs_its_block_alone(self, tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ class TestParts:
         parts, counting = Parts(tmp_path, b"m"), Counting()
         ranked = list(ranked_blocks(blocks(changed), ranker(counting), parts))
         assert as_lists(ranked) == as_lists(list(ranked_blocks(blocks(changed), ranker(Counting()))))
-        assert (parts.outdated, counting.asked) == (1, ["cats", "a man sings"])
+        assert (parts.outdated, counting.texts) == (1, ["cats", "a man sings"])
 
     def test_a_damaged_part_is_ranked_anew(self, tmp_path: Path) -> None:
         whole = list(ranked_blocks(blocks(), ranker(Counting()), Parts(tmp_path, b"m")))
@@ -105,4 +105,4 @@ class TestParts:
             path.rename(path.with_suffix(".writing"))
         counting = Counting()
         list(ranked_blocks(blocks(), ranker(counting), Parts(tmp_path, b"m")))
-        assert counting.asked == ["dogs", "a man sings"]
+        assert counting.texts == ["dogs", "a man sings"]

@@ -10,7 +10,7 @@ from django.urls import reverse
 from accounts.models import Project, User
 from annotation.models import TrainSet
 from annotation.train_sets.services import train_set_start
-from tests.annotation.train_sets.train_sets import content, filled, small_blocks, written
+from tests.annotation.train_sets.train_sets import content, filled, small_blocks, write_train_set
 from tests.conftest import Messages
 from tests.factories import ProjectFactory, QueryFactory, admin
 
@@ -63,12 +63,12 @@ class TestStarting:
         assert (status, "from 1 to 1,000,000" in html, f'value="{depth}"' in html) == (422, True, True)
         assert not TrainSet.objects.exists()
 
-    def test_the_world_moved_on(self, client: Client, project: Project) -> None:
+    def test_the_queries_went_meanwhile(self, client: Client, project: Project) -> None:
         project.queries.all().delete()
         status, html = start(client, project, "3")
         assert (status, "no training queries" in html) == (409, True)
 
-    def test_what_is_missing_is_said(self, client: Client, person: User) -> None:
+    def test_what_is_missing_is_named(self, client: Client, person: User) -> None:
         bare = QueryFactory(split="train").project
         empty = ProjectFactory()
         for project in (bare, empty):
@@ -80,7 +80,7 @@ class TestStarting:
 
 
 class TestWatching:
-    def test_progress_is_asked_for_while_it_is_written(self, client: Client, project: Project) -> None:
+    def test_progress_is_polled_while_it_is_written(self, client: Client, project: Project) -> None:
         row = train_set_start(project=project, depth=3, actor=None, wake=False)
         TrainSet.objects.filter(pk=row.pk).update(step="embedding", done=12_000, total=98_070)
         assert "Embedding captions: 12,000 of 98,070" in page(client, project)
@@ -104,7 +104,7 @@ class TestWatching:
 
 class TestFiles:
     def test_downloads(self, client: Client, project: Project) -> None:
-        row = written(project)
+        row = write_train_set(project)
         for name, data in zip(("json", "parquet"), content(row), strict=True):
             answer = client.get(url(row, name))
             assert answer.getvalue() == data  # type: ignore[attr-defined]
@@ -118,7 +118,7 @@ class TestFiles:
 
 class TestDiscarding:
     def test_it_asks_first(self, client: Client, project: Project) -> None:
-        row = written(project)
+        row = write_train_set(project)
         assert "Its files go for good" in client.get(url(row, "discard")).content.decode()
         assert TrainSet.objects.exists()
         html = client.post(url(row, "discard"), follow=True).content.decode()
@@ -131,7 +131,7 @@ class TestDiscarding:
         assert "Writing stops" in client.get(url(row, "discard")).content.decode()
 
     def test_of_another_project(self, client: Client) -> None:
-        other = written(filled(ProjectFactory()))
+        other = write_train_set(filled(ProjectFactory()))
         addresses = [url(other, name) for name in ("discard", "json", "parquet")]
         addresses.append(reverse("annotation:train-set-discard", args=[uuid4()]))
         assert {client.get(address).status_code for address in addresses} == {404}

@@ -27,7 +27,7 @@ from tests.annotation.train_sets.train_sets import (
     killed_after,
     small_blocks,
     spy_on_ranking,
-    written,
+    write_train_set,
 )
 from tests.conftest import Messages, hashed
 from tests.factories import CaptionFactory, MeasureFactory, MomentFactory, ProjectFactory, QueryFactory, UserFactory
@@ -50,7 +50,7 @@ def project() -> Project:
 
 class TestWriting:
     def test_all_training_queries_by_number_with_their_best_moments(self, project: Project) -> None:
-        row = written(project)
+        row = write_train_set(project)
         assert (row.state, row.error, row.queries, row.moments, row.rows) == ("done", "", 7, 4, 21)
         queries = json.loads(content(row)[0])
         assert [(query["query_id"], query["query"]) for query in queries] == list(
@@ -72,13 +72,13 @@ class TestWriting:
 
     def test_queries_of_the_same_text_have_the_same_moments(self, project: Project) -> None:
         moments_by_text: dict[str, set[str]] = {}
-        for query in json.loads(content(written(project))[0]):
+        for query in json.loads(content(write_train_set(project))[0]):
             moments = [moment | {"pair_id": 0} for moment in query["relevant_moment"]]
             moments_by_text.setdefault(query["query"], set()).add(json.dumps(moments))
         assert {len(moments) for moments in moments_by_text.values()} == {1}
 
     def test_both_forms_say_the_same_and_are_what_their_sums_say(self, project: Project, tmp_path: Path) -> None:
-        row = written(project)
+        row = write_train_set(project)
         one, other = content(row)
         assert [sha256(one).hexdigest(), len(one)] == [row.json_sha256, row.json_bytes]
         assert [sha256(other).hexdigest(), len(other)] == [row.parquet_sha256, row.parquet_bytes]
@@ -93,7 +93,7 @@ class TestWriting:
         assert list(columns.itertuples(index=False, name=None)) == rows
 
     def test_more_than_there_are_gives_all(self, project: Project) -> None:
-        row = written(project, depth=1000)
+        row = write_train_set(project, depth=1000)
         assert row.rows == 28
         assert {len(query["relevant_moment"]) for query in json.loads(content(row)[0])} == {4}
 
@@ -105,13 +105,13 @@ class TestWriting:
         CaptionFactory(moment=failed, text="a man sings")
         type(failed).objects.filter(pk=failed.pk).update(preview_state="failed", preview_error="beyond the end")
         review = CaptionFactory(moment__video__corpus=project.dataset.corpus, state="in_review", failed=["name"])
-        queries = json.loads(content(written(project, 99))[0])
+        queries = json.loads(content(write_train_set(project, 99))[0])
         names = {moment["video_name"] for query in queries for moment in query["relevant_moment"]}
         assert names == {"video 0", "video 1", "video 2", "video 3"}
         assert review.moment.video.name not in names
 
     def test_nothing_is_left_in_the_data_folder(self, project: Project, work: Path) -> None:
-        written(project)
+        write_train_set(project)
         assert list(work.iterdir()) == []
 
     def test_files_on_disk_are_moved_and_not_copied(
@@ -119,12 +119,12 @@ class TestWriting:
     ) -> None:
         monkeypatch.setattr(services, "default_storage", FileSystemStorage(work.parent / "media"))
         monkeypatch.setattr(services, "_finish", spy := Spy(services._finish))
-        row = written(project)
+        row = write_train_set(project)
         paths = [work.parent / "media" / name for name in (row.json.name, row.parquet.name)]
         assert [sha256(path.read_bytes()).hexdigest() for path in paths] == [row.json_sha256, row.parquet_sha256]
         assert [path.stat().st_ino for path in paths] == spy.inodes
 
-    def test_progress_is_said(self, project: Project) -> None:
+    def test_progress_is_reported(self, project: Project) -> None:
         row = train_set_start(project=project, depth=1, actor=None, wake=False)
         titles: list[str] = []
         train_set_write(train_set_id=row.pk, on_progress=titles.append)
@@ -132,9 +132,9 @@ class TestWriting:
         assert titles[-2:] == ["Ranking queries: 6 of 7", "Ranking queries: 7 of 7"]
 
     def test_captions_are_embedded_before_queries(self, project: Project, encoder: list[list[str]]) -> None:
-        written(project)
+        write_train_set(project)
         assert sorted(encoder[0]) == sorted([*CAPTIONS, "somebody makes music"])
-        written(project, depth=2)
+        write_train_set(project, depth=2)
         assert sum(len(texts) for texts in encoder) == len({*CAPTIONS, *QUERIES, "somebody makes music"})
 
 
@@ -165,7 +165,7 @@ class TestStarting:
         assert project.audit_events.filter(action="train_set.start").count() == 2
 
     def test_another_once_it_is_done(self, project: Project) -> None:
-        assert written(project) != written(project)
+        assert write_train_set(project) != write_train_set(project)
 
     @pytest.mark.parametrize("depth", [0, -1, 1_000_001])
     def test_depth_out_of_range(self, project: Project, depth: int) -> None:
@@ -189,14 +189,14 @@ class TestFailing:
 
         with monkeypatch.context() as patch:
             patch.setattr(Parts, "write", missing)
-            row = written(project)
+            row = write_train_set(project)
         assert (row.state, row.error) == ("failed", "The model 'm' cannot be loaded.")
-        again = written(project)
+        again = write_train_set(project)
         assert (again.pk, again.state, again.error) == (row.pk, "done", "")
 
     def test_a_full_disk(self, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(services.shutil, "disk_usage", lambda folder: SimpleNamespace(free=1))
-        row = written(project)
+        row = write_train_set(project)
         assert (row.state, row.error) == ("failed", "21 rows may take 0.0 GB, and 0.0 GB are free in the data folder.")
 
     @pytest.mark.parametrize(("free", "state"), [(21 * 400 - 1, "failed"), (21 * 400, "done")])
@@ -204,7 +204,7 @@ class TestFailing:
         self, project: Project, monkeypatch: pytest.MonkeyPatch, free: int, state: str
     ) -> None:
         monkeypatch.setattr(services.shutil, "disk_usage", lambda folder: SimpleNamespace(free=free))
-        assert written(project).state == state
+        assert write_train_set(project).state == state
 
     def test_captions_gone_meanwhile(self, project: Project) -> None:
         row = train_set_start(project=project, depth=3, actor=None, wake=False)
@@ -213,7 +213,7 @@ class TestFailing:
         row.refresh_from_db()
         assert "any more" in row.error
 
-    def test_what_nobody_foresaw_is_kept_and_raised(self, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_what_nobody_foresaw_is_saved_and_raised(self, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(Parts, "read", lambda *args: 1 / 0)
         row = train_set_start(project=project, depth=3, actor=None, wake=False)
         with pytest.raises(ZeroDivisionError):
@@ -224,7 +224,7 @@ class TestFailing:
 
 class TestDiscarding:
     def test_row_and_files_go(self, project: Project, messages: Messages) -> None:
-        row, lead = written(project), UserFactory()
+        row, lead = write_train_set(project), UserFactory()
         with messages():
             train_set_discard(train_set=row, actor=lead)
         assert not TrainSet.objects.exists()
@@ -234,14 +234,14 @@ class TestDiscarding:
         assert (event.actor, event.subject, event.data) == (lead, row.uuid, {"depth": 3, "state": "done"})
 
     def test_twice(self, project: Project) -> None:
-        row = written(project)
+        row = write_train_set(project)
         train_set_discard(train_set=TrainSet.objects.get(), actor=None)
         with pytest.raises(NotPossible, match="already"):
             train_set_discard(train_set=row, actor=None)
 
-    @pytest.mark.parametrize("place", ["ranking", "finishing"])
+    @pytest.mark.parametrize("stage", ["ranking", "finishing"])
     def test_while_it_is_written(
-        self, project: Project, place: str, monkeypatch: pytest.MonkeyPatch, work: Path, messages: Messages
+        self, project: Project, stage: str, monkeypatch: pytest.MonkeyPatch, work: Path, messages: Messages
     ) -> None:
         row = train_set_start(project=project, depth=3, actor=None, wake=False)
 
@@ -249,7 +249,7 @@ class TestDiscarding:
             with messages():
                 train_set_discard(train_set=row, actor=None)
 
-        if place == "ranking":
+        if stage == "ranking":
             killed_after(monkeypatch, 2, discarded)
         else:
             store = services._store

@@ -29,7 +29,7 @@ from tests.annotation.train_sets.train_sets import (
     small_blocks,
     spy_on_ranking,
     stopped,
-    written,
+    write_train_set,
 )
 from tests.conftest import Messages
 from tests.factories import ProjectFactory
@@ -55,7 +55,7 @@ class TestInterrupted:
     def test_killed_at_any_block_it_goes_on_there(
         self, project: Project, parts: int, monkeypatch: pytest.MonkeyPatch, work: Path
     ) -> None:
-        undisturbed = content(written(project))
+        undisturbed = content(write_train_set(project))
         row = stopped(project, monkeypatch, parts)
         row.refresh_from_db()
         assert row.state == "running"
@@ -67,22 +67,22 @@ class TestInterrupted:
         assert len(ranked) == 4 - parts
         assert row.remark == ""
 
-    @pytest.mark.parametrize("place", ["_store", "_finish"])
-    def test_killed_while_its_files_are_stored(
-        self, project: Project, place: str, monkeypatch: pytest.MonkeyPatch
+    @pytest.mark.parametrize("step", ["_store", "_finish"])
+    def test_killed_while_its_files_are_saved(
+        self, project: Project, step: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """After the first file is stored, or before any is; nothing is stored twice."""
-        undisturbed = content(written(project))
+        undisturbed = content(write_train_set(project))
         row = train_set_start(project=project, depth=3, actor=None, wake=False)
-        real = getattr(services, place)
+        real = getattr(services, step)
 
         def killed(*args: object) -> None:
-            if place == "_store":
+            if step == "_store":
                 real(*args)
             raise Killed
 
         with monkeypatch.context() as patch:
-            patch.setattr(services, place, killed)
+            patch.setattr(services, step, killed)
             with pytest.raises(Killed):
                 train_set_write(train_set_id=row.pk)
         train_set_write(train_set_id=row.pk)
@@ -122,7 +122,7 @@ class TestInterrupted:
         row.refresh_from_db()
         assert len(ranked) == 4
         assert "was ranked anew" in row.remark
-        assert content(row) == content(written(project))
+        assert content(row) == content(write_train_set(project))
         assert b"two cats purr" in content(row)[0]
 
     def test_changed_queries_are_ranked_anew(self, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,7 +131,7 @@ class TestInterrupted:
         train_set_write(train_set_id=row.pk)
         row.refresh_from_db()
         assert "was ranked anew" in row.remark
-        assert content(row) == content(written(project))
+        assert content(row) == content(write_train_set(project))
 
     def test_a_second_worker_finds_it_taken(self, project: Project) -> None:
         row = train_set_start(project=project, depth=3, actor=None, wake=False)
@@ -154,7 +154,7 @@ class TestInterrupted:
         row.refresh_from_db()
         assert row.state == "done"
 
-    def test_the_sweep_throws_away_folders_that_nobody_needs(self, project: Project, work: Path) -> None:
+    def test_the_sweep_discards_folders_that_nobody_needs(self, project: Project, work: Path) -> None:
         needed = train_set_start(project=project, depth=3, actor=None, wake=False).uuid.hex
         for name in (needed, "0" * 32, "1" * 32):
             (work / name).mkdir(parents=True)
@@ -168,7 +168,7 @@ class TestInterrupted:
 def test_a_process_killed_in_the_middle_loses_nothing(monkeypatch: pytest.MonkeyPatch, work: Path) -> None:
     """A real one, by SIGKILL; the next goes on with its blocks, and its files are those of an undisturbed one."""
     project = filled(ProjectFactory())
-    undisturbed = content(written(project))
+    undisturbed = content(write_train_set(project))
     row = train_set_start(project=project, depth=3, actor=None, wake=False)
     connection.close()
     with monkeypatch.context() as patch:

@@ -37,7 +37,7 @@ def filled(project: Project) -> Project:
     return project
 
 
-def written(project: Project, depth: int = 3) -> TrainSet:
+def write_train_set(project: Project, depth: int = 3) -> TrainSet:
     row = train_set_start(project=project, depth=depth, actor=None, wake=False)
     train_set_write(train_set_id=row.pk)
     row.refresh_from_db()
@@ -57,13 +57,13 @@ def killed_after(monkeypatch: pytest.MonkeyPatch, parts: int, how: Callable[[], 
     """Whoever writes parts is killed when that many are written."""
     write, count = Parts.write, [0]
 
-    def counted(self: Parts, *args: object) -> None:
+    def count_and_write(self: Parts, *args: object) -> None:
         if count[0] == parts:
             how()
         count[0] += 1
         write(self, *args)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Parts, "write", counted)
+    monkeypatch.setattr(Parts, "write", count_and_write)
 
 
 def die() -> None:

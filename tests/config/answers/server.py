@@ -78,5 +78,5 @@ def _await_answer(port: int, server: "subprocess.Popen[bytes]", log: Path) -> No
         assert server.poll() is None and time.monotonic() < deadline, log.read_text()
 
 
-def opened(port: int) -> Connection:
+def open_connection(port: int) -> Connection:
     return Connection(socket.create_connection((HOST, port), PATIENCE_S), f"{HOST}:{port}")

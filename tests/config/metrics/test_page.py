@@ -93,10 +93,10 @@ def test_without_the_setting_there_is_no_such_page(client: Client, settings: Set
     assert client.get("/metrics", headers=LOG_IN).status_code == 404
 
 
-@pytest.mark.parametrize("said", ["", "Bearer", f"Bearer {TOKEN}x", f"Basic {TOKEN}", "Bearer é"])
-def test_without_the_token_there_is_nothing(said: str, client: Client, settings: Settings) -> None:
+@pytest.mark.parametrize("header", ["", "Bearer", f"Bearer {TOKEN}x", f"Basic {TOKEN}", "Bearer é"])
+def test_without_the_token_there_is_nothing(header: str, client: Client, settings: Settings) -> None:
     settings.METRICS_TOKEN = TOKEN
-    answer = client.get("/metrics", headers={"Authorization": said})
+    answer = client.get("/metrics", headers={"Authorization": header})
     assert (answer.status_code, b"momentjudge_" in answer.content) == (401, False)
 
 
@@ -127,10 +127,10 @@ def test_a_scrape_survives_an_unavailable_broker(
 ) -> None:
     settings.METRICS_TOKEN = TOKEN
 
-    def away() -> None:
+    def fail() -> None:
         raise OSError("no route to 10.0.0.3")
 
-    monkeypatch.setattr(tasks, "broker", away)
+    monkeypatch.setattr(tasks, "broker", fail)
     tasks.task_count("a.task", seconds=1, outcome=tasks.RUNS)  # no task fails by it
     values = figures(client)
     assert values["momentjudge_up"] == {("database",): 1, ("broker",): 0}

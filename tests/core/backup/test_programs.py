@@ -24,9 +24,9 @@ def three(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize(("server", "least", "found"), [(15, 0, 15), (16, 0, 16), (14, 0, 15), (15, 17, 17)])
-def test_it_is_of_the_servers_version_or_the_next(server: int, least: int, found: int) -> None:
-    assert database.major_of(database.program("pg_dump", server=server, least=least)) == found
+@pytest.mark.parametrize(("server", "least", "major_version"), [(15, 0, 15), (16, 0, 16), (14, 0, 15), (15, 17, 17)])
+def test_it_is_of_the_servers_version_or_the_next(server: int, least: int, major_version: int) -> None:
+    assert database.major_of(database.program("pg_dump", server=server, least=least)) == major_version
 
 
 def test_an_older_one_is_not_taken() -> None:

@@ -13,7 +13,7 @@ A = Content(2, "a")
 
 
 @pytest.mark.parametrize(
-    ("found", "said"),
+    ("table_contents", "reports"),
     [
         ({"t": A}, []),
         ({}, ["t: missing"]),
@@ -22,8 +22,8 @@ A = Content(2, "a")
         ({"t": A, "u": A}, ["u: only here"]),
     ],
 )
-def test_differences_are_reported_by_table(found: dict[str, Content], said: list[str]) -> None:
-    assert differences({"t": A}, found) == said
+def test_differences_are_reported_by_table(table_contents: dict[str, Content], reports: list[str]) -> None:
+    assert differences({"t": A}, table_contents) == reports
 
 
 def test_a_digest_knows_values_and_not_the_order_of_rows() -> None:

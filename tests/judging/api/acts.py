@@ -57,7 +57,7 @@ def hold(batch: Batch, **values: Any) -> Assignment:
     return AssignmentFactory(batch=batch, **{**lasts, **values})  # type: ignore[no-any-return]
 
 
-def shown(assignment: Assignment) -> list[Pair]:
+def pairs_in_order(assignment: Assignment) -> list[Pair]:
     """Return its pairs in the order shown."""
     pairs = Pair.objects.in_bulk(assignment.pair_ids)
     return [pairs[pair_id] for pair_id in assignment.pair_ids]

@@ -21,21 +21,21 @@ from tests.factories import (
     annotator,
     triggers_asleep,
 )
-from tests.judging.api.acts import Program, hold, key, lapse, refusal, rows, shown, url
+from tests.judging.api.acts import Program, hold, key, lapse, pairs_in_order, refusal, rows, url
 from tests.judging.play import judge, judge_round, pairs_of
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def held() -> Assignment:
+def open_assignment() -> Assignment:
     """An open assignment of three pairs."""
     return hold(BatchFactory(pairs=3))
 
 
 @pytest.fixture
-def program(held: Assignment) -> Program:
-    return Program(held.annotator)
+def program(open_assignment: Assignment) -> Program:
+    return Program(open_assignment.annotator)
 
 
 class TestProjects:
@@ -55,16 +55,16 @@ class TestProjects:
 
 
 class TestAssignment:
-    def test_what_i_hold(self, program: Program, held: Assignment) -> None:
-        first, second, third = shown(held)
-        program.grade(held, first, 4, comment="clear")
+    def test_what_i_hold(self, program: Program, open_assignment: Assignment) -> None:
+        first, second, third = pairs_in_order(open_assignment)
+        program.grade(open_assignment, first, 4, comment="clear")
         program.post("flag", second, reason="broken", comment="black")
         moment = third.candidate.moment
         moment.preview_clip.save("clip.mp4", ContentFile(b"mp4"))
-        answer = program.get("assignment", held.project)
+        answer = program.get("assignment", open_assignment.project)
         assert answer.status_code == 200
         body = answer.json()
-        assert body["query"] == held.batch.query.text
+        assert body["query"] == open_assignment.batch.query.text
         assert [level["grade"] for level in body["levels"]] == [0, 1, 2, 3, 4]
         assert body["levels"][0]["meaning"] == "Unrelated"
         assert (body["left"], body["next"]) == (1, str(third.uuid))
@@ -76,15 +76,17 @@ class TestAssignment:
             (str(second.uuid), 2, None, None, "broken", "black"),
             (str(third.uuid), 3, None, None, None, None),
         ]
-        assert [UUID(p["key"]) for p in body["pairs"]] == [key(held, pair) for pair in shown(held)]
+        assert [UUID(p["key"]) for p in body["pairs"]] == [
+            key(open_assignment, pair) for pair in pairs_in_order(open_assignment)
+        ]
         assert body["pairs"][0]["previews"]["mp4"] is None
         assert body["pairs"][2]["previews"]["mp4"] == f"http://testserver{url('preview-mp4', moment.preview_uuid)}"
 
-    def test_the_lease_is_that_of_the_assignment(self, program: Program, held: Assignment) -> None:
-        ends = program.get("assignment", held.project).json()["lease_ends_at"]
-        assert ends == held.expires_at.isoformat().replace("+00:00", "Z")
+    def test_the_lease_is_that_of_the_assignment(self, program: Program, open_assignment: Assignment) -> None:
+        ends = program.get("assignment", open_assignment.project).json()["lease_ends_at"]
+        assert ends == open_assignment.expires_at.isoformat().replace("+00:00", "Z")
 
-    def test_nothing_held(self) -> None:
+    def test_no_assignment(self) -> None:
         project = ProjectFactory()
         answer = Program(annotator(project)).get("assignment", project)
         assert (answer.status_code, answer.content) == (204, b"")
@@ -105,200 +107,212 @@ class TestAssignment:
 
 
 class TestHeartbeat:
-    def test_the_lease_starts_anew(self, program: Program, held: Assignment) -> None:
-        until = program.post("heartbeat", held.project).json()["lease_ends_at"]
-        before, assignment_now = held.expires_at, Assignment.objects.get(pk=held.pk)
+    def test_the_lease_starts_anew(self, program: Program, open_assignment: Assignment) -> None:
+        until = program.post("heartbeat", open_assignment.project).json()["lease_ends_at"]
+        before, assignment_now = open_assignment.expires_at, Assignment.objects.get(pk=open_assignment.pk)
         assert assignment_now.expires_at >= before
         assert until == assignment_now.expires_at.isoformat().replace("+00:00", "Z")
 
-    def test_too_late(self, program: Program, held: Assignment) -> None:
-        lapse(held)
-        assert refusal(program.post("heartbeat", held.project)) == (409, "lease_lost")
+    def test_too_late(self, program: Program, open_assignment: Assignment) -> None:
+        lapse(open_assignment)
+        assert refusal(program.post("heartbeat", open_assignment.project)) == (409, "lease_lost")
 
 
 class TestJudgment:
-    def test_the_answer_brings_the_next_pair(self, program: Program, held: Assignment) -> None:
-        first, second, _ = shown(held)
-        answer = program.grade(held, first, 3, comment="good")
+    def test_the_answer_brings_the_next_pair(self, program: Program, open_assignment: Assignment) -> None:
+        first, second, _ = pairs_in_order(open_assignment)
+        answer = program.grade(open_assignment, first, 3, comment="good")
         assert answer.status_code == 200
         body = answer.json()
         assert (body["pair"]["uuid"], body["pair"]["grade"], body["pair"]["comment"]) == (str(first.uuid), 3, "good")
-        assert (body["next"]["uuid"], body["next"]["key"]) == (str(second.uuid), str(key(held, second)))
+        assert (body["next"]["uuid"], body["next"]["key"]) == (str(second.uuid), str(key(open_assignment, second)))
         assert body["left"] == 2
         judgment = Judgment.objects.get()
         assert (judgment.pair, judgment.annotator, judgment.grade, judgment.comment) == (
             first,
-            held.annotator,
+            open_assignment.annotator,
             3,
             "good",
         )
 
-    def test_how_long_it_took(self, program: Program, held: Assignment) -> None:
-        Assignment.objects.filter(pk=held.pk).update(created_at=timezone.now() - timedelta(minutes=1))
-        first, second, _ = shown(held)
-        program.grade(held, first, 3, active_ms=4321)
-        program.grade(held, second, 3, active_ms=10**12)
+    def test_how_long_it_took(self, program: Program, open_assignment: Assignment) -> None:
+        Assignment.objects.filter(pk=open_assignment.pk).update(created_at=timezone.now() - timedelta(minutes=1))
+        first, second, _ = pairs_in_order(open_assignment)
+        program.grade(open_assignment, first, 3, active_ms=4321)
+        program.grade(open_assignment, second, 3, active_ms=10**12)
         one, two = Judgment.objects.order_by("id").values_list("active_ms", flat=True)
         assert one == 4321
         assert two is not None
         assert two < 60_000
 
-    def test_nothing_is_next_after_the_last(self, program: Program, held: Assignment) -> None:
-        bodies = [program.grade(held, pair, 0).json() for pair in shown(held)]
+    def test_nothing_is_next_after_the_last(self, program: Program, open_assignment: Assignment) -> None:
+        bodies = [program.grade(open_assignment, pair, 0).json() for pair in pairs_in_order(open_assignment)]
         assert [body["left"] for body in bodies] == [2, 1, 0]
         assert bodies[-1]["next"] is None
 
-    def test_sent_again(self, program: Program, held: Assignment) -> None:
+    def test_sent_again(self, program: Program, open_assignment: Assignment) -> None:
         """Answered byte for byte as the first time, and nothing is written."""
-        body = {"grade": 2, "key": str(key(held, shown(held)[0]))}
-        first = program.post("judgment", shown(held)[0], **body)
+        body = {"grade": 2, "key": str(key(open_assignment, pairs_in_order(open_assignment)[0]))}
+        first = program.post("judgment", pairs_in_order(open_assignment)[0], **body)
         before = rows()
-        again = program.post("judgment", shown(held)[0], **body)
+        again = program.post("judgment", pairs_in_order(open_assignment)[0], **body)
         assert (again.status_code, again.content) == (200, first.content)
         assert rows() == before
 
-    def test_sent_again_after_finishing(self, program: Program, held: Assignment) -> None:
-        bodies = {pair: {"grade": 2, "key": str(key(held, pair))} for pair in shown(held)}
+    def test_sent_again_after_finishing(self, program: Program, open_assignment: Assignment) -> None:
+        bodies = {
+            pair: {"grade": 2, "key": str(key(open_assignment, pair))} for pair in pairs_in_order(open_assignment)
+        }
         for pair, body in bodies.items():
             program.post("judgment", pair, **body)
-        program.post("finish", held.project)
+        program.post("finish", open_assignment.project)
         before = rows()
         assert [program.post("judgment", pair, **body).status_code for pair, body in bodies.items()] == [200] * 3
         assert rows() == before
 
-    def test_another_grade_with_a_key_that_was_used(self, program: Program, held: Assignment) -> None:
-        pair = shown(held)[0]
-        first_key = str(key(held, pair))
+    def test_another_grade_with_a_key_that_was_used(self, program: Program, open_assignment: Assignment) -> None:
+        pair = pairs_in_order(open_assignment)[0]
+        first_key = str(key(open_assignment, pair))
         program.post("judgment", pair, grade=2, key=first_key)
         before = rows()
         assert refusal(program.post("judgment", pair, grade=3, key=first_key)) == (409, "form_stale")
         assert rows() == before
 
-    def test_a_change(self, program: Program, held: Assignment) -> None:
-        pair = shown(held)[0]
-        answer = program.grade(held, pair, 2, comment="dim")
+    def test_a_change(self, program: Program, open_assignment: Assignment) -> None:
+        pair = pairs_in_order(open_assignment)[0]
+        answer = program.grade(open_assignment, pair, 2, comment="dim")
         new_key = answer.json()["pair"]["key"]
         changed = program.post("judgment", pair, grade=4, key=new_key)
         assert (changed.json()["pair"]["grade"], changed.json()["pair"]["comment"]) == (4, "dim")
         change = JudgmentChange.objects.get()
         assert (change.from_grade, change.to_grade, str(change.uuid)) == (2, 4, new_key)
 
-    @pytest.mark.parametrize(("comment", "kept"), [({}, "dim"), ({"comment": None}, "dim"), ({"comment": ""}, "")])
-    def test_a_comment_is_left_or_taken_back(self, program: Program, held: Assignment, comment: Any, kept: str) -> None:
-        program.grade(held, shown(held)[0], 2, comment="dim")
-        program.grade(held, shown(held)[0], 3, **comment)
-        assert Judgment.objects.get().comment == kept
+    @pytest.mark.parametrize(
+        ("comment", "comment_after"), [({}, "dim"), ({"comment": None}, "dim"), ({"comment": ""}, "")]
+    )
+    def test_a_comment_is_left_or_taken_back(
+        self, program: Program, open_assignment: Assignment, comment: Any, comment_after: str
+    ) -> None:
+        program.grade(open_assignment, pairs_in_order(open_assignment)[0], 2, comment="dim")
+        program.grade(open_assignment, pairs_in_order(open_assignment)[0], 3, **comment)
+        assert Judgment.objects.get().comment == comment_after
 
-    def test_too_late(self, program: Program, held: Assignment) -> None:
-        lapse(held)
-        assert refusal(program.grade(held, shown(held)[0], 2)) == (409, "lease_lost")
+    def test_too_late(self, program: Program, open_assignment: Assignment) -> None:
+        lapse(open_assignment)
+        assert refusal(program.grade(open_assignment, pairs_in_order(open_assignment)[0], 2)) == (409, "lease_lost")
         assert not Judgment.objects.exists()
 
-    def test_a_pair_that_was_withdrawn(self, program: Program, held: Assignment) -> None:
-        held.batch.pairs.update(state="withdrawn", reason="withdrawn_by_lead")
-        assert refusal(program.grade(held, shown(held)[0], 2)) == (409, "pair_withdrawn")
-        assert program.get("assignment", held.project).json()["pairs"][0]["withdrawn"] is True
+    def test_a_pair_that_was_withdrawn(self, program: Program, open_assignment: Assignment) -> None:
+        open_assignment.batch.pairs.update(state="withdrawn", reason="withdrawn_by_lead")
+        assert refusal(program.grade(open_assignment, pairs_in_order(open_assignment)[0], 2)) == (409, "pair_withdrawn")
+        assert program.get("assignment", open_assignment.project).json()["pairs"][0]["withdrawn"] is True
 
-    def test_a_pair_in_somebody_elses_hands(self, program: Program, held: Assignment) -> None:
-        other = hold(BatchFactory(query__project=held.project))
+    def test_a_pair_in_somebody_elses_hands(self, program: Program, open_assignment: Assignment) -> None:
+        other = hold(BatchFactory(query__project=open_assignment.project))
         before = rows()
-        assert refusal(program.grade(other, shown(other)[0], 2)) == (404, "not_assigned")
-        assert refusal(program.post("flag", shown(other)[0], reason="broken")) == (404, "not_assigned")
-        assert refusal(program.delete("flag", shown(other)[0])) == (404, "not_assigned")
+        assert refusal(program.grade(other, pairs_in_order(other)[0], 2)) == (404, "not_assigned")
+        assert refusal(program.post("flag", pairs_in_order(other)[0], reason="broken")) == (404, "not_assigned")
+        assert refusal(program.delete("flag", pairs_in_order(other)[0])) == (404, "not_assigned")
         assert rows() == before
 
 
 class TestFlag:
-    def test_instead_of_a_grade(self, program: Program, held: Assignment) -> None:
-        first, second, _ = shown(held)
+    def test_instead_of_a_grade(self, program: Program, open_assignment: Assignment) -> None:
+        first, second, _ = pairs_in_order(open_assignment)
         body = program.post("flag", first, reason="unreadable", comment="what?").json()
         assert (body["pair"]["flag"], body["pair"]["flag_comment"]) == ("unreadable", "what?")
         assert (body["next"]["uuid"], body["left"]) == (str(second.uuid), 2)
         flag = Flag.objects.get()
-        assert (flag.pair, flag.annotator, flag.reason, flag.comment) == (first, held.annotator, "unreadable", "what?")
+        assert (flag.pair, flag.annotator, flag.reason, flag.comment) == (
+            first,
+            open_assignment.annotator,
+            "unreadable",
+            "what?",
+        )
 
-    def test_sent_again_there_is_one(self, program: Program, held: Assignment) -> None:
-        answers = [program.post("flag", shown(held)[0], reason="broken") for _ in range(2)]
+    def test_sent_again_there_is_one(self, program: Program, open_assignment: Assignment) -> None:
+        answers = [program.post("flag", pairs_in_order(open_assignment)[0], reason="broken") for _ in range(2)]
         assert answers[0].content == answers[1].content
         assert Flag.objects.count() == 1
 
-    def test_taken_back(self, program: Program, held: Assignment) -> None:
-        pair = shown(held)[0]
+    def test_taken_back(self, program: Program, open_assignment: Assignment) -> None:
+        pair = pairs_in_order(open_assignment)[0]
         program.post("flag", pair, reason="broken")
         answers = [program.delete("flag", pair) for _ in range(2)]
         for body in [answer.json() for answer in answers]:
             assert (body["pair"]["flag"], body["next"]["uuid"], body["left"]) == (None, str(pair.uuid), 3)
         assert Flag.objects.get().withdrawn_at is not None
 
-    def test_too_late(self, program: Program, held: Assignment) -> None:
-        lapse(held)
-        assert refusal(program.post("flag", shown(held)[0], reason="broken")) == (409, "lease_lost")
-        assert refusal(program.delete("flag", shown(held)[0])) == (409, "lease_lost")
+    def test_too_late(self, program: Program, open_assignment: Assignment) -> None:
+        lapse(open_assignment)
+        assert refusal(program.post("flag", pairs_in_order(open_assignment)[0], reason="broken")) == (409, "lease_lost")
+        assert refusal(program.delete("flag", pairs_in_order(open_assignment)[0])) == (409, "lease_lost")
         assert not Flag.objects.exists()
 
 
 class TestFinishAndReturn:
-    def test_finish(self, program: Program, held: Assignment) -> None:
-        for pair in shown(held):
-            program.grade(held, pair, 1)
-        answers = [program.post("finish", held.project).json() for _ in range(2)]
+    def test_finish(self, program: Program, open_assignment: Assignment) -> None:
+        for pair in pairs_in_order(open_assignment):
+            program.grade(open_assignment, pair, 1)
+        answers = [program.post("finish", open_assignment.project).json() for _ in range(2)]
         assert answers == [{"finished": True}, {"finished": False}]
-        assert Assignment.objects.get(pk=held.pk).state == "finished"
-        assert program.get("assignment", held.project).status_code == 204
+        assert Assignment.objects.get(pk=open_assignment.pk).state == "finished"
+        assert program.get("assignment", open_assignment.project).status_code == 204
 
-    def test_finish_with_a_pair_left(self, program: Program, held: Assignment) -> None:
-        program.grade(held, shown(held)[0], 1)
-        assert refusal(program.post("finish", held.project)) == (409, "assignment_incomplete")
-        assert Assignment.objects.get(pk=held.pk).state == "open"
+    def test_finish_with_a_pair_left(self, program: Program, open_assignment: Assignment) -> None:
+        program.grade(open_assignment, pairs_in_order(open_assignment)[0], 1)
+        assert refusal(program.post("finish", open_assignment.project)) == (409, "assignment_incomplete")
+        assert Assignment.objects.get(pk=open_assignment.pk).state == "open"
 
-    def test_finish_too_late(self, program: Program, held: Assignment) -> None:
-        for pair in shown(held):
-            program.grade(held, pair, 1)
-        lapse(held)
-        assert refusal(program.post("finish", held.project)) == (409, "lease_lost")
+    def test_finish_too_late(self, program: Program, open_assignment: Assignment) -> None:
+        for pair in pairs_in_order(open_assignment):
+            program.grade(open_assignment, pair, 1)
+        lapse(open_assignment)
+        assert refusal(program.post("finish", open_assignment.project)) == (409, "lease_lost")
 
-    def test_finish_is_for_annotators_of_the_project(self, held: Assignment) -> None:
-        other = MembershipFactory(project=held.project, role="lead").user
-        assert refusal(Program(other).post("finish", held.project)) == (403, "permission_denied")
-        assert refusal(Program(MembershipFactory().user).post("finish", held.project)) == (404, "not_found")
-        assert refusal(Client().post(url("finish", held.project))) == (401, "not_authenticated")
-        assert Assignment.objects.get(pk=held.pk).state == "open"
+    def test_finish_is_for_annotators_of_the_project(self, open_assignment: Assignment) -> None:
+        other = MembershipFactory(project=open_assignment.project, role="lead").user
+        assert refusal(Program(other).post("finish", open_assignment.project)) == (403, "permission_denied")
+        assert refusal(Program(MembershipFactory().user).post("finish", open_assignment.project)) == (404, "not_found")
+        assert refusal(Client().post(url("finish", open_assignment.project))) == (401, "not_authenticated")
+        assert Assignment.objects.get(pk=open_assignment.pk).state == "open"
 
-    def test_return(self, program: Program, held: Assignment) -> None:
-        program.grade(held, shown(held)[0], 1)
-        answers = [program.post("return", held.project).json() for _ in range(2)]
+    def test_return(self, program: Program, open_assignment: Assignment) -> None:
+        program.grade(open_assignment, pairs_in_order(open_assignment)[0], 1)
+        answers = [program.post("return", open_assignment.project).json() for _ in range(2)]
         assert answers == [{"returned": True}, {"returned": False}]
-        assert Assignment.objects.get(pk=held.pk).state == "returned"
+        assert Assignment.objects.get(pk=open_assignment.pk).state == "returned"
         assert Judgment.objects.count() == 1
 
 
 class TestOwnJudgments:
-    def test_final_ones_newest_first(self, program: Program, held: Assignment) -> None:
-        for grade, pair in enumerate(shown(held)):
-            program.grade(held, pair, grade, comment="so" if grade else "")
-        assert program.get("judgments", held.project).json()["results"] == []
-        program.post("finish", held.project)
-        results = program.get("judgments", held.project).json()["results"]
+    def test_final_ones_newest_first(self, program: Program, open_assignment: Assignment) -> None:
+        for grade, pair in enumerate(pairs_in_order(open_assignment)):
+            program.grade(open_assignment, pair, grade, comment="so" if grade else "")
+        assert program.get("judgments", open_assignment.project).json()["results"] == []
+        program.post("finish", open_assignment.project)
+        results = program.get("judgments", open_assignment.project).json()["results"]
         assert [(r["pair"], r["grade"], r["comment"]) for r in results] == [
-            (str(pair.uuid), grade, "so" if grade else "") for grade, pair in reversed(list(enumerate(shown(held))))
+            (str(pair.uuid), grade, "so" if grade else "")
+            for grade, pair in reversed(list(enumerate(pairs_in_order(open_assignment))))
         ]
-        assert {r["query"] for r in results} == {held.batch.query.text}
+        assert {r["query"] for r in results} == {open_assignment.batch.query.text}
         assert program.client.get(results[0]["previews"]["gif"]).status_code == 200
 
-    def test_mine_of_this_project_alone(self, held: Assignment) -> None:
-        of_others = hold(BatchFactory(query__project=held.project))
+    def test_mine_of_this_project_alone(self, open_assignment: Assignment) -> None:
+        of_others = hold(BatchFactory(query__project=open_assignment.project))
         JudgmentFactory(assignment=of_others)
-        Program(of_others.annotator).post("return", held.project)
+        Program(of_others.annotator).post("return", open_assignment.project)
         elsewhere = BatchFactory(pairs=1)
-        MembershipFactory(project=elsewhere.project, user=held.annotator)
-        judge(elsewhere, [2], held.annotator)
-        program = Program(held.annotator)
-        assert program.get("judgments", held.project).json()["results"] == []
+        MembershipFactory(project=elsewhere.project, user=open_assignment.annotator)
+        judge(elsewhere, [2], open_assignment.annotator)
+        program = Program(open_assignment.annotator)
+        assert program.get("judgments", open_assignment.project).json()["results"] == []
         assert len(program.get("judgments", elsewhere.project).json()["results"]) == 1
 
     def test_page_by_page(self) -> None:
         assignment = hold(BatchFactory(pairs=120))
-        for pair in shown(assignment):
+        for pair in pairs_in_order(assignment):
             JudgmentFactory(assignment=assignment, pair=pair)
         Assignment.objects.update(state="finished", ended_at=assignment.expires_at)
         with triggers_asleep():  # many at one time
@@ -311,13 +325,13 @@ class TestOwnJudgments:
         assert len({r["pair"] for page in pages for r in page["results"]}) == 120
 
     @pytest.mark.parametrize("cursor", ["", "nothing", "cD1mb28=", "cD05OTk5LTEyLTMx", "ünknown", "a:b:c"])
-    def test_a_cursor_that_was_not_given_out(self, program: Program, held: Assignment, cursor: str) -> None:
-        assert refusal(program.get("judgments", held.project, cursor=cursor)) == (404, "unknown_cursor")
+    def test_a_cursor_that_was_not_given_out(self, program: Program, open_assignment: Assignment, cursor: str) -> None:
+        assert refusal(program.get("judgments", open_assignment.project, cursor=cursor)) == (404, "unknown_cursor")
 
 
 class TestPreviews:
-    def test_with_a_token(self, program: Program, held: Assignment) -> None:
-        moment = shown(held)[0].candidate.moment
+    def test_with_a_token(self, program: Program, open_assignment: Assignment) -> None:
+        moment = pairs_in_order(open_assignment)[0].candidate.moment
         moment.preview_clip.save("clip.mp4", ContentFile(b"0123456789"))
         gif = program.get("preview-gif", moment.preview_uuid)
         assert (gif.status_code, gif.headers["Content-Type"]) == (200, "image/gif")
@@ -326,8 +340,8 @@ class TestPreviews:
         part = program.client.get(url("preview-mp4", moment.preview_uuid), headers={"Range": "bytes=2-4"})
         assert part.status_code == 206
 
-    def test_of_somebody_else(self, program: Program, held: Assignment) -> None:
-        moment = shown(hold(BatchFactory(query__project=held.project)))[0].candidate.moment
+    def test_of_somebody_else(self, program: Program, open_assignment: Assignment) -> None:
+        moment = pairs_in_order(hold(BatchFactory(query__project=open_assignment.project)))[0].candidate.moment
         for name in ("preview-gif", "preview-mp4"):
             assert refusal(program.get(name, moment.preview_uuid)) == (404, "not_found")
             assert refusal(Client().get(url(name, moment.preview_uuid))) == (401, "not_authenticated")
@@ -345,11 +359,13 @@ def test_responses_reveal_nothing_about_the_grade(round_number: int) -> None:
     program = Program(assignment.annotator)
     answers = [program.get("assignment", assignment.project), program.post("heartbeat", assignment.project)]
     answers += [
-        program.grade(assignment, pair, 9 if fails else 3) for pair in shown(assignment) for fails in (True, False)
+        program.grade(assignment, pair, 9 if fails else 3)
+        for pair in pairs_in_order(assignment)
+        for fails in (True, False)
     ]
     answers += [
-        program.post("flag", shown(assignment)[0], reason="broken"),
-        program.delete("flag", shown(assignment)[0]),
+        program.post("flag", pairs_in_order(assignment)[0], reason="broken"),
+        program.delete("flag", pairs_in_order(assignment)[0]),
     ]
     answers += [program.post("finish", assignment.project), program.get("judgments", assignment.project)]
     assert {answer.status_code for answer in answers} == {200, 422}
@@ -362,7 +378,9 @@ def test_responses_reveal_nothing_about_the_grade(round_number: int) -> None:
     query = Query.objects.get(batches=batch)
     secrets = [str(batch.uuid), str(query.uuid), str(assignment.uuid), batch.project.name, "caption secret"]
     secrets += [
-        str(value) for pair in shown(assignment) for value in (pair.candidate.similarity, pair.candidate.moment.uuid)
+        str(value)
+        for pair in pairs_in_order(assignment)
+        for value in (pair.candidate.similarity, pair.candidate.moment.uuid)
     ]
     for answer in answers:
         assert [word for word in secrets if word in f"{answer.headers} {answer.content.decode()}"] == []

@@ -13,7 +13,7 @@ from django.test import Client
 
 from judging.models import Assignment
 from tests.factories import BatchFactory
-from tests.judging.api.acts import Program, bearer, hold, key, refusal, rows, shown, url
+from tests.judging.api.acts import Program, bearer, hold, key, pairs_in_order, refusal, rows, url
 
 pytestmark = pytest.mark.django_db
 JSON = "application/json"
@@ -29,13 +29,13 @@ def module_assignment(module_database: None) -> Assignment:
 
 
 @pytest.fixture
-def held(db: None, module_assignment: Assignment) -> Assignment:
+def assignment(db: None, module_assignment: Assignment) -> Assignment:
     return deepcopy(module_assignment)
 
 
 @pytest.fixture
-def program(held: Assignment) -> Program:
-    return Program(held.annotator)
+def program(assignment: Assignment) -> Program:
+    return Program(assignment.annotator)
 
 
 class Refusal:
@@ -67,8 +67,8 @@ def refused(caplog: pytest.LogCaptureFixture) -> Refusal:
     ["3", "", "two", 3.0, 2.5, -0.0, True, False, -1, 5, 17, 10**30, [3], [], {"grade": 3}, "3\0"],
     ids=repr,
 )
-def test_a_grade_that_is_none(program: Program, held: Assignment, refused: Refusal, grade: Any) -> None:
-    refused(lambda: program.grade(held, shown(held)[0], grade), 422, "invalid", WHOLE)
+def test_a_grade_that_is_none(program: Program, assignment: Assignment, refused: Refusal, grade: Any) -> None:
+    refused(lambda: program.grade(assignment, pairs_in_order(assignment)[0], grade), 422, "invalid", WHOLE)
 
 
 GIVEN = str(uuid4())
@@ -121,9 +121,9 @@ FIELDS: dict[str, tuple[str, dict[str, Any], str]] = {
 
 @pytest.mark.parametrize(("name", "body", "message"), FIELDS.values(), ids=FIELDS)
 def test_fields(
-    program: Program, held: Assignment, refused: Refusal, name: str, body: dict[str, Any], message: str
+    program: Program, assignment: Assignment, refused: Refusal, name: str, body: dict[str, Any], message: str
 ) -> None:
-    row = held.project if name == "heartbeat" else shown(held)[0]
+    row = assignment.project if name == "heartbeat" else pairs_in_order(assignment)[0]
     send = lambda: program.client.post(url(name, row), json.dumps(body), content_type=JSON)  # noqa: E731
     refused(send, 422, "invalid", message)
 
@@ -153,46 +153,54 @@ BODIES: dict[str, tuple[bytes, str, int, str, str]] = {
 
 
 @pytest.mark.parametrize(
-    ("door", "case"),
+    ("credential", "case"),
     [
         *(("token", case) for case in BODIES),
-        *((door, case) for door in ("session", "nobody") for case in ("cut off", "a form", "10 MB")),
+        *((credential, case) for credential in ("session", "nobody") for case in ("cut off", "a form", "10 MB")),
     ],
 )
-def test_bodies(held: Assignment, refused: Refusal, case: str, door: str) -> None:
+def test_bodies(assignment: Assignment, refused: Refusal, case: str, credential: str) -> None:
     body, kind, status, code, message = BODIES[case]
-    client = Client(headers=bearer(held.annotator)) if door == "token" else Client()
-    if door == "session":
-        client.force_login(held.annotator)
-    if door == "nobody" and code != "too_large":
+    client = Client(headers=bearer(assignment.annotator)) if credential == "token" else Client()
+    if credential == "session":
+        client.force_login(assignment.annotator)
+    if credential == "nobody" and code != "too_large":
         status, code, message = 401, "not_authenticated", "Authentication credentials were not provided."
     if code == "unsupported_media_type":
         message = f'Unsupported media type "{kind}" in request.'
-    refused(lambda: client.post(url("judgment", shown(held)[0]), body, content_type=kind), status, code, message)
+    refused(
+        lambda: client.post(url("judgment", pairs_in_order(assignment)[0]), body, content_type=kind),
+        status,
+        code,
+        message,
+    )
 
 
 @pytest.mark.parametrize("charset", ["rot13", "hex", "utf-16", "nonsense", "idna"])
-def test_the_charset_named_does_not_matter(program: Program, held: Assignment, charset: str) -> None:
-    body = json.dumps({"grade": 3, "key": str(key(held, shown(held)[0]))})
+def test_the_charset_named_does_not_matter(program: Program, assignment: Assignment, charset: str) -> None:
+    body = json.dumps({"grade": 3, "key": str(key(assignment, pairs_in_order(assignment)[0]))})
     kind = f"{JSON}; charset={charset}"
-    answer = program.client.generic("POST", url("judgment", shown(held)[0]), body, content_type=kind)
+    answer = program.client.generic("POST", url("judgment", pairs_in_order(assignment)[0]), body, content_type=kind)
     assert answer.status_code == 200 or refusal(answer)[0] == 400
 
 
-def test_64_kb_are_taken(program: Program, held: Assignment) -> None:
-    body = json.dumps({"grade": 3, "key": str(key(held, shown(held)[0]))})
+def test_64_kb_are_taken(program: Program, assignment: Assignment) -> None:
+    body = json.dumps({"grade": 3, "key": str(key(assignment, pairs_in_order(assignment)[0]))})
     content = body.ljust(64 * 1024)
-    assert program.client.post(url("judgment", shown(held)[0]), content, content_type=JSON).status_code == 200
+    assert (
+        program.client.post(url("judgment", pairs_in_order(assignment)[0]), content, content_type=JSON).status_code
+        == 200
+    )
 
 
 @pytest.mark.parametrize("made_for", ["another pair", "another assignment", "the time after a grade"])
-def test_a_key_of_something_else(program: Program, held: Assignment, refused: Refusal, made_for: str) -> None:
-    first, second, _ = shown(held)
+def test_a_key_of_something_else(program: Program, assignment: Assignment, refused: Refusal, made_for: str) -> None:
+    first, second, _ = pairs_in_order(assignment)
     other = hold(BatchFactory(pairs=1))
     wrong = {
-        "another pair": key(held, second),
+        "another pair": key(assignment, second),
         "another assignment": key(other, first),
-        "the time after a grade": key(held, first, n_answers=1),
+        "the time after a grade": key(assignment, first, n_answers=1),
     }[made_for]
     message = "This form does not belong to the pair as it stands. Load the page again; nothing was stored."
-    refused(lambda: program.grade(held, first, 3, key=str(wrong)), 409, "form_stale", message)
+    refused(lambda: program.grade(assignment, first, 3, key=str(wrong)), 409, "form_stale", message)

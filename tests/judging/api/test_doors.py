@@ -23,8 +23,8 @@ pytestmark = pytest.mark.django_db
 ANNOTATOR, LEAD, STAFF = frozenset({"annotator"}), frozenset({"lead"}), frozenset({"lead", "admin"})
 ADMIN = frozenset({"admin"})
 RUNNERS = STAFF | {"participant"}
-Door = tuple[str, str, str, frozenset[str], dict[str, Any]]
-ENDPOINTS: list[Door] = [  # method, name, what the URL names, for whom, what is sent
+Endpoint = tuple[str, str, str, frozenset[str], dict[str, Any]]
+ENDPOINTS: list[Endpoint] = [  # method, name, what the URL names, for whom, what is sent
     ("get", "assignment", "project", ANNOTATOR, {}),
     ("post", "assignment", "project", ANNOTATOR, {}),
     ("post", "heartbeat", "project", ANNOTATOR, {}),
@@ -46,7 +46,7 @@ ENDPOINTS: list[Door] = [  # method, name, what the URL names, for whom, what is
     ("post", "withdraw", "other_pair", LEAD, {"reason": "broken"}),
     ("post", "restore", "withdrawn", LEAD, {"reason": "mended"}),
 ]
-HELD: list[Door] = [  # only who holds the pair's assignment learns that it exists
+HOLDER_ENDPOINTS: list[Endpoint] = [  # only who holds the pair's assignment learns that it exists
     ("post", "judgment", "pair", ANNOTATOR, {"grade": 3}),
     ("post", "flag", "pair", ANNOTATOR, {"reason": "broken"}),
     ("delete", "flag", "pair", ANNOTATOR, {}),
@@ -55,7 +55,7 @@ ELSEWHERE = {"projects"}  # lists the asker's own: test_annotator
 
 
 @dataclass
-class World:
+class Site:
     """One project with everything a URL can name, and one person for each way of standing to it."""
 
     project: Project = field(default_factory=ProjectFactory)
@@ -76,7 +76,7 @@ class World:
             "participant": MembershipFactory(project=self.project, role="participant").user,
         }
 
-    def request(self, endpoint: Door, client: Client, *, unknown: bool = False) -> HttpResponse:
+    def request(self, endpoint: Endpoint, client: Client, *, unknown: bool = False) -> HttpResponse:
         method, name, what, _, body = endpoint
         row = uuid4() if unknown else getattr(self, what)
         if name == "judgment":
@@ -88,12 +88,12 @@ class World:
 
 
 @pytest.fixture(scope="module")
-def module_scenario(module_database: None) -> World:
-    return World()
+def module_scenario(module_database: None) -> Site:
+    return Site()
 
 
 @pytest.fixture
-def world(db: None, module_scenario: World) -> World:
+def site(db: None, module_scenario: Site) -> Site:
     return deepcopy(module_scenario)
 
 
@@ -101,89 +101,95 @@ def program(person: User) -> Client:
     return Client(headers=bearer(person))
 
 
-def names(endpoint: Door) -> str:
+def names(endpoint: Endpoint) -> str:
     return f"{endpoint[0]} {endpoint[1]}"
 
 
-@pytest.mark.parametrize("door", ENDPOINTS + HELD, ids=names)
-def test_endpoint(door: Door, world: World) -> None:
-    for role, person in world.people.items():
-        if role not in door[3]:
-            expected_refusal = (404, "not_assigned") if door in HELD else (403, "permission_denied")
-            assert refusal(world.request(door, program(person))) == expected_refusal
-    for role in sorted(door[3] & world.people.keys(), reverse=True)[:1]:
-        assert world.request(door, program(world.people[role])).status_code in (200, 201, 204)
+@pytest.mark.parametrize("api_endpoint", ENDPOINTS + HOLDER_ENDPOINTS, ids=names)
+def test_endpoint(api_endpoint: Endpoint, site: Site) -> None:
+    for role, person in site.people.items():
+        if role not in api_endpoint[3]:
+            expected_refusal = (404, "not_assigned") if api_endpoint in HOLDER_ENDPOINTS else (403, "permission_denied")
+            assert refusal(site.request(api_endpoint, program(person))) == expected_refusal
+    for role in sorted(api_endpoint[3] & site.people.keys(), reverse=True)[:1]:
+        assert site.request(api_endpoint, program(site.people[role])).status_code in (200, 201, 204)
 
 
-@pytest.mark.parametrize("door", [door for door in ENDPOINTS if door[3] == STAFF], ids=names)
-def test_admins_look_where_leads_do(door: Door, world: World) -> None:
-    answers = [world.request(door, program(world.people[role])) for role in ("lead", "admin")]
+@pytest.mark.parametrize(
+    "api_endpoint", [api_endpoint for api_endpoint in ENDPOINTS if api_endpoint[3] == STAFF], ids=names
+)
+def test_admins_look_where_leads_do(api_endpoint: Endpoint, site: Site) -> None:
+    answers = [site.request(api_endpoint, program(site.people[role])) for role in ("lead", "admin")]
     assert [answer.status_code for answer in answers] == [200, 200]
     assert answers[0].json() == answers[1].json()
 
 
-@pytest.mark.parametrize("door", ENDPOINTS + HELD, ids=names)
-def test_strangers_learn_nothing(door: Door, world: World) -> None:
+@pytest.mark.parametrize("api_endpoint", ENDPOINTS + HOLDER_ENDPOINTS, ids=names)
+def test_strangers_learn_nothing(api_endpoint: Endpoint, site: Site) -> None:
     """Whoever has a role elsewhere, whatever it is, gets the same answer for what exists and what does not."""
     strangers = [program(MembershipFactory(role=role).user) for role in Membership.Role]
     before = rows()
     for client in strangers:
-        there, not_there = world.request(door, client), world.request(door, client, unknown=True)
+        there, not_there = site.request(api_endpoint, client), site.request(api_endpoint, client, unknown=True)
         assert (there.status_code, there.content) == (not_there.status_code, not_there.content)
         assert there.status_code == 404
     assert rows() == before
 
 
-@pytest.mark.parametrize("door", ENDPOINTS + HELD, ids=names)
-def test_nobody_gets_in_without_saying_who_they_are(door: Door, world: World) -> None:
+@pytest.mark.parametrize("api_endpoint", ENDPOINTS + HOLDER_ENDPOINTS, ids=names)
+def test_nobody_gets_in_without_saying_who_they_are(api_endpoint: Endpoint, site: Site) -> None:
     before = rows()
-    answer = world.request(door, Client())
+    answer = site.request(api_endpoint, Client())
     assert refusal(answer) == (401, "not_authenticated")
     assert answer.headers["WWW-Authenticate"] == "Bearer"
     assert rows() == before
 
 
-@pytest.mark.parametrize("door", [door for door in ENDPOINTS + HELD if door[0] != "get"], ids=names)
-def test_a_session_writes_only_with_its_csrf_token(door: Door, world: World) -> None:
+@pytest.mark.parametrize(
+    "api_endpoint",
+    [api_endpoint for api_endpoint in ENDPOINTS + HOLDER_ENDPOINTS if api_endpoint[0] != "get"],
+    ids=names,
+)
+def test_a_session_writes_only_with_its_csrf_token(api_endpoint: Endpoint, site: Site) -> None:
     browser = Client(enforce_csrf_checks=True)
-    browser.force_login(world.people["annotator" if "annotator" in door[3] else "lead"])
+    browser.force_login(site.people["annotator" if "annotator" in api_endpoint[3] else "lead"])
     before = rows()
-    assert refusal(world.request(door, browser)) == (403, "permission_denied")
+    assert refusal(site.request(api_endpoint, browser)) == (403, "permission_denied")
     assert rows() == before
     browser.get("/api/docs/")  # brings the cookie
     browser.defaults["HTTP_X_CSRFTOKEN"] = browser.cookies["csrftoken"].value
-    assert world.request(door, browser).status_code in (200, 201, 204)
+    assert site.request(api_endpoint, browser).status_code in (200, 201, 204)
 
 
-@pytest.mark.parametrize("door", [ENDPOINTS[0], ENDPOINTS[-1], HELD[-1]], ids=names)
-def test_a_token_that_is_wrong_revoked_or_of_somebody_gone(door: Door, world: World) -> None:
-    person = world.people["annotator" if "annotator" in door[3] else "lead"]
+@pytest.mark.parametrize("api_endpoint", [ENDPOINTS[0], ENDPOINTS[-1], HOLDER_ENDPOINTS[-1]], ids=names)
+def test_a_token_that_is_wrong_revoked_or_of_somebody_gone(api_endpoint: Endpoint, site: Site) -> None:
+    person = site.people["annotator" if "annotator" in api_endpoint[3] else "lead"]
     client = program(person)
     person.access_tokens.all().delete()
     inactive_client = program(person)
     User.objects.filter(pk=person.pk).update(is_active=False)
     for who in (client, inactive_client, Client(headers={"Authorization": "Bearer mj_ünknown"})):
-        assert refusal(world.request(door, who)) == (401, "authentication_failed")
+        assert refusal(site.request(api_endpoint, who)) == (401, "authentication_failed")
 
 
-def test_a_token_goes_before_a_session(world: World) -> None:
+def test_a_token_goes_before_a_session(site: Site) -> None:
     client = program(UserFactory())
-    client.force_login(world.people["lead"])
-    assert client.get(url("progress", world.project)).status_code == 404
+    client.force_login(site.people["lead"])
+    assert client.get(url("progress", site.project)).status_code == 404
 
 
-def test_who_lost_the_role_keeps_no_access(world: World) -> None:
+def test_who_lost_the_role_keeps_no_access(site: Site) -> None:
     """A pair's holder who became a lead is refused: who sees others' grades does not judge."""
-    person = world.people["annotator"]
+    person = site.people["annotator"]
     Membership.objects.filter(user=person).update(role="lead", number=None, standing="")
-    answers = [refusal(world.request(endpoint, program(person))) for endpoint in HELD]
+    answers = [refusal(site.request(endpoint, program(person))) for endpoint in HOLDER_ENDPOINTS]
     assert answers == [(403, "not_annotator")] * 3
 
 
 def test_every_route_is_tried() -> None:
     route_names = {name for name in get_resolver().namespace_dict["api"][1].reverse_dict if isinstance(name, str)}
     tried_as_owned = {name.removeprefix("api:") for name in TRIED if name.startswith("api:")}
-    assert route_names == {endpoint[1] for endpoint in ENDPOINTS + HELD} | tried_as_owned | ELSEWHERE
+    assert route_names == {endpoint[1] for endpoint in ENDPOINTS + HOLDER_ENDPOINTS} | tried_as_owned | ELSEWHERE
 
 
 def test_every_endpoint_asks_who_somebody_is_as_all_do() -> None:
@@ -197,7 +203,7 @@ def test_every_endpoint_asks_who_somebody_is_as_all_do() -> None:
 
 
 @pytest.mark.parametrize(
-    ("method", "path", "expected"),
+    ("method", "path", "status_and_code"),
     [
         ("get", "/api/v1/nothing/", (404, "not_found")),
         ("get", "/api/v2/projects/", (404, "not_found")),
@@ -205,19 +211,21 @@ def test_every_endpoint_asks_who_somebody_is_as_all_do() -> None:
         ("options", "/api/v1/projects/", (405, "method_not_allowed")),
     ],
 )
-def test_what_is_no_endpoint_is_refused_in_the_same_shape(method: str, path: str, expected: tuple[int, str]) -> None:
-    assert refusal(getattr(program(UserFactory()), method)(path)) == expected
+def test_what_is_no_endpoint_is_refused_in_the_same_shape(
+    method: str, path: str, status_and_code: tuple[int, str]
+) -> None:
+    assert refusal(getattr(program(UserFactory()), method)(path)) == status_and_code
 
 
-def test_a_fault_of_ours_is_answered_in_the_same_shape(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fault_of_ours_is_answered_in_the_same_shape(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("judging.review.api.overview_counts", lambda project: 1 / 0)
-    client = program(world.people["lead"])
+    client = program(site.people["lead"])
     client.raise_request_exception = False
-    assert refusal(client.get(url("progress", world.project))) == (500, "server_error")
+    assert refusal(client.get(url("progress", site.project))) == (500, "server_error")
 
 
 @pytest.mark.parametrize("accept", ["text/html", "image/gif", "application/xml", "nonsense"])
-def test_responses_are_always_json(world: World, accept: str) -> None:
-    answer = program(world.people["lead"]).get(url("progress", world.project), headers={"Accept": accept})
+def test_responses_are_always_json(site: Site, accept: str) -> None:
+    answer = program(site.people["lead"]).get(url("progress", site.project), headers={"Accept": accept})
     assert (answer.status_code, answer.headers["Content-Type"]) == (200, "application/json")
     assert answer.headers["Cache-Control"] == "no-store"

@@ -8,7 +8,7 @@ from judging.models import Batch, BatchReview, Pair
 from judging.projects.overview import overview_counts
 from judging.review.selectors import annotator_numbers
 from tests.factories import BatchFactory, ProjectFactory, QueryFactory, lead
-from tests.judging.api.acts import Program, hold, refusal, rows, shown
+from tests.judging.api.acts import Program, hold, pairs_in_order, refusal, rows
 from tests.judging.play import judge_round, pairs_of
 
 pytestmark = pytest.mark.django_db
@@ -73,7 +73,7 @@ class TestBatches:
     def test_what_annotators_say_of_a_pair(self) -> None:
         batch = BatchFactory(pairs=1)
         assignment = hold(batch)
-        Program(assignment.annotator).post("flag", shown(assignment)[0], reason="broken", comment="black")
+        Program(assignment.annotator).post("flag", pairs_in_order(assignment)[0], reason="broken", comment="black")
         (pair,) = of_lead(batch).get("batch", batch).json()["pairs"]
         number = annotator_numbers(batch.project)[assignment.annotator_id]
         assert pair["remarks"] == [{"annotator": number, "flag": "The clip is broken", "words": "black"}]

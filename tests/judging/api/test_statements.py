@@ -8,7 +8,7 @@ from django.test.utils import CaptureQueriesContext
 from judging.models import Assignment
 from tests.factories import BatchFactory
 from tests.judging import play
-from tests.judging.api.acts import Program, bearer, hold, key, shown, url
+from tests.judging.api.acts import Program, bearer, hold, key, pairs_in_order, url
 
 pytestmark = pytest.mark.django_db
 # begin, the assignment (locked), its pairs, the judgment with the renewed lease, commit
@@ -17,7 +17,7 @@ WHO = {"token": 1, "session": 1}  # with the person
 
 
 def statements(client: Client, assignment: Assignment, index: int, grade: int) -> int:
-    pair = shown(assignment)[index]
+    pair = pairs_in_order(assignment)[index]
     body = {"grade": grade, "key": str(key(assignment, pair))}
     with CaptureQueriesContext(connection) as capture:
         answer = client.post(url("judgment", pair), body, content_type="application/json")
@@ -25,24 +25,24 @@ def statements(client: Client, assignment: Assignment, index: int, grade: int) -
     return len(capture.captured_queries)
 
 
-@pytest.mark.parametrize("door", WHO)
+@pytest.mark.parametrize("credential", WHO)
 @pytest.mark.parametrize(("pairs", "batches"), [(1, 0), (20, 0), (20, 5), (40, 5)])
-def test_one_judgment(door: str, pairs: int, batches: int) -> None:
+def test_one_judgment(credential: str, pairs: int, batches: int) -> None:
     assignment = hold(BatchFactory(pairs=pairs))
     for _ in range(batches):
         other = hold(BatchFactory(query__project=assignment.project))
         play.grade(other, [1, 1], now=other.created_at)
-    client = Client(headers=bearer(assignment.annotator)) if door == "token" else Client()
-    if door == "session":
+    client = Client(headers=bearer(assignment.annotator)) if credential == "token" else Client()
+    if credential == "session":
         client.force_login(assignment.annotator)
     for index in range(0, pairs, 19):
-        assert statements(client, assignment, index, 2) == STATEMENTS + WHO[door]
+        assert statements(client, assignment, index, 2) == STATEMENTS + WHO[credential]
 
 
 def test_a_replay_costs_less() -> None:
     assignment = hold(BatchFactory(pairs=20))
     program = Program(assignment.annotator)
-    pair = shown(assignment)[0]
+    pair = pairs_in_order(assignment)[0]
     first_key = str(key(assignment, pair))
     program.post("judgment", pair, grade=2, key=first_key)
     with CaptureQueriesContext(connection) as capture:
@@ -57,7 +57,7 @@ def test_reading_costs_the_same_for_one_pair_and_for_twenty(name: str) -> None:
         assignment = hold(BatchFactory(pairs=pairs))
         program = Program(assignment.annotator)
         if name == "judgments":
-            for pair in shown(assignment):
+            for pair in pairs_in_order(assignment):
                 program.grade(assignment, pair, 1)
             program.post("finish", assignment.project)
         with CaptureQueriesContext(connection) as capture:

@@ -7,7 +7,7 @@ import pytest
 
 from accounts.models import Membership, Project
 from annotation.train_sets.services import train_set_start
-from tests.annotation.train_sets.train_sets import filled, small_blocks, written
+from tests.annotation.train_sets.train_sets import filled, small_blocks, write_train_set
 from tests.factories import MembershipFactory, ProjectFactory, admin
 from tests.judging.api.acts import Program, refusal
 
@@ -21,7 +21,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
 
 
 def test_a_set_is_found_and_fetched(project: Project) -> None:
-    row, program = written(project), Program(admin(project))
+    row, program = write_train_set(project), Program(admin(project))
     (train_set,) = program.get("train-sets", project).json()["results"]
     assert (train_set["uuid"], train_set["depth"], train_set["state"], train_set["rows"]) == (
         str(row.uuid),
@@ -48,7 +48,7 @@ def test_one_at_work_has_no_files(project: Project) -> None:
 
 
 def test_files_are_for_leads_and_admins_of_the_project(project: Project) -> None:
-    row = written(project)
+    row = write_train_set(project)
     annotator = Program(MembershipFactory(project=project).user)
     strangers = [Program(MembershipFactory(role=role).user) for role in Membership.Role]
     for name in ("train-set-json", "train-set-parquet"):

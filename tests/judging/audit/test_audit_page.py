@@ -160,12 +160,12 @@ class TestFinding:
         assert "made release 21" in page and "opened an exam of 22" not in page
         assert "made release 21" not in look(q="exam")
 
-    def test_days_that_are_turned_are_said(self, look: Look) -> None:
+    def test_days_that_are_turned_are_reported(self, look: Look) -> None:
         words = "The first day is after the last one."
         assert words in look(since="2026-01-03", until="2026-01-02")
         assert words not in look(since="2026-01-02", until="2026-01-02")
 
-    def test_the_file_holds_what_was_asked_for(self, look: Look, project: Project, leader: User) -> None:
+    def test_the_file_holds_what_was_requested(self, look: Look, project: Project, leader: User) -> None:
         event(project, leader, "batch.close", query="=A woman", reason="")
         event(project, leader, "release.create", version=3)
         rows = list(csv.DictReader(io.StringIO(look("judging:audit-csv", kind="Reviews"))))
@@ -200,12 +200,12 @@ class TestLeafing:
         file = look("judging:audit-csv").splitlines()
         assert len(file) == 122
 
-    def test_a_place_that_is_no_event_is_the_beginning(self, look: Look, project: Project) -> None:
+    def test_a_position_that_is_no_event_is_the_beginning(self, look: Look, project: Project) -> None:
         event(project, None, version=5)
         assert "release 5" in look(after=uuid4())
         assert "release 5" in look(before="nonsense")
 
-    def test_by_its_links_with_a_day_asked_for(self, project: Project, client: Client, leader: User) -> None:
+    def test_by_its_links_with_a_day_chosen(self, project: Project, client: Client, leader: User) -> None:
         for number in range(121):
             at(event(project, None, "exam.open", pairs=number), NOW)
         client.force_login(leader)

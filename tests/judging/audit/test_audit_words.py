@@ -73,12 +73,12 @@ def test_actions_by_a_word_of_their_sentence() -> None:
 
 
 def test_every_action_of_the_code_has_its_words() -> None:
-    actions = MADE_OF_PARTS | set(written())
+    actions = MADE_OF_PARTS | set(action_names())
     assert actions - set(SENTENCES) == OF_NO_PROJECT | NOT_DONE
     assert {"pair.withdraw", "release.create", "judgments.import", "pool.open"} <= actions
 
 
-def written() -> Iterator[str]:
+def action_names() -> Iterator[str]:
     """Yield the services' names of audit actions."""
     for file in chain.from_iterable((ROOT / app).rglob("*.py") for app in APPS):
         for line in file.read_text().splitlines():

@@ -19,15 +19,15 @@ def project() -> Project:
     """Its audit: three events of the corpus and its files, one of its own, one of another file; and one more."""
     corpus = CorpusFactory()
     new_project: Project = ProjectFactory(corpus=corpus)
-    told("corpus.confirm", of_corpus(corpus), skip_bad=True)
-    told("corpus.import", corpus, videos=3)
-    told("queries.draw", new_project, new_project, seed=7)
-    told("cast.import", corpus, names=9)
-    told("judgments.confirm", of_judgments(new_project), skip_bad=False)
+    record_event("corpus.confirm", of_corpus(corpus), skip_bad=True)
+    record_event("corpus.import", corpus, videos=3)
+    record_event("queries.draw", new_project, new_project, seed=7)
+    record_event("cast.import", corpus, names=9)
+    record_event("judgments.confirm", of_judgments(new_project), skip_bad=False)
     return new_project
 
 
-def told(action: str, of: Subject, project: Project | None = None, **data: object) -> None:
+def record_event(action: str, of: Subject, project: Project | None = None, **data: object) -> None:
     audit_record(project=project, actor=None, action=action, subject=of.uuid, **data)
 
 
@@ -46,13 +46,13 @@ def of_judgments(project: Project) -> JudgmentImport:
 ALL = ["judgments.confirm", "cast.import", "queries.draw", "corpus.import", "corpus.confirm"]
 
 
-def shown(project: Project, words: str = "", **conditions: object) -> list[str]:
+def actions_on_page(project: Project, words: str = "", **conditions: object) -> list[str]:
     page = audit_page(project, conditions, words, size=50)
     return [event.action for event in page.events]
 
 
 def test_the_newest_come_first_wherever_they_are_from(project: Project) -> None:
-    assert shown(project) == ALL
+    assert actions_on_page(project) == ALL
     assert [event.action for event in audit_all(project, {})] == ALL
 
 
@@ -66,15 +66,15 @@ def test_leafing_there_and_back(project: Project) -> None:
 
 
 def test_filters_and_search_words_apply_to_them(project: Project) -> None:
-    assert shown(project, action__in=["corpus.import"]) == ["corpus.import"]
-    assert shown(project, words="9") == ["cast.import"]
+    assert actions_on_page(project, action__in=["corpus.import"]) == ["corpus.import"]
+    assert actions_on_page(project, words="9") == ["cast.import"]
     assert [event.action for event in audit_all(project, {}, "9")] == ["cast.import"]
 
 
 def test_events_of_other_projects_are_absent(project: Project) -> None:
-    assert shown(ProjectFactory()) == []
+    assert actions_on_page(ProjectFactory()) == []
     before = AuditEvent.objects.count()
-    told("corpus.confirm", of_corpus(CorpusFactory()))
-    told("corpus.discard", of_corpus(project.dataset.corpus, "discarded"))
-    told("queries.draw", project.dataset.corpus, ProjectFactory())
-    assert (AuditEvent.objects.count(), shown(project)) == (before + 3, ALL)
+    record_event("corpus.confirm", of_corpus(CorpusFactory()))
+    record_event("corpus.discard", of_corpus(project.dataset.corpus, "discarded"))
+    record_event("queries.draw", project.dataset.corpus, ProjectFactory())
+    assert (AuditEvent.objects.count(), actions_on_page(project)) == (before + 3, ALL)

@@ -22,7 +22,7 @@ from tests.judging.play import give, pairs_of
 
 PATIENCE_S = 180
 Work = Callable[[], Any]
-Place = tuple[Any, str]  # a module or an object, and the name of what is called there
+CallSite = tuple[Any, str]  # a module or an object, and the name of what is called there
 WAITING = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
 
 
@@ -35,7 +35,7 @@ class Meeting:
         self.second_is_there = threading.Event()
         self.second: Future[Any] | None = None
 
-    def at_the_place(self) -> None:
+    def at_call_site(self) -> None:
         if threading.current_thread().name.startswith("first"):
             if not self.first_is_there.is_set():
                 self.first_is_there.set()
@@ -61,13 +61,13 @@ class Meeting:
             return bool(cursor.fetchone()[0])
 
 
-def overlap(monkeypatch: pytest.MonkeyPatch, target: Place, first: Work, second: Work, **how: bool) -> list[Any]:
+def overlap(monkeypatch: pytest.MonkeyPatch, target: CallSite, first: Work, second: Work, **how: bool) -> list[Any]:
     """Return both results or exceptions."""
     meeting = Meeting(**how)
     real = getattr(*target)
 
     def stopped(*args: Any, **kwargs: Any) -> Any:
-        meeting.at_the_place()
+        meeting.at_call_site()
         return real(*args, **kwargs)
 
     with monkeypatch.context() as patch, pool("first") as one, pool("second") as other:

@@ -11,13 +11,13 @@ from judging.qualification.selectors.sittings import attempt_by_id
 from judging.qualification.services import exams, sittings
 from judging.qualification.services.exams import exam_close
 from tests.factories import NOW, ProjectFactory, lead
-from tests.judging.concurrency.meeting import Place, overlap
-from tests.judging.exams import EVERYBODY, asked, cohort_exam, examinee, give, hand_in, sit, start, tutorial
+from tests.judging.concurrency.meeting import CallSite, overlap
+from tests.judging.exams import EVERYBODY, cohort_exam, examinee, give, hand_in, pairs_in_order, sit, start, tutorial
 
 pytestmark = pytest.mark.django_db(transaction=True)
-STARTING: Place = (sittings, "_create")
-GRADING: Place = (sittings, "_add")  # allowed, not written yet
-CLOSING: Place = (exams, "audit_record")  # the truth is set, nothing is committed
+STARTING: CallSite = (sittings, "_create")
+GRADING: CallSite = (sittings, "_add")  # allowed, not written yet
+CLOSING: CallSite = (exams, "audit_record")  # the truth is set, nothing is committed
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def test_two_leads_close_at_once(monkeypatch: pytest.MonkeyPatch, project: Proje
 def test_a_grade_before_the_closing_counts(monkeypatch: pytest.MonkeyPatch, project: Project) -> None:
     exam = three_done(project)
     user = examinee(project)
-    pair = asked(start(user, project))[0]
+    pair = pairs_in_order(start(user, project))[0]
     grade = partial(give, user, pair, 4)
     close = partial(exam_close, exam=exam, actor=lead(project), confirmed=EVERYBODY)
     overlap(monkeypatch, GRADING, grade, close)
@@ -65,7 +65,7 @@ def test_a_grade_before_the_closing_counts(monkeypatch: pytest.MonkeyPatch, proj
 def test_a_grade_that_comes_while_it_closes_is_refused(monkeypatch: pytest.MonkeyPatch, project: Project) -> None:
     exam = three_done(project)
     user = examinee(project)
-    pair = asked(start(user, project))[0]
+    pair = pairs_in_order(start(user, project))[0]
     grade = partial(give, user, pair, 4)
     close = partial(exam_close, exam=exam, actor=lead(project), confirmed=EVERYBODY)
     _, refusal = overlap(monkeypatch, CLOSING, close, grade)
@@ -78,7 +78,7 @@ def test_handing_in_meets_the_closing(monkeypatch: pytest.MonkeyPatch, project: 
     exam = three_done(project)
     user = examinee(project)
     attempt = start(user, project)
-    give(user, asked(attempt)[0], 2)
+    give(user, pairs_in_order(attempt)[0], 2)
     close = partial(exam_close, exam=exam, actor=lead(project), confirmed=EVERYBODY)
     _, late = overlap(monkeypatch, CLOSING, close, partial(hand_in, attempt, NOW))
     assert late.state == "done"

@@ -24,7 +24,7 @@ from tests.judging.concurrency.meeting import (
     ENDED,
     ENDING,
     LOOKED_FOR,
-    Place,
+    CallSite,
     Work,
     overlap,
     state_of,
@@ -38,7 +38,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 class TestFinish:
     @pytest.fixture
-    def held(self) -> Assignment:
+    def graded_assignment(self) -> Assignment:
         """A fully graded assignment; its lease ends 20 minutes from NOW."""
         assignment: Assignment = AssignmentFactory()
         grade(assignment, [1, 1])
@@ -47,25 +47,31 @@ class TestFinish:
     def finishing(self, assignment: Assignment) -> Work:
         return partial(finish, assignment, now=NOW + 19 * MINUTES)
 
-    @pytest.mark.parametrize("place", [ENDING, ENDED], ids=["about to end", "ended"])
-    def test_a_sweep_meets_a_finish(self, monkeypatch: pytest.MonkeyPatch, held: Assignment, place: Place) -> None:
-        assert overlap(monkeypatch, place, self.finishing(held), sweeping) == [True, 0]
-        held.refresh_from_db()
-        assert (held.state, held.ended_at) == ("finished", NOW + 19 * MINUTES)
+    @pytest.mark.parametrize("call_site", [ENDING, ENDED], ids=["about to end", "ended"])
+    def test_a_sweep_meets_a_finish(
+        self, monkeypatch: pytest.MonkeyPatch, graded_assignment: Assignment, call_site: CallSite
+    ) -> None:
+        assert overlap(monkeypatch, call_site, self.finishing(graded_assignment), sweeping) == [True, 0]
+        graded_assignment.refresh_from_db()
+        assert (graded_assignment.state, graded_assignment.ended_at) == ("finished", NOW + 19 * MINUTES)
 
-    @pytest.mark.parametrize("place", [ENDING, ENDED], ids=["about to end", "ended"])
-    def test_a_finish_meets_a_sweep(self, monkeypatch: pytest.MonkeyPatch, held: Assignment, place: Place) -> None:
-        ended, refusal = overlap(monkeypatch, place, sweeping, self.finishing(held))
+    @pytest.mark.parametrize("call_site", [ENDING, ENDED], ids=["about to end", "ended"])
+    def test_a_finish_meets_a_sweep(
+        self, monkeypatch: pytest.MonkeyPatch, graded_assignment: Assignment, call_site: CallSite
+    ) -> None:
+        ended, refusal = overlap(monkeypatch, call_site, sweeping, self.finishing(graded_assignment))
         assert (ended, type(refusal)) == (1, LeaseLost)
-        held.refresh_from_db()
-        assert (held.state, held.ended_at) == ("lapsed", NOW + 20 * MINUTES)
+        graded_assignment.refresh_from_db()
+        assert (graded_assignment.state, graded_assignment.ended_at) == ("lapsed", NOW + 20 * MINUTES)
 
-    @pytest.mark.parametrize("place", [ENDING, ENDED], ids=["about to end", "ended"])
-    def test_two_sweeps(self, monkeypatch: pytest.MonkeyPatch, held: Assignment, place: Place) -> None:
-        assert overlap(monkeypatch, place, sweeping, sweeping) == [1, 0]
+    @pytest.mark.parametrize("call_site", [ENDING, ENDED], ids=["about to end", "ended"])
+    def test_two_sweeps(
+        self, monkeypatch: pytest.MonkeyPatch, graded_assignment: Assignment, call_site: CallSite
+    ) -> None:
+        assert overlap(monkeypatch, call_site, sweeping, sweeping) == [1, 0]
 
-    @pytest.mark.parametrize("place", [ENDING, ENDED], ids=["about to end", "ended"])
-    def test_two_presses(self, monkeypatch: pytest.MonkeyPatch, place: Place) -> None:
+    @pytest.mark.parametrize("call_site", [ENDING, ENDED], ids=["about to end", "ended"])
+    def test_two_presses(self, monkeypatch: pytest.MonkeyPatch, call_site: CallSite) -> None:
         """The second is told that there was nothing to finish, and one message is sent."""
         batch = BatchFactory()
         judge(batch, [1, 1])
@@ -73,18 +79,22 @@ class TestFinish:
         grade(assignment, [1, 1])
         messages: list[object] = []
         monkeypatch.setattr(assignments, "send_on_commit", lambda *message: messages.append(message))
-        assert overlap(monkeypatch, place, self.finishing(assignment), self.finishing(assignment)) == [True, False]
+        assert overlap(monkeypatch, call_site, self.finishing(assignment), self.finishing(assignment)) == [True, False]
         assert len(messages) == 1
 
-    def test_one_finishes_what_another_tab_gives_back(self, monkeypatch: pytest.MonkeyPatch, held: Assignment) -> None:
-        returned, refusal = overlap(monkeypatch, ENDED, partial(give_back, held), self.finishing(held))
-        assert (returned, type(refusal), state_of(held)) == (True, LeaseLost, "returned")
+    def test_one_finishes_what_another_tab_gives_back(
+        self, monkeypatch: pytest.MonkeyPatch, graded_assignment: Assignment
+    ) -> None:
+        returned, refusal = overlap(
+            monkeypatch, ENDED, partial(give_back, graded_assignment), self.finishing(graded_assignment)
+        )
+        assert (returned, type(refusal), state_of(graded_assignment)) == (True, LeaseLost, "returned")
 
     def test_a_flag_does_not_slip_into_what_was_finished(
-        self, monkeypatch: pytest.MonkeyPatch, held: Assignment
+        self, monkeypatch: pytest.MonkeyPatch, graded_assignment: Assignment
     ) -> None:
-        flagging = partial(flag, held, pairs_of(held.batch)[0])
-        finished, refusal = overlap(monkeypatch, ENDED, self.finishing(held), flagging)
+        flagging = partial(flag, graded_assignment, pairs_of(graded_assignment.batch)[0])
+        finished, refusal = overlap(monkeypatch, ENDED, self.finishing(graded_assignment), flagging)
         assert (finished, type(refusal), Flag.objects.exists()) == (True, LeaseLost, False)
 
     def test_a_flag_just_before_finishing_counts(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -168,8 +178,10 @@ class TestDecide:
         assert (second_batch.number, undone.decision) == (2, "extend")
         assert [b.awaits_review for b in batch.query.batches.all()] == [True]
 
-    @pytest.mark.parametrize("place", [CHOSEN, LOOKED_FOR], ids=["chosen", "looked for"])
-    def test_taking_back_meets_somebody_who_sits_down(self, monkeypatch: pytest.MonkeyPatch, place: Place) -> None:
+    @pytest.mark.parametrize("call_site", [CHOSEN, LOOKED_FOR], ids=["chosen", "looked for"])
+    def test_taking_back_meets_somebody_who_sits_down(
+        self, monkeypatch: pytest.MonkeyPatch, call_site: CallSite
+    ) -> None:
         """Either they sit and the decision stands, or they are handed nothing."""
         batch = BatchFactory(state="done")
         CandidateFactory(query=batch.query, rank=21)
@@ -178,7 +190,7 @@ class TestDecide:
         second = batches.batch_extend(batch_id=batch.pk)
         assert second is not None
         undoing = partial(services.review_undo, batch=batch, lead=person)
-        assignment, undone = overlap(monkeypatch, place, taking(second, annotator(batch.project)), undoing)
+        assignment, undone = overlap(monkeypatch, call_site, taking(second, annotator(batch.project)), undoing)
         if assignment is None:
             assert (undone.decision, batch.query.batches.count()) == ("extend", 1)
         else:

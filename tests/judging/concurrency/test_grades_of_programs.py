@@ -10,31 +10,31 @@ from django.test import Client
 
 from judging.models import Assignment, Judgment
 from tests.factories import BatchFactory
-from tests.judging.api.acts import bearer, hold, key, shown, url
+from tests.judging.api.acts import bearer, hold, key, pairs_in_order, url
 
 pytestmark = pytest.mark.django_db(transaction=True)
 JSON = "application/json"
 
 
 @pytest.fixture
-def held() -> Assignment:
+def assignment() -> Assignment:
     return hold(BatchFactory(pairs=3))
 
 
-def test_the_same_grade_from_many_connections_at_once(held: Assignment) -> None:
+def test_the_same_grade_from_many_connections_at_once(assignment: Assignment) -> None:
     """One is stored; every one is answered alike."""
-    headers, pair = bearer(held.annotator), shown(held)[0]
-    body = {"grade": 3, "key": str(key(held, pair))}
+    headers, pair = bearer(assignment.annotator), pairs_in_order(assignment)[0]
+    body = {"grade": 3, "key": str(key(assignment, pair))}
     answers = at_once(headers, pair, [body] * 6)
     assert {answer.status_code for answer in answers} == {200}
     assert len({answer.content for answer in answers}) == 1
     assert Judgment.objects.count() == 1
 
 
-def test_different_grades_at_once(held: Assignment) -> None:
+def test_different_grades_at_once(assignment: Assignment) -> None:
     """The first one counts, the others are told."""
-    headers, pair = bearer(held.annotator), shown(held)[0]
-    bodies = [{"grade": grade, "key": str(key(held, pair))} for grade in range(5)]
+    headers, pair = bearer(assignment.annotator), pairs_in_order(assignment)[0]
+    bodies = [{"grade": grade, "key": str(key(assignment, pair))} for grade in range(5)]
     answers = at_once(headers, pair, bodies)
     assert sorted(answer.status_code for answer in answers) == [200, 409, 409, 409, 409]
     accepted_grade = next(

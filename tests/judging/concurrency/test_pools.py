@@ -25,7 +25,7 @@ OPENING = (services, "batches_pool")  # candidates are added, nothing is committ
 
 
 @pytest.fixture
-def made() -> Growing:
+def collection() -> Growing:
     return Growing()
 
 
@@ -34,35 +34,37 @@ def confirmed(scenario: Growing, pooling: Pooling) -> Pooling:
 
 
 class TestTwoPools:
-    @pytest.mark.parametrize("place", [ADDING, OPENING], ids=["about to add", "added"])
-    def test_of_one_query(self, monkeypatch: pytest.MonkeyPatch, made: Growing, place: tuple[object, str]) -> None:
+    @pytest.mark.parametrize("call_site", [ADDING, OPENING], ids=["about to add", "added"])
+    def test_of_one_query(
+        self, monkeypatch: pytest.MonkeyPatch, collection: Growing, call_site: tuple[object, str]
+    ) -> None:
         """Both want moment 3; the second finds it a candidate, and goes behind the first."""
-        first = confirmed(made, made.plan(made.rows("one", [3, 4])))
-        second = confirmed(made, made.plan(made.rows("other", [3, 8])))
+        first = confirmed(collection, collection.plan(collection.rows("one", [3, 4])))
+        second = confirmed(collection, collection.plan(collection.rows("other", [3, 8])))
         opening = [partial(services.pool_open, pooling_id=pooling.pk) for pooling in (first, second)]
-        assert overlap(monkeypatch, place, *opening) == [1, 1]
+        assert overlap(monkeypatch, call_site, *opening) == [1, 1]
         new_batches = Batch.objects.filter(number__gt=2).order_by("number")
-        assert [(batch.number, made.places_of(batch)) for batch in new_batches] == [(3, [3, 4]), (4, [8])]
-        assert list(made.query.candidates.order_by("rank").values_list("rank", flat=True)) == [1, 2, 3, 4, 5]
-        three = made.query.candidates.get(moment=made.moments[3])
+        assert [(batch.number, collection.indexes_of(batch)) for batch in new_batches] == [(3, [3, 4]), (4, [8])]
+        assert list(collection.query.candidates.order_by("rank").values_list("rank", flat=True)) == [1, 2, 3, 4, 5]
+        three = collection.query.candidates.get(moment=collection.moments[3])
         assert contributions([three.pk]) == {three.pk: [("one", 1), ("other", 1)]}
 
-    def test_one_pool_at_two_workers(self, monkeypatch: pytest.MonkeyPatch, made: Growing) -> None:
-        pooling = confirmed(made, made.plan(made.rows("one", [3, 4])))
+    def test_one_pool_at_two_workers(self, monkeypatch: pytest.MonkeyPatch, collection: Growing) -> None:
+        pooling = confirmed(collection, collection.plan(collection.rows("one", [3, 4])))
         opening = partial(services.pool_open, pooling_id=pooling.pk)
         assert overlap(monkeypatch, ADDING, opening, opening, until_it_ends=True) == [1, 0]
         assert Pair.objects.filter(batch__number=3).count() == 2
 
-    def test_two_words_for_one_pool(self, monkeypatch: pytest.MonkeyPatch, made: Growing) -> None:
-        pooling = made.plan(made.rows("one", [3]))
-        say = partial(poolings.pooling_confirm, pooling=pooling, actor=made.lead)
+    def test_two_words_for_one_pool(self, monkeypatch: pytest.MonkeyPatch, collection: Growing) -> None:
+        pooling = collection.plan(collection.rows("one", [3]))
+        say = partial(poolings.pooling_confirm, pooling=pooling, actor=collection.lead)
         first, second = overlap(monkeypatch, (poolings, "audit_record"), say, say)
         assert first == second
         assert AuditEvent.objects.filter(action="pool.open").count() == 1
 
-    def test_a_word_and_the_waste_basket(self, monkeypatch: pytest.MonkeyPatch, made: Growing) -> None:
-        pooling = made.plan(made.rows("one", [3]))
-        say = partial(poolings.pooling_confirm, pooling=pooling, actor=made.lead)
+    def test_a_word_and_the_waste_basket(self, monkeypatch: pytest.MonkeyPatch, collection: Growing) -> None:
+        pooling = collection.plan(collection.rows("one", [3]))
+        say = partial(poolings.pooling_confirm, pooling=pooling, actor=collection.lead)
         discard = partial(poolings.pooling_discard, pooling=pooling)
         _, refusal = overlap(monkeypatch, (poolings, "audit_record"), say, discard)
         assert "pairs are judged" in str(refusal)
@@ -75,8 +77,8 @@ def test_a_pool_meets_a_second_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     opening = partial(services.pool_open, pooling_id=pooling.pk)
     extending = partial(batches.batch_create, query=scenario.query, number=2)
     n_opened, second = overlap(monkeypatch, OPENING, opening, extending)
-    assert (n_opened, scenario.places_of(second)) == (1, [20, 21])
-    assert scenario.places_of(Batch.objects.get(number=3)) == [30]
+    assert (n_opened, scenario.indexes_of(second)) == (1, [20, 21])
+    assert scenario.indexes_of(Batch.objects.get(number=3)) == [30]
 
 
 def test_a_pool_that_takes_what_closing_left_out_meets_its_undoing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,7 +89,7 @@ def test_a_pool_that_takes_what_closing_left_out_meets_its_undoing(monkeypatch: 
     undoing = partial(review_services.review_undo, batch=scenario.batch, lead=scenario.lead)
     n_opened, refusal = overlap(monkeypatch, OPENING, opening, undoing)
     assert (n_opened, type(refusal)) == (1, ReviewStands)
-    assert scenario.places_of(Batch.objects.get(number=3)) == [21]
+    assert scenario.indexes_of(Batch.objects.get(number=3)) == [21]
 
 
 def test_ranking_again_meets_the_first_batch(monkeypatch: pytest.MonkeyPatch) -> None:

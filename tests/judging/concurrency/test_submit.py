@@ -14,13 +14,13 @@ from tests.judging.concurrency.meeting import (
     ENDED,
     ENDING,
     GRADED,
-    Place,
+    CallSite,
     overlap,
     state_of,
     submitting,
     sweeping,
 )
-from tests.judging.play import finish, flag, give, give_back, grade, key_of, next_pair, pairs_of, shown
+from tests.judging.play import finish, flag, give, give_back, grade, key_of, next_pair, pairs_in_order, pairs_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -33,7 +33,7 @@ class TestSubmit:
         key = key_of(assignment, pairs_of(assignment.batch)[0])
         work = submitting(assignment, 1, key=key)
         first, second = overlap(monkeypatch, GRADED, work, work)
-        assert next_pair(first) == next_pair(second) == shown(assignment)[1].pk
+        assert next_pair(first) == next_pair(second) == pairs_in_order(assignment)[1].pk
         assert (Judgment.objects.get().uuid, JudgmentChange.objects.exists()) == (key, False)
 
     def test_another_grade_is_refused(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,17 +93,17 @@ class TestSubmit:
         assignment.refresh_from_db()
         assert (assignment.state, assignment.expires_at) == ("open", NOW + 39 * MINUTES)
 
-    @pytest.mark.parametrize("place", [ENDING, ENDED], ids=["about to end", "ended"])
-    def test_no_grade_after_the_sweep(self, monkeypatch: pytest.MonkeyPatch, place: Place) -> None:
+    @pytest.mark.parametrize("call_site", [ENDING, ENDED], ids=["about to end", "ended"])
+    def test_no_grade_after_the_sweep(self, monkeypatch: pytest.MonkeyPatch, call_site: CallSite) -> None:
         assignment = AssignmentFactory()
-        ended, refusal = overlap(monkeypatch, place, sweeping, submitting(assignment, 1, now=NOW + 19 * MINUTES))
+        ended, refusal = overlap(monkeypatch, call_site, sweeping, submitting(assignment, 1, now=NOW + 19 * MINUTES))
         assert (ended, type(refusal)) == (1, LeaseLost)
         assert not Judgment.objects.exists()
 
-    @pytest.mark.parametrize("place", [ENDING, ENDED], ids=["about to end", "ended"])
-    def test_no_grade_after_giving_back(self, monkeypatch: pytest.MonkeyPatch, place: Place) -> None:
+    @pytest.mark.parametrize("call_site", [ENDING, ENDED], ids=["about to end", "ended"])
+    def test_no_grade_after_giving_back(self, monkeypatch: pytest.MonkeyPatch, call_site: CallSite) -> None:
         assignment = AssignmentFactory()
-        _, refusal = overlap(monkeypatch, place, partial(give_back, assignment), submitting(assignment, 1))
+        _, refusal = overlap(monkeypatch, call_site, partial(give_back, assignment), submitting(assignment, 1))
         assert type(refusal) is LeaseLost
         assert not Judgment.objects.exists()
 
@@ -113,11 +113,11 @@ class TestSubmit:
         assert (type(answer), returned, state_of(assignment)) == (Answer, True, "returned")
         assert Judgment.objects.get().grade == 1
 
-    @pytest.mark.parametrize("place", [ENDING, ENDED], ids=["about to end", "ended"])
-    def test_no_change_after_finishing(self, monkeypatch: pytest.MonkeyPatch, place: Place) -> None:
+    @pytest.mark.parametrize("call_site", [ENDING, ENDED], ids=["about to end", "ended"])
+    def test_no_change_after_finishing(self, monkeypatch: pytest.MonkeyPatch, call_site: CallSite) -> None:
         assignment = AssignmentFactory()
         grade(assignment, [1, 1])
-        _, refusal = overlap(monkeypatch, place, partial(finish, assignment), submitting(assignment, 4))
+        _, refusal = overlap(monkeypatch, call_site, partial(finish, assignment), submitting(assignment, 4))
         assert type(refusal) is LeaseLost
         assert set(Judgment.objects.values_list("grade", flat=True)) == {1}
 

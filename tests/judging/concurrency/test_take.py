@@ -14,7 +14,7 @@ from tests.judging.concurrency.meeting import (
     ENDED,
     LETTING_GO,
     LOOKED_FOR,
-    Place,
+    CallSite,
     Work,
     overlap,
     rush,
@@ -28,21 +28,25 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 class TestTake:
-    @pytest.mark.parametrize("place", [LOOKED_FOR, CHOSEN, ABOUT_TO_WRITE], ids=["looked", "chosen", "about to write"])
-    def test_two_people_want_the_last_seat(self, monkeypatch: pytest.MonkeyPatch, place: Place) -> None:
+    @pytest.mark.parametrize(
+        "call_site", [LOOKED_FOR, CHOSEN, ABOUT_TO_WRITE], ids=["looked", "chosen", "about to write"]
+    )
+    def test_two_people_want_the_last_slot(self, monkeypatch: pytest.MonkeyPatch, call_site: CallSite) -> None:
         batch = BatchFactory()
         judge(batch, [1, 1])
         people = [annotator(batch.project) for _ in range(2)]
-        answers = overlap(monkeypatch, place, *(taking(batch, person) for person in people))
+        answers = overlap(monkeypatch, call_site, *(taking(batch, person) for person in people))
         assert sorted(type(answer).__name__ for answer in answers) == ["Assignment", "NoneType"]
         assert batch.assignments.filter(seat=2).count() == 1
 
-    @pytest.mark.parametrize("place", [LOOKED_FOR, CHOSEN, ABOUT_TO_WRITE], ids=["looked", "chosen", "about to write"])
-    def test_two_people_and_two_seats_of_one_batch(self, monkeypatch: pytest.MonkeyPatch, place: Place) -> None:
+    @pytest.mark.parametrize(
+        "call_site", [LOOKED_FOR, CHOSEN, ABOUT_TO_WRITE], ids=["looked", "chosen", "about to write"]
+    )
+    def test_two_people_and_two_slots_of_one_batch(self, monkeypatch: pytest.MonkeyPatch, call_site: CallSite) -> None:
         """The second may have to wait, but is never told that there is nothing."""
         batch = BatchFactory()
         people = [annotator(batch.project) for _ in range(2)]
-        answers = overlap(monkeypatch, place, *(taking(batch, person) for person in people))
+        answers = overlap(monkeypatch, call_site, *(taking(batch, person) for person in people))
         assert {(answer.annotator, answer.batch) for answer in answers} == {(person, batch) for person in people}
         assert {answer.seat for answer in answers} == {1, 2}
 
@@ -54,23 +58,25 @@ class TestTake:
         ended: list[int] = []
 
         def noting(person: User) -> Work:
-            def taken() -> Assignment | None:
+            def take_and_note() -> Assignment | None:
                 answer = taking(first, person)()
                 ended.append(person.pk)
                 return answer
 
-            return taken
+            return take_and_note
 
         answers = overlap(monkeypatch, ABOUT_TO_WRITE, noting(people[0]), noting(people[1]), until_it_ends=True)
         assert [answer.batch for answer in answers] == [first, second]
         assert ended == [people[1].pk, people[0].pk]
 
-    @pytest.mark.parametrize("place", [LOOKED_FOR, CHOSEN, ABOUT_TO_WRITE], ids=["looked", "chosen", "about to write"])
-    def test_one_person_presses_twice(self, monkeypatch: pytest.MonkeyPatch, place: Place) -> None:
+    @pytest.mark.parametrize(
+        "call_site", [LOOKED_FOR, CHOSEN, ABOUT_TO_WRITE], ids=["looked", "chosen", "about to write"]
+    )
+    def test_one_person_presses_twice(self, monkeypatch: pytest.MonkeyPatch, call_site: CallSite) -> None:
         batch = BatchFactory()
         BatchFactory(query__project=batch.project)
         person = annotator(batch.project)
-        first, second = overlap(monkeypatch, place, taking(batch, person), taking(batch, person))
+        first, second = overlap(monkeypatch, call_site, taking(batch, person), taking(batch, person))
         assert first == second
         assert Assignment.objects.count() == 1
 
@@ -84,7 +90,7 @@ class TestTake:
         assert state_of(assignment) == "returned"
 
     @pytest.mark.parametrize("n", [4, 12])
-    def test_as_many_people_as_seats(self, n: int) -> None:
+    def test_as_many_people_as_slots(self, n: int) -> None:
         """All at once: everybody gets one, no seat twice."""
         batch = BatchFactory()
         all_batches = [batch, *(BatchFactory(query__project=batch.project) for _ in range(n // 2 - 1))]
@@ -92,7 +98,7 @@ class TestTake:
         slots = [(answer.batch_id, answer.seat) for answer in answers if answer]
         assert sorted(slots) == sorted((row.pk, slot) for row in all_batches for slot in (1, 2))
 
-    def test_more_people_than_seats(self) -> None:
+    def test_more_people_than_slots(self) -> None:
         batch = BatchFactory()
         other = BatchFactory(query__project=batch.project)
         answers = rush([taking(batch, annotator(batch.project)) for _ in range(8)])
@@ -121,7 +127,7 @@ class TestTake:
         batch.refresh_from_db()
         assert (assignment.round, assignment.seat, batch.round, batch.free_seats) == (1, 2, 1, 0)
 
-    def test_a_seat_given_back_meets_a_take(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_slot_given_back_meets_a_take(self, monkeypatch: pytest.MonkeyPatch) -> None:
         batch = BatchFactory()
         assignment = take(batch)
         judge(batch, [1, 1])

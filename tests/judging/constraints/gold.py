@@ -10,7 +10,7 @@ from tests.factories import AssignmentFactory, BatchFactory, GoldGradeFactory, a
 from tests.judging.constraints.writes import More, Prepare, Refused, Write, change
 
 
-def asked_again() -> Write:
+def ask_again() -> Write:
     """The same person is asked the same pair by a later assignment."""
     first = GoldGradeFactory()
     Assignment.objects.filter(pk=first.assignment_id).update(state="finished", ended_at=F("created_at"))
@@ -29,13 +29,13 @@ def unrequested_grade(**other: Callable[[Any], object]) -> Prepare:
     return prepare
 
 
-def gone() -> Write:
+def delete_row() -> Write:
     row = GoldGradeFactory()
     return lambda: GoldGrade.objects.filter(pk=row.pk).delete()
 
 
 REFUSED: Refused = {
-    "gold_grade_once_per_pair_and_annotator": asked_again,
+    "gold_grade_once_per_pair_and_annotator": ask_again,
     "gold_grade_from_0_to_4": change(GoldGradeFactory, grade=5),
 }
 MORE: More = {
@@ -44,6 +44,6 @@ MORE: More = {
         "does not ask for gold pair",
         unrequested_grade(annotator=lambda assignment: annotator(assignment.project)),
     ),
-    "a gold grade is not deleted": ("are kept as they are", gone),
+    "a gold grade is not deleted": ("are kept as they are", delete_row),
 }
 TRIGGERS: set[str] = {"gold_grade_is_asked_for", "gold_grade_is_kept"}

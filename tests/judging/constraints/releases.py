@@ -42,7 +42,12 @@ def compared_with_itself() -> Write:
     return lambda: comparison(before=row, after=row)
 
 
-KEPT = {"archive": "releases/b.zip", "archive_sha256": "1" * 64, "manifest": {"counts": {}}, "state": "preparing"}
+OTHER_VALUES = {
+    "archive": "releases/b.zip",
+    "archive_sha256": "1" * 64,
+    "manifest": {"counts": {}},
+    "state": "preparing",
+}
 WORDS = "rows of judging_release are kept"
 REFUSED: Refused = {
     "release_failed_says_why": change(release, state="failed"),
@@ -54,7 +59,10 @@ REFUSED: Refused = {
     "change_number_of_kind_once_per_comparison": change_again(number=2),
 }
 MORE: More = {
-    **{f"a ready release keeps its {field}": (WORDS, change(ready, **{field: KEPT[field]})) for field in KEPT},
+    **{
+        f"a ready release keeps its {field}": (WORDS, change(ready, **{field: OTHER_VALUES[field]}))
+        for field in OTHER_VALUES
+    },
     "a ready release is not deleted": (WORDS, ready_deleted),
 }
 TRIGGERS: set[str] = {"release_ready_is_kept"}

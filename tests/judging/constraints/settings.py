@@ -7,11 +7,11 @@ from judging.models import GateAttempt, GateQuestion, GuidelineConfirmation, Gui
 from tests.factories import NOW, MembershipFactory, MomentFactory, ProjectFactory, annotator
 from tests.judging.constraints.policies import example, first_guideline, policy
 from tests.judging.constraints.writes import More, Refused, Write, again, change
-from tests.judging.settings import gate_question, screening_attempt
+from tests.judging.settings import screening_attempt, screening_question
 
 
 def question() -> GateQuestion:
-    return gate_question(ProjectFactory())
+    return screening_question(ProjectFactory())
 
 
 def attempt() -> GateAttempt:

@@ -10,7 +10,7 @@ def running(project: Project | None = None) -> TrainSet:
     return TrainSet.objects.create(project=project or ProjectFactory(), depth=40)
 
 
-def done() -> TrainSet:
+def finished_set() -> TrainSet:
     files = {"json": "a.json", "json_sha256": "0" * 64, "parquet": "a.parquet", "parquet_sha256": "1" * 64}
     return TrainSet.objects.create(
         project=ProjectFactory(), depth=40, measure=MeasureFactory(), state="done", finished_at=NOW, **files
@@ -28,7 +28,7 @@ REFUSED: Refused = {
     "train_set_failed_says_why": change(running, state="failed"),
 }
 MORE: More = {
-    f"a finished training set has its {field}": ("train_set_done_has_its_files", change(done, **{field: value}))
+    f"a finished training set has its {field}": ("train_set_done_has_its_files", change(finished_set, **{field: value}))
     for field, value in LACKING.items()
 }
 TRIGGERS: set[str] = set()

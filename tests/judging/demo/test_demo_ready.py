@@ -33,7 +33,7 @@ from tests.judging.play import finish, give, ungraded
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder", "one_clip")]
 
 
-def cut(path: Path, spans: Sequence[object]) -> list[Preview]:
+def fake_cut(path: Path, spans: Sequence[object]) -> list[Preview]:
     return [Preview(index, GIF, 1, 1) for index in range(len(spans))]
 
 
@@ -48,7 +48,7 @@ def ready_once(module_database: None, long_clip: Path, files: FileSystemStorage)
     with pytest.MonkeyPatch.context() as patch, TestCase.captureOnCommitCallbacks(execute=True):
         patch.setattr(demo_services, "video_path", lambda episode: long_clip)
         patch.setattr(sentences, "encode", lambda texts, **settings: hashed(texts))
-        patch.setattr(services, "cut_previews", cut)
+        patch.setattr(services, "cut_previews", fake_cut)
         patch.setattr(Video._meta.get_field("file"), "storage", files)
         project = seeded(5)
     return project
@@ -57,7 +57,7 @@ def ready_once(module_database: None, long_clip: Path, files: FileSystemStorage)
 @pytest.fixture
 def ready(ready_once: Project, files: FileSystemStorage, monkeypatch: pytest.MonkeyPatch) -> Project:
     """The demo as `make run` leaves it: every message was delivered."""
-    monkeypatch.setattr(services, "cut_previews", cut)
+    monkeypatch.setattr(services, "cut_previews", fake_cut)
     monkeypatch.setattr(Video._meta.get_field("file"), "storage", files)
     assert Job.objects.get(project=ready_once).state == "done"
     return deepcopy(ready_once)

@@ -98,15 +98,15 @@ class TestPages:
         return client
 
     @staticmethod
-    def said(browser: Client, project: Project, name: str = "judging:tables") -> str:
+    def page_of(browser: Client, project: Project, name: str = "judging:tables") -> str:
         answer: Any = browser.get(reverse(name, args=[project.uuid]))
         assert answer.status_code == 200
         return str(answer.content.decode())
 
     def test_the_first_visit_has_words_counted(self, browser: Client, project: Project, messages: Messages) -> None:
         with messages():
-            assert "are being counted" in self.said(browser, project)
-        page = self.said(browser, project)
+            assert "are being counted" in self.page_of(browser, project)
+        page = self.page_of(browser, project)
         assert "are being counted" not in page
         assert "TVR-Ranking, validation" in page and "as published" in page
         assert "WordNet is not installed" in page
@@ -114,7 +114,7 @@ class TestPages:
 
     def test_the_file(self, browser: Client, project: Project) -> None:
         statistics_compute(project_id=project.pk)
-        rows = csv.DictReader(io.StringIO(self.said(browser, project, "judging:tables-csv")))
+        rows = csv.DictReader(io.StringIO(self.page_of(browser, project, "judging:tables-csv")))
         values = {(row["column"], row["measure"]): row["value"] for row in rows}
         assert values["split val", "relevant_per_query"] == "1.0"
         assert values["split val", "moments"] == "6"
@@ -124,11 +124,11 @@ class TestPages:
         assert ("split val", "verbs") not in values
 
     def test_latex(self, browser: Client, project: Project) -> None:
-        text = self.said(browser, project, "judging:tables-tex")
+        text = self.page_of(browser, project, "judging:tables-tex")
         assert "Relevant moments per query & 1.0 & -- & 27.1 & 27.0" in text
 
     def test_of_nothing(self, client: Client) -> None:
         empty = ProjectFactory()
         client.force_login(admin(empty))
-        assert "Nothing to count yet" in self.said(client, empty)
+        assert "Nothing to count yet" in self.page_of(client, empty)
         assert not TextStatistics.objects.exists()

@@ -20,7 +20,7 @@ from judging.models import GateAttempt, GuidelineConfirmation, GuidelineDraft
 from judging.projects.policies import Example, guideline_in_force, guideline_publish, policy_publish
 from judging.work.selectors.assignments import readiness
 from tests.factories import NOW, MembershipFactory, MomentFactory, ProjectFactory, annotator, lead
-from tests.judging.settings import gate_question, screening_attempt
+from tests.judging.settings import screening_attempt, screening_question
 
 pytestmark = pytest.mark.django_db
 LEVELS = ["zero", "one", "two", "three", "four"]
@@ -36,7 +36,7 @@ def actor(project: Project) -> User:
     return lead(project)
 
 
-def shown(version: object) -> list[tuple[int, str]]:
+def examples_of(version: object) -> list[tuple[int, str]]:
     return list(version.examples.order_by("grade").values_list("grade", "query_text"))  # type: ignore[attr-defined]
 
 
@@ -68,13 +68,13 @@ class TestDraft:
         annotator(project)
         draft_example_set(project=project, actor=actor, grade=4, query_text="other", moment=moment)
         draft_example_remove(project=project, actor=actor, grade=0)
-        assert shown(old) == [(0, "q"), (4, "q")]
-        assert shown(draft_publish(project=project, actor=actor)) == [(4, "other")]
+        assert examples_of(old) == [(0, "q"), (4, "q")]
+        assert examples_of(draft_publish(project=project, actor=actor)) == [(4, "other")]
 
     def test_a_version_published_at_once_carries_the_examples_of_the_last(self, project: Project) -> None:
         moment = MomentFactory(video__corpus=project.dataset.corpus)
         guideline_publish(project=project, actor=None, body="b", levels=LEVELS, examples=[Example(2, "q", moment.pk)])
-        assert shown(guideline_publish(project=project, actor=None, body="c", levels=LEVELS)) == [(2, "q")]
+        assert examples_of(guideline_publish(project=project, actor=None, body="c", levels=LEVELS)) == [(2, "q")]
 
     def test_an_example_can_be_watched_in_this_project(self, project: Project, actor: User) -> None:
         for moment in (MomentFactory(), MomentFactory(video__corpus=project.dataset.corpus, uncut=True)):
@@ -114,7 +114,7 @@ class TestConfirmation:
         assert not readiness(project_id=project.pk, annotator_id=person.pk).confirmed
 
     def test_the_test_before_the_training_comes_first(self, project: Project) -> None:
-        question = gate_question(project)
+        question = screening_question(project)
         policy_publish(project=project, actor=None, gate_is_open=True, gate_questions=1, gate_passing=1)
         person = MembershipFactory(project=project, standing="candidate", confirmed=False).user
         with pytest.raises(NotPossible, match="multiple-choice test"):

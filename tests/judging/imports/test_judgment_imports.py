@@ -64,7 +64,7 @@ class TestEndpoints:
         assert of_one(signed_in(annotator(ProjectFactory())), name, row.uuid).status_code == 403
         assert of_one(signed_in(row.owner), name, row.uuid, {"skip_bad": "yes"}).status_code in (200, 302)
 
-    def test_anonymous_people_are_asked_to_log_in(self, row: JudgmentImport) -> None:
+    def test_anonymous_people_are_sent_to_the_log_in(self, row: JudgmentImport) -> None:
         paths = [reverse(LIST), reverse(NEW)]
         paths += [reverse(f"judging:judgment-import{name}", args=[row.uuid]) for name in OF_ONE]
         answers = [Client().get(path) for path in paths]

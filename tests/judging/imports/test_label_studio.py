@@ -88,13 +88,13 @@ class TestThroughTheWeb:
         people = row.project.memberships.order_by("number").values_list("role", "number")
         assert set(people) == {("annotator", 7), ("annotator", 8), ("annotator", 9), ("lead", None)}
 
-    def test_addresses_are_kept_nowhere(self, owner: User, messages: Messages) -> None:
+    def test_addresses_are_saved_nowhere(self, owner: User, messages: Messages) -> None:
         row = confirm(bring(owner, messages, *GOOD, BAD), messages, skip_bad=True)
         texts = [row.report.read().decode(), str(row.counts), row.error]
         texts += [str(list(model.objects.values_list())) for model in (AuditEvent, User, Membership, JudgmentImport)]
         assert not any("example.org" in words for words in texts)
 
-    def test_what_is_refused_must_be_said_yes_to(self, owner: User, messages: Messages) -> None:
+    def test_refused_rows_need_a_confirmation(self, owner: User, messages: Messages) -> None:
         row = bring(owner, messages, *GOOD, BAD)
         assert (row.counts["refused"], row.counts["left_out"]) == (1, 1)
         warnings = list(csv.DictReader(io.StringIO(row.report.read().decode())))
@@ -218,7 +218,7 @@ class TestCommand:
         with pytest.raises(CommandError, match="no file"):
             call_command("import_label_studio", "missing.json", "--project", "old")
 
-    def test_the_same_file_is_stored_once(self, run: Any) -> None:
+    def test_the_same_file_is_saved_once(self, run: Any) -> None:
         first, _ = run(GOOD, "--project", "old")
         assert run(GOOD, "--project", "old")[0] == first
         assert Project.objects.count() == 1

@@ -39,7 +39,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
 DATA = Path(__file__).parents[2] / "docs" / "data"
 
 
-def written(project: Project, folder: Path, version: int = 1) -> dict[str, Any]:
+def write_release(project: Project, folder: Path, version: int = 1) -> dict[str, Any]:
     release = Release.objects.create(project=project, version=version)
     return files.write_files(release, scope_of(release), folder)
 
@@ -60,10 +60,10 @@ def step_aside(project: Project, name: str = "was released") -> None:
 
 def again(project: Project, folder: Path) -> tuple[Project, dict[str, str], dict[str, str]]:
     """A project made of the project's release; the files of both, by their sums."""
-    written(project, folder / "one")
+    write_release(project, folder / "one")
     step_aside(project)
     new_project, _ = release_import(path=folder / "one")
-    written(new_project, folder / "two")
+    write_release(new_project, folder / "two")
     return new_project, digests(folder / "one"), digests(folder / "two")
 
 
@@ -93,17 +93,17 @@ def all_done(module_database: None) -> Project:
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def release_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("released")
 
 
 @pytest.fixture
-def released(all_done: Project, place: Path, tmp_path: Path) -> Path:
+def released(all_done: Project, release_folder: Path, tmp_path: Path) -> Path:
     """A copy of the release of the project, written once, whose names are free."""
-    if not (place / "one").exists():
-        written(all_done, place / "one")
+    if not (release_folder / "one").exists():
+        write_release(all_done, release_folder / "one")
     step_aside(all_done)
-    return Path(shutil.copytree(place / "one", tmp_path / "one"))
+    return Path(shutil.copytree(release_folder / "one", tmp_path / "one"))
 
 
 def test_the_release_of_what_was_imported_is_the_same(all_done: Project, tmp_path: Path) -> None:
@@ -144,14 +144,14 @@ def test_a_new_pair_has_a_number_that_no_pair_of_the_release_has(released: Path)
 
 def test_a_partial_release_omits_what_it_lists(module_database: None, tmp_path: Path) -> None:
     scenario = HandMade()
-    manifest = written(scenario.project, tmp_path / "one")
+    manifest = write_release(scenario.project, tmp_path / "one")
     assert manifest["partial"]
     with (tmp_path / "one" / "missing.csv").open(newline="") as file:
         rows = [(row["query_id"], row["state"], row["batch"], row["pairs_undecided"]) for row in csv.DictReader(file)]
     assert rows == [("30", "awaits_decision", "1", "0"), ("31", "being_judged", "1", "1")]
     step_aside(scenario.project)
     again_made, _ = release_import(path=tmp_path / "one")
-    written(again_made, tmp_path / "two")
+    write_release(again_made, tmp_path / "two")
     one, two = digests(tmp_path / "one"), digests(tmp_path / "two")
     assert {name for name in one if one[name] != two[name]} == {"missing.csv", "datasheet.md"}
     assert [query.batches.count() for query in Query.objects.filter(project=again_made, number__in=[30, 31])] == [0, 0]
@@ -396,7 +396,7 @@ def test_mutations_of_an_archive_leave_nothing_behind(
 ) -> None:
     """Damage to what no file's content depends on, such as a date in the archive, is no reason to refuse."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    path, digest = tmp_path / "release-1.zip", told_of(released)["content_sha256"]
+    path, digest = tmp_path / "release-1.zip", manifest_of(released)["content_sha256"]
     files.pack(released, path)
     dated = path.read_bytes().replace(b"PK\x01\x02\x14\x03", b"PK\x01\x02\x14\x00")  # packed by another system
     assert dated != path.read_bytes()
@@ -412,7 +412,7 @@ def test_mutations_of_an_archive_leave_nothing_behind(
         else:
             outcomes["imported"] += 1
             assert project.audit_events.get(action=IMPORT).data["content_sha256"] == digest
-            assert counts["judgments"] == told_of(released)["counts"]["judgments"]
+            assert counts["judgments"] == manifest_of(released)["counts"]["judgments"]
             step_aside(project, name=f"{before}")
         assert not list(tmp_path.glob("momentjudge-import-*"))
     assert outcomes["imported"] >= 1
@@ -421,7 +421,7 @@ def test_mutations_of_an_archive_leave_nothing_behind(
 
 def test_mutations_of_signed_files_are_refused_or_imported_whole(released: Path) -> None:
     """Whoever makes a release signs what they like: the checksums are those of the damaged file."""
-    names = [name for name in told_of(released)["files"] if name.endswith((".csv", ".json", ".jsonl", ".md"))]
+    names = [name for name in manifest_of(released)["files"] if name.endswith((".csv", ".json", ".jsonl", ".md"))]
     for name in names:
         good = (released / name).read_bytes()
         for content in mutated([good], 2, text=True):
@@ -438,11 +438,11 @@ def test_mutations_of_signed_files_are_refused_or_imported_whole(released: Path)
         sign(released, name)
 
 
-def told_of(folder: Path) -> dict[str, Any]:
+def manifest_of(folder: Path) -> dict[str, Any]:
     return dict(json.loads((folder / layout.MANIFEST).read_text()))
 
 
 def sign(folder: Path, name: str) -> None:
-    manifest, content = told_of(folder), (folder / name).read_bytes()
+    manifest, content = manifest_of(folder), (folder / name).read_bytes()
     manifest["files"][name] = {"bytes": len(content), "sha256": sha256(content).hexdigest()}
     (folder / layout.MANIFEST).write_text(json.dumps(manifest))

@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
 
 
 @pytest.fixture
-def made() -> Growing:
+def collection() -> Growing:
     """One query that is released, and one that was judged as a pilot."""
     scenario = Growing()
     scenario.close()
@@ -27,9 +27,9 @@ def made() -> Growing:
 
 
 @pytest.mark.parametrize("is_pilot_still", [True, False])
-def test_the_files_are_the_same_again(made: Growing, tmp_path: Path, is_pilot_still: bool) -> None:
+def test_the_files_are_the_same_again(collection: Growing, tmp_path: Path, is_pilot_still: bool) -> None:
     NamedQuerySet.objects.update(is_pilot=is_pilot_still)
-    imported, before, after = again(made.project, tmp_path)
+    imported, before, after = again(collection.project, tmp_path)
     assert before == after
     assert (tmp_path / "one" / "missing.csv").read_text().splitlines()[1:] == [
         f"11,{Query.objects.get(project=imported, number=11).text},val,pilot,,,"
@@ -37,9 +37,9 @@ def test_the_files_are_the_same_again(made: Growing, tmp_path: Path, is_pilot_st
     assert (tmp_path / "one" / "queries.csv").read_text().splitlines()[2].endswith(",pilot,,no,no,yes")
 
 
-def test_its_first_batch_is_a_pilot_again(made: Growing, tmp_path: Path) -> None:
+def test_its_first_batch_is_a_pilot_again(collection: Growing, tmp_path: Path) -> None:
     NamedQuerySet.objects.update(is_pilot=False)
-    imported, *_ = again(made.project, tmp_path)
+    imported, *_ = again(collection.project, tmp_path)
     query = Query.objects.get(project=imported, number=11)
     CandidateFactory(query=query)
     batch = batch_create(query=query, number=1)

@@ -122,7 +122,7 @@ class TestPay:
         assert "left out" not in whole
         assert "first=2026-03-01&amp;last=2026-03-31&amp;without_pilot=on" in part
 
-    def test_judgments_of_a_file_are_told_of(self, leading: Client, project: Project, person: User) -> None:
+    def test_judgments_of_a_file_are_mentioned(self, leading: Client, project: Project, person: User) -> None:
         judged(project, person, local("2026-03-06T09:00", "Asia/Singapore"), None)
         assert "1 judgment came with a file: nobody knows how long it took" in words(
             leading.get(url("pay", project), MARCH)
@@ -132,7 +132,7 @@ class TestPay:
         assert "No hours in this period" in words(leading.get(url("pay", project)))
 
     @pytest.mark.parametrize(
-        ("asked", "said"),
+        ("period", "message"),
         [
             ({"month": "March"}, "Write a month as 2026-03."),
             ({"first": "2026-03-02", "last": "2026-03-01"}, "The period ends before it begins."),
@@ -141,11 +141,13 @@ class TestPay:
             ({"first": "0001-01-01", "last": "9999-12-31"}, "Choose a day from 2000 to 2100."),
         ],
     )
-    def test_periods_that_are_none(self, leading: Client, project: Project, asked: dict[str, str], said: str) -> None:
-        answer = leading.get(url("pay", project), asked)
+    def test_periods_that_are_none(
+        self, leading: Client, project: Project, period: dict[str, str], message: str
+    ) -> None:
+        answer = leading.get(url("pay", project), period)
         assert answer.status_code == 422
-        assert said in words(answer)
-        assert leading.get(url("pay-csv", project), asked).status_code == 302
+        assert message in words(answer)
+        assert leading.get(url("pay-csv", project), period).status_code == 302
         assert not AuditEvent.objects.filter(action="pay.export").exists()
 
 
@@ -183,7 +185,7 @@ class TestPerson:
         assert "16.50 EUR from 5 Mar 2026" in words(leading.get(answer.headers["Location"]))
 
     @pytest.mark.parametrize(
-        ("wrong", "said"),
+        ("wrong", "message"),
         [
             ({"rate": "-1"}, "greater than or equal to 0"),
             ({"rate": "14.005"}, "2 decimal places"),
@@ -195,12 +197,12 @@ class TestPerson:
         ],
     )
     def test_rates_that_are_none(
-        self, leading: Client, project: Project, person: User, wrong: dict[str, str], said: str
+        self, leading: Client, project: Project, person: User, wrong: dict[str, str], message: str
     ) -> None:
         form = {"annotator": 7, "rate": "16.5", "currency": "EUR", "from_day": "2026-03-05", **wrong}
         answer = leading.post(url("pay-rate-set", project), form)
         assert answer.status_code == 422
-        assert said in words(answer)
+        assert message in words(answer)
         assert not PayRate.objects.exists()
 
     def test_correcting_hours(self, leading: Client, project: Project, person: User) -> None:
@@ -209,7 +211,7 @@ class TestPerson:
         assert HoursCorrection.objects.get().seconds == -900
 
     @pytest.mark.parametrize(
-        ("wrong", "status", "said"),
+        ("wrong", "status", "message"),
         [
             ({"minutes": "-16"}, 409, "5 March 2026 holds 15 minutes: no more can be taken away."),
             ({"minutes": "0"}, 409, "Say how much time to add or to take away, and why."),
@@ -220,12 +222,12 @@ class TestPerson:
         ],
     )
     def test_corrections_that_are_none(
-        self, leading: Client, project: Project, person: User, wrong: dict[str, str], status: int, said: str
+        self, leading: Client, project: Project, person: User, wrong: dict[str, str], status: int, message: str
     ) -> None:
         form = {"annotator": 7, "day": "2026-03-05", "minutes": "10", "reason": "asleep", **wrong}
         answer = leading.post(url("hours-correct", project), form)
         assert answer.status_code == status
-        assert said in words(answer)
+        assert message in words(answer)
         assert not HoursCorrection.objects.exists()
 
     @pytest.mark.parametrize("name", ["pay-rate-set", "hours-correct"])

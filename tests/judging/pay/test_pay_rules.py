@@ -65,7 +65,7 @@ def test_an_amount_is_of_the_time_and_not_of_the_hours_shown() -> None:
 
 
 @pytest.mark.parametrize(
-    ("own", "on", "expected"),
+    ("own", "on", "expected_rate"),
     [
         ([], 1, "14.00"),
         ([rate(5, "20.00")], 4, "14.00"),
@@ -75,8 +75,8 @@ def test_an_amount_is_of_the_time_and_not_of_the_hours_shown() -> None:
         ([rate(5, "20.00"), rate(5, "21.00")], 6, "21.00"),  # a slip set right
     ],
 )
-def test_the_rate_of_a_day(own: list[Rate], on: int, expected: str) -> None:
-    assert rate_on(march(on), own, DEFAULT).rate == Decimal(expected)
+def test_the_rate_of_a_day(own: list[Rate], on: int, expected_rate: str) -> None:
+    assert rate_on(march(on), own, DEFAULT).rate == Decimal(expected_rate)
 
 
 def test_the_first_rate_of_the_project_holds_for_days_before_it() -> None:
@@ -106,10 +106,11 @@ def test_currencies_are_never_added() -> None:
 
 
 @pytest.mark.parametrize(
-    ("judging", "correction", "counted"), [(100, -40, -40), (100, -100, -100), (100, -101, -100), (0, -5, 0), (0, 5, 5)]
+    ("judging", "correction", "counted_correction"),
+    [(100, -40, -40), (100, -100, -100), (100, -101, -100), (0, -5, 0), (0, 5, 5)],
 )
-def test_no_day_counts_below_zero(judging: int, correction: int, counted: int) -> None:
-    assert day_time(judging=judging, training=0, correction=correction) == Time(judging, 0, counted)
+def test_no_day_counts_below_zero(judging: int, correction: int, counted_correction: int) -> None:
+    assert day_time(judging=judging, training=0, correction=correction) == Time(judging, 0, counted_correction)
 
 
 DAYS = st.lists(

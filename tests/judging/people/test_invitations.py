@@ -82,15 +82,15 @@ class TestJoining:
         member = invitation_accept(secret=secret, person=person)
         assert (member.user, member.role, member.number) == (person, "admin", None)
 
-    def test_whom_it_was_mailed_to_gives_way_to_what_the_person_says(self, project: Project) -> None:
+    def test_whom_it_was_mailed_to_yields_to_what_the_person_says(self, project: Project) -> None:
         invitation, _ = invite(project, email=ADDRESS, name="A Guest")
         secret = secret_in(invitation_renew(invitation=invitation, actor=lead(project)))
         invitation_accept(secret=secret, person=NEW)
         assert list(Identity.objects.values_list("user__username", "email")) == [("newcomer", "new@example.org")]
 
-    @pytest.mark.parametrize("taken", ["newcomer", "NewComer"])
-    def test_a_user_name_that_is_taken_uses_nothing_up(self, project: Project, taken: str) -> None:
-        UserFactory(username=taken)
+    @pytest.mark.parametrize("taken_name", ["newcomer", "NewComer"])
+    def test_a_user_name_that_is_taken_uses_nothing_up(self, project: Project, taken_name: str) -> None:
+        UserFactory(username=taken_name)
         _, secret = invite(project)
         with pytest.raises(NotPossible, match="user name is taken"):
             invitation_accept(secret=secret, person=NEW)
@@ -138,7 +138,7 @@ class TestRefused:
         with pytest.raises(InvitationUnknown):
             invitation_accept(secret=secret, person=NEW)
 
-    def test_nobody_joins_a_refused_way(self, project: Project) -> None:
+    def test_nobody_joins_where_it_is_refused(self, project: Project) -> None:
         invitation, secret = invite(project)
         expire(invitation)
         with pytest.raises(InvitationGone):
@@ -153,11 +153,11 @@ class TestSentTwice:
         again = invitation_accepted_just_now(secret=secret, username="newcomer", password="a long password")
         assert again == member
 
-    @pytest.mark.parametrize("said", [("newcomer", "another password"), ("somebody", "a long password")])
-    def test_another_form_does_not(self, project: Project, said: tuple[str, str]) -> None:
+    @pytest.mark.parametrize("credentials", [("newcomer", "another password"), ("somebody", "a long password")])
+    def test_another_form_does_not(self, project: Project, credentials: tuple[str, str]) -> None:
         _, secret = invite(project)
         invitation_accept(secret=secret, person=NEW)
-        assert invitation_accepted_just_now(secret=secret, username=said[0], password=said[1]) is None
+        assert invitation_accepted_just_now(secret=secret, username=credentials[0], password=credentials[1]) is None
 
     def test_nor_does_it_later(self, project: Project) -> None:
         """Else a used link would be a place to try passwords at."""
@@ -210,7 +210,7 @@ class TestMailed:
             invitations_sweep(now=timezone.now() + timedelta(minutes=5))
         assert len(mail.outbox) == 1
 
-    def test_again_when_it_is_asked_for_again(self, project: Project, messages: Messages) -> None:
+    def test_again_when_it_is_requested_again(self, project: Project, messages: Messages) -> None:
         with messages():
             invitation, _ = invite(project, email=ADDRESS)
         with messages():
@@ -252,7 +252,7 @@ class TestMailed:
         assert invitation_mail(invitation_id=invitation.pk)
         assert len(mail.outbox) == 1
 
-    def test_what_is_asked_for_again_meanwhile_still_waits(
+    def test_what_is_requested_again_meanwhile_still_waits(
         self, project: Project, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         def meanwhile(*args: object) -> None:

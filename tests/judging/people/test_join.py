@@ -52,13 +52,13 @@ def who(client: Client) -> str:
 
 
 class TestInvitation:
-    def test_says_what_for_and_what_is_kept(self, client: Client, link: str) -> None:
+    def test_says_what_for_and_what_is_saved(self, client: Client, link: str) -> None:
         page = client.get(link)
         assert "a campaign" in body(page)
         assert "Only the leads of this project see them" in body(page)
         assert "exports carry only the number" in body(page)
 
-    def test_no_other_page_is_told_the_link(self, client: Client, link: str) -> None:
+    def test_no_other_page_learns_the_link(self, client: Client, link: str) -> None:
         headers = client.get(link).headers
         assert headers["Referrer-Policy"] == "strict-origin"
         assert "noindex" in headers["X-Robots-Tag"]
@@ -79,7 +79,7 @@ class TestInvitation:
         client.post(link)
         assert project.memberships.get(user=person).number == 1
 
-    def test_who_is_here_already_is_told_so_and_uses_nothing_up(
+    def test_who_is_here_already_reads_so_and_uses_nothing_up(
         self, client: Client, project: Project, link: str
     ) -> None:
         client.force_login(annotator(project))
@@ -88,7 +88,7 @@ class TestInvitation:
         assert Invitation.objects.get().accepted_at is None
 
     @pytest.mark.parametrize(
-        ("change", "said"),
+        ("change", "message"),
         [
             ({"username": ""}, "This field is required"),
             ({"username": "two words"}, "Enter a valid username"),
@@ -104,12 +104,12 @@ class TestInvitation:
             ({"username": "longername1", "password": "longername1", "again": "longername1"}, "too similar"),
         ],
     )
-    def test_a_form_to_look_at_again(self, client: Client, link: str, change: dict[str, str], said: str) -> None:
+    def test_a_form_to_look_at_again(self, client: Client, link: str, change: dict[str, str], message: str) -> None:
         other = MembershipFactory(user__username="taken").user
         identity_set(user=other, name="", email="taken@example.org")
         answer = client.post(link, {**FORM, **change})
         assert answer.status_code == 422
-        assert said in body(answer)
+        assert message in body(answer)
         assert "quite a long one" not in body(answer)
         assert Invitation.objects.get().accepted_at is None
 
@@ -161,7 +161,7 @@ class TestRegistration:
 
 
 class TestLeaving:
-    def test_asks_then_gives_back_what_is_held(self, client: Client) -> None:
+    def test_asks_then_gives_back_the_assignment(self, client: Client) -> None:
         assignment = AssignmentFactory(batch=BatchFactory())
         client.force_login(assignment.annotator)
         page = reverse("judging:leave-project", args=[assignment.project.uuid])

@@ -33,7 +33,7 @@ from tests.factories import (
 )
 from tests.judging.api import test_doors as test_api_doors
 from tests.judging.money import gold_graded, judged, local, trained
-from tests.judging.views.test_doors import ENDPOINTS, World
+from tests.judging.views.test_doors import ENDPOINTS, Site
 
 pytestmark = pytest.mark.django_db
 LINK = re.compile(r'value="http://testserver(/[^"]+)"')
@@ -102,7 +102,7 @@ class TestPeople:
         (person,) = people_of(member.project)
         assert person.last_seen == local("2026-04-01T10:00")
 
-    def test_filtered_by_standing(self, client: Client, member: Membership) -> None:
+    def test_filtered_by_status(self, client: Client, member: Membership) -> None:
         MembershipFactory(project=member.project, number=13, standing="training", user__username="other-person")
         text = body(client.get(people(member.project) + "?standing=training"))
         assert "other-person" in text and "Quirin" not in text
@@ -152,7 +152,7 @@ class TestPeople:
 
 @pytest.mark.usefixtures("chief")
 class TestPerson:
-    def test_the_way_so_far(self, client: Client, member: Membership, chief: User) -> None:
+    def test_the_steps_so_far(self, client: Client, member: Membership, chief: User) -> None:
         annotator_leave(membership=member, actor=chief, reason="Moved away")
         text = body(client.get(page("person", member)))
         assert "qualified → <b>left</b>" in text
@@ -165,7 +165,7 @@ class TestPerson:
             assert member.standing == status
 
     @pytest.mark.parametrize(
-        ("form", "status", "said"),
+        ("form", "status", "message"),
         [
             ({"action": "suspend", "reason": ""}, 422, "Say why"),
             ({"action": "promote", "reason": "x"}, 422, "Choose what to do"),
@@ -174,11 +174,11 @@ class TestPerson:
         ],
     )
     def test_a_word_that_cannot_be(
-        self, client: Client, member: Membership, form: dict[str, str], status: int, said: str
+        self, client: Client, member: Membership, form: dict[str, str], status: int, message: str
     ) -> None:
         answer = client.post(page("person-standing", member), form)
         assert answer.status_code == status
-        assert said in body(answer)
+        assert message in body(answer)
         member.refresh_from_db()
         assert member.standing == "qualified"
 
@@ -213,7 +213,7 @@ class TestNamesAreNowhereElse:
 
     def test_on_no_page_of_an_admin(self) -> None:
         """Every page that takes a GET, with grades, decisions and standings of an annotator on it."""
-        site = World()
+        site = Site()
         someone = site.people["annotator"]
         User.objects.filter(pk=someone.pk).update(username="quirin-k")
         someone.refresh_from_db()
@@ -228,7 +228,7 @@ class TestNamesAreNowhereElse:
         assert reached > 10
 
     def test_in_no_answer_of_the_api_to_staff(self) -> None:
-        site = test_api_doors.World()
+        site = test_api_doors.Site()
         identity_set(user=site.people["annotator"], name="Quirin Kowalk", email="quirin@example.org")
         User.objects.filter(pk=site.people["annotator"].pk).update(username="quirin-k")
         endpoints = [endpoint for endpoint in test_api_doors.ENDPOINTS if endpoint[0] == "get"]

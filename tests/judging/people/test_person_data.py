@@ -45,7 +45,7 @@ NAME, EMAIL, USERNAME = "Quirinius Kowalkeit", "quirinius@kowalkeit.example", "q
 WORDS = ["quirinius", "kowalkeit"]
 
 
-def opened(packed: bytes) -> dict[str, str]:
+def files_in(packed: bytes) -> dict[str, str]:
     with ZipFile(io.BytesIO(packed)) as archive:
         return {name: archive.read(name).decode() for name in archive.namelist()}
 
@@ -71,7 +71,7 @@ def membership(person: User) -> Membership:
 class TestTheirOwn:
     def test_who_they_are_and_what_they_gave(self, person: User) -> None:
         grade(person.assignments.get(), [3, 1])  # type: ignore[misc]
-        files = opened(person_data(user=person, actor=person, own=True))
+        files = files_in(person_data(user=person, actor=person, own=True))
         assert json.loads(files["person.json"])["identity"] == {"name": NAME, "email": EMAIL}
         assert sorted(row["grade"] for row in rows(files["OwnGrade.csv"])) == ["1", "3"]
         assert rows(files["Membership.csv"])[0]["number"] == str(membership(person).number)
@@ -85,12 +85,12 @@ class TestTheirOwn:
             for word in ("truth", "gold", "round", "seat", "rank", "batch")
             if word in name
         }
-        files = opened(person_data(user=person, actor=person, own=True))
+        files = files_in(person_data(user=person, actor=person, own=True))
         assert not {name for name in files if "Gold" in name}
 
     def test_nothing_of_others(self, person: User) -> None:
         other = JudgmentFactory(grade=4)
-        text = "".join(opened(person_data(user=person, actor=person, own=True)).values())
+        text = "".join(files_in(person_data(user=person, actor=person, own=True)).values())
         assert str(other.uuid) not in text and str(other.pair.uuid) not in text
 
     def test_every_column_exists(self, person: User) -> None:
@@ -104,7 +104,7 @@ class TestTheirOwn:
         assert reverse("person-export") in browser.get(reverse("account")).content.decode()
         answer = browser.post(reverse("person-export"))
         assert answer.headers["Content-Type"] == "application/zip"
-        assert "BrowserSession.csv" in opened(answer.content)
+        assert "BrowserSession.csv" in files_in(answer.content)
         assert browser.get(reverse("person-export")).status_code == 405
         event = AuditEvent.objects.filter(action="identity.export").latest("id")
         assert (event.actor, event.data) == (person, {"own": True})
@@ -112,10 +112,10 @@ class TestTheirOwn:
     def test_nobody_who_is_not_logged_in_gets_one(self) -> None:
         assert Client().post(reverse("person-export")).status_code == 302
 
-    def test_a_formula_is_kept_a_text(self, person: User) -> None:
+    def test_a_formula_stays_a_text(self, person: User) -> None:
         pair = person.assignments.get().batch.pairs.order_by("candidate__rank")[0]  # type: ignore[misc]
         judgment = JudgmentFactory(assignment=person.assignments.get(), pair=pair, comment="=HYPERLINK(1)")  # type: ignore[misc]
-        files = opened(person_data(user=person, actor=person, own=True))
+        files = files_in(person_data(user=person, actor=person, own=True))
         assert {row["pair_uuid"]: row["comment"] for row in rows(files["OwnGrade.csv"])}[str(judgment.pair.uuid)] == (
             "'=HYPERLINK(1)"
         )
@@ -140,7 +140,7 @@ class TestInFull:
         token = token_create(user=person, name="laptop")
         browser = Client()
         browser.force_login(person)
-        text = "".join(opened(person_data(user=person, actor=None, own=False)).values())
+        text = "".join(files_in(person_data(user=person, actor=None, own=False)).values())
         columns = {column for _, names, _ in all_tables(person) for column in names}
         assert not columns & {"password", "digest", "session_key", "session_data"}
         assert token not in text and browser.cookies["sessionid"].value not in text
@@ -148,8 +148,8 @@ class TestInFull:
 
     def test_gold_is_in_it(self) -> None:
         person = GoldGradeFactory().annotator
-        assert "judging.GoldGrade.annotator.csv" in opened(person_data(user=person, actor=None, own=False))
-        own = opened(person_data(user=person, actor=person, own=True))
+        assert "judging.GoldGrade.annotator.csv" in files_in(person_data(user=person, actor=None, own=False))
+        own = files_in(person_data(user=person, actor=person, own=True))
         assert len(rows(own["OwnGrade.csv"])) == 1  # as any other grade
         assert "truth" not in "".join(own.values())
 
@@ -157,7 +157,7 @@ class TestInFull:
         path = tmp_path / "person.zip"
         call_command("person_export", USERNAME, str(path))
         assert path.stat().st_mode & 0o077 == 0
-        assert "judging.Assignment.annotator.csv" in opened(path.read_bytes())
+        assert "judging.Assignment.annotator.csv" in files_in(path.read_bytes())
         with pytest.raises(CommandError, match="there already"):
             call_command("person_export", USERNAME, str(path))
         with pytest.raises(CommandError, match="no account"):
@@ -296,14 +296,14 @@ class TestTraces:
 
 
 @pytest.fixture
-def _kept(settings: Settings, tmp_path: Path) -> None:
+def _retention(settings: Settings, tmp_path: Path) -> None:
     settings.MOMENTJUDGE_VAR = tmp_path
     (tmp_path / "log").mkdir()
     settings.RETENTION_LOG_DAYS = settings.RETENTION_SESSION_DAYS = settings.RETENTION_LOGIN_DAYS = 30
     settings.RETENTION_INVITATION_DAYS, settings.RETENTION_IDENTITY_MONTHS = 90, 6
 
 
-@pytest.mark.usefixtures("_kept")
+@pytest.mark.usefixtures("_retention")
 class TestRetention:
     def test_what_is_old_goes_and_what_is_not_stays(self, person: User, settings: Settings) -> None:
         now = timezone.now()
@@ -336,13 +336,13 @@ class TestRetention:
         assert "Nothing was deleted" in capsys.readouterr().out
         assert Identity.objects.filter(user=person).exists()
 
-    def test_who_stays_somewhere_is_kept(self, person: User) -> None:
+    def test_who_stays_somewhere_remains(self, person: User) -> None:
         member = membership(person)
         annotator_leave(membership=member, actor=lead(member.project))
         MembershipFactory(user=person)
         assert retention_counts(now=timezone.now() + timedelta(days=400))["left"] == 0
 
-    def test_who_left_lately_is_kept(self, person: User) -> None:
+    def test_who_left_lately_remains(self, person: User) -> None:
         member = membership(person)
         annotator_leave(membership=member, actor=lead(member.project))
         left_at = StandingChange.objects.filter(membership=member).latest("id").created_at

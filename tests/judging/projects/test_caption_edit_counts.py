@@ -50,7 +50,7 @@ def rows() -> list[tuple[object, ...]]:
 
 
 class TestCandidates:
-    def test_an_edit_after_freezing_is_told_and_not_applied(self, project: Project, person: User) -> None:
+    def test_an_edit_after_freezing_is_reported_and_not_applied(self, project: Project, person: User) -> None:
         caption_row = reviewed(project, person, "Ross waves")
         caption(project, "A dog barks")
         queries = [QueryFactory(project=project, number=number) for number in (7, 3)]

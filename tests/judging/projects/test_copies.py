@@ -23,7 +23,7 @@ from tests.factories import (
     QueryFactory,
     UserFactory,
 )
-from tests.judging.settings import drawn_pair, gate_question
+from tests.judging.settings import drawn_pair, screening_question
 
 pytestmark = pytest.mark.django_db
 
@@ -34,8 +34,8 @@ def source() -> Project:
     project = ProjectFactory(similarity="bow", registration_is_open=True)
     MembershipFactory(project=project)
     for _ in range(2):
-        gate_question(project)
-    gate_question(project, is_retired=True)
+        screening_question(project)
+    screening_question(project, is_retired=True)
     policy_publish(project=project, actor=None, gate_is_open=True, gate_questions=2, gate_passing=1, pay_rate=20)
     moment = MomentFactory(video__corpus=project.dataset.corpus)
     examples = [Example(3, "A man sits", moment.pk)]
@@ -77,7 +77,7 @@ class TestOverTheSameCorpus:
         assert not project.batches.exists()
         assert not project.queries.filter(candidates__isnull=False).exists()
 
-    def test_queries_only_when_asked_for(self, source: Project) -> None:
+    def test_queries_only_when_requested(self, source: Project) -> None:
         project = copied(source)
         assert not (project.queries.exists() or project.query_sets.exists() or project.known_pairs.exists())
 
@@ -111,7 +111,7 @@ class TestOverTheSameCorpus:
 
 
 class TestOverAnotherCorpus:
-    def test_what_shows_moments_stays_and_the_gate_is_closed(self, source: Project) -> None:
+    def test_what_shows_moments_stays_and_the_screening_is_closed(self, source: Project) -> None:
         project = copied(source, corpus=CorpusFactory())
         assert policy_values(project) == {**policy_values(source), "gate_is_open": False}
         guideline = guideline_in_force(project.pk)

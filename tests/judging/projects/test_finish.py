@@ -14,7 +14,7 @@ NOTHING = Left(open_pairs=0, escalated_pairs=0, given=0, queries=0, undecided=0,
 
 
 @pytest.mark.parametrize(
-    ("left", "judgments"),
+    ("fields", "judgments"),
     [
         ({}, 0),
         ({"open_pairs": 20, "escalated": 0}, 40),
@@ -25,12 +25,12 @@ NOTHING = Left(open_pairs=0, escalated_pairs=0, given=0, queries=0, undecided=0,
         ({"queries": 2}, 150),  # a first batch each, a second for one of them
     ],
 )
-def test_judgments_left(left: dict[str, float], judgments: float) -> None:
-    assert replace(NOTHING, **left).judgments == judgments
+def test_judgments_left(fields: dict[str, float], judgments: float) -> None:
+    assert replace(NOTHING, **fields).judgments == judgments
 
 
 @pytest.mark.parametrize(
-    ("per_day", "expected"),
+    ("per_day", "expected_pace"),
     [
         ({}, 0),
         ({0: 70}, 70),  # since today
@@ -40,8 +40,8 @@ def test_judgments_left(left: dict[str, float], judgments: float) -> None:
         ({30: 1000}, 0),
     ],
 )
-def test_pace(per_day: dict[int, int], expected: float) -> None:
-    assert pace({TODAY - timedelta(days=ago): n for ago, n in per_day.items()}, today=TODAY) == expected
+def test_pace(per_day: dict[int, int], expected_pace: float) -> None:
+    assert pace({TODAY - timedelta(days=ago): n for ago, n in per_day.items()}, today=TODAY) == expected_pace
 
 
 def test_the_day() -> None:

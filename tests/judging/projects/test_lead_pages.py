@@ -46,7 +46,7 @@ def url(name: str, row: object) -> str:
     return reverse(f"judging:{name}", args=[row.uuid])  # type: ignore[attr-defined]
 
 
-def done(project: Project, value: int = 2, pairs: int = 2) -> Batch:
+def finished_batch(project: Project, value: int = 2, pairs: int = 2) -> Batch:
     batch: Batch = BatchFactory(query__project=project, pairs=pairs)
     judge_round(batch, [value] * pairs, [value] * pairs)
     return batch
@@ -80,7 +80,7 @@ class TestQueries:
         self, browser: Client, project: Project, django_assert_max_num_queries
     ) -> None:
         for _ in range(12):
-            done(project, pairs=1)
+            finished_batch(project, pairs=1)
         with django_assert_max_num_queries(17):
             browser.get(url("queries", project))
 
@@ -139,7 +139,7 @@ class TestQueries:
         project.refresh_from_db()
         assert project.dataset.similarity == ""
 
-    def test_what_is_not_installed_cannot_be_chosen_and_is_said(
+    def test_what_is_not_installed_cannot_be_chosen_and_is_named(
         self, browser: Client, project: Project, tmp_path: Path, settings: Any
     ) -> None:
         settings.MOMENTJUDGE_VAR = tmp_path
@@ -175,14 +175,14 @@ class TestBatch:
         assert "grade grade-" not in browser.get(url("batch", batch)).content.decode()
 
     def test_links_to_the_other_batch(self, browser: Client, project: Project) -> None:
-        first = done(project)
+        first = finished_batch(project)
         second = BatchFactory(query=first.query, number=2)
         assert url("batch", second) in browser.get(url("batch", first)).content.decode()
 
 
 class TestReleases:
     def test_make_and_download(self, browser: Client, project: Project, messages: Messages, encoder: object) -> None:
-        batch = done(project)
+        batch = finished_batch(project)
         for pair in batch.pairs.all():
             CaptionFactory(moment=pair.candidate.moment)
         browser.post(url("batch-review", batch), {"decision": "close"})

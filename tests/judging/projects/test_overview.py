@@ -52,11 +52,11 @@ def url(project: Project) -> str:
     return reverse("judging:overview", args=[project.uuid])
 
 
-def found(project: Project) -> SimpleNamespace:
+def overview_of(project: Project) -> SimpleNamespace:
     return SimpleNamespace(**projects_overview.overview(project, policy_in_force(project.pk), now=timezone.now()))
 
 
-def given(project: Project, judgments: int, *, days_ago: int = 0, imported: int = 0) -> None:
+def add_judgments(project: Project, judgments: int, *, days_ago: int = 0, imported: int = 0) -> None:
     """So many judgments of somebody on a day."""
     day = timezone.now().date() - timedelta(days=days_ago)
     counts = {"judgments": judgments, "second_round": 0, "simulated": 0, "imported": imported}
@@ -75,8 +75,8 @@ class TestNumbers:
         FlagFactory(assignment=AssignmentFactory(batch=begun), pair=begun.pairs.get(state="escalated"))
         judge_round(BatchFactory(query__project=ProjectFactory()), [1, 1], [1, 1])
         Job.objects.create(project=project, kind="one", title="Work", state="failed", error="The disk is full.")
-        given(project, 3, days_ago=6)
-        given(project, 3, days_ago=7)
+        add_judgments(project, 3, days_ago=6)
+        add_judgments(project, 3, days_ago=7)
         page = browser.get(url(project)).content.decode()
         assert facts(page) == {
             "Wait for your decision": "1",
@@ -94,16 +94,16 @@ class TestNumbers:
         for values in ({"round": 2}, {}, {}, {"state": "done"}):
             BatchFactory(query__project=project, pairs=0, **values)
         BatchFactory(query__project=project, pairs=0, number=2)
-        rows = [(row.number, row.first_round, row.second_round, row.done) for row in found(project).batches]
+        rows = [(row.number, row.first_round, row.second_round, row.done) for row in overview_of(project).batches]
         assert rows == [(1, 2, 1, 1), (2, 1, 0, 0)]
 
     def test_pooled_batches_are_one_row_and_say_nothing_of_others(self, client: Client) -> None:
         scenario = Growing()
         QueryFactory(project=scenario.project, number=11)
-        before = found(scenario.project).finish
+        before = overview_of(scenario.project).finish
         scenario.open(scenario.plan(scenario.rows("one", [3])))
         scenario.open(scenario.plan(scenario.rows("other", [4])))
-        overview = found(scenario.project)
+        overview = overview_of(scenario.project)
         rows = [(row.number, row.first_round, row.second_round, row.done) for row in overview.batches]
         assert rows == [(1, 1, 0, 0), (3, 2, 0, 0)]
         # two grades and 0.36 more of either pair
@@ -117,18 +117,18 @@ class TestNumbers:
             assignment = AssignmentFactory(batch=BatchFactory(query__project=project))
             FlagFactory(assignment=assignment, withdrawn_at=NOW if index == 2 else None)
         flags_dismiss(pair=Flag.objects.earliest("pk").pair, lead=lead(project), words="fine")
-        overview = found(project)
+        overview = overview_of(project)
         assert overview.flags == flags_waiting(project).count() == 1
         assert overview.waiting == review_queue(project).count() == 1
         assert overview.at_work == 3
 
     def test_what_was_imported_belongs_to_no_day(self, project: Project) -> None:
-        given(project, 500, imported=500)
-        given(project, 30)
-        overview = found(project)
+        add_judgments(project, 500, imported=500)
+        add_judgments(project, 30)
+        overview = overview_of(project)
         assert (overview.judgments, overview.imported, overview.today, overview.active) == (530, 500, 30, 1)
 
-    def test_programs_are_told_the_same(self, project: Project) -> None:
+    def test_programs_read_the_same(self, project: Project) -> None:
         judge_round(BatchFactory(query__project=project), [0, 4], [4, 4])
         counts = overview_counts(project)
         assert counts["batches"] == {"open": 1, "done": 0}
@@ -148,31 +148,31 @@ class TestJobs:
     def test_what_was_done_since_has_not_failed(self, project: Project) -> None:
         for state in ("failed", "done"):
             Job.objects.create(project=project, kind="one", title="Work", state=state)
-        assert found(project).failed == []
+        assert overview_of(project).failed == []
 
 
 class TestForecast:
     def test_at_the_present_pace(self, browser: Client, project: Project) -> None:
         BatchFactory(query__project=project, pairs=2)
-        given(project, 7)
-        given(project, 7, days_ago=6)
-        finish = found(project).finish
+        add_judgments(project, 7)
+        add_judgments(project, 7, days_ago=6)
+        finish = overview_of(project).finish
         # 4 grades of the open pairs and, as in the paper, 0.72 more of them and 2.22 of 0.47 second batches
         assert (finish.per_day, finish.judgments) == (2, 7)
         assert finish.day == timezone.now().date() + timedelta(days=4)
         assert finish.day.strftime("%b %Y") in browser.get(url(project)).content.decode()
 
-    def test_grades_of_the_round_under_way_are_given(self, project: Project) -> None:
+    def test_grades_of_the_present_round_are_subtracted(self, project: Project) -> None:
         batch = BatchFactory(query__project=project, pairs=2)
-        before = found(project).finish.judgments
+        before = overview_of(project).finish.judgments
         judge(batch, [1, 1])
-        assert found(project).finish.judgments == before - 2
+        assert overview_of(project).finish.judgments == before - 2
 
     def test_queries_without_a_batch_count(self, project: Project) -> None:
         QueryFactory(project=project)
         QueryFactory(project=project, split="train")
         assert (
-            found(project).finish.judgments == 70
+            overview_of(project).finish.judgments == 70
         )  # 20 pairs and what the paper saw: 1.47 batches, 2.36 grades a pair
 
     def test_nothing_is_left(self, browser: Client, project: Project) -> None:
@@ -192,15 +192,15 @@ class TestForecast:
 
 
 class TestRenewal:
-    def asked_again(self, browser: Client, project: Project, digest: str) -> Any:
+    def request_again(self, browser: Client, project: Project, digest: str) -> Any:
         return browser.get(url(project), {"seen": digest}, headers=HTMX)
 
     def test_while_nothing_changed_nothing_is_sent(self, browser: Client, project: Project) -> None:
         page = browser.get(url(project)).content.decode()
         [digest] = re.findall(r"\?seen=(\w+)", page)
-        assert self.asked_again(browser, project, digest).status_code == 204
+        assert self.request_again(browser, project, digest).status_code == 204
         BatchFactory(query__project=project)
-        answer = self.asked_again(browser, project, digest)
+        answer = self.request_again(browser, project, digest)
         assert (answer.status_code, answer.content.decode().strip()[:20]) == (200, '<section id="state" ')
 
     @pytest.mark.parametrize("batches", [1, 9])

@@ -13,7 +13,7 @@ from judging.models import GateAttempt, GuidelineConfirmation, GuidelineDraft, K
 from judging.projects.forms import GROUPS
 from judging.projects.policies import Example, guideline_publish, policy_in_force, policy_publish
 from tests.factories import BatchFactory, MembershipFactory, MomentFactory, ProjectFactory, admin, annotator, lead
-from tests.judging.settings import drawn_pair, gate_question, guideline_form, policy_form, screening_attempt
+from tests.judging.settings import drawn_pair, guideline_form, policy_form, screening_attempt, screening_question
 from tests.judging.views.acts import HTMX, grade_all, take, url
 
 pytestmark = pytest.mark.django_db
@@ -90,7 +90,7 @@ class TestGuidelineEditor:
         page = page_of(reader, "guideline-version", second)
         assert '<li class="new"><ins><span class="unseen">New: </span># Two</ins></li>' in page
 
-    def test_no_name_of_a_file_is_told_by_the_changes(self, project: Project) -> None:
+    def test_no_name_of_a_file_stands_in_the_changes(self, project: Project) -> None:
         moment = MomentFactory(video__corpus=project.dataset.corpus, video__name="the_secret_show")
         guideline = guideline_publish(
             project=project, actor=None, body="b", levels=LEVELS, examples=[Example(4, "a query", moment.pk)]
@@ -126,7 +126,7 @@ class TestConfirming:
         assert GuidelineConfirmation.objects.filter(annotator=person).count() == 1
 
     def test_it_is_not_confirmed_before_its_step(self, project: Project) -> None:
-        gate_question(project)
+        screening_question(project)
         policy_publish(project=project, actor=None, gate_is_open=True, gate_questions=1, gate_passing=1)
         person = MembershipFactory(project=project, standing="candidate", confirmed=False).user
         client = logged_in(person)
@@ -163,7 +163,7 @@ class TestTraining:
         assert "No pair of grade 0, 1, 3, 4 yet" in page
         assert KnownPair.objects.get().tutorial_position == 1
 
-    def test_a_wrong_grade_is_said(self, leading: Client, project: Project) -> None:
+    def test_a_wrong_grade_is_reported(self, leading: Client, project: Project) -> None:
         answer = leading.post(url("training-pair-grade", drawn_pair(project)), {"grade": "5"})
         assert (answer.status_code, KnownPair.objects.get().truth) == (422, None)
         assert "A grade is a whole number from 0 to 4." in answer.content.decode()
@@ -178,7 +178,7 @@ class TestTraining:
         assert answer.content.decode().strip().startswith('<section id="tutorial">')
         assert KnownPair.objects.get(tutorial_position=1) == pairs[1]
 
-    def test_pairs_of_an_exam_are_not_training_material(self, leading: Client, project: Project) -> None:
+    def test_pairs_of_an_exam_are_not_for_training(self, leading: Client, project: Project) -> None:
         exam = project.exams.create(number=1, kind="cohort", state="open", seed=1)
         pair = drawn_pair(project)
         exam_pair = KnownPair.objects.create(
@@ -192,7 +192,7 @@ class TestScreening:
     @pytest.fixture
     def person(self, project: Project) -> User:
         for _ in range(3):
-            gate_question(project)
+            screening_question(project)
         policy_publish(
             project=project, actor=None, gate_questions=2, gate_passing=2, gate_attempts=1, gate_is_open=True
         )
@@ -240,8 +240,8 @@ class TestScreening:
         other = MembershipFactory(project=project, standing="candidate").user
         assert logged_in(other).post(url("gate-answer", project), self.answers(right=True)).status_code == 404
 
-    def test_a_clip_is_seen_by_who_was_asked_about_it(self, project: Project, person: User) -> None:
-        question = gate_question(project)
+    def test_a_clip_is_seen_by_who_has_its_question(self, project: Project, person: User) -> None:
+        question = screening_question(project)
         screening_attempt(person, [question])
         other = annotator(project)
         statuses = [
@@ -274,7 +274,7 @@ class TestScreeningQuestions:
         assert (question.options, question.correct) == (["b", "c"], 0)
 
     @pytest.mark.parametrize(
-        ("values", "said"),
+        ("values", "message"),
         [
             ({"option_2": "", "correct": 0}, "Write at least two options."),
             ({"option_2": "a"}, "Two options are the same."),
@@ -284,13 +284,15 @@ class TestScreeningQuestions:
             ({"moment": ""}, "Choose a clip."),
         ],
     )
-    def test_what_is_no_question(self, leading: Client, project: Project, values: dict[str, object], said: str) -> None:
+    def test_what_is_no_question(
+        self, leading: Client, project: Project, values: dict[str, object], message: str
+    ) -> None:
         answer = leading.post(url("gate-question-create", project), self.form(project, **values))
         assert answer.status_code == 422
-        assert said in answer.content.decode()
+        assert message in answer.content.decode()
         assert not project.gate_questions.exists()
 
-    def test_a_gate_with_too_few_questions_stays_closed(self, leading: Client, project: Project) -> None:
+    def test_a_screening_with_too_few_questions_stays_closed(self, leading: Client, project: Project) -> None:
         answer = leading.post(url("gate-set", project), {"open": "yes"})
         assert answer.status_code == 409
         assert "asks 12 questions, and 0 are written" in answer.content.decode()
@@ -321,7 +323,7 @@ class TestPolicy:
         assert not AuditEvent.objects.filter(action="policy.publish").exists()
 
     @pytest.mark.parametrize(
-        ("values", "said"),
+        ("values", "message"),
         [
             ({"time_zone": "Mars/Base"}, "There is no time zone of this name."),
             ({"pay_currency": "XXQ"}, "ISO 4217 has no currency of these letters."),
@@ -333,13 +335,13 @@ class TestPolicy:
             ({"exam_weights": "cubic"}, "Select a valid choice."),
         ],
     )
-    def test_what_is_no_policy(self, leading: Client, project: Project, values: dict[str, str], said: str) -> None:
+    def test_what_is_no_policy(self, leading: Client, project: Project, values: dict[str, str], message: str) -> None:
         answer = leading.post(url("policy-publish", project), policy_form(project, **values))
         assert answer.status_code == 422
-        assert said in answer.content.decode()
+        assert message in answer.content.decode()
         assert project.policies.count() == 1
 
-    def test_the_world_moved_on(self, leading: Client, project: Project) -> None:
+    def test_another_version_came_meanwhile(self, leading: Client, project: Project) -> None:
         old = policy_form(project, lease_minutes=5)
         policy_publish(project=project, actor=None, break_minutes=0)
         answer = leading.post(url("policy-publish", project), old)
@@ -347,7 +349,7 @@ class TestPolicy:
         assert "Version 2 was saved meanwhile" in answer.content.decode()
         assert policy_in_force(project.pk).lease_minutes == 20
 
-    def test_a_gate_without_questions_is_not_opened_here_either(self, leading: Client, project: Project) -> None:
+    def test_a_screening_without_questions_is_not_opened_here_either(self, leading: Client, project: Project) -> None:
         answer = leading.post(url("policy-publish", project), policy_form(project, gate_is_open=True))
         assert answer.status_code == 409
         assert not policy_in_force(project.pk).gate_is_open

@@ -13,7 +13,7 @@ from judging.models import Exam, KnownPair, Sitting, SittingGrade
 from judging.qualification.services.exams import exam_close
 from tests.conftest import Messages
 from tests.factories import ProjectFactory, lead
-from tests.judging.exams import asked, cohort_exam, examinee, give, hand_in, regrade, standing_of, start
+from tests.judging.exams import cohort_exam, examinee, give, hand_in, pairs_in_order, regrade, start, status_of
 from tests.judging.qualification.test_exam_power import count_levels_slowly
 
 pytestmark = pytest.mark.django_db
@@ -37,18 +37,18 @@ class Cohort:
         chance = random.Random(23)
         pairs = list(exam.known_pairs.order_by("pk").values_list("pk", flat=True))
         self.hidden = dict(zip(pairs, chance.choices(range(5), SHARES, k=len(pairs)), strict=True))
-        self.sittings = []
+        self.attempts = []
         for index in range(self.people):
             noise = 0.8 + 0.6 * index / max(1, self.people - 1)
             attempt = start(examinee(self.project), self.project)
-            for known_pair in asked(attempt):
+            for known_pair in pairs_in_order(attempt):
                 grade = min(4, max(0, round(self.hidden[known_pair.pk] + chance.gauss(0, noise))))
                 give(attempt.annotator, known_pair, grade)
             hand_in(attempt)
-            self.sittings.append(attempt)
+            self.attempts.append(attempt)
         with messages():
             exam_close(exam=exam, actor=lead(self.project))
-        for attempt in self.sittings:
+        for attempt in self.attempts:
             with messages():
                 regrade(attempt)
             attempt.refresh_from_db()
@@ -56,7 +56,7 @@ class Cohort:
         return exam
 
     def grades(self, *, last: bool = False) -> Grades:
-        rows = SittingGrade.objects.filter(sitting__in=self.sittings).order_by("attempt")
+        rows = SittingGrade.objects.filter(sitting__in=self.attempts).order_by("attempt")
         grades_by_person: Grades = {}
         for row in rows if last else rows.filter(attempt=0):
             grades_by_person.setdefault(row.annotator_id, {})[row.known_pair_id] = row.grade
@@ -84,9 +84,9 @@ def without(grades: Grades, person: int, pair: int) -> float:
 def check(cohort: Cohort, exam: Exam) -> None:
     first, last = cohort.grades(), cohort.grades(last=True)
     truth = {pair: statistics.median(person_grades[pair] for person_grades in first.values()) for pair in cohort.hidden}
-    stored_truth = dict(KnownPair.objects.filter(exam=exam).values_list("pk", "truth"))
-    assert {pair: float(value or 0) for pair, value in stored_truth.items()} == truth
-    reports = {attempt.annotator_id: attempt.report for attempt in cohort.sittings}
+    truth_by_pair = dict(KnownPair.objects.filter(exam=exam).values_list("pk", "truth"))
+    assert {pair: float(value or 0) for pair, value in truth_by_pair.items()} == truth
+    reports = {attempt.annotator_id: attempt.report for attempt in cohort.attempts}
     for person, person_grades in first.items():
         others = {pair: up(without(first, person, pair)) for pair in person_grades}
         check_person(reports[person], person_grades, last[person], truth, others)
@@ -128,13 +128,13 @@ def check_person(
 def check_results(cohort: Cohort) -> None:
     """By the default rule: kappa 0.4, 0.6 above or below the others' medians, three of their levels told apart."""
     first = cohort.grades()
-    for attempt in cohort.sittings:
+    for attempt in cohort.attempts:
         grades = first[attempt.annotator_id]
         bias = statistics.fmean(grade - without(first, attempt.annotator_id, pair) for pair, grade in grades.items())
         reached = attempt.report["kappas"]["quadratic"]["value"] >= 0.4 and abs(bias) <= 0.6
         reached = reached and attempt.report["levels"] >= 3
         assert (attempt.state, attempt.passed) == ("done", reached)
-        assert standing_of(attempt.annotator) == ("qualified" if reached else "exam")
+        assert status_of(attempt.annotator) == ("qualified" if reached else "exam")
 
 
 def test_five_people(messages: Messages) -> None:

@@ -34,13 +34,13 @@ def known_pairs(queries: int, each: int, *, seed: int, weights: tuple[int, ...] 
     return pairs
 
 
-known = st.lists(
+known_truths = st.lists(
     st.tuples(st.integers(0, 5), st.sampled_from([Decimal(half) / 2 for half in range(9)])), max_size=40
 ).map(lambda rows: [(100 + index, query, truth) for index, (query, truth) in enumerate(rows)])
 
 
 @settings(max_examples=80)
-@given(known, st.integers(1, 4), st.integers(1, 5), st.integers(0, 99))
+@given(known_truths, st.integers(1, 4), st.integers(1, 5), st.integers(0, 99))
 def test_a_draw_has_the_right_counts_of_known_pairs(pairs: Known, queries: int, per_query: int, seed: int) -> None:
     selection = draw_even(pairs, queries=queries, per_query=per_query, seed=seed)
     enough = [query for query, n in Counter(query for _, query, _ in pairs).items() if n >= per_query]
@@ -105,7 +105,7 @@ def test_a_draw_is_as_even_as_can_be_in_small() -> None:
 
 
 @settings(max_examples=80)
-@given(known, st.integers(1, 4), st.integers(1, 5), st.integers(0, 99), st.data())
+@given(known_truths, st.integers(1, 4), st.integers(1, 5), st.integers(0, 99), st.data())
 def test_no_more_shown_pairs_are_drawn_than_it_takes(
     pairs: Known, queries: int, per_query: int, seed: int, data: st.DataObject
 ) -> None:
@@ -174,7 +174,7 @@ def test_too_few_pairs_are_reported(pairs: Known, sentence: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("truths", "taken"),
+    ("truths", "chosen_levels"),
     [
         ([0, 1, 2, 3, 4, 2, 2, 2], [0, 1, 2, 3, 4]),
         ([HALF, 0, 2, 3, 4], [0, 1, 2, 3, 4]),
@@ -185,11 +185,13 @@ def test_too_few_pairs_are_reported(pairs: Known, sentence: str) -> None:
     ],
 )
 @pytest.mark.parametrize("seed", range(3))
-def test_a_warm_up_has_every_level_or_the_nearest(truths: list[Decimal | int], taken: list[int], seed: int) -> None:
+def test_a_warm_up_has_every_level_or_the_nearest(
+    truths: list[Decimal | int], chosen_levels: list[int], seed: int
+) -> None:
     selection = draw_levels(list(enumerate(truths)), seed=seed)
     assert isinstance(selection, list)
     assert len(set(selection)) == 5
-    assert sorted(rounded_up(truths[pair]) for pair in selection) == taken
+    assert sorted(rounded_up(truths[pair]) for pair in selection) == chosen_levels
     assert draw_levels(list(enumerate(truths)), seed=seed) == selection
 
 

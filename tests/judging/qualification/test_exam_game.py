@@ -73,10 +73,10 @@ class ExamGame(RuleBasedStateMachine):
         for attempt in Sitting.objects.filter(annotator=self.people[person]):
             self.tried(attempt_hand_in, annotator=self.people[person], sitting=attempt.uuid, now=NOW)
 
-    @rule(given=st.lists(GRADES, min_size=PEOPLE, max_size=PEOPLE), confirmed=st.booleans())
-    def the_round_is_sat_and_closed(self, given: list[list[int]], confirmed: bool) -> None:
+    @rule(grades_by_person=st.lists(GRADES, min_size=PEOPLE, max_size=PEOPLE), confirmed=st.booleans())
+    def the_round_is_sat_and_closed(self, grades_by_person: list[list[int]], confirmed: bool) -> None:
         """Some give all grades and hand in, some only begin."""
-        for person, grades in enumerate(given):
+        for person, grades in enumerate(grades_by_person):
             self.starts(person)
             for pair, grade in enumerate(grades):
                 self.grades(person, pair, grade)

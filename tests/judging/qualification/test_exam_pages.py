@@ -14,12 +14,12 @@ from judging.qualification.services.exams import exam_close, exam_create, known_
 from tests.conftest import Messages
 from tests.factories import ProjectFactory, admin, lead
 from tests.judging.exams import (
-    asked,
     by_pair,
     closed_exam,
     cohort_exam,
     examinee,
     give,
+    pairs_in_order,
     regrade,
     sit,
     start,
@@ -80,7 +80,7 @@ class TestOpen:
         assert (exam.state, exam.queries, exam.depth, exam.seed) == ("preparing", 2, 3, 8)
         assert "Being prepared" in body(client, "exam", exam)
 
-    def test_too_few_known_pairs_are_said_with_figures(self, client: Client, project: Project, boss: User) -> None:
+    def test_too_few_known_pairs_are_reported_with_figures(self, client: Client, project: Project, boss: User) -> None:
         closed_exam(project, [(0, 1)])
         answer = client.post(url("exam-create", project), {"kind": "stored", "queries": 1, "depth": 5})
         assert answer.status_code == 409
@@ -99,10 +99,10 @@ class TestOpen:
 
 
 class TestClose:
-    def test_progress_is_told_by_number(self, client: Client, project: Project, boss: User) -> None:
+    def test_progress_is_shown_by_number(self, client: Client, project: Project, boss: User) -> None:
         exam = cohort_exam(project)
         user = examinee(project)
-        give(user, asked(start(user, project))[0], 2)
+        give(user, pairs_in_order(start(user, project))[0], 2)
         page = body(client, "exam", exam)
         assert "1 of 4" in page
         assert f'<th scope="row">{user.memberships.get().number}</th>' in page
@@ -134,7 +134,7 @@ class TestMissed:
         exam = exam_create(project=project, actor=None, kind="stored", queries=1, depth=5)
         user = examinee(project)
         attempt = start(user, project)
-        give(user, asked(attempt)[0], 2)
+        give(user, pairs_in_order(attempt)[0], 2)
         with messages():
             exam_close(exam=exam, actor=lead(project), confirmed=[user.memberships.get().number or 0])
         return Sitting.objects.select_related("exam").get(pk=attempt.pk)
@@ -165,7 +165,7 @@ class TestMissed:
         client.post(url("missed-exam-count", attempt), form)
         assert not Sitting.objects.filter(missed_counts=True).exists()
 
-    def test_a_sitting_of_a_tutorial_is_no_exam(self, client: Client, project: Project, boss: User) -> None:
+    def test_an_attempt_at_a_tutorial_is_no_exam(self, client: Client, project: Project, boss: User) -> None:
         tutorial(project)
         attempt = start(examinee(project, "training"), project, "tutorial")
         assert client.get(url("missed-exam", attempt)).status_code == 404
@@ -173,13 +173,13 @@ class TestMissed:
 
 
 class TestPower:
-    def shown(self, client: Client, project: Project, query: str = "", **headers: str) -> str:
+    def page_of(self, client: Client, project: Project, query: str = "", **headers: str) -> str:
         return client.get(url("exams", project) + query, headers=headers).content.decode()
 
     def test_the_default_rule_warns_of_nothing_at_ten_by_ten(
         self, client: Client, project: Project, boss: User
     ) -> None:
-        page = self.shown(client, project)
+        page = self.page_of(client, project)
         assert "Who would pass" in page
         assert "below 0.1 %" in page
         assert "lets through who cannot grade" not in page
@@ -187,20 +187,20 @@ class TestPower:
 
     def test_a_rule_of_kappa_alone_is_warned_of(self, client: Client, project: Project, boss: User) -> None:
         policy_publish(project=project, actor=boss, exam_bias=4, exam_levels=1)
-        page = self.shown(client, project)
+        page = self.page_of(client, project)
         assert "lets through who cannot grade" in page
         assert page.count('<span class="state failed">') == 2  # who tells 0 from the rest, and who grades too high
 
     def test_another_size_is_looked_at_before_it_is_opened(self, client: Client, project: Project, boss: User) -> None:
         closed_exam(project, [(0, 1, 2, 3, 4)] * 4)
-        part = self.shown(client, project, "?kind=stored&queries=4&depth=5", **{"HX-Request": "true"})
+        part = self.page_of(client, project, "?kind=stored&queries=4&depth=5", **{"HX-Request": "true"})
         assert part.strip().startswith('<section id="power"')
         assert "4 × 5 pairs, stored truth" in part
         assert "on pairs drawn as they will be" in part
         assert "None of these pairs had its truth shown" in part
-        part = self.shown(client, project, "?kind=stored&queries=9&depth=5", **{"HX-Request": "true"})
+        part = self.page_of(client, project, "?kind=stored&queries=9&depth=5", **{"HX-Request": "true"})
         assert "too few known pairs" in part
-        assert "10 × 10 pairs, first cohort" in self.shown(client, project, "?kind=oral&queries=0")
+        assert "10 × 10 pairs, first cohort" in self.page_of(client, project, "?kind=oral&queries=0")
 
     def test_it_says_what_was_shown_before(
         self, client: Client, project: Project, boss: User, messages: Messages
@@ -216,12 +216,12 @@ class TestPower:
         assert [(row["annotator"], row["shown_before"]) for row in rows][-1] == (str(number), "5")
         with messages():
             exam_close(exam=exam, actor=boss, confirmed=[number or 0])
-        page = self.shown(client, project, "?kind=stored&queries=1&depth=5")
+        page = self.page_of(client, project, "?kind=stored&queries=1&depth=5")
         assert "Of the 5 pairs of an attempt, 5 had their truth shown" in page
 
     def test_who_only_looks_is_shown_no_form_and_no_chances(self, client: Client, project: Project, boss: User) -> None:
         client.force_login(admin(project))
-        assert "Who would pass" not in self.shown(client, project)
+        assert "Who would pass" not in self.page_of(client, project)
 
 
 class TestAnchors:
@@ -308,7 +308,7 @@ class TestTruthRule:
         exam.refresh_from_db()
         assert exam.state == "closed"
 
-    def test_no_result_is_told_to_the_lead_and_to_the_person(
+    def test_no_result_is_reported_to_the_lead_and_to_the_person(
         self, client: Client, project: Project, boss: User, messages: Messages
     ) -> None:
         exam = self.sat(project)
@@ -331,7 +331,7 @@ class TestTruthRule:
         assert "Your last exam gave no result" in desk
         assert "being computed" not in desk
 
-    def test_what_was_chosen_is_kept_while_it_asks(
+    def test_what_was_chosen_stays_while_it_asks(
         self, client: Client, project: Project, boss: User, messages: Messages
     ) -> None:
         exam = self.sat(project)
@@ -423,12 +423,12 @@ class TestPairs:
     def test_grades_of_who_is_at_it_are_not_shown(self, client: Client, project: Project, boss: User) -> None:
         exam = cohort_exam(project, queries=1, depth=2)
         user = examinee(project)
-        give(user, asked(start(user, project))[0], 2)
+        give(user, pairs_in_order(start(user, project))[0], 2)
         assert 'class="given' not in body(client, "exam", exam)
         sit(examinee(project), project, by_pair(exam, [1, 1]))
         assert body(client, "exam", exam).count('class="given') == 2
 
-    def test_an_explanation_is_kept(self, client: Client, project: Project, boss: User) -> None:
+    def test_an_explanation_is_saved(self, client: Client, project: Project, boss: User) -> None:
         known_pair = closed_exam(project, [(2,)]).known_pairs.get()
         answer = client.post(url("known-explain", known_pair), {"explanation": "The door stays shut.\n"})
         assert answer.headers["Location"].endswith(f"#pair-{known_pair.uuid}")

@@ -49,7 +49,7 @@ def even(pairs: int) -> tuple[Truths, ...]:
     return (Truths((pairs // 5,) * 5, 2.0 * pairs),)
 
 
-def told(grades: Sequence[int], truth: Sequence[int]) -> int:
+def count_levels(grades: Sequence[int], truth: Sequence[int]) -> int:
     return int(levels_distinguished(table_of(grades, truth)[None])[0])
 
 
@@ -67,7 +67,7 @@ def told(grades: Sequence[int], truth: Sequence[int]) -> int:
     ],
 )
 def test_number_of_distinguishable_levels(grades: list[int], truth: list[int], levels: int) -> None:
-    assert told(grades, truth) == levels
+    assert count_levels(grades, truth) == levels
 
 
 def test_the_t_of_two_steps_by_hand() -> None:
@@ -78,8 +78,8 @@ def test_the_t_of_two_steps_by_hand() -> None:
     """
     truth = [0] * 4 + [1] * 4
     assert 1.25 / sqrt(1.75 / 6 * (1 / 4 + 1 / 4)) > LEAST_T > 1 / sqrt(2 / 6 * (1 / 4 + 1 / 4))
-    assert told([0, 0, 1, 1, 1, 2, 2, 2], truth) == 2
-    assert told([0, 0, 1, 1, 1, 2, 2, 1], truth) == 1
+    assert count_levels([0, 0, 1, 1, 1, 2, 2, 2], truth) == 2
+    assert count_levels([0, 0, 1, 1, 1, 2, 2, 1], truth) == 1
 
 
 def count_levels_slowly(grades: Sequence[int], truth: Sequence[int]) -> int:
@@ -112,7 +112,7 @@ def beyond_chance(below: list[int], above: list[int]) -> bool:
 def test_levels_equal_those_of_an_independent_count(pairs: list[tuple[int, int]], close: bool) -> None:
     truth = [true for _, true in pairs]
     grades = [min(4, max(0, true + grade % 2)) if close else grade for grade, true in pairs]
-    assert told(grades, truth) == count_levels_slowly(grades, truth)
+    assert count_levels(grades, truth) == count_levels_slowly(grades, truth)
 
 
 RULES = st.builds(
@@ -205,9 +205,9 @@ def test_a_short_exam_by_kappa_alone_is_passed_by_who_cannot_grade() -> None:
     assert chances[Grader.CONSTANT] == Chance(0, 0)
 
 
-@pytest.mark.parametrize("asked", [even(100), PAPER], ids=["even", "published"])
-def test_the_default_rule_stops_all_four_at_ten_by_ten(asked: tuple[Truths, ...]) -> None:
-    chances = power(asked, DEFAULT, attempts=2)
+@pytest.mark.parametrize("exam_truths", [even(100), PAPER], ids=["even", "published"])
+def test_the_default_rule_stops_all_four_at_ten_by_ten(exam_truths: tuple[Truths, ...]) -> None:
+    chances = power(exam_truths, DEFAULT, attempts=2)
     assert all(chances[grader].within <= MOST for grader in OUGHT_TO_FAIL), chances
     assert chances[Grader.HONEST].once > 0.85
     assert chances[Grader.HONEST].within > 0.98
@@ -238,12 +238,12 @@ DOCUMENTED = [
 ]
 
 
-@pytest.mark.parametrize(("asked", "rule", "percent"), DOCUMENTED)
+@pytest.mark.parametrize(("exam_truths", "rule", "percent"), DOCUMENTED)
 def test_the_documented_trade_off(
-    asked: tuple[Truths, ...], rule: PassRule, percent: list[tuple[float, float]]
+    exam_truths: tuple[Truths, ...], rule: PassRule, percent: list[tuple[float, float]]
 ) -> None:
     """Within what 8,000 people leave to chance, and the rounding of the table."""
-    chances = power(asked, rule, attempts=2)
+    chances = power(exam_truths, rule, attempts=2)
     for grader, (once, within) in zip(Grader, percent, strict=True):
         assert 100 * chances[grader].once == pytest.approx(once, rel=0.05, abs=0.6), grader
         assert 100 * chances[grader].within == pytest.approx(within, rel=0.05, abs=0.9), grader

@@ -195,7 +195,7 @@ def test_a_simulated_cohort_of_23_is_like_that_of_the_paper() -> None:
         assert low < part["kappas"]["unweighted"]["value"] < high
 
 
-def test_a_later_attempt_is_compared_with_stored_truth() -> None:
+def test_a_later_attempt_is_compared_with_saved_truth() -> None:
     truth = {"a": Decimal("0.5"), "b": Decimal(3), "c": Decimal(1), "x": Decimal(4)}
     report = later_exam_report({"a": 1, "b": 1, "c": 2}, truth, {"b": 3}, seed=1)
     assert (report["n"], report["pairwise"], report["distribution"]) == (3, None, [0, 2, 1, 0, 0])
@@ -248,7 +248,7 @@ FINE = "Quadratic kappa 0.50 reaches 0.40."
 
 
 @pytest.mark.parametrize(
-    ("report", "asked", "passed", "sentence"),
+    ("report", "requirements", "passed", "sentence"),
     [
         (reported(0.5, low=0.31), {"kappa_low": 0.3}, True, "The lower bound of its interval, 0.31 reaches 0.30."),
         (reported(0.5, low=0.3), {"kappa_low": 0.3}, True, "The lower bound of its interval, 0.30 reaches 0.30."),
@@ -291,9 +291,11 @@ FINE = "Quadratic kappa 0.50 reaches 0.40."
         ),
     ],
 )
-def test_what_else_the_rule_asks(report: dict[str, Any], asked: dict[str, Any], passed: bool, sentence: str) -> None:
-    assert passes(report, rule(**asked)) == passed
-    assert why(report, rule(**asked)) == f"{FINE} {sentence}"
+def test_what_else_the_rule_asks(
+    report: dict[str, Any], requirements: dict[str, Any], passed: bool, sentence: str
+) -> None:
+    assert passes(report, rule(**requirements)) == passed
+    assert why(report, rule(**requirements)) == f"{FINE} {sentence}"
 
 
 def test_conditions_that_are_not_set_are_ignored() -> None:

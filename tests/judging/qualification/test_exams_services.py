@@ -45,17 +45,17 @@ from tests.factories import (
 )
 from tests.judging.exams import (
     EVERYBODY,
-    asked,
     by_pair,
     closed_exam,
     cohort_exam,
     examinee,
     give,
     hand_in,
+    pairs_in_order,
     regrade,
     sit,
-    standing_of,
     start,
+    status_of,
     tutorial,
 )
 
@@ -75,7 +75,7 @@ def trained(queries: int = 4, moments: int = 5) -> Project:
 
 
 class TestCreate:
-    def test_a_cohort_is_asked_the_best_moments_of_random_training_queries(
+    def test_a_cohort_grades_the_best_moments_of_random_training_queries(
         self, encoder: list[list[str]], messages: Messages
     ) -> None:
         project = trained()
@@ -116,7 +116,7 @@ class TestCreate:
         assert words in exam.error
         exam_create(project=project, actor=None, kind="cohort", queries=1, depth=1)  # another may be tried
 
-    def test_texts_that_everybody_saw_or_others_were_asked_are_not_drawn_again(self, encoder: list[list[str]]) -> None:
+    def test_texts_that_everybody_saw_or_others_graded_are_not_drawn_again(self, encoder: list[list[str]]) -> None:
         project = trained(queries=3)
         first = exam_create(project=project, actor=None, kind="cohort", queries=1, depth=1, seed=1)
         exam_prepare(exam_id=first.pk)
@@ -145,7 +145,7 @@ class TestCreate:
         with pytest.raises(NotPossibleNow, match="Close the exam"):
             exam_create(project=exam.project, actor=None, kind="stored")
 
-    def test_stored_truth_opens_at_once_where_there_is_enough(self) -> None:
+    def test_known_truth_opens_at_once_where_there_is_enough(self) -> None:
         project = ProjectFactory()
         closed_exam(project, [TRUTHS, TRUTHS])
         exam = exam_create(project=project, actor=None, kind="stored", queries=2, depth=5)
@@ -189,7 +189,7 @@ class TestClose:
         for _ in range(3):
             sit(examinee(exam.project), exam.project, by_pair(exam, [2, 2, 2, 2]))
         late, absent = examinee(exam.project), examinee(exam.project)
-        give(late, asked(start(late, exam.project))[0], 2)
+        give(late, pairs_in_order(start(late, exam.project))[0], 2)
         with pytest.raises(Unfinished) as caught:
             exam_close(exam=exam, actor=lead(exam.project))
         numbers = sorted(user.memberships.get().number for user in (late, absent))
@@ -199,14 +199,14 @@ class TestClose:
             exam_close(exam=exam, actor=lead(exam.project), confirmed=EVERYBODY)
         missed = Sitting.objects.get(annotator=late)
         assert (missed.state, missed.passed) == ("missed", None)
-        assert standing_of(late) == "exam"
+        assert status_of(late) == "exam"
 
     def test_grades_of_who_missed_it_do_not_count(self, messages: Messages) -> None:
         exam = cohort_exam(queries=1, depth=2)
         for grade in (1, 2, 3):
             sit(examinee(exam.project), exam.project, by_pair(exam, [grade, grade]))
         late = examinee(exam.project)
-        give(late, asked(start(late, exam.project))[0], 4)
+        give(late, pairs_in_order(start(late, exam.project))[0], 4)
         with messages():
             exam_close(exam=exam, actor=lead(exam.project), confirmed=EVERYBODY)
         assert set(exam.known_pairs.values_list("truth", flat=True)) == {Decimal(2)}
@@ -216,7 +216,7 @@ class TestClose:
         for _ in range(2):
             sit(examinee(exam.project), exam.project, by_pair(exam, [2, 2, 2, 2]))
         third = examinee(exam.project)
-        for known_pair in asked(start(third, exam.project)):
+        for known_pair in pairs_in_order(start(third, exam.project)):
             give(third, known_pair, 2)
         with messages():
             exam_close(exam=exam, actor=lead(exam.project), confirmed=EVERYBODY)
@@ -277,13 +277,13 @@ class TestClose:
         for _ in range(3):
             sit(examinee(exam.project), exam.project, by_pair(exam, [2, 2, 2, 2]))
         late = examinee(exam.project)
-        pair = asked(start(late, exam.project))[0]
+        pair = pairs_in_order(start(late, exam.project))[0]
         with messages():
             exam_close(exam=exam, actor=lead(exam.project), confirmed=EVERYBODY)
         with pytest.raises(AttemptOver, match="closed before"):
             give(late, pair, 2)
 
-    def test_pairs_taken_out_have_no_truth_and_are_not_asked_for(self, messages: Messages) -> None:
+    def test_pairs_taken_out_have_no_truth_and_are_not_required(self, messages: Messages) -> None:
         exam = cohort_exam(queries=1, depth=2)
         bad = exam.known_pairs.order_by("pk")[0]
         KnownPair.objects.filter(pk=bad.pk).update(is_retired=True)
@@ -291,13 +291,13 @@ class TestClose:
             user = examinee(exam.project)
             attempt = start(user, exam.project)
             assert bad.pk not in attempt.known_ids
-            give(user, asked(attempt)[0], 3)
+            give(user, pairs_in_order(attempt)[0], 3)
             hand_in(attempt)
         with messages():
             exam_close(exam=exam, actor=lead(exam.project))
         assert list(exam.known_pairs.order_by("pk").values_list("truth", flat=True)) == [None, Decimal(3)]
 
-    def test_people_of_a_stored_exam_who_are_not_done_miss_it(self, messages: Messages) -> None:
+    def test_people_of_an_exam_of_known_truth_who_are_not_done_miss_it(self, messages: Messages) -> None:
         project = ProjectFactory()
         closed_exam(project, [TRUTHS])
         exam = exam_create(project=project, actor=None, kind="stored", queries=1, depth=5)
@@ -321,7 +321,7 @@ class TestMissed:
         exam = exam_create(project=project, actor=None, kind="stored", queries=1, depth=5)
         user = examinee(project)
         attempt = start(user, project)
-        for known_pair in asked(attempt)[:graded]:
+        for known_pair in pairs_in_order(attempt)[:graded]:
             give(user, known_pair, 2)
         with messages():
             exam_close(exam=exam, actor=lead(project), confirmed=EVERYBODY)
@@ -369,7 +369,7 @@ class TestMissed:
         for grades in ([0, 1, 2, 3, 4] * 2, [1, 1, 2, 2, 4] * 2, [0, 2, 3, 3, 3] * 2):
             sit(examinee(exam.project), exam.project, by_pair(exam, grades))
         late = examinee(exam.project)
-        for known_pair in asked(start(late, exam.project))[:9]:
+        for known_pair in pairs_in_order(start(late, exam.project))[:9]:
             give(late, known_pair, 4 - (known_pair.rank or 0) % 2 * 4)
         with messages():
             exam_close(exam=exam, actor=lead(exam.project), confirmed=EVERYBODY)
@@ -417,7 +417,7 @@ class TestTruthRule:
         assert exam.truth_rule == "agreeing"
         assert AuditEvent.objects.get(action="exam.close").data["truths"] == 4
 
-    def test_pairs_without_truth_are_asked_of_nobody_later(self, messages: Messages) -> None:
+    def test_pairs_without_truth_are_shown_to_nobody_later(self, messages: Messages) -> None:
         exam = self.sat(others=1)
         with messages():
             exam_close(exam=exam, actor=lead(exam.project), truth_rule="agreeing")
@@ -449,7 +449,7 @@ class TestTruthRule:
         assert self.results(exam) == [None] * 3
         for attempt in exam.sittings.all():
             facts = onboarding_facts(project_id=exam.project_id, annotator_id=attempt.annotator_id)
-            assert (facts.counting, facts.attempts_left, standing_of(attempt.annotator)) == (False, 2, "exam")
+            assert (facts.counting, facts.attempts_left, status_of(attempt.annotator)) == (False, 2, "exam")
             assert attempt.report["no_result"]
             assert "0 of the 25 pairs" in attempt.report["why"]
 
@@ -523,7 +523,7 @@ class TestTruthRule:
         near = examinee(exam.project)
         sit(near, exam.project, by_pair(exam, [1, 1, 2, 4]))
         begun = examinee(exam.project)
-        give(begun, asked(start(begun, exam.project))[0], 4)
+        give(begun, pairs_in_order(start(begun, exam.project))[0], 4)
         rows = dict(exam_anchor_rows(exam))
         assert rows == {
             far.memberships.get().number: Distance(4, 4, 0.5),
@@ -546,7 +546,7 @@ class TestAnchors:
             ("known_pair.anchor_remove", {"was": "3"}),
         ]
         begun = examinee(exam.project)
-        give(begun, asked(start(begun, exam.project))[0], 4)
+        give(begun, pairs_in_order(start(begun, exam.project))[0], 4)
         known_pair_anchor(pair=known_pair, actor=boss, grade=1)
         sit(examinee(exam.project), exam.project, by_pair(exam, [2, 2]))
         with pytest.raises(NotPossibleNow, match="Somebody has handed in"):
@@ -577,7 +577,7 @@ class TestShownBefore:
         exam_create(project=project, actor=None, kind="stored", queries=2, depth=5)
         first = self.failed(project, messages)
         shown_ids = known_pairs_shown(project_id=project.pk)
-        assert shown_ids == {known_pair.pk for known_pair in asked(first)}, (
+        assert shown_ids == {known_pair.pk for known_pair in pairs_in_order(first)}, (
             "a grade that was no more than one off is told, too"
         )
         for _ in range(5):
@@ -585,7 +585,7 @@ class TestShownBefore:
             assert shown_ids.isdisjoint(again.known_ids)
             assert again.shown_before == 0
 
-    def test_what_was_shown_is_said_where_nothing_else_is_left(self, messages: Messages) -> None:
+    def test_what_was_shown_is_named_where_nothing_else_is_left(self, messages: Messages) -> None:
         project = ProjectFactory()
         closed_exam(project, [TRUTHS] * 3)
         exam_create(project=project, actor=None, kind="stored", queries=2, depth=5)
@@ -593,14 +593,14 @@ class TestShownBefore:
         again = start(examinee(project), project)
         assert again.shown_before == 5  # of one query nothing was shown, of the other all
 
-    def test_a_warm_up_tells_every_truth(self, messages: Messages) -> None:
+    def test_a_warm_up_shows_every_truth(self, messages: Messages) -> None:
         project = ProjectFactory()
         exam = closed_exam(project, [TRUTHS])
         policy_publish(project=project, actor=None, warm_up=True)
         sit(annotator(project), project, lambda known_pair: int(known_pair.truth or 0), purpose="warm-up")
         assert known_pairs_shown(project_id=project.pk) == set(exam.known_pairs.values_list("pk", flat=True))
 
-    def test_a_truth_that_is_not_told_yet_is_not_shown(self) -> None:
+    def test_a_truth_that_is_not_revealed_yet_is_not_shown(self) -> None:
         exam = cohort_exam(queries=1, depth=2)
         sit(examinee(exam.project), exam.project, by_pair(exam, [4, 4]))
         assert known_pairs_shown(project_id=exam.project_id) == set()
@@ -681,13 +681,13 @@ class TestResult:
 
     def test_nobody_passes_before_all_feedback_is_done(self, messages: Messages) -> None:
         _, other = self.cohort(messages, last=[2, 1, 2, 3, 4, 4, 3, 2, 1, 0])
-        assert (other.state, other.passed, standing_of(other.annotator)) == ("feedback", None, "exam")
+        assert (other.state, other.passed, status_of(other.annotator)) == ("feedback", None, "exam")
         assert other.report["misaligned"] == pytest.approx(0.1)
         assert other.report["after_feedback"] is None
         with messages():
             regrade(other)
         other.refresh_from_db()
-        assert (other.state, other.passed, standing_of(other.annotator)) == ("done", True, "qualified")
+        assert (other.state, other.passed, status_of(other.annotator)) == ("done", True, "qualified")
         assert other.report["after_feedback"]["quadratic"]["value"] > other.report["kappas"]["quadratic"]["value"]
 
     def test_a_kappa_below_the_policy_fails_and_says_why(self, messages: Messages) -> None:
@@ -695,7 +695,7 @@ class TestResult:
         with messages():
             regrade(other)
         other.refresh_from_db()
-        assert (other.passed, standing_of(other.annotator)) == (False, "exam")
+        assert (other.passed, status_of(other.annotator)) == (False, "exam")
         assert "is below 0.40" in other.report["why"]
         exam.refresh_from_db()
         assert exam.report["after_feedback"] is not None
@@ -708,7 +708,7 @@ class TestResult:
         other.refresh_from_db()
         assert other.report["kappas"] == before
 
-    def test_stored_truth_is_evaluated_at_once(self, messages: Messages) -> None:
+    def test_known_truth_is_evaluated_at_once(self, messages: Messages) -> None:
         project = ProjectFactory()
         closed_exam(project, [TRUTHS, TRUTHS])
         exam = exam_create(project=project, actor=None, kind="stored", queries=2, depth=5)
@@ -716,7 +716,7 @@ class TestResult:
         with messages():
             attempt = sit(user, project, lambda known_pair: int(known_pair.truth or 0))
         attempt.refresh_from_db()
-        assert (attempt.state, attempt.passed, standing_of(user)) == ("done", True, "qualified")
+        assert (attempt.state, attempt.passed, status_of(user)) == ("done", True, "qualified")
         assert attempt.report["pairwise"] is None
         exam.refresh_from_db()
         assert (exam.state, exam.report["n"]) == ("open", 1)
@@ -731,7 +731,7 @@ class TestResult:
             attempt = sit(user, project, lambda known_pair: 2)
         attempt.refresh_from_db()
         assert attempt.report["kappas"]["quadratic"]["value"] is None
-        assert (attempt.passed, standing_of(user)) == (False, "exam")
+        assert (attempt.passed, status_of(user)) == (False, "exam")
         assert "cannot be computed" in attempt.report["why"]
 
     def test_a_retake_asks_for_pairs_never_seen_as_often_as_the_policy_lets(self, messages: Messages) -> None:
@@ -770,7 +770,7 @@ class TestResult:
             status_change(membership=member, to=status, actor=None, reason="Not at it.")
         with pytest.raises(NotPossible, match="No exam is open"):
             start(other.annotator, other.project)
-        assert standing_of(other.annotator) == "exam"
+        assert status_of(other.annotator) == "exam"
 
 
 def test_the_tutorial_comes_first() -> None:

@@ -15,7 +15,7 @@ from judging.qualification.services.onboarding import (
     screening_set,
 )
 from tests.factories import MembershipFactory, MomentFactory, ProjectFactory, lead
-from tests.judging.settings import gate_question
+from tests.judging.settings import screening_question
 
 pytestmark = pytest.mark.django_db
 WRITTEN = 4
@@ -26,7 +26,7 @@ def project() -> Project:
     """Two questions of four are asked; both answers must be right; two attempts."""
     project: Project = ProjectFactory()
     for number in range(WRITTEN):
-        gate_question(project, description=f"question {number}")
+        screening_question(project, description=f"question {number}")
     policy_publish(project=project, actor=None, gate_questions=2, gate_passing=2, gate_attempts=2, gate_is_open=True)
     return project
 
@@ -36,7 +36,7 @@ def person(project: Project) -> User:
     return MembershipFactory(project=project, standing="candidate").user  # type: ignore[no-any-return]
 
 
-def standing(person: User) -> str:
+def status_of(person: User) -> str:
     return Membership.objects.get(user=person).standing
 
 
@@ -50,7 +50,7 @@ class TestAttempts:
         attempt = screening_attempt_start(project=project, annotator=person)
         result = answer(attempt)
         assert (result.score, result.passed) == (2, True)
-        assert standing(person) == "training"
+        assert status_of(person) == "training"
         assert AuditEvent.objects.get(action="gate.answer").data == {"score": 2, "passing": 2, "passed": True}
 
     def test_the_right_option_follows_the_mixed_order(self, project: Project, person: User) -> None:
@@ -69,7 +69,7 @@ class TestAttempts:
             question_ids |= {row["question"] for row in attempt.asked}
             answer(attempt, right=False)
         assert len(question_ids) == WRITTEN
-        assert standing(person) == "candidate"
+        assert status_of(person) == "candidate"
         with pytest.raises(ScreeningClosed, match="Ask your lead"):
             screening_attempt_start(project=project, annotator=person)
 
@@ -104,21 +104,21 @@ class TestAttempts:
         with pytest.raises(ScreeningClosed):
             screening_attempt_start(project=project, annotator=person)
 
-    def test_nobody_takes_a_closed_gate(self, project: Project, person: User) -> None:
+    def test_nobody_takes_a_closed_screening(self, project: Project, person: User) -> None:
         screening_set(project=project, actor=lead(project), is_open=False)
         with pytest.raises(ScreeningClosed):
             screening_attempt_start(project=project, annotator=person)
 
 
 class TestQuestions:
-    def test_a_gate_with_too_few_questions_is_not_opened(self, project: Project) -> None:
+    def test_a_screening_with_too_few_questions_is_not_opened(self, project: Project) -> None:
         screening_set(project=project, actor=lead(project), is_open=False)
         policy_publish(project=project, actor=None, gate_questions=WRITTEN + 1)
         with pytest.raises(ScreeningTooShort, match="asks 5 questions, and 4 are written"):
             screening_set(project=project, actor=lead(project), is_open=True)
         assert not policy_in_force(project.pk).gate_is_open
 
-    def test_an_open_gate_keeps_as_many_questions_as_it_asks(self, project: Project) -> None:
+    def test_an_open_screening_has_as_many_questions_as_it_asks(self, project: Project) -> None:
         actor, questions = lead(project), list(project.gate_questions.all())
         for question in questions[:2]:
             screening_question_retire(question=question, actor=actor, is_retired=True)

@@ -93,7 +93,7 @@ class TestUnseen:
         cohort_exam(project)  # no truth yet
         assert unseen(project, annotator(project)) == set(exam.known_pairs.values_list("pk", flat=True))
 
-    def test_what_a_sitting_holds_is_seen_by_its_person(self, project: Project) -> None:
+    def test_what_an_attempt_holds_is_seen_by_its_person(self, project: Project) -> None:
         exam = cohort_exam(project)
         user, other = examinee(project), examinee(project)
         start(user, project)

@@ -31,7 +31,6 @@ from judging.work.rules import attempt_key
 from judging.work.services.assignments import assignment_take
 from tests.factories import MINUTES, NOW, BatchFactory, ProjectFactory, annotator, lead
 from tests.judging.exams import (
-    asked,
     closed_exam,
     cohort_exam,
     examinee,
@@ -39,9 +38,10 @@ from tests.judging.exams import (
     hand_in,
     in_feedback,
     newcomer,
+    pairs_in_order,
     sit,
-    standing_of,
     start,
+    status_of,
     tutorial,
 )
 
@@ -61,7 +61,7 @@ class TestStart:
         assert start(user, project) == start(user, project)
         assert Sitting.objects.count() == 1
 
-    def test_everybody_of_a_cohort_is_asked_the_same_in_an_order_of_their_own(self, project: Project) -> None:
+    def test_everybody_of_a_cohort_grades_the_same_in_an_order_of_their_own(self, project: Project) -> None:
         cohort_exam(project, queries=4, depth=5)
         orders = [start(examinee(project), project).known_ids for _ in range(3)]
         assert len({tuple(sorted(order)) for order in orders}) == 1
@@ -69,7 +69,7 @@ class TestStart:
 
     def test_the_pairs_of_a_query_come_together(self, project: Project) -> None:
         cohort_exam(project, queries=4, depth=5)
-        queries = [known_pair.query_id for known_pair in asked(start(examinee(project), project))]
+        queries = [known_pair.query_id for known_pair in pairs_in_order(start(examinee(project), project))]
         assert sum(a != b for a, b in pairwise(queries)) == 3
 
     def test_whoever_handed_in_does_not_sit_the_round_again(self, project: Project) -> None:
@@ -79,7 +79,7 @@ class TestStart:
         assert start(user, project) == attempt
 
     @pytest.mark.parametrize(
-        ("standing", "words"),
+        ("status", "words"),
         [
             ("training", "confirm the guideline|do the tutorial"),
             ("suspended", "suspended"),
@@ -87,11 +87,11 @@ class TestStart:
             ("qualified", "qualified"),
         ],
     )
-    def test_the_exam_is_for_who_has_come_so_far(self, project: Project, standing: str, words: str) -> None:
+    def test_the_exam_is_for_who_has_come_so_far(self, project: Project, status: str, words: str) -> None:
         cohort_exam(project)
         tutorial(project)
         with pytest.raises(NotPossible, match=words):
-            start(examinee(project, standing), project)
+            start(examinee(project, status), project)
         assert not Sitting.objects.exists()
 
     def test_the_guideline_comes_before_the_tutorial(self, project: Project) -> None:
@@ -122,7 +122,7 @@ class TestGrade:
     def test_a_form_sent_again_is_one_grade(self, project: Project) -> None:
         cohort_exam(project)
         user = examinee(project)
-        first = asked(start(user, project))[0]
+        first = pairs_in_order(start(user, project))[0]
         key = attempt_key(attempt=Sitting.objects.get().uuid, pair=first.uuid, last=None)
         Sitting.objects.update(created_at=NOW - MINUTES)
         answers = [give(user, first, 3, key=key, active_ms=900, now=NOW) for _ in range(2)]
@@ -130,10 +130,10 @@ class TestGrade:
         row = SittingGrade.objects.get()
         assert (row.uuid, row.grade, row.active_ms, row.position) == (key, 3, 900, 1)
 
-    def test_a_form_that_does_not_know_what_was_said_is_stale(self, project: Project) -> None:
+    def test_a_form_that_does_not_know_the_last_grade_is_stale(self, project: Project) -> None:
         cohort_exam(project)
         user = examinee(project)
-        first = asked(start(user, project))[0]
+        first = pairs_in_order(start(user, project))[0]
         key = attempt_key(attempt=Sitting.objects.get().uuid, pair=first.uuid, last=None)
         give(user, first, 3, key=key)
         for other in (key, uuid4()):
@@ -141,12 +141,12 @@ class TestGrade:
                 give(user, first, 1, key=other)
         assert SittingGrade.objects.get().grade == 3
 
-    def test_nobody_is_at_a_pair_for_longer_than_it_was_asked(self, project: Project) -> None:
+    def test_nobody_is_at_a_pair_for_longer_than_it_was_shown(self, project: Project) -> None:
         cohort_exam(project)
         user = examinee(project)
         attempt = start(user, project)
         Sitting.objects.update(created_at=NOW - MINUTES)
-        first, second, *_ = asked(attempt)
+        first, second, *_ = pairs_in_order(attempt)
         give(user, first, 3, active_ms=10**9, now=NOW)
         give(user, second, 3, now=NOW + 2 * MINUTES)
         assert list(attempt.grades.order_by("position").values_list("active_ms", flat=True)) == [60_000, 120_000]
@@ -156,23 +156,23 @@ class TestGrade:
         user = examinee(project)
         attempt = start(user, project)
         Sitting.objects.update(created_at=NOW - MINUTES)
-        for index, known_pair in enumerate(asked(attempt)):
+        for index, known_pair in enumerate(pairs_in_order(attempt)):
             give(user, known_pair, 3, active_ms=100, now=NOW + index * MINUTES)
-        give(user, asked(attempt)[0], 1, active_ms=50, now=NOW + 9 * MINUTES)
+        give(user, pairs_in_order(attempt)[0], 1, active_ms=50, now=NOW + 9 * MINUTES)
         hand_in(attempt)
         assert [row.grade for row in attempt.grades.order_by("position")] == [1, 3, 3, 3]
         assert attempt.grades.get(position=1).active_ms == 150
         with pytest.raises(AttemptOver, match="handed in"):
-            give(user, asked(attempt)[0], 2)
+            give(user, pairs_in_order(attempt)[0], 2)
 
     def test_handing_in_needs_every_grade_and_happens_once(self, project: Project) -> None:
         cohort_exam(project)
         user = examinee(project)
         attempt = start(user, project)
-        give(user, asked(attempt)[0], 3)
+        give(user, pairs_in_order(attempt)[0], 3)
         with pytest.raises(AssignmentIncomplete, match="3 pairs still need"):
             hand_in(attempt)
-        for known_pair in asked(attempt):
+        for known_pair in pairs_in_order(attempt):
             give(user, known_pair, 3)
         hand_in(attempt)
         hand_in(attempt, now=NOW + MINUTES)
@@ -184,13 +184,13 @@ class TestGrade:
         cohort_exam(project)
         user = examinee(project)
         with pytest.raises(ValueError):
-            give(user, asked(start(user, project))[0], grade)
+            give(user, pairs_in_order(start(user, project))[0], grade)
 
     def test_pairs_of_others_are_none_of_ones_business(self, project: Project) -> None:
         cohort_exam(project)
         attempt = start(examinee(project), project)
         with pytest.raises(NotAssigned):
-            give(examinee(project), asked(attempt)[0], 2)
+            give(examinee(project), pairs_in_order(attempt)[0], 2)
 
     def test_whoever_is_suspended_gives_no_grade(self, project: Project) -> None:
         cohort_exam(project)
@@ -198,13 +198,13 @@ class TestGrade:
         attempt = start(user, project)
         status_change(membership=user.memberships.get(), to="suspended", actor=None)
         with pytest.raises(NotAnnotator):
-            give(user, asked(attempt)[0], 2)
+            give(user, pairs_in_order(attempt)[0], 2)
 
     def test_a_pair_taken_out_needs_no_grade(self, project: Project) -> None:
         cohort_exam(project)
         user = examinee(project)
         attempt = start(user, project)
-        bad, *rest = asked(attempt)
+        bad, *rest = pairs_in_order(attempt)
         known_pair_retire(pair=bad, actor=lead(project), reason="The clip is black.", now=NOW)
         with pytest.raises(PairWithdrawn):
             give(user, bad, 2)
@@ -212,7 +212,7 @@ class TestGrade:
             give(user, known_pair, 2)
         assert hand_in(attempt).state == "waiting"
 
-    def test_what_is_told_at_once_is_final(self, project: Project) -> None:
+    def test_what_is_revealed_at_once_is_final(self, project: Project) -> None:
         pairs = tutorial(project)
         user = examinee(project, "training")
         start(user, project, "tutorial")
@@ -224,10 +224,10 @@ class TestGrade:
 
 
 class TestFeedback:
-    def test_every_attempt_is_kept_until_aligned(self, project: Project) -> None:
+    def test_every_attempt_is_saved_until_aligned(self, project: Project) -> None:
         user = annotator(project)
         attempt = in_feedback(user, project)  # a 0 where the truth is 4
-        known_pair = asked(attempt)[0]
+        known_pair = pairs_in_order(attempt)[0]
         assert give(user, known_pair, 1)[1] == 0
         assert give(user, known_pair, 2)[1] == 0
         assert give(user, known_pair, 3)[1] is None
@@ -251,7 +251,9 @@ class TestFeedback:
     def test_the_last_pair_taken_out_ends_it(self, project: Project) -> None:
         attempt = in_feedback(annotator(project), project)
         for _ in range(2):
-            known_pair_retire(pair=asked(attempt)[0], actor=lead(project), reason="Two people in one.", now=NOW)
+            known_pair_retire(
+                pair=pairs_in_order(attempt)[0], actor=lead(project), reason="Two people in one.", now=NOW
+            )
         attempt.refresh_from_db()
         assert attempt.state == "done"
 
@@ -262,9 +264,9 @@ class TestSteps:
         user = newcomer(project)
         onboarding_advance(project=project, annotator=user)
         guideline_confirm(project=project, annotator=user, version=1)
-        assert standing_of(user) == "training"
+        assert status_of(user) == "training"
         sit(user, project, lambda known_pair: 2, purpose="tutorial")
-        assert standing_of(user) == "exam"
+        assert status_of(user) == "exam"
         steps = StandingChange.objects.filter(membership__user=user).values_list("from_standing", "to_standing")
         assert list(steps) == [("candidate", "training"), ("training", "exam")]
         assert StandingChange.objects.last().reason == "Confirmed the guideline and did the tutorial."  # type: ignore[union-attr]
@@ -275,7 +277,7 @@ class TestSteps:
             onboarding_advance(project=project, annotator=user)
         assert StandingChange.objects.count() == 1
 
-    def test_strangers_and_leads_have_no_way(self, project: Project) -> None:
+    def test_strangers_and_leads_have_no_steps(self, project: Project) -> None:
         assert onboarding_advance(project=project, annotator=lead(project)) is None
         assert onboarding_advance(project=project, annotator=annotator(ProjectFactory())) is None
 
@@ -285,7 +287,7 @@ class TestSteps:
         with pytest.raises(GuidelineStale):
             guideline_confirm(project=project, annotator=user, version=1)
         guideline_confirm(project=project, annotator=user, version=2)
-        assert standing_of(user) == "exam"
+        assert status_of(user) == "exam"
 
 
 class TestWarmUp:
@@ -308,7 +310,7 @@ class TestWarmUp:
         closed_exam(project, [TRUTHS])
         user = annotator(project)
         attempt = start(user, project, "warm-up")
-        give(user, asked(attempt)[0], 2)
+        give(user, pairs_in_order(attempt)[0], 2)
         with pytest.raises(WarmUpDue):
             assignment_take(project=project, annotator=user)
         assert start(user, project, "warm-up") == attempt

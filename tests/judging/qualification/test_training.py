@@ -47,7 +47,7 @@ def actor(project: Project) -> User:
     return lead(project)
 
 
-def drawn(project: Project) -> set[tuple[str, int, int | None]]:
+def pairs_drawn(project: Project) -> set[tuple[str, int, int | None]]:
     return set(project.known_pairs.values_list("query__text", "moment", "rank"))
 
 
@@ -75,7 +75,7 @@ class TestDrawing:
         for _ in range(2):
             with messages():
                 training_request(project=project, actor=actor, queries=1, seed=3)
-            draws.append(drawn(project))
+            draws.append(pairs_drawn(project))
             KnownPair.objects.all().delete()
         assert draws[0] == draws[1] != set()
 
@@ -83,7 +83,7 @@ class TestDrawing:
         for _ in range(2):
             with messages():
                 training_request(project=project, actor=actor, queries=2, seed=1)
-        assert len({text for text, _, _ in drawn(project)}) == 3
+        assert len({text for text, _, _ in pairs_drawn(project)}) == 3
         with pytest.raises(NotPossibleNow, match="Every training query"):
             training_request(project=project, actor=actor, queries=1, seed=1)
 
@@ -93,7 +93,7 @@ class TestDrawing:
         assert training_draw(project_id=project.pk, queries=1, seed=1) == 0
         assert project.known_pairs.count() == 10
 
-    def test_one_drawing_at_a_time_and_a_lost_one_is_said_to_have_failed(self, project: Project, actor: User) -> None:
+    def test_one_drawing_at_a_time_and_a_lost_one_is_reported_as_failed(self, project: Project, actor: User) -> None:
         training_request(project=project, actor=actor, queries=1, seed=1)
         with pytest.raises(NotPossibleNow, match="already"):
             training_request(project=project, actor=actor, queries=1, seed=1)

@@ -16,15 +16,15 @@ NEW = Facts(
     exam_passed=False,
 )
 READ, TRAINED = {"confirmed": True}, {"has_tutorial": True, "tutorial_done": True}
-GATE, OPEN = {"gate_is_open": True}, {"exam_is_open": True}
+SCREENING, OPEN = {"gate_is_open": True}, {"exam_is_open": True}
 CASES: list[tuple[str, dict[str, Any], str, Step]] = [  # standing, what is so, standing due, what comes next
     ("candidate", {}, "training", Step.GUIDELINE),
-    ("candidate", GATE, "candidate", Step.GATE),
-    ("candidate", {**GATE, "gate_passed": True}, "training", Step.GUIDELINE),
+    ("candidate", SCREENING, "candidate", Step.GATE),
+    ("candidate", {**SCREENING, "gate_passed": True}, "training", Step.GUIDELINE),
     ("candidate", READ, "exam", Step.NO_EXAM),
-    ("candidate", {**GATE, **READ}, "candidate", Step.GATE),
+    ("candidate", {**SCREENING, **READ}, "candidate", Step.GATE),
     ("candidate", {**READ, "exam_passed": True}, "qualified", Step.JUDGE),
-    ("training", GATE, "training", Step.GUIDELINE),
+    ("training", SCREENING, "training", Step.GUIDELINE),
     ("training", {"has_tutorial": True}, "training", Step.GUIDELINE),
     ("training", {**READ, "has_tutorial": True}, "training", Step.TUTORIAL),
     ("training", TRAINED, "training", Step.GUIDELINE),
@@ -48,7 +48,7 @@ CASES: list[tuple[str, dict[str, Any], str, Step]] = [  # standing, what is so, 
 ]
 
 
-@pytest.mark.parametrize(("standing", "known", "due", "step"), CASES)
-def test_what_follows(standing: str, known: dict[str, Any], due: str, step: Step) -> None:
-    facts = NEW._replace(standing=standing, **known)
+@pytest.mark.parametrize(("status", "changes", "due", "step"), CASES)
+def test_what_follows(status: str, changes: dict[str, Any], due: str, step: Step) -> None:
+    facts = NEW._replace(standing=status, **changes)
     assert (status_due(facts), next_step(facts)) == (due, step)

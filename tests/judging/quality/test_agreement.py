@@ -70,7 +70,7 @@ def noisy(n: int, *, seed: int) -> tuple[list[int], list[int]]:
 
 
 @pytest.mark.parametrize(
-    ("table", "expected"),
+    ("table", "expected_values"),
     [
         ([[20, 5], [10, 15]], (0.4, 0.4, 0.4)),  # agreement 0.7, by chance 0.5
         # disagreement 4/10, 5/10 and 7/10; by chance 0.66, 0.86 and 1.26 with margins 4-3-3 and 4-4-2
@@ -79,13 +79,13 @@ def noisy(n: int, *, seed: int) -> tuple[list[int], list[int]]:
         ([[0, 1], [1, 0]], (-1.0, -1.0, -1.0)),
     ],
 )
-def test_cohens_kappa_by_hand(table: list[list[int]], expected: tuple[float, float, float]) -> None:
-    assert [kappa(*grades_of(table), weights) for weights in Weights] == pytest.approx(list(expected), abs=1e-12)
+def test_cohens_kappa_by_hand(table: list[list[int]], expected_values: tuple[float, float, float]) -> None:
+    assert [kappa(*grades_of(table), weights) for weights in Weights] == pytest.approx(list(expected_values), abs=1e-12)
 
 
 @pytest.mark.parametrize("weights", Weights)
 @pytest.mark.parametrize(
-    ("a", "b", "expected"),
+    ("a", "b", "expected_values"),
     [
         ([], [], None),
         ([2, 2, 2], [2, 2, 2], None),
@@ -96,12 +96,12 @@ def test_cohens_kappa_by_hand(table: list[list[int]], expected: tuple[float, flo
     ],
 )
 def test_kappa_is_undefined_only_where_chance_expects_no_disagreement(
-    a: list[int], b: list[int], weights: Weights, expected: float | None
+    a: list[int], b: list[int], weights: Weights, expected_values: float | None
 ) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         result = kappa(a, b, weights)
-    assert result is None if expected is None else result == pytest.approx(expected, abs=1e-12)
+    assert result is None if expected_values is None else result == pytest.approx(expected_values, abs=1e-12)
 
 
 def kappa_interval(
@@ -191,12 +191,14 @@ def test_no_interval_without_enough_to_draw_from(a: list[int], b: list[int]) -> 
     assert kappa_interval(a, b, Weights.LINEAR, seed=1) is None
 
 
-@pytest.mark.parametrize(("defined", "expected"), [(4, None), (5, (1.0, 1.0, 5)), (10, (1.0, 1.0, 0)), (0, None)])
+@pytest.mark.parametrize(
+    ("defined", "expected_values"), [(4, None), (5, (1.0, 1.0, 5)), (10, (1.0, 1.0, 0)), (0, None)]
+)
 def test_no_interval_where_most_resamples_have_no_kappa(
-    defined: int, expected: tuple[float, float, int] | None
+    defined: int, expected_values: tuple[float, float, int] | None
 ) -> None:
     tables = [table_of([2, 3], [2, 3])] * defined + [table_of([2, 2], [2, 2])] * (10 - defined)
-    assert percentiles(np.array(tables), Weights.LINEAR) == expected
+    assert percentiles(np.array(tables), Weights.LINEAR) == expected_values
 
 
 def test_kappas_go_through_json_and_back() -> None:
@@ -206,8 +208,8 @@ def test_kappas_go_through_json_and_back() -> None:
     for weights in Weights:
         interval = kappa_interval(*noisy(100, seed=1), weights, seed=2)
         assert interval is not None
-        expected = {"value": kappa(*noisy(100, seed=1), weights), "interval": interval._asdict()}
-        assert result[weights] == expected
+        expected_values = {"value": kappa(*noisy(100, seed=1), weights), "interval": interval._asdict()}
+        assert result[weights] == expected_values
 
 
 def test_kappas_without_a_value_stay_without_one() -> None:

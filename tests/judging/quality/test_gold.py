@@ -8,11 +8,11 @@ from judging.quality.rules.quality import gold_among, gold_due
 
 
 @pytest.mark.parametrize(
-    ("shown", "gold", "percent", "due"),
+    ("pairs_shown", "gold", "percent", "due"),
     [(0, 0, 5, 0), (19, 0, 5, 0), (20, 0, 5, 1), (200, 4, 5, 6), (200, 10, 5, 0), (200, 11, 5, 0), (500, 0, 0, 0)],
 )
-def test_due(shown: int, gold: int, percent: int, due: int) -> None:
-    assert gold_due(n_shown=shown, gold=gold, percent=percent) == due
+def test_due(pairs_shown: int, gold: int, percent: int, due: int) -> None:
+    assert gold_due(n_shown=pairs_shown, gold=gold, percent=percent) == due
 
 
 @given(st.lists(st.integers(1, 20), max_size=60), st.integers(0, 50))

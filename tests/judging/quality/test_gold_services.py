@@ -15,7 +15,7 @@ from judging.work.selectors.assignments import final_grades, given_in, preview_v
 from judging.work.services.assignments import assignment_finish, assignment_return, assignment_take
 from judging.work.services.batches import batch_advance
 from tests.factories import NOW, BatchFactory, CandidateFactory, PairFactory, QueryFactory, annotator
-from tests.judging.play import asked, flag, give, judge, key_of
+from tests.judging.play import flag, give, judge, key_of, pairs_by_rank
 
 pytestmark = pytest.mark.django_db
 
@@ -74,7 +74,7 @@ class TestSecondRound:
         gold_in_force(batch.project, 50)
         assert next_of(batch.project, annotator(batch.project)).gold_ids == []
 
-    def test_nobody_is_asked_what_they_have_seen(self) -> None:
+    def test_nobody_grades_what_they_have_seen(self) -> None:
         batch = second_round(pairs=8, far_apart=4)
         gold_in_force(batch.project, 50)
         person = annotator(batch.project)
@@ -91,7 +91,7 @@ class TestSecondRound:
         for _ in range(2):
             person = annotator(batch.project)
             assignment = next_of(batch.project, person)
-            for pair in asked(assignment):
+            for pair in pairs_by_rank(assignment):
                 give(assignment, pair, 0)
             assignment_finish(project=batch.project, annotator=person, now=NOW)
         assert GoldGrade.objects.count() == 4
@@ -101,7 +101,7 @@ class TestSecondRound:
 
 
 class TestWholeBatch:
-    def test_a_finished_batch_is_asked_again_when_so_much_is_due(self) -> None:
+    def test_a_finished_batch_is_shown_again_when_so_much_is_due(self) -> None:
         batch = finished(BatchFactory(pairs=0).project)
         project = batch.project
         person = annotator(project)
@@ -114,7 +114,7 @@ class TestWholeBatch:
         assert (
             sorted(assignment.gold_ids) == sorted(assignment.pair_ids) and len(assignment.pair_ids) == BATCH_LEAST + 1
         )
-        for pair in asked(assignment):
+        for pair in pairs_by_rank(assignment):
             give(assignment, pair, 3)
         assert assignment_finish(project=project, annotator=person, now=NOW)
         assert GoldGrade.objects.filter(truth=3).count() == BATCH_LEAST
@@ -139,59 +139,61 @@ def batch_of_ten(project: Project) -> Batch:
 
 class TestUnnoticed:
     @pytest.fixture
-    def held(self) -> Assignment:
+    def open_assignment(self) -> Assignment:
         batch = second_round(pairs=8, far_apart=4)
         gold_in_force(batch.project, 50)
         return next_of(batch.project, annotator(batch.project))
 
     @pytest.fixture
-    def gold(self, held: Assignment) -> Pair:
-        return Pair.objects.get(pk=held.gold_ids[0])
+    def gold(self, open_assignment: Assignment) -> Pair:
+        return Pair.objects.get(pk=open_assignment.gold_ids[0])
 
-    def test_a_form_sent_again_is_answered_as_the_first_time(self, held: Assignment, gold: Pair) -> None:
-        key = key_of(held, gold)
-        first = give(held, gold, 3, key=key)
-        again = give(held, gold, 3, key=key, now=NOW + timedelta(seconds=5))
+    def test_a_form_sent_again_is_answered_as_the_first_time(self, open_assignment: Assignment, gold: Pair) -> None:
+        key = key_of(open_assignment, gold)
+        first = give(open_assignment, gold, 3, key=key)
+        again = give(open_assignment, gold, 3, key=key, now=NOW + timedelta(seconds=5))
         assert (first.index, GoldGrade.objects.count()) == (again.index, 1)
 
-    def test_a_grade_may_be_changed_and_what_was_said_is_kept(self, held: Assignment, gold: Pair) -> None:
-        give(held, gold, 3, key=key_of(held, gold))
-        give(held, gold, 1, key=key_of(held, gold), comment="hardly")
+    def test_a_grade_may_be_changed_and_the_first_one_is_saved(self, open_assignment: Assignment, gold: Pair) -> None:
+        give(open_assignment, gold, 3, key=key_of(open_assignment, gold))
+        give(open_assignment, gold, 1, key=key_of(open_assignment, gold), comment="hardly")
         row = GoldGrade.objects.get()
         assert (row.grade, row.revision, row.comment) == (1, 1, "hardly")
         assert [grade for _, grade, _ in row.history] == [3, 1]
         with pytest.raises(FormStale, match="your grade for this pair is 1"):
-            give(held, gold, 2, key=row.uuid)
-        assert give(held, gold, 3, key=row.uuid).held.answered == 1
+            give(open_assignment, gold, 2, key=row.uuid)
+        assert give(open_assignment, gold, 3, key=row.uuid).held.answered == 1
         row.refresh_from_db()
         assert row.grade == 1
 
-    def test_it_can_be_flagged(self, held: Assignment, gold: Pair) -> None:
-        flag(held, gold)
+    def test_it_can_be_flagged(self, open_assignment: Assignment, gold: Pair) -> None:
+        flag(open_assignment, gold)
         gold.refresh_from_db()
         assert gold.state == "settled"
 
-    def test_it_counts_as_the_persons_work_and_shows_among_their_grades(self, held: Assignment) -> None:
-        for pair in asked(held):
-            give(held, pair, 1)
-        assignment_finish(project=held.project, annotator=held.annotator, now=NOW)
-        work = work_done(project=held.project, annotator=held.annotator, since=NOW)
+    def test_it_counts_as_the_persons_work_and_shows_among_their_grades(self, open_assignment: Assignment) -> None:
+        for pair in pairs_by_rank(open_assignment):
+            give(open_assignment, pair, 1)
+        assignment_finish(project=open_assignment.project, annotator=open_assignment.annotator, now=NOW)
+        work = work_done(project=open_assignment.project, annotator=open_assignment.annotator, since=NOW)
         assert work == {"batches": 1, "judgments": 6, "today": 6}
-        assert len(given_in(held)[0]) == 6
-        assert final_grades(project=held.project, annotator=held.annotator).count() == 6
+        assert len(given_in(open_assignment)[0]) == 6
+        assert final_grades(project=open_assignment.project, annotator=open_assignment.annotator).count() == 6
 
-    def test_its_clip_stays_in_sight_after_the_rest_is_given_back(self, held: Assignment, gold: Pair) -> None:
-        give(held, gold, 2)
-        assignment_return(project=held.project, annotator=held.annotator, now=NOW)
+    def test_its_clip_stays_in_sight_after_the_rest_is_given_back(
+        self, open_assignment: Assignment, gold: Pair
+    ) -> None:
+        give(open_assignment, gold, 2)
+        assignment_return(project=open_assignment.project, annotator=open_assignment.annotator, now=NOW)
         preview = gold.candidate.moment.preview_uuid
-        assert preview_visible_to(user=held.annotator, preview=preview) is not None
+        assert preview_visible_to(user=open_assignment.annotator, preview=preview) is not None
 
-    def test_its_page_says_nothing_else(self, held: Assignment, gold: Pair, client: Client) -> None:
-        client.force_login(held.annotator)
-        other = next(pair for pair in asked(held) if pair.pk not in held.gold_ids)
+    def test_its_page_says_nothing_else(self, open_assignment: Assignment, gold: Pair, client: Client) -> None:
+        client.force_login(open_assignment.annotator)
+        other = next(pair for pair in pairs_by_rank(open_assignment) if pair.pk not in open_assignment.gold_ids)
         pages = []
         for pair in (gold, other):
-            Assignment.objects.filter(pk=held.pk).update(expires_at=NOW + timedelta(days=9999))
+            Assignment.objects.filter(pk=open_assignment.pk).update(expires_at=NOW + timedelta(days=9999))
             text = client.get(f"/pairs/{pair.uuid}/").content.decode()
             pages.append({line.strip().split(" ")[0] for line in text.splitlines()})
             assert "gold" not in text.lower() and "settled" not in text

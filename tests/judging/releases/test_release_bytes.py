@@ -38,7 +38,7 @@ def packed(release: Release, folder: Path) -> bytes:
     return (folder / "archive.zip").read_bytes()
 
 
-def built(project: Project) -> Release:
+def build_release(project: Project) -> Release:
     return release_build(release_id=release_create(project=project, actor=None).pk)
 
 
@@ -72,7 +72,7 @@ def test_two_builds_of_one_state_are_the_same_bytes(project: Project, tmp_path: 
 
 
 def test_two_releases_of_one_state_are_one_archive(project: Project) -> None:
-    one, two = built(project), built(project)
+    one, two = build_release(project), build_release(project)
     assert (one.version, one.content_sha256, one.archive_sha256) == (
         two.version - 1,
         two.content_sha256,
@@ -84,26 +84,26 @@ def test_the_day_of_a_release_is_that_of_its_last_grade_or_decision(project: Pro
     with triggers_asleep():
         Judgment.objects.update(created_at=NOW - timedelta(days=9))
         BatchReview.objects.update(decided_at=NOW - timedelta(days=8))
-        assert built(project).manifest["as_of"] == (NOW - timedelta(days=8)).date().isoformat()
+        assert build_release(project).manifest["as_of"] == (NOW - timedelta(days=8)).date().isoformat()
         Judgment.objects.update(created_at=NOW - timedelta(days=7))
-    release = built(project)
+    release = build_release(project)
     described = json.loads(entries(release)[layout.CROISSANT])
     assert release.manifest["as_of"] == described["datePublished"] == (NOW - timedelta(days=7)).date().isoformat()
 
 
 def test_where_nothing_was_judged_the_day_is_that_of_the_project() -> None:
     empty = ProjectFactory()
-    assert built(empty).manifest["as_of"] == empty.created_at.date().isoformat()
+    assert build_release(empty).manifest["as_of"] == empty.created_at.date().isoformat()
 
 
 def test_another_state_has_another_content(project: Project) -> None:
-    one = built(project)
+    one = build_release(project)
     Caption.objects.filter(text="caption 0").update(text="somebody sings")
-    assert built(project).content_sha256 != one.content_sha256
+    assert build_release(project).content_sha256 != one.content_sha256
 
 
 def test_the_archive_has_no_times_and_a_fixed_order(project: Project) -> None:
-    release = built(project)
+    release = build_release(project)
     with release.archive.open("rb") as source, ZipFile(source) as archive:
         infos = archive.infolist()
     assert {entry.date_time for entry in infos} == {(1980, 1, 1, 0, 0, 0)}
@@ -112,7 +112,7 @@ def test_the_archive_has_no_times_and_a_fixed_order(project: Project) -> None:
 
 
 def test_the_row_knows_its_archive(project: Project) -> None:
-    release = built(project)
+    release = build_release(project)
     with release.archive.open("rb") as source:
         content = source.read()
     assert (release.archive_bytes, release.archive_sha256) == (len(content), sha256(content).hexdigest())
@@ -186,7 +186,7 @@ class TestFiles:
         assert (folder / "guideline-v1.md").read_text()
         assert settings_data["splits"] == {"train": 2, "val": 3, "test": 2}
 
-    def test_the_datasheet_has_figures_words_and_places_for_words(self, folder: Path) -> None:
+    def test_the_datasheet_has_figures_words_and_room_for_words(self, folder: Path) -> None:
         text = (folder / layout.DATASHEET).read_text()
         for section in ("Motivation", "Composition", "Collection process", "Uses", "Distribution", "Maintenance"):
             assert f"\n## {section}\n" in text
@@ -195,7 +195,7 @@ class TestFiles:
         assert "**Who can be asked?** *Not said yet.*" in text
         assert "| a batch is open | 1 |" in text
 
-    def test_the_readme_tells_every_file(self, folder: Path) -> None:
+    def test_the_readme_names_every_file(self, folder: Path) -> None:
         text = (folder / layout.README).read_text()
         for path in folder.iterdir():
             (line,) = (line for line in text.splitlines() if line.startswith(f"| `{path.name}` |"))

@@ -48,14 +48,14 @@ def module_scenario(module_database: None) -> HandMade:
 
 
 @pytest.fixture
-def made(db: None, module_scenario: HandMade) -> HandMade:
+def hand_made(db: None, module_scenario: HandMade) -> HandMade:
     return deepcopy(module_scenario)
 
 
 @pytest.fixture
-def folder(made: HandMade, tmp_path: Path) -> Path:
+def folder(hand_made: HandMade, tmp_path: Path) -> Path:
     """The files of the hand-made project's first release."""
-    files_of(Release.objects.create(project=made.project, version=1), tmp_path / "out")
+    files_of(Release.objects.create(project=hand_made.project, version=1), tmp_path / "out")
     return tmp_path / "out"
 
 
@@ -103,8 +103,8 @@ def test_names_of_the_files(folder: Path) -> None:
     ]
 
 
-def test_judged_queries(folder: Path, made: HandMade) -> None:
-    one, two, _ = pair_ids(made, 10)
+def test_judged_queries(folder: Path, hand_made: HandMade) -> None:
+    one, two, _ = pair_ids(hand_made, 10)
     moments = [
         {
             "pair_id": one,
@@ -135,18 +135,18 @@ def test_judged_queries(folder: Path, made: HandMade) -> None:
     assert rows == [("beta", [3.0, 30.0], 0.99, 1), ("alpha", [1.0, 2.5], 0.79, 0)]
 
 
-def test_a_caption_in_review_is_in_no_file(made: HandMade, tmp_path: Path) -> None:
-    moment = Pair.objects.get(pk=pair_ids(made, 10)[0]).candidate.moment
+def test_a_caption_in_review_is_in_no_file(hand_made: HandMade, tmp_path: Path) -> None:
+    moment = Pair.objects.get(pk=pair_ids(hand_made, 10)[0]).candidate.moment
     doubtful = moment.captions.order_by("pk").first()
     Caption.objects.filter(pk=doubtful.pk).update(state=Caption.State.IN_REVIEW, failed=[Caption.Check.NAME])
-    files_of(Release.objects.create(project=made.project, version=1), tmp_path)
+    files_of(Release.objects.create(project=hand_made.project, version=1), tmp_path)
     [*_, first] = [m for query in json.loads((tmp_path / "val.json").read_text()) for m in query["relevant_moment"][:1]]
     assert first["caption"] == "a later caption"
 
 
-def test_raw_annotation_knows_people_by_number(folder: Path, made: HandMade) -> None:
-    one, two, three = pair_ids(made, 10)
-    first, second = pair_ids(made, 20)
+def test_raw_annotation_knows_people_by_number(folder: Path, hand_made: HandMade) -> None:
+    one, two, three = pair_ids(hand_made, 10)
+    first, second = pair_ids(hand_made, 20)
     assert (folder / "raw_annotation.csv").read_text().splitlines() == [
         "pair_id,worker,relevance",
         *(f"{one},101,4", f"{one},102,3"),
@@ -166,9 +166,9 @@ def test_two_videos_never_have_one_name_in_qrels() -> None:
     assert [trec.parsed(name) for name in moment_names] == [(name, 1.0, 2.5) for name in names]
 
 
-def test_pairs_and_qrels(folder: Path, made: HandMade) -> None:
-    one, two, three = pair_ids(made, 10)
-    first, second = pair_ids(made, 20)
+def test_pairs_and_qrels(folder: Path, hand_made: HandMade) -> None:
+    one, two, three = pair_ids(hand_made, 10)
+    first, second = pair_ids(hand_made, 20)
     assert (folder / "pairs.csv").read_text().splitlines() == [
         "pair_id,query_id,query,video_name,start,end,rank,similarity,batch,state,relevance,reason,source,returned_by",
         f"{one},10,a person sings,alpha,1.0,2.5,1,0.99,1,settled,4,,similarity,",
@@ -264,22 +264,22 @@ def test_the_scorer_reads_it_back(folder: Path) -> None:
     ]
 
 
-def test_no_name_of_anybody_is_in_any_file(folder: Path, made: HandMade) -> None:
+def test_no_name_of_anybody_is_in_any_file(folder: Path, hand_made: HandMade) -> None:
     text = "".join(path.read_text() for path in folder.iterdir())
-    for user in [*made.people, made.lead]:
+    for user in [*hand_made.people, hand_made.lead]:
         assert user.username not in text
         assert str(user.uuid) not in text
 
 
-def test_grades_of_an_open_assignment_are_left_out(made: HandMade, tmp_path: Path) -> None:
+def test_grades_of_an_open_assignment_are_left_out(hand_made: HandMade, tmp_path: Path) -> None:
     """Even where a query counts as finished, a grade that may still change is not published."""
-    last = Assignment.objects.filter(batch=made.first, round=2, annotator=made.people[3])
+    last = Assignment.objects.filter(batch=hand_made.first, round=2, annotator=hand_made.people[3])
     with triggers_asleep():
         last.update(state="open", ended_at=None)
-    release = Release.objects.create(project=made.project, version=1)
+    release = Release.objects.create(project=hand_made.project, version=1)
     files_of(release, tmp_path)
     lines = (tmp_path / "raw_annotation.csv").read_text().splitlines()
-    _, two, three = pair_ids(made, 10)
+    _, two, three = pair_ids(hand_made, 10)
     assert f"{two},103,3" in lines
     assert f"{two},104,2" not in lines
     assert f"{three},104,0" not in lines
@@ -325,16 +325,16 @@ class TestPools:
         assert (counts["queries"], counts["queries_unfinished"]) == (0, 1)
 
 
-def test_the_manifest_counts_captions_edited_since(made: HandMade, encoder: object) -> None:
+def test_the_manifest_counts_captions_edited_since(hand_made: HandMade, encoder: object) -> None:
     """Of released queries: a caption that two candidates were ranked by, and the caption of the query's twin."""
-    spare = QueryFactory(project=made.project, number=50, split="val")
-    candidates_rank(project_id=made.project.pk)
-    ranked = spare.candidates.get(moment=made.moments[0])
+    spare = QueryFactory(project=hand_made.project, number=50, split="val")
+    candidates_rank(project_id=hand_made.project.pk)
+    ranked = spare.candidates.get(moment=hand_made.moments[0])
     with triggers_asleep():
-        made.val.candidates.update(wordings=ranked.wordings)
+        hand_made.val.candidates.update(wordings=ranked.wordings)
     own = CaptionFactory(text="a person sings")
     Query.objects.filter(number=11).update(caption=own)
-    release = Release.objects.create(project=made.project, version=1)
+    release = Release.objects.create(project=hand_made.project, version=1)
     assert edited(release) == (0, 0)
     Caption.objects.filter(pk=own.pk).update(text="somebody sings")
     Caption.objects.filter(text="a later caption").update(text="an edited caption")
@@ -348,8 +348,8 @@ def edited(release: Release) -> tuple[int, int]:
 
 
 class TestFinishedQueries:
-    def test_hand_made(self, made: HandMade) -> None:
-        numbers = finished_queries(made.project.pk).distinct().values_list("number", flat=True)
+    def test_hand_made(self, hand_made: HandMade) -> None:
+        numbers = finished_queries(hand_made.project.pk).distinct().values_list("number", flat=True)
         assert sorted(numbers) == [10, 20]
 
     def test_extended_without_anything_beyond_is_finished(self) -> None:
@@ -388,8 +388,8 @@ def review(batch: Batch, decision: str) -> None:
 
 
 class TestBuild:
-    def test_archive_and_manifest(self, made: HandMade) -> None:
-        release = release_build(release_id=release_create(project=made.project, actor=made.lead).pk)
+    def test_archive_and_manifest(self, hand_made: HandMade) -> None:
+        release = release_build(release_id=release_create(project=hand_made.project, actor=hand_made.lead).pk)
         assert release.state == Release.State.READY
         with release.archive.open("rb") as source, ZipFile(BytesIO(source.read())) as archive:
             manifest = json.loads(archive.read("manifest.json"))
@@ -425,16 +425,16 @@ class TestBuild:
         ids=["left out", "included"],
     )
     def test_pilot_queries_are_in_it_only_when_chosen(
-        self, made: HandMade, included: bool, queries: int, unfinished: int, pilot: int
+        self, hand_made: HandMade, included: bool, queries: int, unfinished: int, pilot: int
     ) -> None:
         """A finished query of val with its twin, and an unfinished one, are of a pilot set."""
-        tried = made.project.queries.filter(number__in=[10, 11, 31])
-        query_set = query_set_create(project=made.project, name="try-out", queries=tried, actor=made.lead)
+        tried = hand_made.project.queries.filter(number__in=[10, 11, 31])
+        query_set = query_set_create(project=hand_made.project, name="try-out", queries=tried, actor=hand_made.lead)
         with pytest.raises(NotPossibleNow, match="before it begins"):
-            query_set_change(query_set=query_set, actor=made.lead, is_pilot=True)
+            query_set_change(query_set=query_set, actor=hand_made.lead, is_pilot=True)
         type(query_set).objects.filter(pk=query_set.pk).update(is_pilot=True)
         Batch.objects.filter(query__in=tried).update(is_pilot=True)
-        release = release_create(project=made.project, actor=made.lead, includes_pilot=included)
+        release = release_create(project=hand_made.project, actor=hand_made.lead, includes_pilot=included)
         with (
             release_build(release_id=release.pk).archive.open("rb") as source,
             ZipFile(BytesIO(source.read())) as zipped,
@@ -452,25 +452,25 @@ class TestBuild:
             pilot,
         )
 
-    def test_again_is_the_same(self, made: HandMade) -> None:
-        release = release_build(release_id=release_create(project=made.project, actor=None).pk)
+    def test_again_is_the_same(self, hand_made: HandMade) -> None:
+        release = release_build(release_id=release_create(project=hand_made.project, actor=None).pk)
         name = release.archive.name
         assert release_build(release_id=release.pk).archive.name == name
 
-    def test_versions_count_up_and_the_archive_is_woken(self, made: HandMade, messages: Messages) -> None:
+    def test_versions_count_up_and_the_archive_is_woken(self, hand_made: HandMade, messages: Messages) -> None:
         with messages():
-            made_releases = [release_create(project=made.project, actor=made.lead) for _ in range(2)]
+            made_releases = [release_create(project=hand_made.project, actor=hand_made.lead) for _ in range(2)]
         assert [release.version for release in made_releases] == [1, 2]
         assert set(Release.objects.values_list("state", flat=True)) == {"ready"}
-        events = made.project.audit_events.filter(action="release.create")
-        assert [(event.actor, event.data["version"]) for event in events] == [(made.lead, 2), (made.lead, 1)]
+        events = hand_made.project.audit_events.filter(action="release.create")
+        assert [(event.actor, event.data["version"]) for event in events] == [(hand_made.lead, 2), (hand_made.lead, 1)]
 
-    def test_failure_is_kept(self, made: HandMade, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_failure_is_saved(self, hand_made: HandMade, monkeypatch: pytest.MonkeyPatch) -> None:
         def full(*args: object) -> None:
             raise OSError("The disk is full")
 
         monkeypatch.setattr(files, "write_files", full)
-        release = release_create(project=made.project, actor=None)
+        release = release_create(project=hand_made.project, actor=None)
         with pytest.raises(OSError, match="disk is full"):
             release_build(release_id=release.pk)
         release.refresh_from_db()
@@ -483,14 +483,14 @@ class TestBuild:
 
 
 class TestCommand:
-    def test_into_an_empty_folder(self, made: HandMade, tmp_path: Path) -> None:
+    def test_into_an_empty_folder(self, hand_made: HandMade, tmp_path: Path) -> None:
         out = StringIO()
         call_command("export_release", tmp_path / "out", stdout=out)
         assert json.loads(out.getvalue().splitlines()[-1])["judgments"] == 14
         assert (tmp_path / "out" / "manifest.json").is_file()
         assert Release.objects.get().state == "ready"
 
-    def test_a_folder_that_holds_something_is_left_alone(self, made: HandMade, tmp_path: Path) -> None:
+    def test_a_folder_that_holds_something_is_left_alone(self, hand_made: HandMade, tmp_path: Path) -> None:
         (tmp_path / "mine.txt").write_text("x")
         with pytest.raises(CommandError, match="not an empty folder"):
             call_command("export_release", tmp_path)
@@ -499,7 +499,7 @@ class TestCommand:
         assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
         assert not Release.objects.exists()
 
-    def test_which_project(self, made: HandMade, tmp_path: Path) -> None:
+    def test_which_project(self, hand_made: HandMade, tmp_path: Path) -> None:
         other: Project = ProjectFactory(name="other")
         for arguments in ({}, {"project": "unknown"}):
             with pytest.raises(CommandError, match="'hand made', 'other'"):
@@ -508,12 +508,12 @@ class TestCommand:
         assert Release.objects.get().project == other
 
 
-def test_only_finished_queries_of_the_project(made: HandMade, tmp_path: Path) -> None:
+def test_only_finished_queries_of_the_project(hand_made: HandMade, tmp_path: Path) -> None:
     """Another project with the same numbers leaves no trace."""
     other = BatchFactory(query=QueryFactory(number=10, text="elsewhere"))
     judge_round(other, [1, 1], [1, 1])
     review(other, "close")
-    files_of(Release.objects.create(project=made.project, version=1), tmp_path)
+    files_of(Release.objects.create(project=hand_made.project, version=1), tmp_path)
     assert "elsewhere" not in "".join(path.read_text() for path in tmp_path.iterdir())
     assert len((tmp_path / "raw_annotation.csv").read_text().splitlines()) == 1 + 14
     assert Judgment.objects.count() > 14

@@ -48,11 +48,11 @@ def test_progress_goes_through_every_step(project: Project, monkeypatch: pytest.
     def watched(*args: object) -> object:
         *others, report = args
 
-        def seen(step: str, n_done: int, total: int) -> None:
+        def record_progress(step: str, n_done: int, total: int) -> None:
             report(step, n_done, total)  # type: ignore[operator]
             progress_lines.append(Release.objects.get(pk=release.pk).progress)
 
-        return write(*others, seen)  # type: ignore[arg-type]
+        return write(*others, record_progress)  # type: ignore[arg-type]
 
     monkeypatch.setattr(files, "write_content", watched)
     release_build(release_id=release.pk)

@@ -56,7 +56,7 @@ def waiting(project: Project, relevance: int = 0, *, pairs: int = 2, beyond: int
     return batch
 
 
-def shown(answer: Any) -> list[str]:
+def case_ids_on(answer: Any) -> list[str]:
     """UUIDs of the cases on a page, in their order."""
     return re.findall(r'<article class="case" id="case-([^"]+)"', answer.content.decode())
 
@@ -70,7 +70,7 @@ class TestQueue:
         high, low = waiting(project, 4), waiting(project, 1)
         page = browser.get(url("review-queue", project))
         text = page.content.decode()
-        assert shown(page) == [str(high.uuid), str(low.uuid)]
+        assert case_ids_on(page) == [str(high.uuid), str(low.uuid)]
         assert re.findall(r'<b class="word \w+">(\w+)</b>', text) == ["extend", "close"]
         assert text.count('class="bar relevance-4"') == text.count('class="bar relevance-1"') == 2
         assert '<b id="waiting">2</b>' in text
@@ -81,10 +81,10 @@ class TestQueue:
         monkeypatch.setattr(views, "CASES", 2)
         batches = [waiting(project) for _ in range(3)]
         page = browser.get(url("review-queue", project))
-        assert shown(page) == [str(batch.uuid) for batch in batches[:2]]
+        assert case_ids_on(page) == [str(batch.uuid) for batch in batches[:2]]
         assert f'name="after" value="{batches[1].uuid}"' in page.content.decode()
         more = browser.get(url("review-queue", project), {"after": batches[1].uuid}, headers=HTMX)
-        assert shown(more) == [str(batches[2].uuid)]
+        assert case_ids_on(more) == [str(batches[2].uuid)]
         assert f'name="after" value="{batches[2].uuid}"' in more.content.decode()
 
     @pytest.mark.parametrize("after", ["", "x", "00000000-0000-0000-0000-000000000000"])
@@ -195,7 +195,7 @@ class TestDecision:
         assert answer.status_code == 200
         assert text.startswith(f'<article class="decided" id="case-{first.uuid}"')
         assert url("review-undo", first) in text
-        assert shown(answer) == [str(behind.uuid)]
+        assert case_ids_on(answer) == [str(behind.uuid)]
         assert f'name="after" value="{behind.uuid}"' in text
         assert '<b id="waiting" hx-swap-oob="true">2</b>' in text
 
@@ -203,9 +203,9 @@ class TestDecision:
     def test_nothing_is_behind(self, browser: Client, project: Project, after: str) -> None:
         batch = waiting(project)
         answer = decide(browser, batch, "close", **({"after": batch.uuid} if after else {}))
-        assert (answer.status_code, shown(answer)) == (200, [])
+        assert (answer.status_code, case_ids_on(answer)) == (200, [])
 
-    def test_the_second_lead_is_told_who_decided(self, browser: Client, project: Project) -> None:
+    def test_the_second_lead_reads_who_decided(self, browser: Client, project: Project) -> None:
         batch, behind = waiting(project), waiting(project)
         she = lead(project)
         batch_review(batch=batch, extend=True, lead=she)
@@ -213,19 +213,19 @@ class TestDecision:
         assert answer.status_code == 409
         assert f"{she.username} extended this query a moment ago." in answer.content.decode()
         assert url("review-undo", batch) not in answer.content.decode()
-        assert shown(answer) == [str(behind.uuid)]
+        assert case_ids_on(answer) == [str(behind.uuid)]
         assert BatchReview.objects.get().decided_by == she
 
     def test_nothing_to_extend_by_keeps_the_case(self, browser: Client, project: Project) -> None:
         batch = waiting(project, 4, beyond=0)
         answer = decide(browser, batch, "extend")
-        assert (answer.status_code, shown(answer)) == (409, [str(batch.uuid)])
+        assert (answer.status_code, case_ids_on(answer)) == (409, [str(batch.uuid)])
         assert "can only be closed" in answer.content.decode()
 
     def test_a_form_that_says_nothing_keeps_the_case(self, browser: Client, project: Project) -> None:
         batch = waiting(project)
         answer = decide(browser, batch, "perhaps")
-        assert (answer.status_code, shown(answer)) == (422, [str(batch.uuid)])
+        assert (answer.status_code, case_ids_on(answer)) == (422, [str(batch.uuid)])
         assert "Choose to extend or to close" in answer.content.decode()
         assert not BatchReview.objects.exists()
 
@@ -244,7 +244,7 @@ class TestUndo:
         batch = waiting(project)
         decide(browser, batch, "close")
         answer = browser.post(url("review-undo", batch), headers=HTMX)
-        assert (answer.status_code, shown(answer)) == (200, [str(batch.uuid)])
+        assert (answer.status_code, case_ids_on(answer)) == (200, [str(batch.uuid)])
         assert '<b id="waiting" hx-swap-oob="true">1</b>' in answer.content.decode()
         assert not BatchReview.objects.exists()
 
@@ -289,7 +289,7 @@ class TestMany:
         assert not BatchReview.objects.exists()
 
     @pytest.mark.parametrize(
-        ("asked", "found"),
+        ("filters", "relevances"),
         [
             ({}, [4, 3, 2, 1]),
             ({"which": "extend"}, [4, 3, 2]),
@@ -299,15 +299,15 @@ class TestMany:
         ],
     )
     def test_which_suggestions(
-        self, browser: Client, project: Project, asked: dict[str, str], found: list[int]
+        self, browser: Client, project: Project, filters: dict[str, str], relevances: list[int]
     ) -> None:
         relevance_by_uuid = {str(waiting(project, relevance).uuid): relevance for relevance in (4, 3, 2, 1)}
-        text = browser.get(url("reviews-preview", project), asked).content.decode()
-        assert [relevance_by_uuid[name] for name in re.findall(r'name="case" value="([^:]+):', text)] == found
+        text = browser.get(url("reviews-preview", project), filters).content.decode()
+        assert [relevance_by_uuid[name] for name in re.findall(r'name="case" value="([^:]+):', text)] == relevances
 
-    @pytest.mark.parametrize("asked", [{"which": "some"}, {"distance": "far"}, {"distance": "5"}])
-    def test_asked_for_nonsense(self, browser: Client, project: Project, asked: dict[str, str]) -> None:
-        assert browser.get(url("reviews-preview", project), asked).status_code == 422
+    @pytest.mark.parametrize("filters", [{"which": "some"}, {"distance": "far"}, {"distance": "5"}])
+    def test_nonsense_as_a_filter(self, browser: Client, project: Project, filters: dict[str, str]) -> None:
+        assert browser.get(url("reviews-preview", project), filters).status_code == 422
 
     def test_more_than_go_at_once(self, browser: Client, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(services, "AT_ONCE", 2)
@@ -330,7 +330,7 @@ class TestMany:
         assert high.query.batches.filter(number=2).exists()
         assert AuditEvent.objects.filter(action__in=["batch.extend", "batch.close"]).count() == 2
 
-    def test_what_changed_meanwhile_is_told(self, browser: Client, project: Project) -> None:
+    def test_what_changed_meanwhile_is_reported(self, browser: Client, project: Project) -> None:
         hers, changed = waiting(project, 1), waiting(project, 1)
         she = lead(project)
         batch_review(batch=hers, extend=False, lead=she)

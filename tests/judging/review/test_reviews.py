@@ -137,21 +137,21 @@ class TestUndo:
         review = BatchReview.objects.get()
         assert last_reviews(scenario.project, scenario.lead, 1) == [review]
         (pooled,) = scenario.open(scenario.plan(scenario.rows("run", [21])))
-        assert scenario.places_of(pooled) == [21]
+        assert scenario.indexes_of(pooled) == [21]
         assert not review_may_be_undone(review)
         assert last_reviews(scenario.project, scenario.lead, 1) == []
         with pytest.raises(ReviewStands, match="A pool has taken"):
             review_undo(batch=scenario.batch, lead=scenario.lead)
         assert BatchReview.objects.get() == review
 
-    def test_it_goes_though_a_pool_has_brought_others(self) -> None:
+    def test_it_goes_though_a_pool_has_added_others(self) -> None:
         scenario = Growing(moments=24, candidates=range(22))
         scenario.close()
         scenario.open(scenario.plan(scenario.rows("run", [30])))
         review_undo(batch=scenario.batch, lead=scenario.lead)
         batch_review(batch=scenario.batch, extend=True, lead=scenario.lead)
         second = batch_extend(batch_id=scenario.batch.pk)
-        assert second is not None and scenario.places_of(second) == [20, 21]
+        assert second is not None and scenario.indexes_of(second) == [20, 21]
 
     def test_there_is_nothing_to_take_back(self, project: Project) -> None:
         with pytest.raises(NotPossibleNow, match="no decision"):
@@ -201,7 +201,7 @@ class TestAccept:
         result = reviews_accept(project=project, lead=lead(project), choices={batch.uuid: True})
         assert (result.extended, result.closed, result.otherwise, queue(project)) == (0, 0, 1, [batch])
 
-    def test_what_others_decided_stays_and_is_told(self, project: Project) -> None:
+    def test_what_others_decided_stays_and_is_reported(self, project: Project) -> None:
         mine, hers = waiting(project), waiting(project)
         she = lead(project)
         batch_review(batch=hers, extend=False, lead=she)

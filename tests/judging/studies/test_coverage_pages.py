@@ -27,13 +27,13 @@ def module_scenario(module_database: None) -> Covering:
 
 
 @pytest.fixture
-def made(db: None, module_scenario: Covering) -> Covering:
+def collection(db: None, module_scenario: Covering) -> Covering:
     return deepcopy(module_scenario)
 
 
 @pytest.fixture
-def browser(client: Client, made: Covering) -> Client:
-    client.force_login(admin(made.project))
+def browser(client: Client, collection: Covering) -> Client:
+    client.force_login(admin(collection.project))
     return client
 
 
@@ -41,19 +41,19 @@ def form(**values: object) -> dict[str, object]:
     return {"numbers": "", "n": 10, "which": "all", "top": 4, "others": 3, "seed": 1, **values}
 
 
-def test_from_the_choice_to_what_was_found(browser: Client, made: Covering, messages: Messages) -> None:
+def test_from_the_choice_to_what_was_found(browser: Client, collection: Covering, messages: Messages) -> None:
     with messages():
-        answer = browser.post(url("coverage-create", made.project), form())
+        answer = browser.post(url("coverage-create", collection.project), form())
     study = Pooling.objects.get()
     assert answer.headers["Location"] == url("coverage-study", study)
     page = browser.get(url("coverage-study", study)).content.decode()
     assert "5 pairs in 1 batch: at least 10 judgments" in page
-    assert made.query.text in page
+    assert collection.query.text in page
     with messages():
         browser.post(url("coverage-open", study))
     assert "0 of 5" in browser.get(url("coverage-study", study)).content.decode()
     for page in ("queries", "overview"):
-        text = browser.get(url(page, made.project)).content.decode()
+        text = browser.get(url(page, collection.project)).content.decode()
         assert ">coverage<" in text and ">pooled<" not in text
     judge_round(Batch.objects.get(number=3), [2] * 5, [2] * 5)
     page = browser.get(url("coverage-study", study)).content.decode()
@@ -68,32 +68,32 @@ def test_from_the_choice_to_what_was_found(browser: Client, made: Covering, mess
     assert b"How the moments divide" in browser.get(url("coverage-svg", study)).content
 
 
-def test_missing_moments_of_a_plan_are_reported(browser: Client, made: Covering, messages: Messages) -> None:
+def test_missing_moments_of_a_plan_are_reported(browser: Client, collection: Covering, messages: Messages) -> None:
     with messages():
-        answer = browser.post(url("coverage-create", made.project), form(top=20, others=3))
+        answer = browser.post(url("coverage-create", collection.project), form(top=20, others=3))
     page = browser.get(answer.headers["Location"]).content.decode()
     assert "1 is finished: fewer queries than the 10 asked for." in page
     assert "No more than this 1 is finished." in page
     assert "There are only 12 moments to judge, so 12 best instead of 20 and no others." in page
-    assert "There are only" not in browser.get(url("coverage-study", made.planned())).content.decode()
+    assert "There are only" not in browser.get(url("coverage-study", collection.planned())).content.decode()
 
 
-def test_chosen_by_number_or_drawn_from_a_set(browser: Client, made: Covering) -> None:
-    other = made.finished(20, query_set=NamedQuerySet.objects.create(project=made.project, name="chosen"))
-    third = made.finished(30)
+def test_chosen_by_number_or_drawn_from_a_set(browser: Client, collection: Covering) -> None:
+    other = collection.finished(20, query_set=NamedQuerySet.objects.create(project=collection.project, name="chosen"))
+    third = collection.finished(30)
     for options, queries in (
-        ({"numbers": "30, 10"}, {made.query, third}),
+        ({"numbers": "30, 10"}, {collection.query, third}),
         ({"which": f"set:{other.query_set.uuid}"}, {other}),
-        ({"n": 3}, {made.query, other, third}),
+        ({"n": 3}, {collection.query, other, third}),
     ):
-        browser.post(url("coverage-create", made.project), form(**options))
+        browser.post(url("coverage-create", collection.project), form(**options))
         study = Pooling.objects.first()
         assert study is not None
         assert {answer.query for source in study.sources.all() for answer in source.answers.all()} == queries
 
 
 @pytest.mark.parametrize(
-    ("said", "words"),
+    ("form_values", "words"),
     [
         ({"numbers": "ten"}, "Numbers of queries"),
         ({"numbers": "10 99"}, "not there: 99"),
@@ -103,36 +103,36 @@ def test_chosen_by_number_or_drawn_from_a_set(browser: Client, made: Covering) -
         ({"which": "set:nothing"}, "Choose which queries"),
     ],
 )
-def test_a_form_to_look_at(browser: Client, made: Covering, said: dict[str, object], words: str) -> None:
-    answer = browser.post(url("coverage-create", made.project), form(**said))
+def test_a_form_to_look_at(browser: Client, collection: Covering, form_values: dict[str, object], words: str) -> None:
+    answer = browser.post(url("coverage-create", collection.project), form(**form_values))
     assert answer.status_code == 422
     assert words in answer.content.decode()
     assert not Pooling.objects.exists()
 
 
-def test_discard_before_and_after_opening(browser: Client, made: Covering) -> None:
-    study = made.planned()
+def test_discard_before_and_after_opening(browser: Client, collection: Covering) -> None:
+    study = collection.planned()
     answer = browser.post(url("coverage-discard", study), follow=True).content.decode()
     assert "nothing was opened" in answer
     assert url("coverage-study", study) not in answer
-    study = made.planned()
-    made.open(study)
+    study = collection.planned()
+    collection.open(study)
     answer = browser.post(url("coverage-discard", study), follow=True).content.decode()
     assert "its pairs are judged" in answer
 
 
-def test_an_opening_that_came_to_a_stop(browser: Client, made: Covering) -> None:
-    study = made.planned()
-    pool_open_request(pooling=study, actor=made.lead)
-    made.project.jobs.update(state="failed", error="The disk is full.")
+def test_an_opening_that_came_to_a_stop(browser: Client, collection: Covering) -> None:
+    study = collection.planned()
+    pool_open_request(pooling=study, actor=collection.lead)
+    collection.project.jobs.update(state="failed", error="The disk is full.")
     page = browser.get(url("coverage-study", study)).content.decode()
     assert "The disk is full." in page
     assert "Go on" in page
 
 
-def test_nothing_finished_and_a_study_that_failed(client: Client, browser: Client, made: Covering) -> None:
-    study = made.planned()
+def test_nothing_finished_and_a_study_that_failed(client: Client, browser: Client, collection: Covering) -> None:
+    study = collection.planned()
     Pooling.objects.filter(pk=study.pk).update(state="failed", error="There is no sentence model.")
     assert "There is no sentence model." in browser.get(url("coverage-study", study)).content.decode()
     Batch.objects.update(state="open", done_at=None)
-    assert "No query is finished yet" in browser.get(url("coverage", made.project)).content.decode()
+    assert "No query is finished yet" in browser.get(url("coverage", collection.project)).content.decode()

@@ -34,7 +34,7 @@ def module_scenario(module_database: None) -> Covering:
 
 
 @pytest.fixture
-def made(db: None, module_scenario: Covering) -> Covering:
+def collection(db: None, module_scenario: Covering) -> Covering:
     return deepcopy(module_scenario)
 
 
@@ -45,45 +45,45 @@ def returned(study: Pooling, source: str) -> list[int]:
 
 
 class TestPlan:
-    def test_the_frozen_then_the_most_similar_then_others(self, made: Covering) -> None:
-        study = made.planned(top=4, others=3)
+    def test_the_frozen_then_the_most_similar_then_others(self, collection: Covering) -> None:
+        study = collection.planned(top=4, others=3)
         best, others = returned(study, SIMILAR), returned(study, RANDOM)
-        assert best[:2] == [moment.pk for moment in made.moments[:2]]
+        assert best[:2] == [moment.pk for moment in collection.moments[:2]]
         assert (len(best), len(others), len({*best, *others})) == (4, 3, 7)
-        assert moments_drawn_from(study) == {made.query.pk: MOMENTS - 4}
+        assert moments_drawn_from(study) == {collection.query.pk: MOMENTS - 4}
         assert Candidate.objects.filter(source="pooled").count() == 0
 
-    def test_the_same_seed_plans_the_same(self, made: Covering) -> None:
-        one, same, other = (made.planned(others=4, seed=seed) for seed in (7, 7, 8))
+    def test_the_same_seed_plans_the_same(self, collection: Covering) -> None:
+        one, same, other = (collection.planned(others=4, seed=seed) for seed in (7, 7, 8))
         assert returned(one, RANDOM) == returned(same, RANDOM) != returned(other, RANDOM)
         assert returned(one, SIMILAR) == returned(other, SIMILAR)
 
-    def test_a_small_pool_is_judged_whole(self, made: Covering) -> None:
-        study = made.planned(top=60, others=60)
+    def test_a_small_pool_is_judged_whole(self, collection: Covering) -> None:
+        study = collection.planned(top=60, others=60)
         assert (len(returned(study, SIMILAR)), returned(study, RANDOM)) == (MOMENTS, [])
-        assert moments_drawn_from(study) == {made.query.pk: 0}
+        assert moments_drawn_from(study) == {collection.query.pk: 0}
 
-    def test_only_queries_judged_to_their_end(self, made: Covering) -> None:
-        waiting = BatchFactory(query=QueryFactory(project=made.project)).query
-        assert list(queries_to_study(made.project)) == [made.query]
-        for queries in ([waiting], [made.query, waiting]):
+    def test_only_queries_judged_to_their_end(self, collection: Covering) -> None:
+        waiting = BatchFactory(query=QueryFactory(project=collection.project)).query
+        assert list(queries_to_study(collection.project)) == [collection.query]
+        for queries in ([waiting], [collection.query, waiting]):
             with pytest.raises(NotPossible, match="judged to their end"):
-                coverage_request(project=made.project, queries=queries, draw=Draw(1), actor=None)
+                coverage_request(project=collection.project, queries=queries, draw=Draw(1), actor=None)
         with pytest.raises(NotPossible, match="at least one query"):
-            coverage_request(project=made.project, queries=[], draw=Draw(1), actor=None)
+            coverage_request(project=collection.project, queries=[], draw=Draw(1), actor=None)
 
     @pytest.mark.parametrize("draw", [{"seed": -1}, {"seed": 1, "top": 0}, {"seed": 1, "others": 1001}])
     def test_numbers_out_of_range(self, draw: dict[str, int]) -> None:
         with pytest.raises(NotPossible):
             Draw(**draw)
 
-    def test_what_stands_against_it_is_said(self, made: Covering) -> None:
+    def test_what_stands_against_it_is_reported(self, collection: Covering) -> None:
         Moment.objects.update(preview_state="failed", preview_error="gone", preview="")
-        study = made.planned()
+        study = collection.planned()
         assert (study.state, "none with a preview" in study.error) == ("failed", True)
 
-    def test_a_lost_message_is_sent_again(self, made: Covering, messages: Messages) -> None:
-        study = coverage_request(project=made.project, queries=[made.query], draw=Draw(1, 4, 3), actor=None)
+    def test_a_lost_message_is_sent_again(self, collection: Covering, messages: Messages) -> None:
+        study = coverage_request(project=collection.project, queries=[collection.query], draw=Draw(1, 4, 3), actor=None)
         with messages():
             STUDIES.sweep(study.created_at + 2 * MINUTES)
         study.refresh_from_db()
@@ -95,62 +95,62 @@ class TestPlan:
             STUDIES.sweep(NOW)
         assert callbacks == []
 
-    def test_discarded(self, made: Covering) -> None:
-        study = made.planned()
+    def test_discarded(self, collection: Covering) -> None:
+        study = collection.planned()
         pooling_discard(pooling=study)
         assert not PoolEntry.objects.exists()
         with pytest.raises(NotPossible):
-            made.open(study)
+            collection.open(study)
 
 
 class TestOpen:
-    def test_what_is_new_is_judged_in_further_batches(self, made: Covering) -> None:
-        study = made.planned(top=4, others=3)
-        (batch,) = made.open(study)
+    def test_what_is_new_is_judged_in_further_batches(self, collection: Covering) -> None:
+        study = collection.planned(top=4, others=3)
+        (batch,) = collection.open(study)
         assert (batch.number, batch.pairs.count(), batch.is_pooled) == (3, 5, True)
         moment_ids = {pair.candidate.moment_id for pair in pairs_of(batch)}
         assert moment_ids == {*returned(study, SIMILAR)[2:], *returned(study, RANDOM)}
         assert {pair.candidate.pooling for pair in pairs_of(batch)} == {study}
-        assert made.query not in finished_queries(made.project.pk)
+        assert collection.query not in finished_queries(collection.project.pk)
         event = AuditEvent.objects.get(action="coverage.open")
         assert event.data == {"top": 4, "others": 3, "seed": 1, "queries": [10]}
 
-    def test_best_and_others_are_mixed(self, made: Covering) -> None:
+    def test_best_and_others_are_mixed(self, collection: Covering) -> None:
         """Candidates join in one order; batches take them in another, of the seed."""
-        study = made.planned(top=7, others=5)
-        (batch,) = made.open(study)
+        study = collection.planned(top=7, others=5)
+        (batch,) = collection.open(study)
         by_row = list(batch.pairs.order_by("pk").values_list("candidate__rank", flat=True))
         assert sorted(by_row) == list(range(3, 13))
         assert by_row != sorted(by_row)
 
-    def test_what_another_study_judged_is_not_judged_again(self, made: Covering) -> None:
-        (batch,) = made.open(made.planned(top=4, others=3, seed=1))
+    def test_what_another_study_judged_is_not_judged_again(self, collection: Covering) -> None:
+        (batch,) = collection.open(collection.planned(top=4, others=3, seed=1))
         judge_round(batch, [0] * 5, [0] * 5)
-        again = made.planned(top=4, others=3, seed=1)
+        again = collection.planned(top=4, others=3, seed=1)
         assert pool_report(again).union.to_judge == 0
-        assert made.open(again) == []
+        assert collection.open(again) == []
         assert sum(band.moments for band in coverage_found(again).total) == 7
 
-    def test_ranks_that_closing_left_out_are_judged(self, made: Covering) -> None:
+    def test_ranks_that_closing_left_out_are_judged(self, collection: Covering) -> None:
         """A candidate by similarity without a pair, as ranks 21 to 40 of a closed query have none."""
-        query = QueryFactory(project=made.project, number=20)
-        for rank, moment in enumerate(made.moments[:3], start=1):
+        query = QueryFactory(project=collection.project, number=20)
+        for rank, moment in enumerate(collection.moments[:3], start=1):
             Candidate.objects.create(query=query, moment=moment, rank=rank, similarity=0.5, measure=MeasureFactory())
         batch = BatchFactory(query=query, pairs=0)
         for candidate in query.candidates.filter(rank__lt=3):
             Pair.objects.create(batch=batch, candidate=candidate)
         judge_round(batch, [1, 1], [1, 1])
-        batch_review(batch=batch, extend=False, lead=made.lead)
-        study = made.planned(query, top=3, others=1)
-        (new_batch,) = made.open(study)
+        batch_review(batch=batch, extend=False, lead=collection.lead)
+        study = collection.planned(query, top=3, others=1)
+        (new_batch,) = collection.open(study)
         sources = new_batch.pairs.order_by("candidate__rank").values_list("candidate__rank", "candidate__source")
         assert list(sources) == [(3, "similarity"), (4, "pooled")]
 
 
 class TestReport:
-    def test_as_it_is_judged(self, made: Covering) -> None:
-        study = made.planned(top=4, others=4)
-        (batch,) = made.open(study)
+    def test_as_it_is_judged(self, collection: Covering) -> None:
+        study = collection.planned(top=4, others=4)
+        (batch,) = collection.open(study)
         result = coverage_found(study)
         near, others = result.total
         assert (near.settled, near.open, near.relevant) == (2, 2, 2)
@@ -162,10 +162,10 @@ class TestReport:
         assert (near.settled, near.open, near.relevant, near.highly) == (4, 0, 4, 2)
         assert (others.settled, others.relevant) == (4, 0)
 
-    def test_figures_leave_it_out_unless_asked(self, made: Covering) -> None:
-        (batch,) = made.open(made.planned(top=4, others=3))
+    def test_figures_leave_it_out_unless_requested(self, collection: Covering) -> None:
+        (batch,) = collection.open(collection.planned(top=4, others=3))
         judge_round(batch, [0] * 5, [0] * 5)
-        counts = [relevance_counted(Scope(made.project.pk, pooled=pooled)).n for pooled in (False, True)]
+        counts = [relevance_counted(Scope(collection.project.pk, pooled=pooled)).n for pooled in (False, True)]
         assert counts == [2, 7]
 
 
@@ -176,14 +176,14 @@ class TestCommand:
         report: dict[str, object] = json.loads(out.getvalue().splitlines()[-1])
         return report
 
-    def test_dry_run_then_study_then_report(self, made: Covering, tmp_path: Path) -> None:
+    def test_dry_run_then_study_then_report(self, collection: Covering, tmp_path: Path) -> None:
         options = ("--query", "10", "--top", "4", "--others", "3", "--seed", "5")
-        assert self.run(made, *options, "--dry-run") == {"seed": 5, "moments": 7, "pairs": 5, "batches": 0}
+        assert self.run(collection, *options, "--dry-run") == {"seed": 5, "moments": 7, "pairs": 5, "batches": 0}
         assert Batch.objects.count() == 1
-        assert self.run(made, *options) == {"seed": 5, "moments": 7, "pairs": 5, "batches": 1}
+        assert self.run(collection, *options) == {"seed": 5, "moments": 7, "pairs": 5, "batches": 1}
         batch = Batch.objects.get(number=3)
         judge_round(batch, [1] * 5, [1] * 5)
-        report = self.run(made, "--report", "--csv", str(tmp_path / "coverage.csv"))
+        report = self.run(collection, "--report", "--csv", str(tmp_path / "coverage.csv"))
         assert report["bands"] == {"1–4": {"settled": 4, "relevant": 4}, "others": {"settled": 3, "relevant": 3}}
         assert report["estimated_beyond"] == {"4": MOMENTS - 4}
         lines = (tmp_path / "coverage.csv").read_text().splitlines()
@@ -191,7 +191,7 @@ class TestCommand:
         assert lines[1].startswith('10,"A man sings song 10","1–4",4,4,0,0,')
 
     @pytest.mark.parametrize(
-        ("words", "said"),
+        ("words", "message"),
         [
             (["--query", "99"], "not there: 99"),
             (["--query-set", "none"], "no query set"),
@@ -200,7 +200,7 @@ class TestCommand:
             (["--report"], "No coverage study"),
         ],
     )
-    def test_refused_in_words(self, made: Covering, words: list[str], said: str) -> None:
-        with pytest.raises(CommandError, match=said):
-            self.run(made, *words)
+    def test_refused_in_words(self, collection: Covering, words: list[str], message: str) -> None:
+        with pytest.raises(CommandError, match=message):
+            self.run(collection, *words)
         assert not Pooling.objects.exclude(state="discarded").exists()

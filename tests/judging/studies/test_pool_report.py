@@ -10,19 +10,19 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def made() -> Growing:
+def collection() -> Growing:
     """Query 10 has moments 0 and 1 by similarity, query 20 has 5 alone."""
     scenario = Growing()
     scenario.begin(20, [5])
     return scenario
 
 
-def test_two_runs_by_hand(made: Growing) -> None:
+def test_two_runs_by_hand(collection: Growing) -> None:
     """One returns 0 3 4 and something else for query 10, and nothing new for 20; the other 4 and 6, and 5 and 7."""
-    astray = made.row("one", 4, 8)._replace(video="gamma")
-    one = [*made.rows("one", [0, 3, 4]), astray, *made.rows("one", [5], query=20)]
-    other = [*made.rows("other", [4, 6]), *made.rows("other", [5, 7], query=20)]
-    pooling = made.plan([*one, *other])
+    astray = collection.row("one", 4, 8)._replace(video="gamma")
+    one = [*collection.rows("one", [0, 3, 4]), astray, *collection.rows("one", [5], query=20)]
+    other = [*collection.rows("other", [4, 6]), *collection.rows("other", [5, 7], query=20)]
+    pooling = collection.plan([*one, *other])
     report = pool_report(pooling)
     assert [(source.name, counts) for source, counts in report.totals] == [
         ("one", Counts(queries=2, spans=5, unmatched=1, moments=4, in_similarity=2, new=2, new_alone=1)),
@@ -36,23 +36,23 @@ def test_two_runs_by_hand(made: Growing) -> None:
         Overlap("other", 4, [1, 2, 4]),
     ]
     before = (report.totals, report.union, report.overlaps)
-    made.open(pooling)
+    collection.open(pooling)
     after = pool_report(pooling)
     assert (after.totals, after.union, after.overlaps) == before
 
 
-def test_what_an_earlier_pool_contributed(made: Growing) -> None:
-    first = made.plan(made.rows("one", [3, 4]))
-    made.open(first)
-    second = made.plan(made.rows("other", [3, 6]))
+def test_what_an_earlier_pool_contributed(collection: Growing) -> None:
+    first = collection.plan(collection.rows("one", [3, 4]))
+    collection.open(first)
+    second = collection.plan(collection.rows("other", [3, 6]))
     assert pool_report(second).union == Counts(queries=1, spans=2, moments=2, in_earlier_pools=1, new=1, new_alone=1)
-    made.open(second)
+    collection.open(second)
     assert pool_report(first).union.new == 2
     assert pool_report(second).union.in_earlier_pools == 1
 
 
-def test_a_run_without_any_pooled_query(made: Growing) -> None:
-    pooling = made.plan(made.rows("one", [3], query=99))
+def test_a_run_without_any_pooled_query(collection: Growing) -> None:
+    pooling = collection.plan(collection.rows("one", [3], query=99))
     report = pool_report(pooling)
     assert (report.queries, report.totals) == ([], [(pooling.sources.get(), Counts())])
     assert report.batches == 0
@@ -63,6 +63,6 @@ def test_a_plan_of_nothing_yet() -> None:
     assert [overlap.shared for overlap in report.overlaps] == [[0, 0], [0, 0]]
 
 
-def test_a_plan_that_is_not_opened_contributed_nothing(made: Growing) -> None:
-    made.plan(made.rows("one", [0]))
-    assert contributions([made.query.candidates.get(rank=1).pk]) == {}
+def test_a_plan_that_is_not_opened_contributed_nothing(collection: Growing) -> None:
+    collection.plan(collection.rows("one", [0]))
+    assert contributions([collection.query.candidates.get(rank=1).pk]) == {}

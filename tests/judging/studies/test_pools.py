@@ -32,81 +32,81 @@ def module_scenario(module_database: None) -> Growing:
 
 
 @pytest.fixture
-def made(db: None, module_scenario: Growing) -> Growing:
+def collection(db: None, module_scenario: Growing) -> Growing:
     return deepcopy(module_scenario)
 
 
 class TestPlan:
-    def test_two_runs_by_hand(self, made: Growing) -> None:
+    def test_two_runs_by_hand(self, collection: Growing) -> None:
         """Of 0 3 7 and 7 0 4 the moments 3, 7 and 4 are new: 7 is first somewhere, 3 second, 4 third."""
-        pooling = made.plan([*made.rows("one", [0, 3, 7]), *made.rows("other", [7, 0, 4])])
-        (batch,) = made.open(pooling)
-        assert (batch.number, batch.query, made.places_of(batch)) == (3, made.query, [7, 3, 4])
-        candidates = made.query.candidates.order_by("rank")
+        pooling = collection.plan([*collection.rows("one", [0, 3, 7]), *collection.rows("other", [7, 0, 4])])
+        (batch,) = collection.open(pooling)
+        assert (batch.number, batch.query, collection.indexes_of(batch)) == (3, collection.query, [7, 3, 4])
+        candidates = collection.query.candidates.order_by("rank")
         assert list(candidates.values_list("rank", "source")) == [
             *[(1, "similarity"), (2, "similarity")],
             *[(3, "pooled"), (4, "pooled"), (5, "pooled")],
         ]
-        seven, three = (candidates.get(moment=made.moments[index]).pk for index in (7, 3))
+        seven, three = (candidates.get(moment=collection.moments[index]).pk for index in (7, 3))
         assert contributions([seven, three]) == {seven: [("other", 1), ("one", 3)], three: [("one", 2)]}
 
-    def test_only_what_lies_within_the_depth(self, made: Growing) -> None:
-        pooling = made.plan(made.rows("one", [0, 3, 7]), depth=2)
-        (batch,) = made.open(pooling)
-        assert made.places_of(batch) == [3]
+    def test_only_what_lies_within_the_depth(self, collection: Growing) -> None:
+        pooling = collection.plan(collection.rows("one", [0, 3, 7]), depth=2)
+        (batch,) = collection.open(pooling)
+        assert collection.indexes_of(batch) == [3]
 
-    def test_a_span_needs_enough_overlap(self, made: Growing) -> None:
-        rows = [made.row("one", 1, 3, off=3.0), made.row("one", 2, 4, off=3.5)]
-        pooling = made.plan(rows)
+    def test_a_span_needs_enough_overlap(self, collection: Growing) -> None:
+        rows = [collection.row("one", 1, 3, off=3.0), collection.row("one", 2, 4, off=3.5)]
+        pooling = collection.plan(rows)
         answer = pooling.sources.get().answers.get()
         assert (answer.spans, answer.unmatched) == (2, 1)
-        (batch,) = made.open(pooling)
-        assert made.places_of(batch) == [3]
+        (batch,) = collection.open(pooling)
+        assert collection.indexes_of(batch) == [3]
 
-    def test_a_video_or_a_query_of_another_collection(self, made: Growing) -> None:
-        other = [made.row("one", 1, 3, query=99), made.row("one", 1, 3, query=98)]
-        elsewhere = made.row("one", 1, 3)._replace(video="gamma")
-        pooling = made.plan([elsewhere, *other])
+    def test_a_video_or_a_query_of_another_collection(self, collection: Growing) -> None:
+        other = [collection.row("one", 1, 3, query=99), collection.row("one", 1, 3, query=98)]
+        elsewhere = collection.row("one", 1, 3)._replace(video="gamma")
+        pooling = collection.plan([elsewhere, *other])
         source = pooling.sources.get()
         assert (source.other_queries, source.answers.get().unmatched) == (2, 1)
-        assert made.open(pooling) == []
+        assert collection.open(pooling) == []
 
-    def test_a_moment_nobody_can_watch_is_counted_and_left_out(self, made: Growing) -> None:
-        moment = made.moments[3]
+    def test_a_moment_nobody_can_watch_is_counted_and_left_out(self, collection: Growing) -> None:
+        moment = collection.moments[3]
         Moment.objects.filter(pk=moment.pk).update(preview_state="failed", preview_error="gone")
-        pooling = made.plan(made.rows("one", [3, 4]))
+        pooling = collection.plan(collection.rows("one", [3, 4]))
         assert pooling.sources.get().answers.get().without_preview == 1
-        (batch,) = made.open(pooling)
-        assert made.places_of(batch) == [4]
+        (batch,) = collection.open(pooling)
+        assert collection.indexes_of(batch) == [4]
 
-    def test_two_spans_of_a_moment_are_one_at_the_better_rank(self, made: Growing) -> None:
-        pooling = made.plan([made.row("one", 1, 3, off=1.0), made.row("one", 2, 3)])
+    def test_two_spans_of_a_moment_are_one_at_the_better_rank(self, collection: Growing) -> None:
+        pooling = collection.plan([collection.row("one", 1, 3, off=1.0), collection.row("one", 2, 3)])
         assert PoolEntry.objects.get(answer__source__pooling=pooling).rank == 1
 
-    def test_a_twin_answers_for_the_query_judged_for_it(self, made: Growing) -> None:
-        QueryFactory(project=made.project, number=11, text=made.query.text, judged_as=made.query)
-        pooling = made.plan([*made.rows("one", [3]), *made.rows("one", [4], query=11)])
-        (batch,) = made.open(pooling)
-        assert (batch.query, made.places_of(batch)) == (made.query, [3, 4])
+    def test_a_duplicate_answers_for_the_query_judged_for_it(self, collection: Growing) -> None:
+        QueryFactory(project=collection.project, number=11, text=collection.query.text, judged_as=collection.query)
+        pooling = collection.plan([*collection.rows("one", [3]), *collection.rows("one", [4], query=11)])
+        (batch,) = collection.open(pooling)
+        assert (batch.query, collection.indexes_of(batch)) == (collection.query, [3, 4])
 
-    def test_one_split_or_one_set(self, made: Growing) -> None:
-        other = made.begin(20, split="test")
-        query_set = NamedQuerySetFactory(project=made.project)
+    def test_one_split_or_one_set(self, collection: Growing) -> None:
+        other = collection.begin(20, split="test")
+        query_set = NamedQuerySetFactory(project=collection.project)
         other.query_set = query_set
         other.save()
-        rows = [*made.rows("one", [3]), *made.rows("one", [3], query=20)]
+        rows = [*collection.rows("one", [3]), *collection.rows("one", [3], query=20)]
         for scope in ({"split": "test"}, {"query_set": query_set}):
-            pooling = made.plan(rows, **scope)
+            pooling = collection.plan(rows, **scope)
             assert [answer.query for answer in pooling.sources.get().answers.all()] == [other]
 
-    def test_queries_without_a_batch_are_not_pooled_for(self, made: Growing) -> None:
-        QueryFactory(project=made.project, number=20)
-        pooling = made.plan([*made.rows("one", [3]), *made.rows("one", [3], query=20)])
+    def test_queries_without_a_batch_are_not_pooled_for(self, collection: Growing) -> None:
+        QueryFactory(project=collection.project, number=20)
+        pooling = collection.plan([*collection.rows("one", [3]), *collection.rows("one", [3], query=20)])
         assert pooling.sources.get().other_queries == 1
 
-    def test_nothing_to_pool_for(self, made: Growing) -> None:
+    def test_nothing_to_pool_for(self, collection: Growing) -> None:
         with pytest.raises(NotPossible, match="has a batch yet"):
-            made.plan(made.rows("one", [3]), split="test")
+            collection.plan(collection.rows("one", [3]), split="test")
 
 
 class TestOpen:
@@ -115,25 +115,25 @@ class TestOpen:
         pooling = scenario.plan(scenario.rows("one", range(2, 47)), depth=45)
         batches = scenario.open(pooling)
         assert [(batch.number, batch.pairs.count()) for batch in batches] == [(3, 20), (4, 20), (5, 5)]
-        assert [index for batch in batches for index in scenario.places_of(batch)] == list(range(2, 47))
+        assert [index for batch in batches for index in scenario.indexes_of(batch)] == list(range(2, 47))
         assert list(scenario.query.candidates.order_by("rank").values_list("rank", flat=True)) == list(range(1, 48))
 
-    def test_again_changes_nothing(self, made: Growing, messages: Messages) -> None:
-        pooling = made.plan(made.rows("one", [3, 4]))
-        made.open(pooling)
+    def test_again_changes_nothing(self, collection: Growing, messages: Messages) -> None:
+        pooling = collection.plan(collection.rows("one", [3, 4]))
+        collection.open(pooling)
         before = list(Pair.objects.values_list())
         with messages():
-            pool_open_request(pooling=pooling, actor=made.lead)
+            pool_open_request(pooling=pooling, actor=collection.lead)
         Pooling.objects.update(state="opening")
         assert pool_open(pooling_id=pooling.pk) == 0
         assert list(Pair.objects.values_list()) == before
         assert AuditEvent.objects.filter(action="pool.open").count() == 1
 
-    def test_what_a_kill_left_is_finished(self, made: Growing, messages: Messages) -> None:
+    def test_what_a_kill_left_is_finished(self, collection: Growing, messages: Messages) -> None:
         """One query is done, the task is killed, the sweep sends it again."""
-        made.begin(20)
-        pooling = made.plan([*made.rows("one", [3]), *made.rows("one", [3], query=20)])
-        made.open(pooling)
+        collection.begin(20)
+        pooling = collection.plan([*collection.rows("one", [3]), *collection.rows("one", [3], query=20)])
+        collection.open(pooling)
         second = Batch.objects.get(query__number=20, number=3)
         second.pairs.all().delete()
         second.delete()
@@ -147,47 +147,47 @@ class TestOpen:
         ]
         assert (Pooling.objects.get().state, Job.objects.get().state) == ("done", "done")
 
-    def test_what_went_wrong_is_said_and_another_word_goes_on(
-        self, made: Growing, messages: Messages, monkeypatch: pytest.MonkeyPatch
+    def test_what_went_wrong_is_reported_and_another_word_goes_on(
+        self, collection: Growing, messages: Messages, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        pooling = made.plan(made.rows("one", [3]))
+        pooling = collection.plan(collection.rows("one", [3]))
         with monkeypatch.context() as patch:
             patch.setattr(services, "candidates_pool", lambda **_: 1 / 0)
             with pytest.raises(ZeroDivisionError):
-                made.open(pooling)
+                collection.open(pooling)
         assert (Pooling.objects.get().state, Job.objects.get().state) == ("opening", "failed")
         with messages():
             OPENINGS.sweep(Job.objects.get().updated_at + 2 * MINUTES)
         assert not Candidate.objects.filter(source="pooled").exists()
         with messages():
-            pool_open_request(pooling=pooling, actor=made.lead)
+            pool_open_request(pooling=pooling, actor=collection.lead)
         assert Pooling.objects.get().state == "done"
         assert Candidate.objects.filter(source="pooled").count() == 1
 
-    def test_a_second_pool_goes_behind_the_first(self, made: Growing) -> None:
-        made.open(made.plan(made.rows("one", [3, 4])))
-        (batch,) = made.open(made.plan(made.rows("other", [4, 8, 3])))
-        assert (batch.number, made.places_of(batch)) == (4, [8])
+    def test_a_second_pool_goes_behind_the_first(self, collection: Growing) -> None:
+        collection.open(collection.plan(collection.rows("one", [3, 4])))
+        (batch,) = collection.open(collection.plan(collection.rows("other", [4, 8, 3])))
+        assert (batch.number, collection.indexes_of(batch)) == (4, [8])
         assert batch.pairs.get().candidate.rank == 5
 
-    def test_a_moment_that_lost_its_preview_meanwhile(self, made: Growing) -> None:
-        pooling = made.plan(made.rows("one", [3]))
-        Moment.objects.filter(pk=made.moments[3].pk).update(preview_state="failed", preview_error="gone")
-        assert made.open(pooling) == []
+    def test_a_moment_that_lost_its_preview_meanwhile(self, collection: Growing) -> None:
+        pooling = collection.plan(collection.rows("one", [3]))
+        Moment.objects.filter(pk=collection.moments[3].pk).update(preview_state="failed", preview_error="gone")
+        assert collection.open(pooling) == []
         assert not Candidate.objects.filter(source="pooled").exists()
 
-    def test_it_follows_the_query_set(self, made: Growing) -> None:
-        query_set = NamedQuerySetFactory(project=made.project, priority=1, is_paused=True)
-        made.query.query_set = query_set
-        made.query.save()
-        (batch,) = made.open(made.plan(made.rows("one", [3])))
+    def test_it_follows_the_query_set(self, collection: Growing) -> None:
+        query_set = NamedQuerySetFactory(project=collection.project, priority=1, is_paused=True)
+        collection.query.query_set = query_set
+        collection.query.save()
+        (batch,) = collection.open(collection.plan(collection.rows("one", [3])))
         assert (batch.priority, batch.is_paused, batch.is_pilot) == (1, True, False)
 
-    def test_what_happened_is_written_down(self, made: Growing) -> None:
-        pooling = made.plan([*made.rows("one", [3]), *made.rows("other", [4])], depth=5)
-        made.open(pooling)
+    def test_what_happened_is_written_down(self, collection: Growing) -> None:
+        pooling = collection.plan([*collection.rows("one", [3]), *collection.rows("other", [4])], depth=5)
+        collection.open(pooling)
         event = AuditEvent.objects.get(action="pool.open")
-        assert (event.actor, event.subject) == (made.lead, pooling.uuid)
+        assert (event.actor, event.subject) == (collection.lead, pooling.uuid)
         assert event.data == {
             "sources": ["one", "other"],
             "depth": 5,
@@ -196,39 +196,39 @@ class TestOpen:
             "query_set": "",
         }
 
-    def test_a_plan_that_was_thrown_away(self, made: Growing) -> None:
-        pooling = made.plan(made.rows("one", [3]))
+    def test_a_plan_that_was_discarded(self, collection: Growing) -> None:
+        pooling = collection.plan(collection.rows("one", [3]))
         for _ in range(2):
             pooling_discard(pooling=pooling)
         assert not PoolEntry.objects.exists()
         with pytest.raises(NotPossible, match="no plan"):
-            pool_open_request(pooling=pooling, actor=made.lead)
+            pool_open_request(pooling=pooling, actor=collection.lead)
 
-    def test_what_is_opened_is_not_thrown_away(self, made: Growing) -> None:
-        pooling = made.plan(made.rows("one", [3]))
-        made.open(pooling)
+    def test_what_is_opened_is_not_discarded(self, collection: Growing) -> None:
+        pooling = collection.plan(collection.rows("one", [3]))
+        collection.open(pooling)
         with pytest.raises(NotPossible, match="pairs are judged"):
             pooling_discard(pooling=pooling)
 
 
 class TestJudging:
-    def test_a_query_is_unfinished_until_its_pooled_batches_are_done(self, made: Growing) -> None:
-        made.close()
-        assert made.query in finished_queries(made.project.pk)
-        (batch,) = made.open(made.plan(made.rows("one", [3])))
-        assert made.query not in finished_queries(made.project.pk)
+    def test_a_query_is_unfinished_until_its_pooled_batches_are_done(self, collection: Growing) -> None:
+        collection.close()
+        assert collection.query in finished_queries(collection.project.pk)
+        (batch,) = collection.open(collection.plan(collection.rows("one", [3])))
+        assert collection.query not in finished_queries(collection.project.pk)
         judge_round(batch, [1], [1])
-        assert made.query in finished_queries(made.project.pk)
+        assert collection.query in finished_queries(collection.project.pk)
 
-    def test_a_pooled_batch_asks_for_no_review(self, made: Growing) -> None:
-        made.close()
-        (batch,) = made.open(made.plan(made.rows("one", [3])))
+    def test_a_pooled_batch_asks_for_no_review(self, collection: Growing) -> None:
+        collection.close()
+        (batch,) = collection.open(collection.plan(collection.rows("one", [3])))
         judge_round(batch, [4], [4])
-        assert not review_queue(made.project).exists()
+        assert not review_queue(collection.project).exists()
         with pytest.raises(Exception, match="not waiting"):
-            batch_review(batch=batch, extend=True, lead=made.lead)
+            batch_review(batch=batch, extend=True, lead=collection.lead)
 
-    def test_a_pool_before_the_review_does_not_stand_in_for_a_second_batch(self, made: Growing) -> None:
+    def test_a_pool_before_the_review_does_not_stand_in_for_a_second_batch(self, collection: Growing) -> None:
         """Twenty candidates by similarity: nothing is beyond them, whatever ranks the pool has."""
         larger_scenario = Growing(moments=24, candidates=range(20))
         made_batches = larger_scenario.open(larger_scenario.plan(larger_scenario.rows("one", range(20, 23))))
@@ -250,28 +250,28 @@ class TestJudging:
         scenario.open(scenario.plan(scenario.rows("one", [21, 30])))
         second = batch_create(query=scenario.query, number=2)
         assert second is not None
-        assert scenario.places_of(second) == [20, 21]
+        assert scenario.indexes_of(second) == [20, 21]
 
 
 class TestClosedQueries:
     """A lead closed the query after 20 of its candidates; a run returns one of the others."""
 
     @pytest.fixture
-    def made(self) -> Growing:
+    def collection(self) -> Growing:
         return Growing(moments=24, candidates=range(24))
 
-    def test_what_was_passed_over_is_judged_after_all(self, made: Growing) -> None:
-        made.close()
-        pooling = made.plan(made.rows("one", [22, 3, 30]))
+    def test_what_was_passed_over_is_judged_after_all(self, collection: Growing) -> None:
+        collection.close()
+        pooling = collection.plan(collection.rows("one", [22, 3, 30]))
         report = pool_report(pooling)
         assert (report.union.passed_over, report.union.new, report.union.to_judge) == (1, 1, 2)
-        (batch,) = made.open(pooling)
-        assert made.places_of(batch) == [22, 30]
+        (batch,) = collection.open(pooling)
+        assert collection.indexes_of(batch) == [22, 30]
         assert [pair.candidate.source for pair in batch.pairs.order_by("candidate__rank")] == ["similarity", "pooled"]
         assert pool_report(pooling).union == report.union
 
-    def test_while_the_lead_may_still_extend_it_waits_for_that(self, made: Growing) -> None:
-        pooling = made.plan(made.rows("one", [22, 30]))
+    def test_while_the_lead_may_still_extend_it_waits_for_that(self, collection: Growing) -> None:
+        pooling = collection.plan(collection.rows("one", [22, 30]))
         assert pool_report(pooling).union.passed_over == 0
-        (batch,) = made.open(pooling)
-        assert made.places_of(batch) == [30]
+        (batch,) = collection.open(pooling)
+        assert collection.indexes_of(batch) == [30]

@@ -19,7 +19,7 @@ from tests.factories import AssignmentFactory, annotator
 from tests.tables import rows_of
 
 HTMX = {"HX-Request": "true"}
-WAYS = {"plain": {}, "htmx": HTMX}
+HEADERS = {"plain": {}, "htmx": HTMX}
 PAGE = "<!doctype html>"
 REPLACE_URL = "HX-Replace-Url"
 KEY = re.compile(r'name="key" value="([^"]+)"')
@@ -45,7 +45,7 @@ def take(batch: Batch, person: User | None = None) -> Assignment:
     return assignment
 
 
-def shown(assignment: Assignment) -> list[Pair]:
+def pairs_in_order(assignment: Assignment) -> list[Pair]:
     """Return its pairs in the order shown."""
     pairs = Pair.objects.in_bulk(assignment.pair_ids)
     return [pairs[pair_id] for pair_id in assignment.pair_ids]
@@ -70,15 +70,15 @@ def grade(client: Client, assignment: Assignment, pair: Pair, value: object, **m
 
 def grade_all(client: Client, assignment: Assignment, value: int = 2) -> HttpResponse:
     """The answer to the last one."""
-    return [grade(client, assignment, pair, value) for pair in shown(assignment)][-1]
+    return [grade(client, assignment, pair, value) for pair in pairs_in_order(assignment)][-1]
 
 
-def kept(answer: HttpResponse) -> dict[str, str]:
+def headers_of(answer: HttpResponse) -> dict[str, str]:
     """The headers that are the same when a request is answered again."""
     return {name: value for name, value in answer.headers.items() if name != "X-Request-ID"}
 
 
-def said(answer: HttpResponse) -> str:
+def body_of(answer: HttpResponse) -> str:
     """The body without its tokens, which are new each time."""
     return TOKEN.sub("", answer.content.decode())
 

@@ -16,9 +16,9 @@ from judging.models import Assignment, Pair
 from tests.factories import BatchFactory, triggers_asleep
 from tests.judging.play import finish, judge, judge_round, pairs_of
 from tests.judging.views.acts import (
+    HEADERS,
     HTMX,
     PAGE,
-    WAYS,
     end,
     form,
     grade,
@@ -26,13 +26,13 @@ from tests.judging.views.acts import (
     hold,
     key,
     lapse,
+    pairs_in_order,
     rows,
-    shown,
     take,
     url,
 )
 
-pytestmark = [pytest.mark.django_db, pytest.mark.parametrize("way", WAYS)]
+pytestmark = [pytest.mark.django_db, pytest.mark.parametrize("kind", HEADERS)]
 TEN_MB = 10 * 2**20
 SHOWN_ALERT = re.compile(r'role="alert"(?![^>]*hidden)')
 WHOLE = "A grade is a whole number from 0 to 4."
@@ -55,22 +55,22 @@ def module_assignment(module_database: None) -> Assignment:
 
 
 @pytest.fixture
-def held(db: None, module_assignment: Assignment) -> Assignment:
+def open_assignment(db: None, module_assignment: Assignment) -> Assignment:
     return deepcopy(module_assignment)
 
 
 @pytest.fixture
-def browser(client: Client, held: Assignment) -> Client:
-    client.force_login(held.annotator)
+def browser(client: Client, open_assignment: Assignment) -> Client:
+    client.force_login(open_assignment.annotator)
     return client
 
 
 @pytest.fixture
-def real(held: Assignment) -> Client:
+def real(open_assignment: Assignment) -> Client:
     """A browser whose token is asked for, as everywhere but in tests."""
     client = Client(enforce_csrf_checks=True)
-    client.force_login(held.annotator)
-    client.get(url("pair-next", held.project))
+    client.force_login(open_assignment.annotator)
+    client.get(url("pair-next", open_assignment.project))
     return client
 
 
@@ -82,7 +82,7 @@ class Refusal:
     """Check that ``send`` is refused: the page says why once, the log says why once, and no row has changed."""
 
     def __init__(self, caplog: pytest.LogCaptureFixture, mode: str) -> None:
-        self.caplog, self.way = caplog, mode
+        self.caplog, self.mode = caplog, mode
 
     def __call__(self, send: Callable[[], HttpResponse], status: int, words: str) -> HttpResponse:
         before = rows()
@@ -90,7 +90,7 @@ class Refusal:
         answer = send()
         body = html.unescape(answer.content.decode())
         assert (answer.status_code, body.count(words), len(SHOWN_ALERT.findall(body))) == (status, 1, 1), body
-        assert (PAGE in body) == (self.way == "plain")
+        assert (PAGE in body) == (self.mode == "plain")
         (record,) = warnings(self.caplog)
         path = answer.wsgi_request.path.encode("unicode_escape").decode()  # type: ignore[attr-defined]
         assert record.getMessage().startswith(f"{status} POST {path}: {words}")
@@ -99,17 +99,19 @@ class Refusal:
 
 
 @pytest.fixture
-def refused(caplog: pytest.LogCaptureFixture, way: str) -> Refusal:
-    return Refusal(caplog, way)
+def refused(caplog: pytest.LogCaptureFixture, kind: str) -> Refusal:
+    return Refusal(caplog, kind)
 
 
 # every value that is none: tests/judging/work/test_forms.py
 @pytest.mark.parametrize(
     ("value", "words"), [("", CHOOSE), ("5", WHOLE), ("3\0", WHOLE), ("9" * 5000, WHOLE)], ids=ascii
 )
-def test_grade(browser: Client, held: Assignment, refused: Refusal, way: str, value: str, words: str) -> None:
-    pair = shown(held)[1]
-    send = lambda: browser.post(url("judgment-create", pair), form(held, pair, value), headers=WAYS[way])  # noqa: E731
+def test_grade(
+    browser: Client, open_assignment: Assignment, refused: Refusal, kind: str, value: str, words: str
+) -> None:
+    pair = pairs_in_order(open_assignment)[1]
+    send = lambda: browser.post(url("judgment-create", pair), form(open_assignment, pair, value), headers=HEADERS[kind])  # noqa: E731
     answer = refused(send, 422, words)
     assert url("judgment-create", pair) in answer.content.decode()
 
@@ -137,10 +139,10 @@ FIELDS: dict[str, tuple[str, dict[str, object], str]] = {
 
 
 @pytest.mark.parametrize("case", FIELDS)
-def test_field(browser: Client, held: Assignment, refused: Refusal, way: str, case: str) -> None:
+def test_field(browser: Client, open_assignment: Assignment, refused: Refusal, kind: str, case: str) -> None:
     endpoint, data, words = FIELDS[case]
-    target = url(endpoint, shown(held)[0])
-    refused(lambda: browser.post(target, data, headers=WAYS[way]), 409 if words == STRANGE else 422, words)
+    target = url(endpoint, pairs_in_order(open_assignment)[0])
+    refused(lambda: browser.post(target, data, headers=HEADERS[kind]), 409 if words == STRANGE else 422, words)
 
 
 def part(name: str, value: bytes, more: bytes = b"") -> bytes:
@@ -188,20 +190,20 @@ READ_AS_FORMS = [case for case, (_, _, status, _) in BODIES.items() if status ==
 
 
 @pytest.mark.parametrize(
-    ("door", "case"),
+    ("route", "case"),
     [*(("judgment-create", case) for case in BODIES), *(("flag-set", case) for case in ["JSON", *READ_AS_FORMS])],
 )
-def test_body(real: Client, held: Assignment, refused: Refusal, way: str, case: str, door: str) -> None:
+def test_body(real: Client, open_assignment: Assignment, refused: Refusal, kind: str, case: str, route: str) -> None:
     content_type, body, status, words = BODIES[case]
-    words = words or {"judgment-create": NO_KEY, "flag-set": "Say why you cannot judge it."}[door]
-    headers = {**WAYS[way], "X-CSRFToken": real.cookies["csrftoken"].value}
-    target = url(door, shown(held)[0])
+    words = words or {"judgment-create": NO_KEY, "flag-set": "Say why you cannot judge it."}[route]
+    headers = {**HEADERS[kind], "X-CSRFToken": real.cookies["csrftoken"].value}
+    target = url(route, pairs_in_order(open_assignment)[0])
     refused(lambda: real.generic("POST", target, body, content_type, headers=headers), status, words)
 
 
-def test_a_form_without_its_token(real: Client, held: Assignment, refused: Refusal, way: str) -> None:
-    pair = shown(held)[0]
-    send = lambda: real.post(url("judgment-create", pair), form(held, pair, 3), headers=WAYS[way])  # noqa: E731
+def test_a_form_without_its_token(real: Client, open_assignment: Assignment, refused: Refusal, kind: str) -> None:
+    pair = pairs_in_order(open_assignment)[0]
+    send = lambda: real.post(url("judgment-create", pair), form(open_assignment, pair, 3), headers=HEADERS[kind])  # noqa: E731
     refused(send, 403, "This page is older than your log-in. Load it again; nothing was stored.")
 
 
@@ -209,11 +211,11 @@ Prepare = Callable[[Client, Assignment], Pair]
 
 
 def somebody_elses(browser: Client, assignment: Assignment) -> Pair:
-    return shown(hold(BatchFactory(query__project=assignment.project)))[0]
+    return pairs_in_order(hold(BatchFactory(query__project=assignment.project)))[0]
 
 
 def of_the_batch_but_not_assigned(browser: Client, assignment: Assignment) -> Pair:
-    pair = shown(assignment)[0]
+    pair = pairs_in_order(assignment)[0]
     with triggers_asleep():
         Assignment.objects.filter(pk=assignment.pk).update(pair_ids=assignment.pair_ids[1:])
     return pair
@@ -229,12 +231,12 @@ def that_does_not_exist(browser: Client, assignment: Assignment) -> Pair:
 
 def time_has_run_out(browser: Client, assignment: Assignment) -> Pair:
     lapse(assignment)
-    return shown(assignment)[0]
+    return pairs_in_order(assignment)[0]
 
 
 def time_ran_out_and_was_swept(browser: Client, assignment: Assignment) -> Pair:
     end(assignment, "lapsed")
-    return shown(assignment)[0]
+    return pairs_in_order(assignment)[0]
 
 
 def finished_and_settled(browser: Client, assignment: Assignment) -> Pair:
@@ -242,30 +244,30 @@ def finished_and_settled(browser: Client, assignment: Assignment) -> Pair:
     assert finish(assignment, now=assignment.created_at)
     judge(assignment.batch, [4, 4, 4], now=assignment.created_at)
     assignment.batch.refresh_from_db()
-    pair = shown(assignment)[0]
+    pair = pairs_in_order(assignment)[0]
     Pair.objects.filter(pk=pair.pk).update(state="settled", relevance=4)
     return pair
 
 
 def given_back(browser: Client, assignment: Assignment) -> Pair:
     browser.post(url("assignment-return", assignment.project))
-    return shown(assignment)[0]
+    return pairs_in_order(assignment)[0]
 
 
 def withdrawn(browser: Client, assignment: Assignment) -> Pair:
-    pair = shown(assignment)[0]
+    pair = pairs_in_order(assignment)[0]
     Pair.objects.filter(pk=pair.pk).update(state="withdrawn", reason="withdrawn_by_lead")
     return pair
 
 
 def became_a_lead(browser: Client, assignment: Assignment) -> Pair:
     Membership.objects.filter(user=assignment.annotator).update(role="lead", number=None, standing="")
-    return shown(assignment)[0]
+    return pairs_in_order(assignment)[0]
 
 
 def left_the_project(browser: Client, assignment: Assignment) -> Pair:
     Membership.objects.filter(user=assignment.annotator).delete()
-    return shown(assignment)[0]
+    return pairs_in_order(assignment)[0]
 
 
 RUN_OUT = "Your time on this batch has run out; the grades you gave are kept."
@@ -285,107 +287,113 @@ STATES: list[tuple[Prepare, int, str]] = [
 ENDPOINTS: dict[str, dict[str, object]] = {"judgment-create": {"grade": 0}, "flag-set": {"reason": "broken"}}
 
 
-@pytest.mark.parametrize("door", ENDPOINTS)
+@pytest.mark.parametrize("route", ENDPOINTS)
 @pytest.mark.parametrize(("prepare", "status", "words"), STATES, ids=[prepare.__name__ for prepare, *_ in STATES])
 def test_state(
     browser: Client,
-    held: Assignment,
+    open_assignment: Assignment,
     refused: Refusal,
-    way: str,
+    kind: str,
     prepare: Prepare,
     status: int,
     words: str,
-    door: str,
+    route: str,
 ) -> None:
     """Nor does a bad form open what a good one does not."""
-    pair = prepare(browser, held)
-    data = {**ENDPOINTS[door], "key": key(held, pair) if pair.pk else uuid4()}
-    refused(lambda: browser.post(url(door, pair), data, headers=WAYS[way]), status, words)
+    pair = prepare(browser, open_assignment)
+    data = {**ENDPOINTS[route], "key": key(open_assignment, pair) if pair.pk else uuid4()}
+    refused(lambda: browser.post(url(route, pair), data, headers=HEADERS[kind]), status, words)
     if prepare is withdrawn:
         return  # is shown, as it is theirs
     before = rows()
-    bad = browser.post(url(door, pair), {}, headers=WAYS[way])
+    bad = browser.post(url(route, pair), {}, headers=HEADERS[kind])
     assert bad.status_code == status
     assert 'id="pair"' not in bad.content.decode()
     assert rows() == before
 
 
-def test_a_settled_pair_in_round_2(client: Client, refused: Refusal, way: str) -> None:
+def test_a_settled_pair_in_round_2(client: Client, refused: Refusal, kind: str) -> None:
     batch = BatchFactory()
     judge_round(batch, [0, 1], [4, 1])
     assignment = take(batch)
     client.force_login(assignment.annotator)
     settled = pairs_of(batch)[1]
     data = {"grade": 3, "key": key(assignment, settled)}
-    refused(lambda: client.post(url("judgment-create", settled), data, headers=WAYS[way]), 404, NOT_ASSIGNED)
+    refused(lambda: client.post(url("judgment-create", settled), data, headers=HEADERS[kind]), 404, NOT_ASSIGNED)
 
 
-def test_the_key_of_another_pair(browser: Client, held: Assignment, refused: Refusal, way: str) -> None:
-    first, second, _ = shown(held)
-    data = {"grade": 3, "key": key(held, second)}
-    refused(lambda: browser.post(url("judgment-create", first), data, headers=WAYS[way]), 409, STRANGE)
+def test_the_key_of_another_pair(browser: Client, open_assignment: Assignment, refused: Refusal, kind: str) -> None:
+    first, second, _ = pairs_in_order(open_assignment)
+    data = {"grade": 3, "key": key(open_assignment, second)}
+    refused(lambda: browser.post(url("judgment-create", first), data, headers=HEADERS[kind]), 409, STRANGE)
 
 
 def test_the_key_of_somebody_elses_form_for_the_same_pair(
-    browser: Client, held: Assignment, refused: Refusal, way: str
+    browser: Client, open_assignment: Assignment, refused: Refusal, kind: str
 ) -> None:
-    other = hold(held.batch, seat=2)
-    pair = shown(held)[0]
+    other = hold(open_assignment.batch, seat=2)
+    pair = pairs_in_order(open_assignment)[0]
     data = {"grade": 3, "key": key(other, pair)}
-    refused(lambda: browser.post(url("judgment-create", pair), data, headers=WAYS[way]), 409, STRANGE)
+    refused(lambda: browser.post(url("judgment-create", pair), data, headers=HEADERS[kind]), 409, STRANGE)
 
 
-def test_a_key_of_the_future(browser: Client, held: Assignment, refused: Refusal, way: str) -> None:
-    pair = shown(held)[0]
-    grade(browser, held, pair, 2)
-    data = {"grade": 3, "key": key(held, pair, n_answers=2)}
-    refused(lambda: browser.post(url("judgment-create", pair), data, headers=WAYS[way]), 409, STRANGE)
+def test_a_key_of_the_future(browser: Client, open_assignment: Assignment, refused: Refusal, kind: str) -> None:
+    pair = pairs_in_order(open_assignment)[0]
+    grade(browser, open_assignment, pair, 2)
+    data = {"grade": 3, "key": key(open_assignment, pair, n_answers=2)}
+    refused(lambda: browser.post(url("judgment-create", pair), data, headers=HEADERS[kind]), 409, STRANGE)
 
 
-def test_a_used_form_with_another_grade(browser: Client, held: Assignment, refused: Refusal, way: str) -> None:
-    pair = shown(held)[0]
-    data = form(held, pair, 2)
+def test_a_used_form_with_another_grade(
+    browser: Client, open_assignment: Assignment, refused: Refusal, kind: str
+) -> None:
+    pair = pairs_in_order(open_assignment)[0]
+    data = form(open_assignment, pair, 2)
     browser.post(url("judgment-create", pair), data, headers=HTMX)
     words = "This form was used already: your grade for this pair is 2."
-    send = lambda: browser.post(url("judgment-create", pair), {**data, "grade": 4}, headers=WAYS[way])  # noqa: E731
+    send = lambda: browser.post(url("judgment-create", pair), {**data, "grade": 4}, headers=HEADERS[kind])  # noqa: E731
     refused(send, 409, words)
     refused(send, 409, words)
 
 
 @pytest.mark.parametrize("name", ["judgment-create", "flag-set", "flag-withdraw"])
 def test_an_address_that_names_nothing(
-    browser: Client, held: Assignment, refused: Refusal, way: str, name: str
+    browser: Client, open_assignment: Assignment, refused: Refusal, kind: str, name: str
 ) -> None:
-    target = url(name, held).replace(str(held.uuid), "17\0")
-    refused(lambda: browser.post(target, {"grade": 3}, headers=WAYS[way]), 404, "There is nothing here")
+    target = url(name, open_assignment).replace(str(open_assignment.uuid), "17\0")
+    refused(lambda: browser.post(target, {"grade": 3}, headers=HEADERS[kind]), 404, "There is nothing here")
 
 
 @pytest.mark.parametrize("name", ["assignment-take", "assignment-finish", "assignment-return", "heartbeat", "leave"])
-def test_somebody_elses_project(browser: Client, held: Assignment, refused: Refusal, way: str, name: str) -> None:
+def test_somebody_elses_project(
+    browser: Client, open_assignment: Assignment, refused: Refusal, kind: str, name: str
+) -> None:
     other = hold(BatchFactory())
-    refused(lambda: browser.post(url(name, other.project), headers=WAYS[way]), 404, "There is nothing here")
+    refused(lambda: browser.post(url(name, other.project), headers=HEADERS[kind]), 404, "There is nothing here")
 
 
-def test_finishing_too_early(browser: Client, held: Assignment, refused: Refusal, way: str) -> None:
-    target = url("assignment-finish", held.project)
+def test_finishing_too_early(browser: Client, open_assignment: Assignment, refused: Refusal, kind: str) -> None:
+    target = url("assignment-finish", open_assignment.project)
     refused(
-        lambda: browser.post(target, {"more": "yes"}, headers=WAYS[way]), 409, "3 pairs still need a grade or a flag."
+        lambda: browser.post(target, {"more": "yes"}, headers=HEADERS[kind]),
+        409,
+        "3 pairs still need a grade or a flag.",
     )
 
 
-def test_an_anonymous_post_leads_to_login_and_stores_nothing(held: Assignment, way: str) -> None:
+def test_an_anonymous_post_leads_to_login_and_stores_nothing(open_assignment: Assignment, kind: str) -> None:
     before = rows()
-    for pair in shown(held):
-        answer = Client().post(url("judgment-create", pair), form(held, pair, 3), headers=WAYS[way])
+    for pair in pairs_in_order(open_assignment):
+        answer = Client().post(url("judgment-create", pair), form(open_assignment, pair, 3), headers=HEADERS[kind])
         assert (answer.status_code, answer.headers["Location"].split("?")[0]) == (302, "/login/")
     assert rows() == before
 
 
-@pytest.mark.parametrize("door", ["judgment-create", "flag-set", "flag-withdraw"])
+@pytest.mark.parametrize("route", ["judgment-create", "flag-set", "flag-withdraw"])
 def test_what_is_taken_is_no_warning(
-    browser: Client, held: Assignment, way: str, door: str, caplog: pytest.LogCaptureFixture
+    browser: Client, open_assignment: Assignment, kind: str, route: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    pair = shown(held)[0]
-    answer = browser.post(url(door, pair), form(held, pair, 3, reason="broken"), headers=WAYS[way])
+    pair = pairs_in_order(open_assignment)[0]
+    answer = browser.post(url(route, pair), form(open_assignment, pair, 3, reason="broken"), headers=HEADERS[kind])
     assert answer.status_code in (200, 302)
     assert warnings(caplog) == []

@@ -30,7 +30,7 @@ from tests.factories import (
     lead,
 )
 from tests.judging.play import grade, judge_round, pairs_of
-from tests.judging.views.acts import HTMX, WAYS, end, form, hold, shown, take, url
+from tests.judging.views.acts import HEADERS, HTMX, end, form, hold, pairs_in_order, take, url
 
 pytestmark = pytest.mark.django_db
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -87,7 +87,7 @@ def secrets(batch: Batch) -> list[str]:
     return words
 
 
-def said(answer: HttpResponse | FileResponse) -> str:
+def as_text(answer: HttpResponse | FileResponse) -> str:
     """Status, headers and body without what is random by design: UUIDs and tokens."""
     body = b"".join(answer.streaming_content) if isinstance(answer, FileResponse) else answer.content  # type: ignore[attr-defined]
     cookies = EXPIRY.sub("", str(answer.cookies))
@@ -140,13 +140,13 @@ def walk(client: Client, assignment: Assignment) -> list[str]:
     """Everything the site says on the way through one assignment."""
     project = assignment.project
     answers = [client.get(url("desk", project)), client.get(url("desk", project), headers=HTMX)]
-    for pair in shown(assignment):
+    for pair in pairs_in_order(assignment):
         answers += walk_of_pair(client, assignment, pair)
     answers += [client.get(url("last-look", project)), client.post(url("leave", project))]
     answers += [client.post(url("assignment-finish", project), {"more": "yes"}) for _ in range(2)]
     answers += [client.post(url("heartbeat", project)), client.post(url("assignment-return", project))]
     answers += [client.get(url(name, project)) for name in ("desk", "own-grades", "hours", "guideline")]
-    return [said(answer) for answer in answers]
+    return [as_text(answer) for answer in answers]
 
 
 @pytest.mark.parametrize("round_number", [1, 2])
@@ -169,7 +169,7 @@ def test_no_response_reveals_anything(client: Client, batch: Batch, round_number
 
 def others_speak(assignment: Assignment) -> None:
     """Somebody else grades with comments, and flags the last pair of theirs."""
-    *pairs, last = shown(assignment)
+    *pairs, last = pairs_in_order(assignment)
     for pair in pairs:
         judgment_submit(annotator=assignment.annotator, pair_uuid=pair.uuid, grade=1, comment=OTHERS_WORDS)
     flag_set(annotator=assignment.annotator, pair_uuid=last.uuid, reason="offensive", comment=OTHERS_WORDS)
@@ -178,14 +178,14 @@ def others_speak(assignment: Assignment) -> None:
 def test_what_others_do_changes_nothing_that_is_shown(client: Client, batch: Batch) -> None:
     assignment, other = hold(batch), hold(batch, seat=2)
     client.force_login(assignment.annotator)
-    first = shown(assignment)[0]
+    first = pairs_in_order(assignment)[0]
     client.post(url("judgment-create", first), form(assignment, first, 3))
     names = ("desk", "pair-next", "last-look", "own-grades", "hours", "guideline")
     addresses = [url(name, batch.project) for name in names]
-    addresses += [url("pair", pair) for pair in shown(assignment)]
+    addresses += [url("pair", pair) for pair in pairs_in_order(assignment)]
 
     def looks() -> list[str]:
-        return [said(client.get(address, headers=headers)) for address in addresses for headers in WAYS.values()]
+        return [as_text(client.get(address, headers=headers)) for address in addresses for headers in HEADERS.values()]
 
     client.get(addresses[0])  # the session remembers the project from here on
     before = looks()
@@ -222,9 +222,9 @@ def as_heard(client: Client, assignment: Assignment) -> list[str]:
     """Return the pages of an assignment, without names of its annotator and its query."""
     client.force_login(assignment.annotator)
     number = Membership.objects.get(user=assignment.annotator).number
-    answers = [answer for pair in shown(assignment) for answer in walk_of_pair(client, assignment, pair)]
+    answers = [answer for pair in pairs_in_order(assignment) for answer in walk_of_pair(client, assignment, pair)]
     answers.append(client.get(url("last-look", assignment.project)))
-    texts = [UUID.sub("", said(answer)) for answer in answers]
+    texts = [UUID.sub("", as_text(answer)) for answer in answers]
     return [text.replace(f"Annotator {number}<", "<").replace(assignment.batch.query.text, "") for text in texts]
 
 
@@ -286,10 +286,10 @@ class TestPreview:
     @pytest.mark.parametrize("state", ["lapsed", "returned"])
     def test_who_gave_a_batch_back_sees_what_they_graded(self, batch: Batch, state: str) -> None:
         assignment = hold(batch)
-        first, *_ = shown(assignment)
+        first, *_ = pairs_in_order(assignment)
         judgment_submit(annotator=assignment.annotator, pair_uuid=first.uuid, grade=1)
         end(assignment, state)
-        assert [self.status(assignment.annotator, pair) for pair in shown(assignment)] == [200, 404, 404, 404]
+        assert [self.status(assignment.annotator, pair) for pair in pairs_in_order(assignment)] == [200, 404, 404, 404]
 
     def test_examples_of_the_guideline_are_for_everybody_in_the_project(self, batch: Batch) -> None:
         moment = MomentFactory(video__corpus=batch.project.dataset.corpus)
@@ -329,7 +329,7 @@ class TestClip:
         assert "Content-Disposition" not in answer.headers
 
     @pytest.mark.parametrize(
-        ("asked", "part", "said"),
+        ("byte_range", "part", "as_text"),
         [
             ("bytes=0-", CLIP, "bytes 0-99/100"),
             ("bytes=0-1", CLIP[:2], "bytes 0-1/100"),
@@ -337,10 +337,10 @@ class TestClip:
             ("bytes=-3", CLIP[-3:], "bytes 97-99/100"),
         ],
     )
-    def test_a_part(self, batch: Batch, asked: str, part: bytes, said: str) -> None:
-        answer = self.get(lead(batch.project), pairs_of(batch)[0].candidate.moment, Range=asked)
+    def test_a_part(self, batch: Batch, byte_range: str, part: bytes, as_text: str) -> None:
+        answer = self.get(lead(batch.project), pairs_of(batch)[0].candidate.moment, Range=byte_range)
         assert (answer.status_code, answer.content) == (206, part)
-        assert (answer.headers["Content-Range"], answer.headers["Content-Length"]) == (said, str(len(part)))
+        assert (answer.headers["Content-Range"], answer.headers["Content-Length"]) == (as_text, str(len(part)))
         assert (answer.headers["Content-Type"], answer.headers["Accept-Ranges"]) == ("video/mp4", "bytes")
         assert answer.headers["Cache-Control"].startswith("private,")
 
@@ -375,7 +375,7 @@ class TestClip:
         people = (assignment.annotator, lead(project), admin(project))
         assert [self.get(person, moment).status_code for person in people] == [200] * 3
 
-    def test_a_preview_without_a_twin(self, batch: Batch) -> None:
+    def test_a_preview_without_an_mp4(self, batch: Batch) -> None:
         moment = MomentFactory(video__corpus=batch.project.dataset.corpus)
         person = lead(batch.project)
         assert self.get(person, moment).status_code == 404

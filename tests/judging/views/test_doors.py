@@ -10,48 +10,48 @@ from accounts.models import Membership, User
 from judging.models import Release
 from models_runner.models import Run
 from tests.factories import MembershipFactory, UserFactory, triggers_asleep
-from tests.judging.views.doors import ENDPOINTS, HELD, OPEN, Door, World
+from tests.judging.views.doors import ENDPOINTS, HOLDER_ENDPOINTS, OPEN, Endpoint, Site
 from tests.judging.views.doors.owned import TRIED
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(scope="module")
-def module_scenario(module_database: None) -> World:
-    return World()
+def module_scenario(module_database: None) -> Site:
+    return Site()
 
 
 @pytest.fixture
-def world(db: None, module_scenario: World) -> World:
+def scenario(db: None, module_scenario: Site) -> Site:
     return deepcopy(module_scenario)
 
 
-def names(endpoints: list[Door]) -> list[str]:
+def names(endpoints: list[Endpoint]) -> list[str]:
     return [endpoint[0] for endpoint in endpoints]
 
 
-@pytest.mark.parametrize("door", ENDPOINTS + HELD, ids=names(ENDPOINTS + HELD))
-def test_endpoint(door: Door, world: World) -> None:
+@pytest.mark.parametrize("route", ENDPOINTS + HOLDER_ENDPOINTS, ids=names(ENDPOINTS + HOLDER_ENDPOINTS))
+def test_endpoint(route: Endpoint, scenario: Site) -> None:
     """Who is refused goes first: nothing may have changed when the others come."""
-    strangers_learn_nothing(door, world)
-    anonymous_people_must_log_in(door, world)
-    nobody_finds_what_does_not_exist(door, world)
-    for role, person in world.people.items():
-        answer = world.request(door, person)
-        if role in door[2]:
+    strangers_learn_nothing(route, scenario)
+    anonymous_people_must_log_in(route, scenario)
+    nobody_finds_what_does_not_exist(route, scenario)
+    for role, person in scenario.people.items():
+        answer = scenario.request(route, person)
+        if role in route[2]:
             assert answer.status_code in (200, 204, 302), role
             assert "/login/" not in answer.headers.get("Location", "")
         else:
-            assert answer.status_code == (404 if door in HELD else 403), role
+            assert answer.status_code == (404 if route in HOLDER_ENDPOINTS else 403), role
 
 
-def strangers_learn_nothing(endpoint: Door, site: World) -> None:
+def strangers_learn_nothing(endpoint: Endpoint, site: Site) -> None:
     """Whoever has elsewhere a role that gets in here is answered as if nothing were there."""
     for role in endpoint[2]:
         assert site.request(endpoint, site.strangers[role]).status_code == 404, role
 
 
-def anonymous_people_must_log_in(endpoint: Door, site: World) -> None:
+def anonymous_people_must_log_in(endpoint: Endpoint, site: Site) -> None:
     for unknown in (False, True):
         answer = site.request(endpoint, None, unknown=unknown)
         assert (answer.status_code, answer.headers["Location"]) == (
@@ -60,16 +60,18 @@ def anonymous_people_must_log_in(endpoint: Door, site: World) -> None:
         )
 
 
-def nobody_finds_what_does_not_exist(endpoint: Door, site: World) -> None:
+def nobody_finds_what_does_not_exist(endpoint: Endpoint, site: Site) -> None:
     assert site.request(endpoint, site.people[max(endpoint[2])], unknown=True).status_code == 404
 
 
-@pytest.mark.parametrize("door", [door for door in ENDPOINTS + HELD if door[3] == "post"], ids=lambda door: door[0])
-def test_writing_takes_a_post_with_its_token(door: Door, world: World) -> None:
+@pytest.mark.parametrize(
+    "route", [route for route in ENDPOINTS + HOLDER_ENDPOINTS if route[3] == "post"], ids=lambda route: route[0]
+)
+def test_writing_takes_a_post_with_its_token(route: Endpoint, scenario: Site) -> None:
     client = Client(enforce_csrf_checks=True)
-    client.force_login(world.people["annotator" if "annotator" in door[2] else "lead"])
-    assert client.get(world.url(door)).status_code == 302  # back to the page, as after logging in again
-    assert client.post(world.url(door), world.form()).status_code == 403
+    client.force_login(scenario.people["annotator" if "annotator" in route[2] else "lead"])
+    assert client.get(scenario.url(route)).status_code == 302  # back to the page, as after logging in again
+    assert client.post(scenario.url(route), scenario.form()).status_code == 403
 
 
 def test_every_route_is_tried() -> None:
@@ -80,37 +82,39 @@ def test_every_route_is_tried() -> None:
         route_names |= {f"{prefix}:{name}" for name in resolver.reverse_dict if isinstance(name, str)}
     route_names |= {name for name in get_resolver().reverse_dict if isinstance(name, str)}
     pages = {name for name in TRIED if not name.startswith("api:")}
-    assert route_names == set(names(ENDPOINTS + HELD)) | set(OPEN) | pages
+    assert route_names == set(names(ENDPOINTS + HOLDER_ENDPOINTS)) | set(OPEN) | pages
 
 
-def test_who_lost_the_role_keeps_no_access(world: World) -> None:
+def test_who_lost_the_role_keeps_no_access(scenario: Site) -> None:
     """A pair's holder who became a lead is refused: who sees others' grades does not judge."""
-    person = world.people["annotator"]
+    person = scenario.people["annotator"]
     Membership.objects.filter(user=person).update(role="lead", number=None, standing="")
-    assert [world.request(endpoint, person).status_code for endpoint in HELD] == [403] * len(HELD)
+    assert [scenario.request(endpoint, person).status_code for endpoint in HOLDER_ENDPOINTS] == [403] * len(
+        HOLDER_ENDPOINTS
+    )
 
 
-def test_release_and_run_that_are_not_ready(world: World) -> None:
+def test_release_and_run_that_are_not_ready(scenario: Site) -> None:
     with triggers_asleep():
         Release.objects.update(state="preparing")
     Run.objects.update(state="running")
     for name in ("judging:release-download", "models_runner:run-download"):
         endpoint = next(endpoint for endpoint in ENDPOINTS if endpoint[0] == name)
-        assert world.request(endpoint, world.people["lead"]).status_code == 404
+        assert scenario.request(endpoint, scenario.people["lead"]).status_code == 404
 
 
 class TestOpenPages:
-    def test_home_leads_to_the_first_page_of_the_only_role(self, world: World, client: Client) -> None:
+    def test_home_leads_to_the_first_page_of_the_only_role(self, scenario: Site, client: Client) -> None:
         for role, page in (("annotator", "judging:desk"), ("lead", "judging:overview"), ("admin", "judging:overview")):
-            client.force_login(world.people[role])
-            assert client.get("/").headers["Location"] == reverse(page, args=[world.project.uuid])
+            client.force_login(scenario.people[role])
+            assert client.get("/").headers["Location"] == reverse(page, args=[scenario.project.uuid])
 
-    def test_home_lists_several_projects(self, world: World, client: Client) -> None:
-        person = world.people["lead"]
+    def test_home_lists_several_projects(self, scenario: Site, client: Client) -> None:
+        person = scenario.people["lead"]
         other = MembershipFactory(user=person).project
         client.force_login(person)
         page = client.get("/").content.decode()
-        assert world.project.name in page
+        assert scenario.project.name in page
         assert other.name in page
 
     def test_home_of_nobody_and_of_somebody_without_project(self, client: Client) -> None:

@@ -12,7 +12,7 @@ from core.models import Job
 from judging.models import HoursCorrection, ReleaseWords
 from tests.factories import PoolSourceFactory
 from tests.hostile import HTML, INJECTED, spoil
-from tests.judging.views.doors import ENDPOINTS, HELD, World
+from tests.judging.views.doors import ENDPOINTS, HOLDER_ENDPOINTS, Site
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
 LEAST = 25  # columns that the world fills
@@ -20,11 +20,13 @@ NUMBERS = {"studied"}  # what they name says nothing in words
 
 
 def test_no_page_takes_what_people_write_for_markup() -> None:
-    site = World()
-    endpoints = [endpoint for endpoint in ENDPOINTS + HELD if endpoint[3] == "get" and endpoint[1] not in NUMBERS]
+    site = Site()
+    endpoints = [
+        endpoint for endpoint in ENDPOINTS + HOLDER_ENDPOINTS if endpoint[3] == "get" and endpoint[1] not in NUMBERS
+    ]
     for endpoint in endpoints:
         site.url(endpoint)  # it makes what it names
-    written(site)
+    write_rows(site)
     spoilt = spoil()
     assert len(spoilt) >= LEAST, sorted(spoilt)
     wrong: list[str] = []
@@ -34,7 +36,7 @@ def test_no_page_takes_what_people_write_for_markup() -> None:
     assert wrong == []
 
 
-def written(site: World) -> None:
+def write_rows(site: Site) -> None:
     """Rows in which people say something, where the world has none."""
     project, lead, person = site.project, site.people["lead"], site.people["annotator"]
     assert site.flagged and site.drawn and site.question and site.training and site.features

@@ -9,11 +9,11 @@ from django.urls import reverse
 from accounts.models import User
 from judging.people.services import invitation_create
 from tests.factories import ProjectFactory, lead
-from tests.judging.views.doors import ENDPOINTS, HELD, Door, World
+from tests.judging.views.doors import ENDPOINTS, HOLDER_ENDPOINTS, Endpoint, Site
 
 pytestmark = pytest.mark.django_db
 NUL, LONG, NUMBER = "\0", "x" * 5000, "9" * 30
-ASKED = [  # in addresses, by any page
+PARAMETERS = [  # in addresses, by any page
     *("action", "after", "annotator", "base", "before", "caption", "check", "convention", "every", "form", "from"),
     *("gain", "group", "guideline", "kind", "limit", "measure", "moment", "one", "other", "page", "policy", "q"),
     *("query", "release", "run", "seed", "seen", "show", "sort", "split", "standing", "state", "status", "to"),
@@ -22,33 +22,37 @@ ASKED = [  # in addresses, by any page
 
 
 @pytest.fixture(scope="module")
-def module_scenario(module_database: None) -> World:
-    return World()
+def module_scenario(module_database: None) -> Site:
+    return Site()
 
 
 @pytest.fixture
-def world(db: None, module_scenario: World) -> World:
+def scenario(db: None, module_scenario: Site) -> Site:
     return deepcopy(module_scenario)
 
 
-def browser(site: World, endpoint: Door) -> Client:
+def browser(site: Site, endpoint: Endpoint) -> Client:
     client = Client()
     client.force_login(site.people[min(endpoint[2])])
     return client
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("door", [door for door in ENDPOINTS + HELD if door[3] == "get"], ids=lambda door: door[0])
-def test_in_an_address(door: Door, world: World) -> None:
-    client, url = browser(world, door), world.url(door)
+@pytest.mark.parametrize(
+    "route", [route for route in ENDPOINTS + HOLDER_ENDPOINTS if route[3] == "get"], ids=lambda route: route[0]
+)
+def test_in_an_address(route: Endpoint, scenario: Site) -> None:
+    client, url = browser(scenario, route), scenario.url(route)
     for odd in (NUL, LONG[:200], NUMBER):  # a longer address is refused by the server before
-        assert client.get(url, dict.fromkeys(ASKED, odd)).status_code < 500
+        assert client.get(url, dict.fromkeys(PARAMETERS, odd)).status_code < 500
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("door", [door for door in ENDPOINTS + HELD if door[3] == "post"], ids=lambda door: door[0])
-def test_in_a_form(door: Door, world: World) -> None:
-    client, url, form = browser(world, door), world.url(door), world.form(door)
+@pytest.mark.parametrize(
+    "route", [route for route in ENDPOINTS + HOLDER_ENDPOINTS if route[3] == "post"], ids=lambda route: route[0]
+)
+def test_in_a_form(route: Endpoint, scenario: Site) -> None:
+    client, url, form = browser(scenario, route), scenario.url(route), scenario.form(route)
     for field in form:
         for odd in (NUL, LONG, NUMBER):
             assert client.post(url, {**form, field: odd}).status_code < 500, (field, odd[:9])

@@ -26,7 +26,7 @@ def module_scenario(module_database: None) -> OwnedSite:
 
 
 @pytest.fixture
-def world(db: None, module_scenario: OwnedSite, settings: Any, tmp_path: Path) -> OwnedSite:
+def scenario(db: None, module_scenario: OwnedSite, settings: Any, tmp_path: Path) -> OwnedSite:
     settings.EXPERIMENTS_ROOT = tmp_path
     return deepcopy(module_scenario)
 
@@ -47,36 +47,36 @@ def everything_but_sessions_of(people: list[User]) -> set[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("row", OWNED, ids=names)
-def test_who_owns_it_gets_in(row: Owned, world: OwnedSite) -> None:
-    answer = world.try_route(row, client_of(row, world.people[row.owner]))
+def test_who_owns_it_gets_in(row: Owned, scenario: OwnedSite) -> None:
+    answer = scenario.try_route(row, client_of(row, scenario.people[row.owner]))
     assert got_in(answer), answer.status_code
 
 
 @pytest.mark.parametrize("row", OWNED, ids=names)
-def test_a_second_person_of_any_role_does_not(row: Owned, world: OwnedSite) -> None:
-    getattr(world, row.what)
-    seconds = {role: person for role, person in world.seconds.items() if role not in row.sees}
+def test_a_second_person_of_any_role_does_not(row: Owned, scenario: OwnedSite) -> None:
+    getattr(scenario, row.what)
+    seconds = {role: person for role, person in scenario.seconds.items() if role not in row.sees}
     clients = {role: client_of(row, person) for role, person in seconds.items()}
     before = everything_but_sessions_of([*seconds.values()])
     for role, client in clients.items():
-        answer = world.try_route(row, client)
-        assert answer.status_code == (403 if role in row.unlike else row.told), role
-        if row.told == 404:
-            assert world.try_route(row, client, name=uuid4()).status_code == answer.status_code, role
+        answer = scenario.try_route(row, client)
+        assert answer.status_code == (403 if role in row.unlike else row.refusal), role
+        if row.refusal == 404:
+            assert scenario.try_route(row, client, name=uuid4()).status_code == answer.status_code, role
     assert everything_but_sessions_of([*seconds.values()]) == before
 
 
 @pytest.mark.parametrize("row", [row for row in OWNED if row.sees], ids=names)
-def test_roles_that_see_it_anyway_get_in(row: Owned, world: OwnedSite) -> None:
+def test_roles_that_see_it_anyway_get_in(row: Owned, scenario: OwnedSite) -> None:
     for role in row.sees:
         if row.method == "get" or role == min(row.sees):
-            assert got_in(world.try_route(row, client_of(row, world.seconds[role]))), role
+            assert got_in(scenario.try_route(row, client_of(row, scenario.seconds[role]))), role
 
 
 @pytest.mark.parametrize("row", BY_ROLE, ids=names)
-def test_what_goes_by_role_alone(row: ByRole, world: OwnedSite) -> None:
-    for role, person in world.seconds.items():
-        answer = world.try_route(row, client_of(row, person))
+def test_what_goes_by_role_alone(row: ByRole, scenario: OwnedSite) -> None:
+    for role, person in scenario.seconds.items():
+        answer = scenario.try_route(row, client_of(row, person))
         if role in row.roles:
             assert answer.status_code not in (401, 403, 404), role
         else:
@@ -84,21 +84,21 @@ def test_what_goes_by_role_alone(row: ByRole, world: OwnedSite) -> None:
 
 
 @pytest.mark.parametrize("row", [*OWNED, *BY_ROLE], ids=names)
-def test_people_of_other_projects_learn_nothing(row: Owned | ByRole, world: OwnedSite) -> None:
+def test_people_of_other_projects_learn_nothing(row: Owned | ByRole, scenario: OwnedSite) -> None:
     unlike = row.unlike if isinstance(row, Owned) and row.owner == "lead" else frozenset()  # of no project
     for role in Membership.Role.values:
         stranger: User = MembershipFactory(role=role).user
-        assert world.try_route(row, client_of(row, stranger)).status_code == (403 if role in unlike else 404), role
+        assert scenario.try_route(row, client_of(row, stranger)).status_code == (403 if role in unlike else 404), role
 
 
-def test_ones_own_pages_name_nothing_of_others(world: OwnedSite) -> None:
+def test_ones_own_pages_name_nothing_of_others(scenario: OwnedSite) -> None:
     """Pages of the project that show the asker's own: a second annotator finds nothing of the first there."""
     client = Client()
-    client.force_login(world.seconds["annotator"])
-    theirs = [world.pair, world.assignment, world.sitting, world.known]
-    secret = {str(row.uuid) for row in theirs} | {str(world.moment.preview_uuid)}
+    client.force_login(scenario.seconds["annotator"])
+    theirs = [scenario.pair, scenario.assignment, scenario.sitting, scenario.known]
+    secret = {str(row.uuid) for row in theirs} | {str(scenario.moment.preview_uuid)}
     for endpoint in (endpoint for endpoint in ENDPOINTS if "annotator" in endpoint[2] and endpoint[3] == "get"):
-        page = client.get(world.url(endpoint), follow=True).content.decode()
+        page = client.get(scenario.url(endpoint), follow=True).content.decode()
         assert not {uuid for uuid in secret if uuid in page}, endpoint[0]
 
 

@@ -17,7 +17,7 @@ from accounts.models import Project
 from judging.models import Assignment, Judgment
 from tests.factories import BatchFactory, QueryFactory, annotator
 from tests.judging import play
-from tests.judging.views.acts import HTMX, end, form, grade, hold, shown, url
+from tests.judging.views.acts import HTMX, end, form, grade, hold, pairs_in_order, url
 
 pytestmark = pytest.mark.django_db
 # session with account, begin, the assignment (locked), its pairs, the judgment with the renewed lease, commit
@@ -40,7 +40,7 @@ def crowd(project: Project, *, batches: int, people: int) -> None:
 
 def sent_by(client: Client, assignment: Assignment, index: int) -> list[str]:
     """The statements of one judgment of the pair at ``index``."""
-    pair = shown(assignment)[index]
+    pair = pairs_in_order(assignment)[index]
     data = form(assignment, pair, 2)
     with CaptureQueriesContext(connection) as capture:
         answer = client.post(url("judgment-create", pair), data, headers=HTMX)
@@ -65,7 +65,7 @@ def test_the_last_judgment(client: Client, pairs: int) -> None:
     """It is answered with the last look."""
     assignment = hold(BatchFactory(pairs=pairs))
     client.force_login(assignment.annotator)
-    for pair in shown(assignment)[:-1]:
+    for pair in pairs_in_order(assignment)[:-1]:
         grade(client, assignment, pair, 1)
     statements = sent_by(client, assignment, pairs - 1)
     assert len(statements) == STATEMENTS, "\n".join(statements)
@@ -76,7 +76,7 @@ def test_a_change(client: Client, changes: int) -> None:
     assignment = hold(BatchFactory(pairs=3))
     client.force_login(assignment.annotator)
     for value in [3, *([1, 3] * changes)]:
-        grade(client, assignment, shown(assignment)[0], value)
+        grade(client, assignment, pairs_in_order(assignment)[0], value)
     statements = sent_by(client, assignment, 0)
     assert len(statements) == STATEMENTS_OF_A_CHANGE, "\n".join(statements)
 
@@ -114,13 +114,13 @@ def test_function_calls_templates_and_log_records(client: Client, caplog: pytest
     answer_request = client.handler.get_response
     calls: list[int] = []
 
-    def counted(request: Any) -> Any:
+    def count_calls(request: Any) -> Any:
         answers: list[Any] = []
         calls.append(calls_in(lambda: answers.append(answer_request(request))))
         return answers[0]
 
-    client.handler.get_response = counted  # type: ignore[method-assign]
-    first, *pairs = shown(assignment)[:6]
+    client.handler.get_response = count_calls  # type: ignore[method-assign]
+    first, *pairs = pairs_in_order(assignment)[:6]
     grade(client, assignment, first, 2)
     caplog.clear()
     for pair in pairs:

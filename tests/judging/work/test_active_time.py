@@ -9,7 +9,7 @@ HOUR = 60 * 60
 
 
 @pytest.mark.parametrize(
-    ("measured", "seconds_since", "expected"),
+    ("measured", "seconds_since", "expected_ms"),
     [
         (8_000, 10, 8_000),
         (0, 10, 0),
@@ -25,12 +25,12 @@ HOUR = 60 * 60
         (None, 0.0014, 1),
     ],
 )
-def test_active_time(measured: int | None, seconds_since: float, expected: int) -> None:
-    assert active_ms(measured, since=SHOWN, now=SHOWN + timedelta(seconds=seconds_since)) == expected
+def test_active_time(measured: int | None, seconds_since: float, expected_ms: int) -> None:
+    assert active_ms(measured, since=SHOWN, now=SHOWN + timedelta(seconds=seconds_since)) == expected_ms
 
 
 @pytest.mark.parametrize(
-    ("before", "added", "expected"), [(5, 7, 12), (None, 7, 7), (LONGEST_MS, 1, LONGEST_MS), (0, 0, 0)]
+    ("before", "added", "expected_ms"), [(5, 7, 12), (None, 7, 7), (LONGEST_MS, 1, LONGEST_MS), (0, 0, 0)]
 )
-def test_a_change_adds_its_time(before: int | None, added: int, expected: int) -> None:
-    assert with_change(before, added) == expected
+def test_a_change_adds_its_time(before: int | None, added: int, expected_ms: int) -> None:
+    assert with_change(before, added) == expected_ms

@@ -9,17 +9,29 @@ from judging.work.services.batches import batch_advance
 from judging.work.services.judgments import flag_withdraw
 from tests.conftest import Messages
 from tests.factories import MINUTES, NOW, AssignmentFactory, BatchFactory, MembershipFactory, ProjectFactory, annotator
-from tests.judging.play import asked, finish, flag, give, give_back, grade, judge, judge_round, outcomes, pairs_of, take
+from tests.judging.play import (
+    finish,
+    flag,
+    give,
+    give_back,
+    grade,
+    judge,
+    judge_round,
+    outcomes,
+    pairs_by_rank,
+    pairs_of,
+    take,
+)
 from tests.judging.work.acts import LATE, State, batches, free_slots_of, state_of, turns
 
 pytestmark = pytest.mark.django_db
 
 
 class TestFinish:
-    @pytest.mark.parametrize(("given", "words"), [([], "2 pairs still need"), ([1], "One pair still needs")])
-    def test_incomplete_is_refused(self, given: list[int], words: str) -> None:
+    @pytest.mark.parametrize(("grades", "words"), [([], "2 pairs still need"), ([1], "One pair still needs")])
+    def test_incomplete_is_refused(self, grades: list[int], words: str) -> None:
         assignment = AssignmentFactory()
-        grade(assignment, given)
+        grade(assignment, grades)
         with pytest.raises(AssignmentIncomplete, match=words):
             finish(assignment)
         assert state_of(assignment) == State.OPEN
@@ -97,7 +109,7 @@ class TestFlagged:
             give(assignment, pair, 2)
         finish(assignment)
 
-    def test_one_flag_needs_a_third_person_for_that_seat(self, messages: Messages) -> None:
+    def test_one_flag_needs_a_third_person_for_that_slot(self, messages: Messages) -> None:
         batch = BatchFactory()
         first, second = take(batch), take(batch)
         with messages():
@@ -107,7 +119,7 @@ class TestFlagged:
         assert (outcomes(batch)[0], free_slots_of(batch)) == (("open", None), 1)
         assert turns(batch.project, [first.annotator, second.annotator]) == [None, None]
         third = take(batch)
-        assert (third.seat, asked(third)) == (first.seat, pairs_of(batch)[:1])
+        assert (third.seat, pairs_by_rank(third)) == (first.seat, pairs_of(batch)[:1])
         with messages():
             grade(third, [3])
             finish(third)
@@ -150,7 +162,7 @@ class TestFlagged:
         finish(assignment)
         assert outcomes(batch) == [("open", None)]
 
-    def test_two_people_who_flag_the_same_seat_withdraw_it_while_a_third_holds_the_other(
+    def test_two_people_who_flag_the_same_slot_withdraw_it_while_a_third_holds_the_other(
         self, messages: Messages
     ) -> None:
         """Whoever holds the pair then needs no grade for it, and the batch closes with them."""
@@ -183,8 +195,8 @@ class TestReturn:
         assignment.refresh_from_db()
         assert (assignment.state, assignment.ended_at) == (State.RETURNED, NOW + MINUTES)
         full, rest = take(batch), take(batch)
-        assert (full.seat, asked(full)) == (2, pairs_of(batch))
-        assert (rest.seat, asked(rest)) == (assignment.seat, pairs_of(batch)[1:])
+        assert (full.seat, pairs_by_rank(full)) == (2, pairs_of(batch))
+        assert (rest.seat, pairs_by_rank(rest)) == (assignment.seat, pairs_of(batch)[1:])
         with pytest.raises(LeaseLost, match="given this batch back"):
             give(assignment, pairs_of(batch)[0], 4)
 
@@ -201,14 +213,14 @@ class TestReturn:
         finish(assignment)
         take(first, person)
 
-    def test_what_one_graded_before_giving_it_back_is_not_asked_again(self) -> None:
+    def test_what_one_graded_before_giving_it_back_is_not_shown_again(self) -> None:
         batch = BatchFactory()
         person = annotator(batch.project)
         assignment = take(batch, person)
         grade(assignment, [1])
         give_back(assignment)
         again = take(batch, person)
-        assert (again.seat, asked(again)) == (assignment.seat, pairs_of(batch)[1:])
+        assert (again.seat, pairs_by_rank(again)) == (assignment.seat, pairs_of(batch)[1:])
 
     def test_with_everything_graded_it_is_like_finishing(self, messages: Messages) -> None:
         batch = BatchFactory()

@@ -13,7 +13,7 @@ from judging.work.services.batches import batch_advance
 from judging.work.services.judgments import flag_withdraw
 from tests.conftest import Messages
 from tests.factories import MINUTES, NOW, AssignmentFactory, BatchFactory, annotator
-from tests.judging.play import asked, finish, flag, give, grade, judge, outcomes, pairs_of, take
+from tests.judging.play import finish, flag, give, grade, judge, outcomes, pairs_by_rank, pairs_of, take
 from tests.judging.work.acts import LATE, SECOND, State, free_slots_of, state_of
 
 pytestmark = pytest.mark.django_db
@@ -128,7 +128,7 @@ class TestLapse:
 
         third = take(batch, now=LATE)
         assert third.seat == second.seat
-        assert asked(third) == pairs_of(batch)[1:]
+        assert pairs_by_rank(third) == pairs_of(batch)[1:]
         with pytest.raises(NotAssigned):
             give(third, pairs_of(batch)[0], 4, now=LATE)
         with messages():
@@ -144,15 +144,15 @@ class TestLapse:
         person = annotator(batch.project)
         grade(take(batch, person), [1])
         again = take(batch, person, now=LATE)
-        assert (again.seat, asked(again)) == (1, pairs_of(batch)[1:])
+        assert (again.seat, pairs_by_rank(again)) == (1, pairs_of(batch)[1:])
 
-    def test_one_who_lapsed_is_not_offered_the_other_seat_of_pairs_they_graded(self) -> None:
+    def test_one_who_lapsed_is_not_offered_the_other_slot_of_pairs_they_graded(self) -> None:
         batch = BatchFactory()
         person = annotator(batch.project)
         grade(take(batch, person), [1, 1])  # all graded, not finished
         assert assignment_take(project=batch.project, annotator=person, now=LATE) is None
 
-    def test_nor_a_seat_that_asks_for_what_they_flagged(self) -> None:
+    def test_nor_a_slot_that_asks_for_what_they_flagged(self) -> None:
         batch = BatchFactory(pairs=1)
         person = annotator(batch.project)
         flag(take(batch, person), pairs_of(batch)[0])

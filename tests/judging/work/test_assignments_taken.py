@@ -12,7 +12,7 @@ from judging.work.selectors.assignments import work_waits
 from judging.work.services.assignments import assignment_take_of
 from judging.work.services.batches import batch_advance, batches_sweep
 from tests.factories import MINUTES, NOW, AssignmentFactory, BatchFactory, ProjectFactory, annotator
-from tests.judging.play import asked, finish, give, grade, judge, judge_round, pairs_of, take
+from tests.judging.play import finish, give, grade, judge, judge_round, pairs_by_rank, pairs_of, take
 from tests.judging.work.acts import LATE, State, batches, escalate, free_slots_of, state_of, take_next, turns
 
 pytestmark = pytest.mark.django_db
@@ -28,7 +28,7 @@ class TestTake:
         batch.refresh_from_db()
         assert (batch.begun, batch.free_seats) == (True, 1)
 
-    def test_the_order_shown_is_kept_and_follows_from_its_seed(self) -> None:
+    def test_the_order_shown_is_saved_and_follows_from_its_seed(self) -> None:
         batch = BatchFactory(pairs=20)
         assignment = take(batch)
         by_rank = [pair.pk for pair in pairs_of(batch)]
@@ -47,7 +47,7 @@ class TestTake:
         assert take(batch, person) == take(batch, person)
         assert Assignment.objects.count() == 1
 
-    def test_both_seats_held_leaves_nothing_for_a_third(self) -> None:
+    def test_both_slots_taken_leaves_nothing_for_a_third(self) -> None:
         batch = BatchFactory()
         take(batch)
         take(batch)
@@ -66,7 +66,7 @@ class TestTake:
         judge(batch, [1, 1], person)
         assert take_next(batch.project, person) is None
 
-    def test_judges_of_round_1_are_not_asked_in_round_2(self) -> None:
+    def test_judges_of_round_1_do_not_judge_in_round_2(self) -> None:
         batch = BatchFactory(pairs=1)
         people = [annotator(batch.project) for _ in range(2)]
         judge(batch, [0], people[0])
@@ -80,7 +80,7 @@ class TestTake:
         judge_round(batch, [0, 1, 4], [4, 1, 0])
         escalated, settled, other = pairs_of(batch)
         assignment = take(batch)
-        assert asked(assignment) == [escalated, other]
+        assert pairs_by_rank(assignment) == [escalated, other]
         with pytest.raises(NotAssigned):
             give(assignment, settled, 1)
 
@@ -94,11 +94,11 @@ class TestTake:
         batch.pairs.update(state="withdrawn", reason="withdrawn_by_lead")
         assert take_next(batch.project) is None
 
-    def test_a_withdrawn_pair_is_not_asked_for(self) -> None:
+    def test_a_withdrawn_pair_is_not_assigned(self) -> None:
         batch = BatchFactory()
         withdrawn, other_pair = pairs_of(batch)
         Pair.objects.filter(pk=withdrawn.pk).update(state="withdrawn", reason="withdrawn_by_lead")
-        assert asked(take(batch)) == [other_pair]
+        assert pairs_by_rank(take(batch)) == [other_pair]
 
     def test_own_history_cannot_hide_the_work_that_is_left(self) -> None:
         project = ProjectFactory()
@@ -108,13 +108,13 @@ class TestTake:
         last = BatchFactory(query__project=project)
         assert take(last, person).batch == last
 
-    def test_an_overdue_lease_is_ended_on_the_way(self) -> None:
+    def test_an_overdue_lease_is_ended_meanwhile(self) -> None:
         batch = BatchFactory()
         assignments = take(batch), take(batch)
         assert take(batch, now=LATE).seat == 1
         assert [state_of(assignment) for assignment in assignments] == [State.LAPSED] * 2
 
-    def test_a_seat_of_a_named_batch(self) -> None:
+    def test_a_slot_of_a_named_batch(self) -> None:
         """As the demo takes it: never what the person knows, nothing when no seat is free."""
         first, batch = batches(ProjectFactory(), 2)
         people = [annotator(batch.project) for _ in range(3)]
@@ -203,7 +203,7 @@ class TestOrder:
             assert (take_next(project, person) is not None) == waits
 
     @pytest.mark.parametrize("n", [2, 8])
-    def test_a_batch_that_claims_a_free_seat_is_put_right_on_the_way(self, n: int) -> None:
+    def test_a_batch_that_claims_a_free_slot_is_put_right_meanwhile(self, n: int) -> None:
         """However many claim it, somebody who asks gets the seat there is."""
         project = ProjectFactory()
         wrong = batches(project, n, pairs=1)
@@ -215,7 +215,7 @@ class TestOrder:
         take(right)
         assert [free_slots_of(batch) for batch in wrong] == [0] * n
 
-    def test_a_batch_that_hides_its_seats_is_put_right_by_the_sweep(self) -> None:
+    def test_a_batch_that_hides_its_slots_is_put_right_by_the_sweep(self) -> None:
         batch = BatchFactory()
         Batch.objects.update(free_seats=0)
         assert take_next(batch.project) is None

@@ -43,7 +43,7 @@ from tests.judging.play import give, grade, judge, judge_round, outcomes, pairs_
 pytestmark = pytest.mark.django_db
 
 
-def done(*, beyond: int = 0, **values: object) -> Batch:
+def finished_batch(*, beyond: int = 0, **values: object) -> Batch:
     """A first batch with its pairs settled at relevance 2, and so many candidates for a second one."""
     batch = BatchFactory(**values)
     candidates(batch.query, range(21, 21 + beyond))
@@ -197,7 +197,7 @@ class TestAdvance:
             batch_advance(batch_id=batch.pk)
         assert not any(query["sql"].startswith(("UPDATE", "INSERT", "DELETE")) for query in capture)
 
-    def test_it_puts_the_free_seats_right(self) -> None:
+    def test_it_puts_the_free_slots_right(self) -> None:
         batch = BatchFactory()
         take(batch)
         for claimed in (0, 2):
@@ -241,8 +241,8 @@ class TestAdvance:
 
 class TestReview:
     @pytest.mark.parametrize(("extend", "decision"), [(True, "extend"), (False, "close")])
-    def test_who_when_why_are_kept(self, extend: bool, decision: str) -> None:
-        batch = done(beyond=1)
+    def test_who_when_why_are_saved(self, extend: bool, decision: str) -> None:
+        batch = finished_batch(beyond=1)
         person = lead(batch.project)
         review = batch_review(batch=batch, extend=extend, lead=person, reason="because")
         assert (review.decision, review.suggestion, review.reason) == (decision, "extend", "because")
@@ -253,7 +253,7 @@ class TestReview:
         assert not review_queue(batch.project).exists()
 
     def test_extending_opens_the_second_batch(self, messages: Messages) -> None:
-        batch = done(pairs=20)
+        batch = finished_batch(pairs=20)
         candidates(batch.query, range(21, 24))
         with messages():
             batch_review(batch=batch, extend=True, lead=lead(batch.project))
@@ -261,14 +261,14 @@ class TestReview:
         assert [pair.candidate.rank for pair in pairs_of(second)] == [21, 22, 23]
 
     def test_closing_opens_nothing(self, messages: Messages) -> None:
-        batch = done(pairs=20)
+        batch = finished_batch(pairs=20)
         candidates(batch.query, range(21, 24))
         with messages() as task_messages:
             batch_review(batch=batch, extend=False, lead=lead(batch.project))
         assert (task_messages, batch.query.batches.count()) == ([], 1)
 
     def test_the_same_word_of_the_same_lead_is_the_same_review(self, messages: Messages) -> None:
-        batch = done(beyond=1)
+        batch = finished_batch(beyond=1)
         person = lead(batch.project)
         one = batch_review(batch=batch, extend=True, lead=person)
         with messages() as task_messages:
@@ -277,8 +277,8 @@ class TestReview:
 
     @pytest.mark.parametrize("first", [True, False])
     @pytest.mark.parametrize("second", [True, False])
-    def test_another_lead_is_told_who_decided(self, first: bool, second: bool) -> None:
-        batch = done(beyond=1)
+    def test_another_lead_reads_who_decided(self, first: bool, second: bool) -> None:
+        batch = finished_batch(beyond=1)
         person = lead(batch.project)
         batch_review(batch=batch, extend=first, lead=person)
         with pytest.raises(AlreadyReviewed) as refusal:
@@ -289,13 +289,13 @@ class TestReview:
         assert BatchReview.objects.get().decision == ("extend" if first else "close")
 
     def test_the_same_lead_does_not_change_their_mind_unsaid(self) -> None:
-        batch = done(beyond=1)
+        batch = finished_batch(beyond=1)
         person = lead(batch.project)
         batch_review(batch=batch, extend=False, lead=person)
         with pytest.raises(AlreadyReviewed):
             batch_review(batch=batch, extend=True, lead=person)
 
-    def test_who_comes_after_the_automatic_rule_is_told(self) -> None:
+    def test_who_comes_after_the_automatic_rule_reads_so(self) -> None:
         batch = BatchFactory()
         policy_publish(project=batch.project, actor=None, extend_automatically=True)
         judge_round(batch, [0, 0], [0, 0])
@@ -304,7 +304,7 @@ class TestReview:
 
     @pytest.mark.parametrize("preview_state", ["none", "missing", "failed"])
     def test_extending_needs_candidates_that_can_be_judged(self, preview_state: str) -> None:
-        batch = done()
+        batch = finished_batch()
         if preview_state != "none":
             error = "black" if preview_state == "failed" else ""
             moment = {"preview_state": preview_state, "preview": "", "preview_error": error}
@@ -351,7 +351,7 @@ class TestAutomaticExtension:
         assert AuditEvent.objects.get(action=f"batch.{decision}").actor is None
 
     def test_off_by_default(self) -> None:
-        done()
+        finished_batch()
         assert not BatchReview.objects.exists()
 
     def test_second_batches_are_not_reviewed(self) -> None:
@@ -363,13 +363,13 @@ class TestAutomaticExtension:
 
 class TestExtend:
     def test_again_is_the_same_batch(self) -> None:
-        batch = done(pairs=20)
+        batch = finished_batch(pairs=20)
         candidates(batch.query, range(21, 22))
         batch_review(batch=batch, extend=True, lead=lead(batch.project))
         assert batch_extend(batch_id=batch.pk) == batch_extend(batch_id=batch.pk) is not None
 
     def test_the_sweep_leaves_what_cannot_be_opened_yet(self) -> None:
-        batch = done()
+        batch = finished_batch()
         BatchReview.objects.create(batch=batch, decision="extend", suggestion="extend")
         moment = MomentFactory(preview_state="missing", preview="")
         CandidateFactory(query=batch.query, rank=21, moment=moment)
@@ -384,7 +384,7 @@ class TestExtend:
         self, messages: Messages, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(batches, "EXTENDED_AT_ONCE", 2)
-        for batch in [done(beyond=1) for _ in range(5)]:
+        for batch in [finished_batch(beyond=1) for _ in range(5)]:
             BatchReview.objects.create(batch=batch, decision="extend", suggestion="extend")
         batches_extend()  # nothing is sent
         assert Batch.objects.filter(number=2).count() == 2
@@ -393,12 +393,12 @@ class TestExtend:
         assert Batch.objects.filter(number=2).count() == 5
 
     def test_nothing_beyond_the_first(self) -> None:
-        batch = done()
+        batch = finished_batch()
         BatchReview.objects.create(batch=batch, decision="extend", suggestion="extend")
         assert batch_extend(batch_id=batch.pk) is None
 
     def test_a_closed_query_is_not_extended(self) -> None:
-        batch = done(pairs=20)
+        batch = finished_batch(pairs=20)
         candidates(batch.query, range(21, 22))
         batch_review(batch=batch, extend=False, lead=lead(batch.project))
         assert batch_extend(batch_id=batch.pk) is None
@@ -429,7 +429,7 @@ class TestSweep:
         assert outcomes(batch) == [("settled", 3)]
 
     def test_second_batches_that_were_not_opened(self) -> None:
-        batch = done(pairs=20)
+        batch = finished_batch(pairs=20)
         candidates(batch.query, range(21, 22))
         batch_review(batch=batch, extend=True, lead=lead(batch.project))
         batches_sweep()
@@ -437,7 +437,7 @@ class TestSweep:
         assert batch.query.batches.filter(number=2).count() == 1
 
     def test_nothing_to_do(self) -> None:
-        batch = done()
+        batch = finished_batch()
         BatchReview.objects.create(batch=batch, decision="extend", suggestion="extend")
         BatchFactory()
         batches_sweep()

@@ -68,31 +68,31 @@ def test_none_one_or_three_grades_wait(few: list[int]) -> None:
 
 
 @given(st.lists(grades, max_size=4))
-def test_the_order_of_grades_says_nothing(held: list[int]) -> None:
-    assert len({settle(order) for order in permutations(held)}) == 1
+def test_the_order_of_grades_says_nothing(pair_grades: list[int]) -> None:
+    assert len({settle(order) for order in permutations(pair_grades)}) == 1
 
 
 @given(st.lists(grades, max_size=4))
-def test_relevance_is_a_grade_between_those_given_and_only_of_settled_pairs(held: list[int]) -> None:
-    state, relevance = settle(held)
+def test_relevance_is_a_grade_between_those_given_and_only_of_settled_pairs(pair_grades: list[int]) -> None:
+    state, relevance = settle(pair_grades)
     assert (relevance is not None) == (state is State.SETTLED)
     if relevance is not None:
         assert relevance in GRADES
-        assert min(held) <= relevance <= max(held)
+        assert min(pair_grades) <= relevance <= max(pair_grades)
 
 
 @given(st.lists(grades, min_size=4, max_size=4))
-def test_four_grades_always_end_a_pair(held: list[int]) -> None:
-    assert settle(held).state in (State.SETTLED, State.DROPPED)
+def test_four_grades_always_end_a_pair(pair_grades: list[int]) -> None:
+    assert settle(pair_grades).state in (State.SETTLED, State.DROPPED)
 
 
 @given(st.lists(grades, max_size=3), st.one_of(st.integers(max_value=-1), st.integers(min_value=5)))
-def test_a_grade_outside_0_to_4_is_an_error(held: list[int], bad: int) -> None:
+def test_a_grade_outside_0_to_4_is_an_error(pair_grades: list[int], bad: int) -> None:
     with pytest.raises(ValueError, match="from 0 to 4"):
-        settle([*held, bad])
+        settle([*pair_grades, bad])
 
 
 @given(st.lists(grades, min_size=5))
-def test_more_than_four_grades_are_an_error(held: list[int]) -> None:
+def test_more_than_four_grades_are_an_error(pair_grades: list[int]) -> None:
     with pytest.raises(ValueError, match="at most four"):
-        settle(held)
+        settle(pair_grades)

@@ -100,13 +100,13 @@ class Crowd:
                     self.batches.append(BatchFactory(query__project=self.project, pairs=PAIRS))
 
     def grade(self, person: User, chance: random.Random) -> None:
-        assignment = self.held_by(person)
+        assignment = self.assignment_of(person)
         if assignment is None:
             return self.take(person)
         pair_view = (
             assignment.cards[chance.randrange(len(assignment.cards))]
             if chance.random() < 0.3
-            else self.next_card(assignment)
+            else self.next_view(assignment)
         )
         key = uuid4() if chance.random() < 0.05 else assignment.key_of(pair_view)
         grade = chance.randrange(5)
@@ -119,13 +119,13 @@ class Crowd:
             judgment_submit(annotator=person, pair_uuid=pair, grade=grade, key=key, now=self.now())
 
     def flag(self, person: User, chance: random.Random) -> None:
-        assignment = self.held_by(person)
+        assignment = self.assignment_of(person)
         if assignment is not None:
             pair_view = chance.choice(assignment.cards)
             flag_set(annotator=person, pair_uuid=pair_view.uuid, reason="broken", now=self.now())
 
     def take_flag_back(self, person: User, chance: random.Random) -> None:
-        assignment = self.held_by(person)
+        assignment = self.assignment_of(person)
         if assignment is not None:
             flag_withdraw(annotator=person, pair_uuid=chance.choice(assignment.cards).uuid, now=self.now())
 
@@ -144,10 +144,10 @@ class Crowd:
     def pause(self, chance: random.Random) -> None:
         Batch.objects.filter(pk=chance.choice(self.batches).pk).update(is_paused=chance.random() < 0.3)
 
-    def held_by(self, person: User) -> Held | None:
+    def assignment_of(self, person: User) -> Held | None:
         return current_assignment(annotator_id=person.pk, project_id=self.project.pk)
 
-    def next_card(self, assignment: Held) -> PairView:
+    def next_view(self, assignment: Held) -> PairView:
         return assignment.cards[assignment.next_index() or 0]
 
     def bring_to_its_end(self) -> None:

@@ -9,16 +9,16 @@ from accounts.models import Membership
 from judging.models import Assignment, Flag
 from judging.work.services.judgments import flag_withdraw
 from tests.factories import NOW, BatchFactory, ProjectFactory, annotator
-from tests.judging.play import asked, flag, judge
+from tests.judging.play import flag, judge, pairs_by_rank
 from tests.judging.views.acts import HTMX, end, url
 
 pytestmark = pytest.mark.django_db
 
 
 class TestDesk:
-    def test_open_batch(self, browser: Client, held: Assignment) -> None:
-        page = browser.get(url("desk", held.project)).content.decode()
-        assert url("pair-next", held.project) in page
+    def test_open_batch(self, browser: Client, open_assignment: Assignment) -> None:
+        page = browser.get(url("desk", open_assignment.project)).content.decode()
+        assert url("pair-next", open_assignment.project) in page
         assert "Welcome back" in page
 
     def test_work_to_take(self, client: Client) -> None:
@@ -36,8 +36,8 @@ class TestDesk:
         client.force_login(annotator(batch.project))
         assert "Nothing to judge right now" in client.get(url("desk", batch.project)).content.decode()
 
-    def test_htmx_gets_the_fragment(self, browser: Client, held: Assignment) -> None:
-        body = browser.get(url("desk", held.project), headers=HTMX).content.decode().strip()
+    def test_htmx_gets_the_fragment(self, browser: Client, open_assignment: Assignment) -> None:
+        body = browser.get(url("desk", open_assignment.project), headers=HTMX).content.decode().strip()
         assert body.startswith('<article id="start"')
 
     def test_work_done_counts_only_this_project(self, client: Client) -> None:
@@ -83,37 +83,39 @@ class TestOwnGrades:
         assert batch.query.text in page
         assert sorted(re.findall(r'class="grade grade-(\d)"', page)) == ["0", "3"]
 
-    def test_of_the_flags_those_that_stand(self, browser: Client, held: Assignment) -> None:
-        stays, goes, *_ = asked(held)
-        flag(held, stays, reason=Flag.Reason.OFFENSIVE)
-        flag(held, goes)
-        flag_withdraw(annotator=held.annotator, pair_uuid=goes.uuid, now=NOW)
-        end(held, "lapsed")
-        page = browser.get(url("own-grades", held.project)).content.decode()
+    def test_of_the_flags_those_that_stand(self, browser: Client, open_assignment: Assignment) -> None:
+        stays, goes, *_ = pairs_by_rank(open_assignment)
+        flag(open_assignment, stays, reason=Flag.Reason.OFFENSIVE)
+        flag(open_assignment, goes)
+        flag_withdraw(annotator=open_assignment.annotator, pair_uuid=goes.uuid, now=NOW)
+        end(open_assignment, "lapsed")
+        page = browser.get(url("own-grades", open_assignment.project)).content.decode()
         assert re.findall(r'alt="A moment that you flagged: ([^"]+)"', page) == ["offensive or disturbing"]
 
-    @pytest.mark.parametrize("standing", ["suspended", "left"])
-    def test_who_is_out_reads_the_grades_without_the_moments(self, client: Client, standing: str) -> None:
+    @pytest.mark.parametrize("status", ["suspended", "left"])
+    def test_who_is_out_reads_the_grades_without_the_moments(self, client: Client, status: str) -> None:
         batch = BatchFactory(pairs=2)
         person = annotator(batch.project)
         judge(batch, [3, 0], person)
-        Membership.objects.filter(user=person).update(standing=standing)
+        Membership.objects.filter(user=person).update(standing=status)
         client.force_login(person)
         page = client.get(url("own-grades", batch.project)).content.decode()
         assert sorted(re.findall(r'class="grade grade-(\d)"', page)) == ["0", "3"]
         assert "/previews/" not in page and "you no longer do" in page
 
-    def test_a_lapsed_batch_says_so_and_an_open_one_is_not_shown(self, browser: Client, held: Assignment) -> None:
-        assert "No finished batch yet" in browser.get(url("own-grades", held.project)).content.decode()
-        end(held, "lapsed")
-        page = browser.get(url("own-grades", held.project)).content.decode()
+    def test_a_lapsed_batch_says_so_and_an_open_one_is_not_shown(
+        self, browser: Client, open_assignment: Assignment
+    ) -> None:
+        assert "No finished batch yet" in browser.get(url("own-grades", open_assignment.project)).content.decode()
+        end(open_assignment, "lapsed")
+        page = browser.get(url("own-grades", open_assignment.project)).content.decode()
         assert "time ran out" in page
         assert "No grade was given." in page
 
 
-def test_guideline_shows_the_version_in_force_and_runs_no_html(browser: Client, held: Assignment) -> None:
-    held.project.guidelines.create(version=2, body="# Two\n<script>alert(1)</script>", levels=["a"] * 5)
-    page = browser.get(url("guideline", held.project)).content.decode()
+def test_guideline_shows_the_version_in_force_and_runs_no_html(browser: Client, open_assignment: Assignment) -> None:
+    open_assignment.project.guidelines.create(version=2, body="# Two\n<script>alert(1)</script>", levels=["a"] * 5)
+    page = browser.get(url("guideline", open_assignment.project)).content.decode()
     assert "Version 2" in page
     assert "<h1>Two</h1>" in page
     assert "<script>alert" not in page

@@ -5,14 +5,14 @@ import pytest
 from judging.exceptions import LeaseLost, NotAssigned, PairWithdrawn
 from judging.models import Assignment, Flag
 from tests.factories import NOW, AssignmentFactory, BatchFactory, FlagFactory
-from tests.judging.play import flag, give, next_pair, pairs_of, shown
+from tests.judging.play import flag, give, next_pair, pairs_in_order, pairs_of
 from tests.judging.work.acts import State, assignment_with, minute, unflag, withdraw
 
 pytestmark = pytest.mark.django_db
 
 
 class TestFlag:
-    def test_stored(self) -> None:
+    def test_a_flag_is_saved(self) -> None:
         assignment = AssignmentFactory()
         pair = pairs_of(assignment.batch)[0]
         flag(assignment, pair, reason="unreadable", comment="What is a thing?", now=minute(2))
@@ -23,7 +23,7 @@ class TestFlag:
 
     def test_the_answer_passes_over_it(self) -> None:
         assignment = assignment_with(3)
-        pairs = shown(assignment)
+        pairs = pairs_in_order(assignment)
         assert next_pair(flag(assignment, pairs[0])) == pairs[1].pk
         assert next_pair(give(assignment, pairs[2], 1)) == pairs[1].pk
 

@@ -34,7 +34,7 @@ def dismiss(pair: Pair, words: str = "It plays here.") -> int:
 
 
 class TestDismiss:
-    def test_it_waits_no_more_and_the_word_is_kept(self, batch: Batch) -> None:
+    def test_it_waits_no_more_and_the_word_is_saved(self, batch: Batch) -> None:
         pair = flagged(batch)
         assert [f.pair for f in flags_waiting(batch.project)] == [pair]
         assert dismiss(pair) == 1

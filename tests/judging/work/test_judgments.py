@@ -9,7 +9,7 @@ from judging.projects.policies import guideline_publish, policy_publish
 from judging.work.rules import form_key
 from judging.work.services.judgments import WORDS
 from tests.factories import MINUTES, NOW, AssignmentFactory, BatchFactory, JudgmentFactory, triggers_asleep
-from tests.judging.play import finish, flag, give, grade, grade_of, key_of, next_pair, pairs_of, shown, take
+from tests.judging.play import finish, flag, give, grade, grade_of, key_of, next_pair, pairs_in_order, pairs_of, take
 from tests.judging.work.acts import State, assignment_with, minute, withdraw
 
 pytestmark = pytest.mark.django_db
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.django_db
 
 class TestSubmit:
     @pytest.mark.parametrize("value", range(5))
-    def test_grade_is_stored_with_its_versions(self, value: int) -> None:
+    def test_grade_is_saved_with_its_versions(self, value: int) -> None:
         batch = BatchFactory()
         guideline = guideline_publish(project=batch.project, actor=None, body="two", levels=["a"] * 5)
         policy = policy_publish(project=batch.project, actor=None, lease_minutes=30)
@@ -93,7 +93,7 @@ class TestSubmit:
         give(assignment, other, 1, now=assignment.expires_at - MINUTES / 60)
         assert Judgment.objects.get().pair == other
 
-    def test_a_place_taken_by_somebody_else_is_a_named_refusal(self) -> None:
+    def test_a_slot_taken_by_somebody_else_is_a_named_refusal(self) -> None:
         """The unique constraint speaks last: somebody was at this seat before, and the row was not looked for."""
         assignment = AssignmentFactory()
         pair = pairs_of(assignment.batch)[0]
@@ -109,7 +109,7 @@ class TestSubmit:
     def test_positions_and_what_was_given_just_before(self) -> None:
         """Given out of the order shown, and changed in between: what counts is the order in time."""
         assignment = assignment_with(4)
-        first, second, third, fourth = shown(assignment)
+        first, second, third, fourth = pairs_in_order(assignment)
         give(assignment, third, 4)
         give(assignment, first, 0)
         give(assignment, third, 2)
@@ -120,7 +120,7 @@ class TestSubmit:
 
     def test_previous_is_the_grade_that_stood_then(self) -> None:
         assignment = assignment_with(3)
-        first, second, third = shown(assignment)
+        first, second, third = pairs_in_order(assignment)
         give(assignment, first, 4)
         give(assignment, first, 2)
         give(assignment, second, 1)
@@ -139,13 +139,13 @@ class TestSubmit:
         grade(again, [3, 3])
         finish(again)
         next_one = take(other, assignment.annotator)
-        give(next_one, shown(next_one)[1], 1)
+        give(next_one, pairs_in_order(next_one)[1], 1)
         judgment = Judgment.objects.get(assignment=next_one)
         assert (judgment.position, judgment.previous_grade) == (2, None)
 
     def test_the_answer_shows_the_next_pair_then_those_left_out_then_the_last_look(self) -> None:
         assignment = assignment_with(4)
-        pairs = shown(assignment)
+        pairs = pairs_in_order(assignment)
         flag(assignment, pairs[2])
         answers = [give(assignment, pairs[index], 1) for index in (1, 3, 0)]
         assert [next_pair(answer) for answer in answers] == [pairs[3].pk, pairs[0].pk, None]
@@ -153,7 +153,7 @@ class TestSubmit:
 
 
 class TestChange:
-    def test_history_is_kept_with_its_keys(self) -> None:
+    def test_history_is_saved_with_its_keys(self) -> None:
         assignment = AssignmentFactory()
         pair = pairs_of(assignment.batch)[0]
         keys = []
@@ -195,7 +195,7 @@ class TestChange:
 
     def test_a_change_leaves_position_and_previous_grade(self) -> None:
         assignment = AssignmentFactory()
-        first, second = shown(assignment)
+        first, second = pairs_in_order(assignment)
         for pair, value in ((second, 4), (first, 0), (second, 1)):
             give(assignment, pair, value)
         judgment = Judgment.objects.get(pair=second)
@@ -211,7 +211,7 @@ class TestChange:
 
 
 class TestComment:
-    def test_kept_until_it_is_replaced(self) -> None:
+    def test_saved_until_it_is_replaced(self) -> None:
         assignment = AssignmentFactory()
         pair = pairs_of(assignment.batch)[0]
         comments = []

@@ -10,7 +10,19 @@ from judging.work.rules import form_key
 from judging.work.services.assignments import assignments_sweep
 from judging.work.services.judgments import Answer
 from tests.factories import NOW, AssignmentFactory, BatchFactory
-from tests.judging.play import finish, flag, give, give_back, grade, grade_of, key_of, next_pair, pairs_of, shown, take
+from tests.judging.play import (
+    finish,
+    flag,
+    give,
+    give_back,
+    grade,
+    grade_of,
+    key_of,
+    next_pair,
+    pairs_in_order,
+    pairs_of,
+    take,
+)
 from tests.judging.work.acts import assignment_with, everything, minute, withdraw
 
 pytestmark = pytest.mark.django_db
@@ -34,33 +46,33 @@ class TestSentAgain:
 
     def test_at_once(self) -> None:
         assignment = assignment_with(3)
-        first, again = self.sent_twice(assignment, shown(assignment)[0], 2, [])
-        assert next_pair(first) == next_pair(again) == shown(assignment)[1].pk
+        first, again = self.sent_twice(assignment, pairs_in_order(assignment)[0], 2, [])
+        assert next_pair(first) == next_pair(again) == pairs_in_order(assignment)[1].pk
 
     def test_after_later_pairs_were_graded(self) -> None:
         assignment = assignment_with(4)
-        pairs = shown(assignment)
+        pairs = pairs_in_order(assignment)
         first, again = self.sent_twice(assignment, pairs[0], 2, [(pairs[1], 1), (pairs[2], 3)])
         assert next_pair(first) == next_pair(again) == pairs[1].pk
         assert again.held.cards[1].grade == 1  # shown as it stands
 
     def test_the_last_pair_shows_the_last_look_again(self) -> None:
         assignment = assignment_with(2)
-        one, last = shown(assignment)
+        one, last = pairs_in_order(assignment)
         give(assignment, one, 1)
         first, again = self.sent_twice(assignment, last, 2, [(one, 4)])
         assert next_pair(first) is next_pair(again) is None
 
     def test_a_pair_left_out_before(self) -> None:
         assignment = assignment_with(3)
-        left_out, one, last = shown(assignment)
+        left_out, one, last = pairs_in_order(assignment)
         give(assignment, one, 1)
         first, again = self.sent_twice(assignment, last, 2, [(left_out, 4)])
         assert next_pair(first) == next_pair(again) == left_out.pk
 
     def test_a_pair_flagged_since_was_next_then(self) -> None:
         assignment = assignment_with(3)
-        pairs = shown(assignment)
+        pairs = pairs_in_order(assignment)
         key = key_of(assignment, pairs[0])
         give(assignment, pairs[0], 2, key=key, now=minute(1))
         flag(assignment, pairs[1], now=minute(2))
@@ -68,14 +80,14 @@ class TestSentAgain:
 
     def test_a_pair_flagged_before_was_not(self) -> None:
         assignment = assignment_with(3)
-        pairs = shown(assignment)
+        pairs = pairs_in_order(assignment)
         flag(assignment, pairs[1], now=NOW)
         first, again = self.sent_twice(assignment, pairs[0], 2, [])
         assert next_pair(first) == next_pair(again) == pairs[2].pk
 
     def test_a_pair_withdrawn_since_is_passed_over(self) -> None:
         assignment = assignment_with(3)
-        pairs = shown(assignment)
+        pairs = pairs_in_order(assignment)
         key = key_of(assignment, pairs[0])
         give(assignment, pairs[0], 2, key=key)
         withdraw(pairs[1])
@@ -84,7 +96,7 @@ class TestSentAgain:
     @pytest.mark.parametrize("end", ["finish", "give back", "lapse"])
     def test_after_the_assignment_has_ended(self, end: str) -> None:
         assignment = assignment_with(2)
-        one, last = shown(assignment)
+        one, last = pairs_in_order(assignment)
         key = key_of(assignment, one)
         give(assignment, one, 2, key=key, now=minute(1))
         give(assignment, last, 3, now=minute(2))
@@ -101,14 +113,14 @@ class TestSentAgain:
 
     def test_after_it_was_changed(self) -> None:
         assignment = assignment_with(3)
-        pairs = shown(assignment)
+        pairs = pairs_in_order(assignment)
         first, again = self.sent_twice(assignment, pairs[0], 2, [(pairs[0], 4), (pairs[1], 1)])
         assert next_pair(first) == next_pair(again) == pairs[1].pk
         assert grade_of(assignment, pairs[0]) == 4
 
     def test_a_change_sent_again(self) -> None:
         assignment = assignment_with(3)
-        pairs = shown(assignment)
+        pairs = pairs_in_order(assignment)
         give(assignment, pairs[0], 0)
         give(assignment, pairs[1], 0)
         first, again = self.sent_twice(assignment, pairs[0], 2, [(pairs[2], 3), (pairs[0], 1)])
@@ -117,7 +129,7 @@ class TestSentAgain:
 
     def test_the_comment_of_the_first_time_stays(self) -> None:
         assignment = assignment_with(2)
-        pair = shown(assignment)[0]
+        pair = pairs_in_order(assignment)[0]
         key = key_of(assignment, pair)
         give(assignment, pair, 2, key=key, comment="dark")
         give(assignment, pair, 2, key=key, comment="bright", now=minute(1))

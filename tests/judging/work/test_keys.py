@@ -30,7 +30,7 @@ def test_two_forms_share_a_key_only_when_they_show_the_same(
 
 
 @given(st.uuids(), st.uuids(), st.integers(0, 20))
-def test_each_grade_of_a_pair_has_its_own_key(assignment: UUID, pair: UUID, given: int) -> None:
-    keys = {key(assignment, pair, number) for number in range(given + 1)}
-    assert len(keys) == given + 1
-    assert key(pair, assignment, given) not in keys or assignment == pair
+def test_each_grade_of_a_pair_has_its_own_key(assignment: UUID, pair: UUID, n_given: int) -> None:
+    keys = {key(assignment, pair, number) for number in range(n_given + 1)}
+    assert len(keys) == n_given + 1
+    assert key(pair, assignment, n_given) not in keys or assignment == pair

@@ -20,7 +20,7 @@ def knowing(pairs: list[RequestedPair], *pair_ids: int) -> list[RequestedPair]:
 
 
 @pytest.mark.parametrize(
-    ("pairs", "held", "free"),
+    ("pairs", "occupied_slots", "free"),
     [
         (NEW, [], {1: [7, 3], 2: [7, 3]}),
         (NEW, [1], {2: [7, 3]}),
@@ -36,13 +36,13 @@ def knowing(pairs: list[RequestedPair], *pair_ids: int) -> list[RequestedPair]:
     ],
 )
 def test_a_slot_is_free_when_nobody_holds_it_and_a_grade_is_missing(
-    pairs: list[RequestedPair], held: list[int], free: dict[int, list[int]]
+    pairs: list[RequestedPair], occupied_slots: list[int], free: dict[int, list[int]]
 ) -> None:
-    assert free_seats(pairs, taken_slots=held) == free
+    assert free_seats(pairs, taken_slots=occupied_slots) == free
 
 
 @pytest.mark.parametrize(
-    ("pairs", "held", "seat"),
+    ("pairs", "occupied_slots", "slot_and_pairs"),
     [
         (NEW, [], (1, [7, 3])),
         (NEW, [1], (2, [7, 3])),
@@ -62,49 +62,53 @@ def test_a_slot_is_free_when_nobody_holds_it_and_a_grade_is_missing(
     ],
 )
 def test_the_free_slot_with_most_pairs_the_person_does_not_know(
-    pairs: list[RequestedPair], held: list[int], seat: tuple[int, list[int]] | None
+    pairs: list[RequestedPair], occupied_slots: list[int], slot_and_pairs: tuple[int, list[int]] | None
 ) -> None:
-    assert slot_for(pairs, taken_slots=held) == seat
+    assert slot_for(pairs, taken_slots=occupied_slots) == slot_and_pairs
 
 
-seats = st.sets(st.sampled_from(SLOTS))
-asked = st.lists(st.builds(RequestedPair, st.integers(1, 9), seats, st.booleans()), unique_by=lambda pair: pair.pair_id)
+slot_sets = st.sets(st.sampled_from(SLOTS))
+requested_pairs = st.lists(
+    st.builds(RequestedPair, st.integers(1, 9), slot_sets, st.booleans()), unique_by=lambda pair: pair.pair_id
+)
 
 
-@given(asked, seats)
+@given(requested_pairs, slot_sets)
 def test_every_grade_that_is_missing_belongs_to_a_free_or_an_occupied_slot(
-    pairs: list[RequestedPair], held: set[int]
+    pairs: list[RequestedPair], occupied_slots: set[int]
 ) -> None:
-    free = free_seats(pairs, taken_slots=held)
-    assert held.isdisjoint(free)
+    free = free_seats(pairs, taken_slots=occupied_slots)
+    assert occupied_slots.isdisjoint(free)
     for pair in pairs:
         for slot in SLOTS:
             missing = slot not in pair.graded_seats
-            assert missing == (pair.pair_id in free.get(slot, [])) or slot in held
+            assert missing == (pair.pair_id in free.get(slot, [])) or slot in occupied_slots
 
 
-@given(asked, seats)
-def test_a_free_slot_is_never_empty_and_keeps_the_order_of_pairs(pairs: list[RequestedPair], held: set[int]) -> None:
+@given(requested_pairs, slot_sets)
+def test_a_free_slot_is_never_empty_and_keeps_the_order_of_pairs(
+    pairs: list[RequestedPair], occupied_slots: set[int]
+) -> None:
     order = [pair.pair_id for pair in pairs]
-    for pair_ids in free_seats(pairs, taken_slots=held).values():
+    for pair_ids in free_seats(pairs, taken_slots=occupied_slots).values():
         assert pair_ids
         assert pair_ids == [pair_id for pair_id in order if pair_id in pair_ids]
 
 
-@given(asked, seats)
-def test_somebody_new_always_finds_the_slot_that_is_free(pairs: list[RequestedPair], held: set[int]) -> None:
-    free = free_seats(pairs, taken_slots=held)
-    offer = slot_for(knowing(pairs), taken_slots=held)
+@given(requested_pairs, slot_sets)
+def test_somebody_new_always_finds_the_slot_that_is_free(pairs: list[RequestedPair], occupied_slots: set[int]) -> None:
+    free = free_seats(pairs, taken_slots=occupied_slots)
+    offer = slot_for(knowing(pairs), taken_slots=occupied_slots)
     assert (offer is None) == (not free)
     assert offer is None or offer == (offer[0], free[offer[0]])
     assert offer is None or all(len(pair_ids) <= len(offer[1]) for pair_ids in free.values())
 
 
-@given(asked, seats)
-def test_nobody_gets_a_pair_they_know(pairs: list[RequestedPair], held: set[int]) -> None:
-    offer = slot_for(pairs, taken_slots=held)
+@given(requested_pairs, slot_sets)
+def test_nobody_gets_a_pair_they_know(pairs: list[RequestedPair], occupied_slots: set[int]) -> None:
+    offer = slot_for(pairs, taken_slots=occupied_slots)
     known_ids = {pair.pair_id for pair in pairs if pair.known}
-    free = free_seats(pairs, taken_slots=held)
+    free = free_seats(pairs, taken_slots=occupied_slots)
     if offer is None:
         assert all(known_ids >= set(pair_ids) for pair_ids in free.values())
     else:

@@ -9,7 +9,7 @@ from judging.work.services.assignments import assignment_return
 from judging.work.services.batches import batch_advance
 from judging.work.services.pairs import pair_restore, pair_withdraw
 from tests.factories import BatchFactory, lead
-from tests.judging.play import asked, finish, flag, give, judge, judge_round, outcomes, pairs_of, take
+from tests.judging.play import finish, flag, give, judge, judge_round, outcomes, pairs_by_rank, pairs_of, take
 
 pytestmark = pytest.mark.django_db
 WITHDRAWN = ("withdrawn", None)
@@ -27,7 +27,7 @@ def test_nobody_gets_it_any_more() -> None:
     batch = BatchFactory(pairs=2)
     first, second = pairs_of(batch)
     withdraw(first)
-    assert asked(take(batch)) == [second]
+    assert pairs_by_rank(take(batch)) == [second]
     assert AuditEvent.objects.get(subject=first.uuid).data["was"] == "open"
 
 
@@ -69,7 +69,7 @@ def test_put_back_it_is_handed_out_again() -> None:
     withdraw(pair)
     restore(pair)
     assert outcomes(batch) == [("open", None)]
-    assert asked(take(batch)) == [pair]
+    assert pairs_by_rank(take(batch)) == [pair]
 
 
 def test_what_its_grades_cannot_decide_stays_out_of_a_finished_batch() -> None:

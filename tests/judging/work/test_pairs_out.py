@@ -43,7 +43,7 @@ def url(name: str, row: object) -> str:
     return reverse(f"judging:{name}", args=[row.uuid])  # type: ignore[attr-defined]
 
 
-def shown(answer: Any) -> list[str]:
+def uuids_on_page(answer: Any) -> list[str]:
     return re.findall(r'<article class="out" id="pair-([^"]+)"', answer.content.decode())
 
 
@@ -73,7 +73,7 @@ class TestLists:
         pairs = {"dropped": dropped(project), "withdrawn": withdrawn(project), "flags": flagged(project)}
         flagged(ProjectFactory())
         for name, pair in pairs.items():
-            assert shown(browser.get(url(name, project))) == [str(pair.uuid)], name
+            assert uuids_on_page(browser.get(url(name, project))) == [str(pair.uuid)], name
 
     @pytest.mark.parametrize("name", LISTS)
     def test_empty(self, browser: Client, project: Project, name: str) -> None:
@@ -91,7 +91,7 @@ class TestLists:
         assert "No picture at all" in browser.get(url("flags", project)).content.decode()
 
     @pytest.mark.parametrize(
-        ("asked", "found"),
+        ("query_filters", "pair_names"),
         [
             ({}, ["one", "two"]),
             ({"q": "DOOR"}, ["one"]),
@@ -105,18 +105,20 @@ class TestLists:
             ({"status": "all"}, ["one", "two", "three"]),
         ],
     )
-    def test_filters_of_flags(self, browser: Client, project: Project, asked: dict[str, str], found: list[str]) -> None:
+    def test_filters_of_flags(
+        self, browser: Client, project: Project, query_filters: dict[str, str], pair_names: list[str]
+    ) -> None:
         pairs = {
             "one": flagged(project, query__text="A woman opens a door"),
             "two": flagged(project, reason="offensive", query__split="test"),
             "three": flagged(project),
         }
         flags_dismiss(pair=pairs["three"], lead=lead(project), words="fine")
-        if asked.get("annotator") == "number of one":
-            asked = {"annotator": str(pairs["one"].flags.get().annotator.memberships.get().number)}  # type: ignore[attr-defined]
-        uuids = shown(browser.get(url("flags", project), asked))
-        assert {name for name, pair in pairs.items() if str(pair.uuid) in uuids} == set(found)
-        assert len(uuids) == len(found)
+        if query_filters.get("annotator") == "number of one":
+            query_filters = {"annotator": str(pairs["one"].flags.get().annotator.memberships.get().number)}  # type: ignore[attr-defined]
+        uuids = uuids_on_page(browser.get(url("flags", project), query_filters))
+        assert {name for name, pair in pairs.items() if str(pair.uuid) in uuids} == set(pair_names)
+        assert len(uuids) == len(pair_names)
 
     def test_filters_of_what_is_out(self, browser: Client, project: Project) -> None:
         one, other = dropped(project), dropped(project, query__split="test")
@@ -127,12 +129,15 @@ class TestLists:
             ({"split": "test"}, other),
             ({"annotator": number}, one),
         ):
-            assert shown(browser.get(url("dropped", project), filters)) == [str(pair.uuid)], filters
+            assert uuids_on_page(browser.get(url("dropped", project), filters)) == [str(pair.uuid)], filters
 
     def test_what_waits_comes_first(self, browser: Client, project: Project) -> None:
         waits, decided = flagged(project), flagged(project)
         Pair.objects.filter(pk=decided.pk).update(state="settled", relevance=1)
-        assert shown(browser.get(url("flags", project), {"status": "all"})) == [str(waits.uuid), str(decided.uuid)]
+        assert uuids_on_page(browser.get(url("flags", project), {"status": "all"})) == [
+            str(waits.uuid),
+            str(decided.uuid),
+        ]
 
     @pytest.mark.parametrize("pairs", [1, 5])
     def test_as_many_statements_for_many_as_for_one(  # type: ignore[no-untyped-def]
@@ -190,7 +195,7 @@ class TestAnswers:
         answer = browser.post(url("flag-dismiss", pair), {"words": " ", "list": "flagged"})
         assert answer.status_code == 422
         assert "Say why: your word is kept with the flag." in answer.content.decode()
-        assert shown(answer) == [str(pair.uuid)]
+        assert uuids_on_page(answer) == [str(pair.uuid)]
 
     def test_answered_meanwhile(self, browser: Client, pair: Pair) -> None:
         browser.post(url("flag-dismiss", pair), {"words": "It plays."})
@@ -205,7 +210,7 @@ class TestAnswers:
         again = browser.post(url("pair-recut", pair))
         assert (again.status_code, "being cut already" in again.content.decode()) == (409, True)
 
-    def test_a_failed_cut_is_told(self, browser: Client, project: Project, pair: Pair) -> None:
+    def test_a_failed_cut_is_reported(self, browser: Client, project: Project, pair: Pair) -> None:
         browser.post(url("pair-recut", pair))
         Recut.objects.update(state="failed", error="The disk is full.", ended_at=NOW)
         page = browser.get(url("flags", project)).content.decode()
@@ -219,7 +224,7 @@ class TestAnswers:
         assert "from 2.50 to 7 s" in browser.get(url("flags", project)).content.decode()
 
     @pytest.mark.parametrize(
-        ("sent", "status", "words"),
+        ("form_values", "status", "words"),
         [
             ({"start_s": "", "end_s": "7"}, 422, "Say where the moment starts."),
             ({"start_s": "1", "end_s": "soon"}, 422, "Its end is a number of seconds."),
@@ -228,9 +233,9 @@ class TestAnswers:
         ],
     )
     def test_bounds_it_cannot_have(
-        self, browser: Client, pair: Pair, sent: dict[str, str], status: int, words: str
+        self, browser: Client, pair: Pair, form_values: dict[str, str], status: int, words: str
     ) -> None:
-        answer = browser.post(url("pair-bounds", pair), sent)
+        answer = browser.post(url("pair-bounds", pair), form_values)
         assert (answer.status_code, words in answer.content.decode()) == (status, True)
 
     def test_judged_bounds_stay(self, browser: Client, project: Project) -> None:
@@ -249,7 +254,7 @@ class TestAnswers:
     def test_admins_look_and_answer_nothing(self, client: Client, project: Project, pair: Pair) -> None:
         client.force_login(admin(project))
         page = client.get(url("flags", project))
-        assert shown(page) == [str(pair.uuid)]
+        assert uuids_on_page(page) == [str(pair.uuid)]
         for name in ("flag-dismiss", "pair-recut", "pair-bounds", "pair-withdraw"):
             assert url(name, pair) not in page.content.decode()
             assert client.post(url(name, pair), {"words": "x", "reason": "x"}).status_code == 403

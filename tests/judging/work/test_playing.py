@@ -26,7 +26,7 @@ from judging.work.services.judgments import flag_set, flag_withdraw
 from tests.judging.game import BATCHES, LEASE, OPEN, PAIRS, PEOPLE, Game
 
 people = st.integers(0, PEOPLE - 1)
-places = st.integers(0, PAIRS - 1)
+positions = st.integers(0, PAIRS - 1)
 grades = st.integers(0, 4)
 reasons = st.sampled_from(Flag.Reason.values)
 
@@ -47,20 +47,20 @@ class Playing(Game):
             assert not Batch.objects.get(pk=new_assignment.batch_id).is_paused
             assert not Judgment.objects.filter(pair__in=new_assignment.pair_ids, annotator=self.people[person]).exists()
 
-    @rule(person=people, place=places, grade=grades, with_key=st.booleans())
-    def grade(self, person: int, place: int, grade: int, with_key: bool) -> None:
+    @rule(person=people, position=positions, grade=grades, with_key=st.booleans())
+    def grade(self, person: int, position: int, grade: int, with_key: bool) -> None:
         """A grade, or a change of one, in the latest assignment; a first one is taken if need be."""
-        assignment, pair = self.at_a_pair(person, place)
+        assignment, pair = self.at_a_pair(person, position)
         if assignment is None or pair is None:
             return
         key = self.key_of(person, pair)
         if not self.refused(assignment, pair, lambda: self.submit(person, pair, grade, key if with_key else None)):
-            if self.card_of(person, pair).flag:
+            if self.pair_view_of(person, pair).flag:
                 with pytest.raises(FormStale, match="Take the flag back"):
                     self.submit(person, pair, grade, key if with_key else None)
                 return
             answer = self.submit(person, pair, grade, key if with_key else None)
-            self.kept(person, pair, key, grade, answer)
+            self.record_grade(person, pair, key, grade, answer)
 
     @precondition(lambda self: self.forms)
     @rule(which=st.integers(0, 1000), grade=st.none() | grades)
@@ -78,12 +78,12 @@ class Playing(Game):
                 self.submit(form.person, form.pair, grade, form.key)
         assert self.everything() == before
 
-    @rule(person=people, place=places, grade=grades, ahead=st.integers(1, 3), random=st.booleans())
-    def a_form_of_another_state_arrives(self, person: int, place: int, grade: int, ahead: int, random: bool) -> None:
+    @rule(person=people, position=positions, grade=grades, ahead=st.integers(1, 3), random=st.booleans())
+    def a_form_of_another_state_arrives(self, person: int, position: int, grade: int, ahead: int, random: bool) -> None:
         assignment = self.latest(person)
         if assignment is None:
             return
-        pair = self.pair_of(assignment, place)
+        pair = self.pair_of(assignment, position)
         n_answers = ahead + JudgmentChange.objects.filter(judgment__assignment=assignment, judgment__pair=pair).count()
         n_answers += 1 + assignment.flags.filter(pair=pair).count()
         key = uuid4() if random else form_key(assignment=assignment.uuid, pair=pair.uuid, n_answers=n_answers)
@@ -92,7 +92,7 @@ class Playing(Game):
             self.submit(person, pair, grade, key)
         assert self.everything() == before
 
-    @rule(person=people, worst=grades, best=grades, flagged=st.none() | places)
+    @rule(person=people, worst=grades, best=grades, flagged=st.none() | positions)
     def grade_all_and_finish(self, person: int, worst: int, best: int, flagged: int | None) -> None:
         """The way most rounds go; without it a long life would be rare."""
         assignment = self.taken_by(person)
@@ -101,9 +101,9 @@ class Playing(Game):
         self.answer_all(assignment, person, (worst, best), flagged)
         assert assignment_finish(project=self.project, annotator=self.people[person], now=self.now)
 
-    @rule(person=people, place=places, reason=reasons)
-    def flag(self, person: int, place: int, reason: str) -> None:
-        assignment, pair = self.at_a_pair(person, place)
+    @rule(person=people, position=positions, reason=reasons)
+    def flag(self, person: int, position: int, reason: str) -> None:
+        assignment, pair = self.at_a_pair(person, position)
         if assignment is None or pair is None:
             return
         who: dict[str, Any] = {"annotator": self.people[person], "pair_uuid": pair.uuid, "reason": reason}
@@ -111,12 +111,12 @@ class Playing(Game):
             answer = flag_set(**who, now=self.tick())
             assert not answer.held.cards[answer.held.index_of(pair.uuid)].needs_answer
 
-    @rule(person=people, place=places)
-    def take_the_flag_back(self, person: int, place: int) -> None:
+    @rule(person=people, position=positions)
+    def take_the_flag_back(self, person: int, position: int) -> None:
         assignment = self.latest(person)
         if assignment is None:
             return
-        pair = self.pair_of(assignment, place)
+        pair = self.pair_of(assignment, position)
         if assignment.state != OPEN or assignment.expires_at <= self.now:
             with pytest.raises(LeaseLost):
                 flag_withdraw(annotator=self.people[person], pair_uuid=pair.uuid, now=self.now)
@@ -172,9 +172,9 @@ class Playing(Game):
         assignments_sweep(now=self.now)
         assert not Assignment.objects.filter(state=OPEN, expires_at__lte=self.now).exists()
 
-    @rule(place=st.integers(0, BATCHES - 1), is_paused=st.booleans(), priority=st.integers(-1, 1))
-    def the_lead_pauses_or_prefers_a_set(self, place: int, is_paused: bool, priority: int) -> None:
-        Batch.objects.filter(pk=self.batches[place].pk).update(is_paused=is_paused, priority=priority)
+    @rule(position=st.integers(0, BATCHES - 1), is_paused=st.booleans(), priority=st.integers(-1, 1))
+    def the_lead_pauses_or_prefers_a_set(self, position: int, is_paused: bool, priority: int) -> None:
+        Batch.objects.filter(pk=self.batches[position].pk).update(is_paused=is_paused, priority=priority)
 
     @rule(order=st.permutations(range(BATCHES)), repeats=st.integers(1, 2))
     def advance(self, order: list[int], repeats: int) -> None:
@@ -193,7 +193,7 @@ class Playing(Game):
             with transaction.atomic():
                 for batch in batches:
                     batch_advance(batch_id=batch.pk)
-                results.append(self.standing())
+                results.append(self.progress_rows())
                 transaction.set_rollback(True)
         assert results[0] == results[1]
 

@@ -34,30 +34,32 @@ def taught(project: Project) -> Moment:
     return moment
 
 
-def seen(member: Membership, *moments: Moment) -> list[bool]:
+def visibility_of(member: Membership, *moments: Moment) -> list[bool]:
     previews = [preview_visible_to(user=member.user, preview=moment.preview_uuid) for moment in moments]
     return [moment is not None for moment in previews]
 
 
-@pytest.mark.parametrize("standing", ["candidate", "training", "exam", "qualified"])
-def test_annotators_see_what_teaches_them(project: Project, example: Moment, taught: Moment, standing: str) -> None:
-    member = MembershipFactory(project=project, standing=standing)
-    assert seen(member, example, taught) == [True, True]
+@pytest.mark.parametrize("person_status", ["candidate", "training", "exam", "qualified"])
+def test_annotators_see_what_teaches_them(
+    project: Project, example: Moment, taught: Moment, person_status: str
+) -> None:
+    member = MembershipFactory(project=project, standing=person_status)
+    assert visibility_of(member, example, taught) == [True, True]
 
 
-@pytest.mark.parametrize("standing", ["suspended", "left"])
-def test_who_is_out_sees_it_no_more(project: Project, example: Moment, taught: Moment, standing: str) -> None:
-    member = MembershipFactory(project=project, standing=standing)
-    assert seen(member, example, taught) == [False, False]
+@pytest.mark.parametrize("person_status", ["suspended", "left"])
+def test_who_is_out_sees_it_no_more(project: Project, example: Moment, taught: Moment, person_status: str) -> None:
+    member = MembershipFactory(project=project, standing=person_status)
+    assert visibility_of(member, example, taught) == [False, False]
 
 
 def test_participants_never_see_it(project: Project, example: Moment, taught: Moment) -> None:
-    assert seen(MembershipFactory(project=project, role="participant"), example, taught) == [False, False]
+    assert visibility_of(MembershipFactory(project=project, role="participant"), example, taught) == [False, False]
 
 
 @pytest.mark.parametrize("role", ["lead", "admin"])
 def test_who_leads_sees_it(project: Project, example: Moment, taught: Moment, role: str) -> None:
-    assert seen(MembershipFactory(project=project, role=role), example, taught) == [True, True]
+    assert visibility_of(MembershipFactory(project=project, role=role), example, taught) == [True, True]
 
 
 def test_the_guideline_of_who_is_out_has_no_pictures(project: Project, example: Moment, client: Client) -> None:
@@ -67,16 +69,16 @@ def test_the_guideline_of_who_is_out_has_no_pictures(project: Project, example: 
         assert (str(example.preview_uuid) in page) is pictures
 
 
-@pytest.mark.parametrize("standing", ["qualified", "suspended", "left"])
-def test_what_was_judged_is_shown_as_long_as_one_judges(standing: str) -> None:
+@pytest.mark.parametrize("person_status", ["qualified", "suspended", "left"])
+def test_what_was_judged_is_shown_as_long_as_one_judges(person_status: str) -> None:
     batch = BatchFactory(pairs=2)
     person = annotator(batch.project)
     judge(batch, [3, 0], person)
     moments = [pair.candidate.moment for pair in batch.pairs.all()]
     Moment.objects.update(preview_state="ready")
     member = Membership.objects.get(user=person)
-    assert seen(member, *moments) == [True, True]
-    Membership.objects.filter(pk=member.pk).update(standing=standing)
-    assert seen(member, *moments) == [standing == "qualified"] * 2
+    assert visibility_of(member, *moments) == [True, True]
+    Membership.objects.filter(pk=member.pk).update(standing=person_status)
+    assert visibility_of(member, *moments) == [person_status == "qualified"] * 2
     Membership.objects.filter(pk=member.pk).update(role="participant", number=None, standing="")
-    assert seen(member, *moments) == [False, False]
+    assert visibility_of(member, *moments) == [False, False]

@@ -45,15 +45,15 @@ def pair() -> Pair:
 
 
 @pytest.fixture
-def cut(monkeypatch: pytest.MonkeyPatch) -> list[tuple[float, float]]:
+def spans_cut(monkeypatch: pytest.MonkeyPatch) -> list[tuple[float, float]]:
     """Provide the spans cut, each as GIF and MP4."""
     spans: list[tuple[float, float]] = []
 
-    def made(*, video: Video, start_s: float, end_s: float) -> Preview:
+    def fake_cut(*, video: Video, start_s: float, end_s: float) -> Preview:
         spans.append((start_s, end_s))
         return Preview(0, GIF + b"new", 1, 1, b"clip")
 
-    monkeypatch.setattr(pairs, "preview_cut", made)
+    monkeypatch.setattr(pairs, "preview_cut", fake_cut)
     return spans
 
 
@@ -66,26 +66,26 @@ def moment_of(pair: Pair) -> Moment:
 
 
 class TestRecut:
-    def test_the_new_clip_takes_the_old_ones_place(
-        self, pair: Pair, cut: list[tuple[float, float]], messages: Messages
+    def test_the_new_clip_replaces_the_old_one(
+        self, pair: Pair, spans_cut: list[tuple[float, float]], messages: Messages
     ) -> None:
         before = moment_of(pair)
         with messages():
             ask(pair)
         after = moment_of(pair)
-        assert (cut, Recut.objects.get().state) == ([(1.5, 4.25)], "done")
+        assert (spans_cut, Recut.objects.get().state) == ([(1.5, 4.25)], "done")
         assert (after.preview.read(), after.preview_clip.read()) == (GIF + b"new", b"clip")
         assert after.preview_uuid != before.preview_uuid  # browsers keep what has this name
         assert (after.start_s, after.end_s, after.preview_state) == (1.5, 4.25, "ready")
         assert not default_storage.exists(str(before.preview.name))
         assert AuditEvent.objects.get(action="moment.recut").subject == pair.uuid
 
-    def test_judged_moments_are_cut_anew_all_the_same(self, pair: Pair, cut: list[object]) -> None:
+    def test_judged_moments_are_cut_anew_all_the_same(self, pair: Pair, spans_cut: list[object]) -> None:
         assignment = take(pair.batch)
         give(assignment, pair, 3)
         assert recut_work(recut_id=ask(pair).pk)
 
-    def test_its_flags_are_answered_when_it_is_there(self, pair: Pair, cut: list[object]) -> None:
+    def test_its_flags_are_answered_when_it_is_there(self, pair: Pair, spans_cut: list[object]) -> None:
         flag(take(pair.batch), pair)
         recut = ask(pair)
         assert not FlagAnswer.objects.exists()
@@ -93,7 +93,7 @@ class TestRecut:
         answer = FlagAnswer.objects.get()
         assert (answer.kind, answer.answered_by) == ("recut", recut.asked_by)
 
-    def test_so_are_those_of_other_pairs_that_call_the_clip_broken(self, pair: Pair, cut: list[object]) -> None:
+    def test_so_are_those_of_other_pairs_that_call_the_clip_broken(self, pair: Pair, spans_cut: list[object]) -> None:
         project = pair.batch.project
         for reason in (Flag.Reason.BROKEN, Flag.Reason.OFFENSIVE):
             batch = BatchFactory(query__project=project, pairs=0)
@@ -102,7 +102,7 @@ class TestRecut:
         recut_work(recut_id=ask(pair).pk)
         assert [answer.flag.reason for answer in FlagAnswer.objects.all()] == ["broken"]
 
-    def test_a_failure_is_told_and_the_flags_go_on_waiting(self, pair: Pair) -> None:
+    def test_a_failure_is_reported_and_the_flags_go_on_waiting(self, pair: Pair) -> None:
         flag(take(pair.batch), pair)
         recut = ask(pair)
         before = moment_of(pair).preview.name
@@ -113,9 +113,9 @@ class TestRecut:
         assert (moment_of(pair).preview.name, FlagAnswer.objects.exists()) == (before, False)
         ask(pair)  # once more
 
-    def test_again_finds_it_done(self, pair: Pair, cut: list[object]) -> None:
+    def test_again_finds_it_done(self, pair: Pair, spans_cut: list[object]) -> None:
         recut = ask(pair)
-        assert (recut_work(recut_id=recut.pk), recut_work(recut_id=recut.pk), len(cut)) == (True, False, 1)
+        assert (recut_work(recut_id=recut.pk), recut_work(recut_id=recut.pk), len(spans_cut)) == (True, False, 1)
 
     def test_one_at_a_time(self, pair: Pair) -> None:
         ask(pair)
@@ -127,7 +127,9 @@ class TestRecut:
         with pytest.raises(NotPossibleNow, match="no video"):
             ask(pair)
 
-    def test_what_a_lost_message_left_is_sent_again(self, pair: Pair, cut: list[object], messages: Messages) -> None:
+    def test_what_a_lost_message_left_is_sent_again(
+        self, pair: Pair, spans_cut: list[object], messages: Messages
+    ) -> None:
         ask(pair)
         with messages() as task_messages:
             RECUTS.sweep(timezone.now())
@@ -138,13 +140,13 @@ class TestRecut:
 
 
 class TestBounds:
-    def test_bounds_and_clip_change_together(self, pair: Pair, cut: list[tuple[float, float]]) -> None:
+    def test_bounds_and_clip_change_together(self, pair: Pair, spans_cut: list[tuple[float, float]]) -> None:
         flag(assignment := take(pair.batch), pair)
         give_back(assignment)
         recut = ask(pair, (2.0, 6.5))
         assert (moment_of(pair).start_s, moment_of(pair).end_s) == (1.5, 4.25)
         assert recut_work(recut_id=recut.pk)
-        assert cut == [(2.0, 6.5)]
+        assert spans_cut == [(2.0, 6.5)]
         assert (moment_of(pair).start_s, moment_of(pair).end_s) == (2.0, 6.5)
         assert FlagAnswer.objects.get().kind == "bounds"
         event = AuditEvent.objects.get(action="moment.bounds")
@@ -197,7 +199,7 @@ class TestBounds:
         with pytest.raises(NotPossibleNow, match="an example in a guideline"):
             ask(pair, (2.0, 6.5))
 
-    def test_judged_while_it_was_being_cut_they_stay(self, pair: Pair, cut: list[object]) -> None:
+    def test_judged_while_it_was_being_cut_they_stay(self, pair: Pair, spans_cut: list[object]) -> None:
         recut = ask(pair, (2.0, 6.5))
         assignment = take(pair.batch)
         give(assignment, pair, 3)
@@ -206,7 +208,7 @@ class TestBounds:
         assert recut.error.startswith("Somebody has judged this moment")
         assert (moment_of(pair).start_s, moment_of(pair).end_s) == (1.5, 4.25)
 
-    def test_taken_by_another_moment_meanwhile(self, pair: Pair, cut: list[object]) -> None:
+    def test_taken_by_another_moment_meanwhile(self, pair: Pair, spans_cut: list[object]) -> None:
         recut = ask(pair, (2.0, 6.5))
         MomentFactory(video=pair.candidate.moment.video, start_s=2.0, end_s=6.5)
         assert not recut_work(recut_id=recut.pk)

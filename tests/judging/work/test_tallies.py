@@ -27,7 +27,7 @@ STATES += [("withdrawn", None, "flagged_twice"), *(("settled", relevance, "") fo
 STEPS = ["add", "set", "delete", "round", "fold"]
 
 
-def counted(project: Project) -> dict[str, int]:
+def count_rows(project: Project) -> dict[str, int]:
     """A count of the rows, in plain Python."""
     counts: Counter[str] = Counter()
     for state, relevance in Pair.objects.filter(batch__project=project).values_list("state", "relevance"):
@@ -63,7 +63,7 @@ class TestPairsAndBatches(TestCase):
                 )
             elif step == "fold":
                 tallies_fold()
-        assert overview.tallies(project) == counted(project)
+        assert overview.tallies(project) == count_rows(project)
         assert overview.tallies(other) == {"pair:open": 2, "batch:1:open:1": 1}
 
 
@@ -75,7 +75,7 @@ def test_pooled_batches_are_counted_and_wait_for_no_decision() -> None:
     pool.close()
     (pooled,) = pool.open(pool.plan(pool.rows("run", [3, 4])))
     judge_round(pooled, [2, 2], [2, 2])
-    assert overview.tallies(pool.project) == counted(pool.project)
+    assert overview.tallies(pool.project) == count_rows(pool.project)
     assert overview.tallies(pool.project)["batch:3:done:1"] == 1
     assert tallies_recount(project=pool.project) is False
     assert not review_queue(pool.project).exists()
@@ -116,9 +116,9 @@ class TestRecount:
         return project
 
     def test_what_was_wrong_is_right_again(self, project: Project) -> None:
-        assert overview.tallies(project) != counted(project)
+        assert overview.tallies(project) != count_rows(project)
         assert tallies_recount(project=project) is True
-        assert overview.tallies(project) == counted(project)
+        assert overview.tallies(project) == count_rows(project)
         assert list(JudgmentDay.objects.values_list("judgments", flat=True)) == [3, 3]
         assert tallies_recount(project=project) is False
 
@@ -142,4 +142,4 @@ def test_folding_keeps_the_sums(monkeypatch: pytest.MonkeyPatch) -> None:
     assert Tally.objects.filter(project=project).count() > 5
     tallies_fold()
     assert Tally.objects.filter(project=project).count() == len(before) == 3
-    assert overview.tallies(project) == before == counted(project)
+    assert overview.tallies(project) == before == count_rows(project)

@@ -12,7 +12,7 @@ from judging.models import Assignment, Judgment
 from judging.work.services.judgments import flag_withdraw
 from tests.factories import NOW, BatchFactory, annotator
 from tests.judging import play
-from tests.judging.play import key_of, shown
+from tests.judging.play import key_of, pairs_in_order
 
 pytestmark = pytest.mark.django_db
 
@@ -30,14 +30,14 @@ def at(seconds: float) -> datetime:
 
 
 def give(assignment: Assignment, index: int, grade: int, second: float, **more: Any) -> None:
-    play.give(assignment, shown(assignment)[index], grade, now=at(second), **more)
+    play.give(assignment, pairs_in_order(assignment)[index], grade, now=at(second), **more)
 
 
 def times(assignment: Assignment) -> list[int | None]:
     return list(assignment.judgments.order_by("position").values_list("active_ms", flat=True))
 
 
-def test_the_time_measured_by_the_page_is_stored() -> None:
+def test_the_time_measured_by_the_page_is_saved() -> None:
     assignment = handed_out()
     give(assignment, 0, 3, 20, active_ms=8_000)
     assert times(assignment) == [8_000]
@@ -59,9 +59,9 @@ def test_no_more_is_believed_than_has_passed_since_the_last_grade() -> None:
 
 def test_a_flag_and_its_end_are_words_too() -> None:
     assignment = handed_out()
-    play.flag(assignment, shown(assignment)[0], now=at(30))
+    play.flag(assignment, pairs_in_order(assignment)[0], now=at(30))
     give(assignment, 1, 3, 35)
-    flag_withdraw(annotator=assignment.annotator, pair_uuid=shown(assignment)[0].uuid, now=at(60))
+    flag_withdraw(annotator=assignment.annotator, pair_uuid=pairs_in_order(assignment)[0].uuid, now=at(60))
     give(assignment, 0, 1, 64)
     assert times(assignment) == [4_000, 5_000]
 
@@ -84,7 +84,7 @@ def test_the_same_grade_again_adds_nothing() -> None:
 
 def test_a_form_sent_twice_counts_once() -> None:
     assignment = handed_out()
-    key = key_of(assignment, shown(assignment)[0])
+    key = key_of(assignment, pairs_in_order(assignment)[0])
     for second in (10, 60):
         give(assignment, 0, 3, second, key=key, active_ms=9_000)
     assert times(assignment) == [9_000]
@@ -111,9 +111,7 @@ WORDS = st.lists(
 class TestOfManyWords(TestCase):
     @settings(max_examples=15)
     @given(words=WORDS)
-    def test_an_assignment_takes_no_longer_than_it_was_held(
-        self, words: list[tuple[int, int, int, int | None]]
-    ) -> None:
+    def test_an_assignment_takes_no_longer_than_its_lease(self, words: list[tuple[int, int, int, int | None]]) -> None:
         assignment, second = handed_out(), 0
         for index, grade, pause, measured in words:
             second += pause

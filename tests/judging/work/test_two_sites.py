@@ -21,8 +21,8 @@ from tests.factories import GIF, BatchFactory, CaptionFactory, PairFactory, Proj
 from tests.judging.api.acts import Program
 from tests.judging.exams import cohort_exam, examinee
 from tests.judging.play import pairs_of
-from tests.judging.views.acts import HTMX, KEY, WAYS, hold, shown, url
-from tests.judging.views.test_blindness import CLIP, said, walk_of_pair
+from tests.judging.views.acts import HEADERS, HTMX, KEY, hold, pairs_in_order, url
+from tests.judging.views.test_blindness import CLIP, as_text, walk_of_pair
 
 pytestmark = pytest.mark.django_db
 UUIDS = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-([0-9a-f])[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
@@ -43,9 +43,9 @@ def telling_site() -> Site:
     """Others graded everything and flagged one; captions tell; what similarity found first stands last."""
     batch = batch_of(ranks=(44, 43, 42, 41), similarity=0.1, words="Ross reads a letter aloud and " * 20)
     assignment, other = hold(batch), hold(batch, seat=2)
-    for grade, pair in enumerate(shown(other)):
+    for grade, pair in enumerate(pairs_in_order(other)):
         judgment_submit(annotator=other.annotator, pair_uuid=pair.uuid, grade=grade, comment="telling")
-    flag_set(annotator=other.annotator, pair_uuid=shown(other)[0].uuid, reason="offensive", comment="telling")
+    flag_set(annotator=other.annotator, pair_uuid=pairs_in_order(other)[0].uuid, reason="offensive", comment="telling")
     assignment_finish(project=batch.project, annotator=other.annotator)
     return assignment, begin_attempt(batch.project, truth=4)
 
@@ -73,11 +73,13 @@ def begin_attempt(project: Project, *, truth: int | None) -> Sitting:
 
 def heard(site: Site) -> list[str]:
     assignment, attempt = site
-    return [told(answer) for answer in (*of_judging(assignment), *of_programs(assignment), *of_exam(attempt))]
+    return [
+        comparable_text(answer) for answer in (*of_judging(assignment), *of_programs(assignment), *of_exam(attempt))
+    ]
 
 
-def told(answer: HttpResponse) -> str:
-    text = UUIDS.sub(r"[uuid \1]", said(answer))  # the version of a UUID stays: a time in one would tell the order
+def comparable_text(answer: HttpResponse) -> str:
+    text = UUIDS.sub(r"[uuid \1]", as_text(answer))  # the version of a UUID stays: a time in one would tell the order
     return TIMES.sub("", WORDS.sub("", text))
 
 
@@ -85,9 +87,9 @@ def of_judging(assignment: Assignment) -> list[HttpResponse]:
     browser = Client()
     browser.force_login(assignment.annotator)
     answers = [
-        browser.get(url(name, assignment.project), headers=headers) for name in PAGES for headers in WAYS.values()
+        browser.get(url(name, assignment.project), headers=headers) for name in PAGES for headers in HEADERS.values()
     ]
-    for pair in shown(assignment):
+    for pair in pairs_in_order(assignment):
         answers += walk_of_pair(browser, assignment, pair)
     answers += [browser.get(url(name, assignment.project)) for name in PAGES]
     answers += [browser.get(path) for path in ("/", "/help/", "/account/", "/tokens/", "/nowhere/")]
@@ -98,7 +100,7 @@ def of_programs(assignment: Assignment) -> list[HttpResponse]:
     program = Program(assignment.annotator)
     answers = [program.get("projects")]
     answers += [program.get(name, assignment.project) for name in ENTRANCES[1:]]
-    for pair in shown(assignment):
+    for pair in pairs_in_order(assignment):
         moment = pair.candidate.moment
         answers += [
             program.client.get(reverse(f"api:preview-{form}", args=[moment.preview_uuid])) for form in ("gif", "mp4")
@@ -143,7 +145,7 @@ def test_media_carries_no_date_and_no_tag() -> None:
     assignment, _ = plain_site()
     browser, program = Client(), Program(assignment.annotator)
     browser.force_login(assignment.annotator)
-    for pair in shown(assignment):
+    for pair in pairs_in_order(assignment):
         preview = pair.candidate.moment.preview_uuid
         for name in ("judging:preview", "judging:preview-clip", "api:preview-gif", "api:preview-mp4"):
             client = program.client if name.startswith("api") else browser

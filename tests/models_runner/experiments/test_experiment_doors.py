@@ -20,7 +20,7 @@ from tests.conftest import Messages
 from tests.factories import MembershipFactory, admin
 from tests.judging.api.acts import bearer, refusal, url
 from tests.judging.world import HandMade
-from tests.models_runner.benchmarks import features_of, only, ordered, places, trained
+from tests.models_runner.benchmarks import configure_training, features_of, only, order_experiment, trained
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
 
@@ -28,14 +28,14 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
 @pytest.fixture
 def release(release: Release, settings: Any, tmp_path: Path) -> Release:
     """With features of the project beside it."""
-    places(settings, tmp_path)
+    configure_training(settings, tmp_path)
     features_of(release.project, tmp_path)
     return release
 
 
 @pytest.fixture
-def program(made: HandMade) -> Client:
-    return Client(headers=bearer(admin(made.project)))
+def program(scenario: HandMade) -> Client:
+    return Client(headers=bearer(admin(scenario.project)))
 
 
 def start(program: Client, release: Release, **body: Any) -> Any:
@@ -59,25 +59,27 @@ class TestPrograms:
         rows = program.get(url("experiments", release.project)).json()["results"]
         assert [one["uuid"] for one in rows] == [details["uuid"]]
 
-    @pytest.mark.parametrize("door", ["api", "page"])
+    @pytest.mark.parametrize("interface", ["api", "page"])
     def test_the_list_costs_the_same_statements_however_long_it_is(
-        self, program: Client, release: Release, tmp_path: Path, door: str
+        self, program: Client, release: Release, tmp_path: Path, interface: str
     ) -> None:
         def statements() -> int:
             with CaptureQueriesContext(connection) as queries:
                 assert asker.get(address).status_code == 200
-            assert door == "api" or not any('"curve"' in each["sql"] for each in queries)  # which is long
+            assert interface == "api" or not any('"curve"' in each["sql"] for each in queries)  # which is long
             return len(queries)
 
         asker, address = program, url("experiments", release.project)
-        if door == "page":
+        if interface == "page":
             asker, address = Client(), reverse("models_runner:experiments", args=[release.project.uuid])
             asker.force_login(release.project.memberships.get(role="admin").user)
-        (first,) = ordered(release, tmp_path).trainings.all()
+        (first,) = order_experiment(release, tmp_path).trainings.all()
         trained(first)
         asker.get(address)
         few = statements()
-        for training in [each for _ in range(4) for each in ordered(release, tmp_path, seeds=2).trainings.all()]:
+        for training in [
+            each for _ in range(4) for each in order_experiment(release, tmp_path, seeds=2).trainings.all()
+        ]:
             trained(training)
         assert statements() == few
 
@@ -96,7 +98,7 @@ class TestPrograms:
         start(program, release, name="ours")
         assert refusal(start(program, release, name="ours")) == (409, "not_possible")
 
-    def test_labels_and_ends_can_be_ordered_and_are_given_back(self, program: Client, release: Release) -> None:
+    def test_labels_and_ends_can_be_chosen_and_are_returned(self, program: Client, release: Release) -> None:
         body = start(program, release, labels="similarity", end_offset_s=0.0).json()
         assert (body["labels"], body["options"]["decoding"]) == ("similarity", {"end_offset_s": 0.0})
         assert start(program, release).json()["labels"] == "judged"
@@ -118,16 +120,16 @@ class TestPrograms:
         assert message == f"hidden: The attention has {heads} heads: give a multiple of {heads}."
 
     def test_cancel_and_resume(self, program: Client, release: Release, tmp_path: Path) -> None:
-        training = only(ordered(release, tmp_path))
+        training = only(order_experiment(release, tmp_path))
         assert program.post(url("training-cancel", training)).json()["state"] == "cancelled"
         assert refusal(program.post(url("training-cancel", training))) == (409, "not_possible")
         assert program.post(url("training-resume", training)).json()["state"] == "waiting"
         assert refusal(program.post(url("training-resume", uuid4()))) == (404, "not_found")
 
-    def test_others_than_admins(self, made: HandMade, release: Release, tmp_path: Path) -> None:
-        training = only(ordered(release, tmp_path))
+    def test_others_than_admins(self, scenario: HandMade, release: Release, tmp_path: Path) -> None:
+        training = only(order_experiment(release, tmp_path))
         for role in (Membership.Role.LEAD, Membership.Role.ANNOTATOR, Membership.Role.PARTICIPANT):
-            person = made.lead if role == "lead" else MembershipFactory(project=made.project, role=role).user
+            person = scenario.lead if role == "lead" else MembershipFactory(project=scenario.project, role=role).user
             other = Client(headers=bearer(person))
             looks = 200 if role == "lead" else 403
             assert other.get(url("experiment", training.experiment)).status_code == looks
@@ -187,7 +189,7 @@ class TestCommand:
         assert [training.seed for training in experiment.trainings.all()] == [7]
 
     @pytest.mark.parametrize(
-        ("words", "said"),
+        ("words", "error_text"),
         [
             (["--release", "99"], "no such release"),
             (["--candidates", "nonsense"], "candidates: .*not a valid UUID"),
@@ -203,8 +205,8 @@ class TestCommand:
             (["--mask-positives", "perhaps"], "mask_positives: Select a valid choice"),
         ],
     )
-    def test_refuses(self, release: Release, words: list[str], said: str) -> None:
-        with pytest.raises(CommandError, match=said):
+    def test_refuses(self, release: Release, words: list[str], error_text: str) -> None:
+        with pytest.raises(CommandError, match=error_text):
             ran(*words)
 
 

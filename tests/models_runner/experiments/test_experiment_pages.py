@@ -23,7 +23,7 @@ from models_runner.models import Experiment, FeatureSet, Training
 from tests.factories import NOW, MembershipFactory, admin
 from tests.judging.world import HandMade
 from tests.models_runner.acts import ready_release
-from tests.models_runner.benchmarks import features_of, only, ordered, places, trained
+from tests.models_runner.benchmarks import configure_training, features_of, only, order_experiment, trained
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
 FORM = {"baseline": "reloclnet", "top_n": 20, "seeds": 2, "name": "", "preset": "small"}
@@ -33,13 +33,13 @@ class Site:
     """A project with a release and features, and its admin's browser."""
 
     def __init__(self, hand_made: HandMade, release: Release, folder: Path) -> None:
-        self.made, self.release, self.folder = hand_made, release, folder
+        self.hand_made, self.release, self.folder = hand_made, release, folder
         self.features = features_of(hand_made.project, folder)
         self.client = Client()
         self.client.force_login(admin(hand_made.project))
 
     def url(self, name: str, *words: object) -> str:
-        return reverse(f"models_runner:{name}", args=[*words] or [self.made.project.uuid])
+        return reverse(f"models_runner:{name}", args=[*words] or [self.hand_made.project.uuid])
 
     def start(self, **values: Any) -> HttpResponse:
         feature_sets = {kind: facts["set"] for kind, facts in self.features.items()}
@@ -50,13 +50,13 @@ class Site:
         return self.client.get(self.url("experiment", experiment.uuid)).content.decode()
 
     def order(self, **values: Any) -> Training:
-        return only(ordered(self.release, self.folder, **values))
+        return only(order_experiment(self.release, self.folder, **values))
 
 
 @pytest.fixture
-def site(made: HandMade, release: Release, settings: Any, tmp_path: Path) -> Site:
-    places(settings, tmp_path)
-    return Site(made, release, tmp_path)
+def site(scenario: HandMade, release: Release, settings: Any, tmp_path: Path) -> Site:
+    configure_training(settings, tmp_path)
+    return Site(scenario, release, tmp_path)
 
 
 def test_an_admin_orders_a_benchmark_run(site: Site) -> None:
@@ -86,9 +86,9 @@ def test_the_options_of_the_papers_can_be_chosen(site: Site) -> None:
     training_work(training_id=training.pk)
     conquer = {"baseline": "conquer", "candidates": training.uuid, "same_split": "yes"}
     assert "not known which split" in site.start(**conquer).content.decode()
-    site.made.project.dataset.corpus.videos.update(source_split="val")
+    site.hand_made.project.dataset.corpus.videos.update(source_split="val")
     assert "not known which split" in site.start(**conquer).content.decode()
-    site.made.project.queries.filter(pk=site.made.val.pk).update(caption=Caption.objects.first())
+    site.hand_made.project.queries.filter(pk=site.hand_made.val.pk).update(caption=Caption.objects.first())
     assert site.start(**conquer).status_code == 302
     assert Experiment.objects.get(baseline="conquer").options["same_split"] is True
 
@@ -97,7 +97,7 @@ def test_the_options_of_the_papers_can_be_chosen(site: Site) -> None:
 def test_a_corpus_of_few_videos_begins_small(
     site: Site, monkeypatch: pytest.MonkeyPatch, few: int, preset: str
 ) -> None:
-    assert site.made.project.dataset.corpus.videos.count() == 2
+    assert site.hand_made.project.dataset.corpus.videos.count() == 2
     monkeypatch.setattr("models_runner.experiments.views.FEW_VIDEOS", few)
     page = site.client.get(site.url("experiment-new")).content.decode()
     assert f'<option value="{preset}" selected>' in page
@@ -140,7 +140,7 @@ def test_a_finished_training_shows_its_curves_log_and_runs(site: Site) -> None:
 
 
 def test_several_seeds_are_seen_together(site: Site) -> None:
-    one, other = ordered(site.release, site.folder, seeds=2).trainings.all()
+    one, other = order_experiment(site.release, site.folder, seeds=2).trainings.all()
     trained(one)
     assert "of 2 seeds" not in site.page(one.experiment)
     trained(other)
@@ -173,7 +173,7 @@ def test_a_failure_is_shown_and_resumed(site: Site) -> None:
 def test_a_lead_looks_and_starts_nothing(site: Site) -> None:
     training = trained(site.order(how="fails"))
     client = Client()
-    client.force_login(site.made.lead)
+    client.force_login(site.hand_made.lead)
     page = client.get(site.url("experiment", training.experiment.uuid)).content.decode()
     assert "The loss is not a number." in page and "Resume" not in page and "events.jsonl" not in page
     assert "Start a benchmark run" not in client.get(site.url("experiments")).content.decode()
@@ -192,7 +192,7 @@ def test_admins_alone_take_files_along(site: Site) -> None:
         assert site.client.get(site.url("training", training.uuid) + f"files/{name}").status_code == 404
     for role in (Membership.Role.LEAD, Membership.Role.ANNOTATOR, Membership.Role.PARTICIPANT):
         other = Client()
-        other.force_login(MembershipFactory(project=site.made.project, role=role).user)
+        other.force_login(MembershipFactory(project=site.hand_made.project, role=role).user)
         assert other.get(site.url("training-file", training.uuid, "log.txt")).status_code == 403
 
 
@@ -224,7 +224,7 @@ class TestACheckpointThatIsReplaced:
         response = site.client.get(site.url("training-file", training.uuid, "best.zip"))
         assert ZipFile(io.BytesIO(b"".join(response))).read("best/meta.json") == b'"newer"'  # type: ignore[arg-type]
 
-    def test_again_and_again_is_said_in_words(
+    def test_again_and_again_is_reported_in_words(
         self, site: Site, training: Training, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         self.replaced(training, monkeypatch, times=99)
@@ -240,13 +240,13 @@ class TestACheckpointThatIsReplaced:
 
 class TestNothingToTrain:
     def test_without_features(self, site: Site) -> None:
-        site.made.project.feature_sets.filter(kind="query").delete()
+        site.hand_made.project.feature_sets.filter(kind="query").delete()
         assert "No features yet" in site.client.get(site.url("experiments")).content.decode()
         assert "No features yet" in site.client.get(site.url("experiment-new")).content.decode()
 
     def test_without_training_queries(self, site: Site) -> None:
-        site.made.project.queries.filter(split="train").delete()
-        ready_release(site.made.project)
+        site.hand_made.project.queries.filter(split="train").delete()
+        ready_release(site.hand_made.project)
         assert "has no training set" in site.client.get(site.url("experiments")).content.decode()
 
     def test_without_a_release(self, site: Site) -> None:
@@ -280,7 +280,7 @@ def test_what_was_taken_meanwhile_is_not_before_itself(site: Site) -> None:
 
 
 def test_subtitles_are_chosen_where_there_are_any(site: Site) -> None:
-    assert "subtitle" not in ExperimentForm(project=site.made.project).initial
+    assert "subtitle" not in ExperimentForm(project=site.hand_made.project).initial
     values = {
         "kind": "subtitle",
         "extractor": "builtin-text",
@@ -290,6 +290,6 @@ def test_subtitles_are_chosen_where_there_are_any(site: Site) -> None:
         "state": "done",
     }
     feature_set = FeatureSet.objects.create(
-        project=site.made.project, name="said", path="/a/said.h5", finished_at=NOW, **values
+        project=site.hand_made.project, name="said", path="/a/said.h5", finished_at=NOW, **values
     )
-    assert ExperimentForm(project=site.made.project).initial["subtitle"] == str(feature_set.uuid)
+    assert ExperimentForm(project=site.hand_made.project).initial["subtitle"] == str(feature_set.uuid)

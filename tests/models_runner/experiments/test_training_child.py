@@ -90,14 +90,15 @@ def test_the_program_gets_no_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize(
-    ("device", "gpus", "shown"), [("cuda:1", 1, "1"), ("cuda:2", 2, "2,3"), ("cuda", 1, None), ("auto", 1, None)]
+    ("device", "gpus", "visible_devices"),
+    [("cuda:1", 1, "1"), ("cuda:2", 2, "2,3"), ("cuda", 1, None), ("auto", 1, None)],
 )
 def test_a_program_sees_the_gpu_of_its_worker(
-    device: str, gpus: int, shown: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    device: str, gpus: int, visible_devices: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     devices = devices_shown(device, gpus)
-    assert program_environment(tmp_path, devices=devices).get("CUDA_VISIBLE_DEVICES") == shown
+    assert program_environment(tmp_path, devices=devices).get("CUDA_VISIBLE_DEVICES") == visible_devices
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "7")
     assert program_environment(tmp_path, devices=devices)["CUDA_VISIBLE_DEVICES"] == "7"
 

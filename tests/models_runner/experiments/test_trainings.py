@@ -37,7 +37,7 @@ from tests.conftest import Messages
 from tests.factories import triggers_asleep
 from tests.judging.world import HandMade
 from tests.models_runner.acts import ready_release
-from tests.models_runner.benchmarks import features_of, only, ordered, places, trained
+from tests.models_runner.benchmarks import configure_training, features_of, only, order_experiment, trained
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
 Order = Callable[..., Experiment]
@@ -45,8 +45,8 @@ Order = Callable[..., Experiment]
 
 @pytest.fixture
 def order(release: Release, settings: Any, tmp_path: Path) -> Order:
-    places(settings, tmp_path)
-    return lambda **values: ordered(release, tmp_path, **values)
+    configure_training(settings, tmp_path)
+    return lambda **values: order_experiment(release, tmp_path, **values)
 
 
 class Driver:
@@ -71,7 +71,7 @@ class Driver:
         return 0
 
 
-def lost(training: Training) -> None:
+def lose_worker(training: Training) -> None:
     """Its worker was killed a minute ago."""
     training_claim(training_id=training.pk, device=device_name())
     Training.objects.filter(pk=training.pk).update(heartbeat=timezone.now() - timedelta(minutes=1))
@@ -99,8 +99,8 @@ def test_the_program_gets_what_was_requested(order: Order, settings: Any) -> Non
     assert Path(plan["video"]).name == "video.h5" and plan["subtitle"] is None
 
 
-def test_what_happened_is_written_down_without_names(order: Order, made: HandMade) -> None:
-    experiment = order(actor=made.lead)
+def test_what_happened_is_written_down_without_names(order: Order, scenario: HandMade) -> None:
+    experiment = order(actor=scenario.lead)
     trained(only(experiment))
     events = AuditEvent.objects.filter(subject=experiment.uuid).order_by("pk")
     assert [event.action for event in events] == ["experiment.start", "experiment.finish"]
@@ -116,11 +116,11 @@ def test_a_device_that_is_taken_is_left_alone(order: Order, monkeypatch: pytest.
     one, other = order(seeds=2).trainings.all()
     locked: list[bool] = []
 
-    def tell(training: Training, progress: trainings.Progress) -> str:
+    def observed_report(training: Training, progress: trainings.Progress) -> str:
         locked.append(device_is_locked())
         return training_report(training, progress)
 
-    monkeypatch.setattr(trainings, "training_report", tell)
+    monkeypatch.setattr(trainings, "training_report", observed_report)
     assert (trained(one).state, set(locked)) == ("done", {True})
     assert not device_is_locked()
     training_claim(training_id=other.pk, device=device_name())
@@ -160,7 +160,7 @@ class TestGpus:
         monkeypatch.setattr(devices, "gpus_seen", lambda: ["c", "a", "b"])
 
     @pytest.mark.parametrize(
-        ("device", "gpus", "used"),
+        ("device", "gpus", "device_names"),
         [
             ("auto", 1, ["GPU-c"]),
             ("cuda", 1, ["GPU-c"]),
@@ -170,10 +170,12 @@ class TestGpus:
             ("auto", 3, ["GPU-a", "GPU-b", "GPU-c"]),
         ],
     )
-    def test_whatever_they_are_called_they_are_what_they_are(self, device: str, gpus: int, used: list[str]) -> None:
-        assert devices_used(device, gpus) == used
+    def test_whatever_they_are_called_they_are_what_they_are(
+        self, device: str, gpus: int, device_names: list[str]
+    ) -> None:
+        assert devices_used(device, gpus) == device_names
 
-    def test_those_that_cuda_is_told_to_show_count_from_the_first(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_those_that_cuda_shows_count_from_the_first(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "7,8,9")
         assert devices_used("cuda:1", 1) == ["GPU-c"]
 
@@ -182,16 +184,16 @@ class TestGpus:
         requests = [("auto", 1), ("cuda", 1), ("cuda:1", 1), ("cuda:1", 2), ("cuda:2", 1), ("cpu", 1)]
         locked = []
 
-        def tell(training: Training, progress: trainings.Progress) -> str:
+        def observed_report(training: Training, progress: trainings.Progress) -> str:
             locked.append([device_is_locked(*one) for one in requests])
             return training_report(training, progress)
 
-        monkeypatch.setattr(trainings, "training_report", tell)
+        monkeypatch.setattr(trainings, "training_report", observed_report)
         ended = trained(only(order()))
         assert locked[0] == [True, True, True, True, False, False]
         assert ended.device.endswith("/GPU-a GPU-c")
 
-    def test_where_one_is_taken_none_is_kept(self) -> None:
+    def test_where_one_is_taken_none_is_locked(self) -> None:
         with trainings.devices_lock(["GPU-b"]) as first:
             with elsewhere(), trainings.devices_lock(["GPU-a", "GPU-b", "GPU-c"]) as second:
                 is_locked = sql.is_locked("device GPU-a")
@@ -235,12 +237,12 @@ def test_a_run_whose_message_was_lost_is_sent_by_the_other(order: Order, message
 def test_an_unavailable_storage_puts_it_off(
     step: str, order: Order, messages: Messages, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def away(*args: object, **values: object) -> NoReturn:
+    def raise_unavailable(*args: object, **values: object) -> NoReturn:
         raise StorageUnavailable(reason="silence")
 
     training = only(order())
     with monkeypatch.context() as patch:
-        patch.setattr(f"models_runner.experiments.trainings.{step}", away)
+        patch.setattr(f"models_runner.experiments.trainings.{step}", raise_unavailable)
         waiting = trained(training)
     assert (waiting.state, waiting.error, waiting.crashes, waiting.ended_at) == ("waiting", "", 0, None)
     with messages():
@@ -249,7 +251,7 @@ def test_an_unavailable_storage_puts_it_off(
 
 
 @pytest.mark.parametrize(
-    ("step", "said"),
+    ("step", "error_text"),
     [
         ("files.plan_write", "The training could not be prepared: no moment"),
         ("folder_lock", "InvalidRecord: no moment"),
@@ -257,7 +259,7 @@ def test_an_unavailable_storage_puts_it_off(
     ],
 )
 def test_what_goes_wrong_around_the_program_fails_it_at_once(
-    step: str, said: str, order: Order, monkeypatch: pytest.MonkeyPatch
+    step: str, error_text: str, order: Order, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*args: object, **values: object) -> NoReturn:
         raise InvalidRecord("no moment")
@@ -267,7 +269,7 @@ def test_what_goes_wrong_around_the_program_fails_it_at_once(
     with suppress(InvalidRecord):  # nobody expected it
         trained(training)
     training.refresh_from_db()
-    assert (training.state, training.error, training.crashes) == ("failed", said, 0)
+    assert (training.state, training.error, training.crashes) == ("failed", error_text, 0)
 
 
 @pytest.mark.parametrize("how", ["fails", "waits", "crashes"])
@@ -339,13 +341,13 @@ def test_a_worker_killed_at_the_begin_of_an_attempt_counts_though_one_before_lea
     training = trained(only(order(how="crashes")))
     assert training.crashes == 1
     for _ in range(2):
-        lost(training)
+        lose_worker(training)
         trainings_sweep(now=timezone.now())
     training.refresh_from_db()
     assert (training.state, training.crashes) == ("failed", 3)
 
 
-def test_a_cancel_ends_the_program(order: Order, made: HandMade, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cancel_ends_the_program(order: Order, scenario: HandMade, monkeypatch: pytest.MonkeyPatch) -> None:
     training = only(order(how="waits"))
     cancel_when_begun(training, monkeypatch)
     ended = trained(training)
@@ -363,12 +365,12 @@ def test_a_deaf_program_is_killed(order: Order, monkeypatch: pytest.MonkeyPatch)
 def cancel_when_begun(training: Training, monkeypatch: pytest.MonkeyPatch) -> None:
     """Somebody presses Cancel as soon as the program waits at its second step."""
 
-    def tell(training: Training, progress: trainings.Progress) -> str:
+    def observed_report(training: Training, progress: trainings.Progress) -> str:
         if progress.scores:
             training_cancel(training=training, actor=None)
         return training_report(training, progress)
 
-    monkeypatch.setattr(trainings, "training_report", tell)
+    monkeypatch.setattr(trainings, "training_report", observed_report)
     monkeypatch.setattr(trainings, "LOOK_S", 0.01)
     monkeypatch.setattr(trainings, "PROGRESS_EVERY_S", 0)
 
@@ -401,7 +403,7 @@ def test_a_cancelled_training_is_resumed_from_its_checkpoint(order: Order, monke
 
 def test_a_killed_worker_s_training_is_sent_again(order: Order, messages: Messages) -> None:
     training = only(order())
-    lost(training)
+    lose_worker(training)
     trainings_sweep(now=timezone.now())
     training.refresh_from_db()
     assert (training.state, training.crashes) == ("waiting", 1)
@@ -413,7 +415,7 @@ def test_a_killed_worker_s_training_is_sent_again(order: Order, messages: Messag
 
 def test_a_program_that_stopped_with_its_worker_did_not_crash(order: Order, messages: Messages) -> None:
     training = only(order())
-    lost(training)
+    lose_worker(training)
     folder(training).mkdir(parents=True)
     (folder(training) / "events.jsonl").write_text('{"kind": "stopped", "step": 0}\n')
     with messages():
@@ -425,12 +427,12 @@ def test_a_program_that_stopped_with_its_worker_did_not_crash(order: Order, mess
 def test_a_program_that_its_worker_had_to_kill_did_not_crash(order: Order, monkeypatch: pytest.MonkeyPatch) -> None:
     training = only(order(how="deaf"))
 
-    def tell(training: Training, progress: trainings.Progress) -> str:
+    def observed_report(training: Training, progress: trainings.Progress) -> str:
         if progress.scores:
             raise OperationalError("PostgreSQL is away")
         return training_report(training, progress)
 
-    monkeypatch.setattr(trainings, "training_report", tell)
+    monkeypatch.setattr(trainings, "training_report", observed_report)
     monkeypatch.setattr(trainings, "PROGRESS_EVERY_S", 0)
     monkeypatch.setattr(TrainingChild.end, "__defaults__", (0.1,))
     with pytest.raises(OperationalError):
@@ -443,7 +445,7 @@ def test_a_program_that_its_worker_had_to_kill_did_not_crash(order: Order, monke
 
 def test_a_cancel_reaches_a_training_that_lost_its_worker(order: Order, messages: Messages) -> None:
     training = only(order())
-    lost(training)
+    lose_worker(training)
     training_cancel(training=training, actor=None)
     with messages():
         trainings_sweep(now=timezone.now())
@@ -475,7 +477,7 @@ def test_messages_of_sweeps_expire_with_the_next(
 
 def test_the_next_on_a_device_finds_what_a_killed_worker_left_there(order: Order) -> None:
     one, other = order(seeds=2).trainings.all()
-    lost(one)
+    lose_worker(one)
     assert trained(other).state == "done"
     one.refresh_from_db()
     assert (one.state, one.crashes) == ("waiting", 1)
@@ -507,24 +509,28 @@ class TestOrdering:
         form = form_of(conquer.project, {"baseline": "conquer", "candidates": str(only(conquer).uuid)})
         assert form.refusal == "candidates: Choose a finished XML or ReLoCLNet of this project."
 
-    def test_candidates_may_be_kept_to_the_split_their_query_came_from(self, made: HandMade, order: Order) -> None:
-        made.project.dataset.corpus.videos.update(source_split="val")
-        first = made.project.dataset.corpus.videos.order_by("pk")[0]
-        made.project.dataset.corpus.videos.filter(pk=first.pk).update(source_split="train")
-        Query.objects.filter(pk=made.val.pk).update(caption=first.moments.first().captions.first())
+    def test_candidates_may_be_limited_to_the_split_their_query_came_from(
+        self, scenario: HandMade, order: Order
+    ) -> None:
+        scenario.project.dataset.corpus.videos.update(source_split="val")
+        first = scenario.project.dataset.corpus.videos.order_by("pk")[0]
+        scenario.project.dataset.corpus.videos.filter(pk=first.pk).update(source_split="train")
+        Query.objects.filter(pk=scenario.val.pk).update(caption=first.moments.first().captions.first())
         conquer = order(baseline="conquer", candidates=trained(only(order())), options={"same_split": True})
         plan_folder = files.plan_write(only(conquer))
         plan = json.loads((plan_folder / "plan.json").read_text())
         assert "same_split" not in plan and plan["candidates"]["groups"] == "candidate_groups.json"
         groups = json.loads((plan_folder / "candidate_groups.json").read_text())
         assert groups["videos"][first.name] == "train" and set(groups["videos"].values()) == {"train", "val"}
-        assert groups["queries"] == {str(made.val.number): "train"}
+        assert groups["queries"] == {str(scenario.val.number): "train"}
 
-    def test_a_release_without_training_queries_is_refused(self, made: HandMade, order: Order, tmp_path: Path) -> None:
-        made.project.queries.filter(split="train").delete()
-        bare = ready_release(made.project)
+    def test_a_release_without_training_queries_is_refused(
+        self, scenario: HandMade, order: Order, tmp_path: Path
+    ) -> None:
+        scenario.project.queries.filter(split="train").delete()
+        bare = ready_release(scenario.project)
         with pytest.raises(NotPossible, match=f"Release {bare.version} has no training query"):
-            ordered(bare, tmp_path)
+            order_experiment(bare, tmp_path)
 
     def test_features_that_are_gone_are_refused(self, release: Release, tmp_path: Path) -> None:
         features = features_of(release.project, tmp_path)
@@ -536,20 +542,20 @@ class TestOrdering:
 
 class TestLabelsBySimilarity:
     @pytest.fixture(autouse=True)
-    def less_alike(self, made: HandMade) -> None:
+    def less_alike(self, scenario: HandMade) -> None:
         """The moment that people find perfect for the query of validation is not the most similar one."""
         with triggers_asleep():
-            made.val.candidates.filter(rank=1).update(similarity=0.5)
+            scenario.val.candidates.filter(rank=1).update(similarity=0.5)
 
     @pytest.fixture
-    def release(self, made: HandMade, less_alike: None) -> Release:
-        return ready_release(made.project)
+    def release(self, scenario: HandMade, less_alike: None) -> Release:
+        return ready_release(scenario.project)
 
     @pytest.fixture
     def training(self, order: Order) -> Training:
         return only(order(labels="similarity"))
 
-    def test_the_program_is_told_of_files_with_them(self, training: Training) -> None:
+    def test_the_program_gets_files_with_them(self, training: Training) -> None:
         plan = json.loads((files.plan_write(training) / "plan.json").read_text())
         judged = files.release_folder(training.experiment.release)
         assert Path(plan["train"]).parent == judged and Path(plan["val"]).parent != judged

@@ -158,12 +158,12 @@ def stopping(monkeypatch: pytest.MonkeyPatch, act: Any) -> None:
     monkeypatch.setattr(making, "EVERY_S", 0.0)
 
     def acting(*args: Any, on_progress: Any, **values: Any) -> Any:
-        def told(finished: int, total: int) -> None:
+        def report_progress(finished: int, total: int) -> None:
             if finished == 1:
                 act()
             on_progress(finished, total)
 
-        return extract(*args, on_progress=told, **values)
+        return extract(*args, on_progress=report_progress, **values)
 
     monkeypatch.setattr(making, "extract", acting)
 
@@ -369,12 +369,12 @@ def test_a_file_is_added_once_and_a_name_is_taken_once(project: Project, roots: 
 class TestTheModelOfAnOfficialFile:
     """Which text model made the features of queries is said when the file is added, or later."""
 
-    def test_is_said_when_it_is_added(self, project: Project, roots: Path) -> None:
+    def test_is_named_when_it_is_added(self, project: Project, roots: Path) -> None:
         feature_set = add(project, official(roots / "official" / "q.h5", "7"), "query", model="bert-base-cased")
         assert (feature_set.extractor, feature_set.model, feature_set.is_ours) == ("file", "bert-base-cased", False)
         assert project.audit_events.get(action="features.register").data["model"] == "bert-base-cased"
 
-    def test_is_said_taken_back_and_written_down(self, project: Project, roots: Path) -> None:
+    def test_is_named_removed_and_written_down(self, project: Project, roots: Path) -> None:
         feature_set = add(project, official(roots / "official" / "q.h5", "7"), "query")
         assert feature_set_model(feature_set=feature_set, model="bert-base-cased", actor=None).model
         feature_set_model(feature_set=feature_set, model="", actor=None)
@@ -400,7 +400,7 @@ class TestTheModelOfAnOfficialFile:
             with pytest.raises(NotPossible, match="files of queries alone"):
                 feature_set_model(feature_set=feature_set, model="bert-base-cased", actor=None)
 
-    def test_is_said_on_the_page(self, project: Project, roots: Path, client: Client, messages: Messages) -> None:
+    def test_is_named_on_the_page(self, project: Project, roots: Path, client: Client, messages: Messages) -> None:
         client.force_login(admin(project))
         register = reverse("models_runner:feature-set-register", args=[project.uuid])
         form = {"kind": "query", "path": str(official(roots / "official" / "q.h5", "7")), "model": "bert-base-cased"}
@@ -427,7 +427,7 @@ class TestTheModelOfAnOfficialFile:
         feature_set.refresh_from_db()
         assert feature_set.model == ""
 
-    def test_is_said_in_the_shell(self, project: Project, roots: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_is_named_in_the_shell(self, project: Project, roots: Path, capsys: pytest.CaptureFixture[str]) -> None:
         path = official(roots / "official" / "q.h5", "7")
         call_command("features", project.name, "add", "query", str(path), model="bert-base-cased")
         assert json.loads(capsys.readouterr().out.splitlines()[-1])["model"] == "bert-base-cased"
@@ -441,7 +441,7 @@ class TestModelsNamedThroughTheSite:
     """No field of a model tells what lies on the server beside the configured folders."""
 
     @pytest.fixture
-    def places(self, roots: Path, settings: Settings) -> list[str]:
+    def model_paths(self, roots: Path, settings: Settings) -> list[str]:
         """A folder outside, a file, nothing, and the root itself; the last is a model."""
         settings.MOMENTJUDGE_MODELS = [roots / "models"]
         (roots / "models" / "bert").mkdir(parents=True)
@@ -452,7 +452,7 @@ class TestModelsNamedThroughTheSite:
 
     @pytest.mark.parametrize("field", ["making", "adding", "saying later"])
     def test_pages_refuse_all_of_them_alike(
-        self, project: Project, roots: Path, places: list[str], client: Client, field: str
+        self, project: Project, roots: Path, model_paths: list[str], client: Client, field: str
     ) -> None:
         client.force_login(admin(project))
         path = official(roots / "official" / "q.h5", "7")
@@ -466,7 +466,7 @@ class TestModelsNamedThroughTheSite:
             fields = {"kind": "query", "path": str(path)}
         else:
             address, fields = reverse("models_runner:feature-set-model", args=[add(project, path, "query").uuid]), {}
-        *refused, accepted = places
+        *refused, accepted = model_paths
         before = FeatureSet.objects.values_list("model", flat=True)
         pages = set()
         for model in refused:
@@ -478,8 +478,8 @@ class TestModelsNamedThroughTheSite:
         client.post(address, {**fields, "model": accepted})
         assert accepted in FeatureSet.objects.values_list("model", flat=True)
 
-    def test_the_worker_looks_again(self, project: Project, places: list[str], roots: Path) -> None:
-        feature_set = start(project, "query", "text-model", model=places[-1])
+    def test_the_worker_looks_again(self, project: Project, model_paths: list[str], roots: Path) -> None:
+        feature_set = start(project, "query", "text-model", model=model_paths[-1])
         (roots / "models" / "bert").rmdir()
         (roots / "models" / "bert").symlink_to(roots / "outside")
         assert worked(feature_set).error == REFUSAL

@@ -19,22 +19,22 @@ from models_runner.features.services import feature_set_delete
 from models_runner.models import Experiment, FeatureSet
 from tests.factories import ProjectFactory, admin
 from tests.judging.concurrency.meeting import overlap
-from tests.models_runner.benchmarks import features_of, only, ordered, places, trainable, trained
+from tests.models_runner.benchmarks import configure_training, features_of, only, order_experiment, trainable, trained
 from tests.moment_retrieval.training.tiny import write_features
 
 
 @pytest.fixture
 def release(settings: Any, tmp_path: Path) -> Release:
-    places(settings, tmp_path)
+    configure_training(settings, tmp_path)
     return trainable(ProjectFactory())
 
 
 @pytest.fixture
 def order(release: Release, tmp_path: Path) -> Callable[..., Experiment]:
-    return partial(ordered, release, tmp_path)
+    return partial(order_experiment, release, tmp_path)
 
 
-def made(release: Release, kind: str) -> FeatureSet:
+def feature_set_of(release: Release, kind: str) -> FeatureSet:
     return release.project.feature_sets.get(kind=kind)
 
 
@@ -53,10 +53,10 @@ class TestWhatATrainingNeeds:
         order(name="four", seeds=2)
         for kind in ("video", "query"):
             with pytest.raises(NotPossible) as refused:
-                deleted(made(release, kind))
+                deleted(feature_set_of(release, kind))
             trainings = "one, seed 1 may be resumed; two, seed 1 may be resumed; three, seed 1 is searched with"
             assert str(refused.value) == f"The features own {kind} are needed: {trainings}; and 2 more trainings."
-            assert Path(made(release, kind).path).exists()
+            assert Path(feature_set_of(release, kind).path).exists()
 
     def test_by_its_path_alone_stays_too(self, release: Release, tmp_path: Path) -> None:
         features = features_of(release.project, tmp_path)
@@ -64,21 +64,21 @@ class TestWhatATrainingNeeds:
         values = {"baseline": "xml", "top_n": 1, "seeds": 1, "options": {}, "actor": None}
         experiment_create(release=release, features=by_path, **values)
         with pytest.raises(NotPossible, match="XML, N=1, seed 1 waits to be trained"):
-            deleted(made(release, "video"))
+            deleted(feature_set_of(release, "video"))
 
     def test_is_known_by_what_its_check_measured_and_not_read_again(
         self, release: Release, tmp_path: Path, order: Callable[..., Experiment], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(services, "open_features", lambda _: pytest.fail("within a request"))
         facts = order().features["video"]
-        feature_set = made(release, "video")
+        feature_set = feature_set_of(release, "video")
         assert (facts["set"], facts["width"], facts["checksum"]) == (
             str(feature_set.uuid),
             feature_set.width,
             feature_set.checksum,
         )
 
-    def test_by_its_path_alone_is_measured_when_it_is_ordered(self, release: Release, tmp_path: Path) -> None:
+    def test_by_its_path_alone_is_measured_with_the_order(self, release: Release, tmp_path: Path) -> None:
         path = tmp_path / "mine.h5"
         write_features(path, {"one": np.ones((2, 3), np.float32)})
         facts = services.feature_facts({"name": "mine", "path": str(path)})
@@ -87,7 +87,7 @@ class TestWhatATrainingNeeds:
     def test_is_let_go_where_its_file_stays(self, release: Release, order: Callable[..., Experiment]) -> None:
         order()
         FeatureSet.objects.filter(kind="video").update(extractor="file")
-        deleted(feature_set := made(release, "video"))
+        deleted(feature_set := feature_set_of(release, "video"))
         assert Path(feature_set.path).exists() and not FeatureSet.objects.filter(kind="video").exists()
 
     def test_is_named_by_the_page_which_asks_only_where_nothing_needs_it(
@@ -95,7 +95,7 @@ class TestWhatATrainingNeeds:
     ) -> None:
         features_of(release.project, tmp_path)
         client.force_login(admin(release.project))
-        url = reverse("models_runner:feature-set-delete", args=[made(release, "video").uuid])
+        url = reverse("models_runner:feature-set-delete", args=[feature_set_of(release, "video").uuid])
         assert "Making them again takes" in client.get(url).content.decode()
         order(name="ours")
         page = client.get(url).content.decode()
@@ -106,24 +106,24 @@ class TestWhatATrainingNeeds:
 
 @pytest.mark.django_db(transaction=True)
 class TestAtTheSameInstant:
-    def test_features_ordered_on_are_not_deleted(
+    def test_features_of_an_order_are_not_deleted(
         self, monkeypatch: pytest.MonkeyPatch, release: Release, tmp_path: Path
     ) -> None:
         """Without the lock the file is gone before the order is kept."""
         monkeypatch.setattr(services, "send_on_commit", lambda *args: None)
         features_of(release.project, tmp_path)
-        works = partial(ordered, release, tmp_path), partial(deleted, made(release, "video"))
+        works = partial(order_experiment, release, tmp_path), partial(deleted, feature_set_of(release, "video"))
         experiment, refused = overlap(monkeypatch, (services, "audit_record"), *works)
         assert isinstance(experiment, Experiment) and isinstance(refused, NotPossible)
-        assert Path(made(release, "video").path).exists()
+        assert Path(feature_set_of(release, "video").path).exists()
 
-    def test_features_being_deleted_are_not_ordered_on(
+    def test_no_order_uses_features_being_deleted(
         self, monkeypatch: pytest.MonkeyPatch, release: Release, tmp_path: Path
     ) -> None:
         features = features_of(release.project, tmp_path)
         values = {"baseline": "xml", "top_n": 1, "seeds": 1, "options": {}, "actor": None}
         creating = partial(experiment_create, release=release, features=features, **values)
-        deleting = partial(deleted, made(release, "video"))
+        deleting = partial(deleted, feature_set_of(release, "video"))
         deletion, refused = overlap(monkeypatch, (features_services, "audit_record"), deleting, creating)
         assert deletion is None and "have been deleted" in str(refused)
         assert not Experiment.objects.exists()

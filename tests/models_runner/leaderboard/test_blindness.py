@@ -42,30 +42,30 @@ VARYING = re.compile(r'csrfmiddlewaretoken" value="[^"]+"|x-csrftoken": "[^"]+"|
 ROW = ["beta", 3.0, 30.0, 1.0]
 
 
-class World:
+class Site:
     def __init__(self) -> None:
-        self.made = HandMade()
-        self.release = ready_release(self.made.project)
-        self.member, other = participant(self.made.project), participant(self.made.project)
+        self.hand_made = HandMade()
+        self.release = ready_release(self.hand_made.project)
+        self.member, other = participant(self.hand_made.project), participant(self.hand_made.project)
         self.run = bring(self.member, self.release, run_json({20: [ROW, *GOOD]}), split="test")
         self.other = bring(other, self.release, run_json({20: GOOD}), split="test", system="theirs")
 
 
 @pytest.fixture(scope="module")
-def scenario_once(module_database: None) -> World:
+def scenario_once(module_database: None) -> Site:
     with pytest.MonkeyPatch.context() as patch:
         hash_with(patch)
-        return World()
+        return Site()
 
 
 @pytest.fixture
-def world(db: None, scenario_once: World) -> World:
+def site(db: None, scenario_once: Site) -> Site:
     return deepcopy(scenario_once)
 
 
-def pages(scenario: World) -> list[str]:
+def pages(scenario: Site) -> list[str]:
     """Every address of the leaderboard that a participant could think of, for the hidden split."""
-    project, split = scenario.made.project.uuid, "?split=test"
+    project, split = scenario.hand_made.project.uuid, "?split=test"
     runs = f"&one={scenario.run.uuid}&other={scenario.other.uuid}"
     case = f"&query=20&run={scenario.run.uuid}&run={scenario.other.uuid}"
     below = {name: reverse(f"models_runner:{name}", args=[project]) for name in ("runs", "run-new", "compare", "case")}
@@ -85,17 +85,17 @@ def pages(scenario: World) -> list[str]:
         ),
         reverse("judging:releases", args=[project]),
         reverse("judging:release-download", args=[scenario.release.uuid]),
-        url("leaderboard", scenario.made.project) + split,
-        url("runs", scenario.made.project),
+        url("leaderboard", scenario.hand_made.project) + split,
+        url("runs", scenario.hand_made.project),
         *(url("run", run) for run in both(scenario)),
     ]
 
 
-def both(scenario: World) -> tuple[object, ...]:
+def both(scenario: Site) -> tuple[object, ...]:
     return scenario.run, scenario.other
 
 
-def told(scenario: World, member: Membership) -> dict[str, tuple[int, str]]:
+def page_contents(scenario: Site, member: Membership) -> dict[str, tuple[int, str]]:
     """Status and content of each page; API answers come with a token."""
     browser, program = Client(), Client(headers=bearer(member.user))
     browser.force_login(member.user)
@@ -107,7 +107,7 @@ def told(scenario: World, member: Membership) -> dict[str, tuple[int, str]]:
     return answers
 
 
-def labels_changed(scenario: World) -> None:
+def labels_changed(scenario: Site) -> None:
     """Other relevance for every hidden moment; the scores stay."""
     truth = Truth.objects.get(release=scenario.release, split="test")
     judged = truth_table(release=scenario.release, split="test")
@@ -118,31 +118,31 @@ def labels_changed(scenario: World) -> None:
 
 @pytest.mark.parametrize("least_queries", [1, 50])
 def test_pages_and_answers_do_not_depend_on_hidden_labels(
-    world: World, least_queries: int, monkeypatch: pytest.MonkeyPatch
+    site: Site, least_queries: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    Leaderboard.objects.create(project=world.made.project, least_queries=least_queries)
+    Leaderboard.objects.create(project=site.hand_made.project, least_queries=least_queries)
     monkeypatch.setattr(shown_scores, "truth_digest", lambda **values: "the same")  # other labels draw other numbers
-    before = told(world, world.member)
-    labels_changed(world)
+    before = page_contents(site, site.member)
+    labels_changed(site)
     if least_queries == 50:  # then whole scores are not shown either
         Score.objects.filter(scoring__run__split="test").update(value=0.77, low=0.7, high=0.8, unjudged=0.5)
-    after = told(world, world.member)
+    after = page_contents(site, site.member)
     assert [address for address in before if before[address] != after[address]] == []
 
 
-def test_a_lead_would_see_the_change(world: World) -> None:
+def test_a_lead_would_see_the_change(site: Site) -> None:
     """So the test above can fail."""
-    chief = world.made.project.memberships.get(user=world.made.lead)
-    before = told(world, chief)
-    labels_changed(world)
-    after = told(world, chief)
+    chief = site.hand_made.project.memberships.get(user=site.hand_made.lead)
+    before = page_contents(site, chief)
+    labels_changed(site)
+    after = page_contents(site, chief)
     assert any("/case/" in address for address in before if before[address] != after[address])
 
 
-def test_no_page_shows_a_hidden_relevance(world: World) -> None:
-    texts = {address: text for address, (status, text) in told(world, world.member).items() if status == 200}
+def test_no_page_shows_a_hidden_relevance(site: Site) -> None:
+    texts = {address: text for address, (status, text) in page_contents(site, site.member).items() if status == 200}
     assert [address for address, text in texts.items() if re.search(r'"relevance"|class="grade|missed', text)] == [
-        reverse("models_runner:file", args=[world.release.uuid, "val.json"])
+        reverse("models_runner:file", args=[site.release.uuid, "val.json"])
     ]
 
 
@@ -151,9 +151,9 @@ def test_every_route_is_looked_at() -> None:
     assert names == {*OPEN_NAMES, *CLOSED_NAMES, *FOR_STAFF, "features", *FEATURE_SETS}
 
 
-def test_values_of_queries_are_withheld_from_participants(world: World) -> None:
-    Leaderboard.objects.create(project=world.made.project, least_queries=1)
-    answers = told(world, world.member)
+def test_values_of_queries_are_withheld_from_participants(site: Site) -> None:
+    Leaderboard.objects.create(project=site.hand_made.project, least_queries=1)
+    answers = page_contents(site, site.member)
     (case,) = (status for address, (status, _) in answers.items() if "/case/" in address)
     (compare,) = (text for address, (_, text) in answers.items() if "/compare/" in address)
     assert case == 403

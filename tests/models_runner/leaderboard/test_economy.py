@@ -33,15 +33,17 @@ def released_once(released_once: Release) -> Release:
     return released_once
 
 
-def test_the_pairs_of_a_release_carry_their_grades(release: Release, made: HandMade) -> None:
+def test_the_pairs_of_a_release_carry_their_grades(release: Release, scenario: HandMade) -> None:
     pairs = {pair.pair_id: pair for pair in pairs_of(release) if pair.query_id == "10"}
     assert sorted(pair.grades for pair in pairs.values()) == [(0, 2, 3, 2), (0, 4, 4, 0), (4, 3)]
     assert {pair.batch for pair in pairs.values()} == {1}
 
 
-def test_a_study_is_requested_computed_and_written_down(release: Release, made: HandMade, messages: Messages) -> None:
+def test_a_study_is_requested_computed_and_written_down(
+    release: Release, scenario: HandMade, messages: Messages
+) -> None:
     with messages():
-        made_study = study_create(release=release, split="val", actor=made.lead)
+        made_study = study_create(release=release, split="val", actor=scenario.lead)
     made_study.refresh_from_db()
     assert (made_study.state, made_study.done) == ("done", made_study.total)
     assert [reduction["name"] for reduction in made_study.result["cuts"]] == [
@@ -50,7 +52,7 @@ def test_a_study_is_requested_computed_and_written_down(release: Release, made: 
         "two-averaged",
         "two-agreed",
     ]
-    assert made.project.audit_events.get(action="economy.study").data == {"version": 1, "split": "val"}
+    assert scenario.project.audit_events.get(action="economy.study").data == {"version": 1, "split": "val"}
 
 
 def test_a_repeat_finds_it_done(release: Release) -> None:
@@ -77,25 +79,27 @@ def test_too_few_runs_or_one_at_work(release: Release) -> None:
 
 
 def test_the_page_orders_shows_and_exports(
-    release: Release, made: HandMade, messages: Messages, client: Client
+    release: Release, scenario: HandMade, messages: Messages, client: Client
 ) -> None:
-    client.force_login(made.lead)
-    url, query = reverse("models_runner:economy", args=[made.project.uuid]), "?split=val"
+    client.force_login(scenario.lead)
+    url, query = reverse("models_runner:economy", args=[scenario.project.uuid]), "?split=val"
     assert "Too few runs" in client.get(url + "?split=test").content.decode()
     with messages():
-        client.post(reverse("models_runner:economy-study", args=[made.project.uuid]), {"split": "val"})
+        client.post(reverse("models_runner:economy-study", args=[scenario.project.uuid]), {"split": "val"})
     text = client.get(url + query + "&measure=NDCG@20,IoU>=0.5").content.decode()
     assert "The first two annotators alone, pairs where they lie apart left out" in text
     assert "NDCG@20,IoU&gt;=0.5</h2>" in text
     lines = (
-        client.get(reverse("models_runner:economy-csv", args=[made.project.uuid]) + query).content.decode().splitlines()
+        client.get(reverse("models_runner:economy-csv", args=[scenario.project.uuid]) + query)
+        .content.decode()
+        .splitlines()
     )
     assert lines[0].startswith('"cut","judgments","pairs","measure","tau"')
     assert len(lines) == 1 + 5 * 9 * 3
 
 
-def test_the_command(release: Release, made: HandMade, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    call_command("judging_economy", made.project.name, split="val", csv=tmp_path / "economy.csv")
+def test_the_command(release: Release, scenario: HandMade, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    call_command("judging_economy", scenario.project.name, split="val", csv=tmp_path / "economy.csv")
     first, *_, last = capsys.readouterr().out.splitlines()
     assert first == "NDCG@10,IoU>=0.3, 3 runs"
     assert set(json.loads(last)["tau"]) == {"half", "depth", "two-averaged", "two-agreed"}
@@ -103,25 +107,25 @@ def test_the_command(release: Release, made: HandMade, tmp_path: Path, capsys: p
 
 
 def test_a_release_without_grades_says_so_and_is_studied_by_halves(
-    release: Release, made: HandMade, client: Client
+    release: Release, scenario: HandMade, client: Client
 ) -> None:
     rows = [{"video_name": name, "timestamp": [0, 3], "relevance": 4} for name in ("alpha", "beta")]
     judged = json.dumps([{"query_id": 10, "query": "a person sings", "relevant_moment": rows}]).encode()
-    new_release = Release(project=made.project, version=2, state="ready", manifest={"files": {"val.json": {}}})
+    new_release = Release(project=scenario.project, version=2, state="ready", manifest={"files": {"val.json": {}}})
     new_release.archive.save("release.zip", ContentFile(zipped({"val.json": judged})), save=False)
     new_release.save()
     release_receive(release_id=new_release.pk)
     for system in ("one", "two"):
-        bring(participant(made.project), new_release, run_json({10: GOOD}), system=system)
+        bring(participant(scenario.project), new_release, run_json({10: GOOD}), system=system)
     study_work(study_id=study_create(release=new_release, split="val", actor=None).pk)
     assert [reduction["name"] for reduction in EconomyStudy.objects.get().result["cuts"]] == ["half"]
-    client.force_login(made.lead)
-    text = client.get(reverse("models_runner:economy", args=[made.project.uuid])).content.decode()
+    client.force_login(scenario.lead)
+    text = client.get(reverse("models_runner:economy", args=[scenario.project.uuid])).content.decode()
     assert "Release 2 holds no pairs.csv and no raw_annotation.csv" in text
     assert "judgments are not counted" in text
 
 
-def test_a_release_with_grades_says_nothing(release: Release, made: HandMade, client: Client) -> None:
-    client.force_login(made.lead)
-    url = reverse("models_runner:economy", args=[made.project.uuid]) + "?split=val"
+def test_a_release_with_grades_says_nothing(release: Release, scenario: HandMade, client: Client) -> None:
+    client.force_login(scenario.lead)
+    url = reverse("models_runner:economy", args=[scenario.project.uuid]) + "?split=val"
     assert "holds no" not in client.get(url).content.decode()

@@ -40,8 +40,8 @@ def released_once(module_scenario: HandMade) -> Release:
 
 
 @pytest.fixture
-def member(made: HandMade) -> Membership:
-    return participant(made.project)
+def member(scenario: HandMade) -> Membership:
+    return participant(scenario.project)
 
 
 def hide(hand_made: HandMade, *, val: bool = True, least_queries: int = 1, **others: int | str) -> None:
@@ -56,7 +56,7 @@ def board(hand_made: HandMade, member: Membership, **filters: str) -> Table:
     return leaderboard(selection, member)
 
 
-def shown(hand_made: HandMade, member: Membership) -> set[str]:
+def systems_on_board(hand_made: HandMade, member: Membership) -> set[str]:
     return {row.run.system for row in board(hand_made, member).rows}
 
 
@@ -89,13 +89,18 @@ def test_a_participants_run_of_one_query_is_refused_in_words(
     )
 
 
-def test_scores_over_few_answers_are_shown_to_leads_alone(release: Release, member: Membership, made: HandMade) -> None:
-    hide(made, val=False)
+def test_scores_over_few_answers_are_shown_to_leads_alone(
+    release: Release, member: Membership, scenario: HandMade
+) -> None:
+    hide(scenario, val=False)
     run = bring(member, release, ONE)
-    assert shown(made, member) == {"ours", "similarity"}
-    hide(made)
-    chief = member_of(made, made.lead)
-    assert (shown(made, member), shown(made, chief)) == ({"similarity"}, {"ours", "similarity"})
+    assert systems_on_board(scenario, member) == {"ours", "similarity"}
+    hide(scenario)
+    chief = member_of(scenario, scenario.lead)
+    assert (systems_on_board(scenario, member), systems_on_board(scenario, chief)) == (
+        {"similarity"},
+        {"ours", "similarity"},
+    )
     assert [len(api_scores(person, run)["scores"]) for person in (member, chief)] == [0, 48]
     page = text(member, reverse("models_runner:run", args=[run.uuid]))
     assert "its scores are not shown" in page
@@ -103,11 +108,11 @@ def test_scores_over_few_answers_are_shown_to_leads_alone(release: Release, memb
 
 
 def test_below_the_least_number_of_queries_participants_see_nothing(
-    release: Release, member: Membership, made: HandMade
+    release: Release, member: Membership, scenario: HandMade
 ) -> None:
-    hide(made, least_queries=3)
-    run, other = bring(member, release, BOTH), bring(participant(made.project), release, BOTH)
-    table = board(made, member)
+    hide(scenario, least_queries=3)
+    run, other = bring(member, release, BOTH), bring(participant(scenario.project), release, BOTH)
+    table = board(scenario, member)
     reason = (
         "The val split has 2 judged queries. Its labels are hidden, and scores over fewer than 3 queries would tell "
         "them: none is shown."
@@ -116,20 +121,20 @@ def test_below_the_least_number_of_queries_participants_see_nothing(
     scoring = api_scores(member, run)
     assert (scoring["scores"], scoring["refusal"]) == ([], reason)
     for name, parameters in (("runs", {}), ("compare", {"one": run.uuid, "other": other.uuid})):
-        page = text(member, reverse(f"models_runner:{name}", args=[made.project.uuid]), **parameters)
+        page = text(member, reverse(f"models_runner:{name}", args=[scenario.project.uuid]), **parameters)
         assert "Too few queries to show scores" in page
         assert "<svg class=" not in page
-    chief = member_of(made, made.lead)
-    assert len(board(made, chief).rows) == 3
+    chief = member_of(scenario, scenario.lead)
+    assert len(board(scenario, chief).rows) == 3
     assert "They see no scores, since it has 2 judged queries, fewer than 3;" in text(
-        chief, reverse("models_runner:runs", args=[made.project.uuid])
+        chief, reverse("models_runner:runs", args=[scenario.project.uuid])
     )
-    hide(made, least_queries=2)
-    assert len(board(made, member).rows) == 3
+    hide(scenario, least_queries=2)
+    assert len(board(scenario, member).rows) == 3
 
 
 def test_another_secret_key_draws_the_rounding_anew(
-    release: Release, member: Membership, made: HandMade, settings: Settings
+    release: Release, member: Membership, scenario: HandMade, settings: Settings
 ) -> None:
     """Whoever knows the numbers of one site learns nothing of the thresholds of another."""
     columns = BLIND_COLUMNS
@@ -145,46 +150,48 @@ def test_another_secret_key_draws_the_rounding_anew(
     assert all(new != old for new, old in zip(shares(), before, strict=True))
 
 
-def test_leads_are_warned_of_few_judged_moments_a_query(release: Release, made: HandMade) -> None:
-    hide(made, least_queries=2)
-    board_url = reverse("models_runner:runs", args=[made.project.uuid])
-    assert "judged moments a query, fewer than 20" in text(member_of(made, made.lead), board_url)
+def test_leads_are_warned_of_few_judged_moments_a_query(release: Release, scenario: HandMade) -> None:
+    hide(scenario, least_queries=2)
+    board_url = reverse("models_runner:runs", args=[scenario.project.uuid])
+    assert "judged moments a query, fewer than 20" in text(member_of(scenario, scenario.lead), board_url)
     release.truths.update(n_moments=40)
-    assert "fewer than 20" not in text(member_of(made, made.lead), board_url)
+    assert "fewer than 20" not in text(member_of(scenario, scenario.lead), board_url)
 
 
 def test_participants_see_one_convention_and_gain_whatever_they_ask_for(
-    release: Release, member: Membership, made: HandMade
+    release: Release, member: Membership, scenario: HandMade
 ) -> None:
     bring(member, release, BOTH)
-    table = board(made, member, convention="released", gain="linear", show="recall", base="x")
+    table = board(scenario, member, convention="released", gain="linear", show="recall", base="x")
     columns = {(score.column.convention, score.column.gain) for row in table.rows for score in row.scores.values()}
     assert columns == {("paper", "exponential")}
     assert {len(row.scores) for row in table.rows} == {9}
     assert (table.base, table.is_testing, table.step) == (None, False, "0.5")
-    page = text(member, reverse("models_runner:runs", args=[made.project.uuid]), convention="released", show="recall")
+    page = text(
+        member, reverse("models_runner:runs", args=[scenario.project.uuid]), convention="released", show="recall"
+    )
     assert not {"R@K", "Convention <select", "test against", "Holm"} & {
         word for word in ("R@K", "Convention <select", "test against", "Holm") if word in page
     }
-    chief = board(made, member_of(made, made.lead), convention="released", gain="linear", show="recall")
+    chief = board(scenario, member_of(scenario, scenario.lead), convention="released", gain="linear", show="recall")
     assert {len(row.scores) for row in chief.rows} == {21}
 
 
 def test_everything_shown_follows_from_the_nine_shown_scores(
-    release: Release, member: Membership, made: HandMade
+    release: Release, member: Membership, scenario: HandMade
 ) -> None:
     """Intervals, other measures, values of queries and tests may be anything: no page of a participant changes."""
     one, other = (
         bring(member, release, BOTH),
-        bring(participant(made.project), release, run_json({10: WRONG, 11: GOOD})),
+        bring(participant(scenario.project), release, run_json({10: WRONG, 11: GOOD})),
     )
-    project = made.project.uuid
+    project = scenario.project.uuid
     addresses = [
         *(reverse(f"models_runner:{name}", args=[project]) for name in ("runs", "compare")),
         *(reverse("models_runner:export", args=[project, form]) for form in ("csv", "json", "tex")),
         reverse("models_runner:run", args=[one.uuid]),
     ]
-    before = [seen(member, address, one, other) for address in addresses]
+    before = [stable_lines(member, address, one, other) for address in addresses]
     visible = {"convention": "paper", "gain": "exponential", "metric__startswith": "NDCG"}
     Score.objects.exclude(**visible).update(value=0.123)
     Score.objects.update(low=0.01, high=0.99, unjudged=0.456)
@@ -192,32 +199,34 @@ def test_everything_shown_follows_from_the_nine_shown_scores(
         PerQuery.objects.filter(pk=row.pk).update(values=b"changed")
     scores = Score.objects.filter(metric=LADDER_COLUMN.metric, scoring__run__in=[one, other], **visible).order_by("pk")
     ScoreTest.objects.create(one=scores[0], other=scores[1], p=0.01)
-    assert [seen(member, address, one, other) for address in addresses] == before
-    chief = member_of(made, made.lead)
+    assert [stable_lines(member, address, one, other) for address in addresses] == before
+    chief = member_of(scenario, scenario.lead)
     assert "0.0100–0.9900" in text(chief, addresses[0])  # whoever may see the change does
 
 
-def seen(member: Membership, address: str, one: Run, other: Run) -> str:
+def stable_lines(member: Membership, address: str, one: Run, other: Run) -> str:
     page = text(member, address, one=one.uuid, other=other.uuid)
     return "\n".join(line for line in page.splitlines() if "csrf" not in line and "request: <code>" not in line)
 
 
-def test_no_warning_says_which_videos_hold_judged_moments(release: Release, member: Membership, made: HandMade) -> None:
+def test_no_warning_says_which_videos_hold_judged_moments(
+    release: Release, member: Membership, scenario: HandMade
+) -> None:
     judged = {moment.video for query in truth_table(release=release, split="val").values() for moment in query}
-    free = VideoFactory(corpus=made.project.dataset.corpus, name="free", duration_s=90)
+    free = VideoFactory(corpus=scenario.project.dataset.corpus, name="free", duration_s=90)
     assert free.name not in judged
     run = bring(member, release, run_json({number: [[free.name, 1.0, 4.0, 1.0]] for number in (10, 11)}))
     assert (run.state, run.scorings.get().remarks) == ("scored", [])
 
 
-def test_order_and_ranks_follow_shown_scores_alone(release: Release, member: Membership, made: HandMade) -> None:
+def test_order_and_ranks_follow_shown_scores_alone(release: Release, member: Membership, scenario: HandMade) -> None:
     for name in ("b", "a", "c"):
-        bring(participant(made.project), release, BOTH, system=name)
+        bring(participant(scenario.project), release, BOTH, system=name)
     first = {"metric": "NDCG@10,IoU>=0.3", "convention": "paper", "gain": "exponential"}
     Score.objects.filter(**first).update(value=0.5)
     for name, value in (("a", 0.5), ("b", 1.0), ("c", 0.0), ("similarity", 0.0)):
         Score.objects.filter(**first, scoring__run__system=name).update(value=value)
-    assert [(row.run.system, row.rank) for row in board(made, member).rows] == [
+    assert [(row.run.system, row.rank) for row in board(scenario, member).rows] == [
         ("b", 1),
         ("a", 1),
         ("c", 2),  # one run is more than a step better
@@ -226,30 +235,32 @@ def test_order_and_ranks_follow_shown_scores_alone(release: Release, member: Mem
 
 
 def test_the_same_file_gives_the_same_numbers_on_every_release(
-    release: Release, member: Membership, made: HandMade
+    release: Release, member: Membership, scenario: HandMade
 ) -> None:
     bring(member, release, BOTH)
-    bring(participant(made.project), release, BOTH, system="copy")
-    values = {row.run.system: [score.value for score in row.scores.values()] for row in board(made, member).rows}
+    bring(participant(scenario.project), release, BOTH, system="copy")
+    values = {row.run.system: [score.value for score in row.scores.values()] for row in board(scenario, member).rows}
     assert values["ours"] == values["copy"]
-    again = ready_release(made.project)
+    again = ready_release(scenario.project)
     for scoring in again.scorings.filter(state="waiting"):
         scoring_work(scoring_id=scoring.pk)
-    newer = {row.run.system: [score.value for score in row.scores.values()] for row in board(made, member).ranked}
+    newer = {row.run.system: [score.value for score in row.scores.values()] for row in board(scenario, member).ranked}
     assert newer["ours"] == values["ours"]
 
 
-def test_the_runs_of_the_site_draw_once_for_all_releases(release: Release, member: Membership, made: HandMade) -> None:
+def test_the_runs_of_the_site_draw_once_for_all_releases(
+    release: Release, member: Membership, scenario: HandMade
+) -> None:
     """Another release with the same labels gives no new number of them, as it gives none of an upload."""
     draws = set()
-    for each in (release, ready_release(made.project)):
+    for each in (release, ready_release(scenario.project)):
         run = next(run for run in similarity_runs_make(release_id=each.pk) if run.split == "val")
         draws.add(ScoreView(member, "val")._share(run.scorings.get(), LADDER_COLUMN))
     assert len(draws) == 1
 
 
 def test_other_labels_and_other_projects_draw_other_numbers(
-    release: Release, member: Membership, made: HandMade
+    release: Release, member: Membership, scenario: HandMade
 ) -> None:
     """A threshold that is known from elsewhere, or used twice, would tell a score exactly."""
     scoring = bring(member, release, BOTH).scorings.get()
@@ -267,46 +278,46 @@ class TestLadder:
     """A run is shown only when it is a step better than the same person's runs before."""
 
     @pytest.fixture
-    def runs(self, release: Release, member: Membership, made: HandMade) -> list[Run]:
-        hide(made, ladder="on")
+    def runs(self, release: Release, member: Membership, scenario: HandMade) -> list[Run]:
+        hide(scenario, ladder="on")
         runs = [bring(member, release, BOTH, system=name) for name in ("first", "equal", "better", "worse")]
         for run, value in zip(runs, (0.0, 0.0, 0.5, 0.0), strict=True):
             Score.objects.filter(scoring__run=run).update(value=value)
         return runs
 
-    def test_of_a_participant(self, runs: list[Run], member: Membership, made: HandMade) -> None:
-        assert shown(made, member) == {"similarity", "first", "better"}
+    def test_of_a_participant(self, runs: list[Run], member: Membership, scenario: HandMade) -> None:
+        assert systems_on_board(scenario, member) == {"similarity", "first", "better"}
         assert "is not a step (0.5) better than the best run" in text(
             member, reverse("models_runner:run", args=[runs[1].uuid])
         )
         assert [len(api_scores(member, run)["scores"]) for run in runs] == [9, 0, 9, 0]
-        page = text(member, reverse("models_runner:runs", args=[made.project.uuid]))
+        page = text(member, reverse("models_runner:runs", args=[scenario.project.uuid]))
         assert page.count("not shown: <a") == 2
         assert "Of one person’s runs only those are shown that are a step better" in page
 
     def test_page_and_file_name_the_interval_that_they_show(
-        self, runs: list[Run], member: Membership, made: HandMade
+        self, runs: list[Run], member: Membership, scenario: HandMade
     ) -> None:
-        page = text(member, reverse("models_runner:runs", args=[made.project.uuid]))
-        file = text(member, reverse("models_runner:export", args=[made.project.uuid, "tex"]))
+        page = text(member, reverse("models_runner:runs", args=[scenario.project.uuid]))
+        file = text(member, reverse("models_runner:export", args=[scenario.project.uuid, "tex"]))
         assert "two steps each way" in page
         assert "2 steps each way" in file
         assert [words for words in ("95 %", "share of the first K") if words in page or words in file] == []
 
-    def test_a_withdrawn_run_counts(self, runs: list[Run], member: Membership, made: HandMade) -> None:
+    def test_a_withdrawn_run_counts(self, runs: list[Run], member: Membership, scenario: HandMade) -> None:
         run_withdraw(run=runs[2], actor=member.user, reason="to see another")
         last = bring(member, runs[0].release, BOTH, system="last")
         Score.objects.filter(scoring__run=last).update(value=0.5)
-        assert shown(made, member) == {"similarity", "first"}
+        assert systems_on_board(scenario, member) == {"similarity", "first"}
 
     def test_a_run_on_another_release_begins_no_new_one(
-        self, runs: list[Run], member: Membership, made: HandMade
+        self, runs: list[Run], member: Membership, scenario: HandMade
     ) -> None:
-        again = ready_release(made.project)
+        again = ready_release(scenario.project)
         for scoring in again.scorings.filter(state="waiting"):
             scoring_work(scoring_id=scoring.pk)
         Score.objects.filter(scoring__release=again).update(value=0.5)
-        assert shown(made, member) == {"similarity", "first"}
+        assert systems_on_board(scenario, member) == {"similarity", "first"}
         assert [len(scoring["scores"]) for scoring in api_scorings(member, runs[2])] == [0, 9]  # on the older as before
         newest = bring(member, again, BOTH, system="newest")
         Score.objects.filter(scoring__run=newest).update(value=1.0)
@@ -314,39 +325,39 @@ class TestLadder:
         Score.objects.filter(scoring__run=older).update(value=1.0)
         assert [len(scoring["scores"]) for scoring in api_scorings(member, older)] == [0, 0]  # no step above "newest"
 
-    def test_another_person_has_a_ladder_of_their_own(self, runs: list[Run], made: HandMade) -> None:
-        other = participant(made.project)
+    def test_another_person_has_a_ladder_of_their_own(self, runs: list[Run], scenario: HandMade) -> None:
+        other = participant(scenario.project)
         run = bring(other, runs[0].release, BOTH, system="theirs")
         Score.objects.filter(scoring__run=run).update(value=0.0)
-        assert shown(made, other) == {"similarity", "first", "better", "theirs"}
+        assert systems_on_board(scenario, other) == {"similarity", "first", "better", "theirs"}
 
-    def test_leads_have_none_and_see_all(self, runs: list[Run], made: HandMade) -> None:
-        chief = member_of(made, made.lead)
+    def test_leads_have_none_and_see_all(self, runs: list[Run], scenario: HandMade) -> None:
+        chief = member_of(scenario, scenario.lead)
         for name in ("mine", "mine too"):
             Score.objects.filter(scoring__run=bring(chief, runs[0].release, BOTH, system=name)).update(value=0.0)
-        assert len(shown(made, chief)) == 7
-        assert {"mine", "mine too"} <= shown(made, participant(made.project))
+        assert len(systems_on_board(scenario, chief)) == 7
+        assert {"mine", "mine too"} <= systems_on_board(scenario, participant(scenario.project))
 
     @pytest.mark.parametrize(("ladder", "n_shown"), [("auto", 3), ("off", 5)])
     def test_it_is_on_for_small_splits_unless_a_lead_says_otherwise(
-        self, runs: list[Run], member: Membership, made: HandMade, ladder: str, n_shown: int
+        self, runs: list[Run], member: Membership, scenario: HandMade, ladder: str, n_shown: int
     ) -> None:
-        hide(made, ladder=ladder)
-        assert len(shown(made, member)) == n_shown
+        hide(scenario, ladder=ladder)
+        assert len(systems_on_board(scenario, member)) == n_shown
 
 
-def test_uploads_to_a_hidden_split_end_in_all(release: Release, member: Membership, made: HandMade) -> None:
-    hide(made, uploads_in_all=2)
+def test_uploads_to_a_hidden_split_end_in_all(release: Release, member: Membership, scenario: HandMade) -> None:
+    hide(scenario, uploads_in_all=2)
     run_withdraw(run=bring(member, release, BOTH, system="a"), actor=member.user, reason="a mistake")
     bring(member, release, b"not a run", system="unreadable")
     bring(member, release, ONE, system="refused")  # it was read, so it counts
-    page = text(member, reverse("models_runner:run-new", args=[made.project.uuid]))
+    page = text(member, reverse("models_runner:run-new", args=[scenario.project.uuid]))
     assert "Of 2 uploads to the val split in all you have had 2. " in " ".join(page.replace("</p>", " </p>").split())
     with pytest.raises(UploadLimit, match="You have uploaded 2 runs to the val split, as many as a participant may"):
         bring(member, release, BOTH, system="c")
-    hide(made, val=False, uploads_in_all=2)
+    hide(scenario, val=False, uploads_in_all=2)
     assert bring(member, release, BOTH, system="c").state == "scored"
-    assert bring(member_of(made, made.lead), release, BOTH, system="d").state == "scored"
+    assert bring(member_of(scenario, scenario.lead), release, BOTH, system="d").state == "scored"
 
 
 LONG = [["alpha", 1.0 + number, 2.5 + number, 1.0] for number in range(12)]
@@ -366,36 +377,36 @@ class TestConcerns:
     def test_of_one_run(self, release: Release, member: Membership, content: bytes, concern: str | None) -> None:
         assert bring(member, release, content).concerns == ([concern] if concern else [])
 
-    def test_of_runs_that_hardly_differ(self, release: Release, member: Membership, made: HandMade) -> None:
-        hide(made, alike_percent=51)
+    def test_of_runs_that_hardly_differ(self, release: Release, member: Membership, scenario: HandMade) -> None:
+        hide(scenario, alike_percent=51)
         bring(member, release, run_json({10: LONG, 11: LONG[1:]}))
-        bring(participant(made.project), release, run_json({10: LONG, 11: LONG[1:]}))
+        bring(participant(scenario.project), release, run_json({10: LONG, 11: LONG[1:]}))
         other = bring(member, release, run_json({10: LONG, 11: LONG[2:]}), system="b")
         assert other.concerns == [
             "Differs from “ours (the team)” of the same person in only 1 of 2 queries.",
         ]
-        hide(made, alike_percent=50)
+        hide(scenario, alike_percent=50)
         assert bring(member, release, run_json({10: LONG, 11: LONG[1:-1]}), system="c").concerns == []
 
     def test_what_lies_below_the_last_cutoff_makes_no_run_another(
-        self, release: Release, member: Membership, made: HandMade
+        self, release: Release, member: Membership, scenario: HandMade
     ) -> None:
         many = [["alpha", 0.5 * number, 0.5 * number + 1, 1.0] for number in range(41)]
-        hide(made, alike_percent=5)
+        hide(scenario, alike_percent=5)
         bring(member, release, run_json({10: many, 11: many[::-1]}))
         other = bring(member, release, run_json({10: [*many[:40], *WRONG], 11: [*many[::-1][:40], *WRONG]}), system="b")
         assert "Differs from “ours (the team)” of the same person in only 0 of 2 queries." in other.concerns
 
-    def test_only_leads_and_admins_see_them(self, release: Release, member: Membership, made: HandMade) -> None:
+    def test_only_leads_and_admins_see_them(self, release: Release, member: Membership, scenario: HandMade) -> None:
         run = bring(member, release, run_json({10: LONG, 11: LONG}))
-        chief = member_of(made, made.lead)
-        for name, argument in (("runs", made.project.uuid), ("run", run.uuid)):
+        chief = member_of(scenario, scenario.lead)
+        for name, argument in (("runs", scenario.project.uuid), ("run", run.uuid)):
             address = reverse(f"models_runner:{name}", args=[argument])
             assert ["the very same predictions" in text(person, address) for person in (member, chief)] == [False, True]
         assert "very same" not in str(Client(headers=bearer(member.user)).get(url("run", run)).json())
 
-    def test_a_lead_is_listed_for_nothing(self, release: Release, made: HandMade) -> None:
-        assert bring(member_of(made, made.lead), release, run_json({10: LONG, 11: LONG})).concerns == []
+    def test_a_lead_is_listed_for_nothing(self, release: Release, scenario: HandMade) -> None:
+        assert bring(member_of(scenario, scenario.lead), release, run_json({10: LONG, 11: LONG})).concerns == []
 
 
 def test_hashes_of_queries_are_equal_for_equal_lists_in_any_file() -> None:

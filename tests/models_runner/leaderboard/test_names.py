@@ -13,20 +13,20 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
 
 
 @pytest.mark.parametrize("name", ["ou\u200brs", "ours\u202e", "ou\nrs", "ou\x07rs", "ours\u2028x"])
-def test_characters_that_nobody_sees_are_refused(name: str, release: Release, made: HandMade) -> None:
+def test_characters_that_nobody_sees_are_refused(name: str, release: Release, scenario: HandMade) -> None:
     with pytest.raises(NotPossible, match="nobody sees|control characters"):
-        bring(participant(made.project), release, run_json({10: GOOD}), system=name)
+        bring(participant(scenario.project), release, run_json({10: GOOD}), system=name)
 
 
 @pytest.mark.parametrize("name", ["similarity", "Similarity ", "ｓimilarity"])
-def test_the_sites_own_name_is_its_own(name: str, release: Release, made: HandMade) -> None:
+def test_the_sites_own_name_is_its_own(name: str, release: Release, scenario: HandMade) -> None:
     with pytest.raises(NotPossible, match="its own run"):
-        bring(participant(made.project), release, run_json({10: GOOD}), system=name)
+        bring(participant(scenario.project), release, run_json({10: GOOD}), system=name)
     assert not Run.objects.filter(source="upload").exists()
 
 
-def test_two_runs_of_one_name_are_both_studied(release: Release, made: HandMade) -> None:
-    one, other = (bring(participant(made.project), release, run_json({10: rows})) for rows in (GOOD, WRONG))
+def test_two_runs_of_one_name_are_both_studied(release: Release, scenario: HandMade) -> None:
+    one, other = (bring(participant(scenario.project), release, run_json({10: rows})) for rows in (GOOD, WRONG))
     assert {one, other} < set(runs_of(release, "val"))
     made_study = study_create(release=release, split="val", actor=None)
     study_work(study_id=made_study.pk)

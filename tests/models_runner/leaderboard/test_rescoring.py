@@ -27,24 +27,24 @@ BOTH = run_json({10: GOOD, 11: GOOD})
 
 
 @pytest.fixture
-def member(made: HandMade) -> Membership:
-    return participant(made.project)
+def member(scenario: HandMade) -> Membership:
+    return participant(scenario.project)
 
 
 def test_a_release_whose_message_was_lost_hours_ago_is_received(
-    release: Release, member: Membership, made: HandMade, messages: Messages
+    release: Release, member: Membership, scenario: HandMade, messages: Messages
 ) -> None:
     run = bring(member, release, BOTH)
-    new = release_build(release_id=release_create(project=made.project, actor=None).pk)
+    new = release_build(release_id=release_create(project=scenario.project, actor=None).pk)
     with messages():
         runs_sweep(timezone.now() + timedelta(hours=2))
     assert run.scorings.get(release=new).state == "scored"
 
 
 def test_a_run_and_a_release_that_missed_each_other_meet(
-    release: Release, member: Membership, made: HandMade, messages: Messages
+    release: Release, member: Membership, scenario: HandMade, messages: Messages
 ) -> None:
-    new = ready_release(made.project)
+    new = ready_release(scenario.project)
     run = bring(member, release, BOTH)
     run.scorings.filter(release=new).delete()
     with messages():
@@ -54,9 +54,9 @@ def test_a_run_and_a_release_that_missed_each_other_meet(
 
 
 def test_a_run_stays_off_releases_before_its_own(
-    release: Release, member: Membership, made: HandMade, messages: Messages
+    release: Release, member: Membership, scenario: HandMade, messages: Messages
 ) -> None:
-    run = bring(member, ready_release(made.project), BOTH)
+    run = bring(member, ready_release(scenario.project), BOTH)
     with messages():
         release_receive(release_id=release.pk)
         runs_sweep(timezone.now() + timedelta(days=2))
@@ -64,10 +64,10 @@ def test_a_run_stays_off_releases_before_its_own(
 
 
 def test_something_unexpected_is_tried_three_times_and_reports_nothing(
-    release: Release, member: Membership, made: HandMade, monkeypatch: pytest.MonkeyPatch
+    release: Release, member: Membership, scenario: HandMade, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = bring(member, release, BOTH)
-    new = ready_release(made.project)
+    new = ready_release(scenario.project)
     scoring = run.scorings.get(release=new)
     with monkeypatch.context() as patch:
         patch.setattr("models_runner.leaderboard.services.scorings.run_table", broken)
@@ -77,16 +77,16 @@ def test_something_unexpected_is_tried_three_times_and_reports_nothing(
             scoring.refresh_from_db()
             assert scoring.state == state
     assert "hidden words" not in scoring.error
-    selection = asked_for(made.project, {"split": "val"})
+    selection = asked_for(scenario.project, {"split": "val"})
     assert selection is not None
     assert {row.run.system: row.stale for row in leaderboard(selection, member).rows} == {"ours": 1, "similarity": None}
 
 
 def test_what_was_tried_again_in_time_is_scored(
-    release: Release, member: Membership, made: HandMade, messages: Messages, monkeypatch: pytest.MonkeyPatch
+    release: Release, member: Membership, scenario: HandMade, messages: Messages, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = bring(member, release, BOTH)
-    scoring = run.scorings.get(release=ready_release(made.project))
+    scoring = run.scorings.get(release=ready_release(scenario.project))
     with monkeypatch.context() as patch:
         patch.setattr("models_runner.leaderboard.services.scorings.run_table", broken)
         with pytest.raises(OSError, match="hidden words"):

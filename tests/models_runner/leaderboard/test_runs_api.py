@@ -22,8 +22,8 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
 
 
 @pytest.fixture
-def member(made: HandMade) -> Membership:
-    return participant(made.project)
+def member(scenario: HandMade) -> Membership:
+    return participant(scenario.project)
 
 
 def program(member: Membership) -> Client:
@@ -105,8 +105,8 @@ def test_what_is_no_upload_is_refused(
     assert not Run.objects.filter(source="upload").exists()
 
 
-def test_the_limit_has_its_code(release: Release, member: Membership, made: HandMade) -> None:
-    leaderboard_change(project=made.project, actor=None, hides_val=False, hides_test=True, uploads_per_day=1)
+def test_the_limit_has_its_code(release: Release, member: Membership, scenario: HandMade) -> None:
+    leaderboard_change(project=scenario.project, actor=None, hides_val=False, hides_test=True, uploads_per_day=1)
     bring(member, release, run_json({10: GOOD}))
     answer = send(member, system="second")
     assert (answer.status_code, answer.json()["code"]) == (409, "upload_limit")  # type: ignore[attr-defined]
@@ -130,11 +130,11 @@ def test_json_is_no_run(release: Release, member: Membership) -> None:
     assert (answer.status_code, answer.json()["code"]) == (415, "unsupported_media_type")
 
 
-def test_runs_are_their_owners_and_staffs(release: Release, member: Membership, made: HandMade) -> None:
+def test_runs_are_their_owners_and_staffs(release: Release, member: Membership, scenario: HandMade) -> None:
     run = bring(member, release, run_json({10: GOOD}))
-    other, chief = participant(made.project), member_of(made, made.lead)
+    other, chief = participant(scenario.project), member_of(scenario, scenario.lead)
     run_uuids = {
-        person: [row["uuid"] for row in program(person).get(url("runs", made.project)).json()["results"]]
+        person: [row["uuid"] for row in program(person).get(url("runs", scenario.project)).json()["results"]]
         for person in (member, other, chief)
     }
     assert run_uuids[member] == [str(run.uuid)]
@@ -144,13 +144,13 @@ def test_runs_are_their_owners_and_staffs(release: Release, member: Membership, 
 
 
 def test_the_leaderboard_is_ranked_and_tested(
-    release: Release, member: Membership, made: HandMade, messages: Messages
+    release: Release, member: Membership, scenario: HandMade, messages: Messages
 ) -> None:
     bring(member, release, run_json({11: GOOD}))
     query = {"split": "val", "sort": "NDCG@20,IoU>=0.5", "gain": "linear"}
     with messages():
-        assert program(member).get(url("leaderboard", made.project), query).json()["is_testing"] is True
-    payload = program(member).get(url("leaderboard", made.project), query).json()
+        assert program(member).get(url("leaderboard", scenario.project), query).json()["is_testing"] is True
+    payload = program(member).get(url("leaderboard", scenario.project), query).json()
     rows = payload["scores"]
     assert payload["is_testing"] is False
     first, second = (row for row in rows if row["metric"] == "NDCG@20,IoU>=0.5")
@@ -160,14 +160,14 @@ def test_the_leaderboard_is_ranked_and_tested(
 
 
 def test_of_hidden_labels_scores_come_in_steps_of_one_convention(
-    release: Release, member: Membership, made: HandMade
+    release: Release, member: Membership, scenario: HandMade
 ) -> None:
     rules = {"hides_val": True, "hides_test": True, "uploads_per_day": 9, "least_queries": 1}
-    leaderboard_change(project=made.project, actor=None, **rules)
+    leaderboard_change(project=scenario.project, actor=None, **rules)
     run = bring(member, release, run_json({10: GOOD[1:], 11: GOOD}))
     mine, exact = (
         program(person).get(url("run", run)).json()["scorings"][0]["scores"]
-        for person in (member, member_of(made, made.lead))
+        for person in (member, member_of(scenario, scenario.lead))
     )
     assert (len(mine), len(exact)) == (9, 48)
     for score in mine:
@@ -175,7 +175,9 @@ def test_of_hidden_labels_scores_come_in_steps_of_one_convention(
         assert score["value"] in {0, 0.5, 1}  # two queries
         assert abs(score["value"] - same["value"]) < 0.5
         assert (score["low"], score["high"]) == (0, 1)
-    board = program(member).get(url("leaderboard", made.project) + "?split=val&convention=released&gain=linear").json()
+    board = (
+        program(member).get(url("leaderboard", scenario.project) + "?split=val&convention=released&gain=linear").json()
+    )
     assert (board["step"], board["refusal"], board["is_testing"]) == (0.5, "", False)
     assert {(row["convention"], row["gain"], row["p"], row["p_holm"]) for row in board["scores"]} == {
         ("paper", "exponential", None, None)

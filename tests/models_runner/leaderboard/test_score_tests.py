@@ -36,20 +36,20 @@ Look = Callable[..., Table]
 
 
 @pytest.fixture
-def member(made: HandMade, release: Release) -> Membership:
+def member(scenario: HandMade, release: Release) -> Membership:
     """Somebody with two runs beside the one by similarity, which is best."""
-    person = participant(made.project)
+    person = participant(scenario.project)
     bring(person, release, HALF)
     bring(person, release, run_json({10: WRONG}), system="worst")
     return person
 
 
 @pytest.fixture
-def look(made: HandMade, member: Membership) -> Look:
+def look(scenario: HandMade, member: Membership) -> Look:
     """The leaderboard as somebody sees it who asks for it."""
 
     def see(**filters: str) -> Table:
-        selection = asked_for(made.project, {"split": "val", **filters})
+        selection = asked_for(scenario.project, {"split": "val", **filters})
         assert selection is not None
         return leaderboard_tested(selection, member)
 
@@ -141,20 +141,22 @@ def test_no_page_runs_a_test_itself(
         assert "being computed" in answer.content.decode()
 
 
-def test_a_run_that_is_withdrawn_takes_its_tests_along(look: Look, messages: Messages, made: HandMade) -> None:
+def test_a_run_that_is_withdrawn_takes_its_tests_along(look: Look, messages: Messages, scenario: HandMade) -> None:
     with messages():
         look()
-    run_withdraw(run=row_of("worst").run, actor=made.lead, reason="the wrong file")
+    run_withdraw(run=row_of("worst").run, actor=scenario.lead, reason="the wrong file")
     assert ScoreTest.objects.count() == 1
     values = p_values(look())
     assert values.keys() == {"similarity", "ours"}
     assert values["ours"][0] == values["ours"][1]  # one test needs no correction
 
 
-def test_a_run_that_is_added_is_tested_alone(look: Look, messages: Messages, made: HandMade, release: Release) -> None:
+def test_a_run_that_is_added_is_tested_alone(
+    look: Look, messages: Messages, scenario: HandMade, release: Release
+) -> None:
     with messages():
         look()
-    bring(participant(made.project), release, HALF, system="new")
+    bring(participant(scenario.project), release, HALF, system="new")
     with messages():
         again = look()
     assert [Score.objects.get(pk=pk).scoring.run.system for pk in again.untested] == ["new"]
@@ -193,14 +195,14 @@ def test_what_cannot_be_tested_is_given_up_and_the_others_stay_corrected(look: L
 
 
 @pytest.mark.parametrize(
-    ("pairs", "chosen"), [([], []), ([(1, 2), (2, 3), (2, 4)], [2]), ([(1, 2), (2, 3), (2, 4), (5, 6)], [2, 5])]
+    ("pairs", "cover"), [([], []), ([(1, 2), (2, 3), (2, 4)], [2]), ([(1, 2), (2, 3), (2, 4), (5, 6)], [2, 5])]
 )
-def test_few_messages_name_every_test(pairs: list[tuple[int, int]], chosen: list[int]) -> None:
-    assert covering(pairs) == chosen
+def test_few_messages_name_every_test(pairs: list[tuple[int, int]], cover: list[int]) -> None:
+    assert covering(pairs) == cover
 
 
-def test_equal_values_have_equal_ranks(look: Look, made: HandMade, release: Release) -> None:
-    bring(participant(made.project), release, HALF, system="twin")
+def test_equal_values_have_equal_ranks(look: Look, scenario: HandMade, release: Release) -> None:
+    bring(participant(scenario.project), release, HALF, system="twin")
     assert [(row.run.system, row.rank) for row in look().rows] == [
         ("similarity", 1),
         ("ours", 2),
@@ -251,8 +253,8 @@ def test_a_hundred_runs_cost_no_more_queries_than_three(
     assert "being computed" not in text
 
 
-def test_a_table_that_is_not_tested_orders_nothing(made: HandMade, member: Membership) -> None:
-    selection = asked_for(made.project, {"split": "val"})
+def test_a_table_that_is_not_tested_orders_nothing(scenario: HandMade, member: Membership) -> None:
+    selection = asked_for(scenario.project, {"split": "val"})
     assert selection is not None
     assert leaderboard(selection, member, tested=False).is_testing is False
     assert not ScoreTest.objects.exists()

@@ -23,12 +23,12 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
 
 
 @pytest.fixture
-def release(made: HandMade, tmp_path: Path) -> Release:
+def release(scenario: HandMade, tmp_path: Path) -> Release:
     """A ready release; its files are in tmp_path."""
-    return release_build(release_id=release_create(project=made.project, actor=None).pk, folder=tmp_path)
+    return release_build(release_id=release_create(project=scenario.project, actor=None).pk, folder=tmp_path)
 
 
-def test_frozen_candidates_best_first_duplicates_alike(release: Release, made: HandMade) -> None:
+def test_frozen_candidates_best_first_duplicates_alike(release: Release, scenario: HandMade) -> None:
     run, _ = similarity_runs_make(release_id=release.pk)
     with run.file.open("rb") as file:
         entries = json.load(file)
@@ -37,7 +37,7 @@ def test_frozen_candidates_best_first_duplicates_alike(release: Release, made: H
         {"query_id": 10, "query": "a person sings", "predictions": rows},
         {"query_id": 11, "query": "a person sings", "predictions": rows},
     ]
-    assert len(rows) == Candidate.objects.filter(query=made.val).count()
+    assert len(rows) == Candidate.objects.filter(query=scenario.val).count()
 
 
 def test_scores_equal_the_librarys(release: Release, tmp_path: Path) -> None:
@@ -67,10 +67,10 @@ def test_again_changes_nothing(release: Release) -> None:
     assert (Scoring.objects.count(), Score.objects.count()) == (2, 2 * len(COLUMNS))
 
 
-def test_a_split_without_finished_queries_gives_no_run(made: HandMade) -> None:
-    made.test.batches.first().review.delete()  # type: ignore[union-attr]
-    made.test.batches.filter(number=2).update(state="open", done_at=None)
-    release = release_build(release_id=release_create(project=made.project, actor=None).pk)
+def test_a_split_without_finished_queries_gives_no_run(scenario: HandMade) -> None:
+    scenario.test.batches.first().review.delete()  # type: ignore[union-attr]
+    scenario.test.batches.filter(number=2).update(state="open", done_at=None)
+    release = release_build(release_id=release_create(project=scenario.project, actor=None).pk)
     assert [run.split for run in similarity_runs_make(release_id=release.pk)] == ["val"]
 
 
@@ -91,15 +91,15 @@ def test_failure_is_saved_and_a_repeat_may_succeed(release: Release, monkeypatch
     assert set(Run.objects.values_list("state", "error")) == {("scored", "")}
 
 
-def test_request_is_written_down_and_done(release: Release, made: HandMade, messages: Messages) -> None:
+def test_request_is_written_down_and_done(release: Release, scenario: HandMade, messages: Messages) -> None:
     with messages():
-        similarity_runs_request(release=release, actor=made.lead)
+        similarity_runs_request(release=release, actor=scenario.lead)
     assert Run.objects.filter(state="scored").count() == 2
-    event = made.project.audit_events.get(action="run.request")
-    assert (event.actor, event.subject, event.data) == (made.lead, release.uuid, {"system": "similarity"})
+    event = scenario.project.audit_events.get(action="run.request")
+    assert (event.actor, event.subject, event.data) == (scenario.lead, release.uuid, {"system": "similarity"})
 
 
-def test_a_new_release_is_scored_by_itself(made: HandMade, messages: Messages) -> None:
+def test_a_new_release_is_scored_by_itself(scenario: HandMade, messages: Messages) -> None:
     with messages():
-        release_create(project=made.project, actor=None)
+        release_create(project=scenario.project, actor=None)
     assert Run.objects.filter(state="scored").count() == 2

@@ -45,8 +45,8 @@ def zipped(content: bytes) -> bytes:
 
 
 @pytest.fixture
-def member(made: HandMade) -> Membership:
-    return participant(made.project)
+def member(scenario: HandMade) -> Membership:
+    return participant(scenario.project)
 
 
 def test_an_upload_is_scored_with_intervals(release: Release, member: Membership, messages: Messages) -> None:
@@ -73,9 +73,9 @@ def test_a_name_that_the_database_cannot_hold_is_refused_and_holds_nobody_up(
     assert upload_possible_at(member, timezone.now()) <= timezone.now()
 
 
-def test_an_upload_is_written_down_without_names(release: Release, member: Membership, made: HandMade) -> None:
+def test_an_upload_is_written_down_without_names(release: Release, member: Membership, scenario: HandMade) -> None:
     run = bring(member, release, BOTH, work=False)
-    event = made.project.audit_events.get(action="run.upload")
+    event = scenario.project.audit_events.get(action="run.upload")
     assert (event.actor, event.subject) == (member.user, run.uuid)
     assert event.data == {"system": "ours", "split": "val", "version": 1, "sha256": run.sha256}
 
@@ -140,8 +140,10 @@ def test_videos_may_be_named_by_index(release: Release, member: Membership) -> N
     assert run.scorings.get().scores.get(metric="NDCG@10,IoU>=0.5", convention="released", gain="linear").value > 0.5
 
 
-def test_indexes_that_were_made_up_here_translate_nothing(release: Release, member: Membership, made: HandMade) -> None:
-    made.corpus.videos.filter(name="beta").update(index_is_given=False)
+def test_indexes_that_were_made_up_here_translate_nothing(
+    release: Release, member: Membership, scenario: HandMade
+) -> None:
+    scenario.corpus.videos.filter(name="beta").update(index_is_given=False)
     assert bring(member, release, run_json({10: [["beta", 0.0, 3.0, 1.0]]}), system="named").state == "scored"
     run = bring(member, release, run_json({10: [[5, 1.0, 2.5, 3.0]]}))
     pattern = "line 1: .*prediction 1: video index 5 cannot be translated: 1 of the 2 videos .* without an index"
@@ -223,14 +225,14 @@ def test_what_is_refused_is_not_saved(release: Release, member: Membership, monk
 
 
 def test_few_uploads_are_read_at_once_and_the_next_follows(
-    release: Release, member: Membership, made: HandMade, settings: Any, messages: Messages
+    release: Release, member: Membership, scenario: HandMade, settings: Any, messages: Messages
 ) -> None:
     settings.UPLOADS_AT_ONCE = 0
     first = bring(member, release, BOTH)
     assert (first.state, first.step) == ("running", "waiting")
     settings.UPLOADS_AT_ONCE = 1
     with messages():
-        bring(participant(made.project), release, b"nothing")
+        bring(participant(scenario.project), release, b"nothing")
     first.refresh_from_db()
     assert first.state == "scored"
 
@@ -251,9 +253,11 @@ def test_a_large_file_is_refused(release: Release, member: Membership, settings:
 
 class TestLimit:
     def test_the_message_says_when_the_next_is_possible(
-        self, release: Release, member: Membership, made: HandMade
+        self, release: Release, member: Membership, scenario: HandMade
     ) -> None:
-        leaderboard_change(project=made.project, actor=made.lead, hides_val=False, hides_test=True, uploads_per_day=2)
+        leaderboard_change(
+            project=scenario.project, actor=scenario.lead, hides_val=False, hides_test=True, uploads_per_day=2
+        )
         first, _ = (bring(member, release, BOTH, system=name) for name in ("a", "b"))
         at = timezone.now() - timedelta(hours=20)
         Run.objects.filter(pk=first.pk).update(created_at=at)
@@ -262,16 +266,22 @@ class TestLimit:
         Run.objects.filter(pk=first.pk).update(created_at=at - timedelta(hours=5))
         assert bring(member, release, BOTH, system="c").state == "scored"
 
-    def test_it_is_each_persons_own_and_not_for_staff(self, release: Release, made: HandMade) -> None:
-        leaderboard_change(project=made.project, actor=made.lead, hides_val=False, hides_test=True, uploads_per_day=1)
-        for person in (participant(made.project), participant(made.project), member_of(made, made.lead)):
+    def test_it_is_each_persons_own_and_not_for_staff(self, release: Release, scenario: HandMade) -> None:
+        leaderboard_change(
+            project=scenario.project, actor=scenario.lead, hides_val=False, hides_test=True, uploads_per_day=1
+        )
+        for person in (
+            participant(scenario.project),
+            participant(scenario.project),
+            member_of(scenario, scenario.lead),
+        ):
             assert bring(person, release, BOTH).state == "scored"
-        assert bring(member_of(made, made.lead), release, BOTH, system="more").state == "scored"
+        assert bring(member_of(scenario, scenario.lead), release, BOTH, system="more").state == "scored"
 
     def test_what_was_read_counts_though_it_was_refused(
-        self, release: Release, member: Membership, made: HandMade
+        self, release: Release, member: Membership, scenario: HandMade
     ) -> None:
-        leaderboard_change(project=made.project, actor=None, hides_val=False, hides_test=True, uploads_per_day=2)
+        leaderboard_change(project=scenario.project, actor=None, hides_val=False, hides_test=True, uploads_per_day=2)
         for _ in range(2):
             assert bring(member, release, run_json({31: GOOD})).error.startswith("the run answers none")
         with pytest.raises(UploadLimit, match="2 runs within a day"):
@@ -305,37 +315,37 @@ class TestSweep:
 
 
 class TestRescoring:
-    def test_a_new_release_scores_what_was_brought_before(
-        self, release: Release, member: Membership, made: HandMade, messages: Messages
+    def test_a_new_release_scores_what_was_uploaded_before(
+        self, release: Release, member: Membership, scenario: HandMade, messages: Messages
     ) -> None:
         run = bring(member, release, BOTH)
         with messages():
-            new = ready_release(made.project)
+            new = ready_release(scenario.project)
         assert {scoring.release_id: scoring.state for scoring in run.scorings.all()} == {
             release.pk: "scored",
             new.pk: "scored",
         }
 
-    def test_runs_by_similarity_are_made_anew_instead(self, release: Release, made: HandMade) -> None:
-        ready_release(made.project)
+    def test_runs_by_similarity_are_made_anew_instead(self, release: Release, scenario: HandMade) -> None:
+        ready_release(scenario.project)
         assert [run.scorings.count() for run in Run.objects.filter(source="similarity")] == [1] * 4
 
     def test_an_upload_for_an_older_release_is_scored_on_the_newer_too(
-        self, release: Release, member: Membership, made: HandMade, messages: Messages
+        self, release: Release, member: Membership, scenario: HandMade, messages: Messages
     ) -> None:
-        new = ready_release(made.project)
+        new = ready_release(scenario.project)
         with messages():
             run = bring(member, release, BOTH, work=False)
         assert set(run.scorings.values_list("release", "state")) == {(release.pk, "scored"), (new.pk, "scored")}
 
     def test_one_run_that_cannot_be_scored_leaves_the_others(
-        self, release: Release, member: Membership, made: HandMade, messages: Messages
+        self, release: Release, member: Membership, scenario: HandMade, messages: Messages
     ) -> None:
         good, bad = bring(member, release, BOTH), bring(member, release, run_json({11: WRONG}), system="bad")
         default_storage.delete(bad.table.name)
         default_storage.save(bad.table.name, uploaded(b"not a table"))
         with pytest.raises(ValueError, match="pickled"), messages():
-            ready_release(made.project)
+            ready_release(scenario.project)
         waiting = Scoring.objects.filter(release__version=2, run__source="upload").exclude(run=bad)
         for scoring in waiting:
             scoring_work(scoring_id=scoring.pk)

@@ -22,21 +22,21 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def made() -> Growing:
+def collection() -> Growing:
     growing = Growing()
     growing.project.name = "growing"
     growing.project.save()
     return growing
 
 
-def written(growing: Growing, path: Path, indices: list[int], **values: object) -> Path:
+def write_run(growing: Growing, path: Path, indices: list[int], **values: object) -> Path:
     """A run for query 10 that returns these moments; videos are named by index."""
     rows = [[m.video.index, m.start_s, m.end_s, -rank] for rank, m in enumerate(growing.moments[p] for p in indices)]
     path.write_text(json.dumps([{"query_id": 10, "query": "x", "predictions": rows, **values}]))
     return path
 
 
-def stored(growing: Growing, indices: list[int], system: str = "xml") -> Run:
+def save_run(growing: Growing, indices: list[int], system: str = "xml") -> Run:
     release, _ = Release.objects.get_or_create(project=growing.project, version=1)
     run = Run(project=growing.project, release=release, system=system, split="val", state="scored")
     rows = [records.ScoredMoment(m.video.name, m.start_s, m.end_s, 1.0) for m in (growing.moments[p] for p in indices)]
@@ -54,9 +54,9 @@ def pool(*words: object, **options: object) -> tuple[list[str], dict[str, int]]:
 
 
 class TestCommand:
-    def test_a_file_and_a_stored_run(self, made: Growing, tmp_path: Path) -> None:
-        file = written(made, tmp_path / "conquer.json", [0, 3, 7])
-        stored(made, [7, 4])
+    def test_a_file_and_a_saved_run(self, collection: Growing, tmp_path: Path) -> None:
+        file = write_run(collection, tmp_path / "conquer.json", [0, 3, 7])
+        save_run(collection, [7, 4])
         lines, counts = pool(file, "xml")
         assert counts == {"queries": 1, "pairs": 3, "new": 3, "unmatched": 0, "batches": 1}
         assert [line.split() for line in lines] == [
@@ -65,11 +65,11 @@ class TestCommand:
             ["xml,", "release", "1", "2", "0", "2", "0", "2", "1"],
             ["all", "runs", "5", "0", "4", "1", "3", "2"],
         ]
-        assert made.places_of(Batch.objects.get(number=3)) == [7, 3, 4]
+        assert collection.indexes_of(Batch.objects.get(number=3)) == [7, 3, 4]
         assert Pooling.objects.get().state == "done"
 
-    def test_a_dry_run_writes_its_report_and_nothing_else(self, made: Growing, tmp_path: Path) -> None:
-        file, report = written(made, tmp_path / "conquer.json", [0, 3]), tmp_path / "report.csv"
+    def test_a_dry_run_writes_its_report_and_nothing_else(self, collection: Growing, tmp_path: Path) -> None:
+        file, report = write_run(collection, tmp_path / "conquer.json", [0, 3]), tmp_path / "report.csv"
         _, counts = pool(file, dry_run=True, report=report)
         assert counts["new"] == 1
         assert counts["batches"] == 0
@@ -82,8 +82,8 @@ class TestCommand:
         assert Pooling.objects.get().state == "discarded"
         assert Batch.objects.count() == 1
 
-    def test_depth_threshold_and_a_stored_run_by_its_uuid(self, made: Growing, tmp_path: Path) -> None:
-        run = stored(made, [3, 4])
+    def test_depth_threshold_and_a_saved_run_by_its_uuid(self, collection: Growing, tmp_path: Path) -> None:
+        run = save_run(collection, [3, 4])
         _, counts = pool(run.uuid, depth=1, iou=1.0, split="val")
         assert counts["new"] == 1
 
@@ -96,14 +96,14 @@ class TestCommand:
             ({"query_set": "none"}, "no query set"),
         ],
     )
-    def test_what_cannot_be(self, made: Growing, options: dict[str, object], words: str) -> None:
-        stored(made, [3])
+    def test_what_cannot_be(self, collection: Growing, options: dict[str, object], words: str) -> None:
+        save_run(collection, [3])
         with pytest.raises(CommandError, match=words):
             pool("xml", **options)
         assert not Pooling.objects.exclude(state="discarded").exists()
 
-    def test_what_is_no_run(self, made: Growing, tmp_path: Path) -> None:
-        file = written(made, tmp_path / "run.json", [3], predictions=[[12345, 0.0, 1.0, 1.0]])
+    def test_what_is_no_run(self, collection: Growing, tmp_path: Path) -> None:
+        file = write_run(collection, tmp_path / "run.json", [3], predictions=[[12345, 0.0, 1.0, 1.0]])
         for words, problem in (
             (["nothing"], "no file, and no stored run"),
             ([file], "no video with index 12345"),

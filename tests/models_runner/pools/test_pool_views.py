@@ -15,7 +15,7 @@ from models_runner.pools.services import PLANS
 from tests.conftest import Messages, hash_with
 from tests.factories import MINUTES, admin
 from tests.judging.growing import Growing
-from tests.models_runner.pools.test_pool_runs import stored
+from tests.models_runner.pools.test_pool_runs import save_run
 
 pytestmark = pytest.mark.django_db
 
@@ -28,13 +28,13 @@ def module_scenario(module_database: None) -> Growing:
 
 
 @pytest.fixture
-def made(db: None, module_scenario: Growing) -> Growing:
+def collection(db: None, module_scenario: Growing) -> Growing:
     return deepcopy(module_scenario)
 
 
 @pytest.fixture
-def browser(client: Client, made: Growing) -> Client:
-    client.force_login(admin(made.project))
+def browser(client: Client, collection: Growing) -> Client:
+    client.force_login(admin(collection.project))
     return client
 
 
@@ -47,12 +47,12 @@ def form(*runs: object, **values: object) -> dict[str, object]:
     return {"runs": uuids, "depth": 20, "iou_min": "0.7", "which": "all", **values}
 
 
-def test_from_the_choice_to_the_batches(browser: Client, made: Growing, messages: Messages) -> None:
-    runs = [stored(made, [0, 3, 7], "xml"), stored(made, [7, 4], "conquer")]
-    page = browser.get(url("pools", made.project)).content.decode()
+def test_from_the_choice_to_the_batches(browser: Client, collection: Growing, messages: Messages) -> None:
+    runs = [save_run(collection, [0, 3, 7], "xml"), save_run(collection, [7, 4], "conquer")]
+    page = browser.get(url("pools", collection.project)).content.decode()
     assert all(f"{run.system} on val, release 1" in page for run in runs)
     with messages():
-        answer = browser.post(url("pool-create", made.project), form(*runs))
+        answer = browser.post(url("pool-create", collection.project), form(*runs))
     pooling = Pooling.objects.get()
     assert answer.headers["Location"] == url("pool", pooling)
     page = browser.get(url("pool", pooling)).content.decode()
@@ -67,25 +67,25 @@ def test_from_the_choice_to_the_batches(browser: Client, made: Growing, messages
     page = browser.get(reverse("judging:batch", args=[batch.uuid])).content.decode()
     assert '<span class="state">pooled</span>' in page
     assert "returned by conquer, release 1 at 1; xml, release 1 at 3" in page
-    assert "not opened" not in browser.get(url("pools", made.project)).content.decode()
+    assert "not opened" not in browser.get(url("pools", collection.project)).content.decode()
 
 
-def test_finished_queries_are_named_before_they_are_opened_again(browser: Client, made: Growing) -> None:
-    made.close()
-    pooling = made.plan(made.rows("one", [3]))
+def test_finished_queries_are_named_before_they_are_opened_again(browser: Client, collection: Growing) -> None:
+    collection.close()
+    pooling = collection.plan(collection.rows("one", [3]))
     page = browser.get(url("pool", pooling)).content.decode()
     assert "1 of these queries is finished now" in page
 
 
-def test_runs_that_add_nothing_cannot_be_opened(browser: Client, made: Growing) -> None:
-    pooling = made.plan(made.rows("one", [0, 1]))
+def test_runs_that_add_nothing_cannot_be_opened(browser: Client, collection: Growing) -> None:
+    pooling = collection.plan(collection.rows("one", [0, 1]))
     page = browser.get(url("pool", pooling)).content.decode()
     assert "nothing that is not a candidate already" in page
     assert url("pool-open", pooling) not in page
 
 
-def test_discarded(browser: Client, made: Growing) -> None:
-    pooling = made.plan(made.rows("one", [3]))
+def test_discarded(browser: Client, collection: Growing) -> None:
+    pooling = collection.plan(collection.rows("one", [3]))
     answer = browser.post(url("pool-discard", pooling), follow=True)
     assert "nothing was opened" in answer.content.decode()
     assert url("pool", pooling) not in answer.content.decode()
@@ -94,9 +94,9 @@ def test_discarded(browser: Client, made: Growing) -> None:
     assert (answer.status_code, "no plan to open" in answer.content.decode()) == (409, True)
 
 
-def test_what_is_opened_stays(browser: Client, made: Growing) -> None:
-    pooling = made.plan(made.rows("one", [3]))
-    made.open(pooling)
+def test_what_is_opened_stays(browser: Client, collection: Growing) -> None:
+    pooling = collection.plan(collection.rows("one", [3]))
+    collection.open(pooling)
     answer = browser.post(url("pool-discard", pooling), follow=True)
     assert "its pairs are judged" in answer.content.decode()
 
@@ -113,30 +113,32 @@ def test_what_is_opened_stays(browser: Client, made: Growing) -> None:
         ({"which": "set:nothing"}, "Choose which queries."),
     ],
 )
-def test_a_form_that_cannot_be_used(browser: Client, made: Growing, values: dict[str, object], words: str) -> None:
-    answer = browser.post(url("pool-create", made.project), form(stored(made, [3]), **values))
+def test_a_form_that_cannot_be_used(
+    browser: Client, collection: Growing, values: dict[str, object], words: str
+) -> None:
+    answer = browser.post(url("pool-create", collection.project), form(save_run(collection, [3]), **values))
     assert (answer.status_code, words in answer.content.decode()) == (422, True)
     assert not Pooling.objects.exists()
 
 
-def test_a_run_that_cannot_be_read_says_so(browser: Client, made: Growing, messages: Messages) -> None:
-    run = stored(made, [3])
+def test_a_run_that_cannot_be_read_says_so(browser: Client, collection: Growing, messages: Messages) -> None:
+    run = save_run(collection, [3])
     with run.file.open("wb") as file:
         file.write(b"{}")
     with messages():
-        browser.post(url("pool-create", made.project), form(run))
+        browser.post(url("pool-create", collection.project), form(run))
     page = browser.get(url("pool", Pooling.objects.get())).content.decode()
     assert "xml on val: line 1 column 3: not JSON" in page
 
 
-def test_a_split_without_a_batch_says_so(browser: Client, made: Growing, messages: Messages) -> None:
+def test_a_split_without_a_batch_says_so(browser: Client, collection: Growing, messages: Messages) -> None:
     with messages():
-        browser.post(url("pool-create", made.project), form(stored(made, [3]), which="split:test"))
+        browser.post(url("pool-create", collection.project), form(save_run(collection, [3]), which="split:test"))
     assert "has a batch yet" in browser.get(url("pool", Pooling.objects.get())).content.decode()
 
 
-def test_an_opening_that_came_to_a_stop_can_go_on(browser: Client, made: Growing, messages: Messages) -> None:
-    pooling = made.plan(made.rows("one", [3]))
+def test_an_opening_that_came_to_a_stop_can_go_on(browser: Client, collection: Growing, messages: Messages) -> None:
+    pooling = collection.plan(collection.rows("one", [3]))
     browser.post(url("pool-open", pooling))  # its message is lost
     Job.objects.update(state="failed", error="OSError: the disk is full")
     page = browser.get(url("pool", pooling)).content.decode()
@@ -146,8 +148,10 @@ def test_an_opening_that_came_to_a_stop_can_go_on(browser: Client, made: Growing
     assert "0 of 1" in browser.get(url("pool", pooling)).content.decode()
 
 
-def test_a_plan_whose_message_was_lost_is_made_by_the_sweep(browser: Client, made: Growing, messages: Messages) -> None:
-    browser.post(url("pool-create", made.project), form(stored(made, [3])))
+def test_a_plan_whose_message_was_lost_is_made_by_the_sweep(
+    browser: Client, collection: Growing, messages: Messages
+) -> None:
+    browser.post(url("pool-create", collection.project), form(save_run(collection, [3])))
     pooling = Pooling.objects.get()
     assert "Reading the runs" in browser.get(url("pool", pooling)).content.decode()
     for later, state in ((0, "preparing"), (2, "ready")):
@@ -157,10 +161,10 @@ def test_a_plan_whose_message_was_lost_is_made_by_the_sweep(browser: Client, mad
         assert pooling.state == state
 
 
-def test_reports_as_csv(browser: Client, made: Growing) -> None:
-    made.query.text = "=1+1"
-    made.query.save()
-    pooling = made.plan([*made.rows("one", [0, 3]), *made.rows("other", [3])])
+def test_reports_as_csv(browser: Client, collection: Growing) -> None:
+    collection.query.text = "=1+1"
+    collection.query.save()
+    pooling = collection.plan([*collection.rows("one", [0, 3]), *collection.rows("other", [3])])
     answer = browser.get(url("pool-csv", pooling))
     rows = list(csv.DictReader(StringIO(answer.content.decode())))
     assert [(row["query_id"], row["query"], row["source"], row["moments"], row["new"]) for row in rows] == [
@@ -176,8 +180,8 @@ def test_reports_as_csv(browser: Client, made: Growing) -> None:
     ]
 
 
-def test_empty_states(browser: Client, made: Growing) -> None:
-    assert "No run yet" in browser.get(url("pools", made.project)).content.decode()
-    made.project.batches.all().first().pairs.all().delete()
-    made.project.batches.all().delete()
-    assert "No query is being judged yet" in browser.get(url("pools", made.project)).content.decode()
+def test_empty_states(browser: Client, collection: Growing) -> None:
+    assert "No run yet" in browser.get(url("pools", collection.project)).content.decode()
+    collection.project.batches.all().first().pairs.all().delete()
+    collection.project.batches.all().delete()
+    assert "No query is being judged yet" in browser.get(url("pools", collection.project)).content.decode()

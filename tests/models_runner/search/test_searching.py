@@ -38,7 +38,7 @@ from tests.factories import MembershipFactory, admin
 from tests.judging.api.acts import bearer
 from tests.judging.world import HandMade
 from tests.models_runner.acts import GOOD, bring, member_of, run_json
-from tests.models_runner.benchmarks import DRAWN, Drawn, places
+from tests.models_runner.benchmarks import DRAWN, Drawn, configure_training
 from tests.moment_retrieval.training.tiny import experiment
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
@@ -59,7 +59,7 @@ class Site:
     """A project whose training is done, and its admin's browser."""
 
     def __init__(self, hand_made: HandMade, release: Release, tiny: Path) -> None:
-        self.made, self.release, self.tiny = hand_made, release, tiny
+        self.hand_made, self.release, self.tiny = hand_made, release, tiny
         self.client = Client()
         self.client.force_login(admin(hand_made.project))
         features = {kind: {"name": kind, "path": str(tiny / f"{kind}.h5")} for kind in ("video", "query")}
@@ -68,10 +68,12 @@ class Site:
         )
         about = {"project": hand_made.project, "release": self.release, "features": features}
         self.experiment = Experiment.objects.create(name="tiny", baseline="xml", top_n=1, **about)
-        self.training = self.done(seed=1)
+        self.training = self.add_training(seed=1)
 
-    def done(self, seed: int) -> Training:
-        run = bring(member_of(self.made, self.made.lead), self.release, run_json({10: GOOD}), system=f"seed {seed}")
+    def add_training(self, seed: int) -> Training:
+        run = bring(
+            member_of(self.hand_made, self.hand_made.lead), self.release, run_json({10: GOOD}), system=f"seed {seed}"
+        )
         values = {"state": "done", "ended_at": timezone.now(), "val_run": run, "best": 0.25}
         training = Training.objects.create(experiment=self.experiment, seed=seed, **values)
         folder = experiments_files.folder_of(training)
@@ -83,7 +85,7 @@ class Site:
         return training
 
     def url(self, name: str, *words: object) -> str:
-        return reverse(f"models_runner:{name}", args=[self.made.project.uuid, *words])
+        return reverse(f"models_runner:{name}", args=[self.hand_made.project.uuid, *words])
 
     def search(self, q: str = "somebody opens a door", **options: Any) -> HttpResponse:
         return self.client.get(self.url("search"), {"q": q, **options})  # type: ignore[return-value]
@@ -92,8 +94,8 @@ class Site:
         return self.search(q, **options).content.decode()
 
     def api(self, person: Any = None, **options: Any) -> HttpResponse:
-        url = reverse("api:search", args=[self.made.project.uuid])
-        return Client().get(url, options, headers=bearer(person or admin(self.made.project)))  # type: ignore[return-value]
+        url = reverse("api:search", args=[self.hand_made.project.uuid])
+        return Client().get(url, options, headers=bearer(person or admin(self.hand_made.project)))  # type: ignore[return-value]
 
 
 def forget() -> None:
@@ -103,19 +105,21 @@ def forget() -> None:
 
 
 @pytest.fixture
-def site(made: HandMade, release: Release, settings: Any, tmp_path: Path, trained_folder: Path) -> Iterator[Site]:
-    places(settings, tmp_path)
+def site(scenario: HandMade, release: Release, settings: Any, tmp_path: Path, trained_folder: Path) -> Iterator[Site]:
+    configure_training(settings, tmp_path)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("moment_retrieval.searching.queries.extractor_of", lambda *_, **__: Drawn())
         forget()
-        yield Site(made, release, trained_folder)
+        yield Site(scenario, release, trained_folder)
     forget()
 
 
 def filmed(site: Site) -> Video:
     """The first video that is found, in the project, with a file."""
     hit = json.loads(site.api(q="x").content)["hits"][0]
-    video = Video.objects.create(corpus=site.made.project.dataset.corpus, name=hit["video"], duration_s=30, index=900)
+    video = Video.objects.create(
+        corpus=site.hand_made.project.dataset.corpus, name=hit["video"], duration_s=30, index=900
+    )
     video.file.save("film.mp4", ContentFile(b"0123456789"))
     return video
 
@@ -129,7 +133,7 @@ def test_a_query_finds_ranked_moments_and_says_why(site: Site) -> None:
 
 
 def test_results_can_be_linked_and_the_last_queries_return(site: Site) -> None:
-    other = site.done(seed=2)
+    other = site.add_training(seed=2)
     site.page("first words", training=other.uuid)
     page = site.page("second words", training=site.training.uuid)
     assert f"?q=first+words&amp;training={other.uuid}" in page and 'value="second words"' in page
@@ -156,7 +160,7 @@ def test_staff_alone_watch_videos(site: Site) -> None:
     assert (part.status_code, part.content, part["Content-Type"]) == (206, b"234", "video/mp4")
     for role in (Membership.Role.ANNOTATOR, Membership.Role.PARTICIPANT):
         other = Client()
-        other.force_login(MembershipFactory(project=site.made.project, role=role).user)
+        other.force_login(MembershipFactory(project=site.hand_made.project, role=role).user)
         assert other.get(url).status_code == 403
     stranger = MembershipFactory(role="admin")
     client = Client()
@@ -224,7 +228,7 @@ def test_words_read_by_another_version_are_reported(site: Site) -> None:
 
 class TestQueryParameters:
     @pytest.mark.parametrize(
-        ("given", "words"),
+        ("parameters", "words"),
         [
             ({"q": "  "}, "Type what to look for."),
             ({"q": "long " * 101}, "at most 500 characters"),
@@ -232,8 +236,8 @@ class TestQueryParameters:
             ({"training": "00000000-0000-4000-8000-000000000000"}, "There is no such finished training"),
         ],
     )
-    def test_is_looked_at(self, site: Site, given: dict[str, str], words: str) -> None:
-        answer = site.search(**given)
+    def test_is_looked_at(self, site: Site, parameters: dict[str, str], words: str) -> None:
+        answer = site.search(**parameters)
         assert answer.status_code == 422 and words in answer.content.decode()
 
     def test_may_be_as_long_as_a_paragraph(self, site: Site) -> None:
@@ -250,7 +254,7 @@ class TestWithoutAnAnswer:
         Training.objects.all().delete()
         page = site.page()
         assert "No trained checkpoint yet" in page and "Start a benchmark run" in page
-        site.client.force_login(site.made.lead)
+        site.client.force_login(site.hand_made.lead)
         assert "An admin of the project starts" in site.page()
 
     def test_nobody_knows_what_made_the_query_features(self, site: Site) -> None:
@@ -259,9 +263,7 @@ class TestWithoutAnAnswer:
         assert answer.status_code == 409 and "not known what made the query features" in answer.content.decode()
         assert "say on the page Features which text model made it" in answer.content.decode()
 
-    def test_the_model_that_is_said_to_have_made_them_makes_others(
-        self, site: Site, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_the_model_named_for_them_makes_others(self, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("tests.models_runner.benchmarks.DRAWN", np.repeat(DRAWN, 3, axis=0))
         FeatureSet.objects.update(extractor="file", model="bert-base-cased")
         answer = site.search()
@@ -294,17 +296,15 @@ class TestWithoutAnAnswer:
         htmx = site.client.get(site.url("search"), {"q": "x"}, headers={"HX-Request": "true"})
         assert htmx.status_code == 200  # else a page that asks again would not show it
 
-    def test_the_broker_is_away(self, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-        def away(*_: Any, **__: Any) -> None:
+    def test_the_broker_is_unavailable(self, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+        def fail(*_: Any, **__: Any) -> None:
             raise OperationalError
 
-        monkeypatch.setattr(tasks.search_work, "apply_async", away)
+        monkeypatch.setattr(tasks.search_work, "apply_async", fail)
         answer = site.search()
         assert answer.status_code == 503 and "The broker" in answer.content.decode()
 
-    def test_the_broker_goes_away_where_answers_were_listened_for(
-        self, site: Site, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_the_broker_ends_where_answers_were_listened_for(self, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
         """Celery connects again once, which is refused."""
         with socket.socket() as nobody:
             nobody.bind(("127.0.0.1", 0))
@@ -370,9 +370,9 @@ class TestTheApi:
         assert "500 characters" in site.api(q="x" * 501).content.decode()
 
     def test_is_for_leads_and_admins(self, site: Site) -> None:
-        assert site.api(site.made.lead, q="x").status_code == 200
+        assert site.api(site.hand_made.lead, q="x").status_code == 200
         for role in (Membership.Role.ANNOTATOR, Membership.Role.PARTICIPANT):
-            member = MembershipFactory(project=site.made.project, role=role)
+            member = MembershipFactory(project=site.hand_made.project, role=role)
             assert site.api(member.user, q="x").status_code == 403
         assert site.api(MembershipFactory(role="admin").user, q="x").status_code == 404
 

@@ -12,25 +12,25 @@ class Block:
 
 
 class TestCache:
-    def test_what_is_held_is_not_made_again(self) -> None:
+    def test_what_is_cached_is_not_made_again(self) -> None:
         cache: Held[Block] = Held(10)
         first = cache.get("a", lambda: Block(4))
         assert cache.get("a", lambda: Block(5)) is first
 
-    def test_what_was_not_asked_for_longest_goes_first(self) -> None:
+    def test_what_was_not_requested_longest_goes_first(self) -> None:
         cache: Held[Block] = Held(10)
         for name in ("a", "b", "a", "c"):
             cache.get(name, lambda: Block(4))
         assert "a" in cache and "c" in cache and "b" not in cache
         assert cache.nbytes == 8
 
-    def test_one_that_is_too_large_is_held_alone(self) -> None:
+    def test_one_that_is_too_large_is_cached_alone(self) -> None:
         cache: Held[Block] = Held(10)
         cache.get("a", lambda: Block(4))
         cache.get("huge", lambda: Block(40))
         assert len(cache) == 1 and "huge" in cache
 
-    def test_what_another_needs_is_asked_for_with_it(self) -> None:
+    def test_what_another_needs_is_requested_with_it(self) -> None:
         cache: Held[Block] = Held(12)
         cache.get("first", lambda: Block(4))
         cache.get("conquer", lambda: Block(4), needs=("first",))
@@ -46,14 +46,14 @@ class TestCache:
         cache.get("other", lambda: Block(8))
         assert len(cache) == 1 and cache.nbytes == 8
 
-    def test_what_is_too_large_is_held_with_what_it_needs(self) -> None:
+    def test_what_is_too_large_is_cached_with_what_it_needs(self) -> None:
         cache: Held[Block] = Held(10)
         for name in ("other", "first"):
             cache.get(name, lambda: Block(4))
         cache.get("huge", lambda: Block(40), needs=("first",))
         assert len(cache) == 2 and "first" in cache
 
-    def test_so_many_are_held_as_the_size_says(self) -> None:
+    def test_so_many_are_cached_as_the_size_says(self) -> None:
         dropped_keys: list[Hashable] = []
         cache: Held[Block] = Held(2, size=lambda _: 1, on_drop=dropped_keys.append)
         for name in ("a", "b", "a", "c"):

@@ -48,14 +48,14 @@ class Bench:
     """A release of a small project, and experiments on it whose scores are set by hand."""
 
     def __init__(self, hand_made: HandMade) -> None:
-        self.made, self.release = hand_made, ready_release(hand_made.project)
+        self.hand_made, self.release = hand_made, ready_release(hand_made.project)
         self.client = Client()
         self.client.force_login(admin(hand_made.project))
 
     def experiment(self, baseline: str = "reloclnet", top_n: int = 40, **values: Any) -> Experiment:
         fields = {"name": f"{baseline} {top_n}", "features": FEATURES, **values}
         return Experiment.objects.create(
-            project=self.made.project, release=self.release, baseline=baseline, top_n=top_n, **fields
+            project=self.hand_made.project, release=self.release, baseline=baseline, top_n=top_n, **fields
         )
 
     def train(self, of: Experiment, seed: int, *, best: float, test: float, val: float = 0.1) -> Training:
@@ -76,13 +76,13 @@ class Bench:
         return run
 
     def tables(self, **filters: str) -> Tables:
-        selection = tables_filters(self.made.project, filters)
+        selection = tables_filters(self.hand_made.project, filters)
         assert selection is not None
         return tables(selection)
 
     def url(self, form: str = "") -> str:
         name, more = ("tables-export", [form]) if form else ("tables", [])
-        return reverse(f"models_runner:{name}", args=[self.made.project.uuid, *more])
+        return reverse(f"models_runner:{name}", args=[self.hand_made.project.uuid, *more])
 
     def get(self, form: str = "", **filters: str) -> str:
         answer = self.client.get(self.url(form), filters)
@@ -123,7 +123,7 @@ class TestCells:
         assert line.cell("val", 20, 0.7) == Cell(0.1, 0.1, None)
         assert line.cell("test", 20, 0.7) == Cell(None, None, None)
 
-    def test_of_the_convention_asked_for(self, bench: Bench) -> None:
+    def test_of_the_convention_chosen(self, bench: Bench) -> None:
         bench.train(bench.experiment(), 1, best=0.5, test=0.4)
         (line,) = bench.tables(convention="paper").lines
         assert line.cell("test", 10, 0.3).best == 0.2
@@ -135,7 +135,7 @@ class TestCells:
     def test_runs_of_earlier_releases_come_with_them_as_they_are_scored(self, bench: Bench) -> None:
         of = bench.experiment()
         training = bench.train(of, 1, best=0.5, test=0.4)
-        later = ready_release(bench.made.project)
+        later = ready_release(bench.hand_made.project)
         for run in (training.val_run, training.test_run):
             assert run is not None
             Scoring.objects.filter(run=run, release=later).delete()
@@ -170,16 +170,16 @@ class TestHonesty:
             "other queries (2 of val instead of 500, 1 of test instead of 2,781); other features."
         )
 
-    def test_what_was_trained_on_is_said_by_what_the_release_holds(self, bench: Bench) -> None:
+    def test_what_was_trained_on_follows_from_what_the_release_holds(self, bench: Bench) -> None:
         """Names stay in the training sets of a release whose captions are rewritten later."""
         bench.train(bench.experiment(), 1, best=0.5, test=0.4)
         description = (
             "Training sets of release 1 hold descriptions as they were brought, never rewritten: 5 captions and "
             "0 queries. Names in them are trained on."
         )
-        Caption.objects.filter(description__corpus=bench.made.corpus).update(provider="rules")
+        Caption.objects.filter(description__corpus=bench.hand_made.corpus).update(provider="rules")
         assert bench.tables().standing.trained_on == description
-        later = ready_release(bench.made.project)
+        later = ready_release(bench.hand_made.project)
         shown_tables = bench.tables(release=str(later.version))
         assert "release 2 are made of captions" in shown_tables.standing.trained_on
         for run in Run.objects.filter(source="baseline"):
@@ -193,7 +193,7 @@ class TestHonesty:
         assert "is not known" in standing_of(bench.release, []).trained_on
 
     def test_videos_are_those_of_the_release(self, bench: Bench) -> None:
-        VideoFactory(corpus=bench.made.corpus)
+        VideoFactory(corpus=bench.hand_made.corpus)
         assert "other videos (2 instead of" in standing_of(bench.release, []).words
 
     def test_the_same_counts_are_no_proof(self, bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -276,9 +276,9 @@ class TestPage:
         export = reverse("models_runner:tables-export", args=[project.uuid, "csv"])
         assert client.get(export).status_code == 404
 
-    @pytest.mark.parametrize("asked", [{"k": "7"}, {"split": "train"}, {"of": "x"}, {"release": "99"}])
-    def test_what_is_not_known_falls_back(self, bench: Bench, asked: dict[str, str]) -> None:
-        assert "K = 10" in bench.get(**asked)
+    @pytest.mark.parametrize("parameters", [{"k": "7"}, {"split": "train"}, {"of": "x"}, {"release": "99"}])
+    def test_what_is_not_known_falls_back(self, bench: Bench, parameters: dict[str, str]) -> None:
+        assert "K = 10" in bench.get(**parameters)
 
     def test_as_many_statements_for_many_runs_as_for_few(self, bench: Bench) -> None:
         bench.train(bench.experiment(), 1, best=0.1, test=0.1)
@@ -335,10 +335,10 @@ class TestExports:
 def test_the_leaderboard_never_shows_labels_by_similarity(bench: Bench) -> None:
     training = bench.train(bench.experiment(labels="similarity"), 1, best=0.9, test=0.8)
     assert training.val_run is not None
-    board = reverse("models_runner:runs", args=[bench.made.project.uuid])
+    board = reverse("models_runner:runs", args=[bench.hand_made.project.uuid])
     page = bench.client.get(board, {"split": "val", "base": training.val_run.uuid}).content.decode()
     assert training.val_run.system not in page
-    compare = reverse("models_runner:compare", args=[bench.made.project.uuid])
+    compare = reverse("models_runner:compare", args=[bench.hand_made.project.uuid])
     query = {"split": "val", "one": training.val_run.uuid, "other": training.val_run.uuid}
     assert training.val_run.system not in bench.client.get(compare, query).content.decode()
     own = bench.client.get(reverse("models_runner:run", args=[training.val_run.uuid])).content.decode()

@@ -138,7 +138,7 @@ def test_damage_is_reported_with_its_path(damage: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "told",
+    "changes",
     [
         [],
         None,
@@ -158,12 +158,12 @@ def test_damage_is_reported_with_its_path(damage: str, tmp_path: Path) -> None:
         {"generators": {"torch": ""}},
     ],
 )
-def test_what_a_damaged_meta_says_is_reported_in_words(told: Any, tmp_path: Path) -> None:
+def test_what_a_damaged_meta_says_is_reported_in_words(changes: Any, tmp_path: Path) -> None:
     training = Training("xml")
     training.save(tmp_path / "last")
     meta = tmp_path / "last" / META
-    is_part = isinstance(told, dict) and told != {"form": 1}
-    meta.write_text(json.dumps({**json.loads(meta.read_text()), **told} if is_part else told))
+    is_part = isinstance(changes, dict) and changes != {"form": 1}
+    meta.write_text(json.dumps({**json.loads(meta.read_text()), **changes} if is_part else changes))
     with pytest.raises(BrokenCheckpoint, match=r"last: (its form is|meta\.json tells no)"):
         checkpoints.load(tmp_path / "last")
 

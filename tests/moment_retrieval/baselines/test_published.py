@@ -224,11 +224,13 @@ def test_nothing_is_made_of_a_checkpoint_that_asks_for_more_memory_than_it_has_b
 
 
 @pytest.mark.parametrize("is_new", [True, False])
-@pytest.mark.parametrize("place", [(0, (10**9,), (1,)), (10**9, (1,), (1,)), (0, (2, 2), (1, 2))])
-def test_weights_larger_than_their_storage_are_refused(place: tuple[Any, ...], is_new: bool, tmp_path: Path) -> None:
+@pytest.mark.parametrize("storage_view", [(0, (10**9,), (1,)), (10**9, (1,), (1,)), (0, (2, 2), (1, 2))])
+def test_weights_larger_than_their_storage_are_refused(
+    storage_view: tuple[Any, ...], is_new: bool, tmp_path: Path
+) -> None:
     function, (storage, _, _, _, *more) = torch.zeros(2).__reduce_ex__(2)
     path = tmp_path / "best.ckpt"
-    larger = Made(function, storage, *place, *more)
+    larger = Made(function, storage, *storage_view, *more)
     torch.save({"model": {"a": larger}}, path, _use_new_zipfile_serialization=is_new)
     with pytest.raises(UnsafeCheckpoint, match="a weight is said to be larger than it is"):
         load_published(path)

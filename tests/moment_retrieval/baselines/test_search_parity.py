@@ -100,18 +100,18 @@ def test_published_xml_ends_a_clip_later() -> None:
 
 @pytest.mark.parametrize(("case", "longest"), [("disjoint", 24), ("disjoint_maxl8", 8)])
 def test_conquers_forty_best_moments_are_the_published_ones(case: str, longest: int) -> None:
-    def given(name: str) -> Tensor:
+    def reference(name: str) -> Tensor:
         return tensor("conquer/inference.npz", name)
 
-    candidates = given("in/candidate_video")  # every query has copies of its own, behind its true video
+    candidates = reference("in/candidate_video")  # every query has copies of its own, behind its true video
     model, decoding = conquer.model_of(), Decoding(alpha=0, shortest=0, longest=longest, end_offset_s=1.5)
     streams = [
-        packed(given(f"in/{name}_feat")[:, 1:].flatten(0, 1), given(f"in/{name}_mask")[:, 1:].flatten(0, 1))
+        packed(reference(f"in/{name}_feat")[:, 1:].flatten(0, 1), reference(f"in/{name}_mask")[:, 1:].flatten(0, 1))
         for name in ("visual", "sub")
     ]
-    queries = packed(given("in/query_feat"), given("in/query_mask"))
+    queries = packed(reference("in/query_feat"), reference("in/query_mask"))
     clips, slots = model.encode_clips(*streams), torch.arange(40).view(4, 10)
     moments = search_candidates(model, queries, clips, slots, decoding)
-    assert torch.equal(candidates.flatten()[moments.video], given(f"{case}/moment_video"))
-    assert torch.equal(times(moments, decoding), given(f"{case}/moment_time"))
-    torch.testing.assert_close(moments.score, given(f"{case}/moment_score"), rtol=1e-3, atol=0)
+    assert torch.equal(candidates.flatten()[moments.video], reference(f"{case}/moment_video"))
+    assert torch.equal(times(moments, decoding), reference(f"{case}/moment_time"))
+    torch.testing.assert_close(moments.score, reference(f"{case}/moment_score"), rtol=1e-3, atol=0)

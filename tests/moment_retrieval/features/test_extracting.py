@@ -16,11 +16,11 @@ class Lengths:
     name, width, batch = "lengths", 2, 2
 
     def __init__(self) -> None:
-        self.asked: list[str] = []
+        self.item_names: list[str] = []
 
     def rows(self, items: Sequence[Sentence]) -> Iterator[np.ndarray]:
         for item in items:
-            self.asked.append(item.name)
+            self.item_names.append(item.name)
             if item.text == "bad":
                 raise UnreadableFile("cannot be read")
             yield np.full((1, 2), len(item.text), np.float32)
@@ -48,7 +48,7 @@ def test_what_an_earlier_writer_left_is_not_made_again(tmp_path: Path) -> None:
     later = Lengths()
     with FeatureWriter(tmp_path / "a.h5", width=2) as writer:
         outcome = extract(ITEMS, later, writer)
-    assert later.asked == ["2", "3", "4", "5"] and (outcome.kept, outcome.made) == (1, 3)
+    assert later.item_names == ["2", "3", "4", "5"] and (outcome.kept, outcome.made) == (1, 3)
 
 
 def test_rows_that_are_no_numbers_are_the_failure_of_their_item(tmp_path: Path) -> None:

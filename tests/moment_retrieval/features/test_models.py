@@ -95,11 +95,11 @@ def test_an_image_model_gives_a_row_for_every_clip(tmp_path: Path, kind: str, wi
     assert np.allclose(rows[0], rows[1], atol=1e-2)
 
 
-@pytest.mark.parametrize(("way", "kind"), [(Way.TEXTS, Kind.QUERY), (Way.IMAGES, Kind.VIDEO)])
+@pytest.mark.parametrize(("method", "kind"), [(Way.TEXTS, Kind.QUERY), (Way.IMAGES, Kind.VIDEO)])
 @pytest.mark.parametrize("model", ["", "./nothing", "a/b/c", "EMPTY"])
-def test_a_model_that_is_not_here_is_reported(tmp_path: Path, way: Way, kind: Kind, model: str) -> None:
+def test_a_model_that_is_not_here_is_reported(tmp_path: Path, method: Way, kind: Kind, model: str) -> None:
     with pytest.raises(MissingModel, match="there is no folder|cannot be loaded"):
-        extractor_of(way, kind, model=str(tmp_path) if model == "EMPTY" else model)
+        extractor_of(method, kind, model=str(tmp_path) if model == "EMPTY" else model)
 
 
 def test_nothing_is_fetched_where_the_hub_is_off(monkeypatch: pytest.MonkeyPatch) -> None:

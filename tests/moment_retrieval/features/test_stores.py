@@ -144,7 +144,7 @@ def test_a_message_of_another_kind_says_so(tmp_path: Path, message: bytes) -> No
         open_features(lmdb_of(tmp_path / "db", {"one": message})).rows("one")
 
 
-def held(**changes: object) -> bytes:
+def false_message(**changes: object) -> bytes:
     """A message of msgpack-numpy that lies about something."""
     fields = {b"nd": True, b"type": "<f4", b"kind": b"", b"shape": (1, 3), b"data": ROWS[:1].tobytes()}
     return msgpack.packb({"features": fields | {name.encode(): value for name, value in changes.items()}})
@@ -163,7 +163,7 @@ def npy(header: str) -> bytes:
     return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode()
 
 
-def said(shape: str, kind: str = "<f4") -> str:
+def npy_header(shape: str, kind: str = "<f4") -> str:
     return f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}}}\n"
 
 
@@ -183,14 +183,14 @@ def of_no_known_method() -> bytes:
 
 
 def broken_deflate() -> bytes:
-    message = bytearray(member(npy(said("(4, 3)")) + ROWS.tobytes() * 20, zipfile.ZIP_DEFLATED))
+    message = bytearray(member(npy(npy_header("(4, 3)")) + ROWS.tobytes() * 20, zipfile.ZIP_DEFLATED))
     message[42:60] = bytes(b ^ 0xFF for b in message[42:60])
     return bytes(message)
 
 
 def mostly_zeros() -> bytes:
     """300 MB in 300 kB."""
-    return member(npy(said("(2000, 4096)")) + bytes(300 << 20), zipfile.ZIP_DEFLATED)
+    return member(npy(npy_header("(2000, 4096)")) + bytes(300 << 20), zipfile.ZIP_DEFLATED)
 
 
 @pytest.mark.parametrize(
@@ -200,14 +200,14 @@ def mostly_zeros() -> bytes:
         member(npy("{'descr': '<f4', 'fortran_order': (\n")),
         encrypted(),
         of_no_known_method(),
-        member(npy(said("(1000000000, 1000000)"))),
+        member(npy(npy_header("(1000000000, 1000000)"))),
         mostly_zeros,
         member(b"\x93NUMPY\x03\x00" + bytes(20)),
-        held(type=[[b"a", b"<f4"]]),
-        held(type=4),
-        held(type="i4,("),
-        held(shape="many"),
-        held(data=7),
+        false_message(type=[[b"a", b"<f4"]]),
+        false_message(type=4),
+        false_message(type="i4,("),
+        false_message(shape="many"),
+        false_message(data=7),
     ],
 )
 def test_no_message_brings_a_check_down(tmp_path: Path, message: bytes | Callable[[], bytes]) -> None:
@@ -386,13 +386,13 @@ def test_an_empty_file_has_no_width(tmp_path: Path) -> None:
         _ = store.width
 
 
-@pytest.mark.parametrize("way", ["fork", "spawn"])
+@pytest.mark.parametrize("start_method", ["fork", "spawn"])
 @pytest.mark.parametrize("form", ["hdf5", "lmdb"])
-def test_another_process_reads_the_store_it_was_given(tmp_path: Path, way: str, form: str) -> None:
+def test_another_process_reads_the_store_it_was_given(tmp_path: Path, start_method: str, form: str) -> None:
     path = hdf5(tmp_path / "a.h5", one=ROWS) if form == "hdf5" else lmdb_of(tmp_path / "db", {"one": packed(ROWS)})
     store = open_features(path)
     correct = float(store.rows("one").sum())
-    with multiprocessing.get_context(way).Pool(1) as pool:
+    with multiprocessing.get_context(start_method).Pool(1) as pool:
         assert pool.apply(total, (store,)) == correct
     assert float(store.rows("one").sum()) == correct
 

@@ -34,14 +34,14 @@ def test_after_a_kill_the_next_writer_knows_what_is_done(tmp_path: Path) -> None
         np.testing.assert_array_equal(store.rows("one"), ROWS)
 
 
-@pytest.mark.parametrize("lost", [1, 47, 48, 60, 70])
-def test_a_record_that_a_kill_cut_short_is_made_again(tmp_path: Path, lost: int) -> None:
+@pytest.mark.parametrize("n_bytes_lost", [1, 47, 48, 60, 70])
+def test_a_record_that_a_kill_cut_short_is_made_again(tmp_path: Path, n_bytes_lost: int) -> None:
     killed = FeatureWriter(tmp_path / "a.h5", width=3)
     killed.add("one", ROWS)
     killed.add("two", ROWS)
     killed.close()
     journal = tmp_path / "a.h5.journal"
-    journal.write_bytes(journal.read_bytes()[:-lost])
+    journal.write_bytes(journal.read_bytes()[:-n_bytes_lost])
     with FeatureWriter(tmp_path / "a.h5", width=3) as writer:
         assert "one" in writer and "two" not in writer
         writer.add("two", ROWS + 2)

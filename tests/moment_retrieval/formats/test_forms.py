@@ -61,19 +61,19 @@ def same(one: Any, other: Any) -> bool:
 
 
 @pytest.mark.parametrize("form", Form, ids=lambda form: form.value)
-@pytest.mark.parametrize("named", [True, False])
-def test_a_run_is_read_as_it_was_written(form: Form, named: bool) -> None:
+@pytest.mark.parametrize("form_is_named", [True, False])
+def test_a_run_is_read_as_it_was_written(form: Form, form_is_named: bool) -> None:
     data = encoded(CODECS[form].write_run(RUN))
-    read = parse_run(data, form if named else None)
+    read = parse_run(data, form if form_is_named else None)
     assert same(read, RUN)
     assert read.texts == (("", "") if form in (Form.TREC, Form.MVMR) else RUN.texts)
 
 
 @pytest.mark.parametrize("form", Form, ids=lambda form: form.value)
-@pytest.mark.parametrize("named", [True, False])
-def test_ground_truth_is_read_as_it_was_written(form: Form, named: bool) -> None:
+@pytest.mark.parametrize("form_is_named", [True, False])
+def test_ground_truth_is_read_as_it_was_written(form: Form, form_is_named: bool) -> None:
     data = encoded(WRITERS[form](POOLS if form is Form.MVMR else TRUTH))
-    read = parse_ground_truth(data, form if named else None)
+    read = parse_ground_truth(data, form if form_is_named else None)
     assert [[m.video, m.start_s, m.end_s, m.relevance] for rows in read.values() for m in rows] == [
         [m.video, m.start_s, m.end_s, m.relevance] for rows in TRUTH.values() for m in rows
     ]

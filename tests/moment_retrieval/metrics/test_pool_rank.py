@@ -110,15 +110,15 @@ def test_equal_to_the_published_evaluation() -> None:
 
 @needs_shared
 @pytest.mark.parametrize(
-    ("name", "videos", "queries", "kept"),
+    ("name", "videos", "queries", "n_scored"),
     [pytest.param("charades", 1_334, 3_720, 3_716, marks=pytest.mark.slow), ("tacos", 25, 4_001, 2_055)],
 )
-def test_the_published_ground_truth_is_read(name: str, videos: int, queries: int, kept: int) -> None:
+def test_the_published_ground_truth_is_read(name: str, videos: int, queries: int, n_scored: int) -> None:
     truth = formats.read_ground_truth(DATA / "mvmr" / f"{name}_test_mvmr.json")
     assert isinstance(truth, PoolTruth)
     assert (len(truth.durations_s), len(truth)) == (videos, queries)
     scores = rank_in_pool(RunTable.from_moments({}), truth, ns=[1], ms=[0.5])
-    assert (len(scores.query_ids), scores.facts["left out"]) == (kept, f"{queries - kept} (shorter pool)")
+    assert (len(scores.query_ids), scores.facts["left out"]) == (n_scored, f"{queries - n_scored} (shorter pool)")
     ends = (
         truth.spans.end_s <= np.array([truth.durations_s[video] for video in truth.spans.names])[truth.spans.video] + 1
     )

@@ -28,7 +28,7 @@ def hull(one: Span, other: Span, number: type[np.floating] = np.float32) -> floa
     return float(max(number(0), min(b, d) - max(a, c)) / length) if length else 0.0
 
 
-def found(run: Sequence[Span], truth: Sequence[JudgedMoment], task: Task, k: int, mu: float) -> bool:
+def is_retrieved(run: Sequence[Span], truth: Sequence[JudgedMoment], task: Task, k: int, mu: float) -> bool:
     right = [row for row in truth if row.relevance > 0]
     if task is Task.SVMR:
         run = [span for span in run if any(span.video == row.video for row in right)]
@@ -40,7 +40,7 @@ def found(run: Sequence[Span], truth: Sequence[JudgedMoment], task: Task, k: int
 def test_recall_equals_plain_loops(run: list[ScoredMoment], truth: list[JudgedMoment], task: Task) -> None:
     scores = recall(RunTable.from_moments({"1": run}), JudgedTable.from_moments({"1": truth, "2": truth}), task=task)
     for k, mu in scores.measures:
-        assert scores.per_query["1"][k, mu] == found(run, truth, task, k, mu)
+        assert scores.per_query["1"][k, mu] == is_retrieved(run, truth, task, k, mu)
         assert scores.per_query["2"][k, mu] == 0
 
 

@@ -42,16 +42,16 @@ def by_type(scores: Scores) -> dict[str, float]:
 
 
 @pytest.mark.parametrize(
-    ("task", "expected"),
+    ("task", "expected_means"),
     [
         (Task.VCMR, {"R@1,IoU>=0.5": 0, "R@3,IoU>=0.5": 0.5, "R@1,IoU>=0.7": 0, "R@3,IoU>=0.7": 0}),
         (Task.SVMR, {"R@1,IoU>=0.5": 0, "R@3,IoU>=0.5": 0.5, "R@1,IoU>=0.7": 0, "R@3,IoU>=0.7": 0.5}),
         (Task.VR, {"R@1": 0, "R@3": 0.5}),
     ],
 )
-def test_recall_by_hand(task: Task, expected: dict[str, float]) -> None:
+def test_recall_by_hand(task: Task, expected_means: dict[str, float]) -> None:
     scores = recall(RUN, JUDGED, task=task, ks=[1, 3])
-    assert {str(measure): value for measure, value in scores.mean.items()} == expected
+    assert {str(measure): value for measure, value in scores.mean.items()} == expected_means
 
 
 @pytest.mark.parametrize("cells", [1, matching.MAX_CELLS])

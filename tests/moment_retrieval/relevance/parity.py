@@ -18,7 +18,7 @@ needs_parity = pytest.mark.skipif(not PARITY.is_dir(), reason=f"no shared data a
 
 
 @cache
-def held(name: str) -> Any:
+def read_reference(name: str) -> Any:
     """The content of a JSON file."""
     return json.loads((PARITY / name).read_text(encoding="utf-8"))
 
@@ -30,7 +30,7 @@ def matrix(file: str, name: str) -> NDArray[np.float64]:
 
 
 def captions60() -> list[str]:
-    return [row["narration"] for row in held("captions60.json")]
+    return [row["narration"] for row in read_reference("captions60.json")]
 
 
 class GivenTags:

@@ -12,7 +12,7 @@ from moment_retrieval.relevance import Normalisation, stop_words
 from moment_retrieval.relevance.sets import BagOfWords, PartOfSpeech, Postings, Reader, SetSimilarity, Synsets, meteor
 from moment_retrieval.relevance.tagger import LexiconTagger, Tags
 from moment_retrieval.relevance.wordnet import NOUN, VERB, WordNet, WordNetSenses
-from tests.moment_retrieval.relevance.parity import EPIC, GivenTags, captions60, held, matrix, needs_parity
+from tests.moment_retrieval.relevance.parity import EPIC, GivenTags, captions60, matrix, needs_parity, read_reference
 
 pytestmark = needs_parity
 OFFICIAL, CLEAN = Normalisation.OFFICIAL, Normalisation.CLEAN
@@ -20,9 +20,9 @@ EXACT = 1e-12
 
 
 def tags() -> LexiconTagger:
-    rows = held("captions60.json")
-    given = {row["narration"]: Tags(tuple(row["parsed_verbs"]), tuple(row["parsed_nouns"])) for row in rows}
-    return cast(LexiconTagger, GivenTags(given))
+    rows = read_reference("captions60.json")
+    tags_by_text = {row["narration"]: Tags(tuple(row["parsed_verbs"]), tuple(row["parsed_nouns"])) for row in rows}
+    return cast(LexiconTagger, GivenTags(tags_by_text))
 
 
 def between_all(reader: Reader) -> NDArray[np.float64]:
@@ -36,8 +36,8 @@ def between_all(reader: Reader) -> NDArray[np.float64]:
 
 
 def test_the_stop_words_are_those_of_the_script() -> None:
-    assert stop_words() == frozenset(held("stop_words_spacy_3.8.json"))
-    for row in held("captions60.json"):
+    assert stop_words() == frozenset(read_reference("stop_words_spacy_3.8.json"))
+    for row in read_reference("captions60.json"):
         assert BagOfWords(OFFICIAL).read(row["narration"]) == (frozenset(row["non_stop_words"]),)
 
 
@@ -52,7 +52,7 @@ def test_part_of_speech() -> None:
 
 def test_synsets_of_wordnet(wordnet: WordNet) -> None:
     reader = Synsets(tags(), WordNetSenses(wordnet, VERB), WordNetSenses(wordnet, NOUN), OFFICIAL)
-    for row in held("captions60.json"):
+    for row in read_reference("captions60.json"):
         verbs, nouns = reader.read(row["narration"])
         assert verbs == set(row["synset_verbs_nltk3104"])
         assert nouns == set(row["synset_nouns_nltk3104"])
@@ -79,7 +79,7 @@ def test_the_annotated_classes_of_epic_kitchens() -> None:
     }
     postings = Postings([bags[key] for key in unique], (0.5, 0.5))
     relevance = np.array([postings.scores(bag) for bag in bags.values()])
-    reference = held("epic_syn_oracle.json")
+    reference = read_reference("epic_syn_oracle.json")
     assert list(relevance.shape) == reference["shape"]
     assert (relevance.mean(), (relevance > 0).mean()) == pytest.approx(
         (reference["mean"], reference["nonzero"]), abs=1e-8

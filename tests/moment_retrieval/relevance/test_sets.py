@@ -76,29 +76,31 @@ def test_verbs_and_nouns_count_half_each() -> None:
 
 
 @given(texts, texts)
-def test_bags_of_words_are_alike_in_both_directions_from_0_to_1(left: str, right: str) -> None:
-    there, back = similarity(READERS["bow"]).pairs([left, right], [right, left])
+def test_bags_of_words_are_alike_in_both_directions_from_0_to_1(one: str, other: str) -> None:
+    there, back = similarity(READERS["bow"]).pairs([one, other], [other, one])
     assert there == back
     assert 0 <= there <= 1
 
 
 @pytest.mark.parametrize("name", READERS)
-@given(left=tagged, right=tagged)
-def test_sets_are_alike_in_both_directions_from_0_to_1(name: str, left: str, right: str) -> None:
+@given(one=tagged, other=tagged)
+def test_sets_are_alike_in_both_directions_from_0_to_1(name: str, one: str, other: str) -> None:
     reader = READERS[name]
-    there, back = similarity(reader).pairs([left, right], [right, left])
+    there, back = similarity(reader).pairs([one, other], [other, one])
     assert there == back
     assert 0 <= there <= 1
-    assert alike(reader.read(left), reader.read(left), reader.weights) == sum(
-        weight for weight, part in zip(reader.weights, reader.read(left), strict=True) if part
+    assert alike(reader.read(one), reader.read(one), reader.weights) == sum(
+        weight for weight, part in zip(reader.weights, reader.read(one), strict=True) if part
     )
 
 
 @given(few, st.lists(few, min_size=1), st.integers(1, 12))
-def test_the_best_moments_are_those_of_a_full_sort(asked: list[str], pool: list[list[str]], depth: int) -> None:
+def test_the_best_moments_are_those_of_a_full_sort(query_texts: list[str], pool: list[list[str]], depth: int) -> None:
     bow, captions = similarity(READERS["bow"]), [text for moment in pool for text in moment]
     first = np.cumsum([0, *map(len, pool)][:-1]).astype(np.intp)
-    for query, (moments, similarities) in zip(asked, bow.top(asked, captions, first, depth=depth), strict=True):
+    for query, (moments, similarities) in zip(
+        query_texts, bow.top(query_texts, captions, first, depth=depth), strict=True
+    ):
         best = [max(bow.pairs([query] * len(moment), moment).round(6)) for moment in pool]
         ranking = sorted(range(len(pool)), key=lambda index: (-best[index], index))[:depth]
         assert moments.tolist() == ranking

@@ -6,7 +6,7 @@ import pytest
 
 from moment_retrieval.relevance.tagger import LexiconTagger
 from moment_retrieval.relevance.wordnet import WordNet
-from tests.moment_retrieval.relevance.parity import held, needs_parity
+from tests.moment_retrieval.relevance.parity import needs_parity, read_reference
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_verbs_and_nouns(text: str, verbs: str, nouns: str, wordnet: WordNet) ->
 def test_as_good_as_what_was_measured_of_parsers(wordnet: WordNet) -> None:
     """F1 of verbs and nouns; 0.950 and 0.939 were measured for such a tagger, 0.969 and 0.902 for a parser."""
     tagger, right, n_tagged, n_parsed = LexiconTagger(wordnet), Counter[str](), Counter[str](), Counter[str]()
-    for row in held("captions60.json"):
+    for row in read_reference("captions60.json"):
         tags = tagger.tag(row["narration"])
         for kind, words in (("verbs", tags.verbs), ("nouns", tags.nouns)):
             right[kind] += (Counter(words) & Counter(row[f"parsed_{kind}"])).total()

@@ -161,7 +161,7 @@ class TestWhatCannotBeSearched:
         with pytest.raises(UnknownWords, match=r"makes 1 rows of query 5000, and the file of this training has \d"):
             CorpusSearcher.open(folder / "xml", Short(folder), is_said=True)
 
-    def test_words_that_are_said_to_be_of_a_file_that_is_gone(self, copied: Path) -> None:
+    def test_words_named_as_those_of_a_file_that_is_gone(self, copied: Path) -> None:
         words = Spoken(copied)
         (copied / "query.h5").unlink()
         with pytest.raises(ScoringError, match="the query features of this training: .*no such file"):

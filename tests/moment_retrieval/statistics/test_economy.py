@@ -44,7 +44,7 @@ def judged() -> JudgedTable:
     return JudgedTable(table.query_ids, table.offsets, table.spans, table.weights, notes=notes)
 
 
-def left(table: JudgedTable, query: str = "7") -> dict[str, float]:
+def relevance_by_video(table: JudgedTable, query: str = "7") -> dict[str, float]:
     return {row.video: row.relevance for row in table[query]}
 
 
@@ -52,16 +52,16 @@ def test_every_method_to_judge_less_by_hand(judged: JudgedTable, pairs: list[Pai
     reductions = {reduction.name: reduction for reduction in cuts(judged, pairs)}
     assert list(reductions) == ["half", "depth", "first-batch", "two-averaged", "two-agreed"]
     for thinned in reductions["half"].truths:
-        assert [len(left(thinned, query)) for query in ("7", DUPLICATE)] == [2, 2]
-        assert left(thinned).items() <= left(judged).items()
-    assert len({tuple(sorted(left(thinned))) for thinned in reductions["half"].truths}) > 1
+        assert [len(relevance_by_video(thinned, query)) for query in ("7", DUPLICATE)] == [2, 2]
+        assert relevance_by_video(thinned).items() <= relevance_by_video(judged).items()
+    assert len({tuple(sorted(relevance_by_video(thinned))) for thinned in reductions["half"].truths}) > 1
     (shallow,), (first,) = reductions["depth"].truths, reductions["first-batch"].truths
-    assert left(shallow) == {"v1": 4, "v2": 3}
-    assert left(first) == {"v1": 4, "v2": 3, "v3": 4}
+    assert relevance_by_video(shallow) == {"v1": 4, "v2": 3}
+    assert relevance_by_video(first) == {"v1": 4, "v2": 3, "v3": 4}
     (averaged,), (agreed,) = reductions["two-averaged"].truths, reductions["two-agreed"].truths
-    assert left(averaged) == {"v1": 4, "v2": 3, "v3": 2, "v4": 2, "v5": 1}
-    assert left(agreed) == left(agreed, DUPLICATE) == {"v1": 4, "v2": 3, "v5": 1}
-    assert left(averaged) == left(averaged, DUPLICATE)
+    assert relevance_by_video(averaged) == {"v1": 4, "v2": 3, "v3": 2, "v4": 2, "v5": 1}
+    assert relevance_by_video(agreed) == relevance_by_video(agreed, DUPLICATE) == {"v1": 4, "v2": 3, "v5": 1}
+    assert relevance_by_video(averaged) == relevance_by_video(averaged, DUPLICATE)
     assert {name: reduction.judgments for name, reduction in reductions.items()} == {
         "half": 10,  # of both twins, whose halves differ
         "depth": 4,
@@ -74,7 +74,7 @@ def test_every_method_to_judge_less_by_hand(judged: JudgedTable, pairs: list[Pai
 def test_without_the_grades_what_similarity_gives_remains(judged: JudgedTable) -> None:
     reductions = {reduction.name: reduction for reduction in cuts(judged)}
     assert list(reductions) == ["half", "depth"]
-    assert left(reductions["depth"].truths[0]) == {"v1": 4, "v2": 3}
+    assert relevance_by_video(reductions["depth"].truths[0]) == {"v1": 4, "v2": 3}
     assert reductions["half"].judgments is None
 
 

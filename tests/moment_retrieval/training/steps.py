@@ -25,7 +25,7 @@ from tests.moment_retrieval.training.tiny import plan_of
 SIZES = (15, 1)  # samples of a batch: one that two processes cannot share evenly, one too small to share
 
 
-def made(root: Path, baseline: str, size: int, team: Team, parts: int = 1) -> dict[str, torch.Tensor]:
+def losses_and_gradients(root: Path, baseline: str, size: int, team: Team, parts: int = 1) -> dict[str, torch.Tensor]:
     """Losses of a step and the gradients of all weights, by name."""
     unread = {"source": "listed", "path": "../video_corpus.json"}  # no step looks at candidates
     lists = unread if baseline == "conquer" else None
@@ -62,7 +62,7 @@ def main(root: Path) -> None:
         f"{baseline}/{size}/{name}": value.contiguous()
         for baseline in BASELINES
         for size in SIZES
-        for name, value in made(root, baseline, size, team).items()
+        for name, value in losses_and_gradients(root, baseline, size, team).items()
     }
     save_file(tensors, root / f"rank-{team.rank}.safetensors")
     train.assemble = lambda device: team  # type: ignore[assignment]  # processes meet once

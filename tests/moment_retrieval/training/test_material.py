@@ -29,12 +29,12 @@ from tests.moment_retrieval.training.tiny import (
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Path:
+def data_folder(tmp_path: Path) -> Path:
     Collection().write(tmp_path)
     return tmp_path
 
 
-def material(root: Path, baseline: str = "xml", **changes: Any) -> TrainingDataset:
+def dataset_in(root: Path, baseline: str = "xml", **changes: Any) -> TrainingDataset:
     folder = root / "here"
     folder.mkdir(exist_ok=True)
     return read_dataset(plan_of(baseline, **changes).located(folder), Shelf(folder))
@@ -50,11 +50,11 @@ def without(path: Path, *names: str) -> None:
             del file[name]
 
 
-def test_a_batch_is_what_preprocessing_and_collating_one_by_one_give(place: Path) -> None:
-    dataset = material(place, objective={"mask_positives": True})
+def test_a_batch_is_what_preprocessing_and_collating_one_by_one_give(data_folder: Path) -> None:
+    dataset = dataset_in(data_folder, objective={"mask_positives": True})
     samples, rows = dataset.samples, torch.tensor([5, 60, 6, 0])
-    video, words, subtitles = (open_features(place / f"{kind}.h5") for kind in ("video", "query", "subtitle"))
-    numbers = [query["query_id"] for query in json.loads((place / "train.json").read_text())]
+    video, words, subtitles = (open_features(data_folder / f"{kind}.h5") for kind in ("video", "query", "subtitle"))
+    numbers = [query["query_id"] for query in json.loads((data_folder / "train.json").read_text())]
     singles = [
         Sample(
             query=word_rows(words.rows(str(numbers[samples.query[row]])), limit=8),
@@ -92,10 +92,10 @@ def test_clips_of_many_moments_are_those_of_each(boundary: Boundary) -> None:
             assert (firsts[row], lasts[row]) == correct
 
 
-def test_pairs_without_features_are_skipped_and_counted(place: Path) -> None:
-    without(place / "video.h5", "video_03")
-    without(place / "query.h5", "0", "1", "5000")
-    dataset = material(place)
+def test_pairs_without_features_are_skipped_and_counted(data_folder: Path) -> None:
+    without(data_folder / "video.h5", "video_03")
+    without(data_folder / "query.h5", "0", "1", "5000")
+    dataset = dataset_in(data_folder)
     assert len(dataset.samples) == 96 - 8 - 2
     assert dataset.samples.skipped == {"no features of the video": 8, "no features of the query": 2}
     assert dataset.notices == [
@@ -107,8 +107,8 @@ def test_pairs_without_features_are_skipped_and_counted(place: Path) -> None:
 
 
 @pytest.mark.parametrize("baseline", ["xml", "reloclnet"])
-def test_clips_say_where_they_lie_where_the_plan_wants_it(place: Path, baseline: str) -> None:
-    without_them, with_them = (material(place, baseline, reading={"endpoints": ends}) for ends in (False, True))
+def test_clips_say_where_they_lie_where_the_plan_wants_it(data_folder: Path, baseline: str) -> None:
+    without_them, with_them = (dataset_in(data_folder, baseline, reading={"endpoints": ends}) for ends in (False, True))
     kinds = ("video_size", "subtitle_size", "query_size")
     assert [with_them.sizes[kind] - without_them.sizes[kind] for kind in kinds] == [2, 2, 0]
     one, other = (dataset.samples.batch(torch.tensor([4])).video.rows for dataset in (without_them, with_them))
@@ -117,41 +117,43 @@ def test_clips_say_where_they_lie_where_the_plan_wants_it(place: Path, baseline:
     assert other[:, -2].tolist() == pytest.approx([clip / count for clip in range(count)])
 
 
-def test_features_without_rows_are_as_none(place: Path) -> None:
-    without(place / "video.h5", "video_03")
-    with h5py.File(place / "video.h5", "a") as file:
+def test_features_without_rows_are_as_none(data_folder: Path) -> None:
+    without(data_folder / "video.h5", "video_03")
+    with h5py.File(data_folder / "video.h5", "a") as file:
         file["video_03"] = np.empty((0, 16), np.float32)
-    assert material(place).samples.skipped == {"no features of the video": 8}
+    assert dataset_in(data_folder).samples.skipped == {"no features of the video": 8}
 
 
-def test_a_moment_without_a_clip_is_skipped_by_conquer_alone(place: Path) -> None:
+def test_a_moment_without_a_clip_is_skipped_by_conquer_alone(data_folder: Path) -> None:
     moments = {"video_name": "video_00", "similarity": 1.0}
     short = query_of(0, [{**moments, "timestamp": [3.0, 3.0]}, {**moments, "timestamp": [6, 4.0]}])
-    changed(place / "train.json", lambda queries: [short, *queries[1:]])
-    (place / "lists.json").write_text("{}")
+    changed(data_folder / "train.json", lambda queries: [short, *queries[1:]])
+    (data_folder / "lists.json").write_text("{}")
     lists = {"source": "listed", "path": "../lists.json"}
-    assert material(place, "conquer", top_n=20, candidates=lists).samples.skipped == {
+    assert dataset_in(data_folder, "conquer", top_n=20, candidates=lists).samples.skipped == {
         "the moment ends before it starts": 1,
         "the moment holds no clip": 1,
     }
-    assert material(place, "xml", top_n=20).samples.skipped == {"the moment ends before it starts": 1}
+    assert dataset_in(data_folder, "xml", top_n=20).samples.skipped == {"the moment ends before it starts": 1}
 
 
-def test_nothing_left_to_learn_from_is_reported(place: Path) -> None:
-    write_features(place / "query.h5", {"5000": np.ones((3, 10), np.float32), "7000": np.ones((3, 10), np.float32)})
+def test_nothing_left_to_learn_from_is_reported(data_folder: Path) -> None:
+    write_features(
+        data_folder / "query.h5", {"5000": np.ones((3, 10), np.float32), "7000": np.ones((3, 10), np.float32)}
+    )
     with pytest.raises(NoTrainingQueries, match=r"train.json: no pair is left .*: 96 \(no features of the query\)"):
-        material(place)
+        dataset_in(data_folder)
 
 
-def test_a_split_nobody_can_answer_is_reported(place: Path) -> None:
-    without(place / "query.h5", *(str(number) for number in range(5000, 5024)))
+def test_a_split_nobody_can_answer_is_reported(data_folder: Path) -> None:
+    without(data_folder / "query.h5", *(str(number) for number in range(5000, 5024)))
     with pytest.raises(EmptyFile, match=r"val.json: none of the 24 queries has features"):
-        material(place)
+        dataset_in(data_folder)
 
 
-def test_videos_without_subtitles_have_rows_of_zeros(place: Path) -> None:
-    without(place / "subtitle.h5", "video_00", "video_05")
-    dataset = material(place)
+def test_videos_without_subtitles_have_rows_of_zeros(data_folder: Path) -> None:
+    without(data_folder / "subtitle.h5", "video_00", "video_05")
+    dataset = dataset_in(data_folder)
     assert dataset.notices == ["2 of the 12 videos have no subtitles: rows of zeros stand for them"]
     rows = dataset.clips.heard.taken(torch.tensor([5]))
     assert int(rows.lengths[0]) == int(dataset.clips.seen.lengths[5])
@@ -159,59 +161,59 @@ def test_videos_without_subtitles_have_rows_of_zeros(place: Path) -> None:
     assert rows.rows[:, -2:].any()  # where in the video they lie
 
 
-def test_without_any_subtitles_nobody_speaks_in_any_video(place: Path) -> None:
-    dataset = material(place, "reloclnet", subtitle=None)
+def test_without_any_subtitles_nobody_speaks_in_any_video(data_folder: Path) -> None:
+    dataset = dataset_in(data_folder, "reloclnet", subtitle=None)
     assert dataset.sizes == {"video_size": 16, "query_size": 10, "subtitle_size": 1}
     assert torch.equal(dataset.clips.heard.lengths, dataset.clips.seen.lengths)
     assert not dataset.clips.heard.rows.any()
     assert dataset.notices == []
 
 
-def test_features_that_are_no_numbers_are_refused_by_name(place: Path) -> None:
-    with h5py.File(place / "video.h5", "a") as file:
+def test_features_that_are_no_numbers_are_refused_by_name(data_folder: Path) -> None:
+    with h5py.File(data_folder / "video.h5", "a") as file:
         file["video_07"][2, 3] = np.nan
     with pytest.raises(UnusableFeatures, match="video_07: a feature is not a finite number"):
-        material(place)
-    assert not list((place / "here" / FOLDER).glob("*.part"))
+        dataset_in(data_folder)
+    assert not list((data_folder / "here" / FOLDER).glob("*.part"))
 
 
-def test_features_are_prepared_once(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = material(place)
+def test_features_are_prepared_once(data_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = dataset_in(data_folder)
 
     def refuse(self: FeatureStore, name: str) -> np.ndarray:
         raise AssertionError(name)
 
     monkeypatch.setattr(FeatureStore, "rows", refuse)
-    again = material(place)
+    again = dataset_in(data_folder)
     assert torch.equal(again.clips.seen.rows, first.clips.seen.rows)
     with pytest.raises(AssertionError):
-        material(place, sizes={"clips": 9})  # read otherwise
+        dataset_in(data_folder, sizes={"clips": 9})  # read otherwise
 
 
-def test_prepared_rows_are_on_the_disk_before_their_lengths(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_prepared_rows_are_on_the_disk_before_their_lengths(data_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     events = watched(monkeypatch)
-    material(place)
+    dataset_in(data_folder)
     kinds = [(act, Path(name).suffix) for act, name in events]
     each = [("fsync", ".part"), ("move", ".rows"), ("fsync", ""), ("fsync", ".part"), ("move", ".npz"), ("fsync", "")]
-    files = len(list((place / "here" / FOLDER).glob("*.npz")))
+    files = len(list((data_folder / "here" / FOLDER).glob("*.npz")))
     assert files > 1 and kinds == files * each
 
 
-def test_the_loss_of_a_split_is_of_each_querys_most_relevant_moment(place: Path) -> None:
+def test_the_loss_of_a_split_is_of_each_querys_most_relevant_moment(data_folder: Path) -> None:
     def rows(*values: tuple[float, int]) -> list[dict[str, Any]]:
         span = [{"timestamp": [start, start + 3], "relevance": relevance} for start, relevance in values]
         return [{"video_name": "video_01", "similarity": 0.8, **one} for one in span]
 
     queries = [query_of(5000, rows((0, 1), (3, 4), (6, 4))), query_of(5001, rows((0, 0))), query_of(5002, [])]
-    write_json(place / "val.json", queries)
-    samples = material(place).splits["val"].samples
+    write_json(data_folder / "val.json", queries)
+    samples = dataset_in(data_folder).splits["val"].samples
     assert samples.query.tolist() == [0]
     assert samples.start.tolist() == [int(3 / CLIP_S)]
     assert samples.similarity.tolist() == pytest.approx([0.8])
 
 
 @pytest.mark.parametrize("name", ["video_corpus.json", "val.json", "train.json"])
-def test_files_that_cannot_be_read_are_named(name: str, place: Path) -> None:
-    (place / name).write_text("{")
+def test_files_that_cannot_be_read_are_named(name: str, data_folder: Path) -> None:
+    (data_folder / name).write_text("{")
     with pytest.raises(ScoringError, match=name):
-        material(place)
+        dataset_in(data_folder)

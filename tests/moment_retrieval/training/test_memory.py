@@ -58,12 +58,12 @@ def gives_on_request() -> bool:
 @pytest.mark.slow
 @pytest.mark.skipif(not gives_on_request(), reason="this kernel gives no large pages when asked")
 def test_a_program_that_trains_gets_large_pages() -> None:
-    def held(environment: dict[str, str]) -> int:
+    def huge_kb(environment: dict[str, str]) -> int:
         result = subprocess.run(
             [sys.executable, "-c", IN_HUGE_PAGES], check=True, capture_output=True, text=True, env=environment
         )
         return int(result.stdout)
 
     bare = {name: value for name, value in os.environ.items() if name not in HUGE_PAGES}
-    assert held(bare) < 2**16 / 100  # of the 64 MiB
-    assert held({**HUGE_PAGES, **bare}) > 2**16 / 2
+    assert huge_kb(bare) < 2**16 / 100  # of the 64 MiB
+    assert huge_kb({**HUGE_PAGES, **bare}) > 2**16 / 2

@@ -36,13 +36,13 @@ def scored(folder: Path, baseline: str, *more: str) -> int:
     return main(["score-checkpoint", *arguments])
 
 
-def named(folder: Path, split: str = "val") -> list[str]:
+def file_options(folder: Path, split: str = "val") -> list[str]:
     files = {"ground-truth": f"{split}.json", "corpus": "video_corpus.json"}
     files |= {kind: f"{kind}.h5" for kind in ("video", "subtitle", "query")}
     return [part for name, file in files.items() for part in (f"--{name}", str(folder / file))]
 
 
-def done(folder: Path, baseline: str) -> dict[str, float]:
+def final_metrics(folder: Path, baseline: str) -> dict[str, float]:
     """Return the training's final metrics."""
     events = [json.loads(line) for line in (folder / baseline / "events.jsonl").read_text().splitlines()]
     return dict(events[-1]["metrics"])
@@ -54,7 +54,7 @@ def test_a_published_checkpoint_retrieves_what_its_training_did(
 ) -> None:
     assert scored(folder, baseline, "--plan", str(folder / baseline), "--split", split, "--json") == 0
     payload = json.loads(capsys.readouterr().out)
-    value = done(folder, baseline)[split]["ndcg@20_0.5"]
+    value = final_metrics(folder, baseline)[split]["ndcg@20_0.5"]
     assert payload["scores"][str(Measure(20, 0.5))] == pytest.approx(value)
     assert moments(folder / "found.json") == moments(folder / baseline / f"predictions.{split}.json")
 
@@ -65,31 +65,31 @@ def moments(path: Path) -> dict[int, list[list[object]]]:
 
 
 def test_files_do_without_a_plan(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert scored(folder, "xml", *named(folder)) == 0
+    assert scored(folder, "xml", *file_options(folder)) == 0
     assert "NDCG@K,IoU>=mu" in capsys.readouterr().out
     assert moments(folder / "found.json") == moments(folder / "xml" / "predictions.val.json")
 
 
 def test_conquer_takes_candidates_from_a_training(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert scored(folder, "conquer", *named(folder), "--candidates", str(folder / "xml")) == 0
+    assert scored(folder, "conquer", *file_options(folder), "--candidates", str(folder / "xml")) == 0
     assert "candidates: xml, top 10; they hold" in capsys.readouterr().err
-    assert scored(folder, "conquer", *named(folder)) == 2
+    assert scored(folder, "conquer", *file_options(folder)) == 2
     assert "candidates are named for conquer" in capsys.readouterr().err
 
 
 def test_prepared_features_lie_where_they_are_wanted(folder: Path, tmp_path: Path) -> None:
     for _ in range(2):
-        assert scored(folder, "xml", *named(folder), "--work", str(tmp_path / "work")) == 0
+        assert scored(folder, "xml", *file_options(folder), "--work", str(tmp_path / "work")) == 0
     assert len(list((tmp_path / "work" / "prepared").glob("*.npz"))) == 3
 
 
 def test_what_is_wrong_is_reported(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    swapped = [str(folder / "subtitle.h5") if part.endswith("video.h5") else part for part in named(folder)]
+    swapped = [str(folder / "subtitle.h5") if part.endswith("video.h5") else part for part in file_options(folder)]
     wrong = {
         "name a plan, or --ground-truth, --corpus, --video, --query": [],
         "the plan is for conquer, and the checkpoint of xml": ["--plan", str(folder / "conquer")],
         "video: the model reads 18 numbers of a row, and the features give 12": swapped,
-        "no such file": [*named(folder), "--query", str(tmp_path / "gone.h5")],
+        "no such file": [*file_options(folder), "--query", str(tmp_path / "gone.h5")],
     }
     for words, options in wrong.items():
         assert scored(folder, "xml", *options) == 2

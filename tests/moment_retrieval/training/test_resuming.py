@@ -120,18 +120,18 @@ def test_a_step_on_a_cpu_is_left_in_its_middle_and_made_again_bit_for_bit(
     owner, name = where
     act, count, step = getattr(owner, name), [0], Precision.step
 
-    def counted(self: Precision, optimiser: Any) -> None:
+    def count_step(self: Precision, optimiser: Any) -> None:
         count[0] += 1
         step(self, optimiser)
 
-    def asked(*args: Any, **values: Any) -> Any:
+    def stop_at_seven(*args: Any, **values: Any) -> Any:
         if count[0] == 7:
             ask_to_stop()
         return act(*args, **values)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Precision, "step", counted)
-        patch.setattr(owner, name, asked)
+        patch.setattr(Precision, "step", count_step)
+        patch.setattr(owner, name, stop_at_seven)
         assert train(in_parts) == moment_retrieval_train.STOPPED
     assert (count[0], last(in_parts, "stopped")["step"], last(in_parts, "checkpoint")["step"]) == (7, 7, 7)
     torch.manual_seed(99)
@@ -166,11 +166,11 @@ def test_a_stop_while_features_are_read_comes_before_any_step(tmp_path: Path, mo
     folder = experiment(tmp_path)
     open_features = feature_rows.open_features
 
-    def opened(path: Path) -> Any:
+    def stop_and_open(path: Path) -> Any:
         ask_to_stop()
         return open_features(path)
 
-    monkeypatch.setattr(feature_rows, "open_features", opened)
+    monkeypatch.setattr(feature_rows, "open_features", stop_and_open)
     assert train(folder) == moment_retrieval_train.STOPPED
     assert [event["kind"] for event in read_events(folder)] == ["stopped"]
     assert not (folder / "last").exists()
@@ -342,7 +342,7 @@ def test_what_nobody_foresaw_fails_with_its_traceback_in_the_log(
 
 
 @pytest.mark.parametrize(
-    ("error", "status", "told"),
+    ("error", "status", "reasons"),
     [
         (
             ZeroDivisionError("by nothing"),
@@ -353,7 +353,7 @@ def test_what_nobody_foresaw_fails_with_its_traceback_in_the_log(
     ],
 )
 def test_each_of_several_processes_says_why_it_failed(
-    error: Exception, status: int, told: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    error: Exception, status: int, reasons: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*means: object) -> Trainer:
         raise error
@@ -362,7 +362,7 @@ def test_each_of_several_processes_says_why_it_failed(
     monkeypatch.setattr(moment_retrieval_train, "_trainer", broken)
     monkeypatch.setattr(moment_retrieval_train, "assemble", lambda device: second)
     assert train(folder) == status
-    assert [event["reason"] for event in read_events(folder)] == told
+    assert [event["reason"] for event in read_events(folder)] == reasons
 
 
 def test_half_a_line_that_a_crash_left_is_dropped(tmp_path: Path) -> None:

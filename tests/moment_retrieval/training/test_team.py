@@ -21,7 +21,7 @@ CHANGES = {"sizes": {"dropout": 0.0}, "batch": 15, "epochs": 2}  # 96 samples: s
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def output_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Provide the output of two torchrun processes."""
     root = tmp_path_factory.mktemp("two")
     experiment(root, name="together", **CHANGES)
@@ -33,19 +33,19 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("size", steps.SIZES)
 @pytest.mark.parametrize("baseline", BASELINES)
-def test_losses_and_gradients_of_two_processes_are_those_of_one(baseline: str, size: int, place: Path) -> None:
-    alone = steps.made(place, baseline, size, Team(torch.device("cpu")))
+def test_losses_and_gradients_of_two_processes_are_those_of_one(baseline: str, size: int, output_folder: Path) -> None:
+    alone = steps.losses_and_gradients(output_folder, baseline, size, Team(torch.device("cpu")))
     for rank in (0, 1):
-        together = load_file(place / f"rank-{rank}.safetensors")
+        together = load_file(output_folder / f"rank-{rank}.safetensors")
         for name, value in alone.items():
             gradient = together[f"{baseline}/{size}/{name}"]
             torch.testing.assert_close(gradient, value, rtol=1e-5, atol=2e-7, msg=f"{name} of process {rank}")
 
 
-def test_a_training_of_two_processes_is_that_of_one(place: Path) -> None:
-    alone = experiment(place, name="alone", **CHANGES)
+def test_a_training_of_two_processes_is_that_of_one(output_folder: Path) -> None:
+    alone = experiment(output_folder, name="alone", **CHANGES)
     assert train(alone) == moment_retrieval_train.DONE
-    together = place / "together"
+    together = output_folder / "together"
     for name, value in load_file(alone / "last" / "weights.safetensors").items():
         weight = load_file(together / "last" / "weights.safetensors")[name]
         torch.testing.assert_close(weight, value, rtol=1e-3, atol=1e-4, msg=name)

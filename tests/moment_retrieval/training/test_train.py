@@ -155,13 +155,13 @@ def test_time_left_counts_the_last_scoring_in(tmp_path: Path, monkeypatch: pytes
     folder, retrieve, late_s, parts = experiment(tmp_path, epochs=2), WholeCorpus.__call__, [0.0], []
 
     def slow(self: WholeCorpus, model: Any, splits: list[Any], on_part: Any) -> Any:
-        def counted() -> None:
+        def count_part() -> None:
             on_part()
             late_s[0] += 1000
             parts[-1] += 1
 
         parts.append(0)
-        return retrieve(self, model, splits, counted)
+        return retrieve(self, model, splits, count_part)
 
     clock = SimpleNamespace(monotonic=lambda: time.monotonic() + late_s[0])
     for module in (moment_retrieval_train, evaluation):

@@ -16,7 +16,7 @@ from benchmarks.annotator import FINISH, GO_ON, GRADE, TAKE
 from judging.models import Assignment, Batch, Judgment, JudgmentChange, Pair
 from tests.production.topology import Person, Site
 from tests.production.topology.site import PATIENCE_S, eventually
-from tests.production.topology.world import World, grade_form
+from tests.production.topology.world import Scenario, grade_form
 
 TIMEOUT_S = 60  # longer than a page waits (htmx.config.timeout): a slow machine is no trouble
 AGAIN_S = 0.3  # until what was not answered is sent again
@@ -51,8 +51,8 @@ class Minds:
 class Browser:
     """One person at work: takes, grades and finishes until told to stop."""
 
-    def __init__(self, person: Person, scenario: World, number: int, minds: Minds, *, pace_s: float) -> None:
-        self.person, self.world, self.number, self.minds, self.pace_s = person, scenario, number, minds, pace_s
+    def __init__(self, person: Person, scenario: Scenario, number: int, minds: Minds, *, pace_s: float) -> None:
+        self.person, self.scenario, self.number, self.minds, self.pace_s = person, scenario, number, minds, pace_s
         self.over = threading.Event()
         self.accepted: dict[UUID, int] = {}  # what was answered with 200
         self.troubles: Counter[str] = Counter()
@@ -62,7 +62,7 @@ class Browser:
         page = ""
         while not self.over.is_set():
             try:
-                page = self._step(page) if page else self._ask("GET", self.world.path("desk"))
+                page = self._step(page) if page else self._ask("GET", self.scenario.path("desk"))
             except (Trouble, Refused):
                 page = ""
                 self.over.wait(AGAIN_S)
@@ -117,13 +117,13 @@ class Crowd:
     """Five people and their batches; inside the block they judge, each in a thread."""
 
     def __init__(self, site: Site, *, people: int = 5, batches: int = 4, pairs: int = 6, pace_s: float = 0.15) -> None:
-        self.world = World.make(annotators=people)
+        self.scenario = Scenario.make(annotators=people)
         for _ in range(batches):
-            self.world.batch(pairs=pairs)
+            self.scenario.batch(pairs=pairs)
         minds = Minds()
         self.browsers = [
-            Browser(self.world.person(site, user), self.world, number, minds, pace_s=pace_s)
-            for number, user in enumerate(self.world.annotators)
+            Browser(self.scenario.person(site, user), self.scenario, number, minds, pace_s=pace_s)
+            for number, user in enumerate(self.scenario.annotators)
         ]
         self.threads = [threading.Thread(target=one.work, daemon=True) for one in self.browsers]
 
@@ -164,34 +164,34 @@ class Crowd:
 
     def await_done(self, *, seconds: float = PATIENCE_S, meanwhile: Callable[[], None] = lambda: None) -> None:
         """Every batch is done; sweeps are sent more often than beat does, so that a lost message costs less."""
-        unfinished = Batch.objects.filter(project=self.world.project).exclude(state=Batch.State.DONE)
+        unfinished = Batch.objects.filter(project=self.scenario.project).exclude(state=Batch.State.DONE)
 
-        def done() -> bool:
+        def is_done() -> bool:
             meanwhile()
             return not unfinished.exists()
 
-        swept_until(done, seconds=seconds)
+        swept_until(is_done, seconds=seconds)
 
     # What came of it
 
     def check(self, *, none_refused: bool = True) -> None:
         """Nothing is lost, nothing doubled, everything decided as the rules say."""
         assert not (none_refused and self.refusals), self.refusals
-        judgments = Judgment.objects.filter(pair__batch__project=self.world.project)
+        judgments = Judgment.objects.filter(pair__batch__project=self.scenario.project)
         grades = Counter(judgments.values_list("annotator", "pair__uuid", "grade"))
         answered = Counter(
             (user.pk, pair, grade)
-            for user, browser in zip(self.world.annotators, self.browsers, strict=True)
+            for user, browser in zip(self.scenario.annotators, self.browsers, strict=True)
             for pair, grade in browser.accepted.items()
         )
         assert grades == answered
         assert not JudgmentChange.objects.filter(judgment__in=judgments).exists()
         assert all(count == 1 for count in Counter(judgments.values_list("pair", "annotator")).values())
         self._check_pairs()
-        assert not Assignment.objects.filter(project=self.world.project, state=Assignment.State.OPEN).exists()
+        assert not Assignment.objects.filter(project=self.scenario.project, state=Assignment.State.OPEN).exists()
 
     def _check_pairs(self) -> None:
-        pairs = Pair.objects.filter(batch__project=self.world.project).annotate(grades=Count("judgments"))
+        pairs = Pair.objects.filter(batch__project=self.scenario.project).annotate(grades=Count("judgments"))
         for pair in pairs:
             quarrelled = pair.uuid.int % 3 == 0
             correct = (4, Pair.State.SETTLED, 4) if quarrelled else (2, Pair.State.SETTLED, pair.uuid.int % 4)

@@ -13,7 +13,7 @@ def test_people_judge_on_and_everything_settles_afterwards(site: Site) -> None:
         crowd.await_grades(10)
         site.redis.pause()
         try:
-            eventually(lambda: all("the broker is away" in web.said() for web in site.web))
+            eventually(lambda: all("the broker is away" in web.log_output() for web in site.web))
             crowd.await_grades(10)
         finally:
             site.redis.resume()

@@ -11,14 +11,14 @@ from tests.production.faults.crowd import Crowd, sweep
 from tests.production.topology import Site
 from tests.production.topology.hosts import Worker
 from tests.production.topology.site import eventually
-from tests.production.topology.world import World, give, take
+from tests.production.topology.world import Scenario, give, take
 
 MINUTE = timedelta(minutes=1)
 SWEEP = "judging.tasks.assignments_sweep"
 
 
 def test_no_lease_is_lost_early_and_none_stays(site: Site) -> None:
-    slow = World.make(annotators=1)
+    slow = Scenario.make(annotators=1)
     slow.batch(pairs=2)
     reader = slow.person(site, slow.annotators[0])
     began = timezone.now()
@@ -40,7 +40,7 @@ def test_no_lease_is_lost_early_and_none_stays(site: Site) -> None:
     assert not crowd.troubles
     crowd.check()
     give(reader, page, 2)
-    judgments = Judgment.objects.filter(pair__batch__project__in=[slow.project, crowd.world.project])
+    judgments = Judgment.objects.filter(pair__batch__project__in=[slow.project, crowd.scenario.project])
     assert all(began - MINUTE < one.created_at < timezone.now() + MINUTE for one in judgments)
     longest_ms = (timezone.now() - began) / timedelta(milliseconds=1)  # of no hour that a clock skipped
     assert all(one.active_ms is not None and one.active_ms < longest_ms for one in judgments)
@@ -68,26 +68,26 @@ def ahead(site: Site) -> float:
 
 def swept_by(worker: Worker) -> None:
     """This host has looked for leases that ran out."""
-    before = worker.said().count(SWEEP)
+    before = worker.log_output().count(SWEEP)
 
     def look() -> bool:
         sweep()
-        return worker.said().count(SWEEP) > before
+        return worker.log_output().count(SWEEP) > before
 
     eventually(look, every=0.5)
 
 
 def test_sweeps_go_on_when_the_clock_of_beat_is_set_back(site: Site) -> None:
     with clock_of(site.beat) as clock:
-        eventually(lambda: sent(site) and swept(site))
+        eventually(lambda: sweeps_sent(site) and swept(site))
         clock.jump(-HOUR_S)
-        before = sent(site), swept(site)
-        eventually(lambda: sent(site) > before[0] + 1 and swept(site) > before[1] + 1)
+        before = sweeps_sent(site), swept(site)
+        eventually(lambda: sweeps_sent(site) > before[0] + 1 and swept(site) > before[1] + 1)
 
 
-def sent(site: Site) -> int:
-    return site.beat.said().count("sweep-assignments")
+def sweeps_sent(site: Site) -> int:
+    return site.beat.log_output().count("sweep-assignments")
 
 
 def swept(site: Site) -> int:
-    return site.judging.said().count(SWEEP)
+    return site.judging.log_output().count(SWEEP)

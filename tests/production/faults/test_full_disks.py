@@ -26,10 +26,10 @@ from tests.production.faults.background.test_previews import (
 from tests.production.faults.crowd import Crowd
 from tests.production.faults.disks import small_disk
 from tests.production.faults.latch import latch
-from tests.production.faults.test_killed_while_a_release_is_built import Asked, archives
+from tests.production.faults.test_killed_while_a_release_is_built import ReleaseRequest, archives
 from tests.production.topology import Site
 from tests.production.topology.site import eventually
-from tests.production.topology.world import World, grade_form, take
+from tests.production.topology.world import Scenario, grade_form, take
 
 FULL = "is full."
 LINES = 20_000
@@ -48,7 +48,7 @@ class TestMedia:
     """The disk of videos, previews, uploads and archives."""
 
     def test_an_upload_is_refused_in_words_and_what_was_typed_stays(self, site: Site) -> None:
-        scenario = World.make()
+        scenario = Scenario.make()
         lead = scenario.person(site, scenario.lead)
         form = {"corpus_name": "Typed with care", "source_split": "val", "format": "tvr"}
         path = reverse("annotation:import-new")
@@ -70,7 +70,7 @@ class TestMedia:
             assert row.file.size == len(annotations())
 
     def test_a_release_waits_for_room_and_says_so(self, site: Site) -> None:
-        release_request = Asked(site)
+        release_request = ReleaseRequest(site)
         with small_disk(site.shared / "media") as disk:
             disk.fill()
             release_request.ask()
@@ -85,7 +85,7 @@ class TestMedia:
             assert len(archives()) == 1
 
     def test_gifs_are_cut_on_when_there_is_room_and_none_is_half(self, site: Site, clip: bytes, tmp_path: Path) -> None:
-        scenario = World.make(annotators=0)
+        scenario = Scenario.make(annotators=0)
         corpus, lead = scenario.project.dataset.corpus, scenario.person(site, scenario.lead)
         with small_disk(site.shared / "media", megabytes=16) as disk:
             to_cut(corpus, clip)
@@ -109,7 +109,7 @@ class TestMedia:
 
 def refusals(site: Site) -> int:
     """How often workers have said that a disk is full."""
-    return sum(worker.said().count(FULL) for worker in site.workers)
+    return sum(worker.log_output().count(FULL) for worker in site.workers)
 
 
 def files_below(folder: Path) -> list[Path]:
@@ -120,7 +120,7 @@ class TestDatabase:
     """The disk of PostgreSQL."""
 
     def test_a_grade_is_refused_in_words_and_the_same_form_is_taken_when_there_is_room(self, site: Site) -> None:
-        scenario = World.make(annotators=1)
+        scenario = Scenario.make(annotators=1)
         batch = scenario.batch(pairs=12)
         person = scenario.person(site, scenario.annotators[0])
         page = take(person, scenario)

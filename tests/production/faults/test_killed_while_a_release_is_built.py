@@ -18,7 +18,7 @@ from judging.work.services.batches import batch_review
 from tests.production.faults.crowd import swept_until
 from tests.production.topology import Person, Site
 from tests.production.topology.site import eventually
-from tests.production.topology.world import World, always, judge_all
+from tests.production.topology.world import Scenario, always, judge_all
 
 READ_LATE = "annotation_caption"  # a release asks for it when it is well under way
 WAITING = "SELECT count(*) FROM pg_locks WHERE relation = %s::regclass AND NOT granted"
@@ -42,26 +42,26 @@ def waits() -> bool:
         return bool(cursor.fetchone()[0])
 
 
-class Asked:
+class ReleaseRequest:
     """A project that is judged, and its release, asked for by its lead."""
 
     def __init__(self, site: Site) -> None:
-        self.world = World.make(annotators=2)
-        batch = self.world.batch(pairs=3)
-        for user in self.world.annotators:
-            judge_all(self.world.person(site, user), self.world, always(3))
+        self.scenario = Scenario.make(annotators=2)
+        batch = self.scenario.batch(pairs=3)
+        for user in self.scenario.annotators:
+            judge_all(self.scenario.person(site, user), self.scenario, always(3))
         eventually(lambda: Batch.objects.get(pk=batch.pk).state == Batch.State.DONE)
         batch.refresh_from_db()
-        batch_review(batch=batch, extend=False, lead=self.world.lead)
-        self.lead = self.world.person(site, self.world.lead)
+        batch_review(batch=batch, extend=False, lead=self.scenario.lead)
+        self.lead = self.scenario.person(site, self.scenario.lead)
 
     def ask(self) -> None:
-        path = reverse("judging:release-create", args=[self.world.project.uuid])
+        path = reverse("judging:release-create", args=[self.scenario.project.uuid])
         assert self.lead.post(path).status_code == 200
 
     @property
     def release(self) -> Release:
-        return Release.objects.get(project=self.world.project)
+        return Release.objects.get(project=self.scenario.project)
 
     def await_ready(self) -> None:
         """The two minutes after which a sweep takes it for lost have passed."""
@@ -103,7 +103,7 @@ def archives() -> set[str]:
 
 @pytest.mark.parametrize("names", VICTIMS, ids="+".join)
 def test_it_gets_ready_once_and_whole(site: Site, names: tuple[str, ...]) -> None:
-    release_request, before = Asked(site), archives()
+    release_request, before = ReleaseRequest(site), archives()
     with readers_blocked(site):
         release_request.ask()
         eventually(waits)
@@ -116,12 +116,12 @@ def test_it_gets_ready_once_and_whole(site: Site, names: tuple[str, ...]) -> Non
 
 
 def test_it_gets_ready_when_the_storage_is_back(bucket: Site) -> None:
-    release_request, before = Asked(bucket), archives()
+    release_request, before = ReleaseRequest(bucket), archives()
     with readers_blocked(bucket):
         release_request.ask()
         eventually(waits)
         bucket.storage.kill()
-    eventually(lambda: any("does not answer just now" in worker.said() for worker in bucket.workers))
+    eventually(lambda: any("does not answer just now" in worker.log_output() for worker in bucket.workers))
     release_request.assert_not_offered()
     bucket.storage.start()
     release_request.await_ready()

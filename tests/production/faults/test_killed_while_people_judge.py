@@ -13,7 +13,7 @@ from tests.production.header_lines import lacking
 from tests.production.test_nginx_logs import SECRET
 from tests.production.topology import Site
 from tests.production.topology.site import eventually
-from tests.production.topology.world import World, always, grade_form, judge_all, take
+from tests.production.topology.world import Scenario, always, grade_form, judge_all, take
 
 WITHOUT = {  # what is killed -> whether people judge on meanwhile
     ("web-1",): True,
@@ -53,14 +53,14 @@ def test_people_judge_on_while_the_broker_is_unavailable(site: Site) -> None:
     with Crowd(site, batches=2) as crowd:
         crowd.await_grades(5)
         site.redis.kill()
-        eventually(lambda: finished(crowd.world) >= 2)
+        eventually(lambda: finished(crowd.scenario) >= 2)
         site.redis.start()
         crowd.await_done()
     assert not crowd.troubles
     crowd.check()
 
 
-def finished(scenario: World) -> int:
+def finished(scenario: Scenario) -> int:
     return Assignment.objects.filter(project=scenario.project, state=Assignment.State.FINISHED).count()
 
 
@@ -72,7 +72,7 @@ class TestEscalation:
     def test_a_third_and_fourth_are_asked_though_worker_and_broker_died_before_the_round_was_decided(
         self, site: Site
     ) -> None:
-        scenario = World.make(annotators=4)
+        scenario = Scenario.make(annotators=4)
         batch = scenario.batch(pairs=self.PAIRS)
         first, second, third, fourth = (scenario.person(site, user) for user in scenario.annotators)
         judge_all(first, scenario, always(0))
@@ -91,7 +91,7 @@ class TestEscalation:
         assert Judgment.objects.filter(pair__batch=batch).count() == 4 * self.PAIRS
 
     def test_beat_itself_finds_the_round_whose_message_was_lost(self, site: Site) -> None:
-        scenario = World.make(annotators=2)
+        scenario = Scenario.make(annotators=2)
         batch = scenario.batch(pairs=1)
         site.judging.pause()
         for user in scenario.annotators:
@@ -107,10 +107,10 @@ class TestEscalation:
 class TestWords:
     """Messages to people and programs meanwhile."""
 
-    AWAY = "The database does not answer just now."
+    UNAVAILABLE = "The database does not answer just now."
 
     def test_without_the_database_every_page_says_so_and_the_same_form_is_taken_later(self, site: Site) -> None:
-        scenario = World.make(annotators=1)
+        scenario = Scenario.make(annotators=1)
         batch = scenario.batch(pairs=2)
         person, lead = scenario.person(site, scenario.annotators[0]), scenario.person(site, scenario.lead)
         form, data = grade_form(take(person, scenario), 3)
@@ -134,11 +134,11 @@ class TestWords:
 
     def assert_says_so(self, answer: requests.Response) -> None:
         assert answer.status_code == 503, answer.text[:300]
-        assert self.AWAY in answer.text and "Traceback" not in answer.text
+        assert self.UNAVAILABLE in answer.text and "Traceback" not in answer.text
         assert answer.headers["Retry-After"] and answer.headers["Cache-Control"] == "no-store"
 
     def test_without_a_web_host_nginx_says_so(self, site: Site) -> None:
-        scenario = World.make(annotators=1)
+        scenario = Scenario.make(annotators=1)
         person = scenario.person(site, scenario.annotators[0])
         site.kill("web-1", "web-2")
         page, data = person.get(scenario.path("desk")), person.get("/api/v1/projects/")
@@ -157,7 +157,7 @@ class TestWords:
         eventually(lambda: person.get(scenario.path("desk")).status_code == 200)
 
     def test_a_grade_whose_answer_was_lost_is_one_judgment_however_often_it_is_sent(self, site: Site) -> None:
-        scenario = World.make(annotators=1)
+        scenario = Scenario.make(annotators=1)
         batch = scenario.batch(pairs=2)
         person = scenario.person(site, scenario.annotators[0])
         form, data = grade_form(take(person, scenario), 2)

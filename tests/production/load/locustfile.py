@@ -190,10 +190,10 @@ class Annotator(Member):
                 if key is None:
                     raise Stuck("a form without a key")
                 values = {"grade": self._grade(UUID(match[2])), "key": key[1]}
-                self.page = self._kept(self.send_htmx(match[1], self._with_token(), "judgment", **values))
+                self.page = self._note_form(self.send_htmx(match[1], self._with_token(), "judgment", **values))
                 self._beat()
                 return
-            self.page = self._kept(self._step())
+            self.page = self._note_form(self._step())
         raise Stuck("nothing to judge")
 
     def _step(self) -> str:
@@ -205,7 +205,7 @@ class Annotator(Member):
             return self.read(match[1], "page")
         return self.read(SCENARIO["desk"], "desk")
 
-    def _kept(self, page: str) -> str:
+    def _note_form(self, page: str) -> str:
         """Fragments may hold no token: that of the page they stand on serves."""
         self.form = page if TOKEN.search(page) else self.form
         return page

@@ -88,7 +88,7 @@ class Roll:
         assert result.returncode == 0, result.stderr.decode()[-3000:]
 
     def _replace(self, *names: str) -> None:
-        servers = self.site.named(*names)
+        servers = self.site.servers_named(*names)
         restart(servers)
         for server in servers:
             if isinstance(server, Web):

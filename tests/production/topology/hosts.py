@@ -46,14 +46,14 @@ class Web(Host):
     def ready(self) -> bool:
         return self.status("/healthz") == 200
 
-    def asked_as(self) -> str:
+    def public_host(self) -> str:
         return urlsplit(self.environment()["SITE_URL"]).netloc
 
     def status(self, path: str) -> int | None:
         """How it answers when asked past nginx; None when it does not."""
         connection = http.client.HTTPConnection(self.address, self.port, timeout=60)
         try:
-            connection.request("GET", path, headers={"X-Forwarded-Proto": "https", "Host": self.asked_as()})
+            connection.request("GET", path, headers={"X-Forwarded-Proto": "https", "Host": self.public_host()})
             return connection.getresponse().status
         except (OSError, http.client.HTTPException):
             return None
@@ -78,7 +78,7 @@ class Worker(Host):
         return super().environment() | quiet
 
     def ready(self) -> bool:
-        return f"{self.name}@{self.address} ready" in self.said()
+        return f"{self.name}@{self.address} ready" in self.log_output()
 
 
 class Beat(Host):
@@ -89,7 +89,7 @@ class Beat(Host):
         return [sys.executable, "-m", "celery", "-A", "config", "beat", "--loglevel", "INFO", *schedule]
 
     def ready(self) -> bool:
-        return "beat: Starting" in self.said()
+        return "beat: Starting" in self.log_output()
 
 
 def clean_environment() -> dict[str, str]:

@@ -18,7 +18,7 @@ WRITES = {"PUT", "POST", "DELETE"}
 Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
 
-class Kept:
+class BucketOnDisk:
     """The application; after every write that went well the object lies in the folder, or is gone from it."""
 
     def __init__(self, application: Application, folder: Path, bucket: str) -> None:
@@ -70,7 +70,7 @@ def main(words: list[str]) -> None:
     options = parser.parse_args(words)
     os.environ["MOTO_PORT"] = options.port
     server = DomainDispatcherApplication(create_backend_app)
-    application = Kept(server, Path(options.folder), options.bucket)
+    application = BucketOnDisk(server, Path(options.folder), options.bucket)
     run_simple(options.host, int(options.port), application, threaded=True, request_handler=MotoRequestHandler)
 
 

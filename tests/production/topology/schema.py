@@ -7,7 +7,7 @@ from tests.migrated import fingerprint
 from tests.production.topology.stores import NAME, PASSWORD, Postgres
 
 
-def kept(folder: Path) -> Path:
+def dump_path(folder: Path) -> Path:
     return folder / f"schema-{fingerprint()}.sql"
 
 

@@ -107,14 +107,14 @@ class Server:
                 raise ServerFailed(f"{self.name} has not been ready for {seconds:.0f} s.\n{self.tail()}")
             time.sleep(0.05)
 
-    def tell(self, number: signal.Signals) -> None:
+    def send_signal(self, number: signal.Signals) -> None:
         """Signal the leader alone."""
         if self.alive():
             os.kill(self.pid, number)
 
     def stop(self, seconds: float = POLITE_S) -> None:
         """Ask it to end and wait; what asks for longer is killed."""
-        self.tell(self.polite)
+        self.send_signal(self.polite)
         if not self.ended_within(seconds):
             self.kill()
 
@@ -154,14 +154,14 @@ class Server:
 
     # Its log
 
-    def said(self) -> str:
+    def log_output(self) -> str:
         """Return its output since its last start."""
         with self.log.open("rb") as file:
             file.seek(self._log_start)
             return file.read().decode(errors="replace")
 
     def tail(self, lines: int = 30) -> str:
-        return "\n".join(f"  | {line}" for line in self.said().splitlines()[-lines:]) if self.log.exists() else ""
+        return "\n".join(f"  | {line}" for line in self.log_output().splitlines()[-lines:]) if self.log.exists() else ""
 
     def listens(self) -> bool:
         try:

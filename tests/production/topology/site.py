@@ -38,9 +38,9 @@ class Site:
     """PostgreSQL, Redis, S3 double, two web hosts, a judging worker, two worker hosts, a gpu and a search worker, beat,
     nginx."""
 
-    def __init__(self, *, kept: Path) -> None:
-        self.kept = kept  # what outlives the site: the migrated database, the static files
-        kept.mkdir(parents=True, exist_ok=True)
+    def __init__(self, *, cache_folder: Path) -> None:
+        self.cache_folder = cache_folder  # what outlives the site: the migrated database, the static files
+        cache_folder.mkdir(parents=True, exist_ok=True)
         self.folder = Path(tempfile.mkdtemp(prefix="momentjudge-site-"))
         self.folder.chmod(0o711)  # PostgreSQL may run as somebody else
         (self.folder / "log").mkdir()
@@ -75,7 +75,7 @@ class Site:
         """In the order of their start."""
         return [self.postgres, self.redis, self.storage, *self.hosts, self.nginx]
 
-    def named(self, *names: str) -> list[Server]:
+    def servers_named(self, *names: str) -> list[Server]:
         """The servers of these names; "worker" names both worker hosts, as one alone would leave work to the other."""
         return [server for server in self.servers if {server.name, server.name.rpartition("-")[0]} & set(names)]
 
@@ -90,7 +90,7 @@ class Site:
             "SECRET_KEY": self.secret_key,
             "TRUSTED_PROXIES": "1",
             "MEDIA_ACCEL": "/protected/",
-            "STATIC_ROOT": str(self.kept / "static"),
+            "STATIC_ROOT": str(self.cache_folder / "static"),
             "PYTHONUNBUFFERED": "1",
             "METRICS_TOKEN": self.metrics_token,
             **(self.storage_environment() if self.in_bucket else {}),
@@ -111,14 +111,14 @@ class Site:
 
     def start(self) -> None:
         self.start_stores()
-        with FileLock(self.kept / "lock").exclusive():  # another process of the tests starts a site of its own
+        with FileLock(self.cache_folder / "lock").exclusive():  # another process of the tests starts a site of its own
             self.migrate()
             self.collect_static()
         self.start_hosts()
         self.nginx.start()
 
     def migrate(self) -> None:
-        dump = schema.kept(self.kept)
+        dump = schema.dump_path(self.cache_folder)
         if dump.exists():
             schema.lay(self.postgres, dump)
             return
@@ -127,9 +127,9 @@ class Site:
 
     def collect_static(self) -> None:
         fingerprint = static_fingerprint()
-        if not static_is_collected(self.kept, fingerprint):
+        if not static_is_collected(self.cache_folder, fingerprint):
             self.manage("collectstatic", "--no-input", "--clear", "--verbosity", "0")
-            static_note_collected(self.kept, fingerprint)
+            static_note_collected(self.cache_folder, fingerprint)
 
     def start_stores(self) -> None:
         start_missing([self.postgres, self.redis, self.storage])
@@ -147,14 +147,14 @@ class Site:
 
     def kill(self, *names: str) -> None:
         """kill -9 of these servers; this process's own connections do not outlive PostgreSQL."""
-        for server in self.named(*names):
+        for server in self.servers_named(*names):
             server.kill()
         if "postgres" in names:
             connections.close_all()
 
     def bring_back(self, *names: str) -> None:
         """These servers run again, and answer."""
-        start_missing(self.named(*names))
+        start_missing(self.servers_named(*names))
 
     def mend(self) -> None:
         """Every server runs and is ready again, whatever a test did to it."""
@@ -204,7 +204,7 @@ class Site:
 @contextmanager
 def running_site(folder: Path, *, failed: list[bool]) -> Iterator[Site]:
     """A site that runs inside the block; its logs are copied to ``folder`` when something ``failed``."""
-    site, log_copy = Site(kept=folder), folder / f"log-{os.environ.get('PYTEST_XDIST_WORKER', 'main')}"
+    site, log_copy = Site(cache_folder=folder), folder / f"log-{os.environ.get('PYTEST_XDIST_WORKER', 'main')}"
     site.postgres.flushes = False  # only processes die in tests, and a busy disk lets everybody wait
     try:
         site.start()
@@ -232,7 +232,7 @@ def start_missing(servers: Sequence[Server]) -> None:
 def stop(servers: Sequence[Server], *, seconds: float = POLITE_S) -> None:
     """Ask all of them to end, then wait for each."""
     for server in servers:
-        server.tell(server.polite)
+        server.send_signal(server.polite)
     for server in servers:
         server.stop(seconds)
 

@@ -11,8 +11,8 @@ class SmallSite(Site):
     """One web host of two processes, a judging worker of one, one worker host of two, beat, nginx, PostgreSQL, Redis;
     files on disk."""
 
-    def __init__(self, *, kept: Path) -> None:
-        super().__init__(kept=kept)
+    def __init__(self, *, cache_folder: Path) -> None:
+        super().__init__(cache_folder=cache_folder)
         self.web, self.workers = self.web[:1], self.workers[:1]
         self.nginx.web = list(self.web)
 

@@ -21,7 +21,7 @@ GradeOf = Callable[[Pair], int]
 
 
 @dataclass
-class World:
+class Scenario:
     """One project; ``lead`` and ``annotators`` log in with ``PASSWORD``."""
 
     project: Project
@@ -29,7 +29,7 @@ class World:
     annotators: list[User]
 
     @classmethod
-    def make(cls, *, annotators: int = 2) -> "World":
+    def make(cls, *, annotators: int = 2) -> "Scenario":
         project = factories.ProjectFactory()
         people = [factories.annotator(project) for _ in range(annotators)]
         scenario = cls(project, factories.lead(project), people)
@@ -61,7 +61,7 @@ def always(grade: int) -> GradeOf:
     return lambda pair: grade
 
 
-def judge_all(person: Person, scenario: World, grade_of: GradeOf) -> int:
+def judge_all(person: Person, scenario: Scenario, grade_of: GradeOf) -> int:
     """Take what is due, grade all of it, finish; returns how many pairs were graded."""
     graded, page = 0, take(person, scenario)
     while match := GRADE.search(page):
@@ -71,7 +71,7 @@ def judge_all(person: Person, scenario: World, grade_of: GradeOf) -> int:
     return graded
 
 
-def take(person: Person, scenario: World) -> str:
+def take(person: Person, scenario: Scenario) -> str:
     """A batch is in this person's hands; the page of its first open pair."""
     desk = _fine(person.get(scenario.path("desk"))).text
     if match := GO_ON.search(desk):

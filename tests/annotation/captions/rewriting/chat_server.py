@@ -40,17 +40,17 @@ class ChatServer:
 
     url: str
     answer: Callable[[str, int], Reply]
-    asked: list[dict[str, Any]] = field(default_factory=list)
+    requests: list[dict[str, Any]] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def texts(self) -> list[str]:
-        return [request["messages"][-1]["content"] for request in self.asked]
+        return [request["messages"][-1]["content"] for request in self.requests]
 
     def reply(self, request: dict[str, Any]) -> Reply:
         text = request["messages"][-1]["content"]
         with self.lock:
             before = self.texts().count(text)
-            self.asked.append(request)
+            self.requests.append(request)
         return self.answer(text, before)
 
 

@@ -47,7 +47,7 @@ def ask(
 def test_success() -> None:
     answers, waits, server = ask(lambda text, before: completion('"A man  waves."'))
     assert answers == [Answer(7, "A man waves.", tokens_in=100, tokens_out=10)]
-    (request,) = server.asked
+    (request,) = server.requests
     assert (request["model"], request["temperature"], request["key"]) == ("model-x", 0.0, "Bearer secret")
     assert request["messages"] == [
         {"role": "system", "content": "Replace names."},
@@ -57,7 +57,7 @@ def test_success() -> None:
 
 
 def test_second_try_is_warmer() -> None:
-    assert ask(lambda text, before: completion("A man."), again=True)[2].asked[0]["temperature"] == 0.2
+    assert ask(lambda text, before: completion("A man."), again=True)[2].requests[0]["temperature"] == 0.2
 
 
 def test_busy_endpoint_says_how_long_to_wait() -> None:
@@ -92,7 +92,7 @@ def test_fault_then_success(fault: Reply) -> None:
     answers, waits, server = ask(lambda text, before: fault if before == 0 else completion("A man waves."))
     assert (answers[0].text, answers[0].problem) == ("A man waves.", "")
     assert waits == [1.0]
-    assert len(server.asked) == 2
+    assert len(server.requests) == 2
 
 
 def test_time_out_then_success() -> None:
@@ -105,7 +105,7 @@ def test_time_out_then_success() -> None:
 
     answers, waits, server = ask(answer, timeout_s=1.0)
     asleep.set()
-    assert (answers[0].text, waits, len(server.asked)) == ("A man waves.", [1.0], 2)
+    assert (answers[0].text, waits, len(server.requests)) == ("A man waves.", [1.0], 2)
 
 
 def test_one_of_many_that_never_comes_fails_alone() -> None:
@@ -159,7 +159,7 @@ def test_refusal(reply: Reply) -> None:
 )
 def test_answer_that_is_none_is_the_items_fault(reply: Reply, words: str) -> None:
     (answer,), waits, server = ask(lambda text, before: reply)
-    assert (answer.text, answer.problem, waits, len(server.asked)) == ("", "no_answer", [], 1)
+    assert (answer.text, answer.problem, waits, len(server.requests)) == ("", "no_answer", [], 1)
     assert words in answer.detail
 
 

@@ -13,7 +13,7 @@ TVR = {"vid_name": "a", "duration": 9, "ts": [1, 2], "desc": "x", "type": "v", "
 ENTRY = {"duration": 9, "timestamps": [[1, 2]], "sentences": ["x"]}
 
 
-def seen(text: str | bytes, name: str = "") -> str:
+def detect(text: str | bytes, name: str = "") -> str:
     source = io.BytesIO(text.encode() if isinstance(text, str) else text)
     form = form_of(source, name)
     assert source.tell() == 0
@@ -39,20 +39,20 @@ def seen(text: str | bytes, name: str = "") -> str:
     ],
 )
 def test_recognised_by_its_head(form: str, text: str | bytes) -> None:
-    assert seen(text) == form
+    assert detect(text) == form
     if isinstance(text, str):
-        assert seen(gzip.compress(text.encode())) == form
+        assert detect(gzip.compress(text.encode())) == form
 
 
 @pytest.mark.parametrize(
     "text", ["", "[1]", "{", "{}", '{"a": {}}', "a,b\n1,2", b"\x1f\x8bxx", b"\xff\xfe\x00", "{" * 9999]
 )
 def test_what_is_none_of_them_is_none(text: str | bytes) -> None:
-    assert seen(text) == ""
+    assert detect(text) == ""
 
 
 def test_the_name_helps_where_the_head_says_nothing() -> None:
-    assert seen("\n\n", "episode.srt") == "srt"
+    assert detect("\n\n", "episode.srt") == "srt"
 
 
 @needs_shared

@@ -124,7 +124,7 @@ class TestByVideo:
         assert len(rows(items)) == 1
 
     @pytest.mark.parametrize(
-        ("text", "reason", "kept"),
+        ("text", "reason", "n_rows"),
         [
             ("", "the file ends too early", 0),
             ("[1]", "not JSON", 0),
@@ -134,9 +134,9 @@ class TestByVideo:
             ('{"v": ' + "[" * 100_000, "not JSON", 0),
         ],
     )
-    def test_a_broken_document_gives_what_stands_before(self, text: str, reason: str, kept: int) -> None:
+    def test_a_broken_document_gives_what_stands_before(self, text: str, reason: str, n_rows: int) -> None:
         items = read("activitynet", text, options=Given())
-        assert len(rows(items)) == kept
+        assert len(rows(items)) == n_rows
         assert reason in bad(items)[-1]
 
     @pytest.mark.parametrize("size", [1, 2, 7, 50])
@@ -336,8 +336,8 @@ LINES = st.text() | OBJECTS.map(json.dumps) | OBJECTS.map(lambda value: json.dum
 
 @settings(max_examples=60)
 @over(st.sampled_from(sorted(FORMATS)), st.lists(LINES, max_size=4), st.booleans(), st.booleans())
-def test_no_text_raises_and_every_record_is_sound(form: str, lines: list[str], clip: bool, known: bool) -> None:
-    durations = TABLE.durations if known or FORMATS[form].holds == "subtitles" else {}
+def test_no_text_raises_and_every_record_is_sound(form: str, lines: list[str], clip: bool, has_durations: bool) -> None:
+    durations = TABLE.durations if has_durations or FORMATS[form].holds == "subtitles" else {}
     for item in read(form, *lines, options=Given(durations, clip=clip, stem="a")):
         if isinstance(item, DescriptionRecord | MomentRecord | SubtitleRecord):
             assert 0 <= item.start_s < item.end_s

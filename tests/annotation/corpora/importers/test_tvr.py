@@ -41,10 +41,10 @@ def test_type_says_what_the_description_was_written_from(type_: str, kind: str) 
     assert isinstance(record, DescriptionRecord) and record.kind == kind
 
 
-@pytest.mark.parametrize(("end", "expected"), [(60, 60.0), (60.4, 60.0), (61.0, 60.0)])
-def test_end_within_a_second_beyond_the_video_is_clipped(end: float, expected: float) -> None:
+@pytest.mark.parametrize(("end", "end_after"), [(60, 60.0), (60.4, 60.0), (61.0, 60.0)])
+def test_end_within_a_second_beyond_the_video_is_clipped(end: float, end_after: float) -> None:
     (record,) = read_tvr([line(ts=[50, end])], GIVEN)
-    assert isinstance(record, DescriptionRecord) and record.end_s == expected
+    assert isinstance(record, DescriptionRecord) and record.end_s == end_after
 
 
 @pytest.mark.parametrize(

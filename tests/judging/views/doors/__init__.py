@@ -1,9 +1,9 @@
-"""Every route and for whom it is; ``test_doors`` knocks at each one and misses none.
+"""Every route and for whom it is; ``test_endpoints`` requests each one and misses none.
 
-A new route is a line of its area's list in ``routes``. What its URL names is an attribute of ``World``.
+A new route is a line of its area's list in ``routes``. What its URL names is an attribute of ``Site``.
 """
 
-from tests.judging.views.doors.routes import ENDPOINTS, HELD, OPEN, Door
-from tests.judging.views.doors.world import World, zipped
+from tests.judging.views.doors.routes import ENDPOINTS, HOLDER_ENDPOINTS, OPEN, Endpoint
+from tests.judging.views.doors.world import Site, zipped
 
-__all__ = ["ENDPOINTS", "HELD", "OPEN", "Door", "World", "zipped"]
+__all__ = ["ENDPOINTS", "HOLDER_ENDPOINTS", "OPEN", "Endpoint", "Site", "zipped"]

@@ -24,8 +24,8 @@ from models_runner.experiments.files import folder_of
 from models_runner.models import Run
 from tests.factories import MembershipFactory
 from tests.judging.api.acts import bearer
-from tests.judging.views.doors.routes import ADMIN, ANNOTATOR, HELD, LEAD, RUNNERS, STAFF
-from tests.judging.views.doors.world import World
+from tests.judging.views.doors.routes import ADMIN, ANNOTATOR, HOLDER_ENDPOINTS, LEAD, RUNNERS, STAFF
+from tests.judging.views.doors.world import Site
 
 NOBODY: frozenset[str] = frozenset()
 CHECKED = {"state": "checked", "file": "imports/x", "file_name": "x"}
@@ -37,7 +37,7 @@ class Owned(NamedTuple):
     what: str  # the attribute of OwnedSite
     owner: str  # their role
     sees: frozenset[str]  # roles that get in besides, whoever it belongs to
-    told: int = 404  # to whoever is in the project and has no business with it
+    refusal: int = 404  # to whoever is in the project and has no business with it
     unlike: frozenset[str] = NOBODY  # roles that are told 403, as they never have such a thing
 
 
@@ -50,7 +50,7 @@ class ByRole(NamedTuple):
 
 NO_STAFF = frozenset({"annotator", "participant"})
 OWNED = [
-    *(Owned(method, route, what, "annotator", NOBODY) for route, what, _, method in HELD),
+    *(Owned(method, route, what, "annotator", NOBODY) for route, what, _, method in HOLDER_ENDPOINTS),
     Owned("post", "api:judgment", "pair", "annotator", NOBODY),
     Owned("post", "api:flag", "pair", "annotator", NOBODY),
     Owned("delete", "api:flag", "pair", "annotator", NOBODY),
@@ -66,10 +66,10 @@ OWNED = [
         for route, what in (("annotation:import", "corpus_import"), ("judging:judgment-import", "judgment_import"))
         for step, method in (("", "get"), ("-report", "get"), ("-confirm", "post"), ("-discard", "post"))
     ),
-    Owned("get", "models_runner:run", "own_run", "participant", STAFF, told=403),
-    Owned("get", "models_runner:run-download", "own_run", "participant", STAFF, told=403),
-    Owned("post", "models_runner:run-withdraw", "own_run", "participant", LEAD, told=403),
-    Owned("get", "api:run", "own_run", "participant", STAFF, told=403),
+    Owned("get", "models_runner:run", "own_run", "participant", STAFF, refusal=403),
+    Owned("get", "models_runner:run-download", "own_run", "participant", STAFF, refusal=403),
+    Owned("post", "models_runner:run-withdraw", "own_run", "participant", LEAD, refusal=403),
+    Owned("get", "api:run", "own_run", "participant", STAFF, refusal=403),
 ]
 BY_ROLE = [
     ByRole("get", "models_runner:training-file", "training", ADMIN),
@@ -89,7 +89,7 @@ BY_ROLE = [
 TRIED = {row.route for row in [*OWNED, *BY_ROLE]}
 
 
-class OwnedSite(World):
+class OwnedSite(Site):
     """A project with a second person of every role, who holds nothing."""
 
     def __post_init__(self) -> None:
@@ -149,7 +149,7 @@ class OwnedSite(World):
         ProjectCorpus.objects.filter(pk=self.project.pk).update(corpus=video.corpus)
         return video  # type: ignore[no-any-return]
 
-    def left(self) -> None:
+    def leave_file(self) -> None:
         """A training left a file."""
         folder: Path = folder_of(self.training)
         folder.mkdir(parents=True, exist_ok=True)
@@ -166,7 +166,7 @@ class OwnedSite(World):
         if row.route == "models_runner:video":
             args = [self.project.uuid, uuid]
         if row.route == "models_runner:training-file":
-            self.left()
+            self.leave_file()
             args = [uuid, "plan.json"]
         call: Callable[..., HttpResponse] = getattr(client, row.method)
         if row.route.startswith("api:"):

@@ -1,12 +1,12 @@
 """Every route and for whom it is. A new one is a line of its area's list."""
 
-Door = tuple[str, str, frozenset[str], str]  # name, what the URL names, for whom, method
+Endpoint = tuple[str, str, frozenset[str], str]  # name, what the URL names, for whom, method
 ANNOTATOR, LEAD, STAFF = frozenset({"annotator"}), frozenset({"lead"}), frozenset({"lead", "admin"})
 ADMIN = frozenset({"admin"})
 EVERYONE = STAFF | ANNOTATOR
 RUNNERS = STAFF | {"participant"}
 
-CORPUS: list[Door] = [
+CORPUS: list[Endpoint] = [
     ("annotation:corpus", "project", STAFF, "get"),
     ("annotation:captions", "project", STAFF, "get"),
     ("annotation:captions-rewrite", "project", STAFF, "post"),
@@ -24,7 +24,7 @@ CORPUS: list[Door] = [
     ("annotation:statistics-csv", "project", STAFF, "get"),
     ("annotation:histograms-csv", "project", STAFF, "get"),
 ]
-DESK: list[Door] = [
+DESK: list[Endpoint] = [
     ("judging:desk", "project", ANNOTATOR, "get"),
     ("judging:assignment-take", "project", ANNOTATOR, "post"),
     ("judging:pair-next", "project", ANNOTATOR, "get"),
@@ -36,7 +36,7 @@ DESK: list[Door] = [
     ("judging:own-grades", "project", ANNOTATOR, "get"),
     ("judging:guideline", "project", EVERYONE, "get"),
 ]
-QUERIES: list[Door] = [
+QUERIES: list[Endpoint] = [
     ("judging:overview", "project", STAFF, "get"),
     ("judging:queries", "project", STAFF, "get"),
     ("judging:batches-open", "project", STAFF, "post"),
@@ -50,7 +50,7 @@ QUERIES: list[Door] = [
     ("judging:candidates-rank", "project", STAFF, "post"),
     ("judging:candidates-csv", "project", STAFF, "get"),
 ]
-POOLS: list[Door] = [
+POOLS: list[Endpoint] = [
     ("pools:pools", "project", STAFF, "get"),
     ("pools:pool-create", "project", STAFF, "post"),
     ("pools:pool", "pooling", STAFF, "get"),
@@ -59,7 +59,7 @@ POOLS: list[Door] = [
     ("pools:pool-csv", "pooling", STAFF, "get"),
     ("pools:pool-overlap-csv", "pooling", STAFF, "get"),
 ]
-REVIEW: list[Door] = [
+REVIEW: list[Endpoint] = [
     ("judging:review-queue", "project", STAFF, "get"),
     ("judging:flags", "project", STAFF, "get"),
     ("judging:flags-csv", "project", STAFF, "get"),
@@ -79,7 +79,7 @@ REVIEW: list[Door] = [
     ("judging:reviews-preview", "project", LEAD, "get"),
     ("judging:reviews-accept", "project", LEAD, "post"),
 ]
-RELEASES: list[Door] = [
+RELEASES: list[Endpoint] = [
     ("judging:releases", "project", STAFF, "get"),
     ("judging:release-create", "project", LEAD, "post"),
     ("judging:release-download", "release", STAFF, "get"),
@@ -117,7 +117,7 @@ RELEASES: list[Door] = [
     ("models_runner:run-withdraw", "run", LEAD, "post"),
     ("models_runner:run-download", "run", STAFF, "get"),
 ]
-BENCHMARKS: list[Door] = [
+BENCHMARKS: list[Endpoint] = [
     ("models_runner:experiments", "project", STAFF, "get"),
     ("models_runner:search", "project", STAFF, "get"),
     ("models_runner:experiment-new", "project", ADMIN, "get"),
@@ -129,7 +129,7 @@ BENCHMARKS: list[Door] = [
     ("models_runner:training-cancel", "training", ADMIN, "post"),
     ("models_runner:training-resume", "training", ADMIN, "post"),
 ]
-PEOPLE: list[Door] = [
+PEOPLE: list[Endpoint] = [
     ("judging:leave-project", "project", ANNOTATOR, "get"),
     ("judging:people", "project", LEAD, "get"),
     ("judging:invitation-create", "project", LEAD, "post"),
@@ -142,7 +142,7 @@ PEOPLE: list[Door] = [
     ("judging:person-password", "member", LEAD, "post"),
     ("judging:person-erase", "member", LEAD, "get"),
 ]
-QUALITY: list[Door] = [
+QUALITY: list[Endpoint] = [
     ("judging:agreement", "project", STAFF, "get"),
     ("judging:agreement-compute", "project", STAFF, "post"),
     ("judging:agreement-csv", "project", STAFF, "get"),
@@ -151,7 +151,7 @@ QUALITY: list[Door] = [
     ("judging:alert", "alert", STAFF, "get"),
     ("judging:alert-see", "alert", LEAD, "post"),
 ]
-COVERAGE: list[Door] = [
+COVERAGE: list[Endpoint] = [
     ("judging:coverage", "project", STAFF, "get"),
     ("judging:coverage-create", "project", STAFF, "post"),
     ("judging:coverage-study", "study", STAFF, "get"),
@@ -160,7 +160,7 @@ COVERAGE: list[Door] = [
     ("judging:coverage-svg", "study", STAFF, "get"),
     ("judging:coverage-csv", "study", STAFF, "get"),
 ]
-DRAWN: list[Door] = [
+DRAWN: list[Endpoint] = [
     ("judging:figures", "project", STAFF, "get"),
     ("judging:tables", "project", STAFF, "get"),
     ("judging:tables-csv", "project", STAFF, "get"),
@@ -170,7 +170,7 @@ DRAWN: list[Door] = [
     ("judging:figure-svg", "partners", LEAD, "get"),
     ("judging:figure-csv", "partners", LEAD, "get"),
 ]
-EXAMS: list[Door] = [
+EXAMS: list[Endpoint] = [
     ("judging:exams", "project", STAFF, "get"),
     ("judging:exam-create", "project", LEAD, "post"),
     ("judging:exam", "exam", STAFF, "get"),
@@ -184,7 +184,7 @@ EXAMS: list[Door] = [
     ("judging:missed-exam-count", "sitting", LEAD, "post"),
     ("judging:sitting-start", "project", ANNOTATOR, "post"),
 ]
-SETTINGS: list[Door] = [
+SETTINGS: list[Endpoint] = [
     ("judging:guideline-confirm", "project", ANNOTATOR, "post"),
     ("judging:guideline-versions", "project", EVERYONE, "get"),
     ("judging:guideline-version", "guideline", EVERYONE, "get"),
@@ -217,7 +217,7 @@ SETTINGS: list[Door] = [
     ("judging:policy", "project", STAFF, "get"),
     ("judging:policy-publish", "project", LEAD, "post"),
 ]
-PAY: list[Door] = [
+PAY: list[Endpoint] = [
     ("judging:pay", "project", LEAD, "get"),
     ("judging:pay-csv", "project", LEAD, "get"),
     ("judging:pay-rate-set", "project", LEAD, "post"),
@@ -235,7 +235,7 @@ MORE_ARGS = {
 }
 ENDPOINTS = [*EXAMS, *CORPUS, *DESK, *QUERIES, *POOLS, *COVERAGE, *REVIEW, *RELEASES, *PEOPLE, *QUALITY, *DRAWN]
 ENDPOINTS += [*SETTINGS, *PAY, *BENCHMARKS]
-HELD: list[Door] = [  # only who holds the pair's assignment learns that it exists
+HOLDER_ENDPOINTS: list[Endpoint] = [  # only who holds the pair's assignment learns that it exists
     ("judging:pair", "pair", ANNOTATOR, "get"),
     ("judging:judgment-create", "pair", ANNOTATOR, "post"),
     ("judging:flag-set", "pair", ANNOTATOR, "post"),

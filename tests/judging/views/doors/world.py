@@ -54,8 +54,8 @@ from tests.factories import (
     lead,
 )
 from tests.judging.exams import in_feedback
-from tests.judging.settings import drawn_pair, gate_question, guideline_form, policy_form, screening_attempt
-from tests.judging.views.doors.routes import COVERAGE, MORE_ARGS, SETTINGS, Door
+from tests.judging.settings import drawn_pair, guideline_form, policy_form, screening_attempt, screening_question
+from tests.judging.views.doors.routes import COVERAGE, MORE_ARGS, SETTINGS, Endpoint
 
 EXAM = {"kind": "cohort", "queries": 1, "depth": 1, "purpose": "exam"}
 
@@ -86,7 +86,7 @@ FIGURES = {  # of an annotator of whom little can be told
 
 
 @dataclass
-class World:
+class Site:
     """One project with everything a URL can name, and one person for each way of standing to it."""
 
     project: Project = field(default_factory=ProjectFactory)
@@ -176,7 +176,7 @@ class World:
 
     @cached_property
     def question(self) -> GateQuestion:
-        return gate_question(self.project)
+        return screening_question(self.project)
 
     @cached_property
     def study(self) -> Pooling:
@@ -234,7 +234,7 @@ class World:
         Leaderboard.objects.create(project=self.project, hides_test=False)
         return self.project
 
-    def url(self, endpoint: Door, *, unknown: bool = False) -> str:
+    def url(self, endpoint: Endpoint, *, unknown: bool = False) -> str:
         name, what, *_ = endpoint
         if what == "member":
             return reverse(name, args=[uuid4() if unknown else self.project.uuid, self.member.number])
@@ -243,14 +243,14 @@ class World:
         row = self.done if name == "judging:batch-review" else getattr(self, what)
         return reverse(name, args=[uuid4() if unknown else row.uuid, *MORE_ARGS.get(name, [])])
 
-    def request(self, endpoint: Door, person: User | None, *, unknown: bool = False) -> HttpResponse:
+    def request(self, endpoint: Endpoint, person: User | None, *, unknown: bool = False) -> HttpResponse:
         client = Client()
         if person is not None:
             client.force_login(person)
         call: Callable[..., HttpResponse] = getattr(client, endpoint[3])
         return call(self.url(endpoint, unknown=unknown), self.form(endpoint) if endpoint[3] == "post" else {})
 
-    def form(self, endpoint: Door | None = None) -> dict[str, object]:
+    def form(self, endpoint: Endpoint | None = None) -> dict[str, object]:
         """Return the endpoint's form."""
         if endpoint in COVERAGE:
             return self.study_form

@@ -15,7 +15,7 @@ from tests.factories import admin
 from tests.production.faults.latch import Latch
 from tests.production.topology import Person, Site
 from tests.production.topology.site import eventually
-from tests.production.topology.world import PASSWORD, World
+from tests.production.topology.world import PASSWORD, Scenario
 
 KILLED = ("worker", "postgres", "redis")  # storage is killed where files lie in a bucket
 
@@ -48,15 +48,15 @@ def page_of(site: Site, person: Person, name: str, *args: Any) -> str:
     """Return the page somebody sees now; one that says that the database is away is loaded again."""
     answers: list[requests.Response] = []
 
-    def shown() -> bool:
+    def page_is_loaded() -> bool:
         answers.append(person.get(reverse(name, args=args)))
         return answers[-1].status_code == 200
 
-    eventually(shown, every=0.5)
+    eventually(page_is_loaded, every=0.5)
     return answers[-1].text
 
 
-def lead_of(site: Site, scenario: World) -> Person:
+def lead_of(site: Site, scenario: Scenario) -> Person:
     return scenario.person(site, scenario.lead)
 
 
@@ -68,7 +68,7 @@ def admin_of(site: Site, project: Project) -> Person:
     return site.person(user.username, PASSWORD)
 
 
-def stored(name: str) -> bytes:
+def file_content(name: str) -> bytes:
     with default_storage.open(name) as file:
         return bytes(file.read())
 

@@ -18,7 +18,7 @@ from tests.production.faults.disks import small_disk
 from tests.production.faults.latch import latch
 from tests.production.topology import Site
 from tests.production.topology.site import eventually
-from tests.production.topology.world import World
+from tests.production.topology.world import Scenario
 
 SWEEP = "core.tasks.sweep"
 VIDEOS, HALF = 120, 60
@@ -58,7 +58,7 @@ def check_whole(feature_set: FeatureSet) -> None:
 
 @pytest.mark.parametrize("killed", ["gpu", "postgres", "redis"])
 def test_features_go_on_where_they_were_after_a_kill(killed: str, shared: Site, clip: bytes) -> None:
-    scenario = World.make(annotators=0)
+    scenario = Scenario.make(annotators=0)
     project, person = scenario.project, admin_of(shared, scenario.project)
     filmed(project, clip)
     with latch(shared, "models_runner_featureset", when=MIDWAY) as closed:
@@ -76,7 +76,7 @@ def test_features_go_on_where_they_were_after_a_kill(killed: str, shared: Site, 
 
 
 def test_a_full_disk_is_reported_and_with_room_they_go_on(shared: Site, clip: bytes) -> None:
-    scenario = World.make(annotators=0)
+    scenario = Scenario.make(annotators=0)
     project, person = scenario.project, admin_of(shared, scenario.project)
     filmed(project, clip)
     with small_disk(shared.shared / "features") as disk:

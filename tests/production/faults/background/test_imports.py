@@ -19,7 +19,7 @@ from tests.production.faults.background.acts import KILLED, fresh, kill_at, lead
 from tests.production.faults.latch import latch
 from tests.production.topology import Site
 from tests.production.topology.site import eventually
-from tests.production.topology.world import World
+from tests.production.topology.world import Scenario
 
 LINES, PAIRS = 5_000, 6_000
 
@@ -37,7 +37,7 @@ def table() -> SimpleUploadedFile:
 
 @pytest.mark.parametrize("killed", KILLED)
 def test_a_corpus_is_imported_whole_and_once_after_a_kill(killed: str, site: Site) -> None:
-    scenario = World.make(annotators=0)
+    scenario = Scenario.make(annotators=0)
     name, lead = scenario.project.dataset.corpus.name, lead_of(site, scenario)
     row = corpus_import_create(actor=scenario.lead, corpus_name=name, format="csv", file=table())
     eventually(lambda: fresh(row).state == "checked")
@@ -60,7 +60,7 @@ def test_a_corpus_is_imported_whole_and_once_after_a_kill(killed: str, site: Sit
 
 
 def test_judgments_are_imported_whole_and_once_after_a_kill(site: Site) -> None:
-    scenario = World.make(annotators=0)
+    scenario = Scenario.make(annotators=0)
     people = [annotation(2 * n + slot, 7 + slot, rated(n % 5)) for n in range(PAIRS) for slot in (0, 1)]
     export = [task(n, {"pair_id": n}, *people[2 * n : 2 * n + 2]) for n in range(PAIRS)]
     row = services.judgment_import_create(

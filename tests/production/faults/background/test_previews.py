@@ -12,17 +12,17 @@ from annotation.models import Corpus, Moment
 from tests.factories import MomentFactory, VideoFactory
 from tests.production.faults.background.acts import (
     KILLED,
+    file_content,
     is_whole_gif,
     kill_at,
     lead_of,
     page_of,
-    stored,
     sweep,
 )
 from tests.production.faults.latch import latch
 from tests.production.topology import Person, Site
 from tests.production.topology.site import eventually
-from tests.production.topology.world import World
+from tests.production.topology.world import Scenario
 
 SWEEP = "core.tasks.sweep"
 VIDEOS, MOMENTS = 10, 10
@@ -54,7 +54,7 @@ def check_whole(moments: list[Moment], folder: Path) -> None:
     names = names_of(moments)
     assert len(set(names)) == len(names)
     for name in names:
-        content = stored(name)
+        content = file_content(name)
         if name.endswith(".gif"):
             assert is_whole_gif(content), name
         else:
@@ -67,7 +67,7 @@ def counts_shown(page: str) -> dict[str, int]:
     return {state: int(n) for state, n in re.findall(r"<dt>Moments, preview (\w+)</dt><dd>(\d+)</dd>", page)}
 
 
-def check_all_cut(site: Site, scenario: World, lead: Person, folder: Path) -> None:
+def check_all_cut(site: Site, scenario: Scenario, lead: Person, folder: Path) -> None:
     moments = ready(scenario.project.dataset.corpus)
     assert len(moments) == ALL
     check_whole(moments, folder)
@@ -76,7 +76,10 @@ def check_all_cut(site: Site, scenario: World, lead: Person, folder: Path) -> No
 
 @pytest.mark.parametrize("killed", KILLED)
 def test_all_gifs_are_cut_once_after_a_kill(killed: str, site: Site, clip: bytes, tmp_path: Path) -> None:
-    scenario, before = World.make(annotators=0), set(default_storage.listdir("previews")[1] if previews(site) else ())
+    scenario, before = (
+        Scenario.make(annotators=0),
+        set(default_storage.listdir("previews")[1] if previews(site) else ()),
+    )
     corpus, lead = scenario.project.dataset.corpus, lead_of(site, scenario)
     to_cut(corpus, clip)
     with latch(site, "annotation_moment", when=CUT, passing=PART) as closed:
@@ -104,7 +107,7 @@ def previews(site: Site) -> bool:
 
 
 def test_all_gifs_are_cut_after_the_storage_was_unavailable(bucket: Site, clip: bytes, tmp_path: Path) -> None:
-    scenario = World.make(annotators=0)
+    scenario = Scenario.make(annotators=0)
     corpus, lead = scenario.project.dataset.corpus, lead_of(bucket, scenario)
     to_cut(corpus, clip)
     with latch(bucket, "annotation_moment", when=CUT, passing=PART) as closed:
@@ -112,7 +115,7 @@ def test_all_gifs_are_cut_after_the_storage_was_unavailable(bucket: Site, clip: 
         kill_at(closed, bucket, "storage")
         half = ready(corpus)
         assert len(half) == PART
-    eventually(lambda: any("does not answer just now" in worker.said() for worker in bucket.workers))
+    eventually(lambda: any("does not answer just now" in worker.log_output() for worker in bucket.workers))
     assert counts_shown(page_of(bucket, lead, "annotation:corpus", scenario.project.uuid)).get("failed", 0) == 0
     bucket.bring_back("storage")
     check_whole(half, tmp_path)

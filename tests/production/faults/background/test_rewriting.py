@@ -12,7 +12,7 @@ from tests.production.faults.background.acts import KILLED, kill_at, lead_of, pa
 from tests.production.faults.latch import latch
 from tests.production.topology import Site
 from tests.production.topology.site import eventually
-from tests.production.topology.world import World
+from tests.production.topology.world import Scenario
 
 SWEEP = "core.tasks.sweep"
 SENTENCES = 240
@@ -49,7 +49,7 @@ def captions(project: Project) -> dict[str, int]:
 
 @pytest.mark.parametrize("killed", KILLED)
 def test_every_caption_is_made_and_checked_once_after_a_kill(killed: str, site: Site) -> None:
-    scenario = World.make(annotators=0)
+    scenario = Scenario.make(annotators=0)
     project, lead = scenario.project, lead_of(site, scenario)
     described(project)
     with latch(site, "annotation_caption", passing=SENTENCES // 3) as closed:

@@ -18,7 +18,7 @@ from tests.production.faults.background.acts import KILLED, fresh, kill_at, lead
 from tests.production.faults.latch import latch
 from tests.production.topology import Site
 from tests.production.topology.site import eventually
-from tests.production.topology.world import World
+from tests.production.topology.world import Scenario
 
 SWEEP = "core.tasks.sweep"
 ROWS = [["alpha" if n % 2 else "beta", n / 200, n / 200 + 1.0, 1000.0 - n] for n in range(900)]
@@ -37,7 +37,7 @@ def person(project: Project) -> User:
 
 @pytest.mark.parametrize("killed", KILLED)
 def test_a_run_is_scored_once_after_a_kill(killed: str, site: Site) -> None:
-    scenario = World.make(annotators=0)
+    scenario = Scenario.make(annotators=0)
     project, lead = scenario.project, lead_of(site, scenario)
     release = trainable(project)
     with latch(site, "models_runner_score", event="INSERT", passing=len(COLUMNS) // 2) as closed:

@@ -16,10 +16,10 @@ from models_runner.features.selectors import facts_of
 from models_runner.features.services import feature_set_start
 from models_runner.models import FeatureSet, Training
 from tests.models_runner.benchmarks import trainable
-from tests.production.faults.background.test_training import OPTIONS, told
+from tests.production.faults.background.test_training import OPTIONS, reload_training
 from tests.production.topology import Person, Site
 from tests.production.topology.site import eventually
-from tests.production.topology.world import World
+from tests.production.topology.world import Scenario
 
 EXTRACTORS = {"video": "builtin-pixels", "query": "builtin-text"}
 HEARD = 8  # searches after which most threads of the web hosts have listened for an answer
@@ -30,22 +30,25 @@ Trained = tuple[Site, Training, Person]
 @pytest.fixture
 def trained(site: Site, clip: bytes) -> Iterator[Trained]:
     """A checkpoint that was learnt from real features, so that typed words can be looked for with it."""
-    scenario = World.make(annotators=0)
+    scenario = Scenario.make(annotators=0)
     release = trainable(scenario.project)
     for video in Video.objects.filter(corpus=scenario.project.dataset.corpus):
         video.file.save("clip.mp4", ContentFile(clip))
     with override_settings(FEATURES_ROOT=site.shared / "features"):
-        features = {kind: facts_of(made(scenario.project, kind, extractor)) for kind, extractor in EXTRACTORS.items()}
+        features = {
+            kind: facts_of(make_feature_set(scenario.project, kind, extractor))
+            for kind, extractor in EXTRACTORS.items()
+        }
         options = {**OPTIONS, "epochs": 5}
         experiment = experiment_create(
             release=release, baseline="xml", top_n=1, seeds=1, features=features, options=options, actor=None
         )
         training = experiment.trainings.get()
-        eventually(lambda: told(training).state == "done")
+        eventually(lambda: reload_training(training).state == "done")
         yield site, training, scenario.person(site, scenario.lead)
 
 
-def made(project: Project, kind: str, extractor: str) -> FeatureSet:
+def make_feature_set(project: Project, kind: str, extractor: str) -> FeatureSet:
     feature_set = feature_set_start(project=project, kind=kind, extractor=extractor, actor=None)
     eventually(lambda: FeatureSet.objects.get(pk=feature_set.pk).state != "running")
     feature_set.refresh_from_db()
@@ -53,7 +56,7 @@ def made(project: Project, kind: str, extractor: str) -> FeatureSet:
     return feature_set
 
 
-def asked(person: Person, training: Training) -> requests.Response:
+def search_page(person: Person, training: Training) -> requests.Response:
     """The search page; it answers, or says that it cannot."""
     words = urlencode({"q": "somebody sings", "training": training.uuid})
     answer = person.get(f"{reverse('models_runner:search', args=[training.experiment.project.uuid])}?{words}")
@@ -67,11 +70,11 @@ def finds(answer: requests.Response) -> bool:
 
 def test_it_is_reported_in_words_and_the_next_query_is_answered(trained: Trained) -> None:
     site, training, person = trained
-    eventually(lambda: finds(asked(person, training)))
-    assert all(finds(asked(person, training)) for _ in range(HEARD))
+    eventually(lambda: finds(search_page(person, training)))
+    assert all(finds(search_page(person, training)) for _ in range(HEARD))
     for killed, (times, words) in MESSAGES.items():
         site.kill(killed)
-        for answer in [asked(person, training) for _ in range(times)]:
+        for answer in [search_page(person, training) for _ in range(times)]:
             assert (answer.status_code, words in answer.text) == (503, True), answer.text
         site.bring_back(killed)
-        eventually(lambda: finds(asked(person, training)))
+        eventually(lambda: finds(search_page(person, training)))

@@ -21,7 +21,7 @@ from tests.production.faults.disks import SmallDisk, small_disk
 from tests.production.topology import Person, Site
 from tests.production.topology.server import descendants
 from tests.production.topology.site import eventually
-from tests.production.topology.world import World
+from tests.production.topology.world import Scenario
 
 SWEEP = "models_runner.tasks.trainings_sweep"
 EPOCHS = 250
@@ -45,7 +45,7 @@ def disk(site: Site) -> Iterator[SmallDisk]:
 @pytest.fixture
 def training(site: Site, tmp_path: Path) -> Iterator[Training]:
     """One that has written a checkpoint, and whose program is paused: what comes next is for the test to say."""
-    scenario = World.make(annotators=0)
+    scenario = Scenario.make(annotators=0)
     release = trainable(scenario.project)
     features = features_of(scenario.project, tmp_path)
     features_drawn(scenario.project, tmp_path)
@@ -60,7 +60,12 @@ def training(site: Site, tmp_path: Path) -> Iterator[Training]:
     )
     new_training = experiment.trainings.get()
     try:
-        when(lambda: (folder_of(site, new_training) / "last" / "meta.json").is_file() and told(new_training).step > 0)
+        when(
+            lambda: (
+                (folder_of(site, new_training) / "last" / "meta.json").is_file()
+                and reload_training(new_training).step > 0
+            )
+        )
         pause(site, new_training)
         yield new_training
     finally:
@@ -68,7 +73,7 @@ def training(site: Site, tmp_path: Path) -> Iterator[Training]:
         Training.objects.filter(pk=new_training.pk, state="waiting").update(state="cancelled", ended_at=F("created_at"))
 
 
-def told(training: Training) -> Training:
+def reload_training(training: Training) -> Training:
     row = Training.objects.get(pk=training.pk)
     assert row.state != "failed", row.error
     return row
@@ -128,10 +133,10 @@ def silent(training: Training) -> None:
 
 def check_trained_once(site: Site, training: Training, *, attempts: int, crashes: int) -> None:
     """It is done, it went on from a checkpoint, its runs are there once and scored, and no program is left."""
-    eventually(lambda: told(training).state == "done")
-    current = told(training)
+    eventually(lambda: reload_training(training).state == "done")
+    current = reload_training(training)
     assert (current.attempts, current.crashes, current.error, current.step) == (attempts, 0, "", current.steps)
-    logs = [worker.said() for worker in (*site.workers, site.gpu)]
+    logs = [worker.log_output() for worker in (*site.workers, site.gpu)]
     assert sum(one.count(f"training {training.pk} crashed (") for one in logs) == crashes
     first, *later = starts(site, training)
     assert first == 0 and len(later) == attempts - 1 and all(0 < step < current.steps for step in later)
@@ -164,7 +169,7 @@ def test_a_killed_worker_leaves_a_checkpoint_to_go_on_from(site: Site, training:
     before, person = stamp(folder_of(site, training)), admin_of(site, training.experiment.project)
     silent(training)
     sweep(SWEEP)
-    eventually(lambda: told(training).state == "waiting")
+    eventually(lambda: reload_training(training).state == "waiting")
     text = page_of(person, training)
     assert "It goes on from its last checkpoint when a worker of the queue <code>gpu</code> takes it." in text
     assert '<span class="state waiting">waiting</span>' in text
@@ -205,13 +210,13 @@ def test_a_database_that_is_killed_stops_it_at_a_checkpoint(site: Site, training
 def test_a_broker_that_is_killed_does_not_disturb_it(site: Site, training: Training) -> None:
     site.kill("redis")
     assert len(programs(site, training)) == 1
-    step = told(training).step
+    step = reload_training(training).step
     go_on(site, training)
-    eventually(lambda: told(training).step > step)
+    eventually(lambda: reload_training(training).step > step)
     site.bring_back("redis")
     sweep(SWEEP)
-    eventually(lambda: told(training).state == "done")
-    assert told(training).attempts == 1
+    eventually(lambda: reload_training(training).state == "done")
+    assert reload_training(training).attempts == 1
     assert starts(site, training) == [0]
     assert Run.objects.filter(project=training.experiment.project, source="baseline").count() == 2
 
