@@ -1,19 +1,30 @@
-"""Parts that benchmarks share: options, output, processes, figures, the machine."""
+"""Parts that benchmarks share: options, output, processes, figures, the machine, and two revisions in turns.
+
+A figure of one run says little about a machine that others use too. Taken in turns, both sides meet the same
+neighbours, and their ratio stands.
+"""
 
 import argparse
+import hashlib
 import json
 import math
 import os
 import platform
 import resource
 import signal
+import statistics
+import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
+VENVS = ROOT / "var" / "against"  # one for each set of locks, kept for the next time
+Row = Mapping[str, Any]
 Machine = dict[str, str | int | float]
 
 
@@ -119,3 +130,78 @@ def percentile_ms(ascending_s: Sequence[float], percent: int) -> float:
 def each_ms(total_s: float, count: int) -> float:
     """Return milliseconds for each of ``count``."""
     return round(1000 * total_s / max(1, count), 2)
+
+
+# Two revisions: this tree, and a worktree of another one
+
+
+def compare(
+    revision: str, script: str, arguments: Sequence[str], *, rounds: int, ratios: Mapping[str, tuple[int, str]]
+) -> dict[str, Any]:
+    """Run ``script --json`` on both sides, ``rounds`` times in turns.
+
+    Args:
+        revision: what git calls the other side.
+        script: the benchmark's file; its output is one JSON object a line.
+        arguments: its arguments, the same on both sides.
+        ratios: the number of the line and the name of the figure that each ratio compares.
+
+    Returns:
+        ``ratio`` of the medians, this tree's over the other's; ``here`` and ``there`` with the figures of each round.
+
+    Raises:
+        subprocess.CalledProcessError: git, pip or the benchmark failed; the reason is on stderr.
+    """
+    script = Path(script).relative_to(ROOT).as_posix() if Path(script).is_absolute() else script
+    sides: dict[str, list[list[Row]]] = {"here": [], "there": []}
+    with worktree(revision) as other:
+        commands = {"here": (ROOT, Path(sys.executable)), "there": (other, python_for(other))}
+        for number in range(rounds):
+            for side in ("here", "there") if number % 2 else ("there", "here"):
+                say(f"Round {number + 1} of {rounds}: {side}")
+                sides[side].append(run_script(*commands[side], script, arguments))
+    medians = {
+        side: {name: statistics.median(rows[line][figure] for rows in runs) for name, (line, figure) in ratios.items()}
+        for side, runs in sides.items()
+    }
+    ratio = {name: round(medians["here"][name] / medians["there"][name], 3) for name in ratios}
+    return {"against": revision, "ratio": ratio, "medians": medians, **sides}
+
+
+@contextmanager
+def worktree(revision: str) -> Iterator[Path]:
+    """Check the revision out into a folder of its own, which goes when the block ends."""
+    with tempfile.TemporaryDirectory(prefix="against-") as folder:
+        path = Path(folder) / "tree"
+        subprocess.run(["git", "worktree", "add", "--quiet", "--detach", str(path), revision], cwd=ROOT, check=True)
+        try:
+            yield path
+        finally:
+            subprocess.run(["git", "worktree", "remove", "--force", str(path)], cwd=ROOT, check=True)
+
+
+def python_for(tree: Path) -> Path:
+    """Return the interpreter that has the packages the tree locks; its environment is made where there is none."""
+    locks = [Path("requirements", name) for name in ("base.lock", "dev.lock")]
+    if all((tree / lock).read_bytes() == (ROOT / lock).read_bytes() for lock in locks):
+        return Path(sys.executable)
+    digest = hashlib.sha256(b"".join((tree / lock).read_bytes() for lock in locks)).hexdigest()
+    venv = VENVS / digest[:16]
+    python = venv / "bin" / "python"
+    if not (venv / "whole").exists():
+        say("Installing the packages of the other side ...")
+        subprocess.run([sys.executable, "-m", "venv", "--clear", str(venv)], check=True)
+        requirements = [word for lock in locks for word in ("--requirement", str(tree / lock))]
+        install = [str(python), "-m", "pip", "install", "--quiet", "--no-deps", "--require-hashes", *requirements]
+        subprocess.run(install, check=True, stdout=sys.stderr)
+        (venv / "whole").touch()
+    return python
+
+
+def run_script(tree: Path, python: Path, script: str, arguments: Sequence[str]) -> list[Row]:
+    """Return the JSON objects that the benchmark printed, one a line."""
+    environment = {name: value for name, value in os.environ.items() if name not in ("VIRTUAL_ENV", "PYTHONPATH")}
+    environment["PATH"] = f"{python.parent}{os.pathsep}{environment.get('PATH', '')}"
+    command = [str(python), script, *arguments, "--json"]
+    process = subprocess.run(command, cwd=tree, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+    return [json.loads(line) for line in process.stdout.splitlines() if line.startswith("{")]

@@ -354,7 +354,7 @@ def lead_create(project: Project, username: str) -> User:
 def _upload_target() -> dict[str, str]:
     """Make a small project with a release, and the token of somebody who may upload as many runs as they like."""
     from accounts.services.credentials import token_create
-    from tests.judging.world import HandMade
+    from tests.judging.scenario import HandMade
     from tests.models_runner.acts import GOOD, ready_release, run_json
 
     with transaction.atomic():  # a worker that saw half of it would go on with it

@@ -2,28 +2,32 @@
 
     python -m benchmarks.judging_loop --annotators 8 --seconds 20 --json
     python -m benchmarks.judging_loop --annotators 1,4,8
+    python benchmarks/judging_loop.py --against v0.1.0
 
 One judgment is one POST of a grade and its answer with the next pair. Method and figures:
 docs/benchmarks/judging-loop.md. Exit status 1: an error, or a pair in too many hands.
 """
 
 import argparse
+import json
 import math
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # it may be started by its path
 from benchmarks.annotator import Annotator, errors_of, seconds_of, work_together
 from benchmarks.common import (
     arguments,
+    compare,
     each_ms,
     load_now,
     machine,
     percentile_ms,
     require_positive,
     say,
-    show,
     stoppable,
 )  # fmt: skip
 from benchmarks.own_site import WORKERS, OwnSite, own_site
@@ -31,15 +35,39 @@ from benchmarks.own_site import WORKERS, OwnSite, own_site
 SHOWN_ERRORS = 5
 FEWEST_QUERIES = 200
 QUERIES_PER_S = 10  # more than annotators use up
+COMPARED = "1,8"  # annotators, beside another revision
+RATIOS = {
+    "cpu": (1, "cpu_ms"),
+    "p50_one": (0, "p50_ms"),
+    "pace": (1, "judgments_per_s"),
+    "take_p95": (1, "take_p95_ms"),
+}
+COLUMNS = (
+    *("annotators", "judgments", "judgments_per_s", "p50_ms", "p95_ms", "take_p95_ms", "web_cpu_ms", "database_cpu_ms"),
+    *(
+        "worker_cpu_ms",
+        "cpu_ms",
+        "client_cpu_ms",
+        "sql_per_judgment",
+        "errors",
+        "over_assigned",
+        "batches_done",
+        "idle",
+    ),
+    "load_before",
+)
 
 
 @stoppable
 def main(argv: Sequence[str] | None = None) -> int:
     options = options_from(argv)
+    if options.against:
+        same = ["--annotators", COMPARED, "--seconds", str(options.seconds), "--queries", str(options.queries)]
+        print(json.dumps(compare(options.against, __file__, same, rounds=options.rounds, ratios=RATIOS)))
+        return 0
     with own_site(with_django=True) as site:
         results = [measure(site, number, options) for number in options.annotators]
-    for result in results:
-        show(result, as_json=options.json)
+    print("\n".join(map(json.dumps, results)) if options.json else table(results))
     good = all(result["judgments"] and not result["errors"] and not result["over_assigned"] for result in results)
     return 0 if good else 1
 
@@ -52,9 +80,11 @@ def options_from(argv: Sequence[str] | None) -> argparse.Namespace:
         queries=(0, "batches of 20 pairs to judge; 0: plenty"),
         media=(False, "fetch each preview once, as a browser does"),
         statements=(False, "list the SQL of one judgment on stderr"),
+        rounds=(3, "of both sides, with --against"),
     )
+    parser.add_argument("--against", default="", metavar="REV", help="in turns with this revision; one JSON line")
     options = parser.parse_args(argv)
-    require_positive(parser, options, "seconds")
+    require_positive(parser, options, "seconds", "rounds")
     try:
         options.annotators = [int(word) for word in options.annotators.split(",")]
     except ValueError:
@@ -160,6 +190,16 @@ def report(site: OwnSite, errors: Sequence[str], statements: Sequence[str]) -> N
         say(f"The end of the web server's log:\n{site.log_tail('web')}")
     for number, statement in enumerate(statements, start=1):
         say(f"{number:3} {statement}")
+
+
+def table(results: Sequence[Mapping[str, Any]]) -> str:
+    """Return one row per count of annotators."""
+    rows = [
+        [name.replace("_", " ") for name in COLUMNS],
+        *([str(result[name]) for name in COLUMNS] for result in results),
+    ]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join("  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
 
 
 if __name__ == "__main__":

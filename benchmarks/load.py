@@ -2,6 +2,7 @@
 
     python -m benchmarks.load --json
     python -m benchmarks.load --annotators 5 --seconds 20 --pairs 20000
+    python benchmarks/load.py --against v0.1.0
 
 It starts a site of its own as it runs in production (nginx, gunicorn, PostgreSQL and redis-server of Debian, a worker,
 beat), fills it, and lets locust send annotators, leads and uploads (tests/production/load/locustfile.py). Method and
@@ -25,9 +26,11 @@ from typing import TYPE_CHECKING, Any
 
 import psutil
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # it may be started by its path
 from benchmarks.common import (
     ROOT,
     arguments,
+    compare,
     load_now,
     machine,
     percentile_ms,
@@ -50,6 +53,10 @@ LOOK_S = 5.0
 PATIENCE_S = 600.0  # ends what hangs
 SHOWN_ERRORS = 10
 PERCENTS = (50, 95, 99, 100)
+RATIOS = {
+    **{"judgment_p95": (0, "judgment_p95_ms"), "p95": (0, "p95_ms"), "cpu": (0, "cpu_percent")},
+    **{"memory": (0, "web_process_mb"), "cold_start": (0, "cold_start_s")},
+}
 WANTED = {"p95_ms": 100.0, "errors": 0, "cpu_percent": 60.0, "web_process_mb": 150.0, "cold_start_s": 3.0}
 
 
@@ -84,6 +91,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     if missing := missing_programs():
         say(f"Missing: {' '.join(missing)}. On Debian and Ubuntu: sudo apt-get install {' '.join(missing)}")
         return 2
+    if options.against:
+        same = [f"--{name}={getattr(options, name)}" for name in ("annotators", "leads", "seconds", "pairs", "cores")]
+        same += [] if options.uploads else ["--no-uploads"]
+        print(json.dumps(compare(options.against, __file__, same, rounds=options.rounds, ratios=RATIOS)))
+        return 0
     load = load_now()
     cores = fewer_cores(options.cores)
     with tempfile.TemporaryDirectory(prefix="momentjudge-load-") as folder, small_site(Path(folder)) as site:
@@ -103,10 +115,12 @@ def options_from(argv: Sequence[str] | None) -> argparse.Namespace:
         seconds=(60.0, "of steady state"),
         pairs=(200_000, "judged before, and waiting"),
         cores=(CORES, "that site and people share"),
+        rounds=(3, "of both sides, with --against"),
     )
     parser.add_argument("--no-uploads", dest="uploads", action="store_false", help="nobody uploads runs")
+    parser.add_argument("--against", default="", metavar="REV", help="in turns with this revision; one JSON line")
     options = parser.parse_args(argv)
-    require_positive(parser, options, "annotators", "seconds", "cores")
+    require_positive(parser, options, "annotators", "seconds", "cores", "rounds")
     if options.leads < 0:
         parser.error("--leads must not be negative")
     return options

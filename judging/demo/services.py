@@ -1,6 +1,5 @@
 """The demo: its people, videos, moments and queries as rows, and each next step of it. Repeats are harmless."""
 
-
 from django.core.files import File
 from django.db import transaction
 from django.db.models import QuerySet

@@ -17,7 +17,7 @@ from tests import factories
 from tests.browser import acts
 from tests.browser.conftest import Browse
 from tests.browser.test_every_page import Complaints, visit
-from tests.judging.views.doors import zipped
+from tests.judging.views.endpoints import zipped
 from tests.models_runner.acts import GOOD, WRONG, bring, participant, run_json
 
 

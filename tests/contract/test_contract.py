@@ -23,8 +23,8 @@ from judging.releases.selectors import scope_of
 from moment_retrieval import checkpoints
 from moment_retrieval.features import FeatureWriter
 from tests.contract import collect
-from tests.judging.views.doors import ENDPOINTS, Site
-from tests.judging.world import HandMade
+from tests.judging.scenario import HandMade
+from tests.judging.views.endpoints import ENDPOINTS, Site
 
 HERE = Path(__file__).parent
 WRITES = os.environ.get("CONTRACT_WRITE")

@@ -11,7 +11,7 @@ from pytest_django import Settings
 from core.exceptions import NotPossible
 from models_runner.experiments.files import training_file_open
 from models_runner.features.services import _allowed
-from tests.judging.views.doors import Site
+from tests.judging.views.endpoints import Site
 
 CLIMBING = [
     "..%2f..%2fsecret_key",

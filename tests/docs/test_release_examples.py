@@ -24,7 +24,7 @@ from tests.factories import (
     lead,
 )
 from tests.judging.play import judge
-from tests.judging.world import HandMade
+from tests.judging.scenario import HandMade
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
 

@@ -27,7 +27,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from tests.fuzz.places import FOUND, ReleasedSite, Right
+from tests.fuzz.routes import FOUND, ReleasedSite, Right
 from tests.models_runner.benchmarks import configure_training as stand_ins
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow, pytest.mark.fuzz, pytest.mark.timeout(1800)]

@@ -13,7 +13,7 @@ from models_runner.leaderboard.services.releases import release_receive
 from models_runner.leaderboard.services.runs import run_upload, run_work
 from models_runner.models import Run
 from tests.factories import MembershipFactory
-from tests.judging.world import HandMade
+from tests.judging.scenario import HandMade
 
 GOOD: list[list[Any]] = [["alpha", 1.0, 2.5, 3.0], ["alpha", 10.0, 20.25, 2.0], ["beta", 0.0, 3.0, 1.0]]
 WRONG: list[list[Any]] = [["beta", 3.0, 30.0, 1.0]]

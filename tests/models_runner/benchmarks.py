@@ -17,7 +17,7 @@ from models_runner.features.selectors import facts_of
 from models_runner.leaderboard.services.releases import release_receive
 from models_runner.models import Experiment, FeatureSet, Training
 from tests.factories import NOW, QueryFactory, VideoFactory
-from tests.judging.views.doors import zipped
+from tests.judging.views.endpoints import zipped
 from tests.moment_retrieval.training.tiny import CLIP_S, QUERY, VIDEO, write_features
 
 PROGRAM = [sys.executable, str(Path(__file__).with_name("training_program.py"))]

@@ -6,7 +6,7 @@ import pytest
 
 from judging.models import Release
 from tests.conftest import hash_with
-from tests.judging.world import HandMade
+from tests.judging.scenario import HandMade
 from tests.models_runner.acts import ready_release
 
 

@@ -12,8 +12,8 @@ import requests
 from django.urls import reverse
 
 from tests.production.topology import Site
+from tests.production.topology.project import Scenario, take
 from tests.production.topology.site import eventually
-from tests.production.topology.world import Scenario, take
 
 Answers = list[tuple[int, bytes]]  # status and body, in the order in which they came
 SECRET = "for who may see it"

@@ -23,9 +23,9 @@ from tests import factories
 from tests.production.faults.latch import latch
 from tests.production.header_lines import lacking
 from tests.production.topology import Site
+from tests.production.topology.project import Scenario, always, judge_all, take
 from tests.production.topology.site import eventually
 from tests.production.topology.stores import BUCKET
-from tests.production.topology.world import Scenario, always, judge_all, take
 
 MOMENTS = 4
 TELLING = ("ETag", "Last-Modified", "Content-Disposition", "X-Accel-Redirect")

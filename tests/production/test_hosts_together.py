@@ -8,8 +8,8 @@ from django.urls import reverse
 from judging.models import Batch, Judgment, Release
 from judging.work.services.batches import batch_review
 from tests.production.topology import Site
+from tests.production.topology.project import Scenario, always, judge_all
 from tests.production.topology.site import eventually
-from tests.production.topology.world import Scenario, always, judge_all
 
 
 def hosts_that_answered(site: Site, path: str) -> list[str]:

@@ -2,8 +2,8 @@
 
 from judging.people.services import invitation_create
 from tests.production.topology import Site
+from tests.production.topology.project import Scenario
 from tests.production.topology.site import eventually
-from tests.production.topology.world import Scenario
 
 SECRET = "c2VjcmV0/d2l4s1-3f2a8b9c0d1e2f3a4b5c6d7e8f9a0b1c"
 

@@ -10,8 +10,8 @@ from django.urls import reverse
 from judging.models import Release
 from tests.production.topology import Site
 from tests.production.topology.hosts import Web
+from tests.production.topology.project import Scenario
 from tests.production.topology.site import eventually
-from tests.production.topology.world import Scenario
 
 LOG_INS = re.compile(
     r'^momentjudge_request_seconds_count\{method="GET",route="login",status="2xx"\} (\S+)$', re.MULTILINE

@@ -9,8 +9,8 @@ from django.utils import timezone
 
 from judging.models import Assignment, Batch
 from tests.production.topology import Site
+from tests.production.topology.project import Scenario, always, judge_all, take
 from tests.production.topology.site import eventually
-from tests.production.topology.world import Scenario, always, judge_all, take
 
 # A task of every queue but `judging`, and the table that it reads first; row 0 is in none of them
 LATCHED = {

@@ -9,8 +9,8 @@ from benchmarks.annotator import GRADE
 from judging.models import Judgment, Release
 from tests.production.topology import Person, Site
 from tests.production.topology.compose import Roll
+from tests.production.topology.project import Scenario, give, take
 from tests.production.topology.site import eventually
-from tests.production.topology.world import Scenario, give, take
 
 
 class Crowd:

@@ -6,8 +6,8 @@ from pathlib import Path
 from django.urls import reverse
 
 from tests.production.topology import Site
+from tests.production.topology.project import Scenario, always, judge_all
 from tests.production.topology.server import descendants
-from tests.production.topology.world import Scenario, always, judge_all
 
 LARGEST_MB = 150
 AT_ONCE = 40  # who try to log in, each with a name of their own

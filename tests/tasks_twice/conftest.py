@@ -9,9 +9,9 @@ from django.conf import settings
 
 from judging.demo import services
 from models_runner.features import making
-from tests.judging.world import HandMade
+from tests.judging.scenario import HandMade
 from tests.models_runner.benchmarks import Drawn, configure_training
-from tests.tasks_twice.scenes import Ground
+from tests.tasks_twice.scenarios import Ground
 
 
 class Rows(Drawn):

@@ -10,7 +10,7 @@ from judging.demo import services
 from tests.conftest import Messages
 from tests.judging.demo_site import seeded
 from tests.tasks_twice.digest import differences, digest
-from tests.tasks_twice.scenes import GONE
+from tests.tasks_twice.scenarios import GONE
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder", "videos_on_disk")]
 RENDER, ADVANCE = "judging.tasks.demo_render", "judging.tasks.demo_advance"

@@ -7,7 +7,7 @@ import pytest
 from config.celery_app import app
 from tests.conftest import Messages
 from tests.tasks_twice.digest import differences, digest
-from tests.tasks_twice.scenes import GONE, TASK_SCENARIOS, Ground, demo, moved, nothing, searched
+from tests.tasks_twice.scenarios import GONE, TASK_SCENARIOS, Ground, demo, moved, nothing, searched
 
 ALL = sorted(name for name, scenario in TASK_SCENARIOS.items() if scenario is not demo)
 WITH_ROWS = [name for name in ALL if TASK_SCENARIOS[name] not in (nothing, searched, moved)]

@@ -20,7 +20,7 @@ from moment_retrieval.metrics.board import COLUMNS
 from tests.factories import CandidateFactory, CaptionFactory, MomentFactory, ProjectFactory, QueryFactory, annotator
 from tests.judging.play import judge
 from tests.models_runner.acts import GOOD, bring, participant, ready_release, run_json
-from tests.tasks_twice.scenes import GONE, Ground, build_release
+from tests.tasks_twice.scenarios import GONE, Ground, build_release
 
 JUDGING = "judging.tasks."
 Sequence = list[int]

@@ -11,7 +11,7 @@ from annotation.corpora.services import corpora
 from annotation.corpora.services.corpora import NOT_FOUND, video_files_add
 from annotation.models import Moment, Video
 from tests.factories import CorpusFactory, VideoFactory
-from tests.stored import names_in
+from tests.media import names_in
 
 pytestmark = pytest.mark.django_db
 MANY, KILLED_AT = 200, 70

@@ -17,7 +17,7 @@ from annotation.previews.services import local_copy, preview_save, previews_swee
 from core.exceptions import StorageFull
 from tests.conftest import Messages
 from tests.factories import GIF, MomentFactory, VideoFactory
-from tests.stored import names_in
+from tests.media import names_in
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("videos_on_disk")]
 

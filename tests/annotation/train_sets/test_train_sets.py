@@ -32,7 +32,7 @@ from tests.annotation.train_sets.train_sets import (
 from tests.conftest import Messages, hashed
 from tests.factories import CaptionFactory, MeasureFactory, MomentFactory, ProjectFactory, QueryFactory, UserFactory
 from tests.locks import locked_elsewhere
-from tests.stored import names_in
+from tests.media import names_in
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
 

@@ -34,7 +34,7 @@ from tests.annotation.train_sets.train_sets import (
 from tests.conftest import Messages
 from tests.factories import ProjectFactory
 from tests.locks import locked_elsewhere
-from tests.stored import names_in
+from tests.media import names_in
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
 

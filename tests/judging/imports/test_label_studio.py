@@ -28,7 +28,7 @@ from tests.conftest import Messages
 from tests.factories import ProjectFactory, UserFactory
 from tests.judging.imports.exports import annotation, flat, rated, task, text
 from tests.judging.imports.test_historic import RAW
-from tests.stored import names_in
+from tests.media import names_in
 
 pytestmark = pytest.mark.django_db
 BY_PAIR = Mapped(pair="pair_id")

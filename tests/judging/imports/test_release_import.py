@@ -32,7 +32,7 @@ from judging.work.services.batches import batch_advance, batch_review
 from tests.factories import PairFactory, ProjectFactory, QueryFactory, UserFactory
 from tests.judging.growing import Growing
 from tests.judging.play import finish, judge, judge_round
-from tests.judging.world import HandMade
+from tests.judging.scenario import HandMade
 from tests.mutations import mutated
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]

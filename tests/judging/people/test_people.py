@@ -31,9 +31,9 @@ from tests.factories import (
     admin,
     lead,
 )
-from tests.judging.api import test_doors as test_api_doors
+from tests.judging.api import test_endpoints as api_endpoints
 from tests.judging.money import gold_graded, judged, local, trained
-from tests.judging.views.test_doors import ENDPOINTS, Site
+from tests.judging.views.test_endpoints import ENDPOINTS, Site
 
 pytestmark = pytest.mark.django_db
 LINK = re.compile(r'value="http://testserver(/[^"]+)"')
@@ -228,14 +228,14 @@ class TestNamesAreNowhereElse:
         assert reached > 10
 
     def test_in_no_answer_of_the_api_to_staff(self) -> None:
-        site = test_api_doors.Site()
+        site = api_endpoints.Site()
         identity_set(user=site.people["annotator"], name="Quirin Kowalk", email="quirin@example.org")
         User.objects.filter(pk=site.people["annotator"].pk).update(username="quirin-k")
-        endpoints = [endpoint for endpoint in test_api_doors.ENDPOINTS if endpoint[0] == "get"]
+        endpoints = [endpoint for endpoint in api_endpoints.ENDPOINTS if endpoint[0] == "get"]
         for role in ("admin", "lead"):
             person = site.people[role]
             for endpoint in (endpoint for endpoint in endpoints if role in endpoint[3]):
-                answer = site.request(endpoint, test_api_doors.program(person))
+                answer = site.request(endpoint, api_endpoints.program(person))
                 assert answer.status_code == 200
                 assert [word for word in self.SECRETS if word in body(answer)] == [], endpoint[1]
 

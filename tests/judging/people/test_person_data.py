@@ -37,7 +37,7 @@ from judging.people.person_data import (
 from judging.people.services import annotator_leave, invitation_create, person_forget
 from tests.factories import BatchFactory, GoldGradeFactory, JudgmentFactory, MembershipFactory, ProjectFactory, lead
 from tests.judging.play import grade, take
-from tests.judging.world import HandMade
+from tests.judging.scenario import HandMade
 from tests.models_runner.acts import GOOD, bring, participant, ready_release, run_json
 
 pytestmark = pytest.mark.django_db

@@ -23,7 +23,7 @@ from models_runner.models import Run
 from moment_retrieval.metrics.board import COLUMNS
 from tests.conftest import Messages
 from tests.factories import CaptionFactory, MomentFactory, ProjectFactory, UserFactory, lead
-from tests.judging.world import HandMade
+from tests.judging.scenario import HandMade
 
 pytestmark = pytest.mark.django_db
 SIZES = {"val": 1, "test": 2}

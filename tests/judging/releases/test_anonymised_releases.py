@@ -13,7 +13,7 @@ from django.urls import reverse
 from judging.models import Release
 from judging.releases import selectors
 from judging.releases.services import release_build, release_create
-from tests.judging.world import HandMade
+from tests.judging.scenario import HandMade
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
 FILES = ("judgments.csv", "raw_annotation.csv")

@@ -22,7 +22,7 @@ from judging.releases import files, layout
 from judging.releases.selectors import scope_of
 from judging.releases.services import release_build, release_create, release_words_set
 from tests.factories import NOW, ProjectFactory, triggers_asleep
-from tests.judging.world import HandMade
+from tests.judging.scenario import HandMade
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
 

@@ -13,8 +13,8 @@ from judging.models import Judgment, Pair, Release, ReleaseComparison, ReleaseWo
 from judging.releases.services import release_build, release_compare, release_comparison_of, release_create
 from tests.factories import NOW, ProjectFactory, admin, lead, triggers_asleep
 from tests.judging.api.acts import Program, refusal
+from tests.judging.scenario import HandMade
 from tests.judging.views.acts import url
-from tests.judging.world import HandMade
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
 

@@ -37,7 +37,7 @@ from tests.factories import (
 )
 from tests.judging.growing import Growing
 from tests.judging.play import judge_round
-from tests.judging.world import HandMade
+from tests.judging.scenario import HandMade
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
 

@@ -15,7 +15,7 @@ from judging.releases import files, services
 from judging.releases.services import RELEASES, release_build, release_create, release_retry, release_words_set
 from tests.conftest import Messages
 from tests.factories import NOW, ProjectFactory, lead
-from tests.judging.world import HandMade
+from tests.judging.scenario import HandMade
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
 

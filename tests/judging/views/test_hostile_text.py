@@ -12,7 +12,7 @@ from core.models import Job
 from judging.models import HoursCorrection, ReleaseWords
 from tests.factories import PoolSourceFactory
 from tests.hostile import HTML, INJECTED, spoil
-from tests.judging.views.doors import ENDPOINTS, HOLDER_ENDPOINTS, Site
+from tests.judging.views.endpoints import ENDPOINTS, HOLDER_ENDPOINTS, Site
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
 LEAST = 25  # columns that the world fills

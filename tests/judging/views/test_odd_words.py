@@ -9,7 +9,7 @@ from django.urls import reverse
 from accounts.models import User
 from judging.people.services import invitation_create
 from tests.factories import ProjectFactory, lead
-from tests.judging.views.doors import ENDPOINTS, HOLDER_ENDPOINTS, Endpoint, Site
+from tests.judging.views.endpoints import ENDPOINTS, HOLDER_ENDPOINTS, Endpoint, Site
 
 pytestmark = pytest.mark.django_db
 NUL, LONG, NUMBER = "\0", "x" * 5000, "9" * 30

@@ -12,8 +12,8 @@ from django.urls import get_resolver
 
 from accounts.models import BrowserSession, Membership, User
 from tests.factories import MembershipFactory
-from tests.judging.views.doors.owned import BY_ROLE, OWNED, TRIED, ByRole, Owned, OwnedSite, client_of
-from tests.judging.views.doors.routes import ENDPOINTS, OPEN
+from tests.judging.views.endpoints.owned import BY_ROLE, OWNED, TRIED, ByRole, Owned, OwnedSite, client_of
+from tests.judging.views.endpoints.routes import ENDPOINTS, OPEN
 from tests.tables import rows_of
 
 pytestmark = pytest.mark.django_db

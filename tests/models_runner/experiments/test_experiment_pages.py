@@ -21,7 +21,7 @@ from models_runner.experiments.services import training_cancel
 from models_runner.experiments.trainings import training_work
 from models_runner.models import Experiment, FeatureSet, Training
 from tests.factories import NOW, MembershipFactory, admin
-from tests.judging.world import HandMade
+from tests.judging.scenario import HandMade
 from tests.models_runner.acts import ready_release
 from tests.models_runner.benchmarks import configure_training, features_of, only, order_experiment, trained
 

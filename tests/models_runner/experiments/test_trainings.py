@@ -35,7 +35,7 @@ from moment_retrieval.errors import InvalidRecord
 from moment_retrieval.training import feature_rows
 from tests.conftest import Messages
 from tests.factories import triggers_asleep
-from tests.judging.world import HandMade
+from tests.judging.scenario import HandMade
 from tests.models_runner.acts import ready_release
 from tests.models_runner.benchmarks import configure_training, features_of, only, order_experiment, trained
 

@@ -19,7 +19,7 @@ from models_runner.models import Leaderboard, Score, Truth
 from moment_retrieval import serialization
 from tests.conftest import hash_with
 from tests.judging.api.acts import bearer, url
-from tests.judging.world import HandMade
+from tests.judging.scenario import HandMade
 from tests.models_runner.acts import GOOD, bring, participant, ready_release, run_json
 
 pytestmark = pytest.mark.django_db

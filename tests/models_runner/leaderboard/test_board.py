@@ -20,7 +20,7 @@ from models_runner.leaderboard.services.releases import release_receive
 from models_runner.models import Leaderboard, Run, Score
 from tests.conftest import Messages
 from tests.factories import ProjectFactory, lead, triggers_asleep
-from tests.judging.world import HandMade
+from tests.judging.scenario import HandMade
 from tests.models_runner.acts import GOOD, WRONG, bring, member_of, participant, ready_release, run_json, uploaded
 
 pytestmark = pytest.mark.django_db

@@ -18,8 +18,8 @@ from models_runner.leaderboard.services.economy import pairs_of, study_create, s
 from models_runner.leaderboard.services.releases import release_receive
 from models_runner.models import EconomyStudy
 from tests.conftest import Messages
-from tests.judging.views.doors import zipped
-from tests.judging.world import HandMade
+from tests.judging.scenario import HandMade
+from tests.judging.views.endpoints import zipped
 from tests.models_runner.acts import GOOD, WRONG, bring, participant, run_json
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]

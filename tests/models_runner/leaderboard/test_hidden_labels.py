@@ -24,7 +24,7 @@ from moment_retrieval.tables import RunTable
 from tests.conftest import hash_with
 from tests.factories import ProjectFactory, VideoFactory
 from tests.judging.api.acts import bearer, url
-from tests.judging.world import HandMade
+from tests.judging.scenario import HandMade
 from tests.models_runner.acts import GOOD, WRONG, bring, member_of, participant, ready_release, run_json
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]

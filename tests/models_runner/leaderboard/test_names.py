@@ -6,7 +6,7 @@ from core.exceptions import NotPossible
 from judging.models import Release
 from models_runner.leaderboard.services.economy import runs_of, study_create, study_work
 from models_runner.models import Run
-from tests.judging.world import HandMade
+from tests.judging.scenario import HandMade
 from tests.models_runner.acts import GOOD, WRONG, bring, participant, run_json
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]

@@ -19,7 +19,7 @@ from models_runner.leaderboard.services.scorings import scoring_work, scorings_s
 from models_runner.models import Run, Scoring
 from tests.conftest import Messages
 from tests.factories import ProjectFactory
-from tests.judging.world import HandMade
+from tests.judging.scenario import HandMade
 from tests.models_runner.acts import GOOD, bring, participant, ready_release, run_json
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]

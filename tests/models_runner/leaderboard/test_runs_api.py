@@ -15,7 +15,7 @@ from models_runner.models import Run
 from tests.conftest import Messages
 from tests.factories import ProjectFactory
 from tests.judging.api.acts import bearer, url
-from tests.judging.world import HandMade
+from tests.judging.scenario import HandMade
 from tests.models_runner.acts import GOOD, bring, member_of, participant, run_json, uploaded
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]

@@ -27,7 +27,7 @@ from moment_retrieval.metrics.board import COLUMNS
 from moment_retrieval.statistics import significance
 from moment_retrieval.statistics.significance import holm, intervals, randomisation_test
 from tests.conftest import Messages
-from tests.judging.world import HandMade
+from tests.judging.scenario import HandMade
 from tests.models_runner.acts import GOOD, WRONG, bring, participant, run_json
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]

@@ -17,7 +17,7 @@ from moment_retrieval.metrics.ndcg_iou import Convention, Gain
 from moment_retrieval.metrics.report import evaluate
 from tests.conftest import Messages
 from tests.factories import ProjectFactory
-from tests.judging.world import HandMade
+from tests.judging.scenario import HandMade
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
 

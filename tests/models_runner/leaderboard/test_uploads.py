@@ -28,9 +28,9 @@ from models_runner.models import PerQuery, Run, Score, Scoring
 from moment_retrieval import formats
 from moment_retrieval.formats import Form
 from tests.conftest import Messages
-from tests.judging.world import HandMade
+from tests.judging.scenario import HandMade
+from tests.media import names_in
 from tests.models_runner.acts import GOOD, WRONG, bring, member_of, participant, ready_release, run_json, uploaded
-from tests.stored import names_in
 from tests.ticks import Ticks
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]

@@ -11,7 +11,7 @@ from models_runner.leaderboard.services.economy import runs_of
 from models_runner.leaderboard.services.participants import leaderboard_change
 from models_runner.leaderboard.services.runs import run_withdraw, upload_possible_at
 from tests.judging.api.acts import bearer, url
-from tests.judging.world import HandMade
+from tests.judging.scenario import HandMade
 from tests.models_runner.acts import GOOD, bring, participant, run_json
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]

@@ -36,7 +36,7 @@ from moment_retrieval.cli import main
 from moment_retrieval.features import open_features
 from tests.factories import MembershipFactory, admin
 from tests.judging.api.acts import bearer
-from tests.judging.world import HandMade
+from tests.judging.scenario import HandMade
 from tests.models_runner.acts import GOOD, bring, member_of, run_json
 from tests.models_runner.benchmarks import DRAWN, Drawn, configure_training
 from tests.moment_retrieval.training.tiny import experiment

@@ -21,7 +21,7 @@ from models_runner.tables.published_values import KS, MUS
 from models_runner.tables.selectors import Cell, Tables, notes_of, standing_of, tables, tables_filters
 from tests.conftest import hash_with
 from tests.factories import ProjectFactory, VideoFactory, admin
-from tests.judging.world import HandMade
+from tests.judging.scenario import HandMade
 from tests.models_runner.acts import ready_release
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]

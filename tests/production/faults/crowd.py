@@ -15,8 +15,8 @@ from kombu.exceptions import OperationalError
 from benchmarks.annotator import FINISH, GO_ON, GRADE, TAKE
 from judging.models import Assignment, Batch, Judgment, JudgmentChange, Pair
 from tests.production.topology import Person, Site
+from tests.production.topology.project import Scenario, grade_form
 from tests.production.topology.site import PATIENCE_S, eventually
-from tests.production.topology.world import Scenario, grade_form
 
 TIMEOUT_S = 60  # longer than a page waits (htmx.config.timeout): a slow machine is no trouble
 AGAIN_S = 0.3  # until what was not answered is sent again

@@ -10,8 +10,8 @@ from tests.production.faults.clocks import HOUR_S, clock_of
 from tests.production.faults.crowd import Crowd, sweep
 from tests.production.topology import Site
 from tests.production.topology.hosts import Worker
+from tests.production.topology.project import Scenario, give, take
 from tests.production.topology.site import eventually
-from tests.production.topology.world import Scenario, give, take
 
 MINUTE = timedelta(minutes=1)
 SWEEP = "judging.tasks.assignments_sweep"

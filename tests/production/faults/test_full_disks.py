@@ -28,8 +28,8 @@ from tests.production.faults.disks import small_disk
 from tests.production.faults.latch import latch
 from tests.production.faults.test_killed_while_a_release_is_built import ReleaseRequest, archives
 from tests.production.topology import Site
+from tests.production.topology.project import Scenario, grade_form, take
 from tests.production.topology.site import eventually
-from tests.production.topology.world import Scenario, grade_form, take
 
 FULL = "is full."
 LINES = 20_000

@@ -17,8 +17,8 @@ from judging.models import Batch, Release
 from judging.work.services.batches import batch_review
 from tests.production.faults.crowd import swept_until
 from tests.production.topology import Person, Site
+from tests.production.topology.project import Scenario, always, judge_all
 from tests.production.topology.site import eventually
-from tests.production.topology.world import Scenario, always, judge_all
 
 READ_LATE = "annotation_caption"  # a release asks for it when it is well under way
 WAITING = "SELECT count(*) FROM pg_locks WHERE relation = %s::regclass AND NOT granted"

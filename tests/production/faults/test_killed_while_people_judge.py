@@ -12,8 +12,8 @@ from tests.production.faults.crowd import Crowd, swept_until
 from tests.production.header_lines import lacking
 from tests.production.test_nginx_logs import SECRET
 from tests.production.topology import Site
+from tests.production.topology.project import Scenario, always, grade_form, judge_all, take
 from tests.production.topology.site import eventually
-from tests.production.topology.world import Scenario, always, grade_form, judge_all, take
 
 WITHOUT = {  # what is killed -> whether people judge on meanwhile
     ("web-1",): True,

@@ -142,7 +142,7 @@ class Storage(Server):
 
     def command(self) -> list[str]:
         words = ["--host", self.address, "--port", str(self.port), "--folder", str(self.objects), "--bucket", BUCKET]
-        return [sys.executable, "-m", "tests.production.topology.kept_bucket", *words]
+        return [sys.executable, "-m", "tests.production.topology.versioned_bucket", *words]
 
     def environment(self) -> dict[str, str]:
         return dict(os.environ) | {"PYTHONUNBUFFERED": "1"}

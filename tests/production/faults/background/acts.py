@@ -14,8 +14,8 @@ from accounts.models import Project
 from tests.factories import admin
 from tests.production.faults.latch import Latch
 from tests.production.topology import Person, Site
+from tests.production.topology.project import PASSWORD, Scenario
 from tests.production.topology.site import eventually
-from tests.production.topology.world import PASSWORD, Scenario
 
 KILLED = ("worker", "postgres", "redis")  # storage is killed where files lie in a bucket
 

@@ -17,8 +17,8 @@ from tests.production.faults.background.acts import admin_of, fresh, kill_at, pa
 from tests.production.faults.disks import small_disk
 from tests.production.faults.latch import latch
 from tests.production.topology import Site
+from tests.production.topology.project import Scenario
 from tests.production.topology.site import eventually
-from tests.production.topology.world import Scenario
 
 SWEEP = "core.tasks.sweep"
 VIDEOS, HALF = 120, 60

@@ -18,8 +18,8 @@ from tests.judging.imports.exports import annotation, rated, task, text
 from tests.production.faults.background.acts import KILLED, fresh, kill_at, lead_of, page_of, sweep
 from tests.production.faults.latch import latch
 from tests.production.topology import Site
+from tests.production.topology.project import Scenario
 from tests.production.topology.site import eventually
-from tests.production.topology.world import Scenario
 
 LINES, PAIRS = 5_000, 6_000
 

@@ -21,8 +21,8 @@ from tests.production.faults.background.acts import (
 )
 from tests.production.faults.latch import latch
 from tests.production.topology import Person, Site
+from tests.production.topology.project import Scenario
 from tests.production.topology.site import eventually
-from tests.production.topology.world import Scenario
 
 SWEEP = "core.tasks.sweep"
 VIDEOS, MOMENTS = 10, 10

@@ -11,8 +11,8 @@ from tests.factories import VideoFactory
 from tests.production.faults.background.acts import KILLED, kill_at, lead_of, page_of, sweep
 from tests.production.faults.latch import latch
 from tests.production.topology import Site
+from tests.production.topology.project import Scenario
 from tests.production.topology.site import eventually
-from tests.production.topology.world import Scenario
 
 SWEEP = "core.tasks.sweep"
 SENTENCES = 240

@@ -17,8 +17,8 @@ from tests.models_runner.benchmarks import trainable
 from tests.production.faults.background.acts import KILLED, fresh, kill_at, lead_of, page_of, sweep
 from tests.production.faults.latch import latch
 from tests.production.topology import Site
+from tests.production.topology.project import Scenario
 from tests.production.topology.site import eventually
-from tests.production.topology.world import Scenario
 
 SWEEP = "core.tasks.sweep"
 ROWS = [["alpha" if n % 2 else "beta", n / 200, n / 200 + 1.0, 1000.0 - n] for n in range(900)]

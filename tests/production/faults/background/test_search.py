@@ -18,8 +18,8 @@ from models_runner.models import FeatureSet, Training
 from tests.models_runner.benchmarks import trainable
 from tests.production.faults.background.test_training import OPTIONS, reload_training
 from tests.production.topology import Person, Site
+from tests.production.topology.project import Scenario
 from tests.production.topology.site import eventually
-from tests.production.topology.world import Scenario
 
 EXTRACTORS = {"video": "builtin-pixels", "query": "builtin-text"}
 HEARD = 8  # searches after which most threads of the web hosts have listened for an answer

@@ -19,9 +19,9 @@ from tests.models_runner.benchmarks import features_drawn, features_of, trainabl
 from tests.production.faults.background.acts import admin_of, sweep, when
 from tests.production.faults.disks import SmallDisk, small_disk
 from tests.production.topology import Person, Site
+from tests.production.topology.project import Scenario
 from tests.production.topology.server import descendants
 from tests.production.topology.site import eventually
-from tests.production.topology.world import Scenario
 
 SWEEP = "models_runner.tasks.trainings_sweep"
 EPOCHS = 250

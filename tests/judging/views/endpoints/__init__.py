@@ -3,7 +3,7 @@
 A new route is a line of its area's list in ``routes``. What its URL names is an attribute of ``Site``.
 """
 
-from tests.judging.views.doors.routes import ENDPOINTS, HOLDER_ENDPOINTS, OPEN, Endpoint
-from tests.judging.views.doors.world import Site, zipped
+from tests.judging.views.endpoints.routes import ENDPOINTS, HOLDER_ENDPOINTS, OPEN, Endpoint
+from tests.judging.views.endpoints.site import Site, zipped
 
 __all__ = ["ENDPOINTS", "HOLDER_ENDPOINTS", "OPEN", "Endpoint", "Site", "zipped"]

@@ -59,7 +59,7 @@ from tests.judging.exams import cohort_exam, examinee, sit
 from tests.judging.growing import Growing
 from tests.judging.imports.exports import annotation, rated, task, text
 from tests.judging.play import judge
-from tests.judging.world import HandMade
+from tests.judging.scenario import HandMade
 from tests.models_runner.acts import GOOD, WRONG, bring, participant, ready_release, run_json
 from tests.models_runner.benchmarks import only, order_experiment
 

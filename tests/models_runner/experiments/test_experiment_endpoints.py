@@ -19,7 +19,7 @@ from models_runner.models import Experiment, Training
 from tests.conftest import Messages
 from tests.factories import MembershipFactory, admin
 from tests.judging.api.acts import bearer, refusal, url
-from tests.judging.world import HandMade
+from tests.judging.scenario import HandMade
 from tests.models_runner.benchmarks import configure_training, features_of, only, order_experiment, trained
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]

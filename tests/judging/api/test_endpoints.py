@@ -17,7 +17,7 @@ from annotation.models import NamedQuerySet
 from judging.models import Pair, Release
 from tests.factories import BatchFactory, MembershipFactory, ProjectFactory, UserFactory, admin, lead
 from tests.judging.api.acts import bearer, hold, key, refusal, rows, url
-from tests.judging.views.doors.owned import TRIED
+from tests.judging.views.endpoints.owned import TRIED
 
 pytestmark = pytest.mark.django_db
 ANNOTATOR, LEAD, STAFF = frozenset({"annotator"}), frozenset({"lead"}), frozenset({"lead", "admin"})

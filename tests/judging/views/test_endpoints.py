@@ -10,8 +10,8 @@ from accounts.models import Membership, User
 from judging.models import Release
 from models_runner.models import Run
 from tests.factories import MembershipFactory, UserFactory, triggers_asleep
-from tests.judging.views.doors import ENDPOINTS, HOLDER_ENDPOINTS, OPEN, Endpoint, Site
-from tests.judging.views.doors.owned import TRIED
+from tests.judging.views.endpoints import ENDPOINTS, HOLDER_ENDPOINTS, OPEN, Endpoint, Site
+from tests.judging.views.endpoints.owned import TRIED
 
 pytestmark = pytest.mark.django_db
 

@@ -24,8 +24,8 @@ from models_runner.experiments.files import folder_of
 from models_runner.models import Run
 from tests.factories import MembershipFactory
 from tests.judging.api.acts import bearer
-from tests.judging.views.doors.routes import ADMIN, ANNOTATOR, HOLDER_ENDPOINTS, LEAD, RUNNERS, STAFF
-from tests.judging.views.doors.world import Site
+from tests.judging.views.endpoints.routes import ADMIN, ANNOTATOR, HOLDER_ENDPOINTS, LEAD, RUNNERS, STAFF
+from tests.judging.views.endpoints.site import Site
 
 NOBODY: frozenset[str] = frozenset()
 CHECKED = {"state": "checked", "file": "imports/x", "file_name": "x"}

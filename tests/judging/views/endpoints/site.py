@@ -55,7 +55,7 @@ from tests.factories import (
 )
 from tests.judging.exams import in_feedback
 from tests.judging.settings import drawn_pair, guideline_form, policy_form, screening_attempt, screening_question
-from tests.judging.views.doors.routes import COVERAGE, MORE_ARGS, SETTINGS, Endpoint
+from tests.judging.views.endpoints.routes import COVERAGE, MORE_ARGS, SETTINGS, Endpoint
 
 EXAM = {"kind": "cohort", "queries": 1, "depth": 1, "purpose": "exam"}
 
