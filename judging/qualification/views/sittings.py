@@ -191,14 +191,14 @@ def shown_truth(sat: Sat, pair: Asked) -> dict[str, Any] | None:
 
 def _screen(sat: Sat, index: int, note: str) -> dict[str, Any]:
     """Return the pair at ``index`` among those of its round: all, or those that came back; this one in any case."""
-    card, feedback = sat.cards[index], sat.in_feedback
+    current, feedback = sat.cards[index], sat.in_feedback
     pairs = [
-        pair for pair in sat.cards if pair == card or (not pair.is_retired and (pair.was_misaligned or not feedback))
+        pair for pair in sat.cards if pair == current or (not pair.is_retired and (pair.was_misaligned or not feedback))
     ]
-    position = pairs.index(card) + 1
+    position = pairs.index(current) + 1
     return {
         "note": note,
-        "key": sat.key_of(card),
+        "key": sat.key_of(current),
         "position": position,
         "total": len(pairs),
         "done": sum(not sat.asks(pair) for pair in pairs),
@@ -206,8 +206,8 @@ def _screen(sat: Sat, index: int, note: str) -> dict[str, Any]:
         # where the truth is told at once, it is shown only after this pair is graded
         "following": pairs[position] if position < len(pairs) else None,
         "ahead": sat.ahead_of(index),
-        "takes_grade": not card.is_retired and (sat.asks(card) or sat.may_change),
-        "grade_buttons": grade_buttons(tuple(sat.levels), card.grade),
+        "takes_grade": not current.is_retired and (sat.asks(current) or sat.may_change),
+        "grade_buttons": grade_buttons(tuple(sat.levels), current.grade),
     }
 
 
@@ -216,6 +216,6 @@ def context_of(sat: Sat, index: int | None, note: str = "") -> dict[str, Any]:
     title = sat.purpose.capitalize()
     context: dict[str, Any] = {"sat": sat, "title": title, "project_uuid": sat.project_uuid, "note": note}
     if index is not None:
-        card = sat.cards[index]
-        context |= {"screen": _screen(sat, index, note), "card": card, "told": shown_truth(sat, card)}
+        pair = sat.cards[index]
+        context |= {"screen": _screen(sat, index, note), "card": pair, "told": shown_truth(sat, pair)}
     return context

@@ -71,7 +71,7 @@ class ExamGame(RuleBasedStateMachine):
     @rule(person=st.integers(0, PEOPLE - 1))
     def hands_in(self, person: int) -> None:
         for attempt in Sitting.objects.filter(annotator=self.people[person]):
-            self.tried(attempt_hand_in, annotator=self.people[person], sitting=attempt.uuid, now=NOW)
+            self.tried(attempt_hand_in, annotator=self.people[person], attempt=attempt.uuid, now=NOW)
 
     @rule(grades_by_person=st.lists(GRADES, min_size=PEOPLE, max_size=PEOPLE), confirmed=st.booleans())
     def the_round_is_sat_and_closed(self, grades_by_person: list[list[int]], confirmed: bool) -> None:
@@ -105,14 +105,14 @@ class ExamGame(RuleBasedStateMachine):
     def the_lead_gives_an_anchor(self, pair: int, grade: int | None) -> None:
         any_handed_in = Sitting.objects.exclude(state="open").exists()
         before = KnownPair.objects.get(pk=self.pairs[pair].pk).anchor
-        self.tried(known_pair_anchor, known=self.pairs[pair], actor=self.lead, grade=grade)
+        self.tried(known_pair_anchor, pair=self.pairs[pair], actor=self.lead, grade=grade)
         after = KnownPair.objects.get(pk=self.pairs[pair].pk).anchor
         assert after == (before if any_handed_in or Exam.objects.get().state != "open" else grade)
 
     @rule(person=st.integers(0, PEOPLE - 1), counts=st.booleans())
     def the_lead_counts_a_missed_exam(self, person: int, counts: bool) -> None:
         for attempt in Sitting.objects.filter(annotator=self.people[person]):
-            self.tried(missed_exam_count, sitting=attempt, actor=self.lead, counts=counts, reason="Went away.")
+            self.tried(missed_exam_count, attempt=attempt, actor=self.lead, counts=counts, reason="Went away.")
 
     @rule()
     def reports_come(self) -> None:
@@ -123,7 +123,7 @@ class ExamGame(RuleBasedStateMachine):
     @rule(pair=st.integers(0, PAIRS - 1))
     def the_lead_takes_a_pair_out(self, pair: int) -> None:
         if not KnownPair.objects.filter(is_retired=True).exists():  # one at most, so that something is left
-            self.tried(known_pair_retire, known=self.pairs[pair], actor=self.lead, reason="Bad.", now=NOW)
+            self.tried(known_pair_retire, pair=self.pairs[pair], actor=self.lead, reason="Bad.", now=NOW)
 
     @rule(person=st.integers(0, PEOPLE - 1))
     def somebody_asks_again(self, person: int) -> None:
