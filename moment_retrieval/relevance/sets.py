@@ -23,19 +23,7 @@ from moment_retrieval.relevance import (
     words,
 )
 from moment_retrieval.relevance.tagger import LexiconTagger
-from moment_retrieval.relevance.wordnet import WordNet, WordNetSenses
-
-
-def meteor(reference: Sequence[str], hypothesis: Sequence[str], wordnet: WordNet) -> float:
-    """Return METEOR of two captions in lower case (Lavie and Agarwal, 2007) as nltk computes it; it is not symmetric.
-
-    Words are matched exactly, then by Porter's stems, then by WordNet's synonyms: the last word of the hypothesis
-    first, each with the last word of the reference that is still free. Identical captions of n words have
-    1 - 0.5 / n**3, captions without a match 0.
-    """
-    from nltk.translate.meteor_score import single_meteor_score
-
-    return float(single_meteor_score(reference, hypothesis, preprocess=str, stemmer=wordnet, wordnet=wordnet))
+from moment_retrieval.relevance.wordnet import WordNet, WordNetSenses, meteor
 
 
 class Meteor:

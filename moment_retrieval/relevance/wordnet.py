@@ -1,4 +1,4 @@
-"""WordNet for the proxies: Debian's files made readable for nltk, and what is asked of them.
+"""WordNet for the proxies: Debian's files made readable for nltk, and what is asked of them; the only import of nltk.
 
 nltk reads only inside its data folders, follows no link out of them and wants a file ``lexnames`` that Debian lacks; so
 the files are copied (6 MB of packages, 35 MB of files).
@@ -9,7 +9,7 @@ What a word means in its sentence is a sense of WordNet chosen by Lesk.
 import os
 import shutil
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -159,6 +159,18 @@ def _reader(folder: Path) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # there are no other languages
         return Reader(nltk.data.FileSystemPathPointer(str(folder)), None)
+
+
+def meteor(reference: Sequence[str], hypothesis: Sequence[str], wordnet: WordNet) -> float:
+    """Return METEOR of two captions in lower case (Lavie and Agarwal, 2007) as nltk computes it; it is not symmetric.
+
+    Words are matched exactly, then by Porter's stems, then by WordNet's synonyms: the last word of the hypothesis
+    first, each with the last word of the reference that is still free. Identical captions of n words have
+    1 - 0.5 / n**3, captions without a match 0.
+    """
+    from nltk.translate.meteor_score import single_meteor_score
+
+    return float(single_meteor_score(reference, hypothesis, preprocess=str, stemmer=wordnet, wordnet=wordnet))
 
 
 class WordNetSenses:

@@ -78,6 +78,7 @@ def test_every_setting_named_is_read_somewhere() -> None:
         *(ROOT / "core").rglob("*.py"),
         *(ROOT / "tests").rglob("shared_data.py"),
         ROOT / "tests" / "production" / "test_soak.py",
+        ROOT / "tests" / "contract" / "test_contract.py",
     ]
     read = "\n".join(path.read_text() for path in sources)
     names = set(re.findall(r"`([A-Z]{2,}(?:_[A-Z]+)*)(?:=[^`]*)?`", "\n".join(page.read_text() for page in pages())))

@@ -5,8 +5,8 @@ import pytest
 
 from annotation.similarity.registry import Reranked
 from moment_retrieval.relevance import Normalisation, RankingNotOffered
-from moment_retrieval.relevance.sets import BagOfWords, Meteor, SetSimilarity, meteor
-from moment_retrieval.relevance.wordnet import WordNet
+from moment_retrieval.relevance.sets import BagOfWords, Meteor, SetSimilarity
+from moment_retrieval.relevance.wordnet import WordNet, meteor
 
 CLEAN, OFFICIAL = Normalisation.CLEAN, Normalisation.OFFICIAL
 

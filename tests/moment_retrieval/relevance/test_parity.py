@@ -9,9 +9,9 @@ import pytest
 from numpy.typing import NDArray
 
 from moment_retrieval.relevance import Normalisation, stop_words
-from moment_retrieval.relevance.sets import BagOfWords, PartOfSpeech, Postings, Reader, SetSimilarity, Synsets, meteor
+from moment_retrieval.relevance.sets import BagOfWords, PartOfSpeech, Postings, Reader, SetSimilarity, Synsets
 from moment_retrieval.relevance.tagger import LexiconTagger, Tags
-from moment_retrieval.relevance.wordnet import NOUN, VERB, WordNet, WordNetSenses
+from moment_retrieval.relevance.wordnet import NOUN, VERB, WordNet, WordNetSenses, meteor
 from tests.moment_retrieval.relevance.parity import EPIC, GivenTags, captions60, matrix, needs_parity, read_reference
 
 pytestmark = needs_parity
