@@ -21,18 +21,18 @@ def names_in(path: Path) -> Iterator[str]:
             yield from (f"{node.name}::{inner.name}" for inner in node.body if isinstance(inner, ast.FunctionDef))
 
 
-def tests_in_folder() -> set[tuple[str, str]]:
+def folder_tests() -> set[tuple[str, str]]:
     tests = ((path, name) for path in FOLDER.rglob("test_*.py") for name in names_in(path))
     return {(str(path.relative_to(ROOT)), name) for path, name in tests if name.rpartition("::")[2].startswith("test_")}
 
 
-def tests_on_page() -> list[tuple[str, str]]:
+def page_tests() -> list[tuple[str, str]]:
     return NAMED.findall(PAGE.read_text())
 
 
 def test_every_fault_is_shown_by_a_test_that_exists_and_every_test_by_a_fault() -> None:
-    assert tests_in_folder() == {entry for entry in tests_on_page() if entry[0].startswith("tests/production/faults/")}
-    for path, name in tests_on_page():
+    assert folder_tests() == {entry for entry in page_tests() if entry[0].startswith("tests/production/faults/")}
+    for path, name in page_tests():
         assert name in set(names_in(ROOT / path)), f"{path}::{name}"
 
 

@@ -91,10 +91,12 @@ def refusal(prepare: Prepare, drop: str, *, only_constraints: bool) -> str:
     with undone():
         execute(drop)
         write = prepare()
-        execute("SET CONSTRAINTS ALL IMMEDIATE")
+        execute("SET CONSTRAINTS ALL IMMEDIATE")  # what was prepared is sound
+        execute("SET CONSTRAINTS ALL DEFERRED")
         try:
             with transaction.atomic(), triggers_asleep() if only_constraints else nullcontext():
                 write()
+                execute("SET CONSTRAINTS ALL IMMEDIATE")
         except IntegrityError as error:
             return str(error)
     return ""
