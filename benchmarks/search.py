@@ -86,7 +86,7 @@ def measure(size: int, options: argparse.Namespace) -> dict[str, Any]:
     torch.set_num_threads(options.threads)
     torch.manual_seed(1)
     corpus = random_corpus(size, options)
-    model = Asked(BASELINES["xml"].build(padding="compact").eval().to(options.device), corpus)
+    model = CountedModel(BASELINES["xml"].build(padding="compact").eval().to(options.device), corpus)
     queries = random_queries(options)
     run = timed(lambda: search(model, queries, corpus, DECODING), options.device)
     row = {"videos": size, "exact_ms": run}
@@ -109,7 +109,7 @@ def timed(work: Callable[[], Any], device: str) -> float:
     return round(statistics.median(times[1:]), 1)
 
 
-class Asked:
+class CountedModel:
     """A model whose queries lie near clips of the corpus, as a trained one's do; they are encoded all the same."""
 
     def __init__(self, model: Any, corpus: Index) -> None:

@@ -22,7 +22,7 @@ from moment_retrieval.jsonfiles import checksum
 from moment_retrieval.preprocessing import CLIP_S, Boundary
 from moment_retrieval.records import read_corpus
 from moment_retrieval.tables import JudgedTable
-from moment_retrieval.training.feature_rows import FeatureRows, NoFeatures, Reader, Shelf, Store, opened_stores
+from moment_retrieval.training.feature_rows import FeatureCache, FeatureRows, NoFeatures, Reader, Store, opened_stores
 from moment_retrieval.training.plan import Plan, config_of, reading_of
 from moment_retrieval.training.progress import BEST
 from moment_retrieval.training.samples import NoTrainingQueries, TrainRows, read_training
@@ -109,7 +109,7 @@ class TrainingDataset:
     notices: list[str]
 
 
-def read_dataset(plan: Plan, feature_cache: Shelf) -> TrainingDataset:
+def read_dataset(plan: Plan, feature_cache: FeatureCache) -> TrainingDataset:
     """Everything a plan names; its paths must not depend on the folder.
 
     Raises:
@@ -173,7 +173,11 @@ def readers_of(plan: Plan) -> dict[str, Reader]:
 
 
 def read_clips(
-    names: Sequence[str], searched: int, feature_cache: Shelf, stores: dict[str, Store], readers: dict[str, Reader]
+    names: Sequence[str],
+    searched: int,
+    feature_cache: FeatureCache,
+    stores: dict[str, Store],
+    readers: dict[str, Reader],
 ) -> Clips:
     """Videos by name, those that are searched first; a video without subtitles has rows of zeros."""
     video_names = tuple(dict.fromkeys(names))
@@ -184,7 +188,7 @@ def read_clips(
     return Clips(video_names, searched, visual, subtitle)
 
 
-def read_split(name: str, plan: Plan, clips: Clips, feature_cache: Shelf, store: Store) -> Split:
+def read_split(name: str, plan: Plan, clips: Clips, feature_cache: FeatureCache, store: Store) -> Split:
     """A file of judged moments, whose queries have features in ``store``.
 
     Raises:

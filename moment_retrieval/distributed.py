@@ -195,7 +195,7 @@ class Team:
         distributed.all_reduce(value, distributed.ReduceOp.MAX)
         return bool(value.item())
 
-    def told_by_first(self, ask: Callable[[], Any]) -> Any:
+    def result_of_first(self, ask: Callable[[], Any]) -> Any:
         """Broadcast the first process's value; others wait."""
         if self.size == 1:
             return ask()
@@ -273,7 +273,7 @@ def cut(output: Any, size: int) -> Any:
         changes["videos"] = output.videos[:size, :size]
         changes["frames"] = tuple(one[:size] for one in output.frames)
         changes["layouts"] = tuple(
-            replace(layout, lengths=layout.lengths[:size], kept=layout.kept[:size]) for layout in output.layouts
+            replace(layout, lengths=layout.lengths[:size], computed=layout.computed[:size]) for layout in output.layouts
         )
     return replace(output, **changes)
 

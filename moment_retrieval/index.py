@@ -81,7 +81,7 @@ class Index:
     @cached_property
     def _places(self) -> list[Pair]:
         """Of both streams, where each video's rows begin and how many are real [V], beside the rows."""
-        row_counts = self.videos.layouts[0].kept
+        row_counts = self.videos.layouts[0].computed
         starts = row_counts.cumsum(0) - row_counts
         return [(starts.to(layout.device), layout.lengths.to(layout.device)) for layout in self.videos.layouts]
 
@@ -103,7 +103,7 @@ class Index:
         }
         tensors |= {f"reciprocals.{name}": one for name, one in zip(STREAMS, self.reciprocals, strict=True)}
         for name, layout in zip(STREAMS, self.videos.layouts, strict=True):
-            tensors |= {f"lengths.{name}": layout.lengths, "kept": layout.kept}
+            tensors |= {f"lengths.{name}": layout.lengths, "kept": layout.computed}
         whole = {name: tensor.cpu().contiguous() for name, tensor in tensors.items()}
         save_file(whole, path, metadata={"score_level": str(self.score_level)})
 
@@ -130,7 +130,7 @@ class Index:
     @cached_property
     def _blocks(self) -> list[Block]:
         """Stretches of the corpus, views of its rows; their layouts are made once."""
-        row_counts = self.videos.layouts[0].kept
+        row_counts = self.videos.layouts[0].computed
         ends = row_counts.cumsum(0)
         stretch = torch.div(ends - 1, self._limit, rounding_mode="floor")  # by where a video's last row lies
         counts = stretch.unique_consecutive(return_counts=True)[1].tolist()
@@ -144,7 +144,12 @@ class Index:
 
     def _block(self, videos: slice, rows: slice) -> Block:
         visual, subtitle = (
-            Layout(layout.lengths[videos], layout.kept[videos], max(1, int(layout.kept[videos].max())), layout.device)
+            Layout(
+                layout.lengths[videos],
+                layout.computed[videos],
+                max(1, int(layout.computed[videos].max())),
+                layout.device,
+            )
             for layout in self.videos.layouts
         )
         level = self.videos.levels[self.score_level]

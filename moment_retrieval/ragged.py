@@ -54,7 +54,7 @@ class Layout:
     """Which cells of a rectangle [B, W] hold rows."""
 
     lengths: Tensor  # rows of each sequence that are real [B]
-    kept: Tensor  # rows of each sequence that are computed [B], no fewer than real
+    computed: Tensor  # rows of each sequence that are computed [B], no fewer than real
     width: int  # W, no less than any of ``kept``
     device: torch.device  # where the rows are
 
@@ -72,14 +72,14 @@ class Layout:
     def taken(self, indexes: Tensor) -> tuple[Layout, Tensor]:
         """The sequences of these indexes, in their order, and which rows of this layout theirs are."""
         indexes = indexes.cpu()
-        row_counts = self.kept[indexes]
+        row_counts = self.computed[indexes]
         layout = Layout(self.lengths[indexes], row_counts, max(1, int(row_counts.max())), self.device)
-        return layout, rows_of(self.kept, indexes).to(self.device, non_blocking=True)
+        return layout, rows_of(self.computed, indexes).to(self.device, non_blocking=True)
 
     @cached_property
     def full(self) -> bool:
         """Every cell is kept."""
-        return int(self.kept.sum()) == len(self.kept) * self.width
+        return int(self.computed.sum()) == len(self.computed) * self.width
 
     @cached_property
     def whole(self) -> bool:
@@ -87,20 +87,20 @@ class Layout:
         return int(self.lengths.sum()) == len(self.lengths) * self.width
 
     @cached_property
-    def place(self) -> Tensor:
+    def positions(self) -> Tensor:
         """The cell of each kept row [R]."""
-        cells = torch.arange(self.width) < self.kept[:, None]
+        cells = torch.arange(self.width) < self.computed[:, None]
         return cells.flatten().nonzero().squeeze(1).to(self.device, non_blocking=True)
 
     @cached_property
     def owner(self) -> Tensor:
         """Which sequence each kept row is of [R]."""
-        return self.place // self.width
+        return self.positions // self.width
 
     @cached_property
     def position(self) -> Tensor:
         """How far into its sequence each kept row lies [R]."""
-        return self.place % self.width
+        return self.positions % self.width
 
     @cached_property
     def real(self) -> Tensor:
@@ -119,19 +119,19 @@ class Layout:
 
     def spread(self, rows: Tensor) -> Tensor:
         """Rows [R, D] -> rectangle [B, W, D], zero where nothing is kept."""
-        cells = rows if self.full else _spread(rows, self.place, len(self.kept) * self.width)
-        return cells.unflatten(0, (len(self.kept), self.width))
+        cells = rows if self.full else _spread(rows, self.positions, len(self.computed) * self.width)
+        return cells.unflatten(0, (len(self.computed), self.width))
 
     def collect(self, cells: Tensor) -> Tensor:
         """Rectangle [B, W, D] -> rows [R, D]."""
         cells = cells.flatten(0, 1)
-        return cells if self.full else cells.index_select(0, self.place)
+        return cells if self.full else cells.index_select(0, self.positions)
 
     def narrowed(self, rows: Tensor, narrower: Layout) -> Tensor:
         """Rows of this layout [R, D] -> those a narrower layout of the same sequences keeps [R', D]."""
         if narrower.full and narrower.width == self.width:
             return rows
-        cells = narrower.place // narrower.width * self.width + narrower.position
+        cells = narrower.positions // narrower.width * self.width + narrower.position
         return self.spread(rows).flatten(0, 1).index_select(0, cells)
 
 
@@ -155,7 +155,7 @@ class SideBySide:
     right: Layout
 
     @cached_property
-    def place(self) -> Tensor:
+    def positions(self) -> Tensor:
         """The cell of each kept row [R + R']."""
         both = 2 * self.left.width
         left_cells = self.left.owner * both + self.left.position
@@ -168,12 +168,12 @@ class SideBySide:
 
     def spread(self, rows: Tensor) -> Tensor:
         """Rows [R + R', D] -> rectangle [B, 2 W, D]."""
-        sequences, width = len(self.left.kept), 2 * self.left.width
-        return _spread(rows, self.place, sequences * width).unflatten(0, (sequences, width))
+        sequences, width = len(self.left.computed), 2 * self.left.width
+        return _spread(rows, self.positions, sequences * width).unflatten(0, (sequences, width))
 
     def collect(self, cells: Tensor) -> Tensor:
         """Rectangle [B, 2 W, D] -> rows [R + R', D]."""
-        return cells.flatten(0, 1).index_select(0, self.place)
+        return cells.flatten(0, 1).index_select(0, self.positions)
 
 
 def _spread(rows: Tensor, positions: Tensor, cells: int) -> Tensor:

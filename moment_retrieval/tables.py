@@ -77,8 +77,8 @@ class MomentTable(Mapping[str, tuple[MomentT, ...]], Generic[MomentT]):
             raise InvalidRecord("the columns of a table differ in length")
         if len(self.offsets) != len(self.query_ids) + 1 or len(self.texts) not in (0, len(self.query_ids)):
             raise InvalidRecord("the table has not one entry for each query")
-        if len(self.place) < len(self.query_ids):
-            twice = next(name for number, name in enumerate(self.query_ids) if self.place[name] != number)
+        if len(self.row_of) < len(self.query_ids):
+            twice = next(name for number, name in enumerate(self.query_ids) if self.row_of[name] != number)
             raise DuplicateQuery(f"query {twice} appears more than once")
         for times in (self.spans.start_s, self.spans.end_s):
             self.check(np.abs(times) <= MAX_TIME_S, "times must be finite, in seconds", times)
@@ -93,7 +93,7 @@ class MomentTable(Mapping[str, tuple[MomentT, ...]], Generic[MomentT]):
             raise InvalidRecord(f"{rule}, got {column[row]}")
 
     @cached_property
-    def place(self) -> dict[str, int]:
+    def row_of(self) -> dict[str, int]:
         """Query id to its number."""
         return {query_id: number for number, query_id in enumerate(self.query_ids)}
 
@@ -108,11 +108,11 @@ class MomentTable(Mapping[str, tuple[MomentT, ...]], Generic[MomentT]):
         return np.arange(int(self.offsets[-1])) - np.repeat(self.offsets[:-1], np.diff(self.offsets))
 
     def __getitem__(self, query_id: str) -> tuple[MomentT, ...]:
-        number = self.place[query_id]
+        number = self.row_of[query_id]
         return tuple(self.moment(row) for row in range(int(self.offsets[number]), int(self.offsets[number + 1])))
 
     def __contains__(self, query_id: object) -> bool:
-        return query_id in self.place  # the mapping's own would make the moments
+        return query_id in self.row_of  # the mapping's own would make the moments
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.query_ids)

@@ -56,7 +56,7 @@ from moment_retrieval.training import feature_rows
 from moment_retrieval.training.evaluation import (
     SELECTED,
     AmongCandidates,
-    Asked,
+    CandidateRequest,
     Cost,
     Retriever,
     Watch,
@@ -65,7 +65,7 @@ from moment_retrieval.training.evaluation import (
     metrics_of,
 )
 from moment_retrieval.training.events import LOG, Board, Events
-from moment_retrieval.training.feature_rows import Shelf
+from moment_retrieval.training.feature_rows import FeatureCache
 from moment_retrieval.training.plan import PLAN, BadPlan, Plan, settings_of
 from moment_retrieval.training.progress import BEST, LAST, CheckpointManager, Progress, progress_of, weights_are_finite
 
@@ -288,7 +288,7 @@ class Means:
     folder: Path
     plan: Plan
     settings: Settings
-    material: TrainingDataset
+    dataset: TrainingDataset
     team: Team
     retriever: Retriever
     stop: StopRequest
@@ -301,9 +301,9 @@ class Trainer:
 
     def __init__(self, means: Means) -> None:
         self.means, self.plan, self.team = means, means.plan, means.team
-        self.material, self.settings = means.material, means.settings
+        self.dataset, self.settings = means.dataset, means.settings
         self.schedule = Schedule(
-            len(self.material.samples),
+            len(self.dataset.samples),
             self.settings.batch,
             self.plan.epochs,
             self.plan.seed,
@@ -320,7 +320,7 @@ class Trainer:
             self.plan.baseline, self.model, lr=self.plan.lr, total=self.schedule.steps, warm_up=self.plan.warmup
         )
         self.precision = Precision(self.plan.precision, self.team.device)
-        self.loader = Loader(self.material.samples, self.team)
+        self.loader = Loader(self.dataset.samples, self.team)
         self.stepper = Stepper(
             self.team.wrapped(self.model),
             self.optimiser,
@@ -329,9 +329,9 @@ class Trainer:
             self.loader,
             self.precision,
             self.team,
-            lambda text: self.tell("notice", text=text),
+            lambda text: self.record("notice", text=text),
         )
-        self.checkpoints = CheckpointManager(means.folder, self.plan, self.settings, self.material.data)
+        self.checkpoints = CheckpointManager(means.folder, self.plan, self.settings, self.dataset.data)
         self.progress = Progress()
         self.saved = self.progress
         self.pace = Pace()
@@ -361,10 +361,10 @@ class Trainer:
                 raise
             return self._finish()
 
-    def tell(self, kind: str, **values: Any) -> None:
+    def record(self, kind: str, **values: Any) -> None:
         """One event, from the first process."""
         if self.means.events is not None:
-            self.means.events.tell(kind, **values)
+            self.means.events.record(kind, **values)
 
     def _resume(self) -> None:
         checkpoint = self.checkpoints.last()
@@ -373,7 +373,7 @@ class Trainer:
             self.stepper.parts, self.precision.state = self.progress.parts, self.progress.scaler
             own = {name: one for name, one in self._own_generators().items() if name in checkpoint.generators}
             checkpoint.restore(self.model, self.optimiser, {NEGATIVES: self.negatives, **own})
-        self.tell(
+        self.record(
             "start",
             samples=self.schedule.samples,
             steps_per_epoch=self.schedule.per_epoch,
@@ -382,8 +382,8 @@ class Trainer:
             resumed_from_step=self.progress.step if checkpoint is not None else None,
         )
         if checkpoint is None:
-            for text in self.material.notices:
-                self.tell("notice", text=text)
+            for text in self.dataset.notices:
+                self.record("notice", text=text)
 
     def _train(self) -> None:
         self._evaluate_if_due()  # a stop may have come before
@@ -414,7 +414,7 @@ class Trainer:
         self.progress = replace(self.progress, step=step, parts=self.stepper.parts, scaler=self.precision.state)
         self.pace.add(terms)
         if self.pace.due() or step == self.schedule.steps:
-            self._tell_step(epoch, lr)
+            self._record_step(epoch, lr)
 
     @contextmanager
     def _drawn_again(self) -> Iterator[None]:
@@ -432,13 +432,13 @@ class Trainer:
             return self.plan.lr
         return self.plan.lr * warmed_up(self.progress.step, self.schedule.steps, self.plan.warmup)
 
-    def _tell_step(self, epoch: int, lr: float) -> None:
+    def _record_step(self, epoch: int, lr: float) -> None:
         if not self.team.first:
             return
         step = self.progress.step
         self.step_s, terms = self.pace.taken()
         loss = terms.pop("loss")
-        self.tell(
+        self.record(
             "step",
             step=step,
             epoch=epoch,
@@ -458,7 +458,7 @@ class Trainer:
         steps, evaluations = schedule.steps - step, schedule.evaluations(step) - (self.progress.evaluated == step)
         if self._over():
             steps, evaluations = 0, int(self.progress.evaluated < step)
-        last_s = self.cost.of(sum(len(split.answered) for split in self.material.splits.values()))
+        last_s = self.cost.of(sum(len(split.answered) for split in self.dataset.splits.values()))
         return steps * self.step_s + evaluations * self.evaluation_s + last_s
 
     def _evaluate_if_due(self) -> None:
@@ -466,18 +466,18 @@ class Trainer:
         if not self.schedule.evaluates(step) or self.progress.evaluated == step:
             return
         began = time.monotonic()
-        metrics, loss = self.team.told_by_first(self._evaluation)
+        metrics, loss = self.team.result_of_first(self._evaluation)
         if metrics is None:
             raise Stopped
         before = self.progress
         self.progress = before.after(metrics, metrics[SELECTED])
         best = self.progress.best_step == step
         if self.team.first:
-            self._tell_evaluation(metrics, loss, best, time.monotonic() - began)
+            self._record_evaluation(metrics, loss, best, time.monotonic() - began)
             if best:
                 self._check_weights()
                 self.checkpoints.save(BEST, self.progress, self._epoch(), self.model)
-                self.tell("checkpoint", step=step, which="best")
+                self.record("checkpoint", step=step, which="best")
         self._save_last()
         self.evaluation_s = time.monotonic() - began
 
@@ -488,7 +488,7 @@ class Trainer:
         """Metrics and loss on the validation split; None where a stop came first."""
         try:
             self.model.eval()
-            val = self.material.splits["val"]
+            val = self.dataset.splits["val"]
             watch = Watch(self.means.stop.look)
             metrics = metrics_of(self.means.retriever(self.model, [val], watch)["val"], val)
             self.cost = watch.cost(val)
@@ -514,11 +514,11 @@ class Trainer:
         loss: float = self.stepper.evaluated(batch.to(self.team.device), draw).total.item()
         return loss
 
-    def _tell_evaluation(self, metrics: dict[str, float], loss: float | None, best: bool, took_s: float) -> None:
+    def _record_evaluation(self, metrics: dict[str, float], loss: float | None, best: bool, took_s: float) -> None:
         """``took_s``: until now, without what is saved after it."""
         step, self.evaluation_s = self.progress.step, took_s
         values = {"metrics": metrics, "loss": loss, "best": best, "eta_s": round(self._left_s(), 1)}
-        self.tell("evaluation", step=step, epoch=self._epoch(), split="val", **values)
+        self.record("evaluation", step=step, epoch=self._epoch(), split="val", **values)
         if self.board is not None:
             self.board.evaluation(step, "val", metrics, loss)
 
@@ -529,7 +529,7 @@ class Trainer:
         if self.team.first and self.progress.step:
             self._check_weights()
             self.checkpoints.save(LAST, self.progress, self._epoch(), self.model, self.optimiser, states)
-            self.tell("checkpoint", step=self.progress.step, which="last")
+            self.record("checkpoint", step=self.progress.step, which="last")
 
     def _check_weights(self) -> None:
         if not weights_are_finite(self.model):
@@ -554,13 +554,13 @@ class Trainer:
             return {}
         checkpoints.load(self.means.folder / BEST).restore(self.model)
         self.model.eval()
-        splits = list(self.material.splits.values())
+        splits = list(self.dataset.splits.values())
         tables = self.means.retriever(self.model, splits, self.means.stop.look)
         metrics = {split.name: metrics_of(tables[split.name], split) for split in splits}
         for name, table in tables.items() if self.plan.keep_predictions else ():
             formats.write_run(self.means.folder / f"predictions.{name}.json", table)
         step, best = self.progress.step, self.progress.best_step
-        self.tell("done", step=step, best_step=best, metrics=metrics, **self.means.facts)
+        self.record("done", step=step, best_step=best, metrics=metrics, **self.means.facts)
         return metrics
 
 
@@ -652,7 +652,7 @@ def _refuse(folder: Path, reason: str) -> None:
     """Tell that it cannot begin, where the folder is a training's and nobody else trains there."""
     if os.environ.get("RANK", "0") == "0" and (folder / PLAN).is_file():
         with suppress(BadPlan), _alone(folder, first=True), Events(folder) as events:
-            events.tell("failed", reason=reason)
+            events.record("failed", reason=reason)
 
 
 def _carry_out(folder: Path, plan: Plan, team: Team, stop: StopRequest, events: Events | None) -> int:
@@ -693,14 +693,16 @@ def _known(error: Exception) -> str:
 
 def _trainer(folder: Path, plan: Plan, team: Team, stop: StopRequest, events: Events | None) -> Trainer:
     located = plan.located(folder)
-    feature_cache = Shelf(folder / feature_rows.FOLDER, stop.look)
+    feature_cache = FeatureCache(folder / feature_rows.FOLDER, stop.look)
     dataset = resident(_prepare_dataset(located, feature_cache, team), team.device, RESIDENT)
     settings = settings_of(plan, dataset.sizes)
     splits = list(dataset.splits.values())
     facts: dict[str, Any] = {}
     retriever: Retriever = WholeCorpus(dataset.clips, settings.decoding, team.device)
     if plan.candidates is not None and team.first:
-        stage = first_stage(located, Asked(settings.decoding.videos, dataset.clips, splits, feature_cache, team.device))
+        stage = first_stage(
+            located, CandidateRequest(settings.decoding.videos, dataset.clips, splits, feature_cache, team.device)
+        )
         facts = {"candidates": {"name": stage.name, "recall": stage.recall}}
         shares = ", ".join(f"{share:.4f} of {name}" for name, share in stage.recall.items())
         dataset.notices.append(f"candidates: {stage.name}; they hold {shares} (share of relevant moments)")
@@ -708,10 +710,10 @@ def _trainer(folder: Path, plan: Plan, team: Team, stop: StopRequest, events: Ev
     return Trainer(Means(folder, plan, settings, dataset, team, retriever, stop, events, facts))
 
 
-def _prepare_dataset(plan: Plan, feature_cache: Shelf, team: Team) -> TrainingDataset:
+def _prepare_dataset(plan: Plan, feature_cache: FeatureCache, team: Team) -> TrainingDataset:
     """The first process prepares the features, the others read what it wrote."""
     dataset = read_dataset(plan, feature_cache) if team.first else None
-    team.told_by_first(lambda: None)
+    team.result_of_first(lambda: None)
     return dataset or read_dataset(plan, feature_cache)
 
 
@@ -725,7 +727,7 @@ def _failed(folder: Path, team: Team, events: Events | None, reason: str, traine
 
 def _ended(events: Events | None, status: int, kind: str, **values: Any) -> int:
     if events is not None:
-        events.tell(kind, **values)
+        events.record(kind, **values)
     return status
 
 

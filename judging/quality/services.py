@@ -27,7 +27,7 @@ from judging.quality.rules import quality as rules
 from judging.quality.rules.quality import BATCH_LEAST, gold_among, gold_due
 from judging.review.selectors import annotator_numbers
 from judging.work.rules import SLOTS, with_change
-from judging.work.selectors.assignments import Held, PairView, slots_taken
+from judging.work.selectors.assignments import OpenAssignment, PairView, slots_taken
 
 GIVE_GOLD = """
 WITH renewed AS (UPDATE judging_assignment SET expires_at = %(until)s WHERE id = %(assignment)s)
@@ -79,7 +79,7 @@ def _due(project_id: int, annotator: User, policy: Policy, *, more: int) -> int:
 
 
 def gold_change(
-    assignment: Held, pair_view: PairView, *, grade: int, comment: str, active_ms: int, now: datetime
+    assignment: OpenAssignment, pair_view: PairView, *, grade: int, comment: str, active_ms: int, now: datetime
 ) -> None:
     """Replace the grade of a gold pair; what was said before stays in its history."""
     gold_grade = GoldGrade.objects.get(assignment=assignment.assignment_id, pair=pair_view.pair_id)

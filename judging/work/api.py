@@ -28,7 +28,7 @@ from core.api import (
     paged,
 )
 from judging.models import Flag, OwnGrade
-from judging.work.selectors.assignments import Held, current_assignment, final_grades, preview_file
+from judging.work.selectors.assignments import OpenAssignment, current_assignment, final_grades, preview_file
 from judging.work.services import assignments, judgments
 from judging.work.services.judgments import WORDS, Answer
 
@@ -59,19 +59,19 @@ def previews(request: Any, preview: UUID, *, has_clip: bool) -> dict[str, str | 
 class PairGiven(serializers.Serializer[Any]):
     """A pair as its judge sees it; grade, comment and flag are their own."""
 
-    uuid = serializers.UUIDField(source="card.uuid")
+    uuid = serializers.UUIDField(source="pair_view.uuid")
     position = serializers.IntegerField(help_text="Place in the order shown, from 1.")
     key = serializers.UUIDField(help_text="Goes with the next grade for this pair.")
     previews = serializers.SerializerMethodField()
-    grade = serializers.IntegerField(source="card.grade", allow_null=True)
-    comment = serializers.CharField(source="card.comment", allow_null=True)
-    flag = serializers.ChoiceField(source="card.flag", choices=Flag.Reason.choices, allow_null=True)
-    flag_comment = serializers.CharField(source="card.flag_comment", allow_null=True)
-    withdrawn = serializers.BooleanField(source="card.withdrawn", help_text="Needs no grade any more.")
+    grade = serializers.IntegerField(source="pair_view.grade", allow_null=True)
+    comment = serializers.CharField(source="pair_view.comment", allow_null=True)
+    flag = serializers.ChoiceField(source="pair_view.flag", choices=Flag.Reason.choices, allow_null=True)
+    flag_comment = serializers.CharField(source="pair_view.flag_comment", allow_null=True)
+    withdrawn = serializers.BooleanField(source="pair_view.withdrawn", help_text="Needs no grade any more.")
 
     @extend_schema_field(PreviewsGiven)
     def get_previews(self, pair: dict[str, Any]) -> dict[str, str | None]:
-        return previews(self.context["request"], pair["card"].preview, has_clip=pair["card"].has_clip)
+        return previews(self.context["request"], pair["pair_view"].preview, has_clip=pair["pair_view"].has_clip)
 
 
 class LevelGiven(serializers.Serializer[Any]):
@@ -88,9 +88,9 @@ class AssignmentGiven(serializers.Serializer[Any]):
     next = serializers.UUIDField(allow_null=True, help_text="The first of them.")
 
 
-def pair_shown(assignment: Held, index: int) -> dict[str, Any]:
-    pair_view = assignment.cards[index]
-    return {"card": pair_view, "position": index + 1, "key": assignment.key_of(pair_view)}
+def pair_shown(assignment: OpenAssignment, index: int) -> dict[str, Any]:
+    pair_view = assignment.pair_views[index]
+    return {"pair_view": pair_view, "position": index + 1, "key": assignment.key_of(pair_view)}
 
 
 class AnswerGiven(serializers.Serializer[Any]):
@@ -177,7 +177,7 @@ class Assignment(ApiView):
     @extend_schema(operation_id="assignment", responses={200: AssignmentGiven, 204: None, 403: Problem})
     def get(self, request: Request, project_uuid: UUID) -> Response:
         """Return the open assignment; 204 if none."""
-        return self._held(request, project_of(request, project_uuid), status=200)
+        return self._answer_open(request, project_of(request, project_uuid), status=200)
 
     @extend_schema(
         operation_id="assignment_take",
@@ -190,9 +190,9 @@ class Assignment(ApiView):
         requested_at = clock.now()
         assignment = assignments.assignment_take(project=project, annotator=person_of(request))
         is_new = assignment is not None and assignment.created_at >= requested_at
-        return self._held(request, project, status=201 if is_new else 200)
+        return self._answer_open(request, project, status=201 if is_new else 200)
 
-    def _held(self, request: Request, project: Project, *, status: int) -> Response:
+    def _answer_open(self, request: Request, project: Project, *, status: int) -> Response:
         assignment = current_assignment(annotator_id=person_of(request).pk, project_id=project.pk)
         if assignment is None:
             return Response(status=204)
@@ -201,9 +201,9 @@ class Assignment(ApiView):
             "query": assignment.query,
             "levels": [{"grade": grade, "meaning": meaning} for grade, meaning in enumerate(assignment.levels)],
             "lease_ends_at": assignment.expires_at,
-            "pairs": [pair_shown(assignment, position) for position in range(len(assignment.cards))],
-            "left": len(assignment.cards) - assignment.answered,
-            "next": None if index is None else assignment.cards[index].uuid,
+            "pairs": [pair_shown(assignment, position) for position in range(len(assignment.pair_views))],
+            "left": len(assignment.pair_views) - assignment.answered,
+            "next": None if index is None else assignment.pair_views[index].uuid,
         }
         return Response(AssignmentGiven(data, context={"request": request}).data, status=status)
 
@@ -248,11 +248,11 @@ ANSWERED: dict[int, Any] = {200: AnswerGiven, **dict.fromkeys((403, 404, 409, 42
 
 def answered(request: Request, pair_uuid: UUID, submit: Callable[..., Answer], **body: Any) -> Response:
     answer = submit(annotator=person_of(request), pair_uuid=pair_uuid, **body)
-    assignment = answer.held
+    assignment = answer.assignment
     data = {
         "pair": pair_shown(assignment, assignment.index_of(pair_uuid)),
         "next": None if answer.index is None else pair_shown(assignment, answer.index),
-        "left": len(assignment.cards) - assignment.answered,
+        "left": len(assignment.pair_views) - assignment.answered,
     }
     return Response(AnswerGiven(data, context={"request": request}).data)
 

@@ -148,7 +148,7 @@ def _run(training: Training, folder: Path, lock_fd: int) -> tuple[Progress, int,
 def _say_stopped(folder: Path, step: int) -> None:
     """For a program that was killed by its worker and so could not say it: it did not crash."""
     with suppress(OSError), Events(folder) as events:
-        events.tell("stopped", step=step)
+        events.record("stopped", step=step)
 
 
 def _take(progress: Progress, events: EventsFile) -> None:

@@ -18,7 +18,7 @@ from models_runner.features.services import ITEMS, TASK, features_file_delete, n
 from models_runner.models import FeatureSet
 from moment_retrieval.errors import ScoringError
 from moment_retrieval.features import FeatureWriter, inspect
-from moment_retrieval.features.extractors import Kind, Setup, Way, extract, extractor_of
+from moment_retrieval.features.extractors import ExtractorName, Kind, Setup, extract, extractor_of
 from moment_retrieval.jsonfiles import is_out_of_room
 
 EVERY_S = 2.0  # how often progress is written
@@ -121,7 +121,9 @@ def _extract(feature_set: FeatureSet, progress: Progress) -> None:
     if feature_set.model:
         model_check(feature_set.model)  # again: links and settings may have changed since it was named
     setup = Setup(settings.SENTENCE_DEVICE, settings.SENTENCE_THREADS)
-    extractor = extractor_of(Way(feature_set.extractor), Kind(feature_set.kind), model=feature_set.model, setup=setup)
+    extractor = extractor_of(
+        ExtractorName(feature_set.extractor), Kind(feature_set.kind), model=feature_set.model, setup=setup
+    )
     feature_set.made_by = extractor.name[:300]
     writer = FeatureWriter(path, width=extractor.width)
     try:

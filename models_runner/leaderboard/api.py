@@ -20,7 +20,7 @@ from core.api import Problem as REFUSED
 from core.files import receive_on_disk
 from models_runner.leaderboard import files
 from models_runner.leaderboard.forms import SPLITS, RunForm
-from models_runner.leaderboard.selectors.leaderboard import asked_by, leaderboard_tested
+from models_runner.leaderboard.selectors.leaderboard import filters_for, leaderboard_tested
 from models_runner.leaderboard.selectors.shown_scores import ScoreView, run_granted, run_withdrawable, runs_visible_to
 from models_runner.leaderboard.services.runs import run_upload, run_withdraw, upload_check
 from models_runner.models import Run, Scoring
@@ -223,7 +223,7 @@ class Leaderboard(ApiView):
         sort = request.query_params.get("sort", "")
         show = f"k{sort.partition('@')[2].partition(',')[0]}" if sort.startswith("NDCG") else ""
         query = {"show": "recall" if sort.startswith("R@") else show, **request.query_params.dict()}
-        filters = asked_by(membership, query)
+        filters = filters_for(membership, query)
         if filters is None:
             raise Http404
         return Response(files.as_json(filters, leaderboard_tested(filters, membership)))

@@ -12,7 +12,7 @@ from core.spreadsheets import csv_text
 from judging.models import Release
 from judging.releases.layout import JUDGED_SPLITS
 from models_runner.leaderboard.rules import INTERVAL_STEPS
-from models_runner.leaderboard.selectors.leaderboard import Asked, Row, Table
+from models_runner.leaderboard.selectors.leaderboard import LeaderboardFilters, Row, Table
 from models_runner.leaderboard.selectors.shown_scores import ShownScore
 from models_runner.models import Leaderboard, Truth
 
@@ -23,7 +23,7 @@ TRAIN = re.compile(r"train_top\d+\.json")
 QUERIES = {f"{split}_queries.json": str(split) for split in JUDGED_SPLITS}  # in place of labels
 
 
-def entries(filters: Asked, table: Table) -> Iterator[dict[str, Any]]:
+def entries(filters: LeaderboardFilters, table: Table) -> Iterator[dict[str, Any]]:
     """A row for each run and measure; the p-values are those of the measure that the leaderboard is sorted by."""
     for row in table.ranked:
         for column in filters.all_columns:
@@ -31,7 +31,7 @@ def entries(filters: Asked, table: Table) -> Iterator[dict[str, Any]]:
                 yield _entry(filters, table, row, row.scores[column.metric])
 
 
-def _entry(filters: Asked, table: Table, row: Row, score: ShownScore) -> dict[str, Any]:
+def _entry(filters: LeaderboardFilters, table: Table, row: Row, score: ShownScore) -> dict[str, Any]:
     tested = score.metric == filters.sorted_by.metric and not row.is_base
     return {
         "system": row.run.system,
@@ -52,17 +52,17 @@ def _entry(filters: Asked, table: Table, row: Row, score: ShownScore) -> dict[st
     }
 
 
-def as_csv(filters: Asked, table: Table) -> str:
+def as_csv(filters: LeaderboardFilters, table: Table) -> str:
     return csv_text(COLUMNS, ([entry[name] for name in COLUMNS] for entry in entries(filters, table)))
 
 
-def as_json(filters: Asked, table: Table) -> dict[str, Any]:
+def as_json(filters: LeaderboardFilters, table: Table) -> dict[str, Any]:
     about = {"release": filters.release.version, "split": filters.split, "is_testing": table.is_testing}
     about |= {"step": float(table.step) if table.step else None, "refusal": table.refusal}
     return {**about, "scores": list(entries(filters, table))}
 
 
-def as_latex(filters: Asked, table: Table) -> str:
+def as_latex(filters: LeaderboardFilters, table: Table) -> str:
     """A table of the measures shown, for booktabs; the best of each column is bold."""
     columns = zip(*(row.cells for row in table.ranked), strict=True)
     best = [max((score.value for score in column if score), default=0.0) for column in columns]

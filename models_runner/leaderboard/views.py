@@ -34,10 +34,10 @@ from models_runner.leaderboard.selectors.economy import COLUMNS, rows_of, table_
 from models_runner.leaderboard.selectors.leaderboard import (
     GROUPS,
     RECALL,
-    Asked,
+    LeaderboardFilters,
     Table,
-    asked_by,
-    asked_for,
+    filters_for,
+    filters_of_query,
     known_or_first,
     leaderboard,
     leaderboard_tested,
@@ -71,20 +71,20 @@ TEXTS = {"csv": ("text/csv", leaderboard_files.as_csv), "tex": ("application/x-t
 @project_page(RUNNERS)
 def runs(request: MemberRequest, project: Project) -> HttpResponse:
     """The runs of one release and split, with intervals, tests, and what has no relevance."""
-    filters = asked_by(request.membership, request.GET)
+    filters = filters_for(request.membership, request.GET)
     context: dict[str, object] = {"staff": sees_all(request.membership), "settings": leaderboard_of(project)}
     if filters is not None:
         context |= _board(request, project, filters)
     return render(request, "models_runner/leaderboard/leaderboard.html", context)
 
 
-def _board(request: MemberRequest, project: Project, filters: Asked) -> dict[str, object]:
+def _board(request: MemberRequest, project: Project, filters: LeaderboardFilters) -> dict[str, object]:
     table = leaderboard_tested(filters, request.membership)
     own = project.runs.filter(owner=request.user).select_related("release")[:10]
     settings, splits = leaderboard_of(project), splits_of(filters.release)
     concerns = project.runs.filter(split=filters.split).exclude(concerns=[]).exclude(state=Run.State.WITHDRAWN)
     return {
-        "asked": filters,
+        "filters": filters,
         "table": table,
         "own": own,
         "at_work": table.waiting or any(run.is_at_work for run in own),
@@ -105,7 +105,7 @@ def _board(request: MemberRequest, project: Project, filters: Asked) -> dict[str
     }
 
 
-def _chart(table: Table, filters: Asked) -> str:
+def _chart(table: Table, filters: LeaderboardFilters) -> str:
     metric = filters.sorted_by.metric
     rows = [(row.run.name, row.scores[metric]) for row in table.ranked[:MOST_DRAWN] if metric in row.scores]
     intervals = [(name, score.value, score.low, score.high) for name, score in rows]
@@ -117,7 +117,7 @@ def _chart(table: Table, filters: Asked) -> str:
 @project_page(RUNNERS)
 def export(request: MemberRequest, project: Project, form: str) -> HttpResponse:
     """The leaderboard asked for as CSV, JSON or LaTeX."""
-    filters = asked_by(request.membership, request.GET)
+    filters = filters_for(request.membership, request.GET)
     if filters is None or form not in ("json", *TEXTS):
         raise Http404
     table = leaderboard_tested(filters, request.membership)
@@ -224,13 +224,19 @@ def run_withdraw(request: HttpRequest, run_uuid: UUID) -> HttpResponse:
 @project_page(RUNNERS)
 def compare(request: MemberRequest, project: Project) -> HttpResponse:
     """Which queries make the difference between two runs."""
-    filters = asked_by(request.membership, request.GET)
+    filters = filters_for(request.membership, request.GET)
     if filters is None:
         return redirect("models_runner:runs", project.uuid)
     table = leaderboard(filters, request.membership, tested=False)
     one, other = (scored_run(filters, request.membership, request.GET.get(name, "")) for name in ("one", "other"))
     runs = [row.run for row in table.ranked]
-    context: dict[str, object] = {"asked": filters, "runs": runs, "one": one, "other": other, "refusal": table.refusal}
+    context: dict[str, object] = {
+        "filters": filters,
+        "runs": runs,
+        "one": one,
+        "other": other,
+        "refusal": table.refusal,
+    }
     if one and other and one != other and filters.is_blind:
         context["in_steps"] = comparison_in_steps(filters, one, other, ScoreView(request.membership, filters.split))
     elif one and other and one != other:
@@ -252,7 +258,7 @@ def _drawn(result: Comparison, one: Scoring, other: Scoring) -> dict[str, str]:
 @project_page(RUNNERS)
 def case_page(request: MemberRequest, project: Project) -> HttpResponse:
     """A query: what was judged, what up to three runs returned, and what that earned."""
-    filters = asked_by(request.membership, request.GET)
+    filters = filters_for(request.membership, request.GET)
     if filters is None:
         return redirect("models_runner:runs", project.uuid)
     if filters.is_blind:  # what a query scores tells its labels, piece by piece
@@ -266,20 +272,20 @@ def case_page(request: MemberRequest, project: Project) -> HttpResponse:
     if result is None and query_id:
         raise Http404
     runs, chosen_runs = [row.run for row in table.ranked], [scoring.run_id for scoring in scorings]
-    context = {"asked": filters, "case": result, "runs": runs, "chosen": chosen_runs, "staff": staff}
+    context = {"filters": filters, "case": result, "runs": runs, "chosen": chosen_runs, "staff": staff}
     return render(request, "models_runner/leaderboard/case.html", context)
 
 
 @project_page(STAFF)
 def economy(request: MemberRequest, project: Project) -> HttpResponse:
     """How the ranking of a release's runs holds with fewer judgments."""
-    filters = asked_for(project, request.GET)
+    filters = filters_of_query(project, request.GET)
     if filters is None:
-        return render(request, "models_runner/leaderboard/economy.html", {"asked": None})
+        return render(request, "models_runner/leaderboard/economy.html", {"filters": None})
     studies = EconomyStudy.objects.filter(release=filters.release, split=filters.split)
     finished = studies.filter(state=EconomyStudy.State.DONE).first()
     context: dict[str, object] = {
-        "asked": filters,
+        "filters": filters,
         "newest": studies.first(),
         "study": finished,
         "least": LEAST_RUNS,
@@ -297,7 +303,7 @@ def economy(request: MemberRequest, project: Project) -> HttpResponse:
 
 @project_action(STAFF, back="models_runner:economy")
 def economy_study(request: MemberRequest, project: Project) -> HttpResponse:
-    filters = asked_for(project, request.POST)
+    filters = filters_of_query(project, request.POST)
     if filters is None:
         raise Http404
     try:
@@ -311,7 +317,7 @@ def economy_study(request: MemberRequest, project: Project) -> HttpResponse:
 @project_page(STAFF)
 def economy_csv(request: MemberRequest, project: Project) -> HttpResponse:
     """Every cut, measure and run."""
-    filters = asked_for(project, request.GET)
+    filters = filters_of_query(project, request.GET)
     if filters is None:
         raise Http404
     finished = EconomyStudy.objects.filter(release=filters.release, split=filters.split, state=EconomyStudy.State.DONE)

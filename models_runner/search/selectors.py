@@ -73,8 +73,8 @@ def searchable(project: Project) -> QuerySet[Training]:
 
 
 def words_by(experiment: Experiment) -> dict[str, Any]:
-    """Return what made the query features of an experiment, as the set of the file says that it names: extractor (way),
-    model, and its name with its version; nothing where nobody knows. ``is_said``: people say so of a file that was not
+    """Return what made the query features of an experiment, as the set of the file says that it names: extractor,
+    model, and its name with its version; nothing where nobody knows. ``is_assumed``: people say so of a file not
     made here."""
     path = experiment.features["query"]["path"]
     sets = FeatureSet.objects.filter(project=experiment.project_id, kind=FeatureSet.Kind.QUERY)
@@ -82,7 +82,7 @@ def words_by(experiment: Experiment) -> dict[str, Any]:
     if feature_set is None or (feature_set.may_name_model and not feature_set.model):
         return {}
     if feature_set.may_name_model:
-        return {"way": FeatureSet.Extractor.TEXTS, "model": feature_set.model, "is_said": True}
+        return {"way": FeatureSet.Extractor.TEXTS, "model": feature_set.model, "is_assumed": True}
     return {"way": feature_set.extractor, "model": feature_set.model, "made_by": feature_set.made_by}
 
 

@@ -29,7 +29,7 @@ class Source:
     way: str = ""  # way and model: what made its query features; made_by: its name with its version
     model: str = ""
     made_by: str = ""
-    is_said: bool = False  # people say that it made them
+    is_assumed: bool = False  # people say that it made them
     first: Source | None = None  # of CONQUER: whose best videos it looks into
 
 
@@ -38,7 +38,7 @@ def searcher_of(source: Source) -> Searcher:
     _words(source)  # so that it counts as asked for
     first = None if source.first is None else searcher_of(source.first)
     needs = (_text(source), _key(source.first)) if source.first else (_text(source),)
-    searcher: Searcher = _held().get(_key(source), lambda: _opened(source, first), needs=needs)
+    searcher: Searcher = _searchers().get(_key(source), lambda: _opened(source, first), needs=needs)
     return searcher
 
 
@@ -46,19 +46,19 @@ def _opened(source: Source, first: Searcher | None) -> Searcher:
     from moment_retrieval.searching.searchers import CandidateSearcher, CorpusSearcher
 
     if first is None:
-        return CorpusSearcher.open(source.folder, _words(source), source.made_by, is_said=source.is_said)
+        return CorpusSearcher.open(source.folder, _words(source), source.made_by, is_assumed=source.is_assumed)
     assert isinstance(first, CorpusSearcher)
-    return CandidateSearcher.open(source.folder, _words(source), first, source.made_by, is_said=source.is_said)
+    return CandidateSearcher.open(source.folder, _words(source), first, source.made_by, is_assumed=source.is_assumed)
 
 
 @cache
-def _held() -> Held[Any]:
-    return Held(settings.SEARCH_MEMORY_MB * 2**20)
+def _searchers() -> ValueCache[Any]:
+    return ValueCache(settings.SEARCH_MEMORY_MB * 2**20)
 
 
 @cache
-def _texts() -> Held[Words]:
-    return Held(TEXT_MODELS, size=lambda _: 1, on_drop=lambda key: _held().drop(key))
+def _texts() -> ValueCache[Words]:
+    return ValueCache(TEXT_MODELS, size=lambda _: 1, on_drop=lambda key: _searchers().drop(key))
 
 
 def _words(source: Source) -> Words:
@@ -88,7 +88,7 @@ def _nbytes(value: Any) -> int:
     return int(value.nbytes)
 
 
-class Held(Generic[Value]):
+class ValueCache(Generic[Value]):
     """Values by key, of ``limit`` bytes together; one that is larger is held alone, with what it needs."""
 
     def __init__(

@@ -21,12 +21,12 @@ def as_csv(tables: Tables) -> str:
 
 
 def entries(tables: Tables) -> Iterator[dict[str, Any]]:
-    about = {"convention": tables.asked.convention, "gain": "exponential", "comparison": _comparison(tables)}
+    about = {"convention": tables.filters.convention, "gain": "exponential", "comparison": _comparison(tables)}
     for key in product(published.SPLITS, published.KS, published.MUS):
         about_key = {**about, **dict(zip(("split", "k", "mu"), key, strict=True))}
         for setting in tables.settings:
             of = {"table": SCORES, "baseline": setting.baseline, "n": setting.top_n}
-            theirs = _published(setting, key) if tables.asked.shows_published else {}
+            theirs = _published(setting, key) if tables.filters.shows_published else {}
             for line in setting.shown:
                 yield {**about_key, **of, **theirs, **(_line(tables, line, key) if line else {})}
         for line in tables.by_similarity:
@@ -35,7 +35,7 @@ def entries(tables: Tables) -> Iterator[dict[str, Any]]:
 
 
 def _comparison(tables: Tables) -> str:
-    return tables.standing.words if tables.asked.shows_published else "Published values are those of `released`."
+    return tables.status.words if tables.filters.shows_published else "Published values are those of `released`."
 
 
 def _published(setting: Setting, key: Place) -> dict[str, Any]:
@@ -51,14 +51,14 @@ def _line(tables: Tables, line: Line, key: Place) -> dict[str, Any]:
         **{"baseline": of.baseline, "n": of.top_n, "experiment": of.name, "labels": of.labels},
         **{"trained_on_release": of.release.version, "seeds": len(line.seeds), "best_seed": line.best_seed},
         **line.cell(*key)._asdict(),
-        "trained_on": tables.standing.trained_on,
+        "trained_on": tables.status.trained_on,
         "notes": "; ".join(line.notes),
     }
 
 
 def _similarity(tables: Tables, key: Place) -> dict[str, Any]:
     _, k, mu = key
-    theirs = {"published": published.SIMILARITY[k][published.MUS.index(mu)]} if tables.asked.shows_published else {}
+    theirs = {"published": published.SIMILARITY[k][published.MUS.index(mu)]} if tables.filters.shows_published else {}
     ours = {"best": tables.similarity.get(key), "mean": tables.similarity.get(key)}
     words = "moments ranked by similarity, measured by judgments; the paper's split is not known here"
     return {"table": SIMILARITY, "experiment": "similarity", "labels": "judged", **ours, **theirs, "notes": words}
@@ -66,7 +66,7 @@ def _similarity(tables: Tables, key: Place) -> dict[str, Any]:
 
 def as_latex(tables: Tables) -> str:
     """The table of one split for booktabs, every K; what is not comparable says so below it."""
-    filters, columns = tables.asked, 3 if tables.asked.shows_published else 2
+    filters, columns = tables.filters, 3 if tables.filters.shows_published else 2
     own = [*tables.lines, *tables.by_similarity]
     marks = {line.experiment.pk: number for number, line in enumerate(own, start=1)}
     heads = ["best", "mean", *(["published"] if filters.shows_published else [])] * len(published.MUS)
@@ -94,19 +94,19 @@ def _latex_row(tables: Tables, k: int, row: Row, marks: dict[int, int]) -> str:
     for cell, theirs in row.cells:
         spread = "" if cell.deviation is None else f" $\\pm$ {cell.deviation:.4f}"
         cells += [_number(cell.best), _number(cell.mean) + spread]
-        cells += [_number(theirs)] if tables.asked.shows_published else []
+        cells += [_number(theirs)] if tables.filters.shows_published else []
     return " & ".join([str(k), escaped(name) + mark, *cells]) + " \\\\"
 
 
 def _latex_similarity(tables: Tables, k: int) -> str:
     cells = []
     for ours, theirs in tables.bounds(k):
-        cells += [_number(ours), "--", *([f"{theirs:.3f}"] if tables.asked.shows_published else [])]
+        cells += [_number(ours), "--", *([f"{theirs:.3f}"] if tables.filters.shows_published else [])]
     return " & ".join([str(k), "Ranked by similarity", *cells]) + " \\\\"
 
 
 def _latex_notes(tables: Tables, own: list[Line], marks: dict[int, int]) -> Iterator[str]:
-    yield f"\\par\\footnotesize {escaped(_comparison(tables))} {escaped(tables.standing.trained_on)}"
+    yield f"\\par\\footnotesize {escaped(_comparison(tables))} {escaped(tables.status.trained_on)}"
     for line in own:
         notes = escaped("; ".join(line.notes))
         yield f"\\par\\footnotesize \\textsuperscript{{{marks[line.experiment.pk]}}}{notes}"

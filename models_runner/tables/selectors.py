@@ -41,14 +41,14 @@ CONVENTIONS = (Convention.RELEASED.value, Convention.PAPER.value)
 SETTINGS = tuple((baseline, n) for baseline in published.BASELINES for n in published.NS)
 
 
-class Standing(NamedTuple):
+class TableStatus(NamedTuple):
     """How a release stands to the published values."""
 
     words: str  # what is other for certain, in a sentence
     trained_on: str  # of which texts training sets are made, in a sentence
 
 
-def standing_of(release: Release, experiments: Iterable[Experiment]) -> Standing:
+def status_of(release: Release, experiments: Iterable[Experiment]) -> TableStatus:
     videos = release.manifest["counts"].get("videos", 0)
     queries = dict(release.truths.values_list("split", "n_queries"))
     differs = [] if videos == published.VIDEOS else [f"other videos ({videos:,} instead of {published.VIDEOS:,})"]
@@ -61,7 +61,7 @@ def standing_of(release: Release, experiments: Iterable[Experiment]) -> Standing
     if any(_features(one)[0] for one in experiments):
         differs.append("other features")
     words = f"Not comparable with the published values: {'; '.join(differs)}." if differs else SAME_COUNTS
-    return Standing(words, trained_on(release))
+    return TableStatus(words, trained_on(release))
 
 
 def trained_on(release: Release) -> str:
@@ -230,16 +230,16 @@ class Row(NamedTuple):
 class Tables:
     """All of them."""
 
-    asked: TablesFilters
+    filters: TablesFilters
     settings: list[Setting]  # those of the papers, in their order, with the experiments measured by judgments
     by_similarity: list[Line]  # experiments whose validation and test have labels by similarity
     similarity: Values  # of the site's own run, which ranks by similarity, measured by judgments
-    standing: Standing
+    status: TableStatus
 
     @cached_property
     def chosen(self) -> Setting:
         """The setting whose seeds are shown."""
-        return next(setting for setting in self.settings if setting.key == self.asked.of)
+        return next(setting for setting in self.settings if setting.key == self.filters.of)
 
     @property
     def lines(self) -> list[Line]:
@@ -257,14 +257,14 @@ class Tables:
         return [self._row(None, line, 1, k) for line in self.by_similarity]
 
     def _row(self, setting: Setting | None, line: Line | None, span: int, k: int) -> Row:
-        keys = [(self.asked.split, k, mu) for mu in published.MUS]
+        keys = [(self.filters.split, k, mu) for mu in published.MUS]
         ours = [line.cell(*key) if line else Cell() for key in keys]
         theirs = [setting.published(*key) if setting else None for key in keys]
         return Row(setting, line, span, list(zip(ours, theirs, strict=True)))
 
     def bounds(self, k: int) -> list[tuple[float | None, float]]:
         """Return, at each mu, the score of the site's own run by similarity and the published one."""
-        ours = [self.similarity.get((self.asked.split, k, mu)) for mu in published.MUS]
+        ours = [self.similarity.get((self.filters.split, k, mu)) for mu in published.MUS]
         return list(zip(ours, published.SIMILARITY[k], strict=True))
 
 
@@ -285,11 +285,11 @@ def tables(filters: TablesFilters) -> Tables:
         if line.experiment.labels == Run.Labels.JUDGED:
             by_setting[line.experiment.baseline, line.experiment.top_n].append(line)
     return Tables(
-        asked=filters,
+        filters=filters,
         settings=[Setting(*setting, own) for setting, own in by_setting.items()],
         by_similarity=[line for line in lines if line.experiment.labels == Run.Labels.SIMILARITY],
         similarity={key: value for _, key, value in _scores(filters, run__source=Run.Source.SIMILARITY)},
-        standing=standing_of(filters.release, [line.experiment for line in lines]),
+        status=status_of(filters.release, [line.experiment for line in lines]),
     )
 
 

@@ -21,10 +21,10 @@ def benchmark_tables(request: MemberRequest, project: Project) -> HttpResponse:
     """Show tables 5, 6 and 7 of the papers, and the upper bound by similarity."""
     filters = tables_filters(project, request.GET)
     if filters is None:
-        return render(request, "models_runner/tables/tables.html", {"asked": None})
+        return render(request, "models_runner/tables/tables.html", {"filters": None})
     result = tables(filters)
     context = {
-        **{"asked": filters, "tables": result, "mus": published.MUS, "ks": published.KS, "facts": published},
+        **{"filters": filters, "tables": result, "mus": published.MUS, "ks": published.KS, "facts": published},
         "releases": project.releases.filter(state=Release.State.READY),
         "conventions": CONVENTIONS,
         "splits": ("test", "val"),

@@ -11,7 +11,17 @@ from typing import Any
 
 from moment_retrieval.errors import InvalidRecord, at
 from moment_retrieval.features.checks import check
-from moment_retrieval.features.extractors import Film, Kind, Line, Sentence, Setup, Speech, Way, extract, extractor_of
+from moment_retrieval.features.extractors import (
+    ExtractorName,
+    Film,
+    Kind,
+    Line,
+    Sentence,
+    Setup,
+    Speech,
+    extract,
+    extractor_of,
+)
 from moment_retrieval.features.extractors.videos import clip_count
 from moment_retrieval.features.hdf5 import FeatureWriter
 from moment_retrieval.jsonfiles import as_array, as_number, as_object, as_text, decode, parse_json, read_bytes
@@ -34,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     making.add_argument("--to", metavar="FILE", type=Path, required=True, help="the HDF5 file to write")
     making.add_argument(
         "--extractor",
-        choices=[extractor_name.value for extractor_name in Way],
+        choices=[extractor_name.value for extractor_name in ExtractorName],
         help="default: the one that is built in",
     )
     making.add_argument("--model", default="", help="of transformers: a name on the hub, or a folder")
@@ -76,7 +86,13 @@ def check_output(options: argparse.Namespace) -> tuple[str, list[str]]:
 
 def extract_output(options: argparse.Namespace) -> tuple[str, list[str]]:
     kind = Kind(options.kind)
-    extractor_name = Way(options.extractor) if options.extractor else Way.PIXELS if kind is Kind.VIDEO else Way.WORDS
+    extractor_name = (
+        ExtractorName(options.extractor)
+        if options.extractor
+        else ExtractorName.PIXELS
+        if kind is Kind.VIDEO
+        else ExtractorName.WORDS
+    )
     needed = {Kind.VIDEO: ("corpus", "folder"), Kind.SUBTITLE: ("corpus", "subtitles"), Kind.QUERY: ("queries",)}
     if missing := [f"--{name}" for name in needed[kind] if not getattr(options, name)]:
         return "", [f"features of {kind.value} need {' and '.join(missing)}"]

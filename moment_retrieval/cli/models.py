@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from moment_retrieval.cli import score
-from moment_retrieval.features.extractors import EXTRACTORS, Kind, Way
+from moment_retrieval.features.extractors import EXTRACTORS, ExtractorName, Kind
 from moment_retrieval.searching.queries import Answer
 
 READERS = [extractor_name.value for extractor_name, about in EXTRACTORS.items() if Kind.QUERY in about.kinds]
@@ -39,7 +39,7 @@ def add_search_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--extractor",
         choices=READERS,
-        default=Way.WORDS.value,
+        default=ExtractorName.WORDS.value,
         help="what made the query features of the training (default: %(default)s)",
     )
     parser.add_argument("--model", default="", help="of transformers, where the extractor reads one")
@@ -63,10 +63,10 @@ def search(options: argparse.Namespace) -> tuple[str, list[str]]:
     words = Words(WordsBy(options.extractor, options.model))
     searcher: CorpusSearcher | CandidateSearcher
     if options.first is None:
-        searcher = CorpusSearcher.open(options.folder, words, is_said=True)
+        searcher = CorpusSearcher.open(options.folder, words, is_assumed=True)
     else:
-        first = CorpusSearcher.open(options.first, words, is_said=True)
-        searcher = CandidateSearcher.open(options.folder, words, first, is_said=True)
+        first = CorpusSearcher.open(options.first, words, is_assumed=True)
+        searcher = CandidateSearcher.open(options.folder, words, first, is_assumed=True)
     answer = searcher.answer(options.query, options.moments)
     return (json.dumps(answer.told()) if options.json else table(answer)), []
 

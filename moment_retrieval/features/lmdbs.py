@@ -34,8 +34,8 @@ META = struct.Struct("<16xI20xI92xQQ")  # of its first two pages: mark, size of 
 MARK = 0xBEEFC0DE
 PAGES = {1 << power for power in range(9, 17)}  # sizes that a page may have
 WALK = Path(__file__).with_name("lmdb_walk.py")
-Held = tuple[int, int, int]  # the process that opened it, and the device and number of the file it opened
-_open: dict[str, tuple[Any, Held]] = {}  # LMDB allows a process to open a folder only once
+FileIdentity = tuple[int, int, int]  # the process that opened it, and the device and number of the file it opened
+_open: dict[str, tuple[Any, FileIdentity]] = {}  # LMDB allows a process to open a folder only once
 
 
 class LmdbStore(FeatureStore):
@@ -87,7 +87,7 @@ def _environment(path: Path) -> Any:
     return new_environment
 
 
-def _file_identity(path: Path) -> Held:
+def _file_identity(path: Path) -> FileIdentity:
     try:
         file = (path / LMDB_FILE).stat()
     except OSError as error:

@@ -69,7 +69,7 @@ def board(run: RunTable, judged: JudgedTable) -> Board:
 def placed(scores: Scores, judged: JudgedTable) -> Floats:
     """[Q, measures] the values at the places of their queries in the ground truth; NaN for the others."""
     values = np.full((len(judged), len(scores.measures)), np.nan)
-    values[[judged.place[query_id] for query_id in scores.query_ids]] = scores.values
+    values[[judged.row_of[query_id] for query_id in scores.query_ids]] = scores.values
     return values
 
 

@@ -123,10 +123,10 @@ def alike(run: HighlightRun, truth: HighlightTruth) -> Iterator[tuple[Ints, list
     """Answered queries with as many clips and annotators: what is predicted, and given [queries, clips, annotators]."""
     shapes: dict[tuple[int, ...], list[int]] = {}
     for number, saliency in enumerate(truth.saliency):
-        if saliency.size and truth.query_ids[number] in run.place:
+        if saliency.size and truth.query_ids[number] in run.row_of:
             shapes.setdefault(saliency.shape, []).append(number)
     for numbers in shapes.values():
-        predicted = [run.saliency[run.place[truth.query_ids[number]]] for number in numbers]
+        predicted = [run.saliency[run.row_of[truth.query_ids[number]]] for number in numbers]
         yield np.array(numbers), predicted, np.stack([truth.saliency[number] for number in numbers])
 
 

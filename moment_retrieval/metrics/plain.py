@@ -53,7 +53,7 @@ def plain(
     values = np.zeros((len(judged), len(metrics)))
     columns = {measure: number for number, measure in enumerate(metrics)}
     for metric in ir_measures.iter_calc(list(columns), qrels, docs):
-        values[judged.place[metric.query_id], columns[metric.measure]] = metric.value
+        values[judged.row_of[metric.query_id], columns[metric.measure]] = metric.value
     return Scores(
         measures=tuple(measures),
         query_ids=judged.query_ids,
@@ -99,7 +99,7 @@ def ranked_items(run: RunTable, by_video: bool) -> Iterator[tuple[str, str, int]
 
 
 def rows_of(table: MomentTable[Any], query_id: str) -> range:
-    number = table.place[query_id]
+    number = table.row_of[query_id]
     return range(int(table.offsets[number]), int(table.offsets[number + 1]))
 
 

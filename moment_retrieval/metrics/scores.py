@@ -55,18 +55,18 @@ def means(measures: Sequence[Hashable], values: Floats) -> dict[Any, float]:
 
 def check_queries(runs: MomentTable[Any], judged: MomentTable[Any]) -> None:
     """Raise UnknownQuery if the run answers queries that are not judged; it names three, and the line of the first."""
-    unknown = [query_id for query_id in runs.query_ids if query_id not in judged.place]
+    unknown = [query_id for query_id in runs.query_ids if query_id not in judged.row_of]
     if unknown:
         some = ", ".join(unknown[:3]) + (", ..." if len(unknown) > 3 else "")
-        line = f"line {runs.lines[runs.place[unknown[0]]]}: " if runs.lines else ""
+        line = f"line {runs.lines[runs.row_of[unknown[0]]]}: " if runs.lines else ""
         raise UnknownQuery(f"{line}{len(unknown)} of the run's {len(runs)} queries are not in the ground truth: {some}")
 
 
 def missing_queries(runs: MomentTable[Any], judged: MomentTable[Any]) -> tuple[str, ...]:
     """The judged queries that the run does not answer."""
-    return tuple(query_id for query_id in judged.query_ids if query_id not in runs.place)
+    return tuple(query_id for query_id in judged.query_ids if query_id not in runs.row_of)
 
 
 def numbers_of(query_ids: Sequence[str], table: MomentTable[Any]) -> Ints:
     """The number of each query in the table, -1 where it has none."""
-    return np.fromiter(map(table.place.get, query_ids, repeat(-1)), np.int64, len(query_ids))
+    return np.fromiter(map(table.row_of.get, query_ids, repeat(-1)), np.int64, len(query_ids))

@@ -35,10 +35,10 @@ class Dropout(nn.Module):
         """Any shape -> the same."""
         if not self.training or not self.share or values.device.type != "cpu":
             return functional.dropout(values, self.share, self.training)
-        return values * _kept(values, self.share)
+        return values * _dropout_mask(values, self.share)
 
 
-def _kept(values: Tensor, share: float) -> Tensor:
+def _dropout_mask(values: Tensor, share: float) -> Tensor:
     """0 with a probability of ``share``, to 1 in 65,536, else 1 / (1 - share); of the same shape and type.
 
     torch's generator draws but the seed of one that is four times as quick.
@@ -69,7 +69,7 @@ class InputProjection(nn.Module):
         A row of zeros is its norm's bias, so every place of the rectangle has one for the whole batch.
         """
         rows = self(rows)
-        if torch.equal(layout.kept, layout.lengths):
+        if torch.equal(layout.computed, layout.lengths):
             return rows
         nothing = self.norm.bias.expand(layout.width, -1)
         nothing = functional.relu(self.linear(self.dropout(nothing)))  # [W, H]

@@ -220,7 +220,7 @@ class VideoScore(nn.Module):
 
     def forward(self, rows: Tensor, layout: Layout) -> Tensor:
         """[R, 5 H] -> [P]."""
-        mask = torch.arange(layout.width, device=rows.device) < layout.kept.to(rows.device)[:, None]
+        mask = torch.arange(layout.width, device=rows.device) < layout.computed.to(rows.device)[:, None]
         features = layout.spread(wide(self.features(rows, layout))).masked_fill(~mask[..., None], NOTHING)
         return self.score(functional.relu(self.narrow(features.amax(1)))).squeeze(1)
 

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
 from moment_retrieval.errors import ScoringError
-from moment_retrieval.features.extractors import EXTRACTORS, Kind, Sentence, Setup, Way, extractor_of
+from moment_retrieval.features.extractors import EXTRACTORS, ExtractorName, Kind, Sentence, Setup, extractor_of
 from moment_retrieval.features.stores import Rows
 from moment_retrieval.metrics.iou import span_iou
 from moment_retrieval.records import Span
@@ -34,7 +34,9 @@ class Words:
         """Raises UnknownWords, MissingModel."""
         if not can_read(by.way):
             raise UnknownWords(f"it is not known what made the query features of this training. {ADVICE}")
-        self._extractor: Any = extractor_of(Way(by.way), Kind.QUERY, model=by.model, setup=setup or Setup(device="cpu"))
+        self._extractor: Any = extractor_of(
+            ExtractorName(by.way), Kind.QUERY, model=by.model, setup=setup or Setup(device="cpu")
+        )
         self.name, self.width = str(self._extractor.name), int(self._extractor.width)
 
     def rows(self, text: str) -> Rows:

@@ -124,13 +124,13 @@ class Reading:
     trained: Trained
     words: Words
     made_by: str = ""  # what its query features were made by, if known
-    is_said: bool = False  # nobody saw that ``words`` made them: a query of theirs is read again and compared
+    is_assumed: bool = False  # nobody saw that ``words`` made them: a query of theirs is read again and compared
 
     def __post_init__(self) -> None:
         width, read = self.words.width, self.trained.model.config.query_size
         if width != read:
             raise UnknownWords(f"{self.words.name} makes {width} numbers of a word, and this training reads {read}")
-        if self.is_said:
+        if self.is_assumed:
             with at("the query features of this training"):
                 self._compare()
 
@@ -173,10 +173,10 @@ class CorpusSearcher:
     index: Index
 
     @classmethod
-    def open(cls, folder: Path, words: Words, made_by: str = "", *, is_said: bool = False) -> CorpusSearcher:
+    def open(cls, folder: Path, words: Words, made_by: str = "", *, is_assumed: bool = False) -> CorpusSearcher:
         """The best weights of a training's folder. Raises ScoringError."""
         trained = open_trained(folder)
-        return cls(Reading(trained, words, made_by, is_said), *corpus_index(trained, folder))
+        return cls(Reading(trained, words, made_by, is_assumed), *corpus_index(trained, folder))
 
     @property
     def nbytes(self) -> int:
@@ -221,11 +221,11 @@ class CandidateSearcher:
 
     @classmethod
     def open(
-        cls, folder: Path, words: Words, first: CorpusSearcher, made_by: str = "", *, is_said: bool = False
+        cls, folder: Path, words: Words, first: CorpusSearcher, made_by: str = "", *, is_assumed: bool = False
     ) -> CandidateSearcher:
         """The best weights of a training's folder. Raises ScoringError."""
         trained = open_trained(folder)
-        return cls(Reading(trained, words, made_by, is_said), *corpus_clips(trained), first)
+        return cls(Reading(trained, words, made_by, is_assumed), *corpus_clips(trained), first)
 
     @property
     def nbytes(self) -> int:

@@ -36,7 +36,7 @@ from moment_retrieval.search import (
 )
 from moment_retrieval.settings import Decoding
 from moment_retrieval.tables import RunTable
-from moment_retrieval.training.feature_rows import Shelf, Store, opened_stores
+from moment_retrieval.training.feature_rows import FeatureCache, Store, opened_stores
 from moment_retrieval.training.plan import BadPlan, Plan
 from moment_retrieval.training.progress import Trained, open_trained
 
@@ -51,18 +51,18 @@ class FirstStage:
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class CandidateRequest:
     """For whom candidates are wanted."""
 
     count: int  # candidates of each query
     # clips, splits: what is searched, and for whom
     clips: Clips
     splits: list[Split]
-    shelf: Shelf  # for the features of a source that is a model
+    feature_cache: FeatureCache  # for the features of a source that is a model
     device: torch.device  # where that model computes
 
 
-def first_stage(plan: Plan, request: Asked) -> FirstStage:
+def first_stage(plan: Plan, request: CandidateRequest) -> FirstStage:
     """Read a plan's candidate source; its paths must not depend on the folder. Raises ScoringError."""
     source = plan.candidates or {}
     path, allowed = Path(source["path"]), Allowed.read(source.get("groups"))
@@ -99,7 +99,7 @@ class Allowed:
         return (query_groups[:, None] == video_groups[None, :]) | (query_groups == -2)[:, None]
 
 
-def _listed(path: Path, request: Asked, allowed: Allowed | None) -> tuple[str, dict[str, Tensor]]:
+def _listed(path: Path, request: CandidateRequest, allowed: Allowed | None) -> tuple[str, dict[str, Tensor]]:
     number = {request.clips.names[index]: index for index in request.clips.found.tolist()}
     with at(str(path)):
         lists = {
@@ -113,7 +113,7 @@ def _listed(path: Path, request: Asked, allowed: Allowed | None) -> tuple[str, d
     return source.name, candidates
 
 
-def _scored(folder: Path, request: Asked, allowed: Allowed | None) -> tuple[str, dict[str, Tensor]]:
+def _scored(folder: Path, request: CandidateRequest, allowed: Allowed | None) -> tuple[str, dict[str, Tensor]]:
     with at("candidates"):
         training_folder, which = checkpoint_at(folder)
         trained = open_trained(training_folder, which=which, device=request.device)
@@ -124,21 +124,24 @@ def _scored(folder: Path, request: Asked, allowed: Allowed | None) -> tuple[str,
 
 
 def _scored_by(
-    trained: Trained, request: Asked, stores: dict[str, Store], allowed: Allowed | None
+    trained: Trained, request: CandidateRequest, stores: dict[str, Store], allowed: Allowed | None
 ) -> dict[str, Tensor]:
     """The videos a model scores highest, of those that CONQUER can look into."""
-    readers, feature_cache = readers_of(trained.plan), Shelf(request.shelf.folder / "candidates", request.shelf.on_item)
+    readers, feature_cache = (
+        readers_of(trained.plan),
+        FeatureCache(request.feature_cache.folder / "candidates", request.feature_cache.on_item),
+    )
     names = [request.clips.names[index] for index in request.clips.found.tolist()]
     theirs = read_clips(names, len(names), feature_cache, stores, readers)
     numbers = request.clips.found[theirs.found]  # of what both have features
-    corpus = encode_corpus(trained.model, batches(theirs, theirs.found, request.device, request.shelf.on_item))
+    corpus = encode_corpus(trained.model, batches(theirs, theirs.found, request.device, request.feature_cache.on_item))
     searched = [theirs.names[index] for index in theirs.found.tolist()]
     result = {}
     for split in request.splits:
         queries = feature_cache.prepared(split.name, split.judged.query_ids, stores["query"], readers["query"])
         candidates = torch.full((len(queries), min(request.count, len(numbers))), -1)
         for rows in queries.lengths.nonzero().squeeze(1).split(QUERIES):
-            request.shelf.on_item()
+            request.feature_cache.on_item()
             asking = [split.judged.query_ids[row] for row in rows.tolist()]
             mask = None if allowed is None else allowed.among(searched, asking).to(request.device)
             with torch.inference_mode():

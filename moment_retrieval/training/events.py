@@ -29,7 +29,7 @@ class Events:
         self.events.close()
         self.log.close()
 
-    def tell(self, kind: str, **values: Any) -> None:
+    def record(self, kind: str, **values: Any) -> None:
         """One event."""
         now = datetime.now(UTC)
         event = _finite({"kind": kind, "at": now.isoformat(timespec="milliseconds"), **values})

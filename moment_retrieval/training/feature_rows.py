@@ -115,7 +115,7 @@ class FeatureRows:
 
 
 @dataclass(frozen=True)
-class Shelf:
+class FeatureCache:
     """Where prepared rows lie."""
 
     folder: Path  # of the training

@@ -17,8 +17,8 @@ from moment_retrieval.data import Clips, read_clips, read_split, readers_of
 from moment_retrieval.errors import at
 from moment_retrieval.published import Published, UnfitWeights, load_published
 from moment_retrieval.records import read_corpus
-from moment_retrieval.training.evaluation import AmongCandidates, Asked, Retriever, WholeCorpus, first_stage
-from moment_retrieval.training.feature_rows import KINDS, NoFeatures, Reader, Shelf, Store, opened_stores
+from moment_retrieval.training.evaluation import AmongCandidates, CandidateRequest, Retriever, WholeCorpus, first_stage
+from moment_retrieval.training.feature_rows import KINDS, FeatureCache, NoFeatures, Reader, Store, opened_stores
 from moment_retrieval.training.plan import BadPlan, Plan, settings_of
 
 SPLIT = "val"  # what the judged moments are called in the plan that is made for them
@@ -45,12 +45,12 @@ def retrieve(options: argparse.Namespace) -> tuple[Path, list[str]]:
     plan = plan_of(options, published, model.config)
     device = _device(options.device)
     with TemporaryDirectory(prefix="score-checkpoint-") as temporary:
-        feature_cache = Shelf(options.work or Path(temporary))
+        feature_cache = FeatureCache(options.work or Path(temporary))
         with _opened(plan, model.config) as (stores, readers):
             names = tuple(read_corpus(Path(plan.corpus)).durations_s)
             clips = read_clips(names, len(names), feature_cache, stores, readers)
             split = read_split(SPLIT, plan, clips, feature_cache, stores["query"])
-        retriever, notices = _retriever(plan, Asked(0, clips, [split], feature_cache, device))
+        retriever, notices = _retriever(plan, CandidateRequest(0, clips, [split], feature_cache, device))
         table = retriever(model.to(device), [split], lambda: None)[SPLIT]
     formats.write_run(options.to, table)
     if n_missing := len(split.queries) - len(split.answered):
@@ -102,7 +102,7 @@ def _opened(plan: Plan, config: object) -> Iterator[tuple[dict[str, Store], dict
         yield stores, readers
 
 
-def _retriever(plan: Plan, request: Asked) -> tuple[Retriever, list[str]]:
+def _retriever(plan: Plan, request: CandidateRequest) -> tuple[Retriever, list[str]]:
     decoding = settings_of(plan).decoding
     clips: Clips = request.clips
     if plan.candidates is None:

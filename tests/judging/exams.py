@@ -8,7 +8,7 @@ from typing import Any
 from accounts.models import Membership, Project, User
 from annotation.models import Moment, Query
 from judging.models import Exam, KnownPair, Sitting
-from judging.qualification.selectors.sittings import Sat, attempt_by_id
+from judging.qualification.selectors.sittings import OpenAttempt, attempt_by_id
 from judging.qualification.services.sittings import attempt_grade, attempt_hand_in, attempt_start
 from tests.factories import (
     NOW,
@@ -125,7 +125,7 @@ def sit(user: User, project: Project, grade_of: GradeOf, *, purpose: str = "exam
     return attempt
 
 
-def hand_in(attempt: Sitting, now: datetime = NOW) -> Sat:
+def hand_in(attempt: Sitting, now: datetime = NOW) -> OpenAttempt:
     return attempt_hand_in(annotator=attempt.annotator, attempt=attempt.uuid, now=now)
 
 
@@ -137,8 +137,8 @@ def by_pair(exam: Exam, grades: Sequence[int]) -> GradeOf:
 
 def regrade(attempt: Sitting) -> None:
     """Give each misaligned pair its truth, rounded down."""
-    sat = attempt_by_id(attempt_id=attempt.pk)
-    for pair_view in sat.still_misaligned:
+    open_attempt = attempt_by_id(attempt_id=attempt.pk)
+    for pair_view in open_attempt.still_misaligned:
         assert pair_view.truth is not None
         attempt_grade(annotator=attempt.annotator, pair_uuid=pair_view.uuid, grade=int(pair_view.truth), now=NOW)
     attempt.refresh_from_db()

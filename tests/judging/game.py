@@ -13,7 +13,7 @@ from judging.exceptions import LeaseLost, PairWithdrawn
 from judging.models import Assignment, Batch, Flag, Judgment, JudgmentChange, Pair
 from judging.work.rules import slot_for
 from judging.work.selectors.assignments import (
-    Held,
+    OpenAssignment,
     PairView,
     assignment_by_pair,
     current_assignment,
@@ -198,21 +198,21 @@ class Game(RuleBasedStateMachine):
     def pair_of(self, assignment: Assignment, index: int) -> Pair:
         return Pair.objects.get(pk=assignment.pair_ids[index % len(assignment.pair_ids)])
 
-    def assignment_with(self, person: int, pair: Pair) -> Held:
+    def assignment_with(self, person: int, pair: Pair) -> OpenAssignment:
         assignment = assignment_by_pair(annotator_id=self.people[person].pk, pair=pair.uuid)
         assert assignment is not None
         return assignment
 
     def pair_view_of(self, person: int, pair: Pair) -> PairView:
         assignment = self.assignment_with(person, pair)
-        return assignment.cards[assignment.index_of(pair.uuid)]
+        return assignment.pair_views[assignment.index_of(pair.uuid)]
 
     def key_of(self, person: int, pair: Pair) -> UUID:
         return self.assignment_with(person, pair).key_of(self.pair_view_of(person, pair))
 
     def left_in(self, person: int) -> int:
         assignment = current_assignment(annotator_id=self.people[person].pk, project_id=self.project.pk)
-        return len(assignment.cards) - assignment.answered if assignment else 0
+        return len(assignment.pair_views) - assignment.answered if assignment else 0
 
     def could_take(self, person: User, batch: Batch) -> bool:
         """Whether a seat of the batch fits this person, looked at without what the batch says of its seats."""
@@ -226,10 +226,10 @@ class Game(RuleBasedStateMachine):
     def shows_what_was_next_then(self, answer: Answer, form: Form) -> None:
         """Pairs withdrawn since are passed over; a flag taken back since is not known of any more."""
         taken_back = Flag.objects.filter(annotator=self.people[form.person], withdrawn_at__gt=form.at).exists()
-        withdrawn = any(pair_view.withdrawn for pair_view in answer.held.cards)
+        withdrawn = any(pair_view.withdrawn for pair_view in answer.assignment.pair_views)
         if not taken_back and not withdrawn:
             assert next_pair(answer) == form.shown_next
-        assert answer.index is None or not answer.held.cards[answer.index].withdrawn
+        assert answer.index is None or not answer.assignment.pair_views[answer.index].withdrawn
 
     def everything(self) -> list[Any]:
         """All that a submit may write."""

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from accounts.models import User
 from judging.models import Assignment, Batch, Flag, Judgment, Pair
-from judging.work.selectors.assignments import Held, assignment_by_pair
+from judging.work.selectors.assignments import OpenAssignment, assignment_by_pair
 from judging.work.services.assignments import assignment_finish, assignment_return, assignment_take
 from judging.work.services.batches import batch_advance
 from judging.work.services.judgments import Answer, flag_set, judgment_submit
@@ -58,7 +58,7 @@ def ungraded(assignment: Assignment) -> list[Pair]:
     return [pair for pair in pairs_by_rank(assignment) if pair.pk not in graded_ids]
 
 
-def assignment_with(assignment: Assignment, pair: Pair) -> Held:
+def assignment_with(assignment: Assignment, pair: Pair) -> OpenAssignment:
     """Return the open assignment behind the page of this pair."""
     open_assignment = assignment_by_pair(annotator_id=assignment.annotator_id, pair=pair.uuid)
     assert open_assignment is not None
@@ -68,12 +68,12 @@ def assignment_with(assignment: Assignment, pair: Pair) -> Held:
 def key_of(assignment: Assignment, pair: Pair) -> UUID:
     """The key of the form that would show the pair now."""
     open_assignment = assignment_with(assignment, pair)
-    return open_assignment.key_of(open_assignment.cards[open_assignment.index_of(pair.uuid)])
+    return open_assignment.key_of(open_assignment.pair_views[open_assignment.index_of(pair.uuid)])
 
 
 def next_pair(answer: Answer) -> int | None:
     """The pair that an answer shows; None for the last look."""
-    return None if answer.index is None else answer.held.cards[answer.index].pair_id
+    return None if answer.index is None else answer.assignment.pair_views[answer.index].pair_id
 
 
 def grade_of(assignment: Assignment, pair: Pair) -> int:

@@ -57,14 +57,14 @@ WHERE sitting.id = %(sitting)s
 ORDER BY shown.position"""
 
 
-class Given(NamedTuple):
+class AttemptGrade(NamedTuple):
     """One grade, and the key of the form that gave it."""
 
     key: UUID
     grade: int
 
 
-class Asked(NamedTuple):
+class AttemptPair(NamedTuple):
     """One pair of a sitting; ``truth`` and ``explanation`` are shown only where the sitting tells them."""
 
     known_id: int
@@ -76,20 +76,20 @@ class Asked(NamedTuple):
     is_retired: bool
     truth: Decimal | None
     explanation: str
-    given: tuple[Given, ...]  # the first grade, then those after feedback
+    grades: tuple[AttemptGrade, ...]  # the first grade, then those after feedback
 
     @property
     def grade(self) -> int | None:
         """The newest."""
-        return self.given[-1].grade if self.given else None
+        return self.grades[-1].grade if self.grades else None
 
     @property
     def first(self) -> int | None:
-        return self.given[0].grade if self.given else None
+        return self.grades[0].grade if self.grades else None
 
     @property
     def needs_grade(self) -> bool:
-        return not self.given and not self.is_retired
+        return not self.grades and not self.is_retired
 
     @property
     def was_misaligned(self) -> bool:
@@ -106,7 +106,7 @@ class Asked(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Sat:
+class OpenAttempt:
     """A sitting with the guideline in force and its pairs."""
 
     sitting_id: int
@@ -121,10 +121,10 @@ class Sat:
     role: str
     standing: str
     is_simulated: bool
-    said_at: datetime  # when the last grade was given in it, or it began
+    changed_at: datetime  # when the last grade was given in it, or it began
     guideline_id: int
     levels: list[str]
-    cards: tuple[Asked, ...]
+    pairs: tuple[AttemptPair, ...]
 
     @property
     def is_open(self) -> bool:
@@ -154,31 +154,31 @@ class Sat:
 
     @property
     def left(self) -> int:
-        return sum(pair.needs_grade for pair in self.cards)
+        return sum(pair.needs_grade for pair in self.pairs)
 
     @property
-    def misaligned(self) -> list[Asked]:
+    def misaligned(self) -> list[AttemptPair]:
         """The pairs that come back in the feedback round; those regraded well among them."""
-        return [pair for pair in self.cards if pair.was_misaligned and not pair.is_retired]
+        return [pair for pair in self.pairs if pair.was_misaligned and not pair.is_retired]
 
     @property
-    def still_misaligned(self) -> list[Asked]:
+    def still_misaligned(self) -> list[AttemptPair]:
         return [pair for pair in self.misaligned if pair.is_misaligned]
 
     def index_of(self, pair: UUID) -> int:
-        return next(index for index, pair_view in enumerate(self.cards) if pair_view.uuid == pair)
+        return next(index for index, pair_view in enumerate(self.pairs) if pair_view.uuid == pair)
 
-    def key_of(self, pair: Asked) -> UUID:
-        """The key of a form that shows this card."""
-        return attempt_key(attempt=self.uuid, pair=pair.uuid, last=pair.given[-1].key if pair.given else None)
+    def key_of(self, pair: AttemptPair) -> UUID:
+        """The key of a form that shows this pair."""
+        return attempt_key(attempt=self.uuid, pair=pair.uuid, last=pair.grades[-1].key if pair.grades else None)
 
-    def told(self, pair: Asked) -> bool:
+    def shows_truth_of(self, pair: AttemptPair) -> bool:
         """Whether its annotator may see the truth of this pair by now."""
         if self.reveals_at_once:
-            return bool(pair.given)
+            return bool(pair.grades)
         return pair.was_misaligned and self.state in (State.FEEDBACK, State.DONE)
 
-    def asks(self, pair: Asked) -> bool:
+    def asks(self, pair: AttemptPair) -> bool:
         """Whether a grade is needed for it now."""
         if self.in_feedback:
             return pair.is_misaligned and not pair.is_retired
@@ -186,52 +186,52 @@ class Sat:
 
     def next_index(self, after: int = -1) -> int | None:
         """The next pair that needs a grade, from the start again at the end; None when none does."""
-        return next((index for index in self._following(after) if self.asks(self.cards[index])), None)
+        return next((index for index in self._following(after) if self.asks(self.pairs[index])), None)
 
     def _following(self, after: int) -> list[int]:
-        return [*range(after + 1, len(self.cards)), *range(after + 1)]
+        return [*range(after + 1, len(self.pairs)), *range(after + 1)]
 
-    def ahead_of(self, index: int) -> list[Asked]:
+    def ahead_of(self, index: int) -> list[AttemptPair]:
         """The pairs that will be shown next, nearest first."""
         needed = [
-            position for position in self._following(index) if position != index and self.asks(self.cards[position])
+            position for position in self._following(index) if position != index and self.asks(self.pairs[position])
         ]
-        return [self.cards[position] for position in needed[:AHEAD]]
+        return [self.pairs[position] for position in needed[:AHEAD]]
 
-    def with_given(self, index: int, grades: Sequence[Given]) -> "Sat":
-        changed = self.cards[index]._replace(given=tuple(grades))
-        return replace(self, cards=(*self.cards[:index], changed, *self.cards[index + 1 :]))
+    def with_grades(self, index: int, grades: Sequence[AttemptGrade]) -> "OpenAttempt":
+        changed = self.pairs[index]._replace(grades=tuple(grades))
+        return replace(self, pairs=(*self.pairs[:index], changed, *self.pairs[index + 1 :]))
 
 
-def attempt_of(*, annotator_id: int, attempt: UUID, lock: bool = False) -> Sat | None:
+def attempt_of(*, annotator_id: int, attempt: UUID, lock: bool = False) -> OpenAttempt | None:
     """The person's own sitting; None where it is somebody else's. ``lock`` keeps it as it is until commit."""
-    return _sat(BY_UUID, annotator_id, attempt, lock=lock)
+    return _read_attempt(BY_UUID, annotator_id, attempt, lock=lock)
 
 
-def attempt_by_pair(*, annotator_id: int, pair: UUID, lock: bool = False) -> Sat | None:
+def attempt_by_pair(*, annotator_id: int, pair: UUID, lock: bool = False) -> OpenAttempt | None:
     """The person's latest sitting that holds the pair of known truth."""
-    return _sat(BY_PAIR, annotator_id, pair, lock=lock)
+    return _read_attempt(BY_PAIR, annotator_id, pair, lock=lock)
 
 
-def attempt_by_id(*, attempt_id: int, lock: bool = False) -> Sat:
+def attempt_by_id(*, attempt_id: int, lock: bool = False) -> OpenAttempt:
     """Anybody's sitting."""
-    sat = _sat(BY_ID, None, attempt_id, lock=lock)
-    if sat is None:
+    open_attempt = _read_attempt(BY_ID, None, attempt_id, lock=lock)
+    if open_attempt is None:
         raise Sitting.DoesNotExist
-    return sat
+    return open_attempt
 
 
-def _sat(which: str, annotator_id: int | None, name: UUID | int, *, lock: bool) -> Sat | None:
+def _read_attempt(which: str, annotator_id: int | None, name: UUID | int, *, lock: bool) -> OpenAttempt | None:
     statement = f"{ATTEMPT}{which}{' FOR UPDATE OF sitting' if lock else ''}"
     rows = sql_rows(statement, {"annotator": annotator_id, "name": name})
     if not rows:
         return None
     [(*columns, levels)] = rows
     pairs = [
-        Asked._make([*pair, tuple(Given(UUID(key), grade) for key, grade in json.loads(grades))])
+        AttemptPair._make([*pair, tuple(AttemptGrade(UUID(key), grade) for key, grade in json.loads(grades))])
         for *pair, grades in sql_rows(ATTEMPT_PAIRS, {"sitting": columns[0]})
     ]
-    return Sat(*[*columns, json.loads(levels), tuple(pairs)])
+    return OpenAttempt(*[*columns, json.loads(levels), tuple(pairs)])
 
 
 FACTS = """

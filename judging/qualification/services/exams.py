@@ -25,7 +25,7 @@ from judging.exceptions import NotPossibleNow, TooFewPairs, Unfinished
 from judging.models import Exam, GuidelineExample, KnownPair, Sitting, SittingGrade
 from judging.qualification.rules.truth import TooFew, agreed_truth, draw_even, truth_of
 from judging.qualification.selectors.exams import exam_unfinished, known_pairs_in_stock
-from judging.qualification.selectors.sittings import Sat, attempt_by_id
+from judging.qualification.selectors.sittings import OpenAttempt, attempt_by_id
 from judging.qualification.services.reports import EXAM_REPORTS
 from judging.qualification.services.sittings import attempt_move, attempt_settle, handed_in
 from judging.review.selectors import annotator_numbers
@@ -179,11 +179,15 @@ def exam_close(
     if row.state != Exam.State.OPEN:
         raise NotPossible("This exam is not open.")
     attempts = _locked(row)
-    complete = [sat for sat in attempts if not sat.left]
+    complete = [open_attempt for open_attempt in attempts if not open_attempt.left]
     number_of = annotator_numbers(row.project) if row.kind == Exam.Kind.COHORT else {}
-    numbers = {sat.sitting_id: number_of[sat.annotator_id] for sat in attempts if sat.annotator_id in number_of}
+    numbers = {
+        open_attempt.sitting_id: number_of[open_attempt.annotator_id]
+        for open_attempt in attempts
+        if open_attempt.annotator_id in number_of
+    }
     out = {sitting_id: number for sitting_id, number in numbers.items() if number in left_out}
-    making = [sat.sitting_id for sat in complete if sat.sitting_id not in out]
+    making = [open_attempt.sitting_id for open_attempt in complete if open_attempt.sitting_id not in out]
     if call_off and (row.kind == Exam.Kind.STORED or len(complete) >= FEWEST):
         raise NotPossible(f"{len(complete)} people have given all grades by now: the exam can be closed with a result.")
     if row.kind == Exam.Kind.COHORT and len(making) < FEWEST and not call_off:
@@ -199,8 +203,8 @@ def exam_close(
         counts |= {"truths": truths if rule == Exam.TruthRule.AGREEING else None, "left_out": sorted(out.values())}
     row.state, row.closed_by, row.closed_at = Exam.State.CLOSED, actor, now or timezone.now()
     row.save(update_fields=["state", "closed_by", "closed_at", "truth_rule"])
-    for sat in attempts:
-        current = attempt_by_id(attempt_id=sat.sitting_id)  # with the truth and the exam closed
+    for open_attempt in attempts:
+        current = attempt_by_id(attempt_id=open_attempt.sitting_id)  # with the truth and the exam closed
         attempt_move(current, State.MISSED if current.left else handed_in(current), now=row.closed_at)
     Sitting.objects.filter(pk__in=out).update(left_out=True)
     audit_record(project=row.project, actor=actor, action="exam.close", subject=row.uuid, **counts)
@@ -210,7 +214,7 @@ def exam_close(
     return row
 
 
-def _locked(exam: Exam) -> list[Sat]:
+def _locked(exam: Exam) -> list[OpenAttempt]:
     """The sittings whose first grades are not decided yet, locked in the order of their numbers."""
     going = exam.sittings.filter(state__in=[State.OPEN, State.WAITING]).order_by("pk")
     return [

@@ -37,15 +37,15 @@ def exam_report(*, exam_id: int) -> Exam | None:
     exam = Exam.objects.filter(pk=exam_id).first()
     if exam is None or exam.state != Exam.State.CLOSED or exam.kind != Exam.Kind.COHORT:
         return exam
-    sat = list(exam.sittings.filter(state__in=[State.FEEDBACK, State.DONE]).order_by("pk"))
-    left_out = {attempt.annotator_id for attempt in sat if attempt.left_out}
+    open_attempt = list(exam.sittings.filter(state__in=[State.FEEDBACK, State.DONE]).order_by("pk"))
+    left_out = {attempt.annotator_id for attempt in open_attempt if attempt.left_out}
     agreeing = exam.truth_rule == Exam.TruthRule.AGREEING
-    report = rules.cohort_report(_grades(sat)[0], seed=exam.seed, left_out=left_out, agreeing=agreeing)
-    for attempt in sat:
+    report = rules.cohort_report(_grades(open_attempt)[0], seed=exam.seed, left_out=left_out, agreeing=agreeing)
+    for attempt in open_attempt:
         _store(attempt, report["annotators"][str(attempt.annotator_id)])
     Exam.objects.filter(pk=exam.pk).update(report=report["cohort"])
     logger.info("exam %s reported", exam.pk)
-    for attempt in sat:
+    for attempt in open_attempt:
         if attempt.state == State.DONE:
             sitting_report(sitting_id=attempt.pk)
     _summary_update(exam)  # for those whose result was known before

@@ -35,7 +35,7 @@ from judging.qualification.rules.onboarding import Step, next_step
 from judging.qualification.rules.truth import TooFew, draw_even, draw_levels
 from judging.qualification.selectors import sittings as selectors
 from judging.qualification.selectors.exams import EXAM_SPLITS, known_pairs_shown, known_pairs_unseen
-from judging.qualification.selectors.sittings import Asked, Given, Sat
+from judging.qualification.selectors.sittings import AttemptGrade, AttemptPair, OpenAttempt
 from judging.qualification.services.onboarding import onboarding_advance
 from judging.work import rules
 from judging.work.rules import GRADES, shuffled_within
@@ -97,9 +97,11 @@ def _tutorial(member: Membership) -> Sitting:
 
 
 def _exam(member: Membership, exam: Exam | None) -> Sitting:
-    sat = _attempts(member, Purpose.EXAM).filter(exam=exam, exam__kind=Exam.Kind.COHORT).last() if exam else None
-    if sat:
-        return sat  # of the first cohort, each person sits once
+    open_attempt = (
+        _attempts(member, Purpose.EXAM).filter(exam=exam, exam__kind=Exam.Kind.COHORT).last() if exam else None
+    )
+    if open_attempt:
+        return open_attempt  # of the first cohort, each person sits once
     _due_or_refused(member, Step.EXAM)
     assert exam is not None  # the step says so
     seed = randbelow(SEEDS)
@@ -206,7 +208,7 @@ ATTEMPT_REPORTS = JobKind(
 
 
 @transaction.atomic
-def attempt_hand_in(*, annotator: User, attempt: UUID, now: datetime) -> Sat:
+def attempt_hand_in(*, annotator: User, attempt: UUID, now: datetime) -> OpenAttempt:
     """Make the first grades of an exam final. A first cohort then waits for all; others get their feedback at once.
 
     Repeating it changes nothing.
@@ -216,18 +218,20 @@ def attempt_hand_in(*, annotator: User, attempt: UUID, now: datetime) -> Sat:
         AttemptOver: the exam was closed before.
         AssignmentIncomplete: a pair has no grade yet.
     """
-    sat = selectors.attempt_of(annotator_id=annotator.pk, attempt=attempt, lock=True)
-    if sat is None:
+    open_attempt = selectors.attempt_of(annotator_id=annotator.pk, attempt=attempt, lock=True)
+    if open_attempt is None:
         raise NotAssigned("This sitting is not yours.")
-    if sat.state == State.MISSED:
+    if open_attempt.state == State.MISSED:
         raise AttemptOver("The exam was closed before you had given all grades.")
-    if not sat.may_change:
-        return sat
-    if not sat.judges:
+    if not open_attempt.may_change:
+        return open_attempt
+    if not open_attempt.judges:
         raise NotAnnotator("You are not among the project's active annotators now.")
-    if sat.left:
-        raise AssignmentIncomplete(f"{sat.left} pair{' still needs' if sat.left == 1 else 's still need'} a grade.")
-    return attempt_move(sat, handed_in(sat), now=now)
+    if open_attempt.left:
+        raise AssignmentIncomplete(
+            f"{open_attempt.left} pair{' still needs' if open_attempt.left == 1 else 's still need'} a grade."
+        )
+    return attempt_move(open_attempt, handed_in(open_attempt), now=now)
 
 
 @transaction.atomic
@@ -260,36 +264,36 @@ def missed_exam_count(*, attempt: Sitting, actor: User, counts: bool, reason: st
 
 
 @transaction.atomic
-def attempt_settle(*, attempt_id: int, now: datetime) -> Sat:
+def attempt_settle(*, attempt_id: int, now: datetime) -> OpenAttempt:
     """End a sitting that asks for nothing more; a repeat finds it ended."""
-    sat = selectors.attempt_by_id(attempt_id=attempt_id, lock=True)
-    over = sat.reveals_at_once and sat.is_open and not sat.left
-    if over or (sat.in_feedback and not sat.still_misaligned):
-        return attempt_move(sat, State.DONE, now=now)
-    return sat
+    open_attempt = selectors.attempt_by_id(attempt_id=attempt_id, lock=True)
+    over = open_attempt.reveals_at_once and open_attempt.is_open and not open_attempt.left
+    if over or (open_attempt.in_feedback and not open_attempt.still_misaligned):
+        return attempt_move(open_attempt, State.DONE, now=now)
+    return open_attempt
 
 
-def handed_in(sat: Sat) -> State:
+def handed_in(open_attempt: OpenAttempt) -> State:
     """Return the state of an exam attempt after its last first grade."""
-    if sat.is_cohort and sat.exam_state != "closed":
+    if open_attempt.is_cohort and open_attempt.exam_state != "closed":
         return State.WAITING
-    return State.FEEDBACK if sat.still_misaligned else State.DONE
+    return State.FEEDBACK if open_attempt.still_misaligned else State.DONE
 
 
-def attempt_move(sat: Sat, state: State, *, now: datetime) -> Sat:
+def attempt_move(open_attempt: OpenAttempt, state: State, *, now: datetime) -> OpenAttempt:
     """Bring a locked sitting into ``state``; reports and the next step of its annotator follow from it."""
     values: dict[str, object] = {"state": state}
-    if sat.is_open and state != State.MISSED:
+    if open_attempt.is_open and state != State.MISSED:
         values["graded_at"] = now
     if state in (State.DONE, State.MISSED):
         values["ended_at"] = now
-    Sitting.objects.filter(pk=sat.sitting_id).update(**values)
-    logger.info("sitting %s: %s to %s", sat.sitting_id, sat.state, state)
-    if sat.purpose == Sitting.Purpose.EXAM and state in (State.FEEDBACK, State.DONE):
-        ATTEMPT_REPORTS.send(sat.sitting_id)
-    if sat.purpose == Sitting.Purpose.TUTORIAL and state == State.DONE:
-        onboarding_advance(project=sat.project_id, annotator=sat.annotator_id)
-    return replace(sat, state=state)
+    Sitting.objects.filter(pk=open_attempt.sitting_id).update(**values)
+    logger.info("sitting %s: %s to %s", open_attempt.sitting_id, open_attempt.state, state)
+    if open_attempt.purpose == Sitting.Purpose.EXAM and state in (State.FEEDBACK, State.DONE):
+        ATTEMPT_REPORTS.send(open_attempt.sitting_id)
+    if open_attempt.purpose == Sitting.Purpose.TUTORIAL and state == State.DONE:
+        onboarding_advance(project=open_attempt.project_id, annotator=open_attempt.annotator_id)
+    return replace(open_attempt, state=state)
 
 
 STALE = "This form does not belong to the pair as it stands. Load the page again; nothing was stored."
@@ -309,7 +313,7 @@ def attempt_grade(
     key: UUID | None = None,
     active_ms: int | None = None,
     now: datetime | None = None,
-) -> tuple[Sat, int | None]:
+) -> tuple[OpenAttempt, int | None]:
     """Record a grade for a pair of known truth, where the person's sitting asks for it.
 
     Before an exam is handed in a grade replaces the one before; where the truth is told at once it is final. In the
@@ -332,84 +336,84 @@ def attempt_grade(
     """
     if grade not in GRADES:
         raise ValueError(f"a grade is 0 to 4, got {grade}")
-    sat = _locked(annotator, pair_uuid)
-    index = sat.index_of(pair_uuid)
-    pair = sat.cards[index]
-    if key is not None and key != sat.key_of(pair):
-        return _answered_before(sat, index, key, grade)
-    _gradable_or_refused(sat, pair)
-    now, new_grade = now or clock.now(), Given(sat.key_of(pair), grade)
-    spent = rules.active_ms(active_ms, since=sat.said_at, now=now, is_simulated=sat.is_simulated)
-    if sat.in_feedback or not pair.given:
-        _add(sat, index, new_grade, active_ms=spent, now=now)
-        grades = (*pair.given, new_grade)
+    open_attempt = _locked(annotator, pair_uuid)
+    index = open_attempt.index_of(pair_uuid)
+    pair = open_attempt.pairs[index]
+    if key is not None and key != open_attempt.key_of(pair):
+        return _answered_before(open_attempt, index, key, grade)
+    _gradable_or_refused(open_attempt, pair)
+    now, new_grade = now or clock.now(), AttemptGrade(open_attempt.key_of(pair), grade)
+    spent = rules.active_ms(active_ms, since=open_attempt.changed_at, now=now, is_simulated=open_attempt.is_simulated)
+    if open_attempt.in_feedback or not pair.grades:
+        _add(open_attempt, index, new_grade, active_ms=spent, now=now)
+        grades = (*pair.grades, new_grade)
     else:
-        _replace(sat, pair, new_grade, spent)
+        _replace(open_attempt, pair, new_grade, spent)
         grades = (new_grade,)
-    sat = sat.with_given(index, grades)
-    if sat.next_index() is None:
-        sat = replace(sat, state=attempt_settle(attempt_id=sat.sitting_id, now=now).state)
-    return sat, _next(sat, index)
+    open_attempt = open_attempt.with_grades(index, grades)
+    if open_attempt.next_index() is None:
+        open_attempt = replace(open_attempt, state=attempt_settle(attempt_id=open_attempt.sitting_id, now=now).state)
+    return open_attempt, _next(open_attempt, index)
 
 
-def _locked(annotator: User, pair_uuid: UUID) -> Sat:
-    sat = selectors.attempt_by_pair(annotator_id=annotator.pk, pair=pair_uuid, lock=True)
-    if sat is None or not sat.role:
+def _locked(annotator: User, pair_uuid: UUID) -> OpenAttempt:
+    open_attempt = selectors.attempt_by_pair(annotator_id=annotator.pk, pair=pair_uuid, lock=True)
+    if open_attempt is None or not open_attempt.role:
         raise NotAssigned("This pair is not asked of you.")
-    if not sat.judges:
+    if not open_attempt.judges:
         raise NotAnnotator("You are not among the project's active annotators now.")
-    return sat
+    return open_attempt
 
 
-def _answered_before(sat: Sat, index: int, key: UUID, grade: int) -> tuple[Sat, int | None]:
+def _answered_before(open_attempt: OpenAttempt, index: int, key: UUID, grade: int) -> tuple[OpenAttempt, int | None]:
     """The answer to a form that was sent before; refuses one that is older than what was said since."""
-    pair = sat.cards[index]
-    if Given(key, grade) in pair.given:
-        return sat, _next(sat, index)
-    if any(key == earlier_grade.key for earlier_grade in pair.given):
+    pair = open_attempt.pairs[index]
+    if AttemptGrade(key, grade) in pair.grades:
+        return open_attempt, _next(open_attempt, index)
+    if any(key == earlier_grade.key for earlier_grade in pair.grades):
         raise FormStale(f"This form was used already: your grade for this pair is {pair.grade}.")
-    if not sat.is_open and not sat.in_feedback:
-        raise AttemptOver(OVER[Sitting.State(sat.state)])
+    if not open_attempt.is_open and not open_attempt.in_feedback:
+        raise AttemptOver(OVER[Sitting.State(open_attempt.state)])
     raise FormStale(STALE)
 
 
-def _gradable_or_refused(sat: Sat, pair: Asked) -> None:
-    if not sat.is_open and not sat.in_feedback:
-        raise AttemptOver(OVER[Sitting.State(sat.state)])
+def _gradable_or_refused(open_attempt: OpenAttempt, pair: AttemptPair) -> None:
+    if not open_attempt.is_open and not open_attempt.in_feedback:
+        raise AttemptOver(OVER[Sitting.State(open_attempt.state)])
     if pair.is_retired:
         raise PairWithdrawn("This pair was taken out and needs no grade any more.")
-    if sat.is_open and sat.reveals_at_once and pair.given:
+    if open_attempt.is_open and open_attempt.reveals_at_once and pair.grades:
         raise AttemptOver("You have graded this pair, and its grade was shown to you.")
-    if sat.in_feedback and not pair.is_misaligned:
+    if open_attempt.in_feedback and not pair.is_misaligned:
         raise AttemptOver("This pair is not in your feedback round, or you have graded it again already.")
 
 
-def _next(sat: Sat, index: int) -> int | None:
+def _next(open_attempt: OpenAttempt, index: int) -> int | None:
     """Where truths are told at once the pair stays to show its own; so does one that is still misaligned."""
-    pair = sat.cards[index]
-    if sat.reveals_at_once or (sat.in_feedback and pair.is_misaligned):
+    pair = open_attempt.pairs[index]
+    if open_attempt.reveals_at_once or (open_attempt.in_feedback and pair.is_misaligned):
         return index
-    return sat.next_index(index)
+    return open_attempt.next_index(index)
 
 
-def _add(sat: Sat, index: int, new_grade: Given, *, active_ms: int, now: datetime) -> None:
-    pair = sat.cards[index]
+def _add(open_attempt: OpenAttempt, index: int, new_grade: AttemptGrade, *, active_ms: int, now: datetime) -> None:
+    pair = open_attempt.pairs[index]
     SittingGrade.objects.create(
         uuid=new_grade.key,
-        sitting_id=sat.sitting_id,
+        sitting_id=open_attempt.sitting_id,
         known_pair_id=pair.known_id,
-        annotator_id=sat.annotator_id,
-        attempt=len(pair.given),
+        annotator_id=open_attempt.annotator_id,
+        attempt=len(pair.grades),
         grade=new_grade.grade,
         position=index + 1,
         active_ms=active_ms,
-        source=Judgment.Source.SIMULATED if sat.is_simulated else Judgment.Source.PERSON,
-        guideline_id=sat.guideline_id,
+        source=Judgment.Source.SIMULATED if open_attempt.is_simulated else Judgment.Source.PERSON,
+        guideline_id=open_attempt.guideline_id,
         created_at=now,
     )
 
 
-def _replace(sat: Sat, pair: Asked, given: Given, active_ms: int) -> None:
-    grades = SittingGrade.objects.filter(sitting=sat.sitting_id, known_pair=pair.known_id, attempt=0)
+def _replace(open_attempt: OpenAttempt, pair: AttemptPair, grade: AttemptGrade, active_ms: int) -> None:
+    grades = SittingGrade.objects.filter(sitting=open_attempt.sitting_id, known_pair=pair.known_id, attempt=0)
     spent = Least(Coalesce(F("active_ms"), 0) + active_ms, rules.LONGEST_MS)
-    grades.update(uuid=given.key, grade=given.grade, guideline=sat.guideline_id, active_ms=spent)
+    grades.update(uuid=grade.key, grade=grade.grade, guideline=open_attempt.guideline_id, active_ms=spent)

@@ -99,7 +99,7 @@ class PairView(NamedTuple):
     flagged_at: datetime | None
     flag_uuid: UUID | None
     flags_raised: int  # in this assignment, those taken back too
-    said_at: datetime | None  # when something was last said about it: a grade, its change, a flag or its end
+    changed_at: datetime | None  # when something was last said about it: a grade, its change, a flag or its end
 
     @property
     def withdrawn(self) -> bool:
@@ -110,7 +110,7 @@ class PairView(NamedTuple):
         return self.grade is None and self.flag is None and self.state != WITHDRAWN
 
     @property
-    def said(self) -> int:
+    def n_answers(self) -> int:
         """How often something was said about the pair: grades given and flags raised."""
         return (0 if self.revision is None else self.revision + 1) + self.flags_raised
 
@@ -121,7 +121,7 @@ class PairView(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class OpenAssignment:
     """An assignment with the versions in force and its cards."""
 
     assignment_id: int
@@ -143,7 +143,7 @@ class Held:
     break_minutes: int
     guideline_id: int
     levels: list[str]
-    cards: tuple[PairView, ...]
+    pair_views: tuple[PairView, ...]
 
     @property
     def is_open(self) -> bool:
@@ -151,56 +151,63 @@ class Held:
 
     @property
     def answered(self) -> int:
-        return sum(not pair_view.needs_answer for pair_view in self.cards)
+        return sum(not pair_view.needs_answer for pair_view in self.pair_views)
 
     @property
-    def said_at(self) -> datetime:
+    def changed_at(self) -> datetime:
         """When something was last said in it; when it was handed out, before that."""
-        return max([self.created_at, *[pair_view.said_at for pair_view in self.cards if pair_view.said_at is not None]])
+        return max(
+            [
+                self.created_at,
+                *[pair_view.changed_at for pair_view in self.pair_views if pair_view.changed_at is not None],
+            ]
+        )
 
     def index_of(self, pair: UUID) -> int:
-        return next(index for index, pair_view in enumerate(self.cards) if pair_view.uuid == pair)
+        return next(index for index, pair_view in enumerate(self.pair_views) if pair_view.uuid == pair)
 
     def key_of(self, pair_view: PairView) -> UUID:
-        """The key of a form that shows this card."""
-        return form_key(assignment=self.uuid, pair=pair_view.uuid, n_answers=pair_view.said)
+        """The key of a form that shows this pair."""
+        return form_key(assignment=self.uuid, pair=pair_view.uuid, n_answers=pair_view.n_answers)
 
-    def with_pair_view(self, index: int, **values: Any) -> "Held":
-        changed = self.cards[index]._replace(**values)
-        return replace(self, cards=(*self.cards[:index], changed, *self.cards[index + 1 :]))
+    def with_pair_view(self, index: int, **values: Any) -> "OpenAssignment":
+        changed = self.pair_views[index]._replace(**values)
+        return replace(self, pair_views=(*self.pair_views[:index], changed, *self.pair_views[index + 1 :]))
 
-    def as_it_was(self) -> "Held":
+    def as_it_was(self) -> "OpenAssignment":
         """Hide outcomes after its end: a form sent again later learns nothing of what became of its pairs."""
         if self.is_open:
             return self
-        return replace(self, cards=tuple(pair_view._replace(state=Pair.State.OPEN) for pair_view in self.cards))
+        return replace(
+            self, pair_views=tuple(pair_view._replace(state=Pair.State.OPEN) for pair_view in self.pair_views)
+        )
 
     def next_index(self, after: int = -1, *, at: datetime | None = None) -> int | None:
         """The next card that needs an answer (or needed one just after ``at``), from the start again at the end."""
         needs = attrgetter("needs_answer") if at is None else methodcaller("needed_answer_at", at)
-        return next((index for index in self._following(after) if needs(self.cards[index])), None)
+        return next((index for index in self._following(after) if needs(self.pair_views[index])), None)
 
     def _following(self, after: int) -> list[int]:
-        return [*range(after + 1, len(self.cards)), *range(after + 1)]
+        return [*range(after + 1, len(self.pair_views)), *range(after + 1)]
 
     def ahead_of(self, index: int) -> list[PairView]:
         """The cards that will be shown next, nearest first."""
-        others = (self.cards[position] for position in self._following(index) if position != index)
+        others = (self.pair_views[position] for position in self._following(index) if position != index)
         return list(islice((pair_view for pair_view in others if pair_view.needs_answer), AHEAD))
 
 
-def assignment_by_pair(*, annotator_id: int, pair: UUID, lock: bool = False) -> Held | None:
+def assignment_by_pair(*, annotator_id: int, pair: UUID, lock: bool = False) -> OpenAssignment | None:
     """The annotator's latest assignment that asks for the pair; None when they never held one. ``lock`` keeps it theirs
     and as it is until the transaction ends."""
-    return _held(OF_PAIR, annotator_id, pair, lock=lock)
+    return _read_assignment(OF_PAIR, annotator_id, pair, lock=lock)
 
 
-def current_assignment(*, annotator_id: int, project_id: int, lock: bool = False) -> Held | None:
+def current_assignment(*, annotator_id: int, project_id: int, lock: bool = False) -> OpenAssignment | None:
     """Return the annotator's open assignment."""
-    return _held(OPEN_IN_PROJECT, annotator_id, project_id, lock=lock)
+    return _read_assignment(OPEN_IN_PROJECT, annotator_id, project_id, lock=lock)
 
 
-def _held(which: str, *params: Any, lock: bool) -> Held | None:
+def _read_assignment(which: str, *params: Any, lock: bool) -> OpenAssignment | None:
     with connection.cursor() as cursor:
         cursor.execute(f"{ASSIGNMENT}{which}{' FOR UPDATE OF held' if lock else ''}", params)
         row = cursor.fetchone()
@@ -208,7 +215,7 @@ def _held(which: str, *params: Any, lock: bool) -> Held | None:
             return None
         cursor.execute(PAIRS, [row[0]])
         levels, pairs = json.loads(row[-1]), tuple(map(PairView._make, cursor.fetchall()))
-        return Held(*[*row[:-1], levels, pairs])
+        return OpenAssignment(*[*row[:-1], levels, pairs])
 
 
 IS_THERE = """member.user_id = %(user)s AND member.role <> 'participant'

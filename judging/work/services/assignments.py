@@ -19,7 +19,7 @@ from judging.qualification.services.sittings import WarmUp, warm_up_due
 from judging.quality.services import gold_batch_for, gold_for, gold_slot
 from judging.work.rules import LEAVING, free_seats, lease_until, shuffled, slot_for, to_be_decided
 from judging.work.selectors import assignments as selectors
-from judging.work.selectors.assignments import Held, batch_to_be_taken
+from judging.work.selectors.assignments import OpenAssignment, batch_to_be_taken
 from judging.work.services.batches import ADVANCE_TASK, flagged_withdraw, slots_count
 
 logger = logging.getLogger(__name__)
@@ -176,7 +176,7 @@ def assignment_finish(*, project: Project, annotator: User, now: datetime | None
     if assignment is None or assignment.state == Assignment.State.FINISHED:
         return False
     running_or_refused(assignment, now or clock.now())
-    pairs_left = len(assignment.cards) - assignment.answered
+    pairs_left = len(assignment.pair_views) - assignment.answered
     if pairs_left:
         pairs = "One pair still needs" if pairs_left == 1 else f"{pairs_left} pairs still need"
         raise AssignmentIncomplete(f"{pairs} a grade or a flag.")
@@ -197,7 +197,7 @@ def assignment_return(*, project: Project, annotator: User, now: datetime | None
     return True
 
 
-def running_or_refused(assignment: Held, now: datetime) -> None:
+def running_or_refused(assignment: OpenAssignment, now: datetime) -> None:
     """Raises LeaseLost unless the assignment is open and its time has not run out."""
     if assignment.is_open and assignment.expires_at > now:
         return

@@ -19,7 +19,7 @@ from judging.models import Assignment, Flag, Judgment, JudgmentChange
 from judging.quality.services import GIVE_GOLD, gold_change, gold_given_under
 from judging.work import rules
 from judging.work.rules import GRADES, lease_until
-from judging.work.selectors.assignments import Held, PairView, assignment_by_pair
+from judging.work.selectors.assignments import OpenAssignment, PairView, assignment_by_pair
 from judging.work.services.assignments import running_or_refused
 
 WORDS = 2000  # of a comment, in characters
@@ -38,7 +38,7 @@ RETURNING id"""
 class Answer:
     """The assignment after a submit, and the index of the pair to show next: None for the last look."""
 
-    held: Held
+    assignment: OpenAssignment
     index: int | None
 
 
@@ -72,7 +72,7 @@ def judgment_submit(
     if grade not in GRADES:
         raise ValueError(f"a grade is 0 to 4, got {grade}")
     assignment, index = _locked(annotator, pair_uuid)
-    pair_view = assignment.cards[index]
+    pair_view = assignment.pair_views[index]
     now = now or clock.now()
     if key is not None and key != assignment.key_of(pair_view):
         return _answered_before(assignment, index, key, grade)
@@ -81,14 +81,14 @@ def judgment_submit(
         raise PairWithdrawn("This pair was withdrawn and needs no grade any more.")
     if pair_view.flag is not None:
         raise FormStale("You flagged this pair. Take the flag back before you grade it.")
-    spent = rules.active_ms(active_ms, since=assignment.said_at, now=now, is_simulated=assignment.is_simulated)
+    spent = rules.active_ms(active_ms, since=assignment.changed_at, now=now, is_simulated=assignment.is_simulated)
     comment = pair_view.comment or "" if comment is None else comment[:WORDS]
     store = _give if pair_view.judgment_id is None else _change
     assignment = store(assignment, index, grade=grade, comment=comment, active_ms=spent, now=now)
     return Answer(assignment, assignment.next_index(index))
 
 
-def _locked(annotator: User, pair_uuid: UUID) -> tuple[Held, int]:
+def _locked(annotator: User, pair_uuid: UUID) -> tuple[OpenAssignment, int]:
     assignment = assignment_by_pair(annotator_id=annotator.pk, pair=pair_uuid, lock=True)
     if assignment is None or assignment.role is None:
         raise NotAssigned("This pair is not in your hands.")
@@ -97,9 +97,9 @@ def _locked(annotator: User, pair_uuid: UUID) -> tuple[Held, int]:
     return assignment, assignment.index_of(pair_uuid)
 
 
-def _answered_before(assignment: Held, index: int, key: UUID, grade: int) -> Answer:
+def _answered_before(assignment: OpenAssignment, index: int, key: UUID, grade: int) -> Answer:
     """The answer to a form that was sent before; refuses one that is older than what was said since."""
-    pair_view = assignment.cards[index]
+    pair_view = assignment.pair_views[index]
     earlier_answer = _given_under(key, pair_view)
     if earlier_answer is None:
         raise FormStale(STALE)
@@ -122,8 +122,10 @@ def _given_under(key: UUID, pair_view: PairView) -> tuple[int, datetime] | None:
     return (changes[0].from_grade if changes else first.grade), first.created_at
 
 
-def _give(assignment: Held, index: int, *, grade: int, comment: str, active_ms: int, now: datetime) -> Held:
-    pair_view = assignment.cards[index]
+def _give(
+    assignment: OpenAssignment, index: int, *, grade: int, comment: str, active_ms: int, now: datetime
+) -> OpenAssignment:
+    pair_view = assignment.pair_views[index]
     values: dict[str, Any] = {
         "until": lease_until(now, minutes=assignment.lease_minutes),
         "key": assignment.key_of(pair_view),
@@ -149,18 +151,20 @@ def _give(assignment: Held, index: int, *, grade: int, comment: str, active_ms: 
     except IntegrityError as error:
         raise JudgingError("This pair has been graded already, or needs no grade any more.") from error
     fields = {"judgment_id": judgment_id, "grade": grade, "revision": 0, "comment": comment}
-    return assignment.with_pair_view(index, **fields, graded_at=now, said_at=now)
+    return assignment.with_pair_view(index, **fields, graded_at=now, changed_at=now)
 
 
-def _previous_grade(assignment: Held) -> int | None:
+def _previous_grade(assignment: OpenAssignment) -> int | None:
     """Return the latest grade in this assignment."""
-    graded = [pair_view for pair_view in assignment.cards if pair_view.graded_at is not None]
+    graded = [pair_view for pair_view in assignment.pair_views if pair_view.graded_at is not None]
     return max(graded, key=attrgetter("graded_at", "judgment_id")).grade if graded else None
 
 
-def _change(assignment: Held, index: int, *, grade: int, comment: str, active_ms: int, now: datetime) -> Held:
+def _change(
+    assignment: OpenAssignment, index: int, *, grade: int, comment: str, active_ms: int, now: datetime
+) -> OpenAssignment:
     """The same grade again adds no time: it leaves nothing behind by which a repeat could be known."""
-    pair_view = assignment.cards[index]
+    pair_view = assignment.pair_views[index]
     _lease_renew(assignment, now)
     if pair_view.is_gold:
         gold_change(assignment, pair_view, grade=grade, comment=comment, active_ms=active_ms, now=now)
@@ -183,7 +187,7 @@ def _change(assignment: Held, index: int, *, grade: int, comment: str, active_ms
     return assignment.with_pair_view(index, grade=grade, revision=judgment.revision, comment=comment)
 
 
-def _lease_renew(assignment: Held, now: datetime) -> None:
+def _lease_renew(assignment: OpenAssignment, now: datetime) -> None:
     until = lease_until(now, minutes=assignment.lease_minutes)
     Assignment.objects.filter(pk=assignment.assignment_id).update(expires_at=until)
 
@@ -204,7 +208,7 @@ def flag_set(
     if reason not in Flag.Reason.values:
         raise ValueError(f"a flag says one of {', '.join(Flag.Reason.values)}, got {reason}")
     assignment, index = _locked(annotator, pair_uuid)
-    now, pair_view = now or clock.now(), assignment.cards[index]
+    now, pair_view = now or clock.now(), assignment.pair_views[index]
     if key is not None and key != assignment.key_of(pair_view):
         return _flagged_before(assignment, index, key, reason)
     running_or_refused(assignment, now)
@@ -235,7 +239,7 @@ def flag_set(
     return Answer(assignment, assignment.next_index(index))
 
 
-def _flagged_before(assignment: Held, index: int, key: UUID, reason: str) -> Answer:
+def _flagged_before(assignment: OpenAssignment, index: int, key: UUID, reason: str) -> Answer:
     """``_answered_before`` for a flag."""
     flag = Flag.objects.filter(uuid=key, assignment=assignment.assignment_id, reason=reason).first()
     if flag is None:
@@ -255,7 +259,7 @@ def flag_withdraw(*, annotator: User, pair_uuid: UUID, key: UUID | None = None, 
         FormStale: another flag stands by now.
     """
     assignment, index = _locked(annotator, pair_uuid)
-    now, pair_view = now or clock.now(), assignment.cards[index]
+    now, pair_view = now or clock.now(), assignment.pair_views[index]
     running_or_refused(assignment, now)
     if key is not None and pair_view.flag_uuid not in (None, key):
         raise FormStale(STALE)

@@ -32,7 +32,7 @@ from judging.qualification.views.onboarding import onboarding_of
 from judging.review.selectors import job_running
 from judging.work.forms import FlagForm, GradeForm
 from judging.work.selectors import assignments as selectors
-from judging.work.selectors.assignments import Held
+from judging.work.selectors.assignments import OpenAssignment
 from judging.work.services import assignments, judgments
 
 PER_PAGE = 10
@@ -94,7 +94,7 @@ def pair_show(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
     return show(request, assignment, assignment.index_of(pair_uuid))
 
 
-def _own(request: HttpRequest, pair_uuid: UUID) -> Held:
+def _own(request: HttpRequest, pair_uuid: UUID) -> OpenAssignment:
     assignment = selectors.assignment_by_pair(annotator_id=cast(int, request.user.pk), pair=pair_uuid)
     if assignment is None:
         raise NotAssigned("This pair is not in your hands.")
@@ -133,10 +133,10 @@ def _answered(
         answer = submit(annotator=cast(User, request.user), pair_uuid=pair_uuid, **form.cleaned_data)
     except (FormStale, PairWithdrawn) as error:
         return _refused(request, pair_uuid, str(error), status=error.status)
-    assignment, index = answer.held, answer.index
+    assignment, index = answer.assignment, answer.index
     if is_htmx(request):
         return _part(request, assignment, index)
-    if index is not None and assignment.cards[index].uuid == pair_uuid:
+    if index is not None and assignment.pair_views[index].uuid == pair_uuid:
         return redirect("judging:pair", pair_uuid)
     return redirect("judging:pair-next", assignment.project_uuid)
 
@@ -207,7 +207,7 @@ def leave(request: MemberRequest, project: Project) -> HttpResponse:
 
 
 def _page(
-    request: HttpRequest, assignment: Held, index: int | None, *, note: str = "", status: int = 200
+    request: HttpRequest, assignment: OpenAssignment, index: int | None, *, note: str = "", status: int = 200
 ) -> HttpResponse:
     project = cast(MemberRequest, request).membership.project
     work = selectors.work_done(project=project, annotator=cast(User, request.user), since=midnight())
@@ -216,13 +216,13 @@ def _page(
 
 
 def _part(
-    request: HttpRequest, assignment: Held, index: int | None, *, note: str = "", status: int = 200
+    request: HttpRequest, assignment: OpenAssignment, index: int | None, *, note: str = "", status: int = 200
 ) -> HttpResponse:
     """The fragment; the browser's address follows what it shows, so that a reload stays there."""
     template = PAGE if index is not None else LAST_LOOK
     response = pair_part(request, template, context_of(assignment, index, note), status=status)
     if index is not None and index != assignment.next_index():
-        url = reverse("judging:pair", args=[assignment.cards[index].uuid])
+        url = reverse("judging:pair", args=[assignment.pair_views[index].uuid])
     else:
         url = reverse("judging:last-look" if index is None else "judging:pair-next", args=[assignment.project_uuid])
     return response if _address(request) == url else replace_url(response, url)
@@ -264,23 +264,23 @@ def grade_buttons(levels: tuple[str, ...], pressed: int | None) -> SafeString:
     return loader.render_to_string("judging/work/_grades.html", {"levels": buttons, "pressed": pressed})
 
 
-def context_of(assignment: Held, index: int | None, note: str = "") -> dict[str, Any]:
+def context_of(assignment: OpenAssignment, index: int | None, note: str = "") -> dict[str, Any]:
     """Build the page's context; the last look when ``index`` is None.
 
     Args:
         note: a line to the annotator, as when a form was stale.
     """
     context: dict[str, Any] = {
-        "held": assignment,
-        "left": len(assignment.cards) - assignment.answered,
+        "assignment": assignment,
+        "left": len(assignment.pair_views) - assignment.answered,
         "flag_reasons": FLAG_REASONS,
         "flag_buttons": FLAG_BUTTONS,
         "project_uuid": assignment.project_uuid,
     }
     if index is None:
         return context
-    views = assignment.cards
-    context["card"], context["pair"] = views[index], str(views[index].uuid)
+    views = assignment.pair_views
+    context["pair_view"], context["pair"] = views[index], str(views[index].uuid)
     context["screen"] = {
         "note": note,
         "key": assignment.key_of(views[index]),

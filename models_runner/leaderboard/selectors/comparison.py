@@ -11,7 +11,7 @@ import numpy as np
 
 from accounts.models import Project
 from models_runner.leaderboard.rules import score_step
-from models_runner.leaderboard.selectors.leaderboard import Asked
+from models_runner.leaderboard.selectors.leaderboard import LeaderboardFilters
 from models_runner.leaderboard.selectors.shown_scores import ScoreView
 from models_runner.leaderboard.services.score_tests import score_tests_of
 from models_runner.leaderboard.services.scorings import columns_of, run_table, truth_table, values_of
@@ -69,10 +69,10 @@ class Comparison:
         return (low, high) if self.test.one_id == self.scores[0].pk else (-high, -low)
 
 
-def comparison(filters: Asked, one: Scoring, other: Scoring) -> Comparison:
+def comparison(filters: LeaderboardFilters, one: Scoring, other: Scoring) -> Comparison:
     """Compare two runs of a leaderboard by the measure that it is sorted by."""
     scores = (_score(filters, one), _score(filters, other))
-    values = columns_of((one.pk, other.pk), filters.place)
+    values = columns_of((one.pk, other.pk), filters.column_index)
     numbers = np.flatnonzero(~np.isnan(values).any(axis=1))
     values = values[numbers]
     gains = values[:, 0] - values[:, 1]
@@ -95,14 +95,14 @@ def comparison(filters: Asked, one: Scoring, other: Scoring) -> Comparison:
     )
 
 
-def comparison_in_steps(filters: Asked, one: Scoring, other: Scoring, view: ScoreView) -> dict[str, Any]:
+def comparison_in_steps(filters: LeaderboardFilters, one: Scoring, other: Scoring, view: ScoreView) -> dict[str, Any]:
     """Compare two runs for somebody from whom the labels are hidden: by their shown scores and nothing else."""
     first, second = (view.shown(scoring, [_score(filters, scoring)])[0] for scoring in (one, other))
     step = str(score_step(one.n_queries))
     return {"scores": (first, second), "difference": first.value - second.value, "step": step}
 
 
-def _score(filters: Asked, scoring: Scoring) -> Score:
+def _score(filters: LeaderboardFilters, scoring: Scoring) -> Score:
     measure = filters.sorted_by
     return scoring.scores.get(metric=measure.metric, convention=measure.convention, gain=measure.gain)
 
@@ -121,21 +121,21 @@ class Prediction:
 
 
 def case(
-    filters: Asked, project: Project, query_id: str, scorings: Sequence[Scoring], *, previews: bool
+    filters: LeaderboardFilters, project: Project, query_id: str, scorings: Sequence[Scoring], *, previews: bool
 ) -> dict[str, Any] | None:
     """Return the query as the runs answered it, by the measure asked for; None where it is not judged.
 
     ``previews``: whether the viewer may watch them.
     """
     judged = truth_table(release=filters.release, split=filters.split)
-    number = judged.place.get(query_id)
+    number = judged.row_of.get(query_id)
     if number is None:
         return None
     rows = sorted(_rows(judged, number), key=lambda row: -judged.weights[row])
     moments = [judged.moment(row) for row in rows]
     rankings = [_predictions(filters, scoring, judged, number, moments) for scoring in scorings]
     answers = [
-        {"scoring": scoring, "value": float(values_of(scoring)[number, filters.place]), "predicted": ranking}
+        {"scoring": scoring, "value": float(values_of(scoring)[number, filters.column_index]), "predicted": ranking}
         for scoring, ranking in zip(scorings, rankings, strict=True)
     ]
     spans = [*moments, *(prediction.moment for prediction in chain(*rankings))]
@@ -166,11 +166,11 @@ def _rows(table: JudgedTable | RunTable, number: int) -> range:
 
 
 def _predictions(
-    filters: Asked, scoring: Scoring, judged: JudgedTable, number: int, moments: Sequence[JudgedMoment]
+    filters: LeaderboardFilters, scoring: Scoring, judged: JudgedTable, number: int, moments: Sequence[JudgedMoment]
 ) -> list[Prediction]:
     """Return the predictions that enter the value of the query, with what they claimed of its judged moments."""
     run, measure, convention = run_table(scoring.run), filters.sorted_by, Convention(filters.convention)
-    own = run.place.get(judged.query_ids[number])
+    own = run.row_of.get(judged.query_ids[number])
     if own is None:
         return []
     least = convention.least(measure.mu or 0.5)

@@ -36,7 +36,7 @@ FIRST = f"k{KS[0]}"
 
 
 @dataclass(frozen=True)
-class Asked:
+class LeaderboardFilters:
     """A leaderboard: what is not known falls back to the newest release, test, K = 10, paper, exponential."""
 
     release: Release
@@ -72,7 +72,7 @@ class Asked:
         return next((column for column in self.columns if column.metric == self.sort), self.columns[0])
 
     @property
-    def place(self) -> int:
+    def column_index(self) -> int:
         """The number of ``sorted_by`` among the columns of the values that are kept."""
         return COLUMNS.index(self.sorted_by)
 
@@ -89,13 +89,13 @@ class Asked:
         return urlencode({**parameters, **({"base": self.base} if self.base else {}), **changes})
 
 
-def asked_for(project: Project, query: Mapping[str, str]) -> Asked | None:
+def filters_of_query(project: Project, query: Mapping[str, str]) -> LeaderboardFilters | None:
     """The leaderboard that ``query`` names; None where no release is ready."""
     release = release_of_query(project, query)
     if release is None:
         return None
     splits = splits_of(release)
-    return Asked(
+    return LeaderboardFilters(
         release=release,
         split=known_or_first(query.get("split"), splits or SPLITS),
         group=known_or_first(query.get("show"), tuple(GROUPS)),
@@ -106,9 +106,9 @@ def asked_for(project: Project, query: Mapping[str, str]) -> Asked | None:
     )
 
 
-def asked_by(membership: Membership, query: Mapping[str, str]) -> Asked | None:
+def filters_for(membership: Membership, query: Mapping[str, str]) -> LeaderboardFilters | None:
     """The leaderboard that ``query`` names, as far as this person may see it; None where no release is ready."""
-    filters = asked_for(membership.project, query)
+    filters = filters_of_query(membership.project, query)
     if filters is None or not ScoreView(membership, filters.split).is_blind:
         return filters
     group = FIRST if filters.is_recall else filters.group
@@ -181,7 +181,7 @@ class Table:
         return [row for row in self.rows if row.stale is None]
 
 
-def leaderboard(filters: Asked, membership: Membership, *, tested: bool = True) -> Table:
+def leaderboard(filters: LeaderboardFilters, membership: Membership, *, tested: bool = True) -> Table:
     """The runs of a release and split, best first; those that wait or failed there stand at their last scores."""
     here = Scoring.objects.filter(release=filters.release, run__split=filters.split, run__labels=Run.Labels.JUDGED)
     here = here.select_related("run", "release").exclude(run__state=Run.State.WITHDRAWN)
@@ -207,7 +207,7 @@ def leaderboard(filters: Asked, membership: Membership, *, tested: bool = True) 
     return table
 
 
-def leaderboard_tested(filters: Asked, membership: Membership) -> Table:
+def leaderboard_tested(filters: LeaderboardFilters, membership: Membership) -> Table:
     """The leaderboard; tests that it lacks are ordered, and there when it is asked for again."""
     table = leaderboard(filters, membership)
     if table.base is not None and table.untested:
@@ -222,7 +222,7 @@ def _last_scored(waiting: Iterable[Scoring]) -> Iterable[Scoring]:
     return newest.select_related("run", "release")
 
 
-def _rows(scorings: Sequence[Scoring], filters: Asked, view: ScoreView) -> list[Row]:
+def _rows(scorings: Sequence[Scoring], filters: LeaderboardFilters, view: ScoreView) -> list[Row]:
     names = {column.metric for column in filters.all_columns}
     condition = Q(convention="", gain="") | Q(convention=filters.convention, gain=filters.gain)
     prefetch_related_objects(scorings, Prefetch("scores", Score.objects.filter(condition, metric__in=names)))
@@ -236,12 +236,12 @@ def _rows(scorings: Sequence[Scoring], filters: Asked, view: ScoreView) -> list[
     return rows
 
 
-def _value(row: Row, filters: Asked) -> float:
+def _value(row: Row, filters: LeaderboardFilters) -> float:
     score = row.scores.get(filters.sorted_by.metric)
     return -1.0 if score is None else score.value
 
 
-def _rank(table: Table, filters: Asked, view: ScoreView) -> None:
+def _rank(table: Table, filters: LeaderboardFilters, view: ScoreView) -> None:
     step = EQUAL
     if view.is_blind:
         n_queries, _ = truth_sizes(filters)
@@ -254,12 +254,12 @@ def _rank(table: Table, filters: Asked, view: ScoreView) -> None:
         row.rank = rank
 
 
-def truth_sizes(filters: Asked) -> tuple[int, int]:
+def truth_sizes(filters: LeaderboardFilters) -> tuple[int, int]:
     """How many judged queries and moments the release has of the split; 0 while it is being read."""
     return filters.release.truths.filter(split=filters.split).values_list("n_queries", "n_moments").first() or (0, 0)
 
 
-def _test(table: Table, filters: Asked) -> None:
+def _test(table: Table, filters: LeaderboardFilters) -> None:
     """Add each run's test against the base, as far as known; corrected for their number once all are there."""
     metric = filters.sorted_by.metric
     base = table.base.scores.get(metric) if table.base else None
@@ -276,7 +276,7 @@ def _test(table: Table, filters: Asked) -> None:
         row.p, row.p_holm = p, None if p is None else corrected
 
 
-def scored_run(filters: Asked, membership: Membership, uuid: str) -> Scoring | None:
+def scored_run(filters: LeaderboardFilters, membership: Membership, uuid: str) -> Scoring | None:
     """The scoring of the run of this UUID on the leaderboard asked for, if this person is told its scores."""
     if (run_uuid := uuid_or_none(uuid)) is None:
         return None

@@ -8,7 +8,7 @@ from django.core.management.base import CommandError, CommandParser
 from accounts.commands import MomentJudgeCommand, project_named
 from core.spreadsheets import csv_write
 from models_runner.leaderboard.selectors.economy import COLUMNS, NUMBERS, rows_of, table_rows
-from models_runner.leaderboard.selectors.leaderboard import SPLITS, asked_for
+from models_runner.leaderboard.selectors.leaderboard import SPLITS, filters_of_query
 from models_runner.leaderboard.services.economy import lacking, study_create, study_work
 from models_runner.models import EconomyStudy
 
@@ -27,7 +27,7 @@ class Command(MomentJudgeCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         project = project_named(options["project"])
-        filters = asked_for(project, {"release": str(options["release"]), "split": options["split"]})
+        filters = filters_of_query(project, {"release": str(options["release"]), "split": options["split"]})
         if filters is None:
             raise CommandError("The project has no release that is ready.")
         split = options["split"] or filters.split

@@ -20,6 +20,7 @@ from moment_retrieval.features.extractors.base import (
 __all__ = [
     "EXTRACTORS",
     "Extractor",
+    "ExtractorName",
     "Film",
     "Kind",
     "Line",
@@ -27,7 +28,6 @@ __all__ = [
     "Sentence",
     "Setup",
     "Speech",
-    "Way",
     "extract",
     "extractor_of",
 ]
@@ -41,7 +41,7 @@ class Kind(StrEnum):
     QUERY = "query"
 
 
-class Way(StrEnum):
+class ExtractorName(StrEnum):
     """Extractor names."""
 
     PIXELS = "builtin-pixels"
@@ -60,14 +60,14 @@ class About:
 
 
 EXTRACTORS = {
-    Way.PIXELS: About((Kind.VIDEO,), "built in: colours and motion"),
-    Way.WORDS: About((Kind.SUBTITLE, Kind.QUERY), "built in: all-MiniLM tokens"),
-    Way.IMAGES: About((Kind.VIDEO,), "an image model of transformers", asks_for_model=True),
-    Way.TEXTS: About((Kind.SUBTITLE, Kind.QUERY), "a text model of transformers", asks_for_model=True),
+    ExtractorName.PIXELS: About((Kind.VIDEO,), "built in: colours and motion"),
+    ExtractorName.WORDS: About((Kind.SUBTITLE, Kind.QUERY), "built in: all-MiniLM tokens"),
+    ExtractorName.IMAGES: About((Kind.VIDEO,), "an image model of transformers", asks_for_model=True),
+    ExtractorName.TEXTS: About((Kind.SUBTITLE, Kind.QUERY), "a text model of transformers", asks_for_model=True),
 }
 
 
-def extractor_of(extractor_name: Way, kind: Kind, *, model: str = "", setup: Setup = DEFAULT) -> Extractor:
+def extractor_of(extractor_name: ExtractorName, kind: Kind, *, model: str = "", setup: Setup = DEFAULT) -> Extractor:
     """The extractor, its model loaded.
 
     Raises:
@@ -79,9 +79,9 @@ def extractor_of(extractor_name: Way, kind: Kind, *, model: str = "", setup: Set
 
     if kind not in EXTRACTORS[extractor_name].kinds:
         raise ValueError(f"{extractor_name.value} makes no {kind.value} features")
-    if extractor_name is Way.PIXELS:
+    if extractor_name is ExtractorName.PIXELS:
         return Pixels()
-    if extractor_name is Way.IMAGES:
+    if extractor_name is ExtractorName.IMAGES:
         return Images(model, setup=setup)
-    text = TextModel(BUILTIN if extractor_name is Way.WORDS else model, setup=setup)
+    text = TextModel(BUILTIN if extractor_name is ExtractorName.WORDS else model, setup=setup)
     return Words(text) if kind is Kind.QUERY else Spoken(text)

@@ -145,7 +145,7 @@ class Setup:
     device: str = "auto"  # a GPU where there is one; or torch's name of a device
     threads: int = 1
 
-    def place(self) -> str:
+    def device_name(self) -> str:
         """Torch's name of the device; sets the threads. Raises MissingModel: a GPU is asked for where there is none."""
         import torch
 

@@ -34,7 +34,7 @@ class TextModel:
         from transformers import AutoModel, AutoTokenizer
 
         source = source_of(model)
-        self.device = setup.place()
+        self.device = setup.device_name()
         with loading(model):
             self._tokenizer = AutoTokenizer.from_pretrained(source)  # nosec B615 - as asked for
             if self._tokenizer.pad_token is None:

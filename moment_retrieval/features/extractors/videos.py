@@ -119,7 +119,7 @@ class Images:
         from transformers import AutoImageProcessor, AutoModel
 
         source = source_of(model)
-        self.device = setup.place()
+        self.device = setup.device_name()
         with loading(model):
             self._processor = AutoImageProcessor.from_pretrained(source, backend="pil")  # nosec B615 - no torchvision
             self._model = AutoModel.from_pretrained(source).eval().to(self.device)  # nosec B615 - as asked for

@@ -78,7 +78,7 @@ class TestSubmit:
         pair = pairs_of(assignment.batch)[0]
         answer, flagged = overlap(monkeypatch, GRADED, submitting(assignment, 1), partial(flag, assignment, pair))
         assert (type(answer), type(flagged)) == (Answer, Answer)
-        assert flagged.held.answered == Judgment.objects.count() == Flag.objects.count() == 1
+        assert flagged.assignment.answered == Judgment.objects.count() == Flag.objects.count() == 1
 
     def test_the_same_flag_twice_is_one(self, monkeypatch: pytest.MonkeyPatch) -> None:
         assignment = AssignmentFactory()

@@ -216,9 +216,9 @@ class TestGrade:
         pairs = tutorial(project)
         user = examinee(project, "training")
         start(user, project, "tutorial")
-        sat, _ = give(user, pairs[0], 0)
-        assert sat.told(sat.cards[0])
-        assert not sat.told(sat.cards[1])
+        open_attempt, _ = give(user, pairs[0], 0)
+        assert open_attempt.shows_truth_of(open_attempt.pairs[0])
+        assert not open_attempt.shows_truth_of(open_attempt.pairs[1])
         with pytest.raises(AttemptOver):
             give(user, pairs[0], 4)
 
@@ -242,9 +242,9 @@ class TestFeedback:
         attempt = in_feedback(user, project)
         other = closed_exam(project, [(2,)]).known_pairs.get()
         Sitting.objects.filter(pk=attempt.pk).update(known_ids=[other.pk, *attempt.known_ids])
-        sat = attempt_of(annotator_id=user.pk, attempt=attempt.uuid)
-        assert sat is not None
-        assert [pair_view.truth for pair_view in sat.misaligned] == [Decimal(4)]
+        open_attempt = attempt_of(annotator_id=user.pk, attempt=attempt.uuid)
+        assert open_attempt is not None
+        assert [pair_view.truth for pair_view in open_attempt.misaligned] == [Decimal(4)]
         with pytest.raises(AttemptOver, match="not in your feedback round"):
             give(user, other, 2)
 

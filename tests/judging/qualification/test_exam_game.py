@@ -172,9 +172,12 @@ class ExamGame(RuleBasedStateMachine):
     @invariant()
     def an_attempt_is_a_failed_exam_or_a_missed_one_that_the_lead_counts(self) -> None:
         for user in self.people:
-            sat = Sitting.objects.filter(annotator=user)
-            assert not any(row.has_no_result and row.passed is not None for row in sat)
-            n_attempts = sat.filter(passed=False).count() + sat.filter(state="missed", missed_counts=True).count()
+            open_attempt = Sitting.objects.filter(annotator=user)
+            assert not any(row.has_no_result and row.passed is not None for row in open_attempt)
+            n_attempts = (
+                open_attempt.filter(passed=False).count()
+                + open_attempt.filter(state="missed", missed_counts=True).count()
+            )
             assert onboarding_facts(project_id=self.project.pk, annotator_id=user.pk).attempts_left == 2 - n_attempts
 
     @invariant()

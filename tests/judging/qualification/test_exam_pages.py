@@ -276,7 +276,7 @@ class TestAnchors:
 
 
 class TestTruthRule:
-    def sat(self, project: Project) -> Exam:
+    def exam_taken(self, project: Project) -> Exam:
         exam = cohort_exam(project, queries=1, depth=2)
         for grades in ([4, 4], [4, 4], [0, 4]):
             sit(examinee(project), project, by_pair(exam, grades))
@@ -285,7 +285,7 @@ class TestTruthRule:
     def test_the_lead_chooses_how_the_truth_follows(
         self, client: Client, project: Project, boss: User, messages: Messages
     ) -> None:
-        exam = self.sat(project)
+        exam = self.exam_taken(project)
         with messages():
             client.post(url("exam-close", exam), {"truth_rule": "agreeing"})
         page = body(client, "exam", exam)
@@ -311,7 +311,7 @@ class TestTruthRule:
     def test_no_result_is_reported_to_the_lead_and_to_the_person(
         self, client: Client, project: Project, boss: User, messages: Messages
     ) -> None:
-        exam = self.sat(project)
+        exam = self.exam_taken(project)
         with messages():
             client.post(url("exam-close", exam), {"truth_rule": "agreeing"})
         for attempt in exam.sittings.filter(state="feedback"):
@@ -334,7 +334,7 @@ class TestTruthRule:
     def test_what_was_chosen_stays_while_it_asks(
         self, client: Client, project: Project, boss: User, messages: Messages
     ) -> None:
-        exam = self.sat(project)
+        exam = self.exam_taken(project)
         sit(examinee(project), project, by_pair(exam, [4, 4]))
         late = examinee(project)
         out = exam.sittings.order_by("pk")[2].annotator.memberships.get().number
@@ -349,7 +349,7 @@ class TestTruthRule:
         assert "left out of the truth" in body(client, "exam", exam)
 
     def test_an_unknown_rule_closes_nothing(self, client: Client, project: Project, boss: User) -> None:
-        exam = self.sat(project)
+        exam = self.exam_taken(project)
         client.post(url("exam-close", exam), {"truth_rule": "loudest"})
         exam.refresh_from_db()
         assert exam.state == "open"

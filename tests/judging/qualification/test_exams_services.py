@@ -382,7 +382,7 @@ class TestMissed:
 class TestTruthRule:
     """Two who agree on what is not so, and three careful people: 4 pairs whose true grades are 0 to 3."""
 
-    def sat(self, colluders: int = 2, others: int = 3) -> Exam:
+    def exam_taken(self, colluders: int = 2, others: int = 3) -> Exam:
         exam = cohort_exam(queries=1, depth=4)
         for _ in range(colluders):
             sit(examinee(exam.project), exam.project, by_pair(exam, [4, 4, 0, 0]))
@@ -395,13 +395,13 @@ class TestTruthRule:
 
     def test_two_who_agree_outvote_one_by_median(self, messages: Messages) -> None:
         """The hole that the other rule closes."""
-        exam = self.sat(others=1)
+        exam = self.exam_taken(others=1)
         with messages():
             exam_close(exam=exam, actor=lead(exam.project))
         assert self.truths(exam) == [4, 4, 0, 0]
 
     def test_two_who_agree_make_no_truth_beside_one(self, messages: Messages) -> None:
-        exam = self.sat(others=1)
+        exam = self.exam_taken(others=1)
         with messages():
             exam_close(exam=exam, actor=lead(exam.project), truth_rule="agreeing")
         assert self.truths(exam) == [None] * 4
@@ -409,7 +409,7 @@ class TestTruthRule:
         assert states == {"done"}  # where nothing is true nothing comes back
 
     def test_three_who_agree_make_the_truth_beside_two(self, messages: Messages) -> None:
-        exam = self.sat()
+        exam = self.exam_taken()
         with messages():
             exam_close(exam=exam, actor=lead(exam.project), truth_rule="agreeing")
         assert self.truths(exam) == [0, 1, 2, 3]
@@ -418,7 +418,7 @@ class TestTruthRule:
         assert AuditEvent.objects.get(action="exam.close").data["truths"] == 4
 
     def test_pairs_without_truth_are_shown_to_nobody_later(self, messages: Messages) -> None:
-        exam = self.sat(others=1)
+        exam = self.exam_taken(others=1)
         with messages():
             exam_close(exam=exam, actor=lead(exam.project), truth_rule="agreeing")
         assert known_pairs_in_stock(project_id=exam.project_id) == []
@@ -481,7 +481,7 @@ class TestTruthRule:
         assert (again.exam_id, again.state) != (exam.pk, "done")
 
     def test_who_is_left_out_makes_no_truth(self, messages: Messages) -> None:
-        exam = self.sat()
+        exam = self.exam_taken()
         out = list(exam.sittings.order_by("pk")[:2])
         numbers = [attempt.annotator.memberships.get().number for attempt in out]
         with messages():
@@ -503,7 +503,7 @@ class TestTruthRule:
         assert exam.report["n"] == 3
 
     def test_too_few_may_not_be_left(self) -> None:
-        exam = self.sat()
+        exam = self.exam_taken()
         numbers = [attempt.annotator.memberships.get().number for attempt in exam.sittings.all()[:3]]
         with pytest.raises(NotPossible, match="3 of them would be left out"):
             exam_close(exam=exam, actor=lead(exam.project), left_out=[number for number in numbers if number])
@@ -511,7 +511,7 @@ class TestTruthRule:
 
     def test_an_unknown_rule_is_refused(self) -> None:
         with pytest.raises(ValueError):
-            exam_close(exam=self.sat(), actor=UserFactory(), truth_rule="loudest")
+            exam_close(exam=self.exam_taken(), actor=UserFactory(), truth_rule="loudest")
 
     def test_who_is_far_from_the_anchors_is_known_before_the_round_is_closed(self) -> None:
         exam = cohort_exam(queries=1, depth=4)

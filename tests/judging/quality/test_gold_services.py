@@ -162,7 +162,7 @@ class TestUnnoticed:
         assert [grade for _, grade, _ in row.history] == [3, 1]
         with pytest.raises(FormStale, match="your grade for this pair is 1"):
             give(open_assignment, gold, 2, key=row.uuid)
-        assert give(open_assignment, gold, 3, key=row.uuid).held.answered == 1
+        assert give(open_assignment, gold, 3, key=row.uuid).assignment.answered == 1
         row.refresh_from_db()
         assert row.grade == 1
 

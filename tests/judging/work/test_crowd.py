@@ -17,7 +17,7 @@ from django.db import connections, transaction
 from accounts.models import Project, User
 from judging.exceptions import JudgingError
 from judging.models import Assignment, Batch, Pair
-from judging.work.selectors.assignments import Held, PairView, current_assignment
+from judging.work.selectors.assignments import OpenAssignment, PairView, current_assignment
 from judging.work.services.assignments import (
     assignment_finish,
     assignment_leave,
@@ -104,7 +104,7 @@ class Crowd:
         if assignment is None:
             return self.take(person)
         pair_view = (
-            assignment.cards[chance.randrange(len(assignment.cards))]
+            assignment.pair_views[chance.randrange(len(assignment.pair_views))]
             if chance.random() < 0.3
             else self.next_view(assignment)
         )
@@ -121,13 +121,13 @@ class Crowd:
     def flag(self, person: User, chance: random.Random) -> None:
         assignment = self.assignment_of(person)
         if assignment is not None:
-            pair_view = chance.choice(assignment.cards)
+            pair_view = chance.choice(assignment.pair_views)
             flag_set(annotator=person, pair_uuid=pair_view.uuid, reason="broken", now=self.now())
 
     def take_flag_back(self, person: User, chance: random.Random) -> None:
         assignment = self.assignment_of(person)
         if assignment is not None:
-            flag_withdraw(annotator=person, pair_uuid=chance.choice(assignment.cards).uuid, now=self.now())
+            flag_withdraw(annotator=person, pair_uuid=chance.choice(assignment.pair_views).uuid, now=self.now())
 
     def finish(self, person: User) -> None:
         assignment_finish(project=self.project, annotator=person, now=self.now())
@@ -144,11 +144,11 @@ class Crowd:
     def pause(self, chance: random.Random) -> None:
         Batch.objects.filter(pk=chance.choice(self.batches).pk).update(is_paused=chance.random() < 0.3)
 
-    def assignment_of(self, person: User) -> Held | None:
+    def assignment_of(self, person: User) -> OpenAssignment | None:
         return current_assignment(annotator_id=person.pk, project_id=self.project.pk)
 
-    def next_view(self, assignment: Held) -> PairView:
-        return assignment.cards[assignment.next_index() or 0]
+    def next_view(self, assignment: OpenAssignment) -> PairView:
+        return assignment.pair_views[assignment.next_index() or 0]
 
     def bring_to_its_end(self) -> None:
         """Newcomers, one after the other, find a seat until everything is decided."""

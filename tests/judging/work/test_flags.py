@@ -41,7 +41,7 @@ class TestFlag:
         flag(assignment, pair, now=minute(1))
         answer = unflag(assignment, pair, now=minute(2))
         assert next_pair(answer) == pair.pk
-        assert answer.held.answered == 0
+        assert answer.assignment.answered == 0
         flag(assignment, pair, now=minute(3))
         assert [row.withdrawn_at for row in Flag.objects.order_by("id")] == [minute(2), None]
 

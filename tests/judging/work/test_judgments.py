@@ -149,7 +149,7 @@ class TestSubmit:
         flag(assignment, pairs[2])
         answers = [give(assignment, pairs[index], 1) for index in (1, 3, 0)]
         assert [next_pair(answer) for answer in answers] == [pairs[3].pk, pairs[0].pk, None]
-        assert answers[-1].held.answered == 4
+        assert answers[-1].assignment.answered == 4
 
 
 class TestChange:

@@ -54,7 +54,7 @@ class TestSentAgain:
         pairs = pairs_in_order(assignment)
         first, again = self.sent_twice(assignment, pairs[0], 2, [(pairs[1], 1), (pairs[2], 3)])
         assert next_pair(first) == next_pair(again) == pairs[1].pk
-        assert again.held.cards[1].grade == 1  # shown as it stands
+        assert again.assignment.pair_views[1].grade == 1  # shown as it stands
 
     def test_the_last_pair_shows_the_last_look_again(self) -> None:
         assignment = assignment_with(2)
@@ -108,7 +108,7 @@ class TestSentAgain:
             assignments_sweep(now=minute(60))
         before = everything()
         again = give(assignment, one, 2, key=key, now=minute(90))
-        assert (next_pair(again), again.held.is_open) == (last.pk, False)
+        assert (next_pair(again), again.assignment.is_open) == (last.pk, False)
         assert everything() == before
 
     def test_after_it_was_changed(self) -> None:

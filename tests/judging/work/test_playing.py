@@ -109,7 +109,7 @@ class Playing(Game):
         who: dict[str, Any] = {"annotator": self.people[person], "pair_uuid": pair.uuid, "reason": reason}
         if not self.refused(assignment, pair, lambda: flag_set(**who, now=self.now)):
             answer = flag_set(**who, now=self.tick())
-            assert not answer.held.cards[answer.held.index_of(pair.uuid)].needs_answer
+            assert not answer.assignment.pair_views[answer.assignment.index_of(pair.uuid)].needs_answer
 
     @rule(person=people, position=positions)
     def take_the_flag_back(self, person: int, position: int) -> None:

@@ -12,7 +12,7 @@ from pytest_django import Settings
 
 from accounts.models import Membership
 from judging.models import Release
-from models_runner.leaderboard.selectors.leaderboard import Table, asked_by, leaderboard
+from models_runner.leaderboard.selectors.leaderboard import Table, filters_for, leaderboard
 from models_runner.leaderboard.selectors.shown_scores import BLIND_COLUMNS, LADDER_COLUMN, ScoreView
 from models_runner.leaderboard.services.participants import leaderboard_change, query_hashes
 from models_runner.leaderboard.services.releases import similarity_runs_make
@@ -51,7 +51,7 @@ def hide(hand_made: HandMade, *, val: bool = True, least_queries: int = 1, **oth
 
 
 def board(hand_made: HandMade, member: Membership, **filters: str) -> Table:
-    selection = asked_by(member, {"split": "val", **filters})
+    selection = filters_for(member, {"split": "val", **filters})
     assert selection is not None
     return leaderboard(selection, member)
 

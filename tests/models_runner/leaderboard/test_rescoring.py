@@ -13,7 +13,7 @@ from accounts.models import Membership
 from core.exceptions import NotPossible
 from judging.models import Release
 from judging.releases.services import release_build, release_create
-from models_runner.leaderboard.selectors.leaderboard import asked_for, leaderboard
+from models_runner.leaderboard.selectors.leaderboard import filters_of_query, leaderboard
 from models_runner.leaderboard.services.releases import release_receive, runs_sweep
 from models_runner.leaderboard.services.scorings import scoring_work, scorings_sweep, truth_table
 from models_runner.models import Run, Scoring
@@ -77,7 +77,7 @@ def test_something_unexpected_is_tried_three_times_and_reports_nothing(
             scoring.refresh_from_db()
             assert scoring.state == state
     assert "hidden words" not in scoring.error
-    selection = asked_for(scenario.project, {"split": "val"})
+    selection = filters_of_query(scenario.project, {"split": "val"})
     assert selection is not None
     assert {row.run.system: row.stale for row in leaderboard(selection, member).rows} == {"ours": 1, "similarity": None}
 

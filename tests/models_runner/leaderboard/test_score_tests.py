@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from accounts.models import Membership
 from judging.models import Release
-from models_runner.leaderboard.selectors.leaderboard import Table, asked_for, leaderboard, leaderboard_tested
+from models_runner.leaderboard.selectors.leaderboard import Table, filters_of_query, leaderboard, leaderboard_tested
 from models_runner.leaderboard.services import score_tests
 from models_runner.leaderboard.services.runs import run_withdraw
 from models_runner.leaderboard.services.score_tests import (
@@ -49,7 +49,7 @@ def look(scenario: HandMade, member: Membership) -> Look:
     """The leaderboard as somebody sees it who asks for it."""
 
     def see(**filters: str) -> Table:
-        selection = asked_for(scenario.project, {"split": "val", **filters})
+        selection = filters_of_query(scenario.project, {"split": "val", **filters})
         assert selection is not None
         return leaderboard_tested(selection, member)
 
@@ -254,7 +254,7 @@ def test_a_hundred_runs_cost_no_more_queries_than_three(
 
 
 def test_a_table_that_is_not_tested_orders_nothing(scenario: HandMade, member: Membership) -> None:
-    selection = asked_for(scenario.project, {"split": "val"})
+    selection = filters_of_query(scenario.project, {"split": "val"})
     assert selection is not None
     assert leaderboard(selection, member, tested=False).is_testing is False
     assert not ScoreTest.objects.exists()

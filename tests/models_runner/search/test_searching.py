@@ -100,7 +100,7 @@ class Site:
 
 def forget() -> None:
     """Have the search worker let go of everything."""
-    worker._held.cache_clear()
+    worker._searchers.cache_clear()
     worker._texts.cache_clear()
 
 

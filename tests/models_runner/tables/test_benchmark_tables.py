@@ -18,7 +18,7 @@ from judging.models import Release
 from models_runner.models import Experiment, Run, Score, Scoring, Training
 from models_runner.tables import published_values
 from models_runner.tables.published_values import KS, MUS
-from models_runner.tables.selectors import Cell, Tables, notes_of, standing_of, tables, tables_filters
+from models_runner.tables.selectors import Cell, Tables, notes_of, status_of, tables, tables_filters
 from tests.conftest import hash_with
 from tests.factories import ProjectFactory, VideoFactory, admin
 from tests.judging.scenario import HandMade
@@ -164,7 +164,7 @@ class TestCells:
 
 class TestHonesty:
     def test_other_videos_queries_and_features_are_named(self, bench: Bench) -> None:
-        status = standing_of(bench.release, [bench.experiment()])
+        status = status_of(bench.release, [bench.experiment()])
         assert status.words == (
             "Not comparable with the published values: other videos (2 instead of 19,614); "
             "other queries (2 of val instead of 500, 1 of test instead of 2,781); other features."
@@ -190,24 +190,24 @@ class TestHonesty:
 
     def test_of_a_release_that_did_not_count_it_nothing_is_claimed(self, bench: Bench) -> None:
         bench.release.manifest["counts"] = {"videos": 2}
-        assert "is not known" in standing_of(bench.release, []).trained_on
+        assert "is not known" in status_of(bench.release, []).trained_on
 
     def test_videos_are_those_of_the_release(self, bench: Bench) -> None:
         VideoFactory(corpus=bench.hand_made.corpus)
-        assert "other videos (2 instead of" in standing_of(bench.release, []).words
+        assert "other videos (2 instead of" in status_of(bench.release, []).words
 
     def test_the_same_counts_are_no_proof(self, bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(published_values, "VIDEOS", 2)
         monkeypatch.setattr(published_values, "QUERIES", {"val": 2, "test": 1})
-        status = standing_of(bench.release, [])
+        status = status_of(bench.release, [])
         assert "is not checked" in status.words
 
     def test_features_of_another_width_are_other_features(self, bench: Bench) -> None:
         wide = {"video": {"name": "i3d", "path": "/v", "width": 1024, "checksum": "sha256:0123456789"}}
         texts = {kind: {"name": "bert", "path": "/t", "width": 768} for kind in ("subtitle", "query")}
         same, unknown = bench.experiment(features=wide | texts), bench.experiment(top_n=1)
-        assert "other features" not in standing_of(bench.release, [same]).words
-        assert "other features" in standing_of(bench.release, [unknown]).words
+        assert "other features" not in status_of(bench.release, [same]).words
+        assert "other features" in status_of(bench.release, [unknown]).words
         bench.train(same, 1, best=0.1, test=0.1)
         (line,) = bench.tables().lines
         assert line.notes == (
@@ -222,10 +222,10 @@ class TestHonesty:
         }
         features["query"]["made_by"] = "text-model roberta-base"  # which is public
         official, ours = bench.experiment(features=features), deepcopy(features)
-        assert "other features" not in standing_of(bench.release, [official]).words
+        assert "other features" not in status_of(bench.release, [official]).words
         ours[kind]["made_by"] = "image-model clip 1"
         other = bench.experiment(top_n=1, features=ours)
-        assert "other features" in standing_of(bench.release, [other]).words
+        assert "other features" in status_of(bench.release, [other]).words
         note = f"{kind} own ({widths[kind]:,} wide, made here by image-model clip 1)"
         assert note in notes_of(other, bench.release)[0]
 

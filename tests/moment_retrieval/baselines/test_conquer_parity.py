@@ -113,7 +113,7 @@ def test_clips_read_with_the_query_in_mind_become_the_published_rows(negatives: 
         "moment_localization_head.begin_feature_modeling": tensors["start"],
         "moment_localization_head.end_feature_modeling": tensors["end"],
     }
-    mask = torch.arange(20) < layout.kept[:, None]
+    mask = torch.arange(20) < layout.computed[:, None]
     names = [name for name in ours if f"neg{negatives}/{name}" in arrays("conquer/forward.npz")]
     assert len(names) == (2 if negatives else 5)
     for name in names:
@@ -123,7 +123,7 @@ def test_clips_read_with_the_query_in_mind_become_the_published_rows(negatives: 
 def test_clips_become_the_published_rows_two_of_padding_among_them() -> None:
     batch = batch_of(0)
     clips = model_of().encode_clips(batch.video, batch.subtitle)
-    mask = torch.arange(20) < clips.layout.kept[:, None]
+    mask = torch.arange(20) < clips.layout.computed[:, None]
     assert mask.sum() > clips.layout.real.sum()
     assert worst(clips.layout.spread(clips.seen), forward("neg0/video_repr_visual"), mask) < FORWARD
     assert worst(clips.layout.spread(clips.heard), forward("neg0/video_repr_sub"), mask) < FORWARD

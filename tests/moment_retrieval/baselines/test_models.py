@@ -176,7 +176,7 @@ def test_a_clip_is_scored_as_by_a_convolution(width: int) -> None:
     lengths = torch.tensor([width, max(1, width - 4), 1])
     layout = Layout(lengths, (lengths + 2).clamp(max=width), width, torch.device("cpu"))
     score = ClipScore(hidden=6, narrow=4, kernel_size=5)
-    rows = torch.randn(int(layout.kept.sum()), 6, requires_grad=True)
+    rows = torch.randn(int(layout.computed.sum()), 6, requires_grad=True)
     convolved = score.alone(functional.relu(score.around(layout.spread(rows).transpose(1, 2)))).squeeze(1)
     scored = score(rows, layout)
     torch.testing.assert_close(scored[layout.real], convolved[layout.real])

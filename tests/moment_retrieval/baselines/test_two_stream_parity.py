@@ -119,7 +119,7 @@ def test_streams_look_at_each_other_as_published(baseline: str, stream: str) -> 
             of(baseline, "forward", f"hook_{stream}_{hook}"),
         )
         assert worst(cells, published, layout.real) < FORWARD, module
-        mask = torch.arange(20) < layout.kept[:, None]
+        mask = torch.arange(20) < layout.computed[:, None]
         assert worst(cells, published, mask) < 1e-3, module
 
 
@@ -171,7 +171,7 @@ def test_clips_become_the_published_rows_after_every_encoder(baseline: str) -> N
 def test_rows_behind_the_end_are_the_published_ones_as_far_as_rounding_lets_them(baseline: str) -> None:
     batch = batch_of(baseline)
     videos = model_of(baseline).encode_videos(batch.video, batch.subtitle)
-    mask = torch.arange(20) < videos.layouts[0].kept[:, None]
+    mask = torch.arange(20) < videos.layouts[0].computed[:, None]
     assert mask.sum() > videos.layouts[0].real.sum()
     for pair, names in zip(videos.levels.values(), levels(baseline), strict=True):
         for rows, layout, name in zip(pair, videos.layouts, names, strict=True):

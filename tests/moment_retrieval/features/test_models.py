@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from moment_retrieval.errors import InvalidRecord, MissingModel
-from moment_retrieval.features.extractors import Film, Kind, Line, Sentence, Speech, Way, extractor_of
+from moment_retrieval.features.extractors import ExtractorName, Film, Kind, Line, Sentence, Speech, extractor_of
 from moment_retrieval.features.extractors.texts import pooled
 from tests.moment_retrieval.features.test_pixels import film
 
@@ -30,7 +30,7 @@ def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_query_has_a_row_for_every_token_and_both_ends(bert: Path) -> None:
     from transformers import BertModel
 
-    words = extractor_of(Way.TEXTS, Kind.QUERY, model=str(bert))
+    words = extractor_of(ExtractorName.TEXTS, Kind.QUERY, model=str(bert))
     first, second = words.rows([Sentence("1", "a man opens the door"), Sentence("2", "man")])
     assert (words.width, first.shape, second.shape) == (16, (7, 16), (3, 16))
     model = BertModel.from_pretrained(bert).eval()
@@ -40,12 +40,12 @@ def test_a_query_has_a_row_for_every_token_and_both_ends(bert: Path) -> None:
 
 
 def test_a_text_longer_than_the_model_takes_is_cut(bert: Path) -> None:
-    [rows] = extractor_of(Way.TEXTS, Kind.QUERY, model=str(bert)).rows([Sentence("1", "man " * 50)])
+    [rows] = extractor_of(ExtractorName.TEXTS, Kind.QUERY, model=str(bert)).rows([Sentence("1", "man " * 50)])
     assert rows.shape == (12, 16)
 
 
 def test_subtitles_have_a_row_for_every_clip_and_zeros_where_nobody_speaks(bert: Path) -> None:
-    spoken = extractor_of(Way.TEXTS, Kind.SUBTITLE, model=str(bert))
+    spoken = extractor_of(ExtractorName.TEXTS, Kind.SUBTITLE, model=str(bert))
     lines = [Line(1.6, 3.2, "a man"), Line(3.1, 3.3, "the door"), Line(7.0, 7.2, "  ")]
     talk, silence = spoken.rows([Speech("v", 5, lines), Speech("w", 3)])
     assert [bool(row.any()) for row in talk] == [False, True, True, False, False]
@@ -88,16 +88,16 @@ def tiny(kind: str, folder: Path) -> Path:
 
 @pytest.mark.parametrize(("kind", "width"), [("vit", 16), ("resnet", 16), ("clip", 6)])
 def test_an_image_model_gives_a_row_for_every_clip(tmp_path: Path, kind: str, width: int) -> None:
-    images = extractor_of(Way.IMAGES, Kind.VIDEO, model=str(tiny(kind, tmp_path / "model")))
+    images = extractor_of(ExtractorName.IMAGES, Kind.VIDEO, model=str(tiny(kind, tmp_path / "model")))
     [rows] = images.rows([Film("a", film(tmp_path / "a.mp4", 4.0))])
     assert rows.shape == (3, width) and rows.dtype == np.float32 and np.isfinite(rows).all()
     assert not np.allclose(rows[0], rows[2], atol=1e-4)  # the red square
     assert np.allclose(rows[0], rows[1], atol=1e-2)
 
 
-@pytest.mark.parametrize(("method", "kind"), [(Way.TEXTS, Kind.QUERY), (Way.IMAGES, Kind.VIDEO)])
+@pytest.mark.parametrize(("method", "kind"), [(ExtractorName.TEXTS, Kind.QUERY), (ExtractorName.IMAGES, Kind.VIDEO)])
 @pytest.mark.parametrize("model", ["", "./nothing", "a/b/c", "EMPTY"])
-def test_a_model_that_is_not_here_is_reported(tmp_path: Path, method: Way, kind: Kind, model: str) -> None:
+def test_a_model_that_is_not_here_is_reported(tmp_path: Path, method: ExtractorName, kind: Kind, model: str) -> None:
     with pytest.raises(MissingModel, match="there is no folder|cannot be loaded"):
         extractor_of(method, kind, model=str(tmp_path) if model == "EMPTY" else model)
 
@@ -105,4 +105,4 @@ def test_a_model_that_is_not_here_is_reported(tmp_path: Path, method: Way, kind:
 def test_nothing_is_fetched_where_the_hub_is_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     with pytest.raises(MissingModel, match="HF_HUB_OFFLINE"):
-        extractor_of(Way.TEXTS, Kind.QUERY, model="nobody/nothing")
+        extractor_of(ExtractorName.TEXTS, Kind.QUERY, model="nobody/nothing")

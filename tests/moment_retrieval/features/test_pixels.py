@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from moment_retrieval.errors import UnreadableFile
-from moment_retrieval.features.extractors import Film, Kind, Way, extractor_of
+from moment_retrieval.features.extractors import ExtractorName, Film, Kind, extractor_of
 from moment_retrieval.features.extractors.videos import Pixels, clip_count, clips
 
 FPS = 8
@@ -92,4 +92,4 @@ def test_what_is_no_video_says_so(tmp_path: Path) -> None:
 
 def test_the_method_and_the_kind_must_fit() -> None:
     with pytest.raises(ValueError, match="builtin-pixels makes no query features"):
-        extractor_of(Way.PIXELS, Kind.QUERY)
+        extractor_of(ExtractorName.PIXELS, Kind.QUERY)

@@ -159,13 +159,13 @@ class TestWhatCannotBeSearched:
                 return super().rows(text.removeprefix("query "))[:1]
 
         with pytest.raises(UnknownWords, match=r"makes 1 rows of query 5000, and the file of this training has \d"):
-            CorpusSearcher.open(folder / "xml", Short(folder), is_said=True)
+            CorpusSearcher.open(folder / "xml", Short(folder), is_assumed=True)
 
     def test_words_named_as_those_of_a_file_that_is_gone(self, copied: Path) -> None:
         words = Spoken(copied)
         (copied / "query.h5").unlink()
         with pytest.raises(ScoringError, match="the query features of this training: .*no such file"):
-            CorpusSearcher.open(copied / "xml", words, is_said=True)
+            CorpusSearcher.open(copied / "xml", words, is_assumed=True)
 
     def test_words_that_nobody_can_make(self) -> None:
         with pytest.raises(UnknownWords, match="not known"):

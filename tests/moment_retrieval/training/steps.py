@@ -18,7 +18,7 @@ from moment_retrieval.data import read_dataset
 from moment_retrieval.distributed import Precision, Team, assemble
 from moment_retrieval.losses import RandomNegatives
 from moment_retrieval.train import Loader, Stepper
-from moment_retrieval.training.feature_rows import Shelf
+from moment_retrieval.training.feature_rows import FeatureCache
 from moment_retrieval.training.plan import settings_of
 from tests.moment_retrieval.training.tiny import plan_of
 
@@ -33,7 +33,7 @@ def losses_and_gradients(root: Path, baseline: str, size: int, team: Team, parts
     plan = plan_of(baseline, sizes={"dropout": 0.0}, candidates=lists, objective=masked)
     folder = root / f"rank-{team.rank}"
     folder.mkdir(exist_ok=True)
-    dataset = read_dataset(plan.located(folder), Shelf(folder))
+    dataset = read_dataset(plan.located(folder), FeatureCache(folder))
     settings = settings_of(plan, dataset.sizes)
     torch.manual_seed(7)
     model = BASELINES[baseline].model(settings.config)

@@ -15,7 +15,7 @@ from moment_retrieval.data import TrainingDataset, boundary_arrays, read_dataset
 from moment_retrieval.errors import EmptyFile, ScoringError, ZeroLengthMoment
 from moment_retrieval.features import FeatureStore, open_features
 from moment_retrieval.preprocessing import Boundary, boundary_clips, clip_rows, word_rows
-from moment_retrieval.training.feature_rows import FOLDER, Shelf, UnusableFeatures
+from moment_retrieval.training.feature_rows import FOLDER, FeatureCache, UnusableFeatures
 from moment_retrieval.training.samples import NoTrainingQueries
 from tests.moment_retrieval.durability import watched
 from tests.moment_retrieval.training.tiny import (
@@ -37,7 +37,7 @@ def data_folder(tmp_path: Path) -> Path:
 def dataset_in(root: Path, baseline: str = "xml", **changes: Any) -> TrainingDataset:
     folder = root / "here"
     folder.mkdir(exist_ok=True)
-    return read_dataset(plan_of(baseline, **changes).located(folder), Shelf(folder))
+    return read_dataset(plan_of(baseline, **changes).located(folder), FeatureCache(folder))
 
 
 def changed(path: Path, change: Callable[[Any], Any]) -> None:
