@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.serializers.json import DjangoJSONEncoder
 from django.db.models import Model, QuerySet
 
 from accounts.models import Project, User
@@ -30,7 +31,7 @@ class MomentJudgeCommand(BaseCommand):
 
     def write_json(self, summary: object) -> None:
         """Print the last line of output, for programs."""
-        self.stdout.write(json.dumps(summary, default=str))
+        self.stdout.write(json.dumps(summary, cls=DjangoJSONEncoder))
 
 
 def project_named(name: str | None) -> Project:

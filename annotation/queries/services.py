@@ -120,14 +120,22 @@ def query_set_create(*, project: Project, name: str, queries: QuerySet[Query], a
 
 
 @transaction.atomic
-def query_set_change(*, query_set: NamedQuerySet, actor: User | None, **changes: int | None) -> NamedQuerySet:
-    """Change ``priority``, ``is_paused`` or ``is_pilot`` of the set; what is None stays."""
+def query_set_change(
+    *,
+    query_set: NamedQuerySet,
+    actor: User | None,
+    priority: int | None = None,
+    is_paused: bool | None = None,
+    is_pilot: bool | None = None,
+) -> NamedQuerySet:
+    """Put the set first or last, pause it or let it go on, make it a pilot or none; what is None stays."""
+    changes = {"priority": priority, "is_paused": is_paused, "is_pilot": is_pilot}
     row = NamedQuerySet.objects.select_for_update(of=("self",)).select_related("project").get(pk=query_set.pk)
     for name, value in changes.items():
         if value is not None:
             setattr(row, name, value)
     row.save(update_fields=list(changes))
-    priority = NamedQuerySet.Priority(row.priority).label
-    facts = {"name": row.name, "priority": priority, "paused": row.is_paused, "pilot": row.is_pilot}
+    label = NamedQuerySet.Priority(row.priority).label
+    facts = {"name": row.name, "priority": label, "paused": row.is_paused, "pilot": row.is_pilot}
     audit_record(project=row.project, actor=actor, action="query_set.change", subject=row.uuid, **facts)
     return row

@@ -116,7 +116,7 @@ def _rank(request: MemberRequest, project: Project, service: Callable[..., objec
 def batch(request: HttpRequest, batch_uuid: UUID) -> HttpResponse:
     """One batch: its candidates by rank, grades behind each."""
     row = get_object_or_404(Batch.objects.select_related("project", "query"), uuid=batch_uuid)
-    membership = grant(request, row.project, STAFF)
+    grant(request, row.project, STAFF)
     [case] = cases_of(row.project, [row])
     review = BatchReview.objects.filter(batch=row).select_related("batch").first()
     returned = contributions(row["pair"].candidate_id for row in case["rows"])
@@ -131,7 +131,6 @@ def batch(request: HttpRequest, batch_uuid: UUID) -> HttpResponse:
         "waiting": row.awaits_review,
         "suggestion": case["outlook"].suggestion,
         "others": row.query.batches.exclude(pk=row.pk).order_by("number"),
-        "may_decide": membership.role in LEAD,
     }
     return render(request, "judging/projects/batch.html", context)
 
@@ -218,7 +217,6 @@ def _context(request: MemberRequest, project: Project, form: PolicyForm) -> dict
         "form": form,
         "policy": policies.policy_in_force(project.pk),
         "history": history,
-        "may_decide": request.membership.role in LEAD,
     }
 
 
@@ -252,7 +250,6 @@ def query_sets(request: MemberRequest, project: Project) -> HttpResponse:
         "priorities": NamedQuerySet.Priority.choices,
         "outside": queries_to_judge(project.pk).filter(query_set__isnull=True).count(),
         "form": QuerySetForm(),
-        "may_decide": request.membership.role in LEAD,
     }
     return render(request, "judging/projects/query_sets.html", context)
 

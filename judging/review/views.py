@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 from uuid import UUID
 
 from django import forms
@@ -124,7 +124,7 @@ def _render(request: MemberRequest, template: str, context: dict[str, Any], *, s
 
 def shared(request: HttpRequest) -> dict[str, Any]:
     """Return the context shared by these pages."""
-    return {"tail": TAIL, "grid": grid(), "may_decide": cast(MemberRequest, request).membership.role in LEAD}
+    return {"tail": TAIL, "grid": grid()}
 
 
 @row_page(BATCHES, LEAD, back="judging:batch")

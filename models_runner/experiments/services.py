@@ -15,6 +15,7 @@ from core.messages import send_on_commit
 from judging.exceptions import FormStale
 from judging.models import Release
 from judging.releases.layout import TRAIN_FILES
+from models_runner.experiments.models import MOST_SEEDS
 from models_runner.experiments.trainings import TASK, training_stop
 from models_runner.features.services import features_hold
 from models_runner.leaderboard.services.runs import name_checked
@@ -60,6 +61,13 @@ def experiment_create(
         FormStale: the form ordered an experiment already, another one.
         NotPossible: the release has nothing to train on, a file is missing, or the name is taken.
     """
+    if release.state != Release.State.READY:
+        raise NotPossible("This release is not ready; a baseline is trained on one that is.")
+    if not 1 <= seeds <= MOST_SEEDS:
+        raise NotPossible(f"1 to {MOST_SEEDS} seeds are trained.")
+    givers = Training.objects.filter(experiment__project=release.project, state=Training.State.DONE)
+    if candidates is not None and candidates not in givers.exclude(experiment__baseline=Experiment.Baseline.CONQUER):
+        raise NotPossible("The candidates come from a finished XML or ReLoCLNet of this project.")
     if not has_training_queries(release, top_n):
         raise NotPossible(NO_TRAINING.format(release.version))
     if not any(truth.split == "val" for truth in truths_make(release)):

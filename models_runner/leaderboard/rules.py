@@ -68,7 +68,10 @@ def interval(value: float, step: Decimal) -> tuple[float, float]:
 
 
 def ranks(scores: Sequence[float], step: Decimal) -> list[int]:
-    """Return the rank of each score: 1 and the number of those that are more than one step higher."""
+    """Return the rank of each score: 1 and the number of those that are more than one step higher.
+
+    Compares every two: a leaderboard has tens of runs.
+    """
     reach = 1.5 * float(step)  # between one step and two, whatever the last bit
     return [1 + sum(other - score > reach for other in scores) for score in scores]
 

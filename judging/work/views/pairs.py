@@ -56,7 +56,6 @@ def _page(
         "words": dict(OUT),
         "note": note,
         "noted": of,
-        "may_decide": request.membership.role in LEAD,
     }
     return render(request, "judging/work/pairs_out.html", context, status=status)
 

@@ -96,7 +96,8 @@ def run_upload(
     """Store a file and wake the task that reads and scores it.
 
     Raises:
-        NotPossible: the name is taken, or another upload of theirs is at work.
+        NotPossible: the release is not ready or of another project, the name is taken, or another upload of theirs is
+            at work.
         UploadLimit: they have uploaded as often as they may today.
         TooLarge: the file is.
     """
@@ -104,6 +105,8 @@ def run_upload(
     names = {"system": name_checked(system, "system"), "team": name_checked(team, "team") if team.strip() else ""}
     if (file.size or 0) > settings.RUN_MAX_MB * 2**20:
         raise TooLarge(f"The file is larger than {settings.RUN_MAX_MB} MB; pack it with gzip.")
+    if release.state != Release.State.READY or release.project_id != membership.project_id:
+        raise NotPossible("This release is not ready; a run is scored on one that is.")
     run = Run(project=release.project, release=release, split=split, source=Run.Source.UPLOAD, **names)
     run.owner, run.file_name, run.bytes = membership.user, (file.name or "run")[-200:], file.size or 0
     upload_check(membership, now)

@@ -134,6 +134,13 @@ def test_redo_takes_more_general_words_and_waits_on(project: Project, person: Us
     assert [text for text, _ in caption.earlier_wordings] == ["A man and Joey wave."]
 
 
+def test_a_failure_without_a_wording_is_no_earlier_wording(project: Project) -> None:
+    caption = waiting(project)
+    for attempt, text in ((2, ""), (3, "Two people wave.")):
+        caption.failures.create(attempt=attempt, text=text, failed=["no_answer"], provider="openai")
+    assert [text for text, _ in caption.earlier_wordings] == ["Two people wave."]
+
+
 def test_rules_say_that_they_have_no_third_wording_and_never_go_back(project: Project, person: User) -> None:
     caption = waiting(project)
     outcomes = [(redo(project, caption, person), caption.text) for _ in range(3)]

@@ -532,6 +532,22 @@ class TestOrdering:
         with pytest.raises(NotPossible, match=f"Release {bare.version} has no training query"):
             order_experiment(bare, tmp_path)
 
+    @pytest.mark.parametrize(("seeds", "first_seed"), [(0, 1), (21, 1), (2, 2**31 - 1)])
+    def test_seeds_are_some_and_fit_the_database(
+        self, release: Release, tmp_path: Path, seeds: int, first_seed: int
+    ) -> None:
+        with pytest.raises(NotPossible, match="seeds are trained|Seeds are 0 to"):
+            order_experiment(release, tmp_path, seeds=seeds, first_seed=first_seed)
+
+    def test_a_release_is_ready_before_anything_is_trained_on_it(self, release: Release, tmp_path: Path) -> None:
+        release.state = Release.State.PREPARING
+        with pytest.raises(NotPossible, match="not ready"):
+            order_experiment(release, tmp_path)
+
+    def test_candidates_come_from_a_finished_training(self, order: Order) -> None:
+        with pytest.raises(NotPossible, match="finished XML or ReLoCLNet"):
+            order(baseline="conquer", candidates=only(order()))
+
     def test_features_that_are_gone_are_refused(self, release: Release, tmp_path: Path) -> None:
         features = features_of(release.project, tmp_path)
         Path(features["video"]["path"]).unlink()

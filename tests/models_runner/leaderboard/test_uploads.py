@@ -28,6 +28,7 @@ from models_runner.models import PerQuery, Run, Score, Scoring
 from moment_retrieval import formats
 from moment_retrieval.formats import Form
 from tests.conftest import Messages
+from tests.factories import ProjectFactory
 from tests.judging.scenario import HandMade
 from tests.media import names_in
 from tests.models_runner.acts import GOOD, WRONG, bring, member_of, participant, ready_release, run_json, uploaded
@@ -59,6 +60,15 @@ def test_an_upload_is_scored_with_intervals(release: Release, member: Membership
     assert 0 < score.low <= score.value <= score.high
     assert score.unjudged == pytest.approx(1 / 3)  # nobody agreed on the third
     assert values_of(run.scorings.get()).shape == (2, 48)
+
+
+def test_a_run_is_of_a_ready_release_of_the_members_project(release: Release, member: Membership) -> None:
+    with pytest.raises(NotPossible, match="not ready"):
+        bring(participant(ProjectFactory()), release, BOTH)
+    release.state = Release.State.PREPARING
+    with pytest.raises(NotPossible, match="not ready"):
+        bring(member, release, BOTH)
+    assert not Run.objects.filter(source=Run.Source.UPLOAD).exists()
 
 
 @pytest.mark.parametrize("name", ["1\0", "\ud800"])
