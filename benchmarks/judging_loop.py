@@ -28,6 +28,7 @@ from benchmarks.common import (
     percentile_ms,
     require_positive,
     say,
+    show,
     stoppable,
 )  # fmt: skip
 from benchmarks.own_site import WORKERS, OwnSite, own_site
@@ -42,20 +43,6 @@ RATIOS = {
     "pace": (1, "judgments_per_s"),
     "take_p95": (1, "take_p95_ms"),
 }
-COLUMNS = (
-    *("annotators", "judgments", "judgments_per_s", "p50_ms", "p95_ms", "take_p95_ms", "web_cpu_ms", "database_cpu_ms"),
-    *(
-        "worker_cpu_ms",
-        "cpu_ms",
-        "client_cpu_ms",
-        "sql_per_judgment",
-        "errors",
-        "over_assigned",
-        "batches_done",
-        "idle",
-    ),
-    "load_before",
-)
 
 
 @stoppable
@@ -67,7 +54,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     with own_site(with_django=True) as site:
         results = [measure(site, number, options) for number in options.annotators]
-    print("\n".join(map(json.dumps, results)) if options.json else table(results))
+    for result in results:
+        show(result, as_json=options.json)
     good = all(result["judgments"] and not result["errors"] and not result["over_assigned"] for result in results)
     return 0 if good else 1
 
@@ -190,16 +178,6 @@ def report(site: OwnSite, errors: Sequence[str], statements: Sequence[str]) -> N
         say(f"The end of the web server's log:\n{site.log_tail('web')}")
     for number, statement in enumerate(statements, start=1):
         say(f"{number:3} {statement}")
-
-
-def table(results: Sequence[Mapping[str, Any]]) -> str:
-    """Return one row per count of annotators."""
-    rows = [
-        [name.replace("_", " ") for name in COLUMNS],
-        *([str(result[name]) for name in COLUMNS] for result in results),
-    ]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join("  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from django.http.response import HttpResponseBase
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
+from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -62,7 +62,6 @@ class TrainSets(ApiView):
 
     @extend_schema(
         operation_id="train_sets",
-        parameters=[OpenApiParameter("cursor", str, description="As in ``next`` of the page before.")],
         responses={200: TrainSetGiven(many=True), 403: REFUSED},
     )
     def get(self, request: Request, project_uuid: UUID) -> Response:

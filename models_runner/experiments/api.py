@@ -4,7 +4,7 @@ from typing import Any
 from uuid import UUID
 
 from django.shortcuts import get_object_or_404
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -104,7 +104,6 @@ class Experiments(ApiView):
 
     @extend_schema(
         operation_id="experiments",
-        parameters=[OpenApiParameter("cursor", str, description="As in ``next`` of the page before.")],
         responses={200: ExperimentGiven(many=True), 403: REFUSED},
     )
     def get(self, request: Request, project_uuid: UUID) -> Response:

@@ -2,7 +2,7 @@
 
 from uuid import UUID
 
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -45,7 +45,6 @@ class FeatureSets(ApiView):
 
     @extend_schema(
         operation_id="features",
-        parameters=[OpenApiParameter("cursor", str, description="As in ``next`` of the page before.")],
         responses={200: FeatureSetGiven(many=True), 403: REFUSED},
     )
     def get(self, request: Request, project_uuid: UUID) -> Response:

@@ -147,7 +147,6 @@ class Runs(ApiView):
 
     @extend_schema(
         operation_id="runs",
-        parameters=[OpenApiParameter("cursor", str, description="As in ``next`` of the page before.")],
         responses={200: RunGiven(many=True), 403: REFUSED},
     )
     def get(self, request: Request, project_uuid: UUID) -> Response:
