@@ -86,7 +86,7 @@ class PolicyStale(JudgingError, code="policy_stale"):
 
 
 class ScreeningTooShort(JudgingError, code="gate_too_short"):
-    """The gate has fewer questions than it asks."""
+    """The screening test has fewer questions than it asks."""
 
 
 class ScreeningClosed(JudgingError, code="gate_closed"):
@@ -115,4 +115,4 @@ class WarmUpDue(JudgingError, code="warm_up_due"):
 
 
 class AttemptOver(JudgingError, code="sitting_over"):
-    """The sitting takes no (more) grades of this kind: it was handed in, its exam was closed, or it is done."""
+    """The attempt takes no (more) grades of this kind: it was handed in, its exam was closed, or it is done."""

@@ -74,7 +74,7 @@ KINDS: dict[str, dict[str, str]] = {
         "guideline.confirm": "confirmed version {version} of the guideline",
         "policy.publish": "published version {version} of the policy",
     },
-    "Exams, training, gate": {
+    "Exams, training, screening test": {
         "exam.create": "prepared exam {number} ({kind}: {queries} queries of {depth} pairs)",
         "exam.open": "opened an exam of {pairs} pairs",
         "exam.close": (

@@ -27,8 +27,8 @@ GROUPS: dict[str, dict[str, tuple[str, str, str]]] = {  # label, unit, and help 
         ),
         "extend_automatically": ("Open it without asking", "", "Otherwise a lead decides under Review."),
     },
-    "Gate": {
-        "gate_is_open": ("The gate is open", "", "Candidates pass a multiple-choice test before training."),
+    "Screening test": {
+        "gate_is_open": ("The screening test is open", "", "Candidates pass it, multiple-choice, before training."),
         "gate_questions": ("Questions asked", "", "Drawn at random from those written."),
         "gate_passing": ("Right answers needed", "", ""),
         "gate_attempts": ("Attempts", "", "After these a lead decides."),

@@ -81,7 +81,7 @@ def policy_publish(*, project: Project, actor: User | None, seen_version: int | 
 
     Raises:
         PolicyStale: there is a newer version than the one seen.
-        ScreeningTooShort: the gate would be open with fewer questions than it asks.
+        ScreeningTooShort: the screening test would be open with fewer questions than it asks.
     """
     Project.objects.select_for_update().get(pk=project.pk)
     last = Policy.objects.filter(project=project).order_by("-version").first()
@@ -99,7 +99,7 @@ def policy_publish(*, project: Project, actor: User | None, seen_version: int | 
     if policy.gate_is_open and questions < policy.gate_questions:
         words = f"{questions} {'is' if questions == 1 else 'are'} written"
         raise ScreeningTooShort(
-            f"The gate asks {policy.gate_questions} questions, and {words}. Write more, or ask fewer."
+            f"The screening test asks {policy.gate_questions} questions, and {words}. Write more, or ask fewer."
         )
     if last and "time_zone" in values and Judgment.objects.filter(policy__project=project).exists():
         raise NotPossibleNow("Hours are counted by days of the time zone, so it stays once there are judgments.")

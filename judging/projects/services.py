@@ -173,7 +173,7 @@ CHUNK = 5000
 def settings_copy(*, source: Project, project: Project, actor: User | None, with_queries: bool = False) -> None:
     """Give a project that has nothing yet what ``source`` has in force.
 
-    Policy, text of the guideline and similarity always; what shows moments (examples, questions of the gate) where the
+    Policy, text of the guideline and similarity always; what shows moments (examples, screening questions) where the
     corpus is the same; queries, their sets and the training pairs where ``with_queries`` asks for them. People, their
     rates, exams, candidates and judgments stay where they are.
 
@@ -182,7 +182,7 @@ def settings_copy(*, source: Project, project: Project, actor: User | None, with
     """
     source = Project.objects.select_for_update(of=("self",)).get(pk=source.pk)  # nothing of it changes meanwhile
     same = source.dataset.corpus_id == project.dataset.corpus_id
-    n_questions = _screening(source, project) if same else 0  # first: a gate opens with its questions
+    n_questions = _screening(source, project) if same else 0  # first: a screening test opens with its questions
     copied: dict[str, Any] = {
         "policy": _policy(source, project, actor, keep_screening=same),
         "guideline": _guideline(source, project, actor, with_examples=same),
@@ -200,7 +200,7 @@ def settings_copy(*, source: Project, project: Project, actor: User | None, with
 
 
 def _policy(source: Project, project: Project, actor: User | None, *, keep_screening: bool) -> str:
-    """A gate without its questions is closed."""
+    """A screening test without its questions is closed."""
     policy = Policy.objects.filter(project=source).order_by("-version").first()
     values = {name: getattr(policy, name) for name in POLICY_VALUES} if policy else {}
     if not keep_screening:

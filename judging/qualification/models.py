@@ -329,7 +329,7 @@ class GateAttempt(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"gate attempt {self.uuid}"
+        return f"screening attempt {self.uuid}"
 
     @property
     def passed(self) -> bool:

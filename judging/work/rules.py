@@ -146,7 +146,7 @@ def form_key(*, assignment: UUID, pair: UUID, n_answers: int) -> UUID:
 
 
 def attempt_key(*, attempt: UUID, pair: UUID, last: UUID | None) -> UUID:
-    """``form_key`` for a pair of known truth in a sitting, after the form named ``last``: None before the first."""
+    """``form_key`` for a pair of known truth in an attempt, after the form named ``last``: None before the first."""
     return uuid5(attempt, f"{pair}/{last or 'first'}")
 
 

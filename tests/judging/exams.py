@@ -145,7 +145,7 @@ def regrade(attempt: Sitting) -> None:
 
 
 def in_feedback(user: User, project: Project) -> Sitting:
-    """The person's sitting of a closed exam whose only pair has come back to them."""
+    """The person's attempt of a closed exam whose only pair has come back to them."""
     exam = cohort_exam(project, queries=1, depth=1)
     pair = exam.known_pairs.get()
     attempt = Sitting.objects.create(

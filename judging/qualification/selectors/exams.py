@@ -102,7 +102,7 @@ def known_pairs_shown(*, project_id: int) -> frozenset[int]:
 
 @dataclass(frozen=True)
 class ExamRow:
-    """One person's sitting, as a lead sees it."""
+    """One person's attempt, as a lead sees it."""
 
     number: int | None
     sitting: Sitting
@@ -129,7 +129,7 @@ def exams_of(project: Project) -> QuerySet[Exam]:
 
 
 def exam_rows(exam: Exam) -> list[ExamRow]:
-    """Everybody's sitting, by annotator number."""
+    """Everybody's attempt, by annotator number."""
     numbers = annotator_numbers(exam.project)
     attempts = exam.sittings.annotate(
         graded=Count("grades", filter=Q(grades__attempt=0)),

@@ -1,6 +1,6 @@
-"""A sitting as its annotator works through it, and what an annotator has done of test, training and exam.
+"""An exam attempt as its annotator works through it, and what an annotator has done of test, training and exam.
 
-As with assignments, two statements read a sitting whatever it holds: one finds (and locks) it, one reads its pairs.
+As with assignments, two statements read an attempt whatever it holds: one finds (and locks) it, one reads its pairs.
 """
 
 import json
@@ -65,7 +65,7 @@ class AttemptGrade(NamedTuple):
 
 
 class AttemptPair(NamedTuple):
-    """One pair of a sitting; ``truth`` and ``explanation`` are shown only where the sitting tells them."""
+    """One pair of an attempt; ``truth`` and ``explanation`` are shown only where the attempt tells them."""
 
     known_id: int
     uuid: UUID
@@ -107,7 +107,7 @@ class AttemptPair(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class OpenAttempt:
-    """A sitting with the guideline in force and its pairs."""
+    """An exam attempt with the guideline in force and its pairs."""
 
     sitting_id: int
     uuid: UUID
@@ -204,17 +204,17 @@ class OpenAttempt:
 
 
 def attempt_of(*, annotator_id: int, attempt: UUID, lock: bool = False) -> OpenAttempt | None:
-    """The person's own sitting; None where it is somebody else's. ``lock`` keeps it as it is until commit."""
+    """The person's own attempt; None where it is somebody else's. ``lock`` keeps it as it is until commit."""
     return _read_attempt(BY_UUID, annotator_id, attempt, lock=lock)
 
 
 def attempt_by_pair(*, annotator_id: int, pair: UUID, lock: bool = False) -> OpenAttempt | None:
-    """The person's latest sitting that holds the pair of known truth."""
+    """The person's latest attempt that holds the pair of known truth."""
     return _read_attempt(BY_PAIR, annotator_id, pair, lock=lock)
 
 
 def attempt_by_id(*, attempt_id: int, lock: bool = False) -> OpenAttempt:
-    """Anybody's sitting."""
+    """Anybody's attempt."""
     open_attempt = _read_attempt(BY_ID, None, attempt_id, lock=lock)
     if open_attempt is None:
         raise Sitting.DoesNotExist

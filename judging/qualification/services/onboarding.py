@@ -69,13 +69,13 @@ def screening_question_save(
 
 @transaction.atomic
 def screening_question_retire(*, question: GateQuestion, actor: User, is_retired: bool) -> None:
-    """Ask it no more, or again. Raises ScreeningTooShort: the gate is open and would have too few questions."""
+    """Ask the question in the screening test no more, or again. Raises ScreeningTooShort: it is open and would have too few questions."""
     project = Project.objects.select_for_update().get(pk=question.project_id)
     policy = policy_in_force(project.pk)
     n_left = GateQuestion.objects.filter(project=project, is_retired=False).exclude(pk=question.pk).count()
     if is_retired and policy.gate_is_open and n_left < policy.gate_questions:
         raise ScreeningTooShort(
-            f"The gate is open and asks {policy.gate_questions} questions. Write another one first."
+            f"The screening test is open and asks {policy.gate_questions} questions. Write another one first."
         )
     if GateQuestion.objects.filter(pk=question.pk, is_retired=not is_retired).update(is_retired=is_retired):
         action = "gate.question.retire" if is_retired else "gate.question.restore"
@@ -131,7 +131,7 @@ def screening_attempt_answer(*, attempt: UUID, annotator: User, answers: Sequenc
     row.save()
     result = {"score": row.score, "passing": row.passing, "passed": row.passed}
     audit_record(project=row.project, actor=annotator, action="gate.answer", subject=row.uuid, **result)
-    logger.info("gate attempt %s: %s of %s", row.pk, row.score, len(row.asked))
+    logger.info("screening attempt %s: %s of %s", row.pk, row.score, len(row.asked))
     if row.passed:
         onboarding_advance(project=row.project, annotator=annotator)
     return row

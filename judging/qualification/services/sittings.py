@@ -1,4 +1,4 @@
-"""Sittings: started, graded, handed in, ended; the sitting stays locked until commit, so closing its exam waits."""
+"""Exam attempts: started, graded, handed in, ended; each stays locked until commit, so closing its exam waits."""
 
 import logging
 from dataclasses import replace
@@ -59,7 +59,7 @@ NOT_NOW = {
 
 @transaction.atomic
 def attempt_start(*, project: Project, annotator: User, purpose: str) -> Sitting:
-    """The person's sitting of this purpose: the one that runs, or a new one. The tutorial is sat once.
+    """The person's attempt of this purpose: the one that runs, or a new one. The tutorial is sat once.
 
     Raises:
         NotAnnotator: they are no annotator of the project.
@@ -220,7 +220,7 @@ def attempt_hand_in(*, annotator: User, attempt: UUID, now: datetime) -> OpenAtt
     """
     open_attempt = selectors.attempt_of(annotator_id=annotator.pk, attempt=attempt, lock=True)
     if open_attempt is None:
-        raise NotAssigned("This sitting is not yours.")
+        raise NotAssigned("This exam attempt is not yours.")
     if open_attempt.state == State.MISSED:
         raise AttemptOver("The exam was closed before you had given all grades.")
     if not open_attempt.may_change:
@@ -237,14 +237,14 @@ def attempt_hand_in(*, annotator: User, attempt: UUID, now: datetime) -> OpenAtt
 @transaction.atomic
 def missed_exam_count(*, attempt: Sitting, actor: User, counts: bool, reason: str) -> Sitting:
     """Let a missed exam count as an attempt, or let it count no more. Repeating it changes nothing. Raises NotPossible:
-    the sitting is no missed exam, or no reason is given; NotPossibleNow: its annotator sits an exam, whose attempt is
+    the attempt is no missed exam, or no reason is given; NotPossibleNow: its annotator sits an exam, whose attempt is
     allowed already."""
     if not reason.strip():
         raise NotPossible("Say why: the reason is kept in the audit.")
     member = Membership.objects.select_for_update(no_key=True).filter(
         project=attempt.project_id, user=attempt.annotator_id
     )
-    numbers = list(member.values_list("number", flat=True))  # locked: nobody starts a sitting meanwhile
+    numbers = list(member.values_list("number", flat=True))  # locked: nobody starts an attempt meanwhile
     row = Sitting.objects.select_for_update(of=("self",)).select_related("project", "exam").get(pk=attempt.pk)
     if row.purpose != Sitting.Purpose.EXAM or row.state != State.MISSED:
         raise NotPossible("Only an exam that was missed is counted or not by a lead.")
@@ -265,7 +265,7 @@ def missed_exam_count(*, attempt: Sitting, actor: User, counts: bool, reason: st
 
 @transaction.atomic
 def attempt_settle(*, attempt_id: int, now: datetime) -> OpenAttempt:
-    """End a sitting that asks for nothing more; a repeat finds it ended."""
+    """End an attempt that asks for nothing more; a repeat finds it ended."""
     open_attempt = selectors.attempt_by_id(attempt_id=attempt_id, lock=True)
     over = open_attempt.reveals_at_once and open_attempt.is_open and not open_attempt.left
     if over or (open_attempt.in_feedback and not open_attempt.still_misaligned):
@@ -281,7 +281,7 @@ def handed_in(open_attempt: OpenAttempt) -> State:
 
 
 def attempt_move(open_attempt: OpenAttempt, state: State, *, now: datetime) -> OpenAttempt:
-    """Bring a locked sitting into ``state``; reports and the next step of its annotator follow from it."""
+    """Bring a locked attempt into ``state``; reports and the next step of its annotator follow from it."""
     values: dict[str, object] = {"state": state}
     if open_attempt.is_open and state != State.MISSED:
         values["graded_at"] = now
@@ -314,7 +314,7 @@ def attempt_grade(
     active_ms: int | None = None,
     now: datetime | None = None,
 ) -> tuple[OpenAttempt, int | None]:
-    """Record a grade for a pair of known truth, where the person's sitting asks for it.
+    """Record a grade for a pair of known truth, where the person's attempt asks for it.
 
     Before an exam is handed in a grade replaces the one before; where the truth is told at once it is final. In the
     feedback round every grade is kept.
@@ -324,7 +324,7 @@ def attempt_grade(
         active_ms: how long the pair was before the annotator, as their page measured; adds up where a grade is changed.
 
     Returns:
-        The sitting after the grade, and the index of the pair to show next: None when nothing is asked any more.
+        The attempt after the grade, and the index of the pair to show next: None when nothing is asked any more.
 
     Raises:
         ValueError: the grade is outside 0..4.

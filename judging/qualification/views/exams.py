@@ -254,7 +254,7 @@ def _known_pair_change(
 
 @row_page(EXAM_ATTEMPTS, STAFF)
 def missed_exam(request: MemberRequest, attempt: Sitting) -> HttpResponse:
-    """Redirect to the page of the exam that the sitting is of."""
+    """Redirect to the page of the exam that the attempt is of."""
     assert attempt.exam is not None  # as its purpose says
     return redirect("judging:exam", attempt.exam.uuid)
 

@@ -190,12 +190,10 @@ def preview(request: MemberRequest, project: Project) -> HttpResponse:
 
 @project_action(LEAD, back="judging:gate-questions")
 def screening_set(request: MemberRequest, project: Project) -> HttpResponse:
-    """Open or close the gate: a new version of the policy."""
+    """Open or close the screening test: a new version of the policy."""
     is_open = request.POST.get("open") == "yes"
     services.screening_set(project=project, actor=request.user, is_open=is_open)
-    message = (
-        "The gate is open: candidates take the test first." if is_open else "The gate is closed: nobody is tested."
-    )
+    message = "The screening test is open: candidates take it first." if is_open else "It is closed: nobody is tested."
     messages.success(request, message)
     return redirect("judging:gate-questions", project.uuid)
 

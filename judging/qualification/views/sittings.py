@@ -1,4 +1,4 @@
-"""Pages of a sitting: one pair at a time, a last look before an exam is handed in, feedback, the result."""
+"""Pages of an attempt: one pair at a time, a last look before an exam is handed in, feedback, the result."""
 
 from decimal import Decimal
 from typing import Any, cast
@@ -126,7 +126,7 @@ def _refused(request: HttpRequest, pair_uuid: UUID, note: str, *, status: int) -
 
 
 def _on(request: HttpRequest, open_attempt: OpenAttempt, *, status: int = 302) -> HttpResponse:
-    """To where the sitting goes on."""
+    """To where the attempt goes on."""
     url = reverse("judging:sitting", args=[open_attempt.uuid])
     if is_htmx(request):
         return HttpResponseClientRedirect(url)
@@ -167,7 +167,7 @@ def _own_pair(request: HttpRequest, pair_uuid: UUID) -> OpenAttempt:
 
 def _granted(request: HttpRequest, open_attempt: OpenAttempt | None) -> OpenAttempt:
     if open_attempt is None:
-        raise NotAssigned("This sitting is not yours.")
+        raise NotAssigned("This exam attempt is not yours.")
     grant_by(request, open_attempt.project_uuid, ANNOTATOR)
     return open_attempt
 

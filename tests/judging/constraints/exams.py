@@ -59,7 +59,7 @@ def later_grade() -> SittingGrade:
 
 
 def unrequested_grade(**other: Callable[[Any], object]) -> Prepare:
-    """A grade that differs from what the sitting asks for."""
+    """A grade that differs from what the attempt asks for."""
 
     def prepare() -> Write:
         attempt = SittingFactory()
@@ -86,7 +86,7 @@ def changed_after_handing_in() -> Write:
 
 
 def anchor_after(state: str, /, **exam: object) -> Prepare:
-    """An anchor once a sitting of the exam is in this state."""
+    """An anchor once an attempt of the exam is in this state."""
 
     def prepare() -> Write:
         pair = KnownPairFactory()
@@ -138,7 +138,7 @@ MORE: More = {
         "known_pair_anchor_is_a_grade_in_an_exam",
         change(KnownPairFactory, anchor=2, source="lead", exam=None),
     ),
-    "a sitting that is open does not count": (
+    "an attempt that is open does not count": (
         "sitting_counted_by_a_lead_was_missed",
         change(SittingFactory, missed_counts=True),
     ),
@@ -154,19 +154,19 @@ MORE: More = {
         lambda: lambda: KnownPairFactory(exam=ExamFactory(state="closed", closed_at=NOW), anchor=2),
     ),
     "a tutorial is of no exam": ("sitting_of_an_exam_names_it", change(SittingFactory, purpose="tutorial")),
-    "a sitting that goes on has no end": ("sitting_ended_has_its_time", change(SittingFactory, ended_at=NOW)),
+    "an attempt that goes on has no end": ("sitting_ended_has_its_time", change(SittingFactory, ended_at=NOW)),
     "no truth above 4": ("known_pair_truth_is_a_median", change(KnownPairFactory, truth=Decimal("4.5"))),
-    "no first grade in a sitting that was handed in": ("does not ask for known pair", grade_in_state("waiting")),
+    "no first grade in an attempt that was handed in": ("does not ask for known pair", grade_in_state("waiting")),
     "no first grade in a missed sitting": ("does not ask for known pair", grade_in_state("missed")),
     "no first grade in a feedback round": ("does not ask for known pair", grade_in_state("feedback")),
     "no first grade once the exam is closed": ("does not ask for known pair", grade_in_state("open", exam="closed")),
     "no later grade before feedback": ("does not ask for known pair", grade_in_state("open", attempt=1)),
     "no later grade once all is done": ("does not ask for known pair", grade_in_state("done", attempt=1)),
-    "no grade in a sitting of somebody else": (
+    "no grade in an attempt of somebody else": (
         "does not ask for known pair",
         unrequested_grade(annotator=lambda attempt: annotator(attempt.project)),
     ),
-    "no grade for a pair that the sitting does not hold": (
+    "no grade for a pair that the attempt does not hold": (
         "does not ask for known pair",
         unrequested_grade(known_pair_id=lambda attempt: KnownPairFactory(exam=attempt.exam).pk),
     ),
@@ -175,8 +175,8 @@ MORE: More = {
         unrequested_grade(position=lambda attempt: 2),
     ),
     "first grades are final once handed in": ("does not ask for known pair", changed_after_handing_in),
-    "a grade of a sitting keeps its attempt": ("does not ask for known pair", change(SittingGradeFactory, attempt=1)),
-    "grades of a sitting stay": ("are kept as they are", lambda: SittingGradeFactory().delete),
+    "a grade of an attempt keeps its attempt": ("does not ask for known pair", change(SittingGradeFactory, attempt=1)),
+    "grades of an attempt stay": ("are kept as they are", lambda: SittingGradeFactory().delete),
     "a truth is final": ("is final", change(known_truth, truth=3)),
     "a truth is not taken back": ("is final", change(known_truth, truth=None)),
     "a known pair stays of its exam": (

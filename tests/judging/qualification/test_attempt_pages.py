@@ -1,4 +1,4 @@
-"""The pages of a sitting, with htmx and without: pairs, last look, feedback, result, and the way on the desk."""
+"""The pages of an attempt, with htmx and without: pairs, last look, feedback, result, and the way on the desk."""
 
 import re
 from datetime import timedelta
