@@ -69,7 +69,7 @@ def screening_question_save(
 
 @transaction.atomic
 def screening_question_retire(*, question: GateQuestion, actor: User, is_retired: bool) -> None:
-    """Ask the question in the screening test no more, or again. Raises ScreeningTooShort: it is open and would have too few questions."""
+    """Retire the question, or ask it again. Raises ScreeningTooShort: the test is open and would have too few."""
     project = Project.objects.select_for_update().get(pk=question.project_id)
     policy = policy_in_force(project.pk)
     n_left = GateQuestion.objects.filter(project=project, is_retired=False).exclude(pk=question.pk).count()
