@@ -3,7 +3,7 @@
 Most of what the baselines compute treats every clip by itself; half of a padded batch would be padding. Only attention
 and what slides over time need the rectangle.
 
-Notation: B sequences, W the width of the rectangle, R rows kept of its B * W cells, D features.
+Notation: B sequences, W the width of the rectangle, R rows computed of its B * W cells, D features.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Layout:
 
     lengths: Tensor  # rows of each sequence that are real [B]
     computed: Tensor  # rows of each sequence that are computed [B], no fewer than real
-    width: int  # W, no less than any of ``kept``
+    width: int  # W, no less than any of ``computed``
     device: torch.device  # where the rows are
 
     @classmethod
@@ -66,7 +66,9 @@ class Layout:
     @classmethod
     def joined(cls, layouts: Sequence[Layout]) -> Layout:
         """The sequences of all layouts, one after the other, in a rectangle as wide as the widest."""
-        lengths, row_counts = (torch.cat([getattr(layout, name) for layout in layouts]) for name in ("lengths", "kept"))
+        lengths, row_counts = (
+            torch.cat([getattr(layout, name) for layout in layouts]) for name in ("lengths", "computed")
+        )
         return cls(lengths, row_counts, max(layout.width for layout in layouts), layouts[0].device)
 
     def taken(self, indexes: Tensor) -> tuple[Layout, Tensor]:
@@ -78,7 +80,7 @@ class Layout:
 
     @cached_property
     def full(self) -> bool:
-        """Every cell is kept."""
+        """Whether every cell is computed."""
         return int(self.computed.sum()) == len(self.computed) * self.width
 
     @cached_property
@@ -88,18 +90,18 @@ class Layout:
 
     @cached_property
     def positions(self) -> Tensor:
-        """The cell of each kept row [R]."""
+        """The cell of each computed row [R]."""
         cells = torch.arange(self.width) < self.computed[:, None]
         return cells.flatten().nonzero().squeeze(1).to(self.device, non_blocking=True)
 
     @cached_property
     def owner(self) -> Tensor:
-        """Which sequence each kept row is of [R]."""
+        """Which sequence each computed row is of [R]."""
         return self.positions // self.width
 
     @cached_property
     def position(self) -> Tensor:
-        """How far into its sequence each kept row lies [R]."""
+        """How far into its sequence each computed row lies [R]."""
         return self.positions % self.width
 
     @cached_property
@@ -118,7 +120,7 @@ class Layout:
         return (~self.real).float().mul(HIDDEN)[:, None, None]
 
     def spread(self, rows: Tensor) -> Tensor:
-        """Rows [R, D] -> rectangle [B, W, D], zero where nothing is kept."""
+        """Rows [R, D] -> rectangle [B, W, D], zero where nothing is computed."""
         cells = rows if self.full else _spread(rows, self.positions, len(self.computed) * self.width)
         return cells.unflatten(0, (len(self.computed), self.width))
 
@@ -156,7 +158,7 @@ class SideBySide:
 
     @cached_property
     def positions(self) -> Tensor:
-        """The cell of each kept row [R + R']."""
+        """The cell of each computed row [R + R']."""
         both = 2 * self.left.width
         left_cells = self.left.owner * both + self.left.position
         return torch.cat([left_cells, self.right.owner * both + self.left.width + self.right.position])

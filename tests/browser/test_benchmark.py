@@ -36,7 +36,7 @@ def worker(browse: Browse, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         yield
         Training.objects.filter(state=State.WAITING).update(state=State.CANCELLED)
         Training.objects.filter(state=State.RUNNING).update(state=State.CANCELLING)
-    search_worker._held.cache_clear()
+    search_worker._searchers.cache_clear()
     search_worker._texts.cache_clear()
     for one in futures:
         one.result()

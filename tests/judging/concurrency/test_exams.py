@@ -90,6 +90,6 @@ def test_the_same_form_twice_at_once_is_one_grade(monkeypatch: pytest.MonkeyPatc
     user = examinee(project, "training")
     attempt = start(user, project, "tutorial")
     key = attempt_by_id(attempt_id=attempt.pk)
-    press = partial(give, user, pairs[0], 3, key=key.key_of(key.pair_views[0]))
+    press = partial(give, user, pairs[0], 3, key=key.key_of(key.pairs[0]))
     overlap(monkeypatch, GRADING, press, press)
     assert SittingGrade.objects.get().grade == 3

@@ -178,10 +178,10 @@ class TestHonesty:
             "0 queries. Names in them are trained on."
         )
         Caption.objects.filter(description__corpus=bench.hand_made.corpus).update(provider="rules")
-        assert bench.tables().standing.trained_on == description
+        assert bench.tables().status.trained_on == description
         later = ready_release(bench.hand_made.project)
         shown_tables = bench.tables(release=str(later.version))
-        assert "release 2 are made of captions" in shown_tables.standing.trained_on
+        assert "release 2 are made of captions" in shown_tables.status.trained_on
         for run in Run.objects.filter(source="baseline"):
             Scoring.objects.filter(run=run, release=later).delete()
             score(run, later, {(10, 0.5): 0.3}, "released")
