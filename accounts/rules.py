@@ -1,6 +1,6 @@
 """The way of an annotator: candidate, training, exam, qualified; suspended or left at any time. Pure."""
 
-WAY = ("candidate", "training", "exam", "qualified")
+STEPS = ("candidate", "training", "exam", "qualified")
 OUT = ("suspended", "left")
 
 
@@ -11,7 +11,7 @@ def may_become(status: str, target: str) -> bool:
     back onto it at any step, from outside only. An empty standing is somebody who joins.
     """
     if target in OUT:
-        return status in WAY or (status in OUT and status != target)
-    if target not in WAY:
+        return status in STEPS or (status in OUT and status != target)
+    if target not in STEPS:
         return False
-    return status not in WAY or WAY.index(status) < WAY.index(target)
+    return status not in STEPS or STEPS.index(status) < STEPS.index(target)

@@ -2,7 +2,7 @@
 
 from celery import shared_task
 
-from core import clock, jobs, stored_files
+from core import clock, jobs, media_files
 
 
 @shared_task
@@ -14,4 +14,4 @@ def sweep() -> None:
 @jobs.swept
 def files_sweep(now: object) -> None:
     """Remove stored files that nobody needs: a backup ran, or the storage did not answer."""
-    stored_files.left_files_sweep()
+    media_files.left_files_sweep()

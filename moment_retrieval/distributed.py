@@ -112,7 +112,7 @@ class Precision:
             self.scaler.load_state_dict(dict(state))
 
 
-ASKED = (signal.SIGTERM, signal.SIGINT)
+STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 class Stopped(Exception):
@@ -127,12 +127,12 @@ class StopRequest:
     """
 
     def __init__(self) -> None:
-        self.asked = False
+        self.requested = False
         self.before: dict[int, object] = {}
 
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():
-            self.before = {number: signal.signal(number, self.ask) for number in ASKED}
+            self.before = {number: signal.signal(number, self.ask) for number in STOP_SIGNALS}
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -141,11 +141,11 @@ class StopRequest:
 
     def ask(self, number: int = 0, frame: FrameType | None = None) -> None:
         """Stop as soon as may be."""
-        self.asked = True
+        self.requested = True
 
     def look(self) -> None:
         """Raise Stopped if asked."""
-        if self.asked:
+        if self.requested:
             raise Stopped
 
 

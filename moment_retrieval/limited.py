@@ -27,7 +27,7 @@ logger = logging.getLogger(__name__)
 LONGEST_MESSAGE = 10_000  # of a traceback
 MOST_FILES = 64  # open at once
 MOST_WRITTEN = 2**16  # bytes of a file: what it says when it fails
-KEPT = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "TMPDIR")  # of the environment
+PASSED_ON = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "TMPDIR")  # of the environment
 SET = {
     **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "ARROW_IO_THREADS"), "1"),
     "ARROW_DEFAULT_MEMORY_POOL": "system",  # others reserve more than they use
@@ -66,7 +66,7 @@ def reader(module: str, request: bytes, limits: Limits) -> Iterator[IO[bytes]]:
             stdout=subprocess.PIPE,
             stderr=messages,
             cwd="/",
-            env={name: os.environ[name] for name in KEPT if name in os.environ} | SET,
+            env={name: os.environ[name] for name in PASSED_ON if name in os.environ} | SET,
         )
         assert child.stdout is not None  # a pipe
         try:

@@ -394,7 +394,7 @@ class Trainer:
             while not self._over():
                 self._step(next(loads))
                 self._evaluate_if_due()
-                if self.team.any(self.means.stop.asked):
+                if self.team.any(self.means.stop.requested):
                     raise Stopped
                 if self.team.any(time.monotonic() - saved > self.plan.checkpoint_every_s):
                     self._save_last()
@@ -568,7 +568,7 @@ class Pace:
     """Seconds of the steps since something was last told, and the means of what they gave."""
 
     def __init__(self) -> None:
-        self.told = self.before = time.monotonic()
+        self.reported_at = self.before = time.monotonic()
         self.sums: dict[str, float] = {}
         self.count, self.spent = 0, 0.0
 
@@ -585,13 +585,13 @@ class Pace:
 
     def due(self) -> bool:
         """Something may be told again."""
-        return time.monotonic() - self.told >= REPORT_EVERY_S
+        return time.monotonic() - self.reported_at >= REPORT_EVERY_S
 
     def taken(self) -> tuple[float, dict[str, float]]:
         """Seconds of a step, and the means; both begin anew."""
         seconds = self.spent / self.count
         means = {name: total / self.count for name, total in self.sums.items()}
-        self.told, self.sums, self.count, self.spent = time.monotonic(), {}, 0, 0.0
+        self.reported_at, self.sums, self.count, self.spent = time.monotonic(), {}, 0, 0.0
         return seconds, means
 
 

@@ -182,7 +182,7 @@ STALL_S = 120.0  # ffmpeg silent for this long is taken for hung
 PASSED = {"fps_mode": "passthrough", "threads": 1}  # every frame is written as it comes
 
 # The twin: a key frame every second, and no frame that leans on a later one, so that seeking is quick and exact.
-TWIN = {
+MP4_OPTIONS = {
     "format": "mp4",
     "vcodec": "libx264",
     "preset": "superfast",
@@ -264,7 +264,7 @@ def _timed(picture: Any) -> Any:
 def _mp4_output(picture: Any, count: int, path: Path) -> Any:
     """``count`` frames of ``picture`` as an MP4 in colours that browsers show alike."""
     coloured = picture.filter("scale", out_color_matrix="bt709", out_range="tv").filter("format", "yuv420p")
-    return coloured.output(url(path), vframes=count, **TWIN)
+    return coloured.output(url(path), vframes=count, **MP4_OPTIONS)
 
 
 def _command(*outputs: Any) -> list[str]:

@@ -19,8 +19,8 @@ from annotation.previews.cutting import CutFailure, Preview, cut_previews
 from annotation.previews.process import VideoUnreadable
 from core.exceptions import NotPossible, StorageUnavailable
 from core.jobs import durable, swept
+from core.media_files import files_delete
 from core.messages import send_on_commit
-from core.stored_files import files_delete
 
 logger = logging.getLogger(__name__)
 NOT_READABLE = "The video cannot be read: {}"

@@ -73,7 +73,7 @@ TABLE_1, TABLE_4 = (tuple(Row(**row) for row in DATA[name]) for name in ("size",
 ROWS = (*TABLE_1, *TABLE_4)
 
 
-def told(value: float | None, decimals: int) -> str:
+def rounded(value: float | None, decimals: int) -> str:
     """A value of the tables as people read it."""
     return "–" if value is None else f"{value:,.{decimals}f}"
 
@@ -125,7 +125,7 @@ def table(title: str, rows: Iterable[Row], columns: Sequence[Column]) -> Table:
 def _cell(column: Column, row: Row) -> str:
     """The paper prints two decimals at most."""
     decimals = min(row.decimals, 2) if column["column"].startswith(PAPER) else row.decimals
-    return told(column.get(row.name), decimals)
+    return rounded(column.get(row.name), decimals)
 
 
 def value_rows(columns: Iterable[Column], rows: Iterable[Row] = ROWS) -> Iterator[tuple[str, str, object]]:

@@ -237,19 +237,19 @@ def measure_rows(data: Figures) -> Iterator[tuple[str, str, str, object]]:
         group = figures["group"]
         for side in SIDES:
             yield from ((group, side, name, figures[side][name]) for name in MEASURES)
-            yield from ((group, side, f"words_{name}", _told(n)) for name, n in figures[side]["words"].items())
+            yield from ((group, side, f"words_{name}", _rounded(n)) for name, n in figures[side]["words"].items())
             yield from ((group, side, f"first_word {word}", n) for word, n in figures[side]["first_words"])
         yield group, "both", "pairs", figures["pairs"]
         yield group, "both", "changed", figures["changed"]
         yield group, "both", "similarity_texts", figures["similarity"]["texts"]
-        yield group, "both", "similarity_mean", _told(figures["similarity"]["mean"])
+        yield group, "both", "similarity_mean", _rounded(figures["similarity"]["mean"])
         yield group, "both", "replaced", figures["replaced"]
         yield from ((group, "both", f"replacement {word}", n) for word, n in figures["replacements"])
     for column, measure, value in value_rows(data.get("collection", [])):
         yield column, "collection", measure, value
     for row in data["candidates"]:
         for name in ("queries", "mean", "least", "most"):
-            yield f"split {row['split']}", "candidates", f"rank_{row['rank']}_{name}", _told(row[name])
+            yield f"split {row['split']}", "candidates", f"rank_{row['rank']}_{name}", _rounded(row[name])
 
 
 def histogram_rows(data: Figures) -> Iterator[tuple[str, str, str, object, object, int]]:
@@ -261,5 +261,5 @@ def histogram_rows(data: Figures) -> Iterator[tuple[str, str, str, object, objec
         yield from ((group, "both", "similarity", low, high, n) for low, high, n in figures["similarity"]["bins"])
 
 
-def _told(value: float | None) -> object:
+def _rounded(value: float | None) -> object:
     return "" if value is None else round(value, 6)

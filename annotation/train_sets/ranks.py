@@ -159,14 +159,14 @@ class Parts:
         folder.mkdir(parents=True, exist_ok=True)
         self.folder, self.made_of = folder, made_of
         self.outdated = 0  # parts thrown away, made of something else
-        self.held = {int(path.name.partition("-")[0]): path for path in folder.glob(f"*{SUFFIX}")}
+        self.paths = {int(path.name.partition("-")[0]): path for path in folder.glob(f"*{SUFFIX}")}
 
     def read(self, index: int, queries: Sequence[Query]) -> Ranks | None:
         """The ranks of the block at this place; None where they are not there, or are those of other queries."""
         path = self._path(index, queries)
-        if self.held.get(index, path) != path:
+        if self.paths.get(index, path) != path:
             self.outdated += 1
-            self.held.pop(index).unlink()
+            self.paths.pop(index).unlink()
         try:
             return Ranks(*np.load(path, allow_pickle=False))
         except (FileNotFoundError, EOFError, ValueError):  # not there, or damaged since

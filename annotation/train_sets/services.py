@@ -37,7 +37,7 @@ from annotation.train_sets.ranks import Block, Parts, TextRanker, TrainMoments, 
 from core.audit import audit_record
 from core.exceptions import NotPossible
 from core.jobs import JobKind, Stopped, durable, swept
-from core.stored_files import files_delete
+from core.media_files import files_delete
 
 logger = logging.getLogger(__name__)
 FORGOTTEN_S = 24 * 3600  # a folder that no set needs is thrown away after so long

@@ -15,8 +15,8 @@ from django.core.files.storage import FileSystemStorage, default_storage
 
 from core.backup.database import BackupError, contents, environment, files_named, major_of, program, snapshot
 from core.backup.files import Entry, Pool, bucket_of, digest_of, keeps_versions, versions_of
+from core.media_files import BACKUP
 from core.sql import is_locked, only_one
-from core.stored_files import BACKUP
 
 FORM = 1  # of the folder
 DUMP, MEDIA, ABOUT = "database.dump", "media.jsonl", "backup.json"

@@ -100,14 +100,14 @@ def link_of(event: AuditEvent, project: Project, role: str) -> tuple[str, str] |
         if role != LEAD or not isinstance(number, int):
             return None
         return reverse("judging:person", args=[project.uuid, number]), f"Annotator {number}"
-    if event.subject and (page := _place(BY_SUBJECT, event.action)):
+    if event.subject and (page := _page_of(BY_SUBJECT, event.action)):
         return reverse(page[0], args=[event.subject]), page[1]
     open_to_role = OF_PROJECT | OF_PEOPLE if role == LEAD else OF_PROJECT
-    page = _place(open_to_role, event.action)
+    page = _page_of(open_to_role, event.action)
     return (reverse(page[0], args=[project.uuid]), page[1]) if page else None
 
 
-def _place(pages: Pages, action: str) -> tuple[str, str] | None:
+def _page_of(pages: Pages, action: str) -> tuple[str, str] | None:
     return next((page for beginnings, page in pages.items() if action.startswith(beginnings)), None)
 
 

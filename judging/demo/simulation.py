@@ -32,7 +32,7 @@ from judging.projects.policies import Example, guideline_in_force, guideline_pub
 from judging.qualification.rules.truth import rounded_up
 from judging.qualification.services.exams import exam_close, exam_create, exam_prepare, known_pair_explain
 from judging.qualification.services.onboarding import screening_question_save, screening_set
-from judging.qualification.services.reports import exam_report, sitting_report
+from judging.qualification.services.reports import attempt_report, exam_report
 from judging.qualification.services.sittings import attempt_grade, attempt_hand_in, attempt_start
 from judging.qualification.services.training import training_pair_grade, tutorial_add
 from judging.review.selectors import second_batch_sizes
@@ -352,7 +352,7 @@ def _feedback_take(exam: Exam, chief: User) -> None:
     if not exam.report:
         exam_report(exam_id=exam.pk)
     for attempt in exam.sittings.filter(state=Sitting.State.DONE, passed__isnull=True):
-        sitting_report(sitting_id=attempt.pk)
+        attempt_report(sitting_id=attempt.pk)
 
 
 def _later_exam_open(project: Project, chief: User) -> None:

@@ -124,7 +124,7 @@ def judgments_import(*, path: Path, project_name: str, leads: Sequence[User] = (
     pairs = read_judgments(path)
     digest = sha256(path.read_bytes()).hexdigest()
     project = judgments_store(pairs=pairs, digest=digest, project_name=project_name, leads=leads)
-    return summary(stored_pairs(project))
+    return summary(historic_pairs(project))
 
 
 @transaction.atomic
@@ -175,7 +175,7 @@ def project_holding(*, name: str, digest: str) -> Project | None:
     return project
 
 
-def stored_pairs(project: Project) -> list[HistoricPair]:
+def historic_pairs(project: Project) -> list[HistoricPair]:
     """The imported pairs of a project as the database holds them."""
     rows = (
         Judgment.objects.filter(pair__batch__project=project, source=Judgment.Source.IMPORTED)

@@ -21,7 +21,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import Identity, Membership, Project, StandingChange, User
-from accounts.rules import WAY
+from accounts.rules import STEPS
 from accounts.services.identities import (
     NewAccount,
     account_create,
@@ -272,7 +272,7 @@ ERASED = "Name and account were erased; nobody can log in as this annotator any 
 @transaction.atomic
 def annotator_suspend(*, membership: Membership, actor: User, reason: str) -> Membership:
     """No batch is handed to them until they are back; what they hold goes to others at once."""
-    return _taken_off(membership, Status.SUSPENDED, actor, _said(reason))
+    return _taken_off(membership, Status.SUSPENDED, actor, _reason_text(reason))
 
 
 @transaction.atomic
@@ -287,9 +287,9 @@ def annotator_reinstate(*, membership: Membership, actor: User, reason: str) -> 
     were forgotten."""
     if not membership.user.is_active:
         raise NotPossibleNow(ERASED)
-    if membership.standing in WAY:
+    if membership.standing in STEPS:
         raise NotPossibleNow(f"{membership.label.capitalize()} is {membership.standing} and needs no way back.")
-    return status_change(membership=membership, to=status_before(membership), actor=actor, reason=_said(reason))
+    return status_change(membership=membership, to=status_before(membership), actor=actor, reason=_reason_text(reason))
 
 
 @transaction.atomic
@@ -297,7 +297,7 @@ def annotator_qualify(*, membership: Membership, actor: User, reason: str) -> Me
     """Qualified by the lead's word, whatever is left of training and exam."""
     if not membership.user.is_active:
         raise NotPossibleNow(ERASED)
-    return status_change(membership=membership, to=Status.QUALIFIED, actor=actor, reason=_said(reason))
+    return status_change(membership=membership, to=Status.QUALIFIED, actor=actor, reason=_reason_text(reason))
 
 
 @transaction.atomic
@@ -349,9 +349,9 @@ ACTIONS: dict[str, Any] = {
 
 def status_before(membership: Membership) -> str:
     """The last step of the way itself."""
-    if membership.standing in WAY:
+    if membership.standing in STEPS:
         return membership.standing
-    change = StandingChange.objects.filter(membership=membership, from_standing__in=WAY).last()
+    change = StandingChange.objects.filter(membership=membership, from_standing__in=STEPS).last()
     return change.from_standing if change else Status.CANDIDATE
 
 
@@ -361,7 +361,7 @@ def _taken_off(membership: Membership, to: str, actor: User | None, reason: str)
     return changed
 
 
-def _said(reason: str) -> str:
+def _reason_text(reason: str) -> str:
     """Raises NotPossibleNow when there is no reason."""
     if not reason.strip():
         raise NotPossibleNow(REASON_REQUIRED)

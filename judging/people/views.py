@@ -19,7 +19,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts.access import ANNOTATOR, LEAD, MemberRequest, project_action, project_page, row_page
 from accounts.models import Membership, Project, User
-from accounts.rules import OUT, WAY
+from accounts.rules import OUT, STEPS
 from accounts.services.credentials import totp_device
 from accounts.services.identities import EMAIL_TAKEN, NewAccount, account_led_or_refused
 from accounts.services.throttles import REGISTRATIONS, address_block, throttle_or_refuse
@@ -277,7 +277,7 @@ def _person(
     context = {
         "person": annotator,
         "way": [(change, names.get(change.actor_id, "–") if change.actor_id else "the system") for change in changes],
-        "is_on_way": annotator.membership.standing in WAY,
+        "is_on_way": annotator.membership.standing in STEPS,
         "is_out": annotator.membership.standing in OUT,
         "before": services.status_before(annotator.membership),
         "not_ours": _not_ours(request, annotator),

@@ -113,7 +113,7 @@ ABOUT = {
 }
 
 
-def told_of(name: str) -> str:
+def description_of(name: str) -> str:
     """Describe a file's content in a few words; empty where it is not known."""
     if name.startswith("guideline-v"):
         return f"the guideline, version {name.removeprefix('guideline-v').removesuffix('.md')}"
@@ -126,7 +126,7 @@ def readme(settings: Facts, counts: Facts, names: Iterable[str]) -> str:
         "queries": _counted(counts["queries"], "judged query", "judged queries"),
         "pairs": _counted(sum(counts["pairs"].values()), "pair"),
         "judgments": _counted(counts["judgments"], "judgment"),
-        "files": [(name, told_of(name)) for name in sorted(names)],
+        "files": [(name, description_of(name)) for name in sorted(names)],
         "is_partial": counts["queries_unfinished"],
         "is_imported": settings["corpus"]["placeholder"],
     }

@@ -285,16 +285,16 @@ class BoundedLines:
     """The lines of a file, none so long that it fills the memory; a line of CSV may be several of the file."""
 
     def __init__(self, file: TextIO, name: str) -> None:
-        self.file, self.name, self.held = file, name, 0
+        self.file, self.name, self.n_read = file, name, 0
 
     def begin(self) -> None:
         """The lines so far have been read."""
-        self.held = 0
+        self.n_read = 0
 
     def __iter__(self) -> Iterator[str]:
-        while line := self.file.readline(LONGEST_LINE + 1 - self.held):
-            self.held += len(line)
-            if self.held > LONGEST_LINE:
+        while line := self.file.readline(LONGEST_LINE + 1 - self.n_read):
+            self.n_read += len(line)
+            if self.n_read > LONGEST_LINE:
                 raise ImportRefused(f"{self.name} has a line of more than {LONGEST_LINE:,} characters.")
             yield line
 

@@ -23,7 +23,7 @@ from judging.exceptions import FormStale, NotPossibleNow
 from judging.guidelines.texts import markdown_html
 from judging.models import WORDS, Release, ReleaseComparison, ReleaseWords
 from judging.releases import compare, layout, selectors, services
-from judging.releases.documents import told_of
+from judging.releases.documents import description_of
 from judging.releases.selectors import (
     STATES,
     datasheet_of,
@@ -137,7 +137,7 @@ def release(request: HttpRequest, release_uuid: UUID) -> HttpResponse:
     context = {
         "release": row,
         "counts": counts,
-        "files": [(name, told_of(name), file) for name, file in files],
+        "files": [(name, description_of(name), file) for name, file in files],
         "missing": [(STATES.get(state, state), n) for state, n in counts.get("missing", {}).items()],
         "before": others(row).filter(version__lt=row.version).first(),
         "datasheet": datasheet and markdown_html(datasheet[:LARGEST_DATASHEET].partition("\n")[2]),

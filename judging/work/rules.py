@@ -58,14 +58,14 @@ class RequestedPair(NamedTuple):
     """A pair that the present round of its batch asks for, and who has dealt with it."""
 
     pair_id: int
-    graded_seats: Collection[int]  # seats that have given their grade
+    graded_slots: Collection[int]  # seats that have given their grade
     known: bool  # to the person at hand: graded or flagged by them
     final_flags: int = 0  # of assignments that have ended
 
 
 def free_seats(pairs: Sequence[RequestedPair], *, taken_slots: Collection[int]) -> dict[int, list[int]]:
     """Seats that nobody holds and that lack a grade, each with the pairs it lacks, in the order given."""
-    pairs_by_slot = {slot: [pair.pair_id for pair in pairs if slot not in pair.graded_seats] for slot in SLOTS}
+    pairs_by_slot = {slot: [pair.pair_id for pair in pairs if slot not in pair.graded_slots] for slot in SLOTS}
     return {slot: lacking for slot, lacking in pairs_by_slot.items() if lacking and slot not in taken_slots}
 
 
@@ -84,7 +84,7 @@ def slot_for(pairs: Sequence[RequestedPair], *, taken_slots: Collection[int]) ->
 
 def to_be_decided(pairs: Sequence[RequestedPair], *, taken_slots: Collection[int]) -> bool:
     """Whether a round that nobody sits at has a pair with both its grades, or asks for nothing any more."""
-    return not taken_slots and (not pairs or any(set(SLOTS) <= set(pair.graded_seats) for pair in pairs))
+    return not taken_slots and (not pairs or any(set(SLOTS) <= set(pair.graded_slots) for pair in pairs))
 
 
 def shuffled(pairs: Iterable[Item], *, seed: int) -> list[Item]:

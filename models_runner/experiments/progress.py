@@ -31,7 +31,7 @@ class Progress:
     scores: list[Point] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
     records: list[tuple[int, float]] = field(default_factory=list)  # step and score of every best there was
-    kept: bool = False  # a checkpoint to go on from, since the program was started
+    has_checkpoint: bool = False  # a checkpoint to go on from, since the program was started
     ended: str = ""  # "done", "stopped", "failed"
     reason: str = ""
 
@@ -45,7 +45,7 @@ class Progress:
         elif kind == "evaluation" and event.get("split", "val") == "val":
             self._evaluation(event)
         elif kind == "checkpoint":
-            self.kept = self.kept or event.get("which") == "last"
+            self.has_checkpoint = self.has_checkpoint or event.get("which") == "last"
         elif kind == "notice":
             self.notices = [*self.notices, str(event.get("text", ""))[:LONGEST]][-NOTICES:]
         elif kind in ("done", "stopped", "failed"):
@@ -66,7 +66,7 @@ class Progress:
 
     def begin(self) -> None:
         """The program is being started: how an earlier attempt ended is over."""
-        self.kept, self.ended, self.reason, self.eta_s = False, "", "", None
+        self.has_checkpoint, self.ended, self.reason, self.eta_s = False, "", "", None
 
     def _at(self, event: Mapping[str, Any]) -> None:
         self.step = whole(event.get("step"), self.step)
@@ -123,17 +123,17 @@ class EventsFile:
     """Reads what was appended since it last looked; a line that is not finished waits."""
 
     def __init__(self, path: Path) -> None:
-        self.path, self.place = path, 0
+        self.path, self.position = path, 0
 
     def new(self) -> list[dict[str, Any]]:
         try:
             with self.path.open("rb") as file:
-                file.seek(self.place)
+                file.seek(self.position)
                 data = file.read()
         except FileNotFoundError:
             return []
         end = data.rfind(b"\n") + 1
-        self.place += end
+        self.position += end
         return [event for line in data[:end].splitlines() if (event := _event(line)) is not None]
 
 

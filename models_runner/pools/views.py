@@ -57,20 +57,20 @@ class PoolForm(forms.Form):
     def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         scored = project.runs.filter(state=Run.State.SCORED).select_related("release")
-        self.stored = {str(run.uuid): run for run in scored}
+        self.runs_by_uuid = {str(run.uuid): run for run in scored}
         self.sets = {str(row.uuid): row for row in project.query_sets.order_by("name")}
         runs, which = self.fields["runs"], self.fields["which"]
         assert isinstance(runs, forms.ChoiceField) and isinstance(which, forms.ChoiceField)
         runs.choices = [
             (uuid, f"{run}, release {run.release.version} ({run.n_queries} queries)")
-            for uuid, run in self.stored.items()
+            for uuid, run in self.runs_by_uuid.items()
         ]
         splits = [(SPLIT + split, f"split {split}") for split in (Query.Split.VAL.value, Query.Split.TEST.value)]
         sets = [(SET + uuid, f"query set {row.name}") for uuid, row in self.sets.items()]
         which.choices = [(ALL, "all whose judging has begun"), *splits, *sets]
 
     def chosen(self) -> list[Run]:
-        return [self.stored[uuid] for uuid in self.cleaned_data["runs"]]
+        return [self.runs_by_uuid[uuid] for uuid in self.cleaned_data["runs"]]
 
     def scope(self) -> Scope:
         form_data = self.cleaned_data

@@ -118,7 +118,7 @@ def search_work(training_id: int, text: str, moments: int, every: bool) -> dict[
     except Exception as error:
         logger.exception("training %s: a search failed", training_id)
         return {"refused": _failure(error)}
-    return answer.told()
+    return answer.as_dict()
 
 
 def _source(training: Training) -> Source:

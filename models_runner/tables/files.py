@@ -7,7 +7,7 @@ from typing import Any
 from core.spreadsheets import csv_text
 from models_runner.leaderboard.files import escaped
 from models_runner.tables import published_values as published
-from models_runner.tables.selectors import Line, Place, Row, Setting, Tables
+from models_runner.tables.selectors import Line, Row, ScoreKey, Setting, Tables
 
 COLUMNS = ["table", "baseline", "n", "experiment", "trained_on_release", "labels", "split", "k", "mu"]
 COLUMNS += ["convention", "gain", "seeds", "best_seed", "best", "mean", "deviation"]
@@ -38,14 +38,14 @@ def _comparison(tables: Tables) -> str:
     return tables.status.words if tables.filters.shows_published else "Published values are those of `released`."
 
 
-def _published(setting: Setting, key: Place) -> dict[str, Any]:
+def _published(setting: Setting, key: ScoreKey) -> dict[str, Any]:
     split, k, mu = key
     spread = published.spread_of(setting.baseline, setting.top_n, k, mu, split)
     over = {"published_mean": spread.mean, "published_deviation": spread.deviation} if spread else {}
     return {"published": setting.published(*key), **over}
 
 
-def _line(tables: Tables, line: Line, key: Place) -> dict[str, Any]:
+def _line(tables: Tables, line: Line, key: ScoreKey) -> dict[str, Any]:
     of = line.experiment
     return {
         **{"baseline": of.baseline, "n": of.top_n, "experiment": of.name, "labels": of.labels},
@@ -56,7 +56,7 @@ def _line(tables: Tables, line: Line, key: Place) -> dict[str, Any]:
     }
 
 
-def _similarity(tables: Tables, key: Place) -> dict[str, Any]:
+def _similarity(tables: Tables, key: ScoreKey) -> dict[str, Any]:
     _, k, mu = key
     theirs = {"published": published.SIMILARITY[k][published.MUS.index(mu)]} if tables.filters.shows_published else {}
     ours = {"best": tables.similarity.get(key), "mean": tables.similarity.get(key)}

@@ -118,9 +118,9 @@ def _told(features: Mapping[str, object]) -> str:
     return f"{features['name']}" + (f" ({', '.join(more)})" if more else "")
 
 
-Place = tuple[str, int, float]  # split, K, mu
-Values = Mapping[Place, float]
-ByRun = dict[int | None, dict[Place, float]]  # a seed has no run on a split without judged queries
+ScoreKey = tuple[str, int, float]  # split, K, mu
+Values = Mapping[ScoreKey, float]
+ByRun = dict[int | None, dict[ScoreKey, float]]  # a seed has no run on a split without judged queries
 
 
 @dataclass(frozen=True)
@@ -310,7 +310,7 @@ def _values(filters: TablesFilters, trainings: Iterable[Training]) -> ByRun:
     return values
 
 
-def _scores(filters: TablesFilters, **which: object) -> list[tuple[int, Place, float]]:
+def _scores(filters: TablesFilters, **which: object) -> list[tuple[int, ScoreKey, float]]:
     scorings = Scoring.objects.filter(
         release=filters.release, state=Scoring.State.SCORED, run__state=Run.State.SCORED, **which
     )

@@ -68,7 +68,7 @@ def search(options: argparse.Namespace) -> tuple[str, list[str]]:
         first = CorpusSearcher.open(options.first, words, is_assumed=True)
         searcher = CandidateSearcher.open(options.folder, words, first, is_assumed=True)
     answer = searcher.answer(options.query, options.moments)
-    return (json.dumps(answer.told()) if options.json else table(answer)), []
+    return (json.dumps(answer.as_dict()) if options.json else table(answer)), []
 
 
 def table(answer: Answer) -> str:

@@ -37,7 +37,7 @@ class Hdf5Store(FeatureStore):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
-        self._held: Any = None
+        self._open_file: Any = None
         self._mapped: NDArray[np.uint8] | None = None
         self._process = 0
         _ = self._file  # a file that cannot be read says so now
@@ -55,16 +55,16 @@ class Hdf5Store(FeatureStore):
         return self.path
 
     def close(self) -> None:
-        if self._held is not None and self._process == os.getpid():
-            self._held.close()
-        self._held = self._mapped = None
+        if self._open_file is not None and self._process == os.getpid():
+            self._open_file.close()
+        self._open_file = self._mapped = None
 
     @property
     def _file(self) -> Any:
         """The file as this process opened it."""
-        if self._held is None or self._process != os.getpid():
-            self._held, self._mapped, self._process = _opened(self.path), None, os.getpid()
-        return self._held
+        if self._open_file is None or self._process != os.getpid():
+            self._open_file, self._mapped, self._process = _opened(self.path), None, os.getpid()
+        return self._open_file
 
     def _read(self, name: str) -> NDArray[Any]:
         with reading("cannot be read"):

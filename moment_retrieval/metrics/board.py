@@ -44,11 +44,11 @@ class Board:
         return means(self.columns, self.values)
 
 
-WAYS = tuple(product(Convention, Gain))
+COMBINATIONS = tuple(product(Convention, Gain))
 COLUMNS = (
     *(
         Column(str(Measure(k, mu)), k, mu, convention.value, gain.value)
-        for (convention, gain), k, mu in product(WAYS, report.KS, report.MUS)
+        for (convention, gain), k, mu in product(COMBINATIONS, report.KS, report.MUS)
     ),
     *(Column(str(recall.RecallMeasure(k, mu)), k, mu) for mu, k in product(RECALL_MUS, recall.KS)),
 )
@@ -60,7 +60,7 @@ def board(run: RunTable, judged: JudgedTable) -> Board:
     Raises:
         ScoringError: the run answers a query that is not judged, or there is nothing to score.
     """
-    parts = [evaluate(run, judged, convention=convention, gain=gain) for convention, gain in WAYS]
+    parts = [evaluate(run, judged, convention=convention, gain=gain) for convention, gain in COMBINATIONS]
     recall_scores = recall.recall(run, judged, mus=RECALL_MUS)
     values = np.concatenate([placed(scores, judged) for scores in (*parts, recall_scores)], axis=1)
     return Board(COLUMNS, judged.query_ids, values, unjudged(run, judged), recall_scores.missing)

@@ -106,13 +106,13 @@ def video_warnings(run: RunTable, judged: JudgedTable) -> Iterator[str]:
 def run_warnings(run: RunTable, depth: int | None, durations_s: Durations | None = None) -> Iterator[str]:
     """Those on the run alone; they tell nothing of what was judged."""
     length = run.spans.end_s - run.spans.start_s
-    yield from said(run, repeated(run), "repeated predictions, which find their moment claimed")
-    yield from said(run, length == 0, "predictions without length, which overlap nothing")
-    yield from said(run, length < 0, "predictions that end before they start, which overlap nothing")
+    yield from notes_of(run, repeated(run), "repeated predictions, which find their moment claimed")
+    yield from notes_of(run, length == 0, "predictions without length, which overlap nothing")
+    yield from notes_of(run, length < 0, "predictions that end before they start, which overlap nothing")
     yield from outside(run, durations_s or {})
     if depth is not None:
         beyond = run.order == depth
-        yield from said(run, beyond, f"queries with more than {depth} predictions, of which the rest do not count")
+        yield from notes_of(run, beyond, f"queries with more than {depth} predictions, of which the rest do not count")
 
 
 def outside(run: RunTable, durations_s: Durations) -> Iterator[str]:
@@ -124,12 +124,12 @@ def outside(run: RunTable, durations_s: Durations) -> Iterator[str]:
         (np.maximum(run.spans.start_s, run.spans.end_s) - length, "end after their video"),
     ):
         if (late > ROUNDING_S).any():
-            yield from said(run, late > ROUNDING_S, f"predictions that {words}, by up to {late.max():.1f} s")
+            yield from notes_of(run, late > ROUNDING_S, f"predictions that {words}, by up to {late.max():.1f} s")
 
 
 def truth_warnings(judged: JudgedTable) -> Iterator[str]:
     """Those on the judged moments."""
-    yield from said(
+    yield from notes_of(
         judged, judged.spans.end_s == judged.spans.start_s, "judged moments without length, which nothing finds"
     )
     relevant = np.bincount(judged.query, weights=judged.weights > 0, minlength=len(judged))
@@ -138,7 +138,7 @@ def truth_warnings(judged: JudgedTable) -> Iterator[str]:
         yield f"queries without a relevant moment, which score 0: {len(without)}, first {judged.query_ids[without[0]]}"
 
 
-def said(table: MomentTable[Any], odd: Flags, sentence: str) -> Iterator[str]:
+def notes_of(table: MomentTable[Any], odd: Flags, sentence: str) -> Iterator[str]:
     """How many rows are odd, and which is the first."""
     rows = np.flatnonzero(odd)
     if len(rows):

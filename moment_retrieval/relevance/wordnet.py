@@ -19,7 +19,7 @@ from typing import Any
 
 from moment_retrieval.relevance import RelevanceMissing
 
-PLACE = Path("corpora") / "wordnet"  # in a data folder of nltk
+WORDNET_FOLDER = Path("corpora") / "wordnet"  # in a data folder of nltk
 PARTS = ("adj", "adv", "noun", "verb")
 NEEDED = (
     "cntlist.rev",
@@ -52,7 +52,7 @@ def install(source: Path, data: Path) -> Path:
     """
     if missing := lacking(source):
         raise WordNetMissing(f"{source} is not WordNet's folder: it lacks {', '.join(missing)}.")
-    target = data / PLACE
+    target = data / WORDNET_FOLDER
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = Path(mkdtemp(prefix="wordnet-", dir=target.parent))
     try:
@@ -82,7 +82,7 @@ class Sense:
 
 def wordnet_installed(data: Path) -> Path:
     """Where WordNet's files are in the nltk data folder ``data``. Raises WordNetMissing: they are not there."""
-    folder = data / PLACE
+    folder = data / WORDNET_FOLDER
     if lacking(folder) or not (folder / LEXNAMES.name).is_file():
         raise WordNetMissing(
             f"WordNet is not installed in {folder}. The similarities pos, synset and meteor need it: run"
@@ -153,7 +153,7 @@ def _reader(folder: Path) -> Any:
         def map_wn(self, version: str = "wordnet") -> None:
             return None
 
-    root = str(folder.parents[len(PLACE.parts) - 1])
+    root = str(folder.parents[len(WORDNET_FOLDER.parts) - 1])
     if root not in nltk.data.path:
         nltk.data.path.insert(0, root)
     with warnings.catch_warnings():

@@ -97,13 +97,13 @@ class Answer:
     search_ms: float = 0.0
     notices: list[str] = field(default_factory=list)
 
-    def told(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, Any]:
         """As JSON can carry it."""
         return asdict(self)
 
     @classmethod
     def of(cls, record: Mapping[str, Any]) -> Self:
-        """Invert ``record``."""
+        """Invert ``as_dict``."""
         hits = [Hit(**hit) for hit in record["hits"]]
         return cls(**{**record, "hits": hits, "videos": {name: Why(**why) for name, why in record["videos"].items()}})
 

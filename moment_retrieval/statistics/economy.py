@@ -88,11 +88,11 @@ def first_two(pairs: Sequence[Pair], judged: JudgedTable, *, average: bool) -> J
         if len(grades) == 2 and (average or abs(grades[0] - grades[1]) <= 1):
             moment = JudgedMoment(pair.video, pair.start_s, pair.end_s, math.ceil(sum(grades) / 2))
             of_query.setdefault(pair.query_id, []).append(moment)
-    judged_as = twins(judged, {pair.pair_id: pair for pair in pairs})
+    judged_as = judged_names(judged, {pair.pair_id: pair for pair in pairs})
     return JudgedTable.from_moments({name: of_query.get(judged_as[name], []) for name in judged.query_ids})
 
 
-def twins(judged: JudgedTable, pairs: Mapping[object, Pair]) -> dict[str, str]:
+def judged_names(judged: JudgedTable, pairs: Mapping[object, Pair]) -> dict[str, str]:
     """Whose pairs each query's moments are: queries of the same text share those of one of them."""
     representatives = {query_id: query_id for query_id in judged.query_ids}
     for query, note in zip(judged.query.tolist(), judged.notes, strict=False):

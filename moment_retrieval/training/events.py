@@ -35,7 +35,7 @@ class Events:
         event = _finite({"kind": kind, "at": now.isoformat(timespec="milliseconds"), **values})
         self.events.write(json.dumps(event, ensure_ascii=False, allow_nan=False) + "\n")
         self.events.flush()
-        self.log.write(f"{now:%Y-%m-%d %H:%M:%S}  {told(event)}\n")
+        self.log.write(f"{now:%Y-%m-%d %H:%M:%S}  {log_text(event)}\n")
         self.log.flush()
 
 
@@ -48,7 +48,7 @@ def read_events(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines if line.endswith("\n") and line.strip()]
 
 
-def told(event: Mapping[str, Any]) -> str:
+def log_text(event: Mapping[str, Any]) -> str:
     """An event in words."""
     words = WORDS.get(event["kind"])
     return json.dumps(event) if words is None else words(event)

@@ -15,8 +15,8 @@ from django.core.files.storage import default_storage
 
 from annotation.models import Video
 from core.embedded.services import BASE_DIR
+from core.media_files import files_delete, left_files_sweep
 from core.models import LeftFile
-from core.stored_files import files_delete, left_files_sweep
 from judging.models import Judgment
 from tests.factories import VideoFactory
 from tests.production.faults.crowd import Crowd

@@ -26,7 +26,7 @@ from judging.models import Policy, Release
 from judging.people.services import invitation_create, invitation_revoke
 from judging.projects.services import batches_request, candidates_request
 from judging.qualification.services.exams import exam_close, exam_create
-from judging.qualification.services.reports import sitting_report
+from judging.qualification.services.reports import attempt_report
 from judging.qualification.services.training import training_request
 from judging.releases.services import release_build, release_comparison_of, release_create
 from judging.review.services import review_undo
@@ -316,7 +316,7 @@ def services_of_exams(exam: Any) -> None:
 
     exam_report(exam_id=exam.pk)
     for attempt in exam.sittings.filter(state="done"):
-        sitting_report(sitting_id=attempt.pk)
+        attempt_report(sitting_id=attempt.pk)
 
 
 def attempt_to_report(ground: Ground) -> TaskScenario:
@@ -446,7 +446,7 @@ TASK_SCENARIOS: dict[str, Callable[[Ground], TaskScenario]] = {
     "judging.tasks.training_draw": to_draw,
     "judging.tasks.exam_prepare": exam_to_prepare,
     "judging.tasks.exam_report": exam_to_report,
-    "judging.tasks.sitting_report": attempt_to_report,
+    "judging.tasks.attempt_report": attempt_to_report,
     "judging.tasks.invitation_mail": guest,
     "judging.tasks.judgment_import_work": uploaded_judgments,
     "judging.tasks.retention_sweep": nothing,

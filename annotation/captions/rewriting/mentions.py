@@ -246,7 +246,7 @@ class Reader:
             may_be_unknown = self._acts(at) or (self.wary and not self._is_sentence_word(lower))
         else:
             may_be_unknown = self.wary or not (self.lower(at - 1) in ARTICLES or lower in SENTENCE_WORDS)
-        return Person(lower, self._gender_told(at)) if titled or may_be_unknown else None
+        return Person(lower, self._gender_of(at)) if titled or may_be_unknown else None
 
     def _acts(self, at: int) -> bool:
         """Whether the unknown word that opens a sentence does something, or owns it, as people do."""
@@ -260,7 +260,7 @@ class Reader:
     def _is_sentence_word(self, lower: str) -> bool:
         return lower.endswith(("ing", "ly")) or lower in SENTENCE_WORDS
 
-    def _gender_told(self, at: int) -> str:
+    def _gender_of(self, at: int) -> str:
         """The gender that the pronouns after an unknown name tell, when nobody else is named before them."""
         for index in range(at + 1, min(at + 12, len(self.tokens))):
             word = self.lower(index)

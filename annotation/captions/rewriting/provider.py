@@ -55,7 +55,7 @@ class Provider(Protocol):
     name: str
     model: str
     batch: int  # items given at once
-    stored_at_once: int  # answers; what an answer costs decides how many may be lost
+    answers_per_write: int  # answers; what an answer costs decides how many may be lost
 
     def temperature(self, *, again: bool) -> float | None: ...
 
@@ -70,7 +70,7 @@ class Rules:
     """
 
     name = "rules"
-    batch = stored_at_once = 1000
+    batch = answers_per_write = 1000
 
     def __init__(self, members: Sequence[Member] = ()) -> None:
         self.members = tuple(members)
@@ -117,31 +117,31 @@ class Pace:
 
     def __init__(self, per_minute: int, *, clock: Callable[[], float], wait: Callable[[float], None]) -> None:
         self._gap, self._clock, self._wait = 60.0 / max(1, per_minute), clock, wait
-        self._next, self._held, self._lock = 0.0, 0.0, Lock()
+        self._next, self._pause_until, self._lock = 0.0, 0.0, Lock()
 
     def turn(self) -> None:
         while True:
             with self._lock:
                 now = self._clock()
-                begin = max(now, self._next, self._held)
+                begin = max(now, self._next, self._pause_until)
                 self._next = begin + self._gap
             if begin > now:
                 self._wait(begin - now)
             with self._lock:
-                if self._held <= begin:
+                if self._pause_until <= begin:
                     return
 
     def hold(self, seconds: float) -> None:
         """Nobody asks for so long: the endpoint is busy for all."""
         with self._lock:
-            self._held = max(self._held, self._clock() + seconds)
+            self._pause_until = max(self._pause_until, self._clock() + seconds)
 
 
 class Chat:
     """Asks for each description alone, several at a time, and again when the endpoint is busy."""
 
     name = "openai"
-    stored_at_once = 1
+    answers_per_write = 1
 
     def __init__(
         self,

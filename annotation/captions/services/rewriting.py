@@ -279,7 +279,7 @@ class Work:
         """Answers as they come, as many together as are stored at once; the first answer for each counts."""
         items = {row.pk: Item(row.pk, row.text, row.moment.video.name) for row in descriptions}
         answers = iter(self.provider.rewrite(list(items.values()), again=again) if items else ())
-        while some := list(islice(answers, self.provider.stored_at_once)):
+        while some := list(islice(answers, self.provider.answers_per_write)):
             yield [answer for answer in some if items.pop(answer.key, None)]
 
     def _proposal(self, description: Description, answer: Answer | None, flaws: Sequence[str]) -> Caption:

@@ -242,7 +242,7 @@ class _Text:
 
     def __init__(self, parts: Iterable[str]) -> None:
         self.parts = iter(parts)
-        self.held = ""
+        self.buffer = ""
         self.at = 0
         self.line = 1
         self.ended = False
@@ -250,27 +250,27 @@ class _Text:
 
     def more(self) -> bool:
         """Read on, at least as much again as is waiting: an entry is not tried again for every small piece."""
-        waiting = self.held[self.at :]
+        waiting = self.buffer[self.at :]
         pieces, size = [waiting], 0
         while not self.ended and size <= len(waiting):
             piece = next(self.parts, None)
             self.ended = piece is None
             pieces.append(piece or "")
             size += len(pieces[-1])
-        self.held, self.at = "".join(pieces), 0
+        self.buffer, self.at = "".join(pieces), 0
         return size > 0
 
     def past(self, end: int) -> None:
-        self.line += self.held.count("\n", self.at, end)
+        self.line += self.buffer.count("\n", self.at, end)
         self.at = end
 
     def next_character(self) -> str:
         """The next that is not blank, or nothing at the end; it is not passed."""
         while True:
-            match = BLANK.match(self.held, self.at)
+            match = BLANK.match(self.buffer, self.at)
             self.past(match.end() if match else self.at)
-            if self.at < len(self.held):
-                return self.held[self.at]
+            if self.at < len(self.buffer):
+                return self.buffer[self.at]
             if not self.more():
                 return ""
 
@@ -296,16 +296,16 @@ class _Text:
         self.next_character()
         while True:
             try:
-                value, end = self.decoder.raw_decode(self.held, self.at)
+                value, end = self.decoder.raw_decode(self.buffer, self.at)
             except RecursionError:
                 raise BrokenJson(self.line, "not JSON: nested too deep") from None
             except ValueError:
                 end = None
             # what comes behind a number may change its meaning: 12 becomes 123
-            if end is not None and (end < len(self.held) or self.held[end - 1] in '}]"' or not self.more()):
+            if end is not None and (end < len(self.buffer) or self.buffer[end - 1] in '}]"' or not self.more()):
                 self.past(end)
                 return value
-            if len(self.held) - self.at > LARGEST_ENTRY:
+            if len(self.buffer) - self.at > LARGEST_ENTRY:
                 raise BrokenJson(self.line, "not JSON, or an entry too large to read")
             if end is None and not self.more():
                 raise BrokenJson(self.line, "not JSON from here on")

@@ -27,8 +27,8 @@ from annotation.corpora.models import video_path
 from annotation.models import Caption, CastMember, Corpus, Description, Moment, ProjectCorpus, Subtitle, Video
 from core.audit import audit_record
 from core.exceptions import NotPossible
+from core.media_files import files_delete
 from core.messages import send_on_commit
-from core.stored_files import files_delete
 from core.texts import checked_name
 from core.uploads import LineWarning, OnWarning
 

@@ -63,26 +63,26 @@ def vectors_of(texts: Sequence[str], *, model: str, on_progress: OnProgress | No
         SimilarityMissing: there is no such model here.
     """
     measure = measure_of(registry.sentence_model(model))
-    vectors = _stored(texts, measure)
+    vectors = _vectors_of(texts, measure)
     missing = sorted({text for text in texts if text_key(text) not in vectors}, key=lambda text: (-len(text), text))
     for start in range(0, len(missing), CHUNK):
         some = missing[start : start + CHUNK]
-        say = partial(_tell, on_progress, start, len(missing)) if on_progress else None
+        say = partial(_report_progress, on_progress, start, len(missing)) if on_progress else None
         fresh = sentences.encode(some, model=model, setup=registry.sentence_setup(), on_progress=say)
         rows = [
             TextVector(measure=measure, text_sha256=text_key(text), vector=vector.astype("<f4").tobytes())
             for text, vector in zip(some, fresh, strict=True)
         ]
         TextVector.objects.bulk_create(rows, ignore_conflicts=True, batch_size=CHUNK)
-    vectors |= _stored(missing, measure)  # another process may have been faster: what is stored counts
+    vectors |= _vectors_of(missing, measure)  # another process may have been faster: what is stored counts
     return np.stack([vectors[text_key(text)] for text in texts])
 
 
-def _tell(on_progress: OnProgress, before: int, total: int, n_done: int) -> None:
+def _report_progress(on_progress: OnProgress, before: int, total: int, n_done: int) -> None:
     on_progress(before + n_done, total)
 
 
-def _stored(texts: Iterable[str], measure: Measure) -> dict[bytes, NDArray[np.float32]]:
+def _vectors_of(texts: Iterable[str], measure: Measure) -> dict[bytes, NDArray[np.float32]]:
     keys = list({text_key(text) for text in texts})
     vectors: dict[bytes, NDArray[np.float32]] = {}
     for start in range(0, len(keys), 5000):

@@ -59,7 +59,7 @@ class Command(MomentJudgeCommand):
 
     def _run(self, path: Path, fields: Mapped, options: dict[str, Any]) -> dict[str, Any]:
         with path.open("rb") as source, options["report"] or nullcontext() as report:
-            checked = export_read(source=source, mapped=fields, on_warning=self._remarks(report))
+            checked = export_read(source=source, mapped=fields, on_warning=self._warning_writer(report))
         project_holding(name=options["project"].strip(), digest=checked.digest)
         if options["dry_run"]:
             self.stdout.write("Nothing was stored.")
@@ -71,7 +71,7 @@ class Command(MomentJudgeCommand):
         self.stdout.write(f"Lead of the project: {names_of(leads)}")
         return checked.counts
 
-    def _remarks(self, report: IO[str] | None) -> Any:
+    def _warning_writer(self, report: IO[str] | None) -> Any:
         """Says the first ones, and writes all of them to the report."""
         write = warnings_writer(report) if report else None
         numbers = count(1)

@@ -12,7 +12,7 @@ class Facts(NamedTuple):
 
     standing: str
     gate_is_open: bool
-    gate_passed: bool
+    is_screened: bool
     confirmed: bool  # the guideline in force
     has_tutorial: bool
     tutorial_done: bool
@@ -45,7 +45,7 @@ class Step(StrEnum):
 def status_due(facts: Facts) -> str:
     """The standing that the facts entitle to: as far along the way as they go, never back, never back onto it."""
     status = facts.standing
-    if status == CANDIDATE and (not facts.gate_is_open or facts.gate_passed):
+    if status == CANDIDATE and (not facts.gate_is_open or facts.is_screened):
         status = TRAINING
     if status == TRAINING and facts.confirmed and (facts.tutorial_done or not facts.has_tutorial):
         status = EXAM

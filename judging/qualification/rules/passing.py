@@ -105,14 +105,14 @@ def conditions(report: Mapping[str, Any], rule: PassRule) -> list[tuple[bool, st
 
 
 def _at_least(name: str, value: float, threshold: float) -> tuple[bool, str]:
-    value_text, threshold_text = told_apart(value, threshold)
+    value_text, threshold_text = distinct_texts(value, threshold)
     met = reaches(value, threshold)
     return met, f"{name} {value_text} {'reaches' if met else 'is below'} {threshold_text}."
 
 
 def _bias(value: float, most: float) -> tuple[bool, str]:
     met = reaches(-abs(value), -most)
-    value_text, limit_text = told_apart(-abs(value), -most)
+    value_text, limit_text = distinct_texts(-abs(value), -most)
     if float(value_text) == 0:
         return met, "Grades are as high as the truth on average."
     direction = "above" if value > 0 else "below"
@@ -129,7 +129,7 @@ def reaches(value: float | None, threshold: float) -> bool:
     return value is not None and value >= float(threshold) - ROUNDING
 
 
-def told_apart(value: float, threshold: float) -> tuple[str, str]:
+def distinct_texts(value: float, threshold: float) -> tuple[str, str]:
     """Both with two decimals, or with as many as it takes to see which is the larger."""
     for digits in range(2, 7):
         value_text, threshold_text = f"{value:.{digits}f}", f"{threshold:.{digits}f}"

@@ -175,7 +175,7 @@ class TooFew:
         return f"Too few {there}, where {self.needed} are needed."
 
 
-class Shelf(Generic[Pair]):
+class TruthGroups(Generic[Pair]):
     """A query's pairs by the level of their truth, each level in random order."""
 
     def __init__(self, pairs: Iterable[tuple[Pair, Truth]], *, chance: random.Random) -> None:
@@ -196,7 +196,7 @@ class Shelf(Generic[Pair]):
         *,
         size: int,
         chance: random.Random,
-    ) -> "Shelf[Pair]":
+    ) -> "TruthGroups[Pair]":
         """To draw ``size`` pairs from: fresh ones alone where they are enough, else all of them and shown ones."""
         group = cls(fresh, chance=chance)
         lacking = size - len(group)
@@ -255,7 +255,7 @@ def draw_even(
     by_query: dict[Query, tuple[list[tuple[Pair, Truth]], list[tuple[Pair, Truth]]]] = {}  # fresh, shown before
     for pair, query, truth in pairs:
         by_query.setdefault(query, ([], []))[pair in shown_before].append((pair, truth))
-    all_groups = [Shelf.preferring(*parts, size=per_query, chance=chance) for parts in by_query.values()]
+    all_groups = [TruthGroups.preferring(*parts, size=per_query, chance=chance) for parts in by_query.values()]
     groups = [group for group in all_groups if len(group) >= per_query]
     if len(groups) < queries:
         if len(pairs) < queries * per_query:
@@ -297,7 +297,7 @@ def draw_levels(pairs: Sequence[tuple[Pair, Truth]], *, seed: int) -> list[Pair]
     """
     if len(pairs) < len(GRADES):
         return TooFew(len(pairs), len(GRADES))
-    levels = Shelf(pairs, chance=random.Random(seed)).levels
+    levels = TruthGroups(pairs, chance=random.Random(seed)).levels
     missing = [level for level in GRADES if not levels[level]]
     selection = [level.pop() for level in levels if level]
     for level in missing:

@@ -191,7 +191,7 @@ def exam_anchor_rows(exam: Exam) -> list[tuple[int | None, Distance]]:
     return sorted(anchor_rows, key=lambda row: by_number(row[0]))
 
 
-def sittings_of(*, project: Project, annotator_id: int) -> QuerySet[Sitting]:
+def attempts_of(*, project: Project, annotator_id: int) -> QuerySet[Sitting]:
     """A person's sittings, newest first."""
     attempts = Sitting.objects.filter(project=project, annotator=annotator_id).select_related("exam")
     return attempts.order_by("-pk").annotate(graded=Count("grades", filter=Q(grades__attempt=0)))

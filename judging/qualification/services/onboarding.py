@@ -11,7 +11,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from accounts.models import Membership, Project, User
-from accounts.rules import WAY
+from accounts.rules import STEPS
 from accounts.services.members import status_change
 from annotation.models import Moment
 from core.audit import audit_record
@@ -30,18 +30,18 @@ def onboarding_advance(*, project: Project | int, annotator: User | int) -> Memb
     by anybody, as often as one likes."""
     members = Membership.objects.select_for_update(of=("self",), no_key=True).select_related("project", "user")
     member = members.filter(project=project, user=annotator, role=Membership.Role.ANNOTATOR).first()
-    if member is None or member.standing not in WAY:
+    if member is None or member.standing not in STEPS:
         return member
     facts = onboarding_facts(project_id=member.project_id, annotator_id=member.user_id)
     due = status_due(facts)
-    for status in WAY[WAY.index(member.standing) + 1 : WAY.index(due) + 1]:
+    for status in STEPS[STEPS.index(member.standing) + 1 : STEPS.index(due) + 1]:
         member = status_change(membership=member, to=status, actor=None, reason=_reason(member, status, facts))
     return member
 
 
 def _reason(member: Membership, status: str, facts: Facts) -> str:
     if status == Status.TRAINING:
-        return "Passed the multiple-choice test." if facts.gate_passed else "There is no test before the training."
+        return "Passed the multiple-choice test." if facts.is_screened else "There is no test before the training."
     if status == Status.EXAM:
         tutorial_text = " and did the tutorial" if facts.has_tutorial else ""
         return f"Confirmed the guideline{tutorial_text}."
@@ -105,7 +105,7 @@ def screening_attempt_start(*, project: Project, annotator: User) -> GateAttempt
     return GateAttempt.objects.create(
         project=project,
         annotator=annotator,
-        asked=_asked(project, attempts, count=policy.gate_questions, seed=randbelow(2**31)),
+        asked=_questions(project, attempts, count=policy.gate_questions, seed=randbelow(2**31)),
         passing=policy.gate_passing,
     )
 
@@ -143,7 +143,7 @@ def preview_or_refused(project: Project, moment: Moment) -> None:
         raise NotPossibleNow("This moment has no preview in the project.")
 
 
-def _asked(project: Project, before: Sequence[GateAttempt], *, count: int, seed: int) -> list[dict[str, Any]]:
+def _questions(project: Project, before: Sequence[GateAttempt], *, count: int, seed: int) -> list[dict[str, Any]]:
     """``count`` questions as they are shown, those asked least in earlier attempts; options in any order."""
     rng = Random(seed)
     questions = list(GateQuestion.objects.filter(project=project, is_retired=False).select_related("moment"))

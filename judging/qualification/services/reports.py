@@ -47,14 +47,14 @@ def exam_report(*, exam_id: int) -> Exam | None:
     logger.info("exam %s reported", exam.pk)
     for attempt in open_attempt:
         if attempt.state == State.DONE:
-            sitting_report(sitting_id=attempt.pk)
+            attempt_report(sitting_id=attempt.pk)
     _summary_update(exam)  # for those whose result was known before
     exam.refresh_from_db()
     return exam
 
 
 @durable(ATTEMPT_REPORTS.task)
-def sitting_report(*, sitting_id: int) -> Sitting | None:
+def attempt_report(*, sitting_id: int) -> Sitting | None:
     """One person's report; once nothing is asked of them any more, their result, and the step that follows from it."""
     attempt = Sitting.objects.select_related("exam", "project").filter(pk=sitting_id).first()
     if attempt is None or attempt.exam is None or attempt.is_decided:

@@ -109,11 +109,11 @@ def _exam(member: Membership, exam: Exam | None) -> Sitting:
         pairs = exam.known_pairs.filter(is_retired=False, moment__preview_state=Moment.Preview.READY).order_by("pk")
         known_ids = shuffled_within(pairs.values_list("pk", "query"), seed=seed)
         return _create(member, Purpose.EXAM, known_ids, seed=seed, exam=exam)
-    known_ids, n_shown = stored_pairs(exam, member.user_id, seed)
+    known_ids, n_shown = pairs_of_exam(exam, member.user_id, seed)
     return _create(member, Purpose.EXAM, known_ids, seed=seed, exam=exam, shown_before=n_shown)
 
 
-def stored_pairs(exam: Exam, annotator_id: int, seed: int) -> tuple[list[int], int]:
+def pairs_of_exam(exam: Exam, annotator_id: int, seed: int) -> tuple[list[int], int]:
     """Return pairs for one person's later exam, and of how many the truth was told to somebody before: of the train
     split, never seen by them, true grades spread evenly. Somebody who failed may come back under another name and
     knows the truths they were told. So no more pairs are drawn whose truth anybody was told than it takes. Raises
@@ -198,7 +198,7 @@ def warm_up_is_missing(*, project: Project, annotator: User, now: datetime) -> b
 
 logger = logging.getLogger(__name__)
 ATTEMPT_REPORTS = JobKind(
-    "judging.tasks.sitting_report",
+    "judging.tasks.attempt_report",
     lambda: Sitting.objects.filter(purpose=Sitting.Purpose.EXAM, state=Sitting.State.DONE, passed__isnull=True).exclude(
         report__has_key=Sitting.NO_RESULT
     ),

@@ -47,8 +47,8 @@ REPORTED: dict[str, Sequence[str]] = {  # column: where a person's report holds 
     **{f"{part}_{weights}": [part, weights, "value"] for part in ("pairwise", "after_feedback") for weights in Weights},
     **{"bias": ["bias"], "levels": ["levels"]},
 }
-OF_SITTING = ["shown_before", "left_out", "missed_counts", "passed"]
-COLUMNS = ["annotator", "state", *REPORTED, *OF_SITTING, "why"]
+OF_ATTEMPT = ["shown_before", "left_out", "missed_counts", "passed"]
+COLUMNS = ["annotator", "state", *REPORTED, *OF_ATTEMPT, "why"]
 GRADERS = {
     Grader.RANDOM: "Grades at random",
     Grader.CONSTANT: "Gives everything the same grade",
@@ -73,7 +73,7 @@ def _line(row: ExamRow) -> list[object]:
     """One person by annotator number; what is undefined or not there yet is left out."""
     sat, report = row.sitting, row.sitting.report
     values = [reduce(lambda part, name: (part or {}).get(name), path, report) for path in REPORTED.values()]
-    return [row.number, sat.state, *values, *(getattr(sat, name) for name in OF_SITTING), report.get("why")]
+    return [row.number, sat.state, *values, *(getattr(sat, name) for name in OF_ATTEMPT), report.get("why")]
 
 
 @project_page(STAFF)

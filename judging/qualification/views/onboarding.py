@@ -23,11 +23,11 @@ from judging.projects.selectors import (
 )
 from judging.qualification.forms import MOST_OPTIONS, ScreeningQuestionForm, chosen_answers
 from judging.qualification.rules.onboarding import Facts, Step, next_step, status_due
-from judging.qualification.selectors.exams import sittings_of
+from judging.qualification.selectors.exams import attempts_of
 from judging.qualification.selectors.sittings import onboarding_facts
 from judging.qualification.services import onboarding as services
 from judging.qualification.services.onboarding import onboarding_advance
-from judging.qualification.services.sittings import SEEDS, stored_pairs
+from judging.qualification.services.sittings import SEEDS, pairs_of_exam
 
 NAMES = {
     Step.GATE: "Test",
@@ -56,7 +56,7 @@ def onboarding_of(*, project: Project, annotator: User) -> dict[str, Any]:
     step = next_step(facts)
     at_exam: dict[str, Any] = {}
     if facts.standing == Membership.Standing.EXAM:
-        attempts = list(sittings_of(project=project, annotator_id=annotator.pk).filter(purpose=Sitting.Purpose.EXAM))
+        attempts = list(attempts_of(project=project, annotator_id=annotator.pk).filter(purpose=Sitting.Purpose.EXAM))
         latest = attempts[0] if attempts else None
         running = latest if latest and latest.ended_at is None else None
         exam = project.exams.filter(state=Exam.State.OPEN).first()
@@ -77,7 +77,7 @@ def _pairs_are_left(exam: Exam, annotator: User) -> bool:
     if exam.kind == Exam.Kind.COHORT:
         return True
     try:
-        stored_pairs(exam, annotator.pk, randbelow(SEEDS))
+        pairs_of_exam(exam, annotator.pk, randbelow(SEEDS))
     except TooFewPairs:
         return False
     return True

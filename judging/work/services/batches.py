@@ -312,16 +312,16 @@ def tallies_recount(*, project: Project) -> bool:
     with connection.cursor() as cursor:
         tables = f"{Tally._meta.db_table}, {JudgmentDay._meta.db_table}"
         cursor.execute(f"LOCK TABLE {tables} IN SHARE ROW EXCLUSIVE MODE")
-        before = _kept(project)
+        before = _tallies(project)
         for statement in RECOUNT:
             cursor.execute(statement, {"project": project.pk})
-    differed = _kept(project) != before
+    differed = _tallies(project) != before
     if differed:
         logger.warning("project %s: the kept counts were wrong and are right now", project.pk)
     return differed
 
 
-def _kept(project: Project) -> tuple[object, object]:
+def _tallies(project: Project) -> tuple[object, object]:
     days = JudgmentDay.objects.filter(project=project).order_by("annotator", "day")
     columns = ("annotator", "day", "judgments", "second_round", "simulated", "imported")
     return tallies(project), list(days.values_list(*columns))

@@ -28,8 +28,8 @@ from core.audit import audit_record
 from core.exceptions import MomentJudgeError, NotPossible, TooLarge
 from core.files import checksum
 from core.jobs import JobKind, durable
+from core.media_files import files_delete
 from core.sql import only_one
-from core.stored_files import files_delete
 from core.texts import checked_name, storable
 from judging.models import Release
 from models_runner.leaderboard.services.participants import concerns_about, leaderboard_of

@@ -21,9 +21,9 @@ from django.utils import timezone
 from annotation.models import Video
 from core.exceptions import MomentJudgeError, NotPossible
 from core.jobs import durable, swept
+from core.media_files import files_delete
 from core.messages import send_on_commit
 from core.sql import only_one
-from core.stored_files import files_delete
 from judging.models import Release
 from judging.releases.layout import JUDGED_SPLITS
 from judging.releases.selectors import archive_opened

@@ -18,7 +18,7 @@ from moment_retrieval.errors import MissingModel, ScoringError, first_line
 from moment_retrieval.features.hdf5 import FeatureWriter
 from moment_retrieval.features.stores import Rows
 
-TOLD = 50  # failures that an outcome keeps with their reasons
+MOST_REASONS = 50  # failures that an outcome keeps with their reasons
 OnProgress = Callable[[int, int], None]
 
 
@@ -90,7 +90,7 @@ class Outcome:
 
     def fail(self, name: str, reason: str) -> None:
         self.failures += 1
-        if len(self.reasons) < TOLD:
+        if len(self.reasons) < MOST_REASONS:
             self.reasons[name] = reason
 
 

@@ -173,7 +173,7 @@ LEVELS = 6  # of each colour
 CHANGED = 0.06 * 255  # a pixel that differs by more has changed
 FAINT = np.float32(0.1)
 WIDTH = 512
-PLACES, COLOURS = ACROSS * DOWN, LEVELS**3
+CELLS, COLOURS = ACROSS * DOWN, LEVELS**3
 
 
 class Pixels:
@@ -188,7 +188,7 @@ class Pixels:
         for film in items:
             features = np.stack([_seen(frames) for frames in clips(film.path, rate=PIXEL_RATE, size=SIZE)])
             special = features - features.mean(axis=0)
-            features[:, PLACES + COLOURS :] *= FAINT
+            features[:, CELLS + COLOURS :] *= FAINT
             yield np.concatenate([features, special], axis=1) @ _signs()
 
 
@@ -198,14 +198,14 @@ def _seen(frames: Frames) -> NDArray[np.float32]:
     change = np.abs(np.diff(values, axis=0))  # [f - 1, h, w, 3]
     boxes = (values * LEVELS // 256) @ np.array([LEVELS * LEVELS, LEVELS, 1])  # [f, h, w]
     moved = np.bincount(boxes[1:][change.max(axis=-1) > CHANGED], minlength=COLOURS)
-    parts = [_places(change), moved / boxes.size, np.bincount(boxes.ravel(), minlength=COLOURS) / boxes.size]
+    parts = [_mean_changes(change), moved / boxes.size, np.bincount(boxes.ravel(), minlength=COLOURS) / boxes.size]
     return np.sqrt(np.concatenate(parts)).astype(np.float32)
 
 
-def _places(change: NDArray[np.int16]) -> NDArray[np.float64]:
+def _mean_changes(change: NDArray[np.int16]) -> NDArray[np.float64]:
     """The mean change of each place, 0 to 1."""
     if not len(change):
-        return np.zeros(PLACES)
+        return np.zeros(CELLS)
     across, down = SIZE
     cells = change.mean(axis=(0, 3)).reshape(DOWN, down // DOWN, ACROSS, across // ACROSS)
     return cells.mean(axis=(1, 3)).ravel() / 255
@@ -214,7 +214,7 @@ def _places(change: NDArray[np.int16]) -> NDArray[np.float64]:
 @lru_cache
 def _signs() -> NDArray[np.float32]:
     """A matrix [numbers, WIDTH] of signs, scaled so that lengths stay what they are on average."""
-    numbers = 2 * (PLACES + 2 * COLOURS)
+    numbers = 2 * (CELLS + 2 * COLOURS)
     bits = np.frombuffer(shake_256(Pixels.name.encode()).digest(numbers * WIDTH // 8), np.uint8)
     signs = np.unpackbits(bits).astype(np.float32) * 2 - 1
     return signs.reshape(numbers, WIDTH) / np.float32(np.sqrt(WIDTH))

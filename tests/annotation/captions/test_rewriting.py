@@ -178,7 +178,7 @@ class Killed(BaseException):
 class Provider:
     """Answers from a dictionary, a few at a time; counts what it was asked."""
 
-    name, model, batch, stored_at_once = "rules", "told", 2, 2
+    name, model, batch, answers_per_write = "rules", "told", 2, 2
 
     def __init__(self, answers: dict[str, str | list[str]] | None = None) -> None:
         self.answers, self.requests = answers or {}, []  # type: ignore[var-annotated]
@@ -424,7 +424,7 @@ def test_every_answer_is_saved_before_the_next_is_awaited(
 ) -> None:
     """Killed between answers, of the first wording and of the second, it asks for none again."""
     provider = use_provider(Ross_0=["Joey 0.", "Joey 0."], Ross_1=["Joey 1.", "Joey 1."])
-    provider.batch, provider.stored_at_once = 4, 1
+    provider.batch, provider.answers_per_write = 4, 1
     describe(project, *[f"Ross {n}." for n in range(4)])
     rewriting = rewriting_start(corpus=project.dataset.corpus, provider="rules", actor=None, project=project)
     real, requests = provider.rewrite, provider.requests

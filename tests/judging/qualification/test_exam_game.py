@@ -15,7 +15,7 @@ from judging.models import Exam, KnownPair, Sitting, SittingGrade
 from judging.qualification.selectors.sittings import onboarding_facts
 from judging.qualification.services.exams import exam_close, known_pair_anchor, known_pair_retire
 from judging.qualification.services.onboarding import onboarding_advance
-from judging.qualification.services.reports import exam_report, sitting_report
+from judging.qualification.services.reports import attempt_report, exam_report
 from judging.qualification.services.sittings import attempt_grade, attempt_hand_in, attempt_start, missed_exam_count
 from tests.factories import NOW, ProjectFactory, lead
 from tests.judging.exams import EVERYBODY, cohort_exam, examinee
@@ -118,7 +118,7 @@ class ExamGame(RuleBasedStateMachine):
     def reports_come(self) -> None:
         exam_report(exam_id=self.exam.pk)
         for pk in Sitting.objects.values_list("pk", flat=True):
-            sitting_report(sitting_id=pk)
+            attempt_report(sitting_id=pk)
 
     @rule(pair=st.integers(0, PAIRS - 1))
     def the_lead_takes_a_pair_out(self, pair: int) -> None:

@@ -9,7 +9,7 @@ from judging.qualification.rules.onboarding import Facts, Step, next_step, statu
 NEW = Facts(
     standing="candidate",
     gate_is_open=False,
-    gate_passed=False,
+    is_screened=False,
     confirmed=False,
     has_tutorial=False,
     tutorial_done=False,
@@ -20,7 +20,7 @@ SCREENING, OPEN = {"gate_is_open": True}, {"exam_is_open": True}
 CASES: list[tuple[str, dict[str, Any], str, Step]] = [  # standing, what is so, standing due, what comes next
     ("candidate", {}, "training", Step.GUIDELINE),
     ("candidate", SCREENING, "candidate", Step.GATE),
-    ("candidate", {**SCREENING, "gate_passed": True}, "training", Step.GUIDELINE),
+    ("candidate", {**SCREENING, "is_screened": True}, "training", Step.GUIDELINE),
     ("candidate", READ, "exam", Step.NO_EXAM),
     ("candidate", {**SCREENING, **READ}, "candidate", Step.GATE),
     ("candidate", {**READ, "exam_passed": True}, "qualified", Step.JUDGE),

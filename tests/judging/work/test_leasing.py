@@ -81,7 +81,7 @@ def test_every_grade_that_is_missing_belongs_to_a_free_or_an_occupied_slot(
     assert occupied_slots.isdisjoint(free)
     for pair in pairs:
         for slot in SLOTS:
-            missing = slot not in pair.graded_seats
+            missing = slot not in pair.graded_slots
             assert missing == (pair.pair_id in free.get(slot, [])) or slot in occupied_slots
 
 

@@ -12,7 +12,7 @@ from django.core.management import CommandError, call_command
 from annotation.management.commands.install_wordnet import FOLDER, unpack
 from annotation.similarity import registry
 from annotation.similarity.base import SimilarityMissing
-from moment_retrieval.relevance.wordnet import NEEDED, PLACE, VERB, WordNet, WordNetMissing, install, lacking
+from moment_retrieval.relevance.wordnet import NEEDED, VERB, WORDNET_FOLDER, WordNet, WordNetMissing, install, lacking
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def source(tmp_path: Path) -> Path:
 
 
 def installed(data: Path) -> set[str]:
-    return {file.name for file in (data / PLACE).iterdir()}
+    return {file.name for file in (data / WORDNET_FOLDER).iterdir()}
 
 
 def test_files_are_copied_and_the_missing_one_is_added(source: Path, tmp_path: Path) -> None:
@@ -91,11 +91,11 @@ def test_without_wordnet_its_similarities_name_the_command(name: str, tmp_path: 
 
 @pytest.mark.slow
 def test_the_command_installs_what_can_be_read(wordnet: WordNet, tmp_path: Path, settings: Any) -> None:
-    source = registry.nltk_data() / PLACE
+    source = registry.nltk_data() / WORDNET_FOLDER
     settings.MOMENTJUDGE_VAR = tmp_path
     output = StringIO()
     call_command("install_wordnet", folder=source, stdout=output)
-    assert output.getvalue() == f"WordNet 3.0 is in {tmp_path / 'nltk_data' / PLACE}.\n"
+    assert output.getvalue() == f"WordNet 3.0 is in {tmp_path / 'nltk_data' / WORDNET_FOLDER}.\n"
 
 
 def test_lookups_in_wordnet(wordnet: WordNet) -> None:

@@ -106,7 +106,7 @@ def test_moments_that_overlap_a_better_one_are_folded(folder: Path) -> None:
 
 def test_an_answer_travels_as_json(folder: Path) -> None:
     answer = searcher(folder, "xml").answer("5003", 12)
-    assert Answer.of(json.loads(json.dumps(answer.told()))) == answer
+    assert Answer.of(json.loads(json.dumps(answer.as_dict()))) == answer
 
 
 class TestTheSavedIndex:

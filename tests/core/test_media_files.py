@@ -5,11 +5,11 @@ from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.db import OperationalError
 
-from core import stored_files
+from core import media_files
 from core.exceptions import StorageUnavailable
+from core.media_files import BACKUP, files_delete, left_files_sweep
 from core.models import LeftFile
 from core.sql import only_one
-from core.stored_files import BACKUP, files_delete, left_files_sweep
 
 pytestmark = pytest.mark.django_db
 
@@ -63,6 +63,6 @@ def test_without_the_database_nothing_is_removed(monkeypatch: pytest.MonkeyPatch
     def fail(name: str) -> bool:
         raise OperationalError("no route")
 
-    monkeypatch.setattr(stored_files, "is_locked", fail)
+    monkeypatch.setattr(media_files, "is_locked", fail)
     files_delete(*names)
     assert there(names) == [True]
