@@ -12,7 +12,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
 
-from accounts.access import ANNOTATOR, LEAD, MemberRequest, post_only, project_page
+from accounts.access import ANNOTATOR, LEAD, MemberRequest, project_action, project_page
 from accounts.models import Membership, Project
 from core.exceptions import NotPossible
 from core.forms import SubmitForm
@@ -64,8 +64,7 @@ def person_csv(request: MemberRequest, project: Project, number: int) -> HttpRes
     return _csv(request, project, _annotator(project, number), back=("judging:pay-person", project.uuid, number))
 
 
-@project_page(LEAD)
-@post_only("judging:pay")
+@project_action(LEAD, back="judging:pay")
 def rate_set(request: MemberRequest, project: Project) -> HttpResponse:
     form = RateForm(request.POST, auto_id=False)
     member = _annotator_named(project, form)
@@ -77,8 +76,7 @@ def rate_set(request: MemberRequest, project: Project) -> HttpResponse:
     return _to_person(project, member, rate["from_day"])
 
 
-@project_page(LEAD)
-@post_only("judging:pay")
+@project_action(LEAD, back="judging:pay")
 def correct(request: MemberRequest, project: Project) -> HttpResponse:
     form = CorrectionForm(request.POST, auto_id=False)
     member = _annotator_named(project, form)

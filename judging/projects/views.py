@@ -7,14 +7,21 @@ from uuid import UUID
 
 from django import forms
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 
-from accounts.access import LEAD, STAFF, MemberRequest, grant, post_only, project_page, staff_page
+from accounts.access import (
+    LEAD,
+    STAFF,
+    MemberRequest,
+    project_action,
+    project_page,
+    row_page,
+    staff_page,
+)
 from accounts.models import Project, User
 from annotation.corpora.selectors import corpora_within_reach, corpus_is_seen, projects_run_by
 from annotation.models import Candidate, Corpus, NamedQuerySet
@@ -81,15 +88,13 @@ def queries(request: MemberRequest, project: Project) -> HttpResponse:
     return render(request, "judging/projects/queries.html", context)
 
 
-@project_page(STAFF)
-@post_only("judging:queries")
+@project_action(STAFF, back="judging:queries")
 def batches_open(request: MemberRequest, project: Project) -> HttpResponse:
     """Rank candidates and open the first batch of every judged query that has none."""
     return _rank(request, project, services.batches_request, "Candidates are being ranked; then batches open.")
 
 
-@project_page(STAFF)
-@post_only("judging:queries")
+@project_action(STAFF, back="judging:queries")
 def candidates_rank(request: MemberRequest, project: Project) -> HttpResponse:
     """Rank candidates, anew for queries without a batch, and open nothing."""
     return _rank(request, project, services.candidates_request, "Candidates are being ranked.")
@@ -112,11 +117,9 @@ def _rank(request: MemberRequest, project: Project, service: Callable[..., objec
     return redirect("judging:queries", project.uuid)
 
 
-@login_required
-def batch(request: HttpRequest, batch_uuid: UUID) -> HttpResponse:
-    """One batch: its candidates by rank, grades behind each."""
-    row = get_object_or_404(Batch.objects.select_related("project", "query"), uuid=batch_uuid)
-    grant(request, row.project, STAFF)
+@row_page(Batch.objects.select_related("project", "query"), STAFF)
+def batch(request: MemberRequest, row: Batch) -> HttpResponse:
+    """Show one batch: its candidates by rank, grades behind each."""
     [case] = cases_of(row.project, [row])
     review = BatchReview.objects.filter(batch=row).select_related("batch").first()
     returned = contributions(row["pair"].candidate_id for row in case["rows"])
@@ -220,8 +223,7 @@ def _context(request: MemberRequest, project: Project, form: PolicyForm) -> dict
     }
 
 
-@project_page(LEAD)
-@post_only("judging:policy")
+@project_action(LEAD, back="judging:policy")
 def policy_publish(request: MemberRequest, project: Project) -> HttpResponse:
     """A new version with what the form changed; judgments keep the one they were given under."""
     before = policies.policy_in_force(project.pk)
@@ -254,8 +256,7 @@ def query_sets(request: MemberRequest, project: Project) -> HttpResponse:
     return render(request, "judging/projects/query_sets.html", context)
 
 
-@project_page(LEAD)
-@post_only("judging:query-sets")
+@project_action(LEAD, back="judging:query-sets")
 def query_set_create(request: MemberRequest, project: Project) -> HttpResponse:
     form = QuerySetForm(request.POST)
     if not form.is_valid():
@@ -272,11 +273,11 @@ def query_set_create(request: MemberRequest, project: Project) -> HttpResponse:
     return redirect("judging:query-sets", project.uuid)
 
 
-@login_required
-@post_only("judging:query-set")
-def query_set_change(request: HttpRequest, set_uuid: UUID) -> HttpResponse:
-    row = get_object_or_404(NamedQuerySet.objects.select_related("project"), uuid=set_uuid)
-    membership = grant(request, row.project, LEAD)
+QUERY_SETS = NamedQuerySet.objects.select_related("project")
+
+
+@row_page(QUERY_SETS, LEAD, back="judging:query-set")
+def query_set_change(request: MemberRequest, row: NamedQuerySet) -> HttpResponse:
     form = QuerySetChangeForm(request.POST)
     if not form.is_valid():
         messages.error(request, form.first_error())
@@ -284,18 +285,16 @@ def query_set_change(request: HttpRequest, set_uuid: UUID) -> HttpResponse:
         paused = {"pause": True, "resume": False}.get(form.cleaned_data["pause"])
         pilot = {"yes": True, "no": False}.get(form.cleaned_data["pilot"])
         change = {"priority": form.cleaned_data["priority"], "is_paused": paused, "is_pilot": pilot}
-        services.query_set_change(query_set=row, actor=membership.user, **change)
+        services.query_set_change(query_set=row, actor=request.user, **change)
         row.refresh_from_db()
         state = ("paused" if row.is_paused else "open") + (", a pilot" if row.is_pilot else "")
         messages.success(request, f"{row.name}: priority {row.get_priority_display().lower()}, {state}.")
     return redirect("judging:query-sets", row.project.uuid)
 
 
-@login_required
-def query_set(request: HttpRequest, set_uuid: UUID) -> HttpResponse:
-    """Where somebody who follows a set's address ends: its row among the others."""
-    row = get_object_or_404(NamedQuerySet.objects.select_related("project"), uuid=set_uuid)
-    grant(request, row.project, STAFF)
+@row_page(QUERY_SETS, STAFF)
+def query_set(request: MemberRequest, row: NamedQuerySet) -> HttpResponse:
+    """Redirect somebody who follows a set's address to its row among the others."""
     return redirect("judging:query-sets", row.project.uuid)
 
 

@@ -2,16 +2,14 @@
 
 from collections.abc import Mapping
 from typing import Any
-from uuid import UUID
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
-from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
 
-from accounts.access import LEAD, STAFF, MemberRequest, grant, post_only, project_page
-from accounts.models import Membership, Project, User
+from accounts.access import LEAD, STAFF, MemberRequest, project_action, project_page, row_page
+from accounts.models import Project
 from core.messages import send_on_commit
 from core.spreadsheets import csv_download
 from judging.models import QualityAlert
@@ -22,6 +20,7 @@ from judging.quality.selectors import alerts_of, newest_judgment, quality_alerts
 from judging.review.selectors import annotator_numbers
 
 PER_PAGE = 30
+ALERTS = QualityAlert.objects.select_related("project")
 COLUMNS = ("annotator", "judgments", "consensus", "kappa_unweighted", "kappa_linear", "kappa_quadratic")
 MORE_COLUMNS = ("partners_quadratic", "bias", "seconds_median", "longest_run", "fast_streak", "gold", "gold_misaligned")
 
@@ -41,8 +40,7 @@ def agreement(request: MemberRequest, project: Project) -> HttpResponse:
     return render(request, f"judging/quality/agreement.html{part}", context)
 
 
-@project_page(STAFF)
-@post_only("judging:agreement")
+@project_action(STAFF, back="judging:agreement")
 def agreement_compute(request: MemberRequest, project: Project) -> HttpResponse:
     send_on_commit(services.TASK, project.pk)
     messages.info(request, "The figures are being computed anew; this page shows them as soon as they are there.")
@@ -101,25 +99,17 @@ def alerts(request: MemberRequest, project: Project) -> HttpResponse:
     return render(request, "judging/quality/alerts.html", context)
 
 
-@login_required
-@post_only("judging:alert")
-def alert_see(request: HttpRequest, alert_uuid: UUID) -> HttpResponse:
-    alert, lead = _granted(request, alert_uuid, LEAD)
-    services.alert_see(alert=alert, lead=lead, note=request.POST.get("note", "").strip())
+@row_page(ALERTS, LEAD, back="judging:alert")
+def alert_see(request: MemberRequest, alert: QualityAlert) -> HttpResponse:
+    services.alert_see(alert=alert, lead=request.user, note=request.POST.get("note", "").strip())
     messages.success(request, "Noted. It is raised again only if the figures stay so over many more judgments.")
     return redirect("judging:alerts", alert.project.uuid)
 
 
-@login_required
-def alert(request: HttpRequest, alert_uuid: UUID) -> HttpResponse:
-    """The list that holds the alert."""
-    row, _ = _granted(request, alert_uuid, STAFF)
-    return redirect("judging:alerts", row.project.uuid)
-
-
-def _granted(request: HttpRequest, alert_uuid: UUID, roles: frozenset[Membership.Role]) -> tuple[QualityAlert, User]:
-    row = get_object_or_404(QualityAlert.objects.select_related("project"), uuid=alert_uuid)
-    return row, grant(request, row.project, roles).user
+@row_page(ALERTS, STAFF)
+def alert(request: MemberRequest, alert: QualityAlert) -> HttpResponse:
+    """Redirect to the list that holds the alert."""
+    return redirect("judging:alerts", alert.project.uuid)
 
 
 def _annotators(report: Any) -> list[tuple[int, dict[str, Any]]]:

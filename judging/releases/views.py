@@ -14,7 +14,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
 
-from accounts.access import LEAD, STAFF, MemberRequest, post_only, project_page
+from accounts.access import LEAD, STAFF, MemberRequest, post_only, project_action, project_page
 from accounts.models import Project
 from core.forms import KeyForm
 from core.spreadsheets import csv_stream
@@ -91,8 +91,7 @@ def releases(request: MemberRequest, project: Project) -> HttpResponse:
     return render(request, "judging/releases/releases.html", context)
 
 
-@project_page(LEAD)
-@post_only(PAGE)
+@project_action(LEAD, back=PAGE)
 def release_create(request: MemberRequest, project: Project) -> HttpResponse:
     """Make a release; the same form sent again is answered with the one it made."""
     form = KeyForm(request.POST)
