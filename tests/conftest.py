@@ -31,7 +31,7 @@ from annotation.models import Video
 from annotation.similarity import registry, sentences
 from config.celery_app import app
 from core.embedded.holding import hold_database
-from moment_retrieval.relevance.wordnet import PLACE, WordNet, install, lacking, wordnet_in
+from moment_retrieval.relevance.wordnet import WORDNET_FOLDER, WordNet, install, lacking, wordnet_in
 from tests import migrated, tables
 
 # a busy machine is no failure: what is asserted on are results, never time
@@ -178,7 +178,7 @@ def clip(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 def wordnet() -> WordNet:
     """WordNet as installed, or from Debian's package; without either the test is skipped."""
     data = registry.nltk_data()
-    if lacking(data / PLACE):
+    if lacking(data / WORDNET_FOLDER):
         if lacking(settings.WORDNET):
             pytest.skip(f"no WordNet in {settings.WORDNET}: apt-get install wordnet-base wordnet-sense-index")
         install(settings.WORDNET, data)
