@@ -3,7 +3,7 @@
 import pytest
 
 from annotation.statistics import collection as report
-from annotation.statistics.collection import PUBLISHED, ROWS, TABLE_4, query_figures, told
+from annotation.statistics.collection import PUBLISHED, ROWS, TABLE_4, query_figures, rounded
 
 VERBS = {"A man walks.": [("walks", "walk")], "Two men are walking.": [("walking", "walk")]}
 ROWS_OF = [
@@ -44,7 +44,7 @@ def test_a_text_is_tagged_once() -> None:
     ("value", "decimals", "words"), [(None, 2, "–"), (0, 0, "0"), (69317, 0, "69,317"), (8.706, 2, "8.71")]
 )
 def test_number_in_words(value: float | None, decimals: int, words: str) -> None:
-    assert told(value, decimals) == words
+    assert rounded(value, decimals) == words
 
 
 def test_what_the_paper_prints_stands_behind_ours_and_is_called_so() -> None:
