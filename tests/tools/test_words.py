@@ -6,7 +6,7 @@ SOURCE = '''
 """What it is."""
 
 class OtherWorlds:
-    def attempts_of(self, asked: int) -> int:
+    def sittings_of(self, asked: int) -> int:
         """Return the number."""
         found, total = asked, 2
         return total + found
@@ -17,7 +17,7 @@ def test_words_are_counted_within_names_and_participles_where_they_are_variables
     counts = word_counts(SOURCE, "door_keeper")
     assert +counts == {
         "world": 1,  # OtherWorlds
-        "sitting": 1,  # attempts_of
+        "sitting": 1,  # sittings_of
         "asked": 2,  # bound, and used
         "door": 1,  # the module's own name
         "keeper": 1,
