@@ -96,7 +96,7 @@ class Progress:
     def row(self) -> dict[str, Any]:
         """Return the trainings table's row; crashes before the newest checkpoint count no more."""
         row = asdict(self)
-        if row.pop("kept"):
+        if row.pop("has_checkpoint"):
             row["crashes"] = 0
         row["curve"] = {"losses": row.pop("losses"), "scores": row.pop("scores")}
         del row["ended"], row["reason"], row["records"]

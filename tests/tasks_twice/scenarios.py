@@ -446,7 +446,7 @@ TASK_SCENARIOS: dict[str, Callable[[Ground], TaskScenario]] = {
     "judging.tasks.training_draw": to_draw,
     "judging.tasks.exam_prepare": exam_to_prepare,
     "judging.tasks.exam_report": exam_to_report,
-    "judging.tasks.attempt_report": attempt_to_report,
+    "judging.tasks.sitting_report": attempt_to_report,
     "judging.tasks.invitation_mail": guest,
     "judging.tasks.judgment_import_work": uploaded_judgments,
     "judging.tasks.retention_sweep": nothing,

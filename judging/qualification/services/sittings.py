@@ -198,7 +198,7 @@ def warm_up_is_missing(*, project: Project, annotator: User, now: datetime) -> b
 
 logger = logging.getLogger(__name__)
 ATTEMPT_REPORTS = JobKind(
-    "judging.tasks.attempt_report",
+    "judging.tasks.sitting_report",
     lambda: Sitting.objects.filter(purpose=Sitting.Purpose.EXAM, state=Sitting.State.DONE, passed__isnull=True).exclude(
         report__has_key=Sitting.NO_RESULT
     ),

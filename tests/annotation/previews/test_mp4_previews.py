@@ -87,7 +87,7 @@ def test_gif_is_whole_when_its_mp4_fails(
     grainy: Path, use_method: UseMethod, start: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use_method(start)
-    monkeypatch.setitem(process.TWIN, "vcodec", "none")
+    monkeypatch.setitem(process.MP4_OPTIONS, "vcodec", "none")
     for result in cut_spans(grainy, [(0, 1), (1, 2)]).values():
         assert len(frames_of(result)) == 3
         assert isinstance(result, Preview) and result.clip == b""
