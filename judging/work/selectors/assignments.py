@@ -248,7 +248,7 @@ WHERE moment.preview_uuid = %(preview)s AND moment.preview_state = 'ready' AND (
             WHERE given.sitting_id = sat.id AND given.known_pair_id = known.id)))
     OR EXISTS (SELECT 1 FROM judging_knownpair known
         JOIN accounts_membership member ON member.project_id = known.project_id AND {IS_THERE}
-        WHERE known.moment_id = moment.id AND known.tutorial_position IS NOT NULL))"""  # noqa: S608 - constants
+        WHERE known.moment_id = moment.id AND known.tutorial_position IS NOT NULL))"""  # noqa: S608  # nosec B608 - constants
 
 READINESS = """
 SELECT member.standing, EXISTS (SELECT 1 FROM judging_guidelineconfirmation confirmed
