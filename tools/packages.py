@@ -2,15 +2,14 @@
 
 import ast
 from collections import Counter
-from itertools import pairwise
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-LAYERS = ("config", "models_runner", "judging", "annotation", "core")  # each imports those below it
+LAYERS = ("config", "models_runner", "judging", "annotation", "accounts", "core")  # each imports those below it
 LIBRARY = "moment_retrieval"  # beside them: imports none
 ROOMS = {"management", "migrations", "models", "services", "settings"}  # of the apps: about no one thing
-WIDTH, HEIGHT, GAP, TOP = 520, 74, 30, 20
-BESIDE = 640  # where the library stands
+WIDTH, HEIGHT, GAP, TOP = 540, 92, 30, 20
+BESIDE = 660  # where the library stands
 
 
 def imports(root: Path = ROOT) -> Counter[tuple[str, str]]:
@@ -40,7 +39,10 @@ def concepts(package: str, root: Path = ROOT) -> list[str]:
 
 
 def drawing(root: Path = ROOT) -> str:
-    """Return the picture as SVG: layers from top to bottom, the library beside them, arrows downwards and to it."""
+    """Return the picture as SVG: layers from top to bottom, the library beside them, and the imports as counted.
+
+    Arrows lead to the next layer and to the library; a box says how many of its modules import each package below.
+    """
     top = {package: TOP + index * (HEIGHT + GAP) for index, package in enumerate(LAYERS)}
     height = TOP + len(LAYERS) * (HEIGHT + GAP)
     import_counts = imports(root)
@@ -52,9 +54,14 @@ def drawing(root: Path = ROOT) -> str:
         f'<rect width="{BESIDE + 240}" height="{height}" fill="#fff"/>',
     ]
     for package, y in top.items():
-        parts.extend(_box((20, y, WIDTH, HEIGHT), package, _wrapped(concepts(package, root), 80)))
-    for above, below in pairwise(LAYERS):
-        parts.append(_arrow(20 + WIDTH // 2, top[above] + HEIGHT, 20 + WIDTH // 2, top[below]))
+        below = [(other, count) for other in top if (count := import_counts[package, other])]
+        counted = f"imports {' · '.join(f'{other} {count}' for other, count in below)}" if below else ""
+        parts.extend(_box((20, y, WIDTH, HEIGHT), package, [*_wrapped(concepts(package, root), 84), counted]))
+        parts.extend(
+            _arrow(20 + WIDTH // 2, y + HEIGHT, 20 + WIDTH // 2, top[other])
+            for other, _ in below
+            if top[other] == y + HEIGHT + GAP
+        )
     tall = height - TOP - GAP
     parts.extend(_box((BESIDE, TOP, 220, tall), LIBRARY, _wrapped(concepts(LIBRARY, root), 26)))
     for package, y in top.items():

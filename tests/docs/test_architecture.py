@@ -2,9 +2,10 @@
 
 import ast
 import re
+import tomllib
 
 from tests.docs.pages import ROOT
-from tools.packages import concepts, drawing
+from tools.packages import LAYERS, LIBRARY, concepts, drawing, imports
 
 PAGE = ROOT / "docs" / "architecture.md"
 NAMED = re.compile(r"`(\w+)`\s+\(`([\w/]+\.py)`\)")
@@ -13,6 +14,14 @@ NAMED = re.compile(r"`(\w+)`\s+\(`([\w/]+\.py)`\)")
 def test_the_picture_is_drawn_from_the_imports() -> None:
     """``python tools/packages.py > docs/packages.svg`` draws it anew."""
     assert (ROOT / "docs" / "packages.svg").read_text() == drawing()
+
+
+def test_the_layers_are_those_that_import_linter_proves_and_no_import_leads_upwards() -> None:
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    (layers,) = [contract["layers"] for contract in contracts if contract["type"] == "layers"]
+    assert layers == list(LAYERS)
+    order = [*LAYERS, LIBRARY]
+    assert [pair for pair in imports() if order.index(pair[0]) > order.index(pair[1])] == []
 
 
 def test_every_concept_of_judging_is_in_the_picture() -> None:
