@@ -17,6 +17,7 @@ from django.core.management import get_commands, load_command_class
 from django.urls import URLPattern, URLResolver, get_resolver
 from drf_spectacular.generators import SchemaGenerator
 
+from core.exceptions import MomentJudgeError
 from judging.audit.rules import KINDS
 from moment_retrieval.cli import COMMANDS
 
@@ -71,15 +72,37 @@ def commands() -> dict[str, dict[str, Any]]:
 
 
 def _arguments(parser: argparse.ArgumentParser) -> dict[str, Any]:
-    return {
-        " ".join(action.option_strings) or action.dest: {
-            "choices": sorted(str(choice) for choice in action.choices) if action.choices else None,
-            "required": action.required,
-            "values": "none" if action.nargs == 0 else str(action.nargs or "one"),
-        }
-        for action in parser._actions
-        if not isinstance(action, argparse._HelpAction)
+    arguments: dict[str, Any] = {}
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            arguments |= {f"command {name}": _arguments(below) for name, below in action.choices.items()}
+        if not isinstance(action, argparse._HelpAction):
+            arguments[" ".join(action.option_strings) or action.dest] = {
+                "choices": sorted(str(choice) for choice in action.choices) if action.choices else None,
+                "required": action.required,
+                "values": "none" if action.nargs == 0 else str(action.nargs or "one"),
+            }
+    return arguments
+
+
+def error_codes() -> dict[str, int]:
+    """Return the codes that programs read in answers, each with its status."""
+    codes = {error.code: error.status for error in _errors_below(MomentJudgeError)}
+    literal = {
+        value.value
+        for tree in _trees()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Dict)
+        for key, value in zip(node.keys, node.values, strict=True)
+        if isinstance(key, ast.Constant) and key.value == "code" and isinstance(value, ast.Constant)
     }
+    return dict(sorted((codes | {str(code): 0 for code in literal - codes.keys()}).items()))
+
+
+def _errors_below(error: type[MomentJudgeError]) -> Iterator[type[MomentJudgeError]]:
+    yield error
+    for child in error.__subclasses__():
+        yield from _errors_below(child)
 
 
 @cache
@@ -94,6 +117,8 @@ def environment() -> list[str]:
         if path.is_file() and path.suffix != ".pyc":
             names |= set(re.findall(r"\$\{([A-Z][A-Z0-9_]+)", path.read_text()))
             names |= set(re.findall(r"^#?([A-Z][A-Z0-9_]+)=", path.read_text(), re.MULTILINE))
+        if path.suffix == ".py":
+            names |= set(_environment_of(ast.parse(path.read_text())))
     return sorted(names - FOREIGN)
 
 

@@ -48,6 +48,7 @@ def check(name: str, present: Any, *, additions: bool = True) -> None:
         collect.openapi,
         collect.routes,
         collect.commands,
+        collect.error_codes,
         collect.environment,
         collect.metrics,
         collect.audit_actions,
