@@ -131,8 +131,8 @@ def draw_shapes(painter: Painter, shapes: Iterable[list[Any]], colours: Mapping[
             name, x, y, *own_colours = values
             draw_shapes(painter.moved(x, y), DRAWINGS["shapes"][name], *own_colours)
         else:
-            named = (colours or {}).get
-            getattr(painter, kind)(*(named(value, value) if isinstance(value, str) else value for value in values))
+            colour_of = (colours or {}).get
+            getattr(painter, kind)(*(colour_of(one, one) if isinstance(one, str) else one for one in values))
 
 
 def draw_thing(painter: Painter, name: str, state: float = 0.0) -> None:
