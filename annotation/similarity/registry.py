@@ -130,11 +130,7 @@ def sentence_setup() -> sentences.Setup:
 
 @named_errors()
 def wordnet() -> WordNet:
-    """WordNet as `manage.py install_wordnet` left it.
-
-    Raises:
-        SimilarityMissing: it is not installed.
-    """
+    """WordNet as `manage.py install_wordnet` left it. Raises SimilarityMissing where it is not installed."""
     return wordnet_in(nltk_data())
 
 
@@ -151,11 +147,7 @@ def nltk_data() -> Path:
 
 
 def sentence_model(name: str, *, embed: Embed | None = None) -> sentences.SentenceSimilarity:
-    """The cosine under the sentence model of this name.
-
-    Raises:
-        SimilarityMissing: there is no such model here.
-    """
+    """The cosine under the sentence model of this name. Raises SimilarityMissing where there is no such model here."""
     setup = sentence_setup()
     embed = embed or partial(sentences.encode, setup=setup)
     return sentences.SentenceSimilarity(name, sentences.find(name, pooling=setup.pooling), partial(embed, model=name))
@@ -165,9 +157,7 @@ def sentence_model(name: str, *, embed: Embed | None = None) -> sentences.Senten
 def check(name: str) -> None:
     """Say whether the similarity of this name is here and ranks a pool, without loading it.
 
-    Raises:
-        SimilarityMissing: it is not here.
-        TopNotOffered: it scores given pairs alone.
+    Raises SimilarityMissing where it is not here; TopNotOffered where it scores given pairs alone.
     """
     judge, finder = _parts(name)
     if judge in NAMES and judge.startswith("meteor") and not finder:

@@ -57,10 +57,8 @@ def text_key(text: str) -> bytes:
 def vectors_of(texts: Sequence[str], *, model: str, on_progress: OnProgress | None = None) -> NDArray[np.float32]:
     """Unit vectors [N, D] of ``texts`` [N]; each distinct text is embedded once, ever, per version of the model.
 
-    What is embedded is stored chunk by chunk: killed work goes on there.
-
-    Raises:
-        SimilarityMissing: there is no such model here.
+    What is embedded is stored chunk by chunk: killed work goes on there. Raises SimilarityMissing where there is no
+    such model here.
     """
     measure = measure_of(registry.sentence_model(model))
     vectors = _vectors_of(texts, measure)
@@ -107,10 +105,8 @@ def candidates_rank(
     """Rank the pool for every judged query of the project that has no candidates; return how many these are.
 
     Moments without a preview take part only where the corpus has no video at all: its pools can be studied, and nothing
-    of them can be opened. ``on_progress`` is told of embedded texts, ``on_ranked`` of ranked queries.
-
-    Raises:
-        SimilarityMissing: the project's similarity is not here; no other takes its place.
+    of them can be opened. ``on_progress`` is told of embedded texts, ``on_ranked`` of ranked queries. Raises
+    SimilarityMissing where the project's similarity is not here; no other takes its place.
     """
     project = Project.objects.get(pk=project_id)
     queries = list(_queries_without_candidates(project).order_by("id"))
