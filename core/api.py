@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterable, Mapping
 from typing import Any, NoReturn, TypeVar
-from uuid import UUID
 
 from django.core import signing
 from django.db.models import Model, Q, QuerySet
@@ -169,16 +168,24 @@ class Problem(serializers.Serializer[Any]):
 # Fields take what JSON says and nothing that could be turned into it: no "3", no 3.0, no true for a number
 
 
-class CountField(serializers.IntegerField):
+class Unconverted(serializers.Field[Any, Any, Any, Any]):
+    """A field whose values are of one type in JSON."""
+
+    json_type: type
+
+    def to_internal_value(self, data: Any) -> Any:
+        if type(data) is not self.json_type:
+            self.fail("invalid", input=data, value=data)
+        return super().to_internal_value(data)
+
+
+class CountField(Unconverted, serializers.IntegerField):
     """A JSON integer from 0."""
+
+    json_type = int
 
     def __init__(self, **options: Any) -> None:
         super().__init__(min_value=0, **options)
-
-    def to_internal_value(self, data: Any) -> int:
-        if type(data) is not int:
-            self.fail("invalid")
-        return int(data)
 
 
 class GradeField(CountField):
@@ -192,25 +199,16 @@ class GradeField(CountField):
         super().__init__(max_value=4, **options)
 
 
-class KeyField(serializers.UUIDField):
-    def to_internal_value(self, data: Any) -> UUID:
-        if not isinstance(data, str):
-            self.fail("invalid", value=data)
-        return super().to_internal_value(data)
+class KeyField(Unconverted, serializers.UUIDField):
+    json_type = str
 
 
-class WordsField(serializers.CharField):
-    def to_internal_value(self, data: Any) -> str:
-        if not isinstance(data, str):
-            self.fail("invalid")
-        return super().to_internal_value(data)
+class WordsField(Unconverted, serializers.CharField):
+    json_type = str
 
 
-class YesNoField(serializers.BooleanField):
-    def to_internal_value(self, data: Any) -> bool:
-        if not isinstance(data, bool):
-            self.fail("invalid", input=data)
-        return data
+class YesNoField(Unconverted, serializers.BooleanField):
+    json_type = bool
 
 
 class ChoiceOfField(serializers.ChoiceField):

@@ -85,28 +85,23 @@ def major_of(path: Path) -> int:
 
 def environment() -> dict[str, str]:
     """This process's, and where the database is: a password on a command line is seen by everybody."""
-    variables = {f"PG{name.upper()}": str(value) for name, value in _connection_values().items() if value}
+    variables = {f"PG{name.upper()}": str(value) for name, value in connection_values().items()}
     variables["PGDATABASE"] = variables.pop("PGDBNAME")
     return {**os.environ, **variables, "PGAPPNAME": "momentjudge backup", "PGCONNECT_TIMEOUT": "20"}
 
 
 def connected() -> "psycopg.Connection[Any]":
     """A connection of its own, in which texts of values do not depend on the server's settings."""
-    link = psycopg.connect(**{name: value for name, value in _connection_values().items() if value}, autocommit=True)
+    link = psycopg.connect(**connection_values(), autocommit=True)
     for setting in SPELLED:
         link.execute(setting)
     return link
 
 
-def _connection_values() -> dict[str, Any]:
-    options = connection.settings_dict
-    parameters = {
-        "host": options["HOST"],
-        "port": options["PORT"],
-        "user": options["USER"],
-        "password": options["PASSWORD"],
-    }
-    return {**parameters, "dbname": options["NAME"]}
+def connection_values() -> dict[str, Any]:
+    """Return where the database is, and as whom one comes to it, by psycopg's names; nothing that is not set."""
+    names = {"host": "HOST", "port": "PORT", "user": "USER", "password": "PASSWORD", "dbname": "NAME"}
+    return {parameter: value for parameter, name in names.items() if (value := connection.settings_dict[name])}
 
 
 Link = psycopg.Connection[Any]
