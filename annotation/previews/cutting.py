@@ -66,13 +66,9 @@ class CutFailure:
 def cut_previews(path: str | Path, spans: Sequence[tuple[float, float]]) -> Iterator[Preview | CutFailure]:
     """Cut each span (start and end in seconds) of the video to a GIF that loops for ever, and to its MP4 preview.
 
-    Spans come in any order; they may overlap or repeat.
-
-    Returns:
-        One result per span, as each pass is done: **keyed by its index, not in the order of the spans**.
-
-    Raises:
-        VideoUnreadable: at the call, when the file is missing, corrupt, or has no video stream.
+    Spans come in any order; they may overlap or repeat. There is one result per span, as each pass is done: **keyed by
+    its index, not in the order of the spans**. Raises VideoUnreadable, at the call, where the file is missing, corrupt,
+    or has no video stream.
     """
     source = open_source(Path(path))
     return _cut_all(source, spans)

@@ -10,8 +10,11 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from annotation.pools.rules import Indexes
 from core.exceptions import MomentJudgeError
 from moment_retrieval.relevance import Ranked, RankingNotOffered, RelevanceMissing
+
+Texts = Sequence[str]
 
 
 class SimilarityMissing(MomentJudgeError):
@@ -57,12 +60,10 @@ class Similarity(Protocol):
     def normalisation(self) -> str:
         """Of the texts, before they are compared."""
 
-    def pairs(self, first: Sequence[str], second: Sequence[str]) -> NDArray[np.float64]:
+    def pairs(self, first: Texts, second: Texts) -> NDArray[np.float64]:
         """Return similarities [N] of ``first`` [N] to ``second`` [N]; where they differ, first is the caption."""
 
-    def top(
-        self, queries: Sequence[str], captions: Sequence[str], first_caption: NDArray[np.intp], *, depth: int
-    ) -> Iterator[Ranked]:
+    def top(self, queries: Texts, captions: Texts, first_caption: Indexes, *, depth: int) -> Iterator[Ranked]:
         """For each query its ``depth`` most similar moments, best first; ties keep the order of moments.
 
         A moment is as similar as the likest of its captions, rounded to 1e-6.

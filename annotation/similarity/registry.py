@@ -6,7 +6,7 @@ learn what else lies on the server: whatever is refused is refused in the same w
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Protocol
@@ -15,8 +15,9 @@ import numpy as np
 from django.conf import settings
 from numpy.typing import NDArray
 
+from annotation.pools.rules import Indexes, Vectors
 from annotation.similarity import sentences
-from annotation.similarity.base import Similarity, SimilarityMissing, TopNotOffered, named_errors
+from annotation.similarity.base import Similarity, SimilarityMissing, Texts, TopNotOffered, named_errors
 from core.exceptions import NotPossible
 from moment_retrieval.features.extractors.base import PACKAGED
 from moment_retrieval.relevance import NLTK, Normalisation, Ranked
@@ -58,12 +59,10 @@ class Reranked:
         self.version = f"{judge.version}; over {finder.version}"
         self.normalisation = f"{judge.normalisation}; over {finder.normalisation}"
 
-    def pairs(self, first: Sequence[str], second: Sequence[str]) -> NDArray[np.float64]:
+    def pairs(self, first: Texts, second: Texts) -> NDArray[np.float64]:
         return self.judge.pairs(first, second)
 
-    def top(
-        self, queries: Sequence[str], captions: Sequence[str], first_caption: NDArray[np.intp], *, depth: int
-    ) -> Iterator[Ranked]:
+    def top(self, queries: Texts, captions: Texts, first_caption: Indexes, *, depth: int) -> Iterator[Ranked]:
         ends = np.append(first_caption[1:], len(captions))
         first = self.finder.top(queries, captions, first_caption, depth=max(depth, self.depth))
         for query, (nearest, _) in zip(queries, first, strict=True):
@@ -78,7 +77,7 @@ class Reranked:
 class Embed(Protocol):
     """Gives unit vectors [N, D] of texts [N], such as one that remembers them."""
 
-    def __call__(self, texts: Sequence[str], *, model: str) -> NDArray[np.float32]: ...
+    def __call__(self, texts: Texts, *, model: str) -> Vectors: ...
 
 
 @named_errors()
