@@ -20,16 +20,7 @@ from annotation.similarity import sentences
 from annotation.similarity.base import Similarity, SimilarityMissing, Texts, TopNotOffered, named_errors
 from core.exceptions import NotPossible
 from moment_retrieval.features.extractors.base import PACKAGED
-from moment_retrieval.relevance import NLTK, Normalisation, Ranked
-from moment_retrieval.relevance.sets import (
-    BagOfWords,
-    Meteor,
-    PartOfSpeech,
-    SetSimilarity,
-    Synsets,
-    best_moments,
-    not_alone,
-)
+from moment_retrieval.relevance import NLTK, Normalisation, Ranked, sets
 from moment_retrieval.relevance.tagger import LexiconTagger
 from moment_retrieval.relevance.wordnet import (
     NOUN,
@@ -70,7 +61,7 @@ class Reranked:
             texts = [captions[index] for moment in moments for index in range(first_caption[moment], ends[moment])]
             widths = ends[moments] - first_caption[moments]
             starts = np.concatenate([[0], np.cumsum(widths)[:-1]]).astype(np.intp)
-            best, similarities = best_moments(self.judge.pairs(texts, [query] * len(texts)), starts, depth)
+            best, similarities = sets.best_moments(self.judge.pairs(texts, [query] * len(texts)), starts, depth)
             yield moments[best], similarities
 
 
@@ -160,7 +151,7 @@ def check(name: str) -> None:
     """
     judge, finder = _parts(name)
     if judge in NAMES and judge.startswith("meteor") and not finder:
-        raise not_alone(judge)
+        raise sets.not_alone(judge)
     for part in (judge, finder) if finder else (judge,):
         if part in NAMES and not part.startswith("bow"):
             wordnet_installed(nltk_data())
@@ -191,16 +182,16 @@ def _proxy(name: str) -> Similarity:
     how = Normalisation.OFFICIAL if name.endswith(OFFICIAL) else Normalisation.CLEAN
     proxy = name.removesuffix(OFFICIAL)
     if proxy == "bow":
-        return SetSimilarity(name, "326 stop words of spaCy 3.8", VERSION, str(how), BagOfWords(how))
+        return sets.SetSimilarity(name, "326 stop words of spaCy 3.8", VERSION, str(how), sets.BagOfWords(how))
     database = wordnet()
     if proxy == "meteor":
-        return Meteor(database, how, name=name, version=VERSION)
+        return sets.Meteor(database, how, name=name, version=VERSION)
     tagger = LexiconTagger(database)
     if proxy == "pos":
-        return SetSimilarity(name, tagger.name, VERSION, str(how), PartOfSpeech(tagger, how))
+        return sets.SetSimilarity(name, tagger.name, VERSION, str(how), sets.PartOfSpeech(tagger, how))
     verbs, nouns = (WordNetSenses(database, part) for part in (VERB, NOUN))
     version = f"{VERSION}, Lesk {NLTK}"
-    return SetSimilarity(name, tagger.name, version, str(how), Synsets(tagger, verbs, nouns, how))
+    return sets.SetSimilarity(name, tagger.name, version, str(how), sets.Synsets(tagger, verbs, nouns, how))
 
 
 HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(?:/[A-Za-z0-9][\w.-]{0,95})?")
