@@ -12,6 +12,7 @@ import signal
 import subprocess
 import tempfile
 import time
+import tomllib
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
@@ -30,23 +31,7 @@ ANSWER_S = 120  # recovery after a crash may take its time
 STATUS_LINE, STOPPING = 7, "stopping"  # of postmaster.pid (PostgreSQL's utils/pidfile.h)
 NAMESPACE = ["unshare", "--user", f"--map-user={NOBODY}", f"--map-group={NOBODY}"]
 AS_NOBODY = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
-OPTIONS = {
-    "listen_addresses": "",
-    "port": PORT,
-    "unix_socket_permissions": "0770",  # the folder decides who comes near
-    "max_connections": "100",
-    "shared_buffers": "128MB",
-    "max_wal_size": "512MB",
-    "wal_level": "minimal",
-    "max_wal_senders": "0",
-    "max_parallel_workers_per_gather": "0",  # two cores at most, and /dev/shm is tiny in containers
-    "jit": "off",
-    "logging_collector": "off",
-    "log_line_prefix": "%m [%p] ",
-    "log_min_duration_statement": "1000",  # the site's own log of slow statements begins sooner
-    "log_parameter_max_length": "0",  # what was asked for may be somebody's name
-    "log_error_verbosity": "terse",  # without the row that an error was about
-}
+OPTIONS = {"port": PORT, **tomllib.loads(Path(__file__).with_name("postgres.toml").read_text())}
 
 
 def binaries() -> Path:
