@@ -56,7 +56,8 @@ class SteadyScheduler(PersistentScheduler):
     the database's clock: by one that is late, every message would be over before it came."""
 
     def tick(self, *args: Any, **kwargs: Any) -> float:
-        ahead = [entry for entry in self.schedule.values() if _is_ahead(entry)]
+        entries = [entry for entry in self.schedule.values() if entry.last_run_at is not None]
+        ahead = [entry for entry in entries if entry.last_run_at > entry.default_now() + SLACK]
         for entry in ahead:
             entry.last_run_at = entry.default_now()
         if ahead:
@@ -70,11 +71,6 @@ class SteadyScheduler(PersistentScheduler):
             entry = copy.copy(entry)
             entry.options = {**options, "expires": _in(seconds)}
         return super().apply_async(entry, *args, **kwargs)
-
-
-def _is_ahead(entry: ScheduleEntry) -> bool:
-    """By more than a second."""
-    return entry.last_run_at is not None and entry.last_run_at > entry.default_now() + SLACK
 
 
 def _in(seconds: float) -> datetime | None:

@@ -20,15 +20,13 @@ Texts = Sequence[str]
 class SimilarityMissing(MomentJudgeError):
     """Something that the similarity needs is missing; the message says what to install or set. No other replaces it."""
 
-    status = 409
-    code = "similarity_missing"
+    status, code = 409, "similarity_missing"
 
 
 class TopNotOffered(MomentJudgeError):
     """The similarity scores given pairs and does not rank a pool."""
 
-    status = 409
-    code = "top_not_offered"
+    status, code = 409, "top_not_offered"
 
 
 @contextmanager

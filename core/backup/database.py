@@ -132,7 +132,8 @@ def snapshot() -> Iterator[Snapshot]:
 
 def contents(link: Link) -> dict[str, Content]:
     """Of every table."""
-    return {name: _content(link, name) for name in tables(link)}
+    rows = {name: _one(link, sql.SQL(DIGEST).format(sql.Identifier(name))) for name in tables(link)}
+    return {name: Content(count, f"{int(total) % 2**64:016x}") for name, (count, total) in rows.items()}
 
 
 def tables(link: Link) -> list[str]:
@@ -152,11 +153,11 @@ def files_named(link: Link) -> list[str]:
     return sorted(names)
 
 
-def differences(expected_contents: dict[str, Content], actual_contents: dict[str, Content]) -> list[str]:
+def differences(expected: dict[str, Content], actual: dict[str, Content]) -> list[str]:
     """List the differences, a line for each table."""
     lines = []
-    for name in sorted(expected_contents.keys() | actual_contents.keys()):
-        before, after = expected_contents.get(name), actual_contents.get(name)
+    for name in sorted(expected.keys() | actual.keys()):
+        before, after = expected.get(name), actual.get(name)
         if before is None or after is None:
             lines.append(f"{name}: {'only here' if before is None else 'missing'}")
         elif before.rows != after.rows:
@@ -164,11 +165,6 @@ def differences(expected_contents: dict[str, Content], actual_contents: dict[str
         elif before.digest != after.digest:
             lines.append(f"{name}: other content in its {after.rows:,} rows")
     return lines
-
-
-def _content(link: Link, table: str) -> Content:
-    rows, total = _one(link, sql.SQL(DIGEST).format(sql.Identifier(table)))
-    return Content(rows, f"{int(total) % 2**64:016x}")
 
 
 def _one(link: Link, query: Any) -> tuple[Any, ...]:
