@@ -56,12 +56,10 @@ class SteadyScheduler(PersistentScheduler):
     the database's clock: by one that is late, every message would be over before it came."""
 
     def tick(self, *args: Any, **kwargs: Any) -> float:
-        entries = [entry for entry in self.schedule.values() if entry.last_run_at is not None]
-        ahead = [entry for entry in entries if entry.last_run_at > entry.default_now() + SLACK]
-        for entry in ahead:
-            entry.last_run_at = entry.default_now()
-        if ahead:
-            self._heap = None  # it is in the order of the old clock
+        for entry in self.schedule.values():
+            if entry.last_run_at and entry.last_run_at > entry.default_now() + SLACK:
+                entry.last_run_at = entry.default_now()
+                self._heap = None  # it is in the order of the old clock
         delay: float = super().tick(*args, **kwargs)
         return delay
 

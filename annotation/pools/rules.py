@@ -25,7 +25,9 @@ from moment_retrieval.metrics.iou import span_iou
 from moment_retrieval.records import Span
 from moment_retrieval.relevance import DECIMALS, Ranked
 
-Vectors, Indexes, Numbers = NDArray[np.float32], NDArray[np.intp], NDArray[np.int64]
+Vectors = NDArray[np.float32]
+Indexes = NDArray[np.intp]
+Numbers = NDArray[np.int64]
 Contenders = tuple[Numbers, Numbers, Vectors]  # row, caption and cosine of each
 T = TypeVar("T")
 
