@@ -119,10 +119,17 @@ class Pages(BasePagination):
     def paginate_queryset(self, queryset: Any, request: Request, view: APIView | None = None) -> list[Any]:
         rows: QuerySet[Any] = queryset.order_by("-created_at", "-uuid")
         if (cursor := request.query_params.get("cursor")) is not None:
-            at, uuid = _position(cursor)
+            try:
+                at, uuid = signing.loads(cursor, salt=SALT)
+            except signing.BadSignature as error:
+                raise NotFound("This cursor was not given out here.", code="unknown_cursor") from error
             rows = rows.filter(Q(created_at__lt=at) | Q(created_at=at, uuid__lt=uuid))
         page = list(rows[: PER_PAGE + 1])
-        self.next = _after(request, page[PER_PAGE - 1]) if len(page) > PER_PAGE else None
+        self.next = None
+        if len(page) > PER_PAGE:
+            last = page[PER_PAGE - 1]
+            following = signing.dumps([last.created_at.isoformat(), str(last.uuid)], salt=SALT)
+            self.next = replace_query_param(request.build_absolute_uri(), "cursor", following)
         return page[:PER_PAGE]
 
     def get_paginated_response(self, data: Any) -> Response:
@@ -135,19 +142,6 @@ class Pages(BasePagination):
     def get_paginated_response_schema(self, schema: Any) -> dict[str, Any]:
         link = {"type": "string", "format": "uri", "nullable": True, "description": "Address of the next page."}
         return {"type": "object", "required": ["next", "results"], "properties": {"next": link, "results": schema}}
-
-
-def _position(cursor: str) -> tuple[str, str]:
-    try:
-        at, uuid = signing.loads(cursor, salt=SALT)
-    except signing.BadSignature as error:
-        raise NotFound("This cursor was not given out here.", code="unknown_cursor") from error
-    return at, uuid
-
-
-def _after(request: Request, row: Any) -> str:
-    cursor = signing.dumps([row.created_at.isoformat(), str(row.uuid)], salt=SALT)
-    return replace_query_param(request.build_absolute_uri(), "cursor", cursor)
 
 
 def paged(
