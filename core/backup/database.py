@@ -153,11 +153,11 @@ def files_named(link: Link) -> list[str]:
     return sorted(names)
 
 
-def differences(expected: dict[str, Content], actual: dict[str, Content]) -> list[str]:
+def differences(backup: dict[str, Content], restored: dict[str, Content]) -> list[str]:
     """List the differences, a line for each table."""
     lines = []
-    for name in sorted(expected.keys() | actual.keys()):
-        before, after = expected.get(name), actual.get(name)
+    for name in sorted(backup.keys() | restored.keys()):
+        before, after = backup.get(name), restored.get(name)
         if before is None or after is None:
             lines.append(f"{name}: {'only here' if before is None else 'missing'}")
         elif before.rows != after.rows:
