@@ -47,11 +47,7 @@ def project_named(name: str | None) -> Project:
 
 
 def row_named(rows: QuerySet[Row], name: str | None) -> Row:
-    """Return the row of this name.
-
-    Raises:
-        CommandError: there is none; the message lists those there are.
-    """
+    """Return the row of this name. Raises CommandError where there is none; the message lists those there are."""
     row = rows.filter(name=name).first()
     if row is None:
         noun = rows.model._meta.verbose_name

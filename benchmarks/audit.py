@@ -9,6 +9,7 @@ above 200 ms.
 import sys
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
 from benchmarks.annotator import Browser
 from benchmarks.common import arguments, load_now, machine, percentile_ms, show
@@ -19,18 +20,7 @@ MOST_MS = 200.0  # the 95th percentile of a page
 LEAD = "benchmark-lead"
 WARM_UP = 8  # every process and thread of the web server has answered
 DAYS = 300  # ago the first was decided
-# One in a thousand is a release, all of the first tenth; one in 100,000 says "needle". Everything else is a review.
-EVENTS = """
-INSERT INTO core_auditevent (uuid, project_id, actor_id, action, subject, data, created_at)
-SELECT gen_random_uuid(), p.id, CASE WHEN i %% 3 = 0 THEN null ELSE l.user_id END,
-    CASE WHEN i < %(events)s / 10 AND i %% 100 = 0 THEN 'release.create'
-        WHEN i %% 4 = 0 THEN 'batch.extend' ELSE 'batch.close' END,
-    gen_random_uuid(),
-    jsonb_build_object('query', 'A person ' || i || CASE WHEN i %% 100000 = 7 THEN ' finds a needle' ELSE ' walks' END,
-        'suggestion', 'close', 'reason', 'The mean of the last five is ' || i %% 5, 'version', i),
-    now() - %(days)s * interval '1 day' * (1 - i / (%(events)s + 1.0))
-FROM generate_series(1, %(events)s) AS i, accounts_project p, accounts_membership l
-WHERE p.uuid = %(project)s AND l.project_id = p.id AND l.role = 'lead'"""
+EVENTS = Path(__file__).with_suffix(".sql")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -75,7 +65,7 @@ def events_insert(project: str, events: int) -> float:
     lead_create(Project.objects.get(uuid=project), LEAD)
     began = time.monotonic()
     with connection.cursor() as cursor:
-        cursor.execute(EVENTS, {"events": events, "days": DAYS, "project": project})
+        cursor.execute(EVENTS.read_text(), {"events": events, "days": DAYS, "project": project})
         cursor.execute("VACUUM ANALYZE core_auditevent")
     return round(time.monotonic() - began, 1)
 

@@ -138,19 +138,10 @@ def each_ms(total_s: float, count: int) -> float:
 def compare(
     revision: str, script: str, arguments: Sequence[str], *, rounds: int, ratios: Mapping[str, tuple[int, str]]
 ) -> dict[str, Any]:
-    """Run ``script --json`` on both sides, ``rounds`` times in turns.
+    """Run ``script --json`` on this tree and on one of another revision, ``rounds`` times in turns.
 
-    Args:
-        revision: what git calls the other side.
-        script: the benchmark's file; its output is one JSON object a line.
-        arguments: its arguments, the same on both sides.
-        ratios: the number of the line and the name of the figure that each ratio compares.
-
-    Returns:
-        ``ratio`` of the medians, this tree's over the other's; ``here`` and ``there`` with the figures of each round.
-
-    Raises:
-        subprocess.CalledProcessError: git, pip or the benchmark failed; the reason is on stderr.
+    Each of ``ratios`` is of the medians, this tree's over the other's, of the figure of this name in the line of this
+    number. Raises CalledProcessError where git, pip or the benchmark failed; the reason is on stderr.
     """
     script = Path(script).relative_to(ROOT).as_posix() if Path(script).is_absolute() else script
     sides: dict[str, list[list[Row]]] = {"here": [], "there": []}

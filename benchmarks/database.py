@@ -31,7 +31,6 @@ from benchmarks.plan import BLOCK, PlannedPair, Totals, totals
 from judging.guidelines.texts import BODY, LEVELS
 from judging.models import Assignment, Batch, GuidelineConfirmation, GuidelineExample, Judgment, OwnGrade, Pair
 from judging.projects.policies import guideline_in_force, guideline_publish, policy_publish
-from judging.work.services import assignments
 from judging.work.services.batches import batches_open
 
 MOMENTS = 200
@@ -187,12 +186,6 @@ def durability() -> dict[str, str]:
     with connection.cursor() as cursor:
         cursor.execute("SELECT name, setting FROM pg_settings WHERE name = ANY(%s)", [list(DURABILITY)])
         return dict(cursor.fetchall())
-
-
-def batch_take(*, project: Project, annotator: User) -> None:
-    """Give a probe its batch: before the run, so that both probes have one of twenty pairs."""
-    assignment = assignments.assignment_take(project=project, annotator=annotator)
-    assert assignment is not None, "a project that nobody has judged in has free seats"
 
 
 def statements_of_a_judgment(*, project: Project, annotator: User) -> list[str]:

@@ -133,18 +133,14 @@ def extractions(folder: Path) -> Iterator[Sequence[object]]:
 def trainings(folder: Path, baselines: Iterable[str]) -> Iterator[Sequence[object]]:
     """Yield the commands that train baselines, each on its own links and on shuffled ones; their plans are written."""
     for baseline, links in product(baselines, (LEARNT, SHUFFLED)):
-        training = training_folder(folder, baseline, links)
+        training = folder / f"{baseline}-{links}"
         training.mkdir()
         plan_of(folder, baseline, links).write(training)
         yield "train", training
 
 
-def training_folder(folder: Path, baseline: str, links: str) -> Path:
-    return folder / f"{baseline}-{links}"
-
-
 def plan_of(folder: Path, baseline: str, links: str) -> Plan:
-    candidates = {"source": "checkpoint", "path": str(training_folder(folder, FIRST_STAGE, LEARNT))}
+    candidates = {"source": "checkpoint", "path": str(folder / f"{FIRST_STAGE}-{LEARNT}")}
     return Plan(
         baseline=baseline,
         **{kind: str(folder / name) for kind, name in PLAN_FILES.items()},
@@ -188,7 +184,7 @@ def scores_of(folder: Path, baseline: str) -> dict[str, dict[str, float]]:
     """Return the scores by links and split."""
     scores = {}
     for links in (LEARNT, SHUFFLED):
-        metrics = read_events(training_folder(folder, baseline, links))[-1]["metrics"]
+        metrics = read_events(folder / f"{baseline}-{links}")[-1]["metrics"]
         scores[links] = {name: round(values[MEASURE], 4) for name, values in metrics.items()}
     return scores
 
@@ -248,10 +244,6 @@ class Demo:
         return cls(episodes, parts)
 
     @property
-    def queries(self) -> list[Query]:
-        return [query for split in self.splits.values() for query in split]
-
-    @property
     def moments(self) -> Iterator[tuple[Episode, ScriptedMoment]]:
         """Yield all moments with their videos."""
         return ((episode, moment) for episode in self.episodes for moment in episode.moments)
@@ -269,16 +261,13 @@ def write_files(demo: Demo, folder: Path) -> None:
     """Write corpus, subtitles, pseudo-positives of training queries, and judged moments of the other splits."""
     corpus = {episode.name: [episode.duration_s, index] for index, episode in enumerate(demo.episodes)}
     (folder / PLAN_FILES["corpus"]).write_text(json.dumps(corpus))
-    (folder / SUBTITLES).write_text("".join(json.dumps(subtitles_of(episode)) + "\n" for episode in demo.episodes))
+    with (folder / SUBTITLES).open("w") as file:  # as in TVR's
+        for episode in demo.episodes:
+            lines = [{"text": line.text, "start": line.start_s, "end": line.end_s} for line in episode.subtitles]
+            file.write(json.dumps({"vid_name": episode.name, "sub": lines}) + "\n")
     write_training(demo.splits["train"], demo, folder / PLAN_FILES["train"])
     for name in SPLITS:
         (folder / PLAN_FILES[name]).write_text(json.dumps(judged_moments(demo.splits[name], demo), ensure_ascii=False))
-
-
-def subtitles_of(episode: Episode) -> dict[str, object]:
-    """Return the spoken lines of a video, as TVR's files hold them."""
-    lines = [{"text": line.text, "start": line.start_s, "end": line.end_s} for line in episode.subtitles]
-    return {"vid_name": episode.name, "sub": lines}
 
 
 def write_training(queries: Sequence[Query], demo: Demo, path: Path) -> None:

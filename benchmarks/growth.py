@@ -15,18 +15,9 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
+from benchmarks import common
 from benchmarks.annotator import Annotator, errors_of, seconds_of, work_together
-from benchmarks.common import (
-    arguments,
-    each_ms,
-    load_now,
-    machine,
-    percentile_ms,
-    require_positive,
-    say,
-    show,
-    stoppable,
-)  # fmt: skip
+from benchmarks.common import each_ms, percentile_ms, say
 from benchmarks.own_site import DATABASE, OwnSite, own_site
 from benchmarks.populate import FREE_HANDS, Populated, populated
 
@@ -56,23 +47,23 @@ class Ground:
             annotator.tally.judgments_s.clear()
 
 
-@stoppable
+@common.stoppable
 def main(argv: Sequence[str] | None = None) -> int:
     options = options_from(argv)
     with ExitStack() as stack:
-        load = load_now()
+        load = common.load_now()
         sizes = (options.small_pairs, options.pairs)
         small, large = (ground(stack.enter_context(own_site()), pairs, options) for pairs in sizes)
         measure(small, large, options)
         result = result_of(figures(small), figures(large), load)
-    show(result, as_json=options.json)
+    common.show(result, as_json=options.json)
     for error in (result["small"]["errors"] + result["large"]["errors"])[:SHOWN]:
         say(f"error: {error}")
     return 0 if is_good(result) else 1
 
 
 def options_from(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = arguments(
+    parser = common.arguments(
         __doc__,
         pairs=(1_000_000, "of the large site"),
         judgments=(3_000_000, "of the large site, at least"),
@@ -83,7 +74,7 @@ def options_from(argv: Sequence[str] | None) -> argparse.Namespace:
         seconds=(5.0, "of judging per turn"),
     )
     options = parser.parse_args(argv)
-    require_positive(parser, options, "at_work", "rounds", "seconds")
+    common.require_positive(parser, options, "at_work", "rounds", "seconds")
     if options.at_work > FREE_HANDS:
         parser.error(f"--at-work is 1 to {FREE_HANDS}")
     if not options.small_pairs < options.pairs:
@@ -143,7 +134,7 @@ def result_of(small: Mapping[str, Any], large: Mapping[str, Any], load: float) -
         f"{name}_ratio": ratio(large[f"{name}_ms"], small[f"{name}_ms"])
         for name in ("take_p95", "submit_p95", "database_cpu")
     }
-    return {"small": small, "large": large, **ratios, "load_before": load, "machine": machine()}
+    return {"small": small, "large": large, **ratios, "load_before": load, "machine": common.machine()}
 
 
 def is_good(result: Mapping[str, Any]) -> bool:

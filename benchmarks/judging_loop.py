@@ -18,19 +18,9 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # it may be started by its path
+from benchmarks import common
 from benchmarks.annotator import Annotator, errors_of, seconds_of, work_together
-from benchmarks.common import (
-    arguments,
-    compare,
-    each_ms,
-    load_now,
-    machine,
-    percentile_ms,
-    require_positive,
-    say,
-    show,
-    stoppable,
-)  # fmt: skip
+from benchmarks.common import each_ms, percentile_ms, say
 from benchmarks.own_site import WORKERS, OwnSite, own_site
 
 SHOWN_ERRORS = 5
@@ -45,23 +35,23 @@ RATIOS = {
 }
 
 
-@stoppable
+@common.stoppable
 def main(argv: Sequence[str] | None = None) -> int:
     options = options_from(argv)
     if options.against:
         same = ["--annotators", COMPARED, "--seconds", str(options.seconds), "--queries", str(options.queries)]
-        print(json.dumps(compare(options.against, __file__, same, rounds=options.rounds, ratios=RATIOS)))
+        print(json.dumps(common.compare(options.against, __file__, same, rounds=options.rounds, ratios=RATIOS)))
         return 0
     with own_site(with_django=True) as site:
         results = [measure(site, number, options) for number in options.annotators]
     for result in results:
-        show(result, as_json=options.json)
+        common.show(result, as_json=options.json)
     good = all(result["judgments"] and not result["errors"] and not result["over_assigned"] for result in results)
     return 0 if good else 1
 
 
 def options_from(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = arguments(
+    parser = common.arguments(
         __doc__,
         annotators=("8", "how many at once; several counts as 1,4,8"),
         seconds=(20.0, "of judging per count"),
@@ -72,7 +62,7 @@ def options_from(argv: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--against", default="", metavar="REV", help="in turns with this revision; one JSON line")
     options = parser.parse_args(argv)
-    require_positive(parser, options, "seconds", "rounds")
+    common.require_positive(parser, options, "seconds", "rounds")
     try:
         options.annotators = [int(word) for word in options.annotators.split(",")]
     except ValueError:
@@ -92,12 +82,13 @@ def measure(site: OwnSite, count: int, options: argparse.Namespace) -> dict[str,
     from django.urls import reverse
 
     from benchmarks import database
+    from judging.work.services.assignments import assignment_take
 
     say(f"{count} annotators: {options.queries} queries of 20 pairs ...")
     seeded = database.project_seed(annotators=count, queries=options.queries)
     project = seeded.project
-    for probe in seeded.probes:
-        database.batch_take(project=project, annotator=probe)
+    for probe in seeded.probes:  # before the run, so that both have a batch of twenty pairs
+        assert assignment_take(project=project, annotator=probe), "nobody has judged here: there are free seats"
     before = database.statements_of_a_judgment(project=project, annotator=seeded.probes[0])
     desk = reverse("judging:desk", args=[project.uuid])
     annotators = [
@@ -106,7 +97,7 @@ def measure(site: OwnSite, count: int, options: argparse.Namespace) -> dict[str,
     ]
     for annotator in annotators:
         annotator.log_in()
-    load, cpu, client = load_now(), site.cpu_s(), time.process_time()
+    load, cpu, client = common.load_now(), site.cpu_s(), time.process_time()
     say(f"{count} annotators: judging for {options.seconds:g} s ...")
     seconds = work_together(annotators, seconds=options.seconds)
     client = time.process_time() - client
@@ -146,7 +137,7 @@ def measure(site: OwnSite, count: int, options: argparse.Namespace) -> dict[str,
         "load_before": load,
         "client_cpu_ms": each_ms(client, len(judgments)),
         "durability": durability,
-        "machine": machine(),
+        "machine": common.machine(),
     }
 
 

@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from subprocess import PIPE, STDOUT
@@ -27,18 +27,8 @@ from typing import TYPE_CHECKING, Any
 import psutil
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # it may be started by its path
-from benchmarks.common import (
-    ROOT,
-    arguments,
-    compare,
-    load_now,
-    machine,
-    percentile_ms,
-    require_positive,
-    say,
-    show,
-    stoppable,
-)
+from benchmarks import common
+from benchmarks.common import ROOT, percentile_ms, say
 from benchmarks.own_site import cpu_s_of, family_of
 
 if TYPE_CHECKING:
@@ -83,7 +73,7 @@ class Measured:
         return {name: figures(sorted(seconds)) for name, seconds in sorted(kinds.items())}
 
 
-@stoppable
+@common.stoppable
 def main(argv: Sequence[str] | None = None) -> int:
     options = options_from(argv)
     from tests.production.topology import missing_programs
@@ -94,13 +84,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     if options.against:
         same = [f"--{name}={getattr(options, name)}" for name in ("annotators", "leads", "seconds", "pairs", "cores")]
         same += [] if options.uploads else ["--no-uploads"]
-        print(json.dumps(compare(options.against, __file__, same, rounds=options.rounds, ratios=RATIOS)))
+        print(json.dumps(common.compare(options.against, __file__, same, rounds=options.rounds, ratios=RATIOS)))
         return 0
-    load = load_now()
+    load = common.load_now()
     cores = fewer_cores(options.cores)
     with tempfile.TemporaryDirectory(prefix="momentjudge-load-") as folder, small_site(Path(folder)) as site:
         result = {**measured(site, Path(folder), options, cores=cores), "load_before": load}
-    show(result, as_json=options.json)
+    common.show(result, as_json=options.json)
     messages = beyond(result)
     for message in messages:
         say(message)
@@ -108,7 +98,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def options_from(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = arguments(
+    parser = common.arguments(
         __doc__,
         annotators=(100, "at once"),
         leads=(2, "who look and decide"),
@@ -120,7 +110,7 @@ def options_from(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--no-uploads", dest="uploads", action="store_false", help="nobody uploads runs")
     parser.add_argument("--against", default="", metavar="REV", help="in turns with this revision; one JSON line")
     options = parser.parse_args(argv)
-    require_positive(parser, options, "annotators", "seconds", "cores", "rounds")
+    common.require_positive(parser, options, "annotators", "seconds", "cores", "rounds")
     if options.leads < 0:
         parser.error("--leads must not be negative")
     return options
@@ -135,18 +125,11 @@ def measured(site: "Site", folder: Path, options: argparse.Namespace, *, cores: 
     cold = cold_start_s(site)
     say(f"{options.annotators} annotators come, then {options.seconds:g} s are measured ...")
     run = load_run(site, people, folder, seconds=options.seconds)
-    recorded = people.recorded()
-    missing_grades = (
-        [] if recorded == run.judgments else [f"{run.judgments} grades were answered, {recorded} are there"]
-    )
-    errors = [
-        *run.errors,
-        *missing_grades,
-        *(f"{server.name} has ended" for server in site.servers if not server.alive()),
-    ]
+    errors = run.errors + [f"{server.name} has ended" for server in site.servers if not server.alive()]
+    if (recorded := people.recorded()) != run.judgments:
+        errors.append(f"{run.judgments} grades were answered, {recorded} are there")
     judgments = sorted(ms / 1000 for _, what, ms in run.requests if what == "judgment")
-    core_seconds = run.seconds * cores
-    memory = run.memory_mb[-1]
+    core_seconds, memory = run.seconds * cores, run.memory_mb[-1]
     return {
         **{name: getattr(options, name) for name in ("annotators", "leads", "uploads", "pairs")},
         "seconds": round(run.seconds, 1),
@@ -160,19 +143,21 @@ def measured(site: "Site", folder: Path, options: argparse.Namespace, *, cores: 
         "cpu_percent_by_server": {name: percent(seconds, core_seconds) for name, seconds in run.cpu_s.items()},
         "client_cpu_percent": percent(run.client_cpu_s, core_seconds),
         "memory_mb": {name: sorted(sizes.values(), reverse=True) for name, sizes in memory.items()},  # at the end
-        "web_process_mb": max(web_sizes(site, memory)),
+        "web_process_mb": max(  # of those that answer; the one above them only watches
+            size for web in site.web for pid, size in memory[web.name].items() if pid != web.pid
+        ),
         "cold_start_s": cold,
         "cores": cores,
-        "machine": machine(),
+        "machine": common.machine(),
         "first_errors": errors[:SHOWN_ERRORS],
     }
 
 
 def beyond(result: Mapping[str, Any]) -> list[str]:
     """Return a message for each figure that is larger than it may be."""
-    return [
-        f"{name} is {result[name]}, wanted is at most {most}" for name, most in WANTED.items() if result[name] > most
-    ] + ([] if result["judgments"] else ["nothing was judged"])
+    larger = {name: most for name, most in WANTED.items() if result[name] > most}
+    messages = [f"{name} is {result[name]}, wanted is at most {most}" for name, most in larger.items()]
+    return messages + ([] if result["judgments"] else ["nothing was judged"])
 
 
 # The load itself: the soak uses it too
@@ -195,7 +180,11 @@ def load_run(
         (folder / name).unlink(missing_ok=True)
     count = len(people.config["annotators"]) + len(people.config["leads"]) + bool(people.config["upload"])
     coming_s = count / COMING_PER_S + warm_s
-    client = locust(site.url, folder, people=count, warm_s=coming_s, hurry=hurry)
+    words = ["--headless", "--host", site.url, "--users", str(count), "--spawn-rate", str(COMING_PER_S)]
+    words += ["--stop-timeout", "120", "--only-summary", "--exit-code-on-error", "0", "--loglevel", "WARNING"]
+    environment = os.environ | {"LOAD_FOLDER": str(folder), "LOAD_WARM_S": str(coming_s), "LOAD_HURRY": str(hurry)}
+    command = [sys.executable, "-m", "locust", "-f", str(LOCUSTFILE), *words]
+    client = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=PIPE, stderr=STDOUT, text=True)
     try:
         await_file(folder / "steady", client, coming_s + PATIENCE_S)
         began, cpu_start, own = time.monotonic(), cpu_of(site.servers), cpu_s_of([client.pid])
@@ -225,14 +214,6 @@ def load_run(
     return Measured(took, requests, result["errors"] + idle, result["judgments"], cpu, own, memory)
 
 
-def locust(url: str, folder: Path, *, people: int, warm_s: float, hurry: float) -> "subprocess.Popen[str]":
-    words = ["--headless", "--host", url, "--users", str(people), "--spawn-rate", str(COMING_PER_S)]
-    words += ["--stop-timeout", "120", "--only-summary", "--exit-code-on-error", "0", "--loglevel", "WARNING"]
-    environment = os.environ | {"LOAD_FOLDER": str(folder), "LOAD_WARM_S": str(warm_s), "LOAD_HURRY": str(hurry)}
-    command = [sys.executable, "-m", "locust", "-f", str(LOCUSTFILE), *words]
-    return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=PIPE, stderr=STDOUT, text=True)
-
-
 def await_file(path: Path, client: "subprocess.Popen[str]", seconds: float) -> None:
     deadline = time.monotonic() + seconds
     while not path.exists():
@@ -248,25 +229,14 @@ def cpu_of(servers: "Iterable[Server]") -> dict[str, float]:
     return {server.name: cpu_s_of(family_of(server.pid)) for server in servers if server.alive()}
 
 
-def memory_of(servers: "Iterable[Server]") -> dict[str, dict[int, float]]:
+def memory_of(servers: "Sequence[Server]") -> dict[str, dict[int, float]]:
     """Return the MiB that each process has in memory, shared ones included."""
-    return {
-        server.name: {pid: size for pid in family_of(server.pid) if (size := resident_mb(pid))}
-        for server in servers
-        if server.alive()
-    }
-
-
-def resident_mb(pid: int) -> float:
-    try:
-        return round(psutil.Process(pid).memory_info().rss / 2**20, 1)
-    except psutil.NoSuchProcess:
-        return 0.0
-
-
-def web_sizes(site: "Site", memory: Mapping[str, Mapping[int, float]]) -> list[float]:
-    """Return the sizes of the processes that answer; the one above them only watches."""
-    return [size for web in site.web for pid, size in memory[web.name].items() if pid != web.pid]
+    sizes: dict[str, dict[int, float]] = {server.name: {} for server in servers if server.alive()}
+    for server in servers:
+        for pid in family_of(server.pid) if server.name in sizes else ():
+            with suppress(psutil.NoSuchProcess):
+                sizes[server.name][pid] = round(psutil.Process(pid).memory_info().rss / 2**20, 1)
+    return sizes
 
 
 def cold_start_s(site: "Site") -> float:

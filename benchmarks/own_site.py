@@ -82,10 +82,8 @@ class OwnSite(Supervisor):
 def own_site(*, with_django: bool = False) -> Iterator[OwnSite]:
     """Run a site inside the block, with this process's Django settings pointing at it; then remove all of it.
 
-    ``with_django`` sets Django up in this process, too, without its informative log lines.
-
-    Raises:
-        EmbeddedError: a part of it does not start; the message holds the end of its log.
+    ``with_django`` sets Django up in this process, too, without its informative log lines. Raises EmbeddedError where a
+    part of it does not start; the message holds the end of its log.
     """
     var = Path(tempfile.mkdtemp(prefix="momentjudge-benchmark-"))
     for name in FOREIGN:

@@ -64,21 +64,15 @@ def measured(options: argparse.Namespace) -> tuple[list[dict[str, Any]], list[di
     """Measure every size, in order, and say why others were left out; each is printed as it ends."""
     rows, left_out = [], []
     for size in options.videos:
+        command = command_of("benchmarks.search", {"size": size, "threads": options.threads, "device": options.device})
         try:
-            rows.append(in_own_process(size, options))
+            rows.append(json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout))
             say(f"{size:,} videos: {rows[-1]['exact_ms']:.0f} ms")
         except subprocess.CalledProcessError as error:
             reason = f"the process ended with {error.returncode}: {error.stderr.strip().rpartition(chr(10))[2]}"
             left_out.append({"videos": size, "reason": reason})
             say(f"{size:,} videos are left out: {reason}")
     return rows, left_out
-
-
-def in_own_process(size: int, options: argparse.Namespace) -> dict[str, Any]:
-    command = command_of("benchmarks.search", {"size": size, "threads": options.threads, "device": options.device})
-    process = subprocess.run(command, check=True, capture_output=True, text=True)
-    row: dict[str, Any] = json.loads(process.stdout)
-    return row
 
 
 def measure(size: int, options: argparse.Namespace) -> dict[str, Any]:
@@ -88,10 +82,8 @@ def measure(size: int, options: argparse.Namespace) -> dict[str, Any]:
     corpus = random_corpus(size, options)
     model = CountedModel(BASELINES["xml"].build(padding="compact").eval().to(options.device), corpus)
     queries = random_queries(options)
-    run = timed(lambda: search(model, queries, corpus, DECODING), options.device)
-    row = {"videos": size, "exact_ms": run}
-    row["bytes_a_video"] = corpus.nbytes // size
-    row["memory_mib"] = peak_mb()
+    row = {"videos": size, "exact_ms": timed(lambda: search(model, queries, corpus, DECODING), options.device)}
+    row |= {"bytes_a_video": corpus.nbytes // size, "memory_mib": peak_mb()}
     if options.device != "cpu":
         row["gpu_memory_mib"] = round(torch.cuda.max_memory_allocated() / 2**20)
     return row

@@ -10,7 +10,7 @@ Method and figures: docs/benchmarks/trainset.md.
 import argparse
 import random
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from hashlib import file_digest
 from itertools import islice
@@ -18,13 +18,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
-from numpy.typing import NDArray
 
+from annotation.pools.rules import Vectors
 from annotation.train_sets.files import JsonTrainFile, ParquetTrainFile
 from annotation.train_sets.ranks import Parts, Query, TextRanker, TrainMoments, block_size, ranked_blocks
 from benchmarks.common import arguments, machine, peak_mb, show
 
-Vectors, Indexes = NDArray[np.float32], NDArray[np.intp]
 MOST_S = 180  # what is asked for
 VIDEOS = 19_614
 TWICE = 25  # one query in so many has the text of another
@@ -48,12 +47,6 @@ def unit(chance: np.random.Generator, rows: int, dimensions: int) -> Vectors:
     return vectors
 
 
-def first_captions(chance: np.random.Generator, options: argparse.Namespace) -> Indexes:
-    """Draw which captions are the first of a moment."""
-    later = 1 + chance.choice(options.captions - 1, options.moments - 1, replace=False)
-    return np.sort(np.concatenate([[0], later])).astype(np.intp)
-
-
 class Corpus:
     """Moments with captions of eleven words or so, vectors of the captions, and queries."""
 
@@ -62,7 +55,8 @@ class Corpus:
         texts = [_sentence(chance, number) for number in range(options.captions)]
         generator = np.random.default_rng(1)
         self.vectors = unit(generator, options.captions, options.dimensions)
-        self.first = first_captions(generator, options)
+        later = 1 + generator.choice(options.captions - 1, options.moments - 1, replace=False)
+        self.first = np.sort(np.concatenate([[0], later])).astype(np.intp)  # captions that are the first of a moment
         for index in self.first:
             start_s = round(chance.uniform(0, 70), 2)
             video = chance.randrange(VIDEOS)
@@ -95,15 +89,12 @@ def _sentence(chance: random.Random, number: int) -> str:
 
 def write(corpus: Corpus, folder: Path, depth: int) -> dict[str, float]:
     """Return seconds of each step, and of all processors together."""
-    spent = dict.fromkeys(("ranking_s", "json_s", "parquet_s", "checksums_s"), 0.0)
-    started = at = time.perf_counter()
-    cpu = time.process_time()
+    spent: defaultdict[str, float] = defaultdict(float)
+    moments, cpu = [time.perf_counter()], time.process_time()
 
     def note(step: str) -> None:
-        nonlocal at
-        now = time.perf_counter()
-        spent[step] += now - at
-        at = now
+        moments.append(time.perf_counter())
+        spent[step] += moments[-1] - moments[-2]
 
     ranker = TextRanker(
         corpus.vectors, corpus.first, depth=depth, vectors_of=corpus.vectors_of, repeated=corpus.repeated
@@ -124,7 +115,7 @@ def write(corpus: Corpus, folder: Path, depth: int) -> dict[str, float]:
             file_digest(source, "sha256")
     note("checksums_s")
     spent["cpu_s"] = time.process_time() - cpu
-    return {"seconds": round(at - started, 1), **{step: round(seconds, 1) for step, seconds in spent.items()}}
+    return {"seconds": round(moments[-1] - moments[0], 1), **{step: round(took, 1) for step, took in spent.items()}}
 
 
 def measure(options: argparse.Namespace) -> dict[str, object]:

@@ -1,6 +1,6 @@
 """How long one training step takes, beside a plain re-statement of the released computation.
 
-    python -m benchmarks.train_step [--models xml reloclnet conquer] [--steps 5] [--threads 2] [--tricks] [--json]
+    python -m benchmarks.train_step [--models xml reloclnet conquer] [--steps 5] [--threads 2] [--json]
 
 Full dimensions, random features of realistic lengths (51 +- 15 clips, 17 +- 4 words), forward, loss, backward and
 optimiser, dropout on, no data loading. Every way has a process of its own; they step in turns, so that a machine that
@@ -16,12 +16,11 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from subprocess import PIPE
 from typing import Any
 
 import torch
-from torch.nn.functional import dropout
 
 from benchmarks import padded
 from benchmarks.common import ROOT, arguments, command_of, device_name, machine, peak_mb, show
@@ -29,7 +28,6 @@ from models_runner.experiments.child import HUGE_PAGES
 from moment_retrieval.batches import Batch
 from moment_retrieval.distributed import Precision, keep_freed
 from moment_retrieval.losses import RandomNegatives
-from moment_retrieval.models import blocks
 from moment_retrieval.models.conquer import Conquer, conquer_loss
 from moment_retrieval.models.reloclnet import Reloclnet, reloclnet_loss
 from moment_retrieval.models.xml import Xml, xml_loss
@@ -52,23 +50,17 @@ WANTED = {  # of the re-statement's time and memory
 }
 OURS = ("official", "compact", "bfloat16")  # the last: compact, most products in 16 bits
 WAYS = ("published", *OURS)
-TRICKS = ("dropout", "memory", "pages", "adam")  # what ``--tricks`` leaves out of compact, one at a time
 
 
 def main() -> int:
     parser = arguments(__doc__, steps=5, threads=2, device="cpu")
     parser.add_argument("--models", nargs="+", choices=BATCH, default=list(BATCH))
-    parser.add_argument("--tricks", action="store_true", help="measure compact beside itself without each trick")
-    parser.add_argument("--way", choices=(*WAYS, *TRICKS), help=argparse.SUPPRESS)
+    parser.add_argument("--way", choices=WAYS, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.way:
         take_turns(options.models[0], options.way, options)
         return 0
     report: dict[str, Any] = {"machine": machine(), "device": device_name(options.device), "threads": options.threads}
-    if options.tricks:
-        report["gains"] = {name: gains(name, options) for name in options.models}
-        show(report, as_json=options.json)
-        return 0
     report["models"] = {name: compared(name, options) for name in options.models}
     show(report, as_json=options.json)
     return 0 if options.device != "cpu" or all(row["kept"] for row in report["models"].values()) else 1
@@ -76,7 +68,7 @@ def main() -> int:
 
 def compared(name: str, options: argparse.Namespace) -> dict[str, Any]:
     """Measure one model in all ways, with the ratios to the published way."""
-    rows = side_by_side(name, options, WAYS)
+    rows = side_by_side(name, options)
     base = rows["published"]
     ratios = {
         variant: {key: round(rows[variant][key] / base[key], 3) for key in ("seconds", "memory_mib")}
@@ -90,18 +82,12 @@ def compared(name: str, options: argparse.Namespace) -> dict[str, Any]:
     return {**rows, "ratios": ratios, "as_published": near, "met": met, "kept": near and met}
 
 
-def gains(name: str, options: argparse.Namespace) -> dict[str, float]:
-    """Return the share of a step's seconds that each trick saves."""
-    rows = side_by_side(name, options, ("compact", *TRICKS))
-    return {trick: round(1 - rows["compact"]["seconds"] / rows[trick]["seconds"], 3) for trick in TRICKS}
-
-
-def side_by_side(name: str, options: argparse.Namespace, variants: Sequence[str]) -> dict[str, dict[str, float]]:
+def side_by_side(name: str, options: argparse.Namespace) -> dict[str, dict[str, float]]:
     """Return seconds of the quickest step and the most memory of each way; round by round, each makes a step.
 
     Rounds change their direction: whoever follows the re-statement finds all caches emptied.
     """
-    processes = {variant: own_process(name, variant, options) for variant in variants}
+    processes = {variant: own_process(name, variant, options) for variant in WAYS}
     try:
         seconds = in_turns(processes, options.steps)
         return {
@@ -126,7 +112,7 @@ def own_process(name: str, variant: str, options: argparse.Namespace) -> subproc
     """Start a process that makes a step for each line that it reads; ours in large pages, as a training is started."""
     same = {"threads": options.threads, "device": options.device}
     command = command_of("benchmarks.train_step", {"models": name, "way": variant, **same})
-    environment = {**(HUGE_PAGES if variant not in ("published", "pages") else {}), **os.environ}
+    environment = {**(HUGE_PAGES if variant != "published" else {}), **os.environ}
     return subprocess.Popen(command, cwd=ROOT, env=environment, stdin=PIPE, stdout=PIPE, text=True)
 
 
@@ -143,10 +129,8 @@ def take_turns(name: str, variant: str, options: argparse.Namespace) -> None:
     """Make a step for each line "step" that comes in, telling its seconds; tell the memory for "memory"."""
     torch.set_num_threads(options.threads)
     torch.manual_seed(1)
-    if variant not in ("published", "memory"):
+    if variant != "published":
         keep_freed()  # as the program that trains does
-    if variant == "dropout":
-        blocks.Dropout.forward = lambda one, values: dropout(values, one.share, one.training)  # type: ignore[method-assign]
     step = step_of(name, variant, options.device)
     on_device = options.device != "cpu"
     clock = time.perf_counter if on_device else time.process_time
@@ -191,8 +175,6 @@ def step_of(name: str, variant: str, device: str) -> Callable[[], None]:
             of = xml_loss if name == "xml" else reloclnet_loss
             loss = lambda: of(model(batch), batch, objective, draw).total  # noqa: E731
             optimiser = BertAdam(groups, lr=1e-4, total=1000)
-        if variant == "adam":
-            optimiser = padded.plain_adam(groups, clips_each=name != "conquer")
 
     def step() -> None:
         for parameter in model.parameters():

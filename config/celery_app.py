@@ -2,6 +2,7 @@
 
 import copy
 import os
+import tomllib
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -17,62 +18,7 @@ from core.env import env_str
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings.local")
 SHARE = 0.9  # of the time until the next one, after which a planned message has expired
-# Which queue each task waits in; a task that is missing here fails tests/config/test_queues.py.
-QUEUES: dict[str, tuple[str, ...]] = {
-    # What people who judge wait for: short, and with a worker of its own that takes nothing else
-    "judging": (
-        "judging.tasks.batch_advance",
-        "judging.tasks.batch_extend",
-        "judging.tasks.batches_extend",
-        "judging.tasks.reviews_decide",
-        "judging.tasks.assignments_sweep",
-        "judging.tasks.batches_sweep",
-    ),
-    # Letters, sweeps, and what is computed from the database
-    "celery": (
-        "accounts.tasks.email_changed_mail",
-        "core.tasks.sweep",
-        "accounts.tasks.password_link_mail",
-        "accounts.tasks.sessions_sweep",
-        "annotation.tasks.previews_sweep",
-        "annotation.tasks.statistics_compute",
-        "judging.tasks.batches_prepare",
-        "judging.tasks.candidates_rank",
-        "judging.tasks.coverage_prepare",
-        "judging.tasks.demo_advance",
-        "judging.tasks.exam_prepare",
-        "judging.tasks.exam_report",
-        "judging.tasks.invitation_mail",
-        "judging.tasks.pool_open",
-        "judging.tasks.quality_compute",
-        "judging.tasks.retention_sweep",
-        "judging.tasks.sitting_report",
-        "judging.tasks.training_draw",
-        "models_runner.tasks.economy_work",
-        "models_runner.tasks.pool_prepare",
-        "models_runner.tasks.score_tests_work",
-        "models_runner.tasks.scoring_work",
-        "models_runner.tasks.similarity_runs_make",
-        "models_runner.tasks.trainings_sweep",
-    ),
-    # Files that are read, cut or written, and texts that another server rewrites: for minutes
-    "uploads": (
-        "annotation.tasks.caption_redo_make",
-        "annotation.tasks.corpus_import_work",
-        "annotation.tasks.edits_check",
-        "annotation.tasks.rewriting_run",
-        "annotation.tasks.train_set_write",
-        "annotation.tasks.video_cut_previews",
-        "judging.tasks.demo_render",
-        "judging.tasks.judgment_import_work",
-        "judging.tasks.recut_work",
-        "judging.tasks.release_build",
-        "judging.tasks.release_compare",
-        "models_runner.tasks.run_work",
-    ),
-    "gpu": ("models_runner.tasks.features_work", "models_runner.tasks.training_work"),
-    "search": ("models_runner.tasks.search_work",),
-}
+QUEUES: dict[str, list[str]] = tomllib.loads(Path(__file__).with_name("queues.toml").read_text())
 
 app = Celery("momentjudge")
 app.config_from_object("django.conf:settings", namespace="CELERY")
@@ -110,11 +56,10 @@ class SteadyScheduler(PersistentScheduler):
     the database's clock: by one that is late, every message would be over before it came."""
 
     def tick(self, *args: Any, **kwargs: Any) -> float:
-        ahead = [entry for entry in self.schedule.values() if _is_ahead(entry)]
-        for entry in ahead:
-            entry.last_run_at = entry.default_now()
-        if ahead:
-            self._heap = None  # it is in the order of the old clock
+        for entry in self.schedule.values():
+            if entry.last_run_at and entry.last_run_at > entry.default_now() + SLACK:
+                entry.last_run_at = entry.default_now()
+                self._heap = None  # it is in the order of the old clock
         delay: float = super().tick(*args, **kwargs)
         return delay
 
@@ -124,11 +69,6 @@ class SteadyScheduler(PersistentScheduler):
             entry = copy.copy(entry)
             entry.options = {**options, "expires": _in(seconds)}
         return super().apply_async(entry, *args, **kwargs)
-
-
-def _is_ahead(entry: ScheduleEntry) -> bool:
-    """By more than a second."""
-    return entry.last_run_at is not None and entry.last_run_at > entry.default_now() + SLACK
 
 
 def _in(seconds: float) -> datetime | None:

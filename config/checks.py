@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -15,31 +15,21 @@ BROKERS = ("redis", "rediss", "redis+socket")
 Findings = Iterator[CheckMessage]
 
 
-def deploy(check: Callable[[], Findings]) -> Callable[[], Findings]:
-    """Register a check of production's settings."""
-
-    def registered(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-        return list(check())
-
-    register(registered, Tags.security, deploy=True)
-    return check
+@register(Tags.security, deploy=True)
+def open_site(app_configs: Any = None, **kwargs: Any) -> list[CheckMessage]:
+    """Return what is wrong with the settings of production."""
+    return [*secrets(), *addresses(), *services(), *people()]
 
 
-@deploy
-def secret_key() -> Findings:
-    key = settings.SECRET_KEY
+def secrets() -> Findings:
+    """Report each secret that can be guessed, or still has the value of the example file or of some other example."""
+    key, bucket = settings.SECRET_KEY, settings.STORAGES["default"].get("OPTIONS", {})
     if len(key) < 50 or len(set(key)) < 12 or _is_example(key):
         yield Error(
             "SECRET_KEY can be guessed: sessions and password links could be forged.",
             hint="Make one: python -c 'import secrets; print(secrets.token_urlsafe(50))'",
             id="momentjudge.E001",
         )
-
-
-@deploy
-def secrets() -> Findings:
-    """Report each secret that still has the value of the example file, or of some other example."""
-    bucket = settings.STORAGES["default"].get("OPTIONS", {})
     values_by_name = {
         "The password in DATABASE_URL": settings.DATABASES["default"].get("PASSWORD"),
         "The password in BROKER_URL": urlsplit(settings.CELERY_BROKER_URL).password,
@@ -56,46 +46,29 @@ def _is_example(text: str) -> bool:
     return any(word in text.lower() for word in EXAMPLES)
 
 
-@deploy
-def example_hosts() -> Findings:
-    hosts_by_setting = {
-        "SITE_URL": [urlsplit(settings.SITE_URL).hostname or ""],
-        "ALLOWED_HOSTS": settings.ALLOWED_HOSTS,
-    }
-    for name, hosts in hosts_by_setting.items():
-        if any(EXAMPLE_HOST.search(host.lower()) for host in hosts):
-            yield Error(f"{name} names an example's host.", hint="Name the site's own.", id="momentjudge.E011")
-
-
-@deploy
-def second_step() -> Findings:
-    if not settings.TOTP_REQUIRED_FOR:
-        yield Warning(
-            "TOTP_REQUIRED_FOR is empty: a lead's or an admin's password alone opens everything of theirs.",
-            hint="TOTP_REQUIRED_FOR=lead,admin",
-            id="momentjudge.W003",
-        )
-
-
-@deploy
-def address() -> Findings:
-    site = urlsplit(settings.SITE_URL)
+def addresses() -> Findings:
+    site, allowed = urlsplit(settings.SITE_URL), settings.ALLOWED_HOSTS
+    host = site.hostname or ""
     if site.scheme != "https":
         yield Error("SITE_URL does not begin with https://.", hint="Log-in needs https.", id="momentjudge.E002")
-    if "*" in settings.ALLOWED_HOSTS:
+    if "*" in allowed:
         yield Error("ALLOWED_HOSTS lets any host through.", hint="Name the site's own.", id="momentjudge.E003")
-    elif not _is_allowed(site.hostname or ""):
+    elif not any(host == one or (one.startswith(".") and f".{host}".endswith(one)) for one in allowed):
         yield Error(
             f"SITE_URL's host, {site.hostname!r}, is not among ALLOWED_HOSTS: links in e-mails would lead to an error.",
             id="momentjudge.E004",
         )
+    for name, hosts in {"SITE_URL": [host], "ALLOWED_HOSTS": allowed}.items():
+        if any(EXAMPLE_HOST.search(one.lower()) for one in hosts):
+            yield Error(f"{name} names an example's host.", hint="Name the site's own.", id="momentjudge.E011")
+    if settings.TRUSTED_PROXIES < 1 and settings.SECURE_PROXY_SSL_HEADER:
+        yield Warning(
+            "TRUSTED_PROXIES is 0 behind a proxy: everybody shares one address, and one log-in throttle.",
+            hint="Set it to how many of your own proxies add to X-Forwarded-For.",
+            id="momentjudge.W002",
+        )
 
 
-def _is_allowed(host: str) -> bool:
-    return any(host == one or (one.startswith(".") and f".{host}".endswith(one)) for one in settings.ALLOWED_HOSTS)
-
-
-@deploy
 def services() -> Findings:
     if settings.EMBEDDED_DATABASE:
         yield Error("DATABASE_URL is not set: an open site needs its own PostgreSQL.", id="momentjudge.E005")
@@ -105,30 +78,21 @@ def services() -> Findings:
         yield Error("BROKER_URL is not set: an open site needs its own Redis or Valkey.", id="momentjudge.E007")
     elif urlsplit(settings.CELERY_BROKER_URL).scheme not in BROKERS:
         yield Error(f"BROKER_URL must begin with one of {', '.join(BROKERS)}.", id="momentjudge.E008")
-
-
-@deploy
-def folders() -> Findings:
     folder = settings.MOMENTJUDGE_VAR
     if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
         yield Error(f"MOMENTJUDGE_VAR, {folder}, is no folder that can be written.", id="momentjudge.E009")
 
 
-@deploy
-def mail() -> Findings:
+def people() -> Findings:
     if not settings.EMAIL_HOST:
         yield Warning(
             "EMAIL_HOST is not set: no message reaches anybody, and nobody can ask for a new password by themselves.",
             hint="Leads pass on the links of invitations, and make links to new passwords.",
             id="momentjudge.W001",
         )
-
-
-@deploy
-def proxies() -> Findings:
-    if settings.TRUSTED_PROXIES < 1 and settings.SECURE_PROXY_SSL_HEADER:
+    if not settings.TOTP_REQUIRED_FOR:
         yield Warning(
-            "TRUSTED_PROXIES is 0 behind a proxy: everybody shares one address, and one log-in throttle.",
-            hint="Set it to how many of your own proxies add to X-Forwarded-For.",
-            id="momentjudge.W002",
+            "TOTP_REQUIRED_FOR is empty: a lead's or an admin's password alone opens everything of theirs.",
+            hint="TOTP_REQUIRED_FOR=lead,admin",
+            id="momentjudge.W003",
         )

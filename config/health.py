@@ -11,8 +11,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from pkgutil import iter_modules
-from typing import Any, TypeVar
+from typing import TypeVar
 
+import psycopg
 from django.apps import apps
 from django.conf import settings
 from django.core.files.storage import FileSystemStorage, default_storage
@@ -20,6 +21,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 
 from config.metrics import metrics
+from core.backup.database import connection_values
 
 PATIENCE_S = 3.0  # for all checks together
 CACHE_S = 1.0  # an answer is given again for so long: asking often costs nothing
@@ -89,16 +91,7 @@ def _answer(name: str, future: Future[None], deadline: float) -> str:
 
 def database() -> None:
     """It answers a connection of its own, and holds every migration that this code knows."""
-    import psycopg
-
-    database_settings: dict[str, Any] = settings.DATABASES["default"]
-    location: dict[str, Any] = {
-        "host": database_settings["HOST"],
-        "port": database_settings["PORT"] or None,
-        "dbname": database_settings["NAME"],
-    }
-    who: dict[str, Any] = {"user": database_settings["USER"] or None, "password": database_settings["PASSWORD"] or None}
-    with psycopg.connect(**location, **who, connect_timeout=2, autocommit=True) as connection:
+    with psycopg.connect(**connection_values(), connect_timeout=2, autocommit=True) as connection:
         try:
             applied = connection.execute("SELECT app, name FROM django_migrations").fetchall()
         except psycopg.errors.UndefinedTable as error:

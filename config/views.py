@@ -63,7 +63,8 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
     if membership is None:
         return {"entries": []}
     urls = {label: reverse(name, args=[membership.project.uuid]) for label, name in pages_of(membership)}
-    current = [label for label, url in urls.items() if _is_current(label, url, request.path)]
+    beginnings = urls | {"Settings": SETTINGS}
+    current = [label for label in urls if request.path.startswith(beginnings[label])]
     here = max(current, key=lambda label: len(urls[label]), default="")  # a page below another is itself
     entries = [Entry(label, url, label == here) for label, url in urls.items()]
     may_decide = membership.role in LEAD
@@ -93,10 +94,6 @@ def _last_membership(request: HttpRequest) -> Membership | None:
     last = request.session.get(LAST)
     visited = next((membership for membership in memberships if str(membership.project.uuid) == last), None)
     return memberships[0] if visited is None and len(memberships) == 1 else visited
-
-
-def _is_current(label: str, url: str, path: str) -> bool:
-    return path.startswith(SETTINGS if label == "Settings" else url)
 
 
 @login_required

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterable, Mapping
 from typing import Any, NoReturn, TypeVar
-from uuid import UUID
 
 from django.core import signing
 from django.db.models import Model, Q, QuerySet
@@ -120,10 +119,17 @@ class Pages(BasePagination):
     def paginate_queryset(self, queryset: Any, request: Request, view: APIView | None = None) -> list[Any]:
         rows: QuerySet[Any] = queryset.order_by("-created_at", "-uuid")
         if (cursor := request.query_params.get("cursor")) is not None:
-            at, uuid = _position(cursor)
+            try:
+                at, uuid = signing.loads(cursor, salt=SALT)
+            except signing.BadSignature as error:
+                raise NotFound("This cursor was not given out here.", code="unknown_cursor") from error
             rows = rows.filter(Q(created_at__lt=at) | Q(created_at=at, uuid__lt=uuid))
         page = list(rows[: PER_PAGE + 1])
-        self.next = _after(request, page[PER_PAGE - 1]) if len(page) > PER_PAGE else None
+        self.next = None
+        if len(page) > PER_PAGE:
+            last = page[PER_PAGE - 1]
+            following = signing.dumps([last.created_at.isoformat(), str(last.uuid)], salt=SALT)
+            self.next = replace_query_param(request.build_absolute_uri(), "cursor", following)
         return page[:PER_PAGE]
 
     def get_paginated_response(self, data: Any) -> Response:
@@ -136,19 +142,6 @@ class Pages(BasePagination):
     def get_paginated_response_schema(self, schema: Any) -> dict[str, Any]:
         link = {"type": "string", "format": "uri", "nullable": True, "description": "Address of the next page."}
         return {"type": "object", "required": ["next", "results"], "properties": {"next": link, "results": schema}}
-
-
-def _position(cursor: str) -> tuple[str, str]:
-    try:
-        at, uuid = signing.loads(cursor, salt=SALT)
-    except signing.BadSignature as error:
-        raise NotFound("This cursor was not given out here.", code="unknown_cursor") from error
-    return at, uuid
-
-
-def _after(request: Request, row: Any) -> str:
-    cursor = signing.dumps([row.created_at.isoformat(), str(row.uuid)], salt=SALT)
-    return replace_query_param(request.build_absolute_uri(), "cursor", cursor)
 
 
 def paged(
@@ -169,16 +162,24 @@ class Problem(serializers.Serializer[Any]):
 # Fields take what JSON says and nothing that could be turned into it: no "3", no 3.0, no true for a number
 
 
-class CountField(serializers.IntegerField):
+class Unconverted(serializers.Field[Any, Any, Any, Any]):
+    """A field whose values are of one type in JSON."""
+
+    json_type: type
+
+    def to_internal_value(self, data: Any) -> Any:
+        if type(data) is not self.json_type:
+            self.fail("invalid", input=data, value=data)
+        return super().to_internal_value(data)
+
+
+class CountField(Unconverted, serializers.IntegerField):
     """A JSON integer from 0."""
+
+    json_type = int
 
     def __init__(self, **options: Any) -> None:
         super().__init__(min_value=0, **options)
-
-    def to_internal_value(self, data: Any) -> int:
-        if type(data) is not int:
-            self.fail("invalid")
-        return int(data)
 
 
 class GradeField(CountField):
@@ -192,25 +193,16 @@ class GradeField(CountField):
         super().__init__(max_value=4, **options)
 
 
-class KeyField(serializers.UUIDField):
-    def to_internal_value(self, data: Any) -> UUID:
-        if not isinstance(data, str):
-            self.fail("invalid", value=data)
-        return super().to_internal_value(data)
+class KeyField(Unconverted, serializers.UUIDField):
+    json_type = str
 
 
-class WordsField(serializers.CharField):
-    def to_internal_value(self, data: Any) -> str:
-        if not isinstance(data, str):
-            self.fail("invalid")
-        return super().to_internal_value(data)
+class WordsField(Unconverted, serializers.CharField):
+    json_type = str
 
 
-class YesNoField(serializers.BooleanField):
-    def to_internal_value(self, data: Any) -> bool:
-        if not isinstance(data, bool):
-            self.fail("invalid", input=data)
-        return data
+class YesNoField(Unconverted, serializers.BooleanField):
+    json_type = bool
 
 
 class ChoiceOfField(serializers.ChoiceField):

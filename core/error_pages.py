@@ -4,13 +4,7 @@ import sys
 from typing import Any, NamedTuple
 
 from django.conf import settings
-from django.core.exceptions import (
-    BadRequest,
-    RequestDataTooBig,
-    SuspiciousOperation,
-    TooManyFieldsSent,
-    TooManyFilesSent,
-)
+from django.core import exceptions
 from django.db import InterfaceError, OperationalError, connection
 from django.http import HttpRequest, HttpResponse, HttpResponseServerError, JsonResponse
 from django.http.multipartparser import MultiPartParserError
@@ -24,12 +18,12 @@ from core.refusals import refusal_log
 DISK_FULL = "53100"  # PostgreSQL's code
 RETRY_S = 10
 UNREADABLE: list[tuple[type[Exception], int, str]] = [  # the first that fits
-    (RequestDataTooBig, 413, "This form is too large; nothing was stored."),
-    (TooManyFieldsSent, 400, "This form holds too many fields; nothing was stored."),
-    (TooManyFilesSent, 400, "No page takes files; nothing was stored."),
+    (exceptions.RequestDataTooBig, 413, "This form is too large; nothing was stored."),
+    (exceptions.TooManyFieldsSent, 400, "This form holds too many fields; nothing was stored."),
+    (exceptions.TooManyFilesSent, 400, "No page takes files; nothing was stored."),
     (MultiPartParserError, 400, "This form cannot be read; nothing was stored."),
-    (BadRequest, 400, "This form cannot be read; nothing was stored."),
-    (SuspiciousOperation, 400, "This request cannot be answered; nothing was stored."),
+    (exceptions.BadRequest, 400, "This form cannot be read; nothing was stored."),
+    (exceptions.SuspiciousOperation, 400, "This request cannot be answered; nothing was stored."),
 ]
 
 
@@ -75,7 +69,7 @@ class NamedErrorsMiddleware(MiddlewareMixin):
     def process_request(self, request: HttpRequest) -> None:
         """A multipart form may name any codec of Python, and some of them (hex, zlib) are none of text."""
         if (request.encoding or "utf-8").lower() != "utf-8":
-            raise BadRequest("The request is not UTF-8.")
+            raise exceptions.BadRequest("The request is not UTF-8.")
 
     def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
         """Pages of a person are not kept by browsers: going back after logging out shows none of them."""

@@ -8,43 +8,37 @@ from django.db import OperationalError
 class MomentJudgeError(Exception):
     """Something a person can read and act on."""
 
-    status = 400
-    code = "error"
+    status, code = 400, "error"
 
 
 class NotPossible(MomentJudgeError):
     """The state of things does not allow it (any more)."""
 
-    status = 409
-    code = "not_possible"
+    status, code = 409, "not_possible"
 
 
 class ImportRefused(MomentJudgeError):
     """A file holds lines that cannot be imported; nothing was written."""
 
-    status = 422
-    code = "import_refused"
+    status, code = 422, "import_refused"
 
 
 class TooLarge(MomentJudgeError):
     """More was sent than is taken."""
 
-    status = 413
-    code = "too_large"
+    status, code = 413, "too_large"
 
 
 class TooOften(MomentJudgeError):
     """Tried more often within a while than is allowed."""
 
-    status = 429
-    code = "too_often"
+    status, code = 429, "too_often"
 
 
 class Busy(MomentJudgeError):
     """The site has more to do than it can for the moment."""
 
-    status = 503
-    code = "busy"
+    status, code = 503, "busy"
 
 
 class StorageUnavailable(MomentJudgeError, OperationalError):
@@ -53,8 +47,7 @@ class StorageUnavailable(MomentJudgeError, OperationalError):
     ``reason`` is what it said, for the log: it may name hosts.
     """
 
-    status = 503
-    code = "storage_away"
+    status, code = 503, "storage_away"
 
     message = "The storage of files does not answer just now. Try again in a minute; nothing was lost."
 
@@ -66,8 +59,7 @@ class StorageUnavailable(MomentJudgeError, OperationalError):
 class StorageFull(StorageUnavailable):
     """There is no room for a file; what waits for it goes on when there is."""
 
-    status = 507
-    code = "storage_full"
+    status, code = 507, "storage_full"
     message = (
         "The disk of this site is full. Nothing of this was half stored; tell whoever runs the site, and try the same"
         " again when there is room."

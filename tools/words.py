@@ -1,9 +1,9 @@
 """Count names that a stranger could not guess. ``python -m tools.words [--check | --write]``.
 
 A name is whatever the code binds or uses: functions, classes, arguments, variables, attributes, modules. It is split
-at underscores and capitals; each part for which ``INSTEAD`` has better words is counted, as is a variable that is
-nothing but a participle, and a docstring that opens with "What". Numbers only go down: ``--check`` compares with
-``tools/words.json``, ``--write`` lowers what stands there.
+at underscores and capitals; each part for which ``tools/words.toml`` has better words is counted, as is a variable
+that is nothing but a participle, and a docstring that opens with "What". Numbers only go down: ``--check`` compares
+with ``tools/words.json``, ``--write`` lowers what stands there.
 """
 
 import argparse
@@ -11,6 +11,7 @@ import ast
 import json
 import re
 import sys
+import tomllib
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,49 +20,9 @@ from tools import size
 
 MOST = Path(__file__).with_suffix(".json")
 PACKAGES = (*size.PACKAGES, "tests", "docs")
-INSTEAD = {
-    "door": "endpoint, view, request",
-    "knock": "request",
-    "held": "assignment, match, row, result",
-    "tell": "report",
-    "told": "message, log, payload",
-    "said": "message, log, payload",
-    "asked": "requested, query parameters",
-    "place": "index, path, position",
-    "seat": "slot",
-    "way": "onboarding, step, progress",
-    "gate": "screening test",
-    "sitting": "exam attempt",
-    "standing": "status",
-    "sieve": "filter",
-    "card": "pair view",
-    "sheet": "table",
-    "twin": "duplicate query; MP4 preview",
-    "brought": "uploaded",
-    "ordered": "scheduled",
-    "bury": "mark_failed",
-    "stumble": "record_failure",
-    "farewell": "shutdown",
-    "absence": "unavailable, missing",
-    "lacks": "missing",
-    "away": "unavailable",
-    "thrown": "discarded",
-    "everyones": "all_gather",
-    "keeper": "checkpoint manager",
-    "shelf": "feature cache",
-    "kept": "serialization",
-    "material": "dataset",
-    "stored": "media_response",
-    "receiving": "upload_handlers",
-    "remark": "warning",
-    "world": "fixtures, scenarios",
-    "scene": "fixtures, scenarios",
-}
-PARTICIPLES = {
-    *("asked", "brought", "built", "chosen", "cut", "done", "drawn", "found", "given", "gone", "held", "hidden"),
-    *("kept", "known", "left", "lost", "made", "said", "seen", "sent", "shown", "stored", "taken", "thrown", "told"),
-    *("used", "wanted", "written", "counted", "expected", "joined", "listed", "named", "opened", "ordered", "picked"),
-}
+LISTS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text())
+INSTEAD: dict[str, str] = LISTS["instead"]
+PARTICIPLES = set(LISTS["participles"].split())
 PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 
 

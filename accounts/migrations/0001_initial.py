@@ -76,6 +76,9 @@ class Migration(migrations.Migration):
                 ('user', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='memberships', to=settings.AUTH_USER_MODEL)),
                 ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='memberships', to='accounts.project')),
             ],
+            options={
+                'constraints': [models.UniqueConstraint(fields=('project', 'user'), name='membership_one_role_per_person_and_project'), models.UniqueConstraint(fields=('project', 'number'), name='membership_number_once_per_project'), models.CheckConstraint(condition=models.Q(models.Q(('number__isnull', False), ('role', 'annotator')), models.Q(models.Q(('role', 'annotator'), _negated=True), ('number__isnull', True)), _connector='OR'), name='membership_number_for_annotators_only'), models.CheckConstraint(condition=models.Q(models.Q(('role', 'annotator'), ('standing__in', ['candidate', 'training', 'exam', 'qualified', 'suspended', 'left'])), models.Q(models.Q(('role', 'annotator'), _negated=True), ('standing', '')), _connector='OR'), name='membership_standing_for_annotators_only'), models.CheckConstraint(condition=models.Q(('role__in', ['annotator', 'lead', 'admin', 'participant'])), name='membership_role_is_known')],
+            },
         ),
         migrations.CreateModel(
             name='StandingChange',
@@ -90,6 +93,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['id'],
+                'constraints': [models.CheckConstraint(condition=models.Q(('from_standing', models.F('to_standing')), _negated=True), name='standing_change_is_one')],
             },
         ),
         migrations.CreateModel(
@@ -135,29 +139,5 @@ class Migration(migrations.Migration):
                 'verbose_name_plural': 'identities',
                 'constraints': [models.UniqueConstraint(django.db.models.functions.text.Lower('email'), condition=models.Q(('user__isnull', False), models.Q(('email', ''), _negated=True)), name='identity_email_of_one_account'), models.CheckConstraint(condition=models.Q(('user__isnull', False), models.Q(('email', ''), _negated=True), _connector='OR'), name='identity_of_the_invited_has_an_email')],
             },
-        ),
-        migrations.AddConstraint(
-            model_name='membership',
-            constraint=models.UniqueConstraint(fields=('project', 'user'), name='membership_one_role_per_person_and_project'),
-        ),
-        migrations.AddConstraint(
-            model_name='membership',
-            constraint=models.UniqueConstraint(fields=('project', 'number'), name='membership_number_once_per_project'),
-        ),
-        migrations.AddConstraint(
-            model_name='membership',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('number__isnull', False), ('role', 'annotator')), models.Q(models.Q(('role', 'annotator'), _negated=True), ('number__isnull', True)), _connector='OR'), name='membership_number_for_annotators_only'),
-        ),
-        migrations.AddConstraint(
-            model_name='membership',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('role', 'annotator'), ('standing__in', ['candidate', 'training', 'exam', 'qualified', 'suspended', 'left'])), models.Q(models.Q(('role', 'annotator'), _negated=True), ('standing', '')), _connector='OR'), name='membership_standing_for_annotators_only'),
-        ),
-        migrations.AddConstraint(
-            model_name='membership',
-            constraint=models.CheckConstraint(condition=models.Q(('role__in', ['annotator', 'lead', 'admin', 'participant'])), name='membership_role_is_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='standingchange',
-            constraint=models.CheckConstraint(condition=models.Q(('from_standing', models.F('to_standing')), _negated=True), name='standing_change_is_one'),
         ),
     ]

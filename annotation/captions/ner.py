@@ -22,8 +22,7 @@ SHARED_WORDS = 4  # of neighbouring windows, so that a name on their edge is who
 class NameModelMissing(MomentJudgeError):
     """The model of this name cannot be loaded here."""
 
-    status = 409
-    code = "name_model_missing"
+    status, code = 409, "name_model_missing"
 
 
 class NameFinder(Protocol):

@@ -1,7 +1,6 @@
 """Reads of corpora and their imports, and what a corpus needs next: import, rewriting, review, splits, candidates."""
 
-from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.db.models import Count, Model, Q, QuerySet
 
@@ -10,18 +9,12 @@ from annotation.models import Caption, Corpus, CorpusImport, Description, Moment
 from annotation.queries.selectors import queries_to_judge, queries_to_train_on
 
 CAPTIONS = "annotation:captions"
-
-
-@dataclass(frozen=True)
-class CorpusSummary:
-    """A corpus and how much of everything it holds."""
-
-    corpus: Corpus
-    projects: list[Project]
-    videos: int
-    moments: int
-    descriptions: int
-    subtitles: int
+HOLDERS: dict[str, tuple[type[Model], str]] = {  # what a corpus holds, and by which path it belongs to it
+    "videos": (Video, "corpus"),
+    "moments": (Moment, "video__corpus"),
+    "descriptions": (Description, "corpus"),
+    "subtitles": (Subtitle, "video__corpus"),
+}
 
 
 def projects_run_by(user: User) -> QuerySet[Project]:
@@ -39,25 +32,19 @@ def corpora_within_reach(user: User) -> QuerySet[Corpus]:
     return Corpus.objects.filter(mine).distinct().order_by("name")
 
 
-def corpora_of(user: User) -> list[CorpusSummary]:
+def corpora_of(user: User) -> list[dict[str, Any]]:
     """The corpora within reach of ``user`` with what they hold, and the user's projects over them."""
     projects, corpora = list(projects_run_by(user).select_related("dataset")), list(corpora_within_reach(user))
-    holders = ((Video, "corpus"), (Moment, "video__corpus"), (Description, "corpus"), (Subtitle, "video__corpus"))
-    counts = [_counts(model, path, corpora) for model, path in holders]
-    return [
-        CorpusSummary(
-            corpus,
-            [project for project in projects if project.dataset.corpus_id == corpus.pk],
-            *(count.get(corpus.pk, 0) for count in counts),
-        )
+    summaries = {
+        corpus.pk: {"corpus": corpus, "projects": [one for one in projects if one.dataset.corpus_id == corpus.pk]}
+        | dict.fromkeys(HOLDERS, 0)
         for corpus in corpora
-    ]
-
-
-def _counts(model: type[Model], path: str, corpora: list[Corpus]) -> dict[int, int]:
-    """How many rows of each corpus there are."""
-    rows = model._default_manager.filter(**{f"{path}__in": corpora})
-    return dict(rows.values_list(path).annotate(n=Count("pk")).order_by())
+    }
+    for name, (model, path) in HOLDERS.items():
+        rows = model._default_manager.filter(**{f"{path}__in": corpora}).values_list(path)
+        for corpus_id, n in rows.annotate(n=Count("pk")).order_by():
+            summaries[corpus_id][name] = n
+    return list(summaries.values())
 
 
 def corpus_is_seen(corpus_id: int) -> bool:

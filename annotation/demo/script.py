@@ -10,19 +10,7 @@ import random
 from dataclasses import dataclass
 from typing import Literal
 
-from annotation.demo.catalogue import (
-    CHAT,
-    LINES,
-    NOUNS,
-    PIECES,
-    SHOWS,
-    SPECS,
-    Camera,
-    Character,
-    Gender,
-    Line,
-    Show,
-)
+from annotation.demo.catalogue import CHAT, LINES, NOUNS, PIECES, SHOWS, SPECS, Camera, Character, Gender, Line, Show
 
 Kind = Literal["video", "subtitle", "both"]
 Completeness = Literal["whole", "cut", "padded"]

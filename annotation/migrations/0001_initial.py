@@ -35,41 +35,6 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name='Moment',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('uuid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
-                ('start_s', models.FloatField()),
-                ('end_s', models.FloatField()),
-                ('preview', models.FileField(blank=True, max_length=255, upload_to=annotation.corpora.models.preview_path)),
-                ('preview_clip', models.FileField(blank=True, help_text="The preview's twin, the same frames as an MP4; none where it would not be smaller.", max_length=255, upload_to=annotation.corpora.models.preview_path)),
-                ('preview_uuid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
-                ('preview_state', models.CharField(choices=[('missing', 'Missing'), ('ready', 'Ready'), ('failed', 'Failed'), ('placeholder', 'Placeholder')], default='missing', max_length=12)),
-                ('preview_error', models.CharField(blank=True, max_length=300)),
-            ],
-        ),
-        migrations.CreateModel(
-            name='PoolAnswer',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('spans', models.PositiveIntegerField()),
-                ('unmatched', models.PositiveIntegerField(help_text='Overlap no moment of the corpus enough.')),
-                ('without_preview', models.PositiveIntegerField(help_text='Fit a moment that nobody can watch.')),
-                ('drawn_from', models.PositiveIntegerField(help_text='How many moments a random draw could have drawn.', null=True)),
-            ],
-        ),
-        migrations.CreateModel(
-            name='Description',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('source_id', models.PositiveBigIntegerField(help_text='desc_id of the source file; becomes query_id in releases.')),
-                ('text', models.TextField()),
-                ('kind', models.CharField(choices=[('video', 'Video'), ('subtitle', 'Subtitle'), ('both', 'Both')], max_length=10)),
-                ('corpus', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='descriptions', to='annotation.corpus')),
-                ('moment', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='descriptions', to='annotation.moment')),
-            ],
-        ),
-        migrations.CreateModel(
             name='Measure',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
@@ -97,18 +62,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'verbose_name': 'query set',
-            },
-        ),
-        migrations.CreateModel(
-            name='PoolEntry',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('rank', models.PositiveSmallIntegerField(help_text='Its best in the source.')),
-                ('answer', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='entries', to='annotation.poolanswer')),
-                ('moment', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='pool_entries', to='annotation.moment')),
-            ],
-            options={
-                'verbose_name_plural': 'pool entries',
+                'constraints': [models.UniqueConstraint(fields=('project', 'name'), name='query_set_name_once_per_project'), models.CheckConstraint(condition=models.Q(('priority__range', (-1, 1))), name='query_set_priority_is_known')],
             },
         ),
         migrations.CreateModel(
@@ -131,6 +85,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['-id'],
+                'constraints': [models.CheckConstraint(condition=models.Q(('depth__range', (1, 1000))), name='pooling_depth_from_1_to_1000'), models.CheckConstraint(condition=models.Q(('iou_min__gt', 0), ('iou_min__lte', 1)), name='pooling_iou_above_0_to_1'), models.CheckConstraint(condition=models.Q(('split__in', ['', 'val', 'test'])), name='pooling_split_is_judged'), models.CheckConstraint(condition=models.Q(models.Q(('state', 'failed'), _negated=True), models.Q(('error', ''), _negated=True), _connector='OR'), name='pooling_failed_says_why'), models.CheckConstraint(condition=models.Q(models.Q(('others__isnull', True), ('seed__isnull', True)), models.Q(('others__isnull', False), ('seed__isnull', False)), _connector='OR'), name='pooling_draws_with_a_seed'), models.CheckConstraint(condition=models.Q(models.Q(('opened_at__isnull', False), ('state__in', ['opening', 'done'])), models.Q(('opened_at__isnull', True), ('state__in', ['preparing', 'ready', 'failed', 'discarded'])), _connector='OR'), name='pooling_opened_has_its_time')],
             },
         ),
         migrations.CreateModel(
@@ -144,12 +99,8 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['id'],
+                'constraints': [models.UniqueConstraint(fields=('pooling', 'name'), name='pool_source_name_once_per_pooling'), models.CheckConstraint(condition=models.Q(('name', ''), _negated=True), name='pool_source_has_a_name')],
             },
-        ),
-        migrations.AddField(
-            model_name='poolanswer',
-            name='source',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='answers', to='annotation.poolsource'),
         ),
         migrations.CreateModel(
             name='ProjectCorpus',
@@ -171,74 +122,9 @@ class Migration(migrations.Migration):
                 ('created_at', models.DateTimeField(auto_now_add=True)),
                 ('created_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
-        ),
-        migrations.CreateModel(
-            name='Caption',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('uuid', models.UUIDField(db_default=django.contrib.postgres.functions.RandomUUID(), editable=False, unique=True)),
-                ('text', models.TextField()),
-                ('provider', models.CharField(choices=[('demo', 'Demo'), ('as-described', 'As Described'), ('rules', 'Rules'), ('openai', 'Openai')], max_length=40)),
-                ('state', models.CharField(choices=[('proposed', 'Proposed'), ('accepted', 'Accepted'), ('in_review', 'in review'), ('edited', 'Edited')], default='accepted', max_length=10)),
-                ('model', models.CharField(blank=True, help_text="The provider's model, or its version.", max_length=100)),
-                ('temperature', models.FloatField(null=True)),
-                ('attempt', models.PositiveSmallIntegerField(default=1)),
-                ('tokens_in', models.PositiveIntegerField(default=0, help_text='Of all attempts.')),
-                ('tokens_out', models.PositiveIntegerField(default=0)),
-                ('cost_usd', models.DecimalField(decimal_places=6, default=0, max_digits=12)),
-                ('similarity', models.FloatField(help_text='To the description.', null=True)),
-                ('name_found', models.CharField(blank=True, max_length=200)),
-                ('name_score', models.FloatField(null=True)),
-                ('name_model', models.CharField(blank=True, max_length=100)),
-                ('failed', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(choices=[('similarity', 'says something else'), ('name', 'names a person'), ('no_answer', 'no answer'), ('refused', 'refused by the provider'), ('empty', 'empty description'), ('huge', 'huge description'), ('only_name', 'only a name'), ('markup', 'holds markup'), ('language', 'not in English')], max_length=12), blank=True, default=list, help_text='Checks that this or an earlier wording failed.', size=None)),
-                ('detail', models.CharField(blank=True, max_length=300)),
-                ('reviewed_at', models.DateTimeField(null=True)),
-                ('text_changed_at', models.DateTimeField(editable=False, help_text="The database's word.", null=True)),
-                ('reviewed_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('description', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, related_name='caption', to='annotation.description')),
-                ('similarity_measure', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='annotation.measure')),
-                ('moment', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='captions', to='annotation.moment')),
-                ('prompt', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='captions', to='annotation.prompt')),
-            ],
-        ),
-        migrations.CreateModel(
-            name='Query',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('uuid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
-                ('number', models.PositiveBigIntegerField(help_text='query_id in published files')),
-                ('text', models.TextField()),
-                ('split', models.CharField(choices=[('train', 'Train'), ('val', 'Val'), ('test', 'Test')], max_length=5)),
-                ('is_placeholder', models.BooleanField(default=False, help_text='Stands for a block of historic judgments.')),
-                ('was_pilot', models.BooleanField(db_default=False, default=False, help_text='A pilot where it was released, whatever its set says here.')),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('caption', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='queries', to='annotation.caption')),
-                ('judged_as', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='twins', to='annotation.query')),
-                ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='queries', to='accounts.project')),
-                ('query_set', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='queries', to='annotation.namedqueryset')),
-            ],
             options={
-                'verbose_name_plural': 'queries',
+                'constraints': [models.CheckConstraint(condition=models.Q(('text', ''), _negated=True), name='prompt_says_something')],
             },
-        ),
-        migrations.AddField(
-            model_name='poolanswer',
-            name='query',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='pool_answers', to='annotation.query'),
-        ),
-        migrations.CreateModel(
-            name='Candidate',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('rank', models.PositiveSmallIntegerField()),
-                ('similarity', models.FloatField(help_text='Rounded to 1e-6; null for historic judgments.', null=True)),
-                ('source', models.CharField(choices=[('similarity', 'Similarity'), ('pooled', 'Pooled')], default='similarity', max_length=10)),
-                ('wordings', models.JSONField(default=dict, help_text="What the moment's captions said when it was ranked: text by the caption's id.")),
-                ('measure', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='candidates', to='annotation.measure')),
-                ('moment', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='candidates', to='annotation.moment')),
-                ('pooling', models.ForeignKey(help_text='That brought it.', null=True, on_delete=django.db.models.deletion.PROTECT, related_name='candidates', to='annotation.pooling')),
-                ('query', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='candidates', to='annotation.query')),
-            ],
         ),
         migrations.CreateModel(
             name='Rewriting',
@@ -256,6 +142,9 @@ class Migration(migrations.Migration):
                 ('prompt', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='rewritings', to='annotation.prompt')),
                 ('started_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
+            options={
+                'constraints': [models.UniqueConstraint(condition=models.Q(('finished_at', None)), fields=('corpus',), name='rewriting_runs_once_per_corpus'), models.CheckConstraint(condition=models.Q(('provider__in', ['rules', 'openai'])), name='rewriting_provider_rewrites')],
+            },
         ),
         migrations.CreateModel(
             name='TextStatistics',
@@ -270,6 +159,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'verbose_name_plural': 'text statistics',
+                'constraints': [models.CheckConstraint(condition=models.Q(('computed_at__isnull', True), models.Q(('data', {}), _negated=True), _connector='OR'), name='text_statistics_computed_say_something')],
             },
         ),
         migrations.CreateModel(
@@ -280,6 +170,9 @@ class Migration(migrations.Migration):
                 ('vector', models.BinaryField(help_text='float32, little endian')),
                 ('measure', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='vectors', to='annotation.measure')),
             ],
+            options={
+                'constraints': [models.UniqueConstraint(fields=('measure', 'text_sha256'), name='text_vector_once_per_measure')],
+            },
         ),
         migrations.CreateModel(
             name='TrainSet',
@@ -309,6 +202,9 @@ class Migration(migrations.Migration):
                 ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='train_sets', to='accounts.project')),
                 ('started_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
+            options={
+                'constraints': [models.UniqueConstraint(condition=models.Q(('state', 'running')), fields=('project', 'depth'), name='train_set_runs_once_per_project_and_depth'), models.CheckConstraint(condition=models.Q(('depth__gte', 1)), name='train_set_depth_from_1'), models.CheckConstraint(condition=models.Q(('state__in', ['running', 'done', 'failed'])), name='train_set_state_is_known'), models.CheckConstraint(condition=models.Q(('step__in', ['embedding', 'ranking'])), name='train_set_step_is_known'), models.CheckConstraint(condition=models.Q(('done__lte', models.F('total'))), name='train_set_done_within_total'), models.CheckConstraint(condition=models.Q(models.Q(('state', 'done'), _negated=True), models.Q(('json', ''), ('json_sha256', ''), ('parquet', ''), ('parquet_sha256', ''), ('finished_at', None), ('measure', None), _connector='OR', _negated=True), _connector='OR'), name='train_set_done_has_its_files'), models.CheckConstraint(condition=models.Q(models.Q(('state', 'failed'), _negated=True), models.Q(('error', ''), _negated=True), _connector='OR'), name='train_set_failed_says_why')],
+            },
         ),
         migrations.CreateModel(
             name='Video',
@@ -323,6 +219,142 @@ class Migration(migrations.Migration):
                 ('file', models.FileField(blank=True, max_length=255, upload_to=annotation.corpora.models.video_path)),
                 ('corpus', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='videos', to='annotation.corpus')),
             ],
+            options={
+                'constraints': [models.UniqueConstraint(fields=('corpus', 'name'), name='video_name_once_per_corpus'), models.UniqueConstraint(fields=('corpus', 'index'), name='video_index_once_per_corpus'), models.CheckConstraint(condition=models.Q(('duration_s__gt', 0)), name='video_lasts')],
+            },
+        ),
+        migrations.CreateModel(
+            name='Moment',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('uuid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
+                ('start_s', models.FloatField()),
+                ('end_s', models.FloatField()),
+                ('preview', models.FileField(blank=True, max_length=255, upload_to=annotation.corpora.models.preview_path)),
+                ('preview_clip', models.FileField(blank=True, help_text="The preview's twin, the same frames as an MP4; none where it would not be smaller.", max_length=255, upload_to=annotation.corpora.models.preview_path)),
+                ('preview_uuid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
+                ('preview_state', models.CharField(choices=[('missing', 'Missing'), ('ready', 'Ready'), ('failed', 'Failed'), ('placeholder', 'Placeholder')], default='missing', max_length=12)),
+                ('preview_error', models.CharField(blank=True, max_length=300)),
+                ('video', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='moments', to='annotation.video')),
+            ],
+            options={
+                'indexes': [models.Index(condition=models.Q(('preview_state', 'missing')), fields=['video'], name='moment_without_preview')],
+                'constraints': [models.UniqueConstraint(fields=('video', 'start_s', 'end_s'), name='moment_once_per_video_and_span'), models.CheckConstraint(condition=models.Q(('start_s__gte', 0), ('start_s__lt', models.F('end_s'))), name='moment_starts_before_it_ends'), models.CheckConstraint(condition=models.Q(models.Q(('preview_state', 'ready'), _negated=True), models.Q(('preview', ''), _negated=True), _connector='OR'), name='moment_ready_has_its_preview'), models.CheckConstraint(condition=models.Q(('preview_clip', ''), ('preview_state', 'ready'), _connector='OR'), name='moment_clip_is_of_a_ready_preview'), models.CheckConstraint(condition=models.Q(models.Q(('preview_state', 'failed'), _negated=True), models.Q(('preview_error', ''), _negated=True), _connector='OR'), name='moment_failed_says_why')],
+            },
+        ),
+        migrations.CreateModel(
+            name='Description',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('source_id', models.PositiveBigIntegerField(help_text='desc_id of the source file; becomes query_id in releases.')),
+                ('text', models.TextField()),
+                ('kind', models.CharField(choices=[('video', 'Video'), ('subtitle', 'Subtitle'), ('both', 'Both')], max_length=10)),
+                ('corpus', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='descriptions', to='annotation.corpus')),
+                ('moment', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='descriptions', to='annotation.moment')),
+            ],
+            options={
+                'constraints': [models.UniqueConstraint(fields=('corpus', 'source_id'), name='description_source_id_once_per_corpus'), models.CheckConstraint(condition=models.Q(('text', ''), _negated=True), name='description_says_something')],
+            },
+        ),
+        migrations.CreateModel(
+            name='Caption',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('uuid', models.UUIDField(db_default=django.contrib.postgres.functions.RandomUUID(), editable=False, unique=True)),
+                ('text', models.TextField()),
+                ('provider', models.CharField(choices=[('demo', 'Demo'), ('as-described', 'As Described'), ('rules', 'Rules'), ('openai', 'Openai')], max_length=40)),
+                ('state', models.CharField(choices=[('proposed', 'Proposed'), ('accepted', 'Accepted'), ('in_review', 'in review'), ('edited', 'Edited')], default='accepted', max_length=10)),
+                ('model', models.CharField(blank=True, help_text="The provider's model, or its version.", max_length=100)),
+                ('temperature', models.FloatField(null=True)),
+                ('attempt', models.PositiveSmallIntegerField(default=1)),
+                ('tokens_in', models.PositiveIntegerField(default=0, help_text='Of all attempts.')),
+                ('tokens_out', models.PositiveIntegerField(default=0)),
+                ('cost_usd', models.DecimalField(decimal_places=6, default=0, max_digits=12)),
+                ('similarity', models.FloatField(help_text='To the description.', null=True)),
+                ('name_found', models.CharField(blank=True, max_length=200)),
+                ('name_score', models.FloatField(null=True)),
+                ('name_model', models.CharField(blank=True, max_length=100)),
+                ('failed', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(choices=[('similarity', 'says something else'), ('name', 'names a person'), ('no_answer', 'no answer'), ('refused', 'refused by the provider'), ('empty', 'empty description'), ('huge', 'huge description'), ('only_name', 'only a name'), ('markup', 'holds markup'), ('language', 'not in English')], max_length=12), blank=True, default=list, help_text='Checks that this or an earlier wording failed.', size=None)),
+                ('detail', models.CharField(blank=True, max_length=300)),
+                ('reviewed_at', models.DateTimeField(null=True)),
+                ('text_changed_at', models.DateTimeField(editable=False, help_text="The database's word.", null=True)),
+                ('reviewed_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('description', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, related_name='caption', to='annotation.description')),
+                ('similarity_measure', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='annotation.measure')),
+                ('moment', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='captions', to='annotation.moment')),
+                ('prompt', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='captions', to='annotation.prompt')),
+            ],
+            options={
+                'indexes': [models.Index(condition=models.Q(('state__in', ['proposed', 'in_review'])), fields=['id'], name='caption_that_waits'), models.Index(condition=models.Q(('name_model', ''), ('state', 'edited')), fields=['id'], name='caption_edit_unchecked')],
+                'constraints': [models.CheckConstraint(condition=models.Q(('text', ''), _negated=True), name='caption_says_something'), models.CheckConstraint(condition=models.Q(('state__in', ['proposed', 'accepted', 'in_review', 'edited'])), name='caption_state_is_known'), models.CheckConstraint(condition=models.Q(models.Q(('state', 'in_review'), _negated=True), models.Q(('failed', []), _negated=True), _connector='OR'), name='caption_in_review_failed_a_check'), models.CheckConstraint(condition=models.Q(('failed', []), ('state__in', ['proposed', 'in_review']), ('reviewed_by__isnull', False), _connector='OR'), name='caption_that_failed_serves_by_a_person'), models.CheckConstraint(condition=models.Q(('similarity__isnull', True), ('similarity_measure__isnull', False), _connector='OR'), name='caption_similarity_has_its_measure'), models.CheckConstraint(condition=models.Q(models.Q(('state', 'edited'), _negated=True), ('reviewed_by__isnull', False), _connector='OR'), name='caption_edited_by_a_person')],
+            },
+        ),
+        migrations.CreateModel(
+            name='Query',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('uuid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
+                ('number', models.PositiveBigIntegerField(help_text='query_id in published files')),
+                ('text', models.TextField()),
+                ('split', models.CharField(choices=[('train', 'Train'), ('val', 'Val'), ('test', 'Test')], max_length=5)),
+                ('is_placeholder', models.BooleanField(default=False, help_text='Stands for a block of historic judgments.')),
+                ('was_pilot', models.BooleanField(db_default=False, default=False, help_text='A pilot where it was released, whatever its set says here.')),
+                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('caption', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='queries', to='annotation.caption')),
+                ('judged_as', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='twins', to='annotation.query')),
+                ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='queries', to='accounts.project')),
+                ('query_set', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='queries', to='annotation.namedqueryset')),
+            ],
+            options={
+                'verbose_name_plural': 'queries',
+                'indexes': [models.Index(condition=models.Q(('is_placeholder', False), ('judged_as__isnull', True), ('split__in', ['val', 'test'])), fields=['project'], name='query_to_be_judged')],
+                'constraints': [models.UniqueConstraint(fields=('project', 'number'), name='query_number_once_per_project'), models.UniqueConstraint(fields=('project', 'caption'), name='query_caption_once_per_project'), models.UniqueConstraint(condition=models.Q(('judged_as__isnull', True), models.Q(('split', 'train'), _negated=True)), fields=('project', 'text'), name='query_text_judged_once_per_project'), models.CheckConstraint(condition=models.Q(('split__in', ['train', 'val', 'test'])), name='query_split_is_known')],
+            },
+        ),
+        migrations.CreateModel(
+            name='PoolAnswer',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('spans', models.PositiveIntegerField()),
+                ('unmatched', models.PositiveIntegerField(help_text='Overlap no moment of the corpus enough.')),
+                ('without_preview', models.PositiveIntegerField(help_text='Fit a moment that nobody can watch.')),
+                ('drawn_from', models.PositiveIntegerField(help_text='How many moments a random draw could have drawn.', null=True)),
+                ('source', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='answers', to='annotation.poolsource')),
+                ('query', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='pool_answers', to='annotation.query')),
+            ],
+            options={
+                'constraints': [models.UniqueConstraint(fields=('source', 'query'), name='pool_answer_once_per_source_and_query'), models.CheckConstraint(condition=models.Q(('spans__gte', django.db.models.expressions.CombinedExpression(models.F('unmatched'), '+', models.F('without_preview')))), name='pool_answer_counts_its_spans')],
+            },
+        ),
+        migrations.CreateModel(
+            name='PoolEntry',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('rank', models.PositiveSmallIntegerField(help_text='Its best in the source.')),
+                ('answer', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='entries', to='annotation.poolanswer')),
+                ('moment', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='pool_entries', to='annotation.moment')),
+            ],
+            options={
+                'verbose_name_plural': 'pool entries',
+                'constraints': [models.UniqueConstraint(fields=('answer', 'moment'), name='pool_entry_once_per_answer_and_moment'), models.CheckConstraint(condition=models.Q(('rank__gte', 1)), name='pool_entry_rank_from_1')],
+            },
+        ),
+        migrations.CreateModel(
+            name='Candidate',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('rank', models.PositiveSmallIntegerField()),
+                ('similarity', models.FloatField(help_text='Rounded to 1e-6; null for historic judgments.', null=True)),
+                ('source', models.CharField(choices=[('similarity', 'Similarity'), ('pooled', 'Pooled')], default='similarity', max_length=10)),
+                ('wordings', models.JSONField(default=dict, help_text="What the moment's captions said when it was ranked: text by the caption's id.")),
+                ('measure', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='candidates', to='annotation.measure')),
+                ('moment', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='candidates', to='annotation.moment')),
+                ('pooling', models.ForeignKey(help_text='That brought it.', null=True, on_delete=django.db.models.deletion.PROTECT, related_name='candidates', to='annotation.pooling')),
+                ('query', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='candidates', to='annotation.query')),
+            ],
+            options={
+                'constraints': [models.UniqueConstraint(fields=('query', 'moment'), name='candidate_once_per_query_and_moment'), models.UniqueConstraint(fields=('query', 'rank'), name='candidate_rank_once_per_query'), models.CheckConstraint(condition=models.Q(('rank__gte', 1)), name='candidate_rank_from_1'), models.CheckConstraint(condition=models.Q(('similarity__isnull', True), models.Q(('similarity__gte', -1), ('similarity__lte', 1)), _connector='OR'), name='candidate_similarity_is_a_cosine'), models.CheckConstraint(condition=models.Q(('similarity__isnull', True), ('measure__isnull', False), _connector='OR'), name='candidate_similarity_has_its_measure'), models.CheckConstraint(condition=models.Q(models.Q(('pooling__isnull', True), ('source', 'similarity')), models.Q(('pooling__isnull', False), ('similarity__isnull', True), ('source', 'pooled')), _connector='OR'), name='candidate_pooled_by_a_pooling')],
+            },
         ),
         migrations.CreateModel(
             name='Subtitle',
@@ -333,11 +365,9 @@ class Migration(migrations.Migration):
                 ('text', models.TextField()),
                 ('video', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='subtitles', to='annotation.video')),
             ],
-        ),
-        migrations.AddField(
-            model_name='moment',
-            name='video',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='moments', to='annotation.video'),
+            options={
+                'constraints': [models.CheckConstraint(condition=models.Q(('start_s__gte', 0), ('start_s__lt', models.F('end_s'))), name='subtitle_starts_before_end')],
+            },
         ),
         migrations.CreateModel(
             name='CaptionFailure',
@@ -432,233 +462,5 @@ class Migration(migrations.Migration):
             options={
                 'constraints': [models.UniqueConstraint(condition=models.Q(('state__in', ['checking', 'importing'])), fields=('owner',), name='corpus_import_one_at_work_per_owner'), models.CheckConstraint(condition=models.Q(('state__in', ['checking', 'checked', 'importing', 'done', 'failed', 'discarded'])), name='corpus_import_state_is_known'), models.CheckConstraint(condition=models.Q(models.Q(('state__in', ['checking', 'checked', 'importing']), _negated=True), models.Q(('file', ''), _negated=True), _connector='OR'), name='corpus_import_waiting_has_its_file'), models.CheckConstraint(condition=models.Q(models.Q(('state', 'failed'), _negated=True), models.Q(('error', ''), _negated=True), _connector='OR'), name='corpus_import_failed_says_why'), models.CheckConstraint(condition=models.Q(('bytes_read__lte', models.F('bytes_total'))), name='corpus_import_read_within_total')],
             },
-        ),
-        migrations.AddConstraint(
-            model_name='description',
-            constraint=models.UniqueConstraint(fields=('corpus', 'source_id'), name='description_source_id_once_per_corpus'),
-        ),
-        migrations.AddConstraint(
-            model_name='description',
-            constraint=models.CheckConstraint(condition=models.Q(('text', ''), _negated=True), name='description_says_something'),
-        ),
-        migrations.AddConstraint(
-            model_name='namedqueryset',
-            constraint=models.UniqueConstraint(fields=('project', 'name'), name='query_set_name_once_per_project'),
-        ),
-        migrations.AddConstraint(
-            model_name='namedqueryset',
-            constraint=models.CheckConstraint(condition=models.Q(('priority__range', (-1, 1))), name='query_set_priority_is_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='poolentry',
-            constraint=models.UniqueConstraint(fields=('answer', 'moment'), name='pool_entry_once_per_answer_and_moment'),
-        ),
-        migrations.AddConstraint(
-            model_name='poolentry',
-            constraint=models.CheckConstraint(condition=models.Q(('rank__gte', 1)), name='pool_entry_rank_from_1'),
-        ),
-        migrations.AddConstraint(
-            model_name='pooling',
-            constraint=models.CheckConstraint(condition=models.Q(('depth__range', (1, 1000))), name='pooling_depth_from_1_to_1000'),
-        ),
-        migrations.AddConstraint(
-            model_name='pooling',
-            constraint=models.CheckConstraint(condition=models.Q(('iou_min__gt', 0), ('iou_min__lte', 1)), name='pooling_iou_above_0_to_1'),
-        ),
-        migrations.AddConstraint(
-            model_name='pooling',
-            constraint=models.CheckConstraint(condition=models.Q(('split__in', ['', 'val', 'test'])), name='pooling_split_is_judged'),
-        ),
-        migrations.AddConstraint(
-            model_name='pooling',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('state', 'failed'), _negated=True), models.Q(('error', ''), _negated=True), _connector='OR'), name='pooling_failed_says_why'),
-        ),
-        migrations.AddConstraint(
-            model_name='pooling',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('others__isnull', True), ('seed__isnull', True)), models.Q(('others__isnull', False), ('seed__isnull', False)), _connector='OR'), name='pooling_draws_with_a_seed'),
-        ),
-        migrations.AddConstraint(
-            model_name='pooling',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('opened_at__isnull', False), ('state__in', ['opening', 'done'])), models.Q(('opened_at__isnull', True), ('state__in', ['preparing', 'ready', 'failed', 'discarded'])), _connector='OR'), name='pooling_opened_has_its_time'),
-        ),
-        migrations.AddConstraint(
-            model_name='poolsource',
-            constraint=models.UniqueConstraint(fields=('pooling', 'name'), name='pool_source_name_once_per_pooling'),
-        ),
-        migrations.AddConstraint(
-            model_name='poolsource',
-            constraint=models.CheckConstraint(condition=models.Q(('name', ''), _negated=True), name='pool_source_has_a_name'),
-        ),
-        migrations.AddConstraint(
-            model_name='prompt',
-            constraint=models.CheckConstraint(condition=models.Q(('text', ''), _negated=True), name='prompt_says_something'),
-        ),
-        migrations.AddIndex(
-            model_name='caption',
-            index=models.Index(condition=models.Q(('state__in', ['proposed', 'in_review'])), fields=['id'], name='caption_that_waits'),
-        ),
-        migrations.AddIndex(
-            model_name='caption',
-            index=models.Index(condition=models.Q(('name_model', ''), ('state', 'edited')), fields=['id'], name='caption_edit_unchecked'),
-        ),
-        migrations.AddConstraint(
-            model_name='caption',
-            constraint=models.CheckConstraint(condition=models.Q(('text', ''), _negated=True), name='caption_says_something'),
-        ),
-        migrations.AddConstraint(
-            model_name='caption',
-            constraint=models.CheckConstraint(condition=models.Q(('state__in', ['proposed', 'accepted', 'in_review', 'edited'])), name='caption_state_is_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='caption',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('state', 'in_review'), _negated=True), models.Q(('failed', []), _negated=True), _connector='OR'), name='caption_in_review_failed_a_check'),
-        ),
-        migrations.AddConstraint(
-            model_name='caption',
-            constraint=models.CheckConstraint(condition=models.Q(('failed', []), ('state__in', ['proposed', 'in_review']), ('reviewed_by__isnull', False), _connector='OR'), name='caption_that_failed_serves_by_a_person'),
-        ),
-        migrations.AddConstraint(
-            model_name='caption',
-            constraint=models.CheckConstraint(condition=models.Q(('similarity__isnull', True), ('similarity_measure__isnull', False), _connector='OR'), name='caption_similarity_has_its_measure'),
-        ),
-        migrations.AddConstraint(
-            model_name='caption',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('state', 'edited'), _negated=True), ('reviewed_by__isnull', False), _connector='OR'), name='caption_edited_by_a_person'),
-        ),
-        migrations.AddIndex(
-            model_name='query',
-            index=models.Index(condition=models.Q(('is_placeholder', False), ('judged_as__isnull', True), ('split__in', ['val', 'test'])), fields=['project'], name='query_to_be_judged'),
-        ),
-        migrations.AddConstraint(
-            model_name='query',
-            constraint=models.UniqueConstraint(fields=('project', 'number'), name='query_number_once_per_project'),
-        ),
-        migrations.AddConstraint(
-            model_name='query',
-            constraint=models.UniqueConstraint(fields=('project', 'caption'), name='query_caption_once_per_project'),
-        ),
-        migrations.AddConstraint(
-            model_name='query',
-            constraint=models.UniqueConstraint(condition=models.Q(('judged_as__isnull', True), models.Q(('split', 'train'), _negated=True)), fields=('project', 'text'), name='query_text_judged_once_per_project'),
-        ),
-        migrations.AddConstraint(
-            model_name='query',
-            constraint=models.CheckConstraint(condition=models.Q(('split__in', ['train', 'val', 'test'])), name='query_split_is_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='poolanswer',
-            constraint=models.UniqueConstraint(fields=('source', 'query'), name='pool_answer_once_per_source_and_query'),
-        ),
-        migrations.AddConstraint(
-            model_name='poolanswer',
-            constraint=models.CheckConstraint(condition=models.Q(('spans__gte', django.db.models.expressions.CombinedExpression(models.F('unmatched'), '+', models.F('without_preview')))), name='pool_answer_counts_its_spans'),
-        ),
-        migrations.AddConstraint(
-            model_name='candidate',
-            constraint=models.UniqueConstraint(fields=('query', 'moment'), name='candidate_once_per_query_and_moment'),
-        ),
-        migrations.AddConstraint(
-            model_name='candidate',
-            constraint=models.UniqueConstraint(fields=('query', 'rank'), name='candidate_rank_once_per_query'),
-        ),
-        migrations.AddConstraint(
-            model_name='candidate',
-            constraint=models.CheckConstraint(condition=models.Q(('rank__gte', 1)), name='candidate_rank_from_1'),
-        ),
-        migrations.AddConstraint(
-            model_name='candidate',
-            constraint=models.CheckConstraint(condition=models.Q(('similarity__isnull', True), models.Q(('similarity__gte', -1), ('similarity__lte', 1)), _connector='OR'), name='candidate_similarity_is_a_cosine'),
-        ),
-        migrations.AddConstraint(
-            model_name='candidate',
-            constraint=models.CheckConstraint(condition=models.Q(('similarity__isnull', True), ('measure__isnull', False), _connector='OR'), name='candidate_similarity_has_its_measure'),
-        ),
-        migrations.AddConstraint(
-            model_name='candidate',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('pooling__isnull', True), ('source', 'similarity')), models.Q(('pooling__isnull', False), ('similarity__isnull', True), ('source', 'pooled')), _connector='OR'), name='candidate_pooled_by_a_pooling'),
-        ),
-        migrations.AddConstraint(
-            model_name='rewriting',
-            constraint=models.UniqueConstraint(condition=models.Q(('finished_at', None)), fields=('corpus',), name='rewriting_runs_once_per_corpus'),
-        ),
-        migrations.AddConstraint(
-            model_name='rewriting',
-            constraint=models.CheckConstraint(condition=models.Q(('provider__in', ['rules', 'openai'])), name='rewriting_provider_rewrites'),
-        ),
-        migrations.AddConstraint(
-            model_name='textstatistics',
-            constraint=models.CheckConstraint(condition=models.Q(('computed_at__isnull', True), models.Q(('data', {}), _negated=True), _connector='OR'), name='text_statistics_computed_say_something'),
-        ),
-        migrations.AddConstraint(
-            model_name='textvector',
-            constraint=models.UniqueConstraint(fields=('measure', 'text_sha256'), name='text_vector_once_per_measure'),
-        ),
-        migrations.AddConstraint(
-            model_name='trainset',
-            constraint=models.UniqueConstraint(condition=models.Q(('state', 'running')), fields=('project', 'depth'), name='train_set_runs_once_per_project_and_depth'),
-        ),
-        migrations.AddConstraint(
-            model_name='trainset',
-            constraint=models.CheckConstraint(condition=models.Q(('depth__gte', 1)), name='train_set_depth_from_1'),
-        ),
-        migrations.AddConstraint(
-            model_name='trainset',
-            constraint=models.CheckConstraint(condition=models.Q(('state__in', ['running', 'done', 'failed'])), name='train_set_state_is_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='trainset',
-            constraint=models.CheckConstraint(condition=models.Q(('step__in', ['embedding', 'ranking'])), name='train_set_step_is_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='trainset',
-            constraint=models.CheckConstraint(condition=models.Q(('done__lte', models.F('total'))), name='train_set_done_within_total'),
-        ),
-        migrations.AddConstraint(
-            model_name='trainset',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('state', 'done'), _negated=True), models.Q(('json', ''), ('json_sha256', ''), ('parquet', ''), ('parquet_sha256', ''), ('finished_at', None), ('measure', None), _connector='OR', _negated=True), _connector='OR'), name='train_set_done_has_its_files'),
-        ),
-        migrations.AddConstraint(
-            model_name='trainset',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('state', 'failed'), _negated=True), models.Q(('error', ''), _negated=True), _connector='OR'), name='train_set_failed_says_why'),
-        ),
-        migrations.AddConstraint(
-            model_name='video',
-            constraint=models.UniqueConstraint(fields=('corpus', 'name'), name='video_name_once_per_corpus'),
-        ),
-        migrations.AddConstraint(
-            model_name='video',
-            constraint=models.UniqueConstraint(fields=('corpus', 'index'), name='video_index_once_per_corpus'),
-        ),
-        migrations.AddConstraint(
-            model_name='video',
-            constraint=models.CheckConstraint(condition=models.Q(('duration_s__gt', 0)), name='video_lasts'),
-        ),
-        migrations.AddConstraint(
-            model_name='subtitle',
-            constraint=models.CheckConstraint(condition=models.Q(('start_s__gte', 0), ('start_s__lt', models.F('end_s'))), name='subtitle_starts_before_end'),
-        ),
-        migrations.AddIndex(
-            model_name='moment',
-            index=models.Index(condition=models.Q(('preview_state', 'missing')), fields=['video'], name='moment_without_preview'),
-        ),
-        migrations.AddConstraint(
-            model_name='moment',
-            constraint=models.UniqueConstraint(fields=('video', 'start_s', 'end_s'), name='moment_once_per_video_and_span'),
-        ),
-        migrations.AddConstraint(
-            model_name='moment',
-            constraint=models.CheckConstraint(condition=models.Q(('start_s__gte', 0), ('start_s__lt', models.F('end_s'))), name='moment_starts_before_it_ends'),
-        ),
-        migrations.AddConstraint(
-            model_name='moment',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('preview_state', 'ready'), _negated=True), models.Q(('preview', ''), _negated=True), _connector='OR'), name='moment_ready_has_its_preview'),
-        ),
-        migrations.AddConstraint(
-            model_name='moment',
-            constraint=models.CheckConstraint(condition=models.Q(('preview_clip', ''), ('preview_state', 'ready'), _connector='OR'), name='moment_clip_is_of_a_ready_preview'),
-        ),
-        migrations.AddConstraint(
-            model_name='moment',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('preview_state', 'failed'), _negated=True), models.Q(('preview_error', ''), _negated=True), _connector='OR'), name='moment_failed_says_why'),
         ),
     ]

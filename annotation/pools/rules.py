@@ -25,6 +25,12 @@ from moment_retrieval.metrics.iou import span_iou
 from moment_retrieval.records import Span
 from moment_retrieval.relevance import DECIMALS, Ranked
 
+Vectors = NDArray[np.float32]
+Indexes = NDArray[np.intp]
+Numbers = NDArray[np.int64]
+Contenders = tuple[Numbers, Numbers, Vectors]  # row, caption and cosine of each
+T = TypeVar("T")
+
 BATCH_SIZE = 20
 BATCHES = 2
 DEPTH = BATCH_SIZE * BATCHES  # ranks kept for a query
@@ -42,14 +48,14 @@ FAR_BITS, MOMENT_BITS = 21, 27  # of a key that sorts: a distance in millionths,
 class Ranker:
     """Ranks blocks of queries; a machine with a faster product overrides ``survivors``."""
 
-    captions: NDArray[np.float32]  # [C, D]
-    first: NDArray[np.intp]  # [M]
-    moment_of: NDArray[np.int64]  # [C]
+    captions: Vectors  # [C, D]
+    first: Indexes  # [M]
+    moment_of: Numbers  # [C]
     keep: int
     threads: ClassVar[int | None] = None  # blocks ranked at the same time; None for one a core
 
     @classmethod
-    def of(cls, captions: NDArray[np.float32], first: NDArray[np.intp], depth: int) -> Self:
+    def of(cls, captions: Vectors, first: Indexes, depth: int) -> Self:
         if len(first) == 0:
             raise ValueError("there is no moment to rank")
         widths = np.diff(np.append(first, len(captions)))
@@ -57,7 +63,7 @@ class Ranker:
             raise ValueError("first_caption must start at 0 and ascend")
         return cls(captions, first, np.repeat(np.arange(len(first)), widths), min(depth, len(first)))
 
-    def ranked(self, queries: NDArray[np.float32]) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    def ranked(self, queries: Vectors) -> tuple[Indexes, NDArray[np.float64]]:
         """Moments [B, K] and similarities [B, K] for a block of queries [B, D]."""
         row, caption, cosine = self.survivors(queries)
         row, caption = self._contenders(row, caption, cosine)
@@ -67,9 +73,7 @@ class Ranker:
         far = best >> MOMENT_BITS & (2**FAR_BITS - 1)
         return (best & (2**MOMENT_BITS - 1)).astype(np.intp), (SCALE - far) / SCALE
 
-    def _exact(
-        self, queries: NDArray[np.float32], row: NDArray[np.int64], caption: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
+    def _exact(self, queries: Vectors, row: Numbers, caption: Numbers) -> NDArray[np.float64]:
         """Cosines [N] in double precision, some at a time: they fit into the cache."""
         cosine = np.empty(len(row))
         for start in range(0, len(row), PAIRS):
@@ -79,9 +83,7 @@ class Ranker:
             cosine[some] = ours.sum(axis=1)
         return cosine
 
-    def survivors(
-        self, queries: NDArray[np.float32]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
+    def survivors(self, queries: Vectors) -> Contenders:
         """Row, caption and cosine of all that may be among the best ``keep`` moments of a query."""
         last = max(int(np.searchsorted(self.first, HEAD)), self.keep)  # the head holds at least ``keep`` whole moments
         head = int(self.first[last]) if last < len(self.first) else len(self.captions)
@@ -99,9 +101,7 @@ class Ranker:
         row, caption, cosine = (np.concatenate(part) for part in zip(*parts, strict=True))
         return row, caption, cosine
 
-    def _contenders(
-        self, row: NDArray[np.int64], caption: NDArray[np.int64], cosine: NDArray[np.float32]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _contenders(self, row: Numbers, caption: Numbers, cosine: Vectors) -> tuple[Numbers, Numbers]:
         """Those so near the last place, or better, that exact similarities decide between them."""
         far = _distance(cosine)
         keys = _by_row_and_distance(row, self.moment_of[caption], far)
@@ -111,23 +111,19 @@ class Ranker:
         return row[near], caption[near]
 
 
-def _above(
-    cosines: NDArray[np.float32], bound: NDArray[np.float32], start: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
+def _above(cosines: Vectors, bound: Vectors, start: int) -> Contenders:
     flat = np.flatnonzero(cosines > bound)
     row, column = np.divmod(flat, cosines.shape[1])
     return row, column + start, cosines.ravel()[flat]
 
 
-def _distance(cosine: NDArray[np.float32] | NDArray[np.float64]) -> NDArray[np.int64]:
+def _distance(cosine: Vectors | NDArray[np.float64]) -> Numbers:
     """1 - cosine in millionths, so that the nearest sorts first; a cosine is -1 to 1."""
-    far: NDArray[np.int64] = SCALE - np.rint(np.clip(cosine, -1.0, 1.0) * SCALE).astype(np.int64)
+    far: Numbers = SCALE - np.rint(np.clip(cosine, -1.0, 1.0) * SCALE).astype(np.int64)
     return far
 
 
-def _by_row_and_distance(
-    row: NDArray[np.int64], moment: NDArray[np.int64], far: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def _by_row_and_distance(row: Numbers, moment: Numbers, far: Numbers) -> Numbers:
     """One key for each moment of each row, with its smallest distance: sorted by row, distance, moment.
 
     Numbers are packed into keys because sorting plain integers is several times faster than an indirect sort.
@@ -140,17 +136,12 @@ def _by_row_and_distance(
         keys >> FAR_BITS & (2**MOMENT_BITS - 1),
         keys & (2**FAR_BITS - 1),
     )
-    ranked: NDArray[np.int64] = np.sort(row << (MOMENT_BITS + FAR_BITS) | far << MOMENT_BITS | moment)
+    ranked: Numbers = np.sort(row << (MOMENT_BITS + FAR_BITS) | far << MOMENT_BITS | moment)
     return ranked
 
 
 def top_moments(
-    queries: NDArray[np.float32],
-    captions: NDArray[np.float32],
-    first_caption: NDArray[np.intp],
-    *,
-    depth: int = DEPTH,
-    ranker: type[Ranker] = Ranker,
+    queries: Vectors, captions: Vectors, first_caption: Indexes, *, depth: int = DEPTH, ranker: type[Ranker] = Ranker
 ) -> Iterator[Ranked]:
     """For each query the ``depth`` moments most similar to it, best first; ties keep the order of moments.
 
@@ -181,7 +172,6 @@ def top_moments(
 
 RUN_DEPTH, DEPTHS = 20, (1, 1000)  # ranks of a run that are looked at
 IOU_MIN = 0.7  # the strictest of the measures
-T = TypeVar("T")
 QUERIES, TOP, OTHERS = 10, 60, 60  # the paper's
 
 

@@ -15,22 +15,8 @@ from tempfile import TemporaryDirectory
 
 from PIL import Image
 
-from annotation.previews.process import (
-    TICKS_PER_S,
-    Cut,
-    Source,
-    encode_gif,
-    ends_well,
-    fault_of,
-    frames_command,
-    gif_command,
-    groups_of,
-    open_source,
-    read_chunks,
-    read_frames,
-    running,
-    ticks_of,
-)
+from annotation.previews import process
+from annotation.previews.process import Cut, Source
 
 logger = logging.getLogger(__name__)
 
@@ -66,31 +52,27 @@ class CutFailure:
 def cut_previews(path: str | Path, spans: Sequence[tuple[float, float]]) -> Iterator[Preview | CutFailure]:
     """Cut each span (start and end in seconds) of the video to a GIF that loops for ever, and to its MP4 preview.
 
-    Spans come in any order; they may overlap or repeat.
-
-    Returns:
-        One result per span, as each pass is done: **keyed by its index, not in the order of the spans**.
-
-    Raises:
-        VideoUnreadable: at the call, when the file is missing, corrupt, or has no video stream.
+    Spans come in any order; they may overlap or repeat. There is one result per span, as each pass is done: **keyed by
+    its index, not in the order of the spans**. Raises VideoUnreadable, at the call, where the file is missing, corrupt,
+    or has no video stream.
     """
-    source = open_source(Path(path))
+    source = process.open_source(Path(path))
     return _cut_all(source, spans)
 
 
 def _cut_all(source: Source, spans: Sequence[tuple[float, float]]) -> Iterator[Preview | CutFailure]:
     indexes_by_ticks: dict[range, list[int]] = defaultdict(list)
     for index, (start_s, end_s) in enumerate(spans):
-        reason = fault_of(start_s, end_s, source.duration_s)
+        reason = process.fault_of(start_s, end_s, source.duration_s)
         if reason is None:
-            indexes_by_ticks[ticks_of(start_s, min(end_s, source.duration_s))].append(index)
+            indexes_by_ticks[process.ticks_of(start_s, min(end_s, source.duration_s))].append(index)
         else:
             yield CutFailure(index, reason)
     cuts = sorted(
         (Cut(ticks, tuple(indexes)) for ticks, indexes in indexes_by_ticks.items()),
         key=lambda segment: segment.ticks[0],
     )
-    for group in groups_of(cuts):
+    for group in process.groups_of(cuts):
         if len(group) >= PASS_FROM:
             yield from _cut(source, group, _in_one_pass)
         else:
@@ -107,7 +89,7 @@ def _cut(source: Source, group: list[Cut], method: Method) -> Iterator[Preview |
         for segment, mp4_path in zip(group, mp4_paths, strict=True):
             gif, clip = gifs[segment], mp4_path.read_bytes() if whole else b""
             if not gif:
-                logger.warning("no picture at %.2f s of %s", segment.ticks[0] / TICKS_PER_S, source.path.name)
+                logger.warning("no picture at %.2f s of %s", segment.ticks[0] / process.TICKS_PER_S, source.path.name)
             for index in segment.indexes:
                 if gif:
                     yield Preview(index, gif, source.width, source.height, clip if len(clip) < len(gif) else b"")
@@ -118,16 +100,16 @@ def _cut(source: Source, group: list[Cut], method: Method) -> Iterator[Preview |
 def _alone(source: Source, group: list[Cut], mp4_paths: Sequence[Path]) -> tuple[dict[Cut, bytes], bool]:
     """One call of ffmpeg for one moment: it seeks, and makes the GIF itself."""
     [segment] = group
-    with running(gif_command(source, segment, mp4_paths)) as process:
-        return {segment: b"".join(read_chunks(process))}, ends_well(process)
+    with process.running(process.gif_command(source, segment, mp4_paths)) as call:
+        return {segment: b"".join(process.read_chunks(call))}, process.ends_well(call)
 
 
 def _in_one_pass(source: Source, group: list[Cut], mp4_paths: Sequence[Path]) -> tuple[dict[Cut, bytes], bool]:
     """Decode once: ffmpeg hands over the frames that the GIFs are made of."""
     ticks = sorted({tick for segment in group for tick in segment.ticks})
-    with running(frames_command(source, group, len(ticks), mp4_paths)) as process:
-        frames = zip(ticks, read_frames(process, (source.width, source.height)), strict=False)
-        return _gifs(group, frames), ends_well(process)
+    with process.running(process.frames_command(source, group, len(ticks), mp4_paths)) as call:
+        frames = zip(ticks, process.read_frames(call, (source.width, source.height)), strict=False)
+        return _gifs(group, frames), process.ends_well(call)
 
 
 def _gifs(group: list[Cut], frames: Iterable[tuple[int, Image.Image]]) -> dict[Cut, bytes]:
@@ -142,5 +124,5 @@ def _gifs(group: list[Cut], frames: Iterable[tuple[int, Image.Image]]) -> dict[C
         for segment in takers[tick]:
             open_frames[segment].append(frame)
             if tick == segment.ticks[-1]:
-                gifs[segment] = encode_gif(open_frames.pop(segment))
-    return gifs | {segment: encode_gif(rest) for segment, rest in open_frames.items()}  # the video ended early
+                gifs[segment] = process.encode_gif(open_frames.pop(segment))
+    return gifs | {segment: process.encode_gif(rest) for segment, rest in open_frames.items()}  # the video ended early

@@ -10,22 +10,23 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from annotation.pools.rules import Indexes
 from core.exceptions import MomentJudgeError
 from moment_retrieval.relevance import Ranked, RankingNotOffered, RelevanceMissing
+
+Texts = Sequence[str]
 
 
 class SimilarityMissing(MomentJudgeError):
     """Something that the similarity needs is missing; the message says what to install or set. No other replaces it."""
 
-    status = 409
-    code = "similarity_missing"
+    status, code = 409, "similarity_missing"
 
 
 class TopNotOffered(MomentJudgeError):
     """The similarity scores given pairs and does not rank a pool."""
 
-    status = 409
-    code = "top_not_offered"
+    status, code = 409, "top_not_offered"
 
 
 @contextmanager
@@ -57,12 +58,10 @@ class Similarity(Protocol):
     def normalisation(self) -> str:
         """Of the texts, before they are compared."""
 
-    def pairs(self, first: Sequence[str], second: Sequence[str]) -> NDArray[np.float64]:
+    def pairs(self, first: Texts, second: Texts) -> NDArray[np.float64]:
         """Return similarities [N] of ``first`` [N] to ``second`` [N]; where they differ, first is the caption."""
 
-    def top(
-        self, queries: Sequence[str], captions: Sequence[str], first_caption: NDArray[np.intp], *, depth: int
-    ) -> Iterator[Ranked]:
+    def top(self, queries: Texts, captions: Texts, first_caption: Indexes, *, depth: int) -> Iterator[Ranked]:
         """For each query its ``depth`` most similar moments, best first; ties keep the order of moments.
 
         A moment is as similar as the likest of its captions, rounded to 1e-6.

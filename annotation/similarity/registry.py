@@ -6,7 +6,7 @@ learn what else lies on the server: whatever is refused is refused in the same w
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Protocol
@@ -15,20 +15,12 @@ import numpy as np
 from django.conf import settings
 from numpy.typing import NDArray
 
+from annotation.pools.rules import Indexes, Vectors
 from annotation.similarity import sentences
-from annotation.similarity.base import Similarity, SimilarityMissing, TopNotOffered, named_errors
+from annotation.similarity.base import Similarity, SimilarityMissing, Texts, TopNotOffered, named_errors
 from core.exceptions import NotPossible
 from moment_retrieval.features.extractors.base import PACKAGED
-from moment_retrieval.relevance import NLTK, Normalisation, Ranked
-from moment_retrieval.relevance.sets import (
-    BagOfWords,
-    Meteor,
-    PartOfSpeech,
-    SetSimilarity,
-    Synsets,
-    best_moments,
-    not_alone,
-)
+from moment_retrieval.relevance import NLTK, Normalisation, Ranked, sets
 from moment_retrieval.relevance.tagger import LexiconTagger
 from moment_retrieval.relevance.wordnet import (
     NOUN,
@@ -58,12 +50,10 @@ class Reranked:
         self.version = f"{judge.version}; over {finder.version}"
         self.normalisation = f"{judge.normalisation}; over {finder.normalisation}"
 
-    def pairs(self, first: Sequence[str], second: Sequence[str]) -> NDArray[np.float64]:
+    def pairs(self, first: Texts, second: Texts) -> NDArray[np.float64]:
         return self.judge.pairs(first, second)
 
-    def top(
-        self, queries: Sequence[str], captions: Sequence[str], first_caption: NDArray[np.intp], *, depth: int
-    ) -> Iterator[Ranked]:
+    def top(self, queries: Texts, captions: Texts, first_caption: Indexes, *, depth: int) -> Iterator[Ranked]:
         ends = np.append(first_caption[1:], len(captions))
         first = self.finder.top(queries, captions, first_caption, depth=max(depth, self.depth))
         for query, (nearest, _) in zip(queries, first, strict=True):
@@ -71,14 +61,14 @@ class Reranked:
             texts = [captions[index] for moment in moments for index in range(first_caption[moment], ends[moment])]
             widths = ends[moments] - first_caption[moments]
             starts = np.concatenate([[0], np.cumsum(widths)[:-1]]).astype(np.intp)
-            best, similarities = best_moments(self.judge.pairs(texts, [query] * len(texts)), starts, depth)
+            best, similarities = sets.best_moments(self.judge.pairs(texts, [query] * len(texts)), starts, depth)
             yield moments[best], similarities
 
 
 class Embed(Protocol):
     """Gives unit vectors [N, D] of texts [N], such as one that remembers them."""
 
-    def __call__(self, texts: Sequence[str], *, model: str) -> NDArray[np.float32]: ...
+    def __call__(self, texts: Texts, *, model: str) -> Vectors: ...
 
 
 @named_errors()
@@ -130,11 +120,7 @@ def sentence_setup() -> sentences.Setup:
 
 @named_errors()
 def wordnet() -> WordNet:
-    """WordNet as `manage.py install_wordnet` left it.
-
-    Raises:
-        SimilarityMissing: it is not installed.
-    """
+    """WordNet as `manage.py install_wordnet` left it. Raises SimilarityMissing where it is not installed."""
     return wordnet_in(nltk_data())
 
 
@@ -151,11 +137,7 @@ def nltk_data() -> Path:
 
 
 def sentence_model(name: str, *, embed: Embed | None = None) -> sentences.SentenceSimilarity:
-    """The cosine under the sentence model of this name.
-
-    Raises:
-        SimilarityMissing: there is no such model here.
-    """
+    """The cosine under the sentence model of this name. Raises SimilarityMissing where there is no such model here."""
     setup = sentence_setup()
     embed = embed or partial(sentences.encode, setup=setup)
     return sentences.SentenceSimilarity(name, sentences.find(name, pooling=setup.pooling), partial(embed, model=name))
@@ -165,13 +147,11 @@ def sentence_model(name: str, *, embed: Embed | None = None) -> sentences.Senten
 def check(name: str) -> None:
     """Say whether the similarity of this name is here and ranks a pool, without loading it.
 
-    Raises:
-        SimilarityMissing: it is not here.
-        TopNotOffered: it scores given pairs alone.
+    Raises SimilarityMissing where it is not here; TopNotOffered where it scores given pairs alone.
     """
     judge, finder = _parts(name)
     if judge in NAMES and judge.startswith("meteor") and not finder:
-        raise not_alone(judge)
+        raise sets.not_alone(judge)
     for part in (judge, finder) if finder else (judge,):
         if part in NAMES and not part.startswith("bow"):
             wordnet_installed(nltk_data())
@@ -202,16 +182,16 @@ def _proxy(name: str) -> Similarity:
     how = Normalisation.OFFICIAL if name.endswith(OFFICIAL) else Normalisation.CLEAN
     proxy = name.removesuffix(OFFICIAL)
     if proxy == "bow":
-        return SetSimilarity(name, "326 stop words of spaCy 3.8", VERSION, str(how), BagOfWords(how))
+        return sets.SetSimilarity(name, "326 stop words of spaCy 3.8", VERSION, str(how), sets.BagOfWords(how))
     database = wordnet()
     if proxy == "meteor":
-        return Meteor(database, how, name=name, version=VERSION)
+        return sets.Meteor(database, how, name=name, version=VERSION)
     tagger = LexiconTagger(database)
     if proxy == "pos":
-        return SetSimilarity(name, tagger.name, VERSION, str(how), PartOfSpeech(tagger, how))
+        return sets.SetSimilarity(name, tagger.name, VERSION, str(how), sets.PartOfSpeech(tagger, how))
     verbs, nouns = (WordNetSenses(database, part) for part in (VERB, NOUN))
     version = f"{VERSION}, Lesk {NLTK}"
-    return SetSimilarity(name, tagger.name, version, str(how), Synsets(tagger, verbs, nouns, how))
+    return sets.SetSimilarity(name, tagger.name, version, str(how), sets.Synsets(tagger, verbs, nouns, how))
 
 
 HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(?:/[A-Za-z0-9][\w.-]{0,95})?")

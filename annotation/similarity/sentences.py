@@ -1,6 +1,6 @@
 """Unit vectors of sentences, the only import of sentence_transformers, and their product with captions on a GPU."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from hashlib import file_digest, sha256
@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.pools.rules import MARGIN, Ranker, top_moments
-from annotation.similarity.base import SimilarityMissing
+from annotation.pools.rules import MARGIN, Contenders, Indexes, Ranker, Vectors, top_moments
+from annotation.similarity.base import SimilarityMissing, Texts
 from moment_retrieval.features.extractors.base import NOT_FETCHED, PACKAGED, WEIGHTS, is_path
 from moment_retrieval.relevance import Ranked
 
@@ -45,17 +45,13 @@ class GpuRanker(Ranker):
     device = "cuda"
     threads = 1  # a block fills the device, and its memory
 
-    def survivors(
-        self, queries: NDArray[np.float32]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
+    def survivors(self, queries: Vectors) -> Contenders:
         rows = max(1, CELLS // len(self.captions))
         parts = [self._of_some(queries, start, rows) for start in range(0, len(queries), rows)]
         row, caption, cosine = (np.concatenate(part) for part in zip(*parts, strict=True))
         return row, caption, cosine
 
-    def _of_some(
-        self, queries: NDArray[np.float32], start: int, rows: int
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
+    def _of_some(self, queries: Vectors, start: int, rows: int) -> Contenders:
         import torch
 
         captions, moment_of = self._there
@@ -95,9 +91,7 @@ class Found:
     pooling: str  # empty where the model's own files say it
 
 
-def encode(
-    texts: Sequence[str], *, model: str, setup: Setup = Setup(), on_progress: OnProgress | None = None
-) -> NDArray[np.float32]:
+def encode(texts: Texts, *, model: str, setup: Setup = Setup(), on_progress: OnProgress | None = None) -> Vectors:
     """Unit vectors [N, D] of ``texts`` [N] under the model of this name (packaged, a folder, or a hub name).
 
     Raises:
@@ -258,17 +252,15 @@ class SentenceSimilarity:
 
     normalisation = AS_WRITTEN
 
-    def __init__(self, name: str, model_files: Found, embed: Callable[[Sequence[str]], NDArray[np.float32]]) -> None:
+    def __init__(self, name: str, model_files: Found, embed: Callable[[Texts], Vectors]) -> None:
         self.name = self.model = name
         self.version = model_files.version
         self.embed = embed
 
-    def pairs(self, first: Sequence[str], second: Sequence[str]) -> NDArray[np.float64]:
+    def pairs(self, first: Texts, second: Texts) -> NDArray[np.float64]:
         vectors = self.embed([*first, *second]).astype(np.float64)
         return np.einsum("nd,nd->n", vectors[: len(first)], vectors[len(first) :]) if first else np.zeros(0)
 
-    def top(
-        self, queries: Sequence[str], captions: Sequence[str], first_caption: NDArray[np.intp], *, depth: int
-    ) -> Iterator[Ranked]:
+    def top(self, queries: Texts, captions: Texts, first_caption: Indexes, *, depth: int) -> Iterator[Ranked]:
         pool = self.embed(captions)  # first, for queries are captions too
         yield from top_moments(self.embed(queries), pool, first_caption, depth=depth, ranker=ranker_here())

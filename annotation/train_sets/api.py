@@ -60,10 +60,7 @@ class TrainSetGiven(serializers.ModelSerializer[TrainSet]):
 class TrainSets(ApiView):
     pagination_class = Pages
 
-    @extend_schema(
-        operation_id="train_sets",
-        responses={200: TrainSetGiven(many=True), 403: REFUSED},
-    )
+    @extend_schema(operation_id="train_sets", responses={200: TrainSetGiven(many=True), 403: REFUSED})
     def get(self, request: Request, project_uuid: UUID) -> Response:
         """Pseudo training sets of the project, newest first, and how far those at work are."""
         project = grant_by(request, project_uuid, STAFF).project

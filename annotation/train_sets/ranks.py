@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.pools.rules import SCALE, top_moments
+from annotation.pools.rules import SCALE, Indexes, Vectors, top_moments
 from annotation.similarity.sentences import ranker_here
 
 if TYPE_CHECKING:
@@ -120,11 +120,11 @@ class TextRanker:
 
     def __init__(
         self,
-        captions: NDArray[np.float32],
-        first_caption: NDArray[np.intp],
+        captions: Vectors,
+        first_caption: Indexes,
         *,
         depth: int,
-        vectors_of: Callable[[Sequence[str]], NDArray[np.float32]],
+        vectors_of: Callable[[Sequence[str]], Vectors],
         repeated: Collection[str] = (),
     ) -> None:
         self.captions, self.first_caption, self.vectors_of = captions, first_caption, vectors_of

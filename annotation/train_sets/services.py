@@ -23,11 +23,11 @@ from django.core.files.storage import default_storage
 from django.db import transaction
 from django.db.models import Count
 from django.utils import timezone
-from numpy.typing import NDArray
 
 from accounts.models import Project, User
 from annotation.captions.selectors import captions_to_train_on
 from annotation.models import Measure, TrainSet
+from annotation.pools.rules import Indexes, Vectors
 from annotation.pools.services.candidates import measure_of, vectors_of
 from annotation.queries.selectors import queries_to_train_on
 from annotation.similarity import registry
@@ -63,8 +63,8 @@ class TrainPool:
 
     measure: Measure
     moments: TrainMoments
-    first_caption: NDArray[np.intp]  # [M] into ``vectors``
-    vectors: NDArray[np.float32]  # [C, D]
+    first_caption: Indexes  # [M] into ``vectors``
+    vectors: Vectors  # [C, D]
     digest: bytes  # of all that was read
 
     def ranked(self, project: Project, *, depth: int, parts: Parts | None = None) -> Iterator[Block]:

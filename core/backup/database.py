@@ -85,28 +85,23 @@ def major_of(path: Path) -> int:
 
 def environment() -> dict[str, str]:
     """This process's, and where the database is: a password on a command line is seen by everybody."""
-    variables = {f"PG{name.upper()}": str(value) for name, value in _connection_values().items() if value}
+    variables = {f"PG{name.upper()}": str(value) for name, value in connection_values().items()}
     variables["PGDATABASE"] = variables.pop("PGDBNAME")
     return {**os.environ, **variables, "PGAPPNAME": "momentjudge backup", "PGCONNECT_TIMEOUT": "20"}
 
 
 def connected() -> "psycopg.Connection[Any]":
     """A connection of its own, in which texts of values do not depend on the server's settings."""
-    link = psycopg.connect(**{name: value for name, value in _connection_values().items() if value}, autocommit=True)
+    link = psycopg.connect(**connection_values(), autocommit=True)
     for setting in SPELLED:
         link.execute(setting)
     return link
 
 
-def _connection_values() -> dict[str, Any]:
-    options = connection.settings_dict
-    parameters = {
-        "host": options["HOST"],
-        "port": options["PORT"],
-        "user": options["USER"],
-        "password": options["PASSWORD"],
-    }
-    return {**parameters, "dbname": options["NAME"]}
+def connection_values() -> dict[str, Any]:
+    """Return where the database is, and as whom one comes to it, by psycopg's names; nothing that is not set."""
+    names = {"host": "HOST", "port": "PORT", "user": "USER", "password": "PASSWORD", "dbname": "NAME"}
+    return {parameter: value for parameter, name in names.items() if (value := connection.settings_dict[name])}
 
 
 Link = psycopg.Connection[Any]
@@ -137,7 +132,8 @@ def snapshot() -> Iterator[Snapshot]:
 
 def contents(link: Link) -> dict[str, Content]:
     """Of every table."""
-    return {name: _content(link, name) for name in tables(link)}
+    rows = {name: _one(link, sql.SQL(DIGEST).format(sql.Identifier(name))) for name in tables(link)}
+    return {name: Content(count, f"{int(total) % 2**64:016x}") for name, (count, total) in rows.items()}
 
 
 def tables(link: Link) -> list[str]:
@@ -157,11 +153,11 @@ def files_named(link: Link) -> list[str]:
     return sorted(names)
 
 
-def differences(expected_contents: dict[str, Content], actual_contents: dict[str, Content]) -> list[str]:
+def differences(backup: dict[str, Content], restored: dict[str, Content]) -> list[str]:
     """List the differences, a line for each table."""
     lines = []
-    for name in sorted(expected_contents.keys() | actual_contents.keys()):
-        before, after = expected_contents.get(name), actual_contents.get(name)
+    for name in sorted(backup.keys() | restored.keys()):
+        before, after = backup.get(name), restored.get(name)
         if before is None or after is None:
             lines.append(f"{name}: {'only here' if before is None else 'missing'}")
         elif before.rows != after.rows:
@@ -169,11 +165,6 @@ def differences(expected_contents: dict[str, Content], actual_contents: dict[str
         elif before.digest != after.digest:
             lines.append(f"{name}: other content in its {after.rows:,} rows")
     return lines
-
-
-def _content(link: Link, table: str) -> Content:
-    rows, total = _one(link, sql.SQL(DIGEST).format(sql.Identifier(table)))
-    return Content(rows, f"{int(total) % 2**64:016x}")
 
 
 def _one(link: Link, query: Any) -> tuple[Any, ...]:

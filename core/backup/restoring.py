@@ -11,18 +11,8 @@ from typing import Any, Literal
 
 from django.core.files.storage import default_storage
 
-from core.backup.database import (
-    BackupError,
-    Content,
-    Link,
-    Occupied,
-    Unlike,
-    connected,
-    contents,
-    differences,
-    major_of,
-    program,
-)
+from core.backup import database
+from core.backup.database import BackupError, Link, Occupied, Unlike
 from core.backup.files import Entry, Outcome, Pool, bring_back, digest_of
 from core.backup.making import ABOUT, COPIERS, DUMP, EVERY_S, FORM, Report, Running, entries_of, whole_backups
 from core.compatibility import backup_check
@@ -47,7 +37,7 @@ def backup_restore(*, folder: Path, replace: bool = False, jobs: int = 0, media:
     about = _about(folder)
     report(f"{folder}: snapshot of {about['snapshot_at']}")
     begun = time.monotonic()
-    with connected() as link:
+    with database.connected() as link:
         pg_restore = _program_for(link, about)
         _emptied(link, replace=replace)
         _database(link, pg_restore, folder, jobs, report)
@@ -84,7 +74,7 @@ def _program_for(link: Link, about: dict[str, Any]) -> Path:
     here = link.info.server_version // 10_000
     if here < about["server"]:
         raise BackupError(f"The backup is of PostgreSQL {about['server']}; this server is {here}, which is older.")
-    return program("pg_restore", server=here, least=about["pg_dump"])
+    return database.program("pg_restore", server=here, least=about["pg_dump"])
 
 
 def _emptied(link: Link, *, replace: bool) -> None:
@@ -107,7 +97,7 @@ def _emptied(link: Link, *, replace: bool) -> None:
 
 def _database(link: Link, pg_restore: Path, folder: Path, jobs: int, report: Report) -> None:
     count = jobs or min(4, os.cpu_count() or 1)
-    report(f"pg_restore {major_of(pg_restore)}, {count} jobs")
+    report(f"pg_restore {database.major_of(pg_restore)}, {count} jobs")
     words = ["--no-owner", "--no-acl", "--exit-on-error", f"--jobs={count}"]
     name = link.info.dbname
     with Running([str(pg_restore), *words, f"--dbname={name}", str(folder / DUMP)]) as restoring:
@@ -119,8 +109,8 @@ def _database(link: Link, pg_restore: Path, folder: Path, jobs: int, report: Rep
 def _proved(link: Link, about: dict[str, Any], report: Report) -> dict[str, Any]:
     """Compare rows and digests of every table with those of the snapshot."""
     report("Comparing every table with the snapshot ...")
-    expected_contents = {name: Content(*values) for name, values in about["tables"].items()}
-    if differ := differences(expected_contents, contents(link)):
+    expected_contents = {name: database.Content(*values) for name, values in about["tables"].items()}
+    if differ := database.differences(expected_contents, database.contents(link)):
         raise Unlike("What was restored differs from the backup:\n" + "\n".join(differ))
     rows = sum(one.rows for one in expected_contents.values())
     report(f"{len(expected_contents)} tables, {rows:,} rows: equal")

@@ -9,6 +9,7 @@ import stat
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import Self
 
@@ -46,8 +47,8 @@ def socket_folder(var: Path) -> Path:
 
 def make_var_folder(var: Path) -> Path:
     """Make the data folder and its ``log`` for their owner alone; EmbeddedError if they cannot be made or written."""
-    _make(var, "data folder")
-    _make(var / "log", "data folder")
+    for folder in (var, var / "log"):
+        _make(folder, "data folder")
     if not os.access(var, os.W_OK | os.X_OK):
         raise EmbeddedError(f"The data folder {var} cannot be written by user {os.geteuid()}. {REMEDY}")
     return var
@@ -82,11 +83,10 @@ def no_wait() -> None:
     """The default of every ``waiting``: a hook called while something is awaited; it may raise to give up."""
 
 
-class FileLock:
+class FileLock(AbstractContextManager["FileLock"]):
     """One open lock file (flock); ``with`` closes it, which drops the lock, as does the end of its process."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
         try:
             self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
@@ -123,9 +123,6 @@ class FileLock:
             os.close(self._fd)
             self._fd = -1
 
-    def __enter__(self) -> Self:
-        return self
-
     def __exit__(self, *error: object) -> None:
         self.close()
 
@@ -139,26 +136,16 @@ def local_secret(var: Path) -> str:
     path = var / "secret_key"
     try:
         if not path.exists():
-            make_var_folder(var)
-            _write_once(path, secrets.token_urlsafe(48))
+            # Linked when it is whole; if somebody else was first, theirs stays. The draft has mode 0600.
+            with tempfile.NamedTemporaryFile(prefix="secret_key.", dir=make_var_folder(var)) as draft:
+                draft.write(secrets.token_urlsafe(48).encode() + b"\n")
+                draft.flush()
+                os.fsync(draft.fileno())
+                with suppress(FileExistsError):
+                    os.link(draft.name, path)
         secret = path.read_text(encoding="ascii").strip()
     except (OSError, UnicodeDecodeError) as error:
         raise EmbeddedError(f"The secret key {path} cannot be used: {error}") from error
     if len(secret) < SHORTEST:
         raise EmbeddedError(f"{path} holds no usable key. Delete it: a new one is made, and everybody logs in again.")
     return secret
-
-
-def _write_once(path: Path, text: str) -> None:
-    """Give ``path`` its content in one step; if somebody else was first, theirs stays."""
-    handle, draft = tempfile.mkstemp(prefix="secret_key.", dir=path.parent)  # mode 0600
-    try:
-        with open(handle, "w", encoding="ascii") as file:
-            file.write(text + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-        os.link(draft, path)
-    except FileExistsError:
-        pass
-    finally:
-        os.unlink(draft)

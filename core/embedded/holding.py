@@ -16,6 +16,7 @@ from pathlib import Path
 from core.embedded.folder import EmbeddedError, FileLock, make_var_folder, no_wait
 from core.embedded.postgres import Postgres
 
+START_LOCK = "postgres.start"
 WITHOUT_DATABASE = {
     *("help", "version", "--version", "--help", "-h"),
     *("collectstatic", "findstatic", "diffsettings", "startapp", "makemessages", "compilemessages"),
@@ -43,14 +44,8 @@ class Hold:
     def take(
         self, *, die_with_caller: bool = False, fresh: bool = False, waiting: Callable[[], None] = no_wait
     ) -> Postgres:
-        """Have the server run while this is held.
-
-        Args:
-            die_with_caller: see ``Postgres.ensure_running``.
-            fresh: replace a server that nobody holds any more, so that this process is its parent.
-            waiting: called while waiting; may raise to give up.
-        """
-        with self._start_lock(waiting):
+        """Have the server run while this is held; ``fresh``: replace one that nobody holds, to be its parent."""
+        with FileLock(self.var / START_LOCK).exclusive(waiting):
             users = self._users or FileLock(self.var / "postgres.users")
             try:
                 if fresh and users.try_exclusive():
@@ -64,20 +59,12 @@ class Hold:
         return self.postgres
 
     def release(self, *, stop_own: bool = False, patience_s: float = 30, waiting: Callable[[], None] = no_wait) -> bool:
-        """Give the share back; returns whether the server is stopped.
-
-        Args:
-            stop_own: stop a server that this process started even if others use it.
-            patience_s: seconds for an orderly shutdown.
-        """
+        """Give the share back; return whether the server is stopped, as one started here is with ``stop_own``."""
         users, self._users = self._users, None
         if users is None:
             return False
-        with self._start_lock(waiting):
+        with FileLock(self.var / START_LOCK).exclusive(waiting):
             return self._leave(users, stop_own=stop_own, patience_s=patience_s)
-
-    def _start_lock(self, waiting: Callable[[], None]) -> FileLock:
-        return FileLock(self.var / "postgres.start").exclusive(waiting)
 
     def _leave(self, users: FileLock, *, stop_own: bool = False, patience_s: float = 30) -> bool:
         with users:

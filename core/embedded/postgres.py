@@ -12,9 +12,11 @@ import signal
 import subprocess
 import tempfile
 import time
+import tomllib
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
+from subprocess import DEVNULL
 
 import psutil
 
@@ -29,23 +31,7 @@ ANSWER_S = 120  # recovery after a crash may take its time
 STATUS_LINE, STOPPING = 7, "stopping"  # of postmaster.pid (PostgreSQL's utils/pidfile.h)
 NAMESPACE = ["unshare", "--user", f"--map-user={NOBODY}", f"--map-group={NOBODY}"]
 AS_NOBODY = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
-OPTIONS = {
-    "listen_addresses": "",
-    "port": PORT,
-    "unix_socket_permissions": "0770",  # the folder decides who comes near
-    "max_connections": "100",
-    "shared_buffers": "128MB",
-    "max_wal_size": "512MB",
-    "wal_level": "minimal",
-    "max_wal_senders": "0",
-    "max_parallel_workers_per_gather": "0",  # two cores at most, and /dev/shm is tiny in containers
-    "jit": "off",
-    "logging_collector": "off",
-    "log_line_prefix": "%m [%p] ",
-    "log_min_duration_statement": "1000",  # the site's own log of slow statements begins sooner
-    "log_parameter_max_length": "0",  # what was asked for may be somebody's name
-    "log_error_verbosity": "terse",  # without the row that an error was about
-}
+OPTIONS = {"port": PORT, **tomllib.loads(Path(__file__).with_name("postgres.toml").read_text())}
 
 
 def binaries() -> Path:
@@ -125,9 +111,7 @@ class Postgres:
     def ensure_running(self, *, die_with_caller: bool = False, waiting: Callable[[], None] = no_wait) -> None:
         """Return when the database ``momentjudge`` answers; made, started or only awaited, as needed.
 
-        Args:
-            die_with_caller: a server started here ends with this process, even by kill -9 (the supervisor's).
-            waiting: called while waiting; may raise to give up.
+        With ``die_with_caller`` a server started here ends with this process, even by kill -9 (the supervisor's).
 
         Raises:
             EmbeddedError: it does not start (with the end of its log), or a folder is not writable or not private.
@@ -135,8 +119,7 @@ class Postgres:
         for attempt in range(START_ATTEMPTS):
             if self.server() is None:
                 time.sleep(attempt / 2)  # what a crashed server leaves behind needs a moment to end
-                prefix = self._prepare()
-                self._child = self._launch(prefix, die_with_caller)
+                self._child = self._launch(self._prepare(), die_with_caller)
             if self._answers_in_time(waiting):
                 return
         raise EmbeddedError(f"PostgreSQL does not start. The end of {self.log}:\n{log_tail(self.log)}")
@@ -189,9 +172,7 @@ class Postgres:
         import psycopg  # only who waits for a server pays for it
 
         try:
-            with psycopg.connect(
-                host=str(self.sockets), port=PORT, user=NAME, dbname="postgres", connect_timeout=5, autocommit=True
-            ) as connection:
+            with psycopg.connect(self.url, dbname="postgres", connect_timeout=5, autocommit=True) as connection:
                 if connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [NAME]).fetchone() is None:
                     connection.execute(f"CREATE DATABASE {NAME}")
         except psycopg.OperationalError:
@@ -234,18 +215,13 @@ class Postgres:
         # After unshare, which would clear the wish again. SIGINT is the fast shutdown.
         last_will = ["setpriv", "--pdeathsig", "INT", "--"] if die_with_caller and shutil.which("setpriv") else []
         options = [word for name, value in OPTIONS.items() for word in ("-c", f"{name}={value}")]
-        command = [str(binaries() / "postgres"), "-D", str(self.data), "-k", str(self.sockets), *options]
-        # Without the run's mark: a server must never be taken for a leftover to kill.
-        environment = {name: value for name, value in os.environ.items() if name != processes.MARK}
+        command = [*prefix, *last_will, str(binaries() / "postgres"), "-D", str(self.data), "-k", str(self.sockets)]
+        # Without the run's mark: a server must never be taken for a leftover to kill. And in a session of its own:
+        # Ctrl-C in the terminal is for the command, not for its database.
+        env = {name: value for name, value in os.environ.items() if name != processes.MARK}
         with self.log.open("ab") as log:
             return subprocess.Popen(
-                [*prefix, *last_will, *command],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                cwd="/",
-                env=environment,
-                start_new_session=True,  # Ctrl-C in the terminal is for the command, not for its database
+                [*command, *options], stdin=DEVNULL, stdout=log, stderr=log, cwd="/", env=env, start_new_session=True
             )
 
     def _clear_stale_locks(self) -> None:

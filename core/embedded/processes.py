@@ -28,14 +28,12 @@ def is_alive(process: psutil.Process) -> bool:
 
 def marked(mark: str) -> list[psutil.Process]:
     """Return all living processes of the run with this mark, except the caller itself."""
-    return [process for process in psutil.process_iter() if process.pid != os.getpid() and _carries(process, mark)]
-
-
-def _carries(process: psutil.Process, mark: str) -> bool:
-    try:
-        return process.environ().get(MARK) == mark and is_alive(process)
-    except (psutil.Error, OSError):
-        return False  # ended, or another user's: in neither case ours
+    processes = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error, OSError):  # ended, or another user's: in neither case ours
+            if process.pid != os.getpid() and process.environ().get(MARK) == mark and is_alive(process):
+                processes.append(process)
+    return processes
 
 
 def wait_gone(processes: Iterable[psutil.Process], seconds: float) -> list[psutil.Process]:

@@ -13,6 +13,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from subprocess import DEVNULL, STDOUT
 from typing import Any, NamedTuple
 
 import psutil
@@ -28,6 +29,7 @@ PAUSES_S = (0.3, 1.0, 2.0, 4.0)  # before each new try after a quick death; then
 DEFAULT_PORT = 8000
 HOST = "127.0.0.1"
 STATIC = ("static", "annotation/static", "judging/static", "models_runner/static", "config/settings")
+STAMP = "static.stamp"  # in the data folder: the fingerprint of what was collected
 PACKAGES = "requirements/base.lock"  # which bring static files of their own
 
 
@@ -66,15 +68,10 @@ class Child:
         self.log, self.born = log, time.monotonic()
         with log.open("ab") as output:
             self.log_start = output.tell()
-            self.process = subprocess.Popen(
-                command,
-                cwd=BASE_DIR,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-                preexec_fn=dies_with_parent(orphaned),  # noqa: PLW1509 - there is one thread
+            streams: dict[str, Any] = {"stdin": DEVNULL, "stdout": output, "stderr": STDOUT}
+            streams |= {"preexec_fn": dies_with_parent(orphaned)}  # safe, as there is one thread
+            self.process: subprocess.Popen[bytes] = subprocess.Popen(
+                command, cwd=BASE_DIR, env=environment, **streams, start_new_session=True
             )
 
     def alive(self) -> bool:
@@ -237,19 +234,16 @@ class Relay:
 def static_fingerprint(base: Path = BASE_DIR) -> str:
     """Return what changes whenever a source file, its size or time, or the list of packages does."""
     digest = hashlib.sha256()
-    for pattern in (*STATIC, PACKAGES):
-        for top in sorted(base.glob(pattern)):
-            for path in sorted(top.rglob("*")) if top.is_dir() else [top]:
-                if path.is_file() and path.suffix != ".pyc":
-                    status = path.stat()
-                    digest.update(f"{path.relative_to(base)}\0{status.st_size}\0{status.st_mtime_ns}\n".encode())
+    for path in sorted(path for top in (*STATIC, PACKAGES) for path in (base / top, *(base / top).rglob("*"))):
+        if path.is_file() and path.suffix != ".pyc":
+            status = path.stat()
+            digest.update(f"{path.relative_to(base)}\0{status.st_size}\0{status.st_mtime_ns}\n".encode())
     return digest.hexdigest()
 
 
 def static_is_collected(var: Path, digest: str) -> bool:
-    stamp = var / "static.stamp"
-    return (var / "static").is_dir() and stamp.is_file() and stamp.read_text() == digest
+    return all((var / name).exists() for name in ("static", STAMP)) and (var / STAMP).read_text() == digest
 
 
 def static_note_collected(var: Path, digest: str) -> None:
-    (var / "static.stamp").write_text(digest)
+    (var / STAMP).write_text(digest)

@@ -24,11 +24,7 @@ TICK_S = 0.1
 VALKEY_S = 30
 WEB_S = 90
 LARGEST_LOG = 10_000_000  # bytes; a larger one is set aside at the next start
-LOGINS = (
-    ("annotator", "annotator-demo", "judge the pairs that wait for you; ? opens the guideline"),
-    ("lead", "lead-demo", "the review queue: a query's 20 candidates, a second batch or not; releases"),
-    ("admin", "admin-demo", "corpus, queries, releases, runs and their scores"),
-)
+WELCOME = Path(__file__).with_name("welcome.txt")
 
 
 class Stopped(BaseException):
@@ -81,7 +77,9 @@ class Supervisor:
         began = time.monotonic()
         self._end_leftovers()
         services.check_port_free(self.port)
-        self._set_large_logs_aside()
+        for log in (self.var / "log").glob("*.log"):
+            if log.stat().st_size > LARGEST_LOG:
+                log.replace(log.with_suffix(".log.1"))
         if self.embedded_database:
             self.report("1/4 PostgreSQL ...")
             self._start_database()
@@ -100,7 +98,8 @@ class Supervisor:
             self.report(
                 f"The start page answers with an error. The end of {self._log('web')}:\n{log_tail(self._log('web'))}"
             )
-        self.report(welcome(self.address, self.var, time.monotonic() - began))
+        seconds = time.monotonic() - began
+        self.report(WELCOME.read_text().format(seconds=seconds, address=self.address, var=self.var))
         self.relay = Relay(self._spawn("demo", manage("seed_demo")), prefix="demo | ")
 
     def _end_leftovers(self) -> None:
@@ -110,11 +109,6 @@ class Supervisor:
             self.report(f"Ending {len(leftovers)} processes that an interrupted run left behind ...")
             processes.end(leftovers, 2)
         self.mark_file.write_text(self.mark)
-
-    def _set_large_logs_aside(self) -> None:
-        for log in (self.var / "log").glob("*.log"):
-            if log.stat().st_size > LARGEST_LOG:
-                log.replace(log.with_suffix(".log.1"))
 
     def _start_database(self) -> None:
         self.hold.take(die_with_caller=True, fresh=True, waiting=self._check_stopping)
@@ -292,20 +286,3 @@ def _running_already(note: str, var: Path) -> str:
         "Stop that one with Ctrl-C in its terminal, or run a second one beside it on other data:\n"
         "  make run PORT=8001 MOMENTJUDGE_VAR=/some/other/folder"
     )
-
-
-def welcome(address: str, var: Path, seconds: float) -> str:
-    """Return the block that is shown when the site answers."""
-    rows = [("log in as", "password", "and look at"), *LOGINS]
-    table = "\n".join(f"    {name:<11} {password:<16} {task}" for name, password, task in rows)
-    return f"""
-  MomentJudge is running (ready in {seconds:.1f} s)
-
-    {address}
-
-{table}
-
-    Data       {var}
-    Logs       {var / "log"}
-    Stop       Ctrl-C
-"""

@@ -57,7 +57,7 @@ class Painter:
         """Fill a polygon."""
         self.draw.polygon([self.at(point) for point in points], fill=fill)
 
-    def rect(self, x0: float, y0: float, x1: float, y1: float, fill: str, *, radius: float = 0.0) -> None:
+    def rect(self, x0: float, y0: float, x1: float, y1: float, fill: str, radius: float = 0.0) -> None:
         """Fill a rectangle given by two opposite corners, with rounded corners if asked."""
         (ax, ay), (bx, by) = self.at((x0, y0)), self.at((x1, y1))
         area = (min(ax, bx), min(ay, by), max(ax, bx), max(ay, by))

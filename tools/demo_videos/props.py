@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 from tools.demo_videos.painter import Painter, Point
 
+DRAWINGS = tomllib.loads(Path(__file__).with_name("drawings.toml").read_text(encoding="utf-8"))
 CARDBOARD, CARDBOARD_DARK = "#c98f4e", "#a06c33"
 
 
@@ -19,12 +23,6 @@ class Prop:
     x: float
     y: float = 0.0
     state: float = 0.0
-
-
-def _cup(p: Painter, state: float) -> None:
-    p.arc(11, 1, 7, 7, (0, 360), "#c8402f", 3)
-    p.rect(-10, -11, 10, 12, "#e9573f", radius=3)
-    p.rect(-10, 2, 10, 6, "#fff2d8")
 
 
 def _bottle(p: Painter, state: float) -> None:
@@ -45,59 +43,6 @@ def _book(p: Painter, state: float) -> None:
         p.poly([(14, -15), (tip, -10 + lift * 0.4), (tip + 2, 20 + lift * 0.4), (17, 19)], "#e6dcc2")
 
 
-def _newspaper(p: Painter, state: float) -> None:
-    p.poly([(-16, -18), (16, -24), (18, 30), (-14, 32)], "#f4f1e6")
-    p.poly([(16, -24), (46, -16), (46, 34), (18, 30)], "#ddd8c6")
-    p.poly([(-12, 22), (15, 20), (15, 26), (-12, 28)], "#3a3a3a")
-    p.poly([(20, 2), (42, 6), (43, 28), (21, 24)], "#8d8d85")
-    for row in (14, 6, -2, -10):
-        p.line([(-11, row), (13, row - 2)], "#8d8d85", 2)
-
-
-def _phone(p: Painter, state: float) -> None:
-    p.line([(-2, -10), (2, 22)], "#ff7a1a", 12)
-    p.line([(-1, -6), (2, 18)], "#2a2f3a", 7)
-
-
-def _box(p: Painter, state: float) -> None:
-    p.rect(-28, -22, 28, 22, CARDBOARD)
-    p.rect(-28, 12, 28, 22, CARDBOARD_DARK)
-    p.rect(-6, -22, 6, 22, "#e8c98a")
-
-
-def _bag(p: Painter, state: float) -> None:
-    p.arc(0, 14, 13, 18, (180, 360), "#5b2167", 5)
-    p.poly([(-22, 14), (22, 14), (27, -26), (-27, -26)], "#8e3aa0")
-    p.rect(-22, -4, 22, 1, "#f0c2f5")
-
-
-def _shoes(p: Painter, state: float) -> None:
-    for shoe in (p.moved(8, 11), p.moved(-2, -6)):
-        shoe.poly([(-13, -7), (-13, 9), (-3, 9), (6, 0), (16, -2), (17, -7)], "#d7263d")
-        shoe.rect(-14, -10, 18, -6, "#fff7ee")
-        shoe.line([(-3, 6), (5, 3)], "#fff7ee", 2)
-
-
-def _hat(p: Painter, state: float) -> None:
-    p.oval(0, 0, 33, 6, "#3b2a1e")
-    p.rect(-19, 0, 19, 24, "#553d2b", radius=7)
-    p.rect(-19, 1, 19, 8, "#e0b03a")
-
-
-def _teddy(p: Painter, state: float) -> None:
-    fur, light = "#b0713c", "#e7c08f"
-    for dx, dy in ((-9, -18), (9, -18), (-14, 0), (14, 0)):
-        p.disc(dx, dy, 7, fur)
-    p.oval(0, -5, 14, 16, fur)
-    p.oval(0, -6, 8, 10, light)
-    for dx in (-10, 10):
-        p.disc(dx, 30, 6, fur)
-    p.disc(0, 20, 14, fur)
-    p.oval(0, 16, 6, 5, light)
-    for dx in (-5, 5):
-        p.disc(dx, 24, 2, "#1d1410")
-
-
 def _flowers(p: Painter, state: float) -> None:
     p.poly([(-4, -16), (4, -16), (16, 14), (-16, 14)], "#f2efe6")
     for dx, dy, colour in (
@@ -109,31 +54,12 @@ def _flowers(p: Painter, state: float) -> None:
         p.disc(x, dy, 3, "#fff3c4")
 
 
-def _gift(p: Painter, state: float) -> None:
-    p.rect(-19, -16, 19, 16, "#5a4fcf")
-    p.rect(-5, -16, 5, 16, "#ffd447")
-    p.rect(-19, -4, 19, 4, "#ffd447")
-    for dx in (-8, 8):
-        p.oval(dx, 20, 8, 5, "#ffd447")
-
-
 def _can(p: Painter, state: float) -> None:
     drop = 14 * state
     p.line([(12, -10), (44, 14 - drop * 1.6)], "#2b7fa8", 6)
     p.disc(45, 15 - drop * 1.6, 6, "#22688a")
     p.rect(-18, -22 + drop * 0.3, 18, 8 + drop * 0.3, "#3a9cc9", radius=4)
     p.arc(-4, 6 + drop * 0.3, 16, 16, (180, 360), "#22688a", 4)
-
-
-def _marker(p: Painter, state: float) -> None:
-    p.line([(0, 0), (9, 7)], "#1f5fd1", 4)
-
-
-def _door(p: Painter, state: float) -> None:
-    """The doorway; its leaf is hinged on the left."""
-    p.rect(-56, 0, 56, 232, "#f3ead9")
-    p.rect(-48, 0, 48, 224, "#3a3140")
-    p.rect(-48, 0, 48, 30, "#8d7a63")
 
 
 def _leaf(p: Painter, state: float) -> None:
@@ -192,17 +118,29 @@ def _drops(p: Painter, state: float) -> None:
             p.oval(dx, -fall, 2, 4, "#5ec4f2")
 
 
-THINGS: dict[str, Callable[[Painter, float], None]] = {
-    "cup": _cup, "bottle": _bottle, "book": _book, "newspaper": _newspaper, "phone": _phone, "box": _box,
-    "bag": _bag, "shoes": _shoes, "hat": _hat, "teddy": _teddy, "flowers": _flowers, "gift": _gift,
-    "can": _can, "marker": _marker, "door": _door, "leaf": _leaf, "open_box": _open_box, "lamp": _lamp,
-    "writing": _writing, "drops": _drops,
+CHANGING: dict[str, Callable[[Painter, float], None]] = {  # things that look otherwise in another state or hand
+    "bottle": _bottle, "book": _book, "flowers": _flowers, "can": _can, "leaf": _leaf, "open_box": _open_box,
+    "lamp": _lamp, "writing": _writing, "drops": _drops,
 }  # fmt: skip
+
+
+def draw_shapes(painter: Painter, shapes: Iterable[list[Any]], colours: Mapping[str, str] | None = None) -> None:
+    """Paint shapes of ``drawings.toml``, with these colours for the names that stand in the place of one."""
+    for kind, *values in shapes:
+        if kind == "use":
+            name, x, y, *own_colours = values
+            draw_shapes(painter.moved(x, y), DRAWINGS["shapes"][name], *own_colours)
+        else:
+            colour_of = (colours or {}).get
+            getattr(painter, kind)(*(colour_of(one, one) if isinstance(one, str) else one for one in values))
 
 
 def draw_thing(painter: Painter, name: str, state: float = 0.0) -> None:
     """Paint a thing around the painter's origin: where a hand holds it, or where it stands."""
-    THINGS[name](painter, state)
+    if name in CHANGING:
+        CHANGING[name](painter, state)
+    else:
+        draw_shapes(painter, DRAWINGS["shapes"][name])
 
 
 def draw_prop(painter: Painter, prop: Prop) -> None:

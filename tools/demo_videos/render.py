@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -140,34 +139,24 @@ class _Film:
         return self.to_yuv.reformat(frame, format="yuv420p", interpolation=Interpolation.FAST_BILINEAR, threads=1)
 
 
-def render_episode(episode: Episode, path: Path, *, on_progress: Callable[[float], None] | None = None) -> None:
-    """Write the episode's video to ``path``; nothing is left there when it fails.
-
-    Args:
-        episode: what to draw.
-        path: where the mp4 goes; its folder must exist.
-        on_progress: called once per second of video with the share done, 0 to 1.
-    """
+def render_episode(episode: Episode, path: Path) -> None:
+    """Write the episode's video to ``path``, in a folder that exists; nothing is left there when it fails."""
     unfinished = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        _encode(episode, unfinished, on_progress)
+        _encode(episode, unfinished)
         os.replace(unfinished, path)
     finally:
         unfinished.unlink(missing_ok=True)
 
 
-def _encode(episode: Episode, path: Path, on_progress: Callable[[float], None] | None) -> None:
-    film, total = _Film(episode), round(episode.duration_s * FPS)
+def _encode(episode: Episode, path: Path) -> None:
+    film = _Film(episode)
     with av.open(str(path), "w", format="mp4", options={"movflags": "faststart"}) as container:
         stream = container.add_stream("libx264", rate=FPS, options=ENCODER)
         stream.width, stream.height, stream.pix_fmt = WIDTH, HEIGHT, "yuv420p"
         stream.gop_size, stream.thread_count = KEYFRAME_EVERY, 1
-        for number in range(total):
+        for number in range(round(episode.duration_s * FPS)):
             frame = film.frame(number)
             frame.pts = number
             container.mux(stream.encode(frame))
-            if on_progress and (number + 1) % FPS == 0:
-                on_progress((number + 1) / total)
         container.mux(stream.encode())
-    if on_progress:
-        on_progress(1.0)

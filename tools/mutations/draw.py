@@ -9,6 +9,7 @@ are proposed by name and import; look at them before you commit. It needs cosmic
 import ast
 import random
 import re
+import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from functools import cache
@@ -26,22 +27,7 @@ SEED = 120
 PER_AREA = 15
 MOST_TESTS = 3
 LONGEST = 300  # characters of an old text
-AREAS = {
-    "rules": "annotation/**/rules.py annotation/**/rules/*.py judging/**/rules.py judging/**/rules/*.py",
-    "services": "annotation/**/services.py annotation/*/services/*.py judging/**/services.py judging/*/services/*.py"
-    " models_runner/*/services.py models_runner/*/services/*.py",
-    "constraints": "accounts/models.py core/models.py annotation/**/models.py judging/**/models.py"
-    " models_runner/*/models.py",
-    "access": "accounts/access.py accounts/services/[ct]*.py accounts/tokens.py accounts/second_step.py"
-    " core/env.py judging/people/selectors.py judging/qualification/selectors/sittings.py"
-    " judging/work/selectors/assignments.py"
-    " models_runner/leaderboard/selectors/leaderboard.py"
-    " models_runner/leaderboard/selectors/shown_scores.py",
-    "formats": "moment_retrieval/formats/*.py judging/releases/[cdflr]*.py judging/releases/selectors.py",
-    "metrics": "moment_retrieval/metrics/*.py moment_retrieval/statistics/*.py",
-    "models": "moment_retrieval/models/*.py moment_retrieval/losses.py",
-    "importers": "annotation/corpora/importers/*.py judging/imports/historic.py judging/imports/release*.py",
-}
+AREAS: dict[str, list[str]] = tomllib.loads(Path(__file__).with_name("areas.toml").read_text())
 NOT_NEAR = {"benchmarks", "browser", "contract", "deployment", "docs", "fuzz", "production", "tasks_twice", "tools"}
 ALIKE = [
     {"Add", "Sub", "Mul", "Div", "FloorDiv", "Mod", "Pow"},
@@ -214,7 +200,7 @@ def main() -> None:
     entries = load()
     for area, globs in AREAS.items():
         generator = random.Random(f"{SEED} {area}")
-        paths = sorted({path for glob in globs.split() for path in ROOT.glob(glob)})
+        paths = sorted({path for glob in globs for path in ROOT.glob(glob)})
         modules = [Module(path, functions_only=area == "constraints") for path in paths]
         modules = [module for module in modules if module.families]
         while sum(entry["area"] == area for entry in entries) < PER_AREA:

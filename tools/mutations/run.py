@@ -156,11 +156,7 @@ def run_mutation(copy: Path, number: int, entry: Entry) -> dict[str, Any]:
 
 
 def run(entries: list[Entry], jobs: int) -> list[dict[str, Any]]:
-    """Return the outcomes in the ledger's order.
-
-    Raises:
-        SystemExit: a named test fails on the code as it is.
-    """
+    """Return the outcomes in the ledger's order. Raises SystemExit where a named test fails on the code as it is."""
     files = sorted({file for entry in entries for file in entry["tests"]})
     copies: SimpleQueue[Path] = SimpleQueue()
 

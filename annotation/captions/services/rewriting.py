@@ -13,18 +13,10 @@ from django.utils import timezone
 
 from accounts.models import Project, User
 from annotation.captions import ner
+from annotation.captions.rewriting import provider as providers
 from annotation.captions.rewriting import rules
 from annotation.captions.rewriting.lexicon import lexicon_for
-from annotation.captions.rewriting.provider import (
-    Answer,
-    Chat,
-    Endpoint,
-    Item,
-    Provider,
-    ProviderUnavailable,
-    ProviderUnusable,
-    Rules,
-)
+from annotation.captions.rewriting.provider import Answer, ProviderUnavailable, ProviderUnusable
 from annotation.captions.services.captions import UNTOLD, caption_in_review, captions_measure, checks_failed, remembered
 from annotation.corpora.services.corpora import members_of
 from annotation.models import (
@@ -167,18 +159,18 @@ def _unchecked(corpus_id: int) -> QuerySet[Caption]:
     return captions.select_related("description", "moment__video").order_by("pk")
 
 
-def provider_of(name: str, *, corpus_id: int, prompt: Prompt | None, patient: bool = True) -> Provider:
+def provider_of(name: str, *, corpus_id: int, prompt: Prompt | None, patient: bool = True) -> providers.Provider:
     """The provider of this name as it is set up; asked once and not for long unless ``patient``.
 
     Raises:
         ProviderUnusable: it is not set up.
     """
     if name == Caption.Provider.RULES:
-        return Rules(members_of(corpus_id))
+        return providers.Rules(members_of(corpus_id))
     if name != Caption.Provider.OPENAI or prompt is None:
         raise ProviderUnusable(f"There is no provider {name!r}; there are rules and openai.")
-    return Chat(
-        Endpoint(
+    return providers.Chat(
+        providers.Endpoint(
             settings.REWRITING_BASE_URL,
             settings.REWRITING_MODEL,
             settings.REWRITING_API_KEY,
@@ -277,7 +269,7 @@ class Work:
 
     def _ask(self, descriptions: Sequence[Description], *, again: bool) -> Iterator[list[Answer]]:
         """Answers as they come, as many together as are stored at once; the first answer for each counts."""
-        items = {row.pk: Item(row.pk, row.text, row.moment.video.name) for row in descriptions}
+        items = {row.pk: providers.Item(row.pk, row.text, row.moment.video.name) for row in descriptions}
         answers = iter(self.provider.rewrite(list(items.values()), again=again) if items else ())
         while some := list(islice(answers, self.provider.answers_per_write)):
             yield [answer for answer in some if items.pop(answer.key, None)]
@@ -393,7 +385,7 @@ def _another_wording(work: Work, caption: Caption) -> Answer:
     Raises:
         NotPossible: the rules have no other.
     """
-    item = Item(caption.description_id, caption.description.text, caption.moment.video.name)
+    item = providers.Item(caption.description_id, caption.description.text, caption.moment.video.name)
     if work.provider.name != Caption.Provider.RULES:
         (answer,) = work.provider.rewrite([item], again=True)
         return answer

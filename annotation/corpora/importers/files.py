@@ -103,11 +103,7 @@ class Budget:
             self.add(data[start : start + PIECE])
 
     def read(self, stream: IO[bytes]) -> bytes:
-        """All that ``stream`` unpacks to.
-
-        Raises:
-            ImportFileError: it is more than may come.
-        """
+        """All that ``stream`` unpacks to. Raises ImportFileError where it is more than may come."""
         pieces = []
         while piece := stream.read(PIECE):
             self.add(piece)

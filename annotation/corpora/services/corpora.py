@@ -100,11 +100,7 @@ def project_over(*, corpus: Corpus, name: str, similarity: str = "", **fields: A
 
 
 def corpus_durations(*, corpus_name: str) -> dict[str, tuple[float, int]]:
-    """Name, length and index of a corpus's videos.
-
-    Raises:
-        NotPossible: there is no such corpus.
-    """
+    """Name, length and index of a corpus's videos. Raises NotPossible where there is no such corpus."""
     corpus = Corpus.objects.filter(name=corpus_name.strip()).first()
     if corpus is None:
         raise NotPossible(f"There is no corpus {corpus_name!r}; import its moments first.")

@@ -1,7 +1,6 @@
 """manage.py import_corpus FORMAT PATH: annotated moments, or subtitles, into a corpus."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -44,8 +43,9 @@ class Command(MomentJudgeCommand):
         folder: Path | None = options["videos"]
         if folder and not folder.is_dir():
             raise CommandError(f"There is no folder {folder}.")
-        with _report(options["report"]) as on_warning:
-            report = self._import(options, on_warning)
+        path: Path | None = options["report"]
+        with path.open("w", encoding="utf-8", newline="") if path else nullcontext() as target:
+            report = self._import(options, warnings_writer(target) if target else None)
         self._say_bad(report)
         if report.bad_lines and not (report.moments or report.subtitles):
             self._say_form(options["format"], options["file"])
@@ -90,12 +90,3 @@ class Command(MomentJudgeCommand):
             self.stderr.write(str(bad))
         if report.bad_lines > LINES_SHOWN:
             self.stderr.write(f"... and {report.bad_lines - LINES_SHOWN} more bad lines")
-
-
-@contextmanager
-def _report(path: Path | None) -> Iterator[OnWarning | None]:
-    if path is None:
-        yield None
-        return
-    with path.open("w", encoding="utf-8", newline="") as target:
-        yield warnings_writer(target)

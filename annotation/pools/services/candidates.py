@@ -10,13 +10,12 @@ import numpy as np
 from django.conf import settings
 from django.db import transaction
 from django.db.models import QuerySet
-from numpy.typing import NDArray
 
 from accounts.models import Project, User
 from annotation.captions.selectors import captions_serving
 from annotation.corpora.selectors import corpus_is_seen
 from annotation.models import Candidate, Measure, Moment, ProjectCorpus, Query, TextVector
-from annotation.pools.rules import DEPTH
+from annotation.pools.rules import DEPTH, Indexes, Numbers, Vectors
 from annotation.queries.selectors import queries_to_judge
 from annotation.similarity import registry, sentences
 from annotation.similarity.base import Similarity, SimilarityMissing, named_errors
@@ -32,8 +31,8 @@ OnProgress = Callable[[int, int], None]  # done, total
 class Pool:
     """All moments that may be judged, with their captions."""
 
-    moment_ids: NDArray[np.int64]  # [M]
-    first_caption: NDArray[np.intp]  # [M] into ``captions``
+    moment_ids: Numbers  # [M]
+    first_caption: Indexes  # [M] into ``captions``
     captions: list[str]  # [C]
     caption_ids: list[int]  # [C]
 
@@ -54,21 +53,23 @@ def text_key(text: str) -> bytes:
     return hashlib.sha256(text.encode()).digest()
 
 
-def vectors_of(texts: Sequence[str], *, model: str, on_progress: OnProgress | None = None) -> NDArray[np.float32]:
+def vectors_of(texts: Sequence[str], *, model: str, on_progress: OnProgress | None = None) -> Vectors:
     """Unit vectors [N, D] of ``texts`` [N]; each distinct text is embedded once, ever, per version of the model.
 
-    What is embedded is stored chunk by chunk: killed work goes on there.
-
-    Raises:
-        SimilarityMissing: there is no such model here.
+    What is embedded is stored chunk by chunk: killed work goes on there. Raises SimilarityMissing where there is no
+    such model here.
     """
     measure = measure_of(registry.sentence_model(model))
     vectors = _vectors_of(texts, measure)
     missing = sorted({text for text in texts if text_key(text) not in vectors}, key=lambda text: (-len(text), text))
     for start in range(0, len(missing), CHUNK):
         some = missing[start : start + CHUNK]
-        say = partial(_report_progress, on_progress, start, len(missing)) if on_progress else None
-        fresh = sentences.encode(some, model=model, setup=registry.sentence_setup(), on_progress=say)
+
+        def report(n_done: int, before: int = start) -> None:
+            if on_progress:
+                on_progress(before + n_done, len(missing))
+
+        fresh = sentences.encode(some, model=model, setup=registry.sentence_setup(), on_progress=report)
         rows = [
             TextVector(measure=measure, text_sha256=text_key(text), vector=vector.astype("<f4").tobytes())
             for text, vector in zip(some, fresh, strict=True)
@@ -78,13 +79,9 @@ def vectors_of(texts: Sequence[str], *, model: str, on_progress: OnProgress | No
     return np.stack([vectors[text_key(text)] for text in texts])
 
 
-def _report_progress(on_progress: OnProgress, before: int, total: int, n_done: int) -> None:
-    on_progress(before + n_done, total)
-
-
-def _vectors_of(texts: Iterable[str], measure: Measure) -> dict[bytes, NDArray[np.float32]]:
+def _vectors_of(texts: Iterable[str], measure: Measure) -> dict[bytes, Vectors]:
     keys = list({text_key(text) for text in texts})
-    vectors: dict[bytes, NDArray[np.float32]] = {}
+    vectors: dict[bytes, Vectors] = {}
     for start in range(0, len(keys), 5000):
         rows = TextVector.objects.filter(measure=measure, text_sha256__in=keys[start : start + 5000])
         for key, vector in rows.values_list("text_sha256", "vector"):
@@ -107,10 +104,8 @@ def candidates_rank(
     """Rank the pool for every judged query of the project that has no candidates; return how many these are.
 
     Moments without a preview take part only where the corpus has no video at all: its pools can be studied, and nothing
-    of them can be opened. ``on_progress`` is told of embedded texts, ``on_ranked`` of ranked queries.
-
-    Raises:
-        SimilarityMissing: the project's similarity is not here; no other takes its place.
+    of them can be opened. ``on_progress`` is told of embedded texts, ``on_ranked`` of ranked queries. Raises
+    SimilarityMissing where the project's similarity is not here; no other takes its place.
     """
     project = Project.objects.get(pk=project_id)
     queries = list(_queries_without_candidates(project).order_by("id"))

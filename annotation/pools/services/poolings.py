@@ -246,11 +246,7 @@ class Draw:
 
 @transaction.atomic
 def coverage_create(*, project: Project, queries: Sequence[Query], draw: Draw, actor: User | None = None) -> Pooling:
-    """A study of these queries without a plan yet.
-
-    Raises:
-        NotPossible: there is no query.
-    """
+    """A study of these queries without a plan yet. Raises NotPossible where there is no query."""
     if not queries:
         raise NotPossible("Choose at least one query.")
     pooling = Pooling.objects.create(

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from annotation.previews import cutting, process
+from annotation.previews import process
 from annotation.previews.cutting import CutFailure, Preview, cut_previews
 from annotation.previews.process import LONG_FRAMES, OPEN_FRAMES_MAX, PASS_MAX, Cut, groups_of, ticks_of
 from tests.annotation.previews.clips import ALONE, PASS, UseMethod, cut_spans, frames_of, make_video, preview
@@ -76,7 +76,7 @@ def test_silent_ffmpeg_is_given_up(
 ) -> None:
     use_method(start)
     for name in ("gif_command", "frames_command"):
-        monkeypatch.setattr(cutting, name, lambda *_: ["sleep", "60"])
+        monkeypatch.setattr(process, name, lambda *_: ["sleep", "60"])
     monkeypatch.setattr(process, "STALL_S", 0.2)
     assert all(isinstance(result, CutFailure) for result in cut_spans(tiny, [(0, 1), (2, 3)]).values())
 
