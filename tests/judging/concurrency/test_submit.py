@@ -70,8 +70,9 @@ class TestSubmit:
 
     def test_two_pairs_know_of_each_other(self, monkeypatch: pytest.MonkeyPatch) -> None:
         assignment = AssignmentFactory()
-        overlap(monkeypatch, GRADED, submitting(assignment, 1), submitting(assignment, 3, index=1))
-        assert list(Judgment.objects.order_by("id").values_list("grade", "previous_grade")) == [(1, None), (3, 1)]
+        later = submitting(assignment, 3, index=1, now=NOW + MINUTES)
+        overlap(monkeypatch, GRADED, submitting(assignment, 1, now=NOW + 2 * MINUTES), later)
+        assert list(Judgment.objects.order_by("id").values_list("grade", "previous_grade")) == [(3, None), (1, 3)]
 
     def test_a_grade_and_a_flag_for_one_pair(self, monkeypatch: pytest.MonkeyPatch) -> None:
         assignment = AssignmentFactory()
@@ -86,9 +87,16 @@ class TestSubmit:
         overlap(monkeypatch, (judgments, "_lease_renew"), work, work)
         assert Flag.objects.count() == 1
 
-    def test_a_sweep_does_not_take_the_batch_out_of_a_grade(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_sweep_between_look_and_write_refuses_the_grade(self, monkeypatch: pytest.MonkeyPatch) -> None:
         assignment = AssignmentFactory()
-        answer, ended = overlap(monkeypatch, GRADED, submitting(assignment, 1, now=NOW + 19 * MINUTES), sweeping)
+        refusal, ended = overlap(monkeypatch, GRADED, submitting(assignment, 1, now=NOW + 19 * MINUTES), sweeping)
+        assert (type(refusal), ended, state_of(assignment)) == (LeaseLost, 1, "lapsed")
+        assert not Judgment.objects.exists()
+
+    def test_a_sweep_does_not_take_the_batch_out_of_a_change(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        assignment = AssignmentFactory()
+        give(assignment, pairs_of(assignment.batch)[0], 3)
+        answer, ended = overlap(monkeypatch, CHANGED, submitting(assignment, 1, now=NOW + 19 * MINUTES), sweeping)
         assert (type(answer), ended) == (Answer, 0)
         assignment.refresh_from_db()
         assert (assignment.state, assignment.expires_at) == ("open", NOW + 39 * MINUTES)
@@ -107,11 +115,11 @@ class TestSubmit:
         assert type(refusal) is LeaseLost
         assert not Judgment.objects.exists()
 
-    def test_a_grade_is_in_what_is_given_back(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_no_grade_into_what_was_given_back_since_the_look(self, monkeypatch: pytest.MonkeyPatch) -> None:
         assignment = AssignmentFactory()
-        answer, returned = overlap(monkeypatch, GRADED, submitting(assignment, 1), partial(give_back, assignment))
-        assert (type(answer), returned, state_of(assignment)) == (Answer, True, "returned")
-        assert Judgment.objects.get().grade == 1
+        refusal, returned = overlap(monkeypatch, GRADED, submitting(assignment, 1), partial(give_back, assignment))
+        assert (type(refusal), returned, state_of(assignment)) == (LeaseLost, True, "returned")
+        assert not Judgment.objects.exists()
 
     @pytest.mark.parametrize("call_site", [ENDING, ENDED], ids=["about to end", "ended"])
     def test_no_change_after_finishing(self, monkeypatch: pytest.MonkeyPatch, call_site: CallSite) -> None:
