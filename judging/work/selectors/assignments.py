@@ -266,7 +266,9 @@ WHERE moment.preview_uuid = %(preview)s AND moment.preview_state = 'ready' AND (
 READINESS = """
 SELECT member.standing, EXISTS (SELECT 1 FROM judging_guidelineconfirmation confirmed
     WHERE confirmed.annotator_id = member.user_id AND confirmed.guideline_id = (SELECT id FROM judging_guideline
-        WHERE project_id = member.project_id ORDER BY version DESC LIMIT 1))
+        WHERE project_id = member.project_id ORDER BY version DESC LIMIT 1)),
+    EXISTS (SELECT 1 FROM judging_assignment
+        WHERE project_id = member.project_id AND state = 'open' AND expires_at <= %(now)s)
 FROM accounts_membership member
 WHERE member.project_id = %(project)s AND member.user_id = %(annotator)s AND member.role = 'annotator'"""
 
@@ -301,11 +303,12 @@ class Readiness(NamedTuple):
 
     standing: str  # empty for who is no annotator of the project
     confirmed: bool  # the guideline in force
+    some_lapsed: bool  # leases of the project, whoever's: they are to be ended first
 
 
-def open_assignment(*, project: Project, annotator: User) -> Assignment | None:
+def open_assignment(*, project_id: int, annotator: User) -> Assignment | None:
     return row_first(
-        Assignment, "WHERE annotator_id = %s AND project_id = %s AND state = 'open' LIMIT 1", annotator.pk, project.pk
+        Assignment, "WHERE annotator_id = %s AND project_id = %s AND state = 'open' LIMIT 1", annotator.pk, project_id
     )
 
 
@@ -323,9 +326,9 @@ def final_grades(*, project: Project, annotator: User) -> QuerySet[OwnGrade]:
     return ended.select_related("pair__batch__query", "pair__candidate__moment")
 
 
-def readiness(*, project_id: int, annotator_id: int) -> Readiness:
-    rows = sql_rows(READINESS, {"project": project_id, "annotator": annotator_id})
-    return Readiness(*rows[0]) if rows else Readiness("", False)
+def readiness(*, project_id: int, annotator_id: int, now: datetime) -> Readiness:
+    rows = sql_rows(READINESS, {"project": project_id, "annotator": annotator_id, "now": now})
+    return Readiness(*rows[0]) if rows else Readiness("", confirmed=False, some_lapsed=False)
 
 
 def work_done(*, project: Project, annotator: User, since: datetime) -> dict[str, int]:

@@ -12,7 +12,7 @@ from operator import attrgetter
 from typing import Any
 from uuid import UUID
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 
 from accounts.models import Membership, User
 from core import clock
@@ -26,6 +26,7 @@ from judging.work.selectors.assignments import OpenAssignment, PairView, assignm
 from judging.work.services.assignments import running_or_refused
 
 WORDS = 2000  # of a comment, in characters
+NOT_NEEDED = "This pair has been graded already, or needs no grade any more."
 STALE = "This form does not belong to the pair as it stands. Load the page again; nothing was stored."
 
 GIVE = """
@@ -81,7 +82,7 @@ def judgment_submit(
         with transaction.atomic():
             answer = _submit(annotator, pair_uuid, lock=True, **submission)
     if answer is None:
-        raise JudgingError("This pair has been graded already, or needs no grade any more.")
+        raise JudgingError(NOT_NEEDED)
     return answer
 
 
@@ -177,7 +178,10 @@ def _give(
         "policy": assignment.policy_id,
         "now": now,
     }
-    rows = sql_rows(GIVE_GOLD if pair_view.is_gold else GIVE, values)
+    try:
+        rows = sql_rows(GIVE_GOLD if pair_view.is_gold else GIVE, values)
+    except IntegrityError as error:  # of a trigger: the pair was decided or withdrawn at this very instant
+        raise JudgingError(NOT_NEEDED) from error
     if not rows:
         return None
     ((judgment_id,),) = rows
