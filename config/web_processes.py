@@ -19,6 +19,7 @@ def folder_make() -> str:
 
 
 FOLDER = folder_make()
+os.environ.setdefault("ACCESS_LOG_SKIPS", "judging:judgment-create judging:heartbeat")
 
 
 def child_exit(server: Any, worker: Any) -> None:

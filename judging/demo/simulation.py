@@ -131,7 +131,7 @@ def fill_free_slots(project: Project, batch: Batch, *, limit: int = len(SLOTS)) 
     for user, grader in [*people[start:], *people[:start]]:
         if filled == limit:
             break
-        if not open_assignment(project=project, annotator=user):
+        if not open_assignment(project_id=project.pk, annotator=user):
             filled += grade_round(project, batch, user, grader)
     return filled
 

@@ -30,16 +30,17 @@ from judging.work.rules import SLOTS, with_change
 from judging.work.selectors.assignments import OpenAssignment, PairView, slots_taken
 
 GIVE_GOLD = """
-WITH renewed AS (UPDATE judging_assignment SET expires_at = %(until)s WHERE id = %(assignment)s)
+WITH renewed AS (UPDATE judging_assignment SET expires_at = %(until)s
+    WHERE id = %(assignment)s AND state = 'open' AND expires_at = %(expires_at)s RETURNING id)
 INSERT INTO judging_goldgrade (uuid, pair_id, assignment_id, annotator_id, grade, truth, revision, history, position,
     comment, active_ms, source, guideline_id, policy_id, created_at)
-SELECT %(key)s, pair.id, %(assignment)s, %(annotator)s, %(grade)s,
+SELECT %(key)s, pair.id, renewed.id, %(annotator)s, %(grade)s,
     CASE WHEN (SELECT count(*) = 2 AND min(given.grade) = max(given.grade) FROM judging_judgment given
         WHERE given.pair_id = pair.id) THEN pair.relevance END, 0,
     jsonb_build_array(jsonb_build_array(%(key)s::text, %(grade)s::int, %(now)s::timestamptz)), %(position)s,
     %(comment)s, %(active_ms)s, %(source)s, %(guideline)s, %(policy)s, %(now)s
-FROM judging_pair pair WHERE pair.id = %(pair)s
-RETURNING id"""
+FROM renewed JOIN judging_pair pair ON pair.id = %(pair)s
+ON CONFLICT DO NOTHING RETURNING id"""
 
 
 def gold_for(batch: Batch, annotator: User, *, others: int, policy: Policy, seed: int) -> list[int]:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
 from threading import Thread
 from types import SimpleNamespace
 
@@ -23,7 +24,7 @@ from accounts.models import User
 from accounts.services.credentials import token_create, totp_begin, totp_confirm, totp_secret
 from accounts.services.identities import identity_set
 from annotation.captions.rewriting.provider import Chat, Endpoint, Item, ProviderUnavailable
-from core.observability.logs import AccessLog
+from core.observability.logs import NOTES, AccessLog
 from core.refusals import WithoutSecrets, without_secrets
 from judging.people.services import invitation_create
 from tests.conftest import Messages
@@ -163,3 +164,19 @@ def test_the_access_log_looks_through_what_it_writes_and_nothing_else(monkeypatc
     AccessLog(config).access(answer, request, environ | {"HTTP_COOKIE": "unlogged"}, timedelta(seconds=1))
     assert {"GET /a/ HTTP/1.1", "http://b/"} <= set(texts)
     assert "unlogged" not in texts
+
+
+def test_the_access_log_skips_what_went_well_on_named_routes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("ACCESS_LOG_SKIPS", "judging:judgment-create")
+    config = Config()
+    config.set("accesslog", str(tmp_path / "log"))
+    log = AccessLog(config)
+    for route, status in (("judgment-create", "200 OK"), ("judgment-create", "409 Conflict"), ("desk", "200 OK")):
+        environ = {"REQUEST_METHOD": "POST", "RAW_URI": f"/{route}/{status[:3]}/", "SERVER_PROTOCOL": "HTTP/1.1"}
+        environ |= {NOTES: {"route": f"judging:{route}"}}  # type: ignore[dict-item]
+        answer = SimpleNamespace(status=status, headers=[], sent=2)
+        log.access(answer, SimpleNamespace(headers=[]), environ, timedelta(seconds=1))
+    written = (tmp_path / "log").read_text()
+    assert "/judgment-create/200/" not in written
+    assert "/judgment-create/409/" in written
+    assert "/desk/200/" in written

@@ -186,7 +186,7 @@ class Game(RuleBasedStateMachine):
     # looking
 
     def holding(self, person: int) -> Assignment | None:
-        return open_assignment(project=self.project, annotator=self.people[person])
+        return open_assignment(project_id=self.project.pk, annotator=self.people[person])
 
     def latest(self, person: int) -> Assignment | None:
         return Assignment.objects.filter(annotator=self.people[person]).order_by("-pk").first()

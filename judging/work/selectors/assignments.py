@@ -1,7 +1,7 @@
 """Assignments annotators may see, get next, and have open, with their pairs, and the grade and flag of each.
 
-Every judgment reads the open assignment, so it is two statements whatever the project holds: one finds (and locks)
-it, one reads its pairs. They are written in SQL, as an ORM would need seven.
+Every judgment reads the open assignment, so it is one statement whatever the project holds. It is written in SQL, as an
+ORM would need seven.
 
 Order of batches: the lead's priority, escalated pairs, batches that somebody has begun, new ones; among the nearest of
 those, the one begun by whom the annotator has shared the fewest of their latest batches with, so that agreement can be
@@ -31,53 +31,61 @@ from judging.work.rules import RequestedPair, form_key
 AHEAD = 3  # previews to load while one is judged
 WITHDRAWN = Pair.State.WITHDRAWN.value  # the value: an enum's comparison costs more, 90 times a judgment
 
-OF_PAIR = """(SELECT held.id FROM judging_pair pair JOIN judging_assignment held
-    ON held.batch_id = pair.batch_id AND held.annotator_id = %s AND pair.id = ANY (held.pair_ids)
-    WHERE pair.uuid = %s ORDER BY held.id DESC LIMIT 1)"""
-OPEN_IN_PROJECT = """(SELECT held.id FROM judging_assignment held
-    WHERE held.annotator_id = %s AND held.project_id = %s AND held.state = 'open')"""
+OF_PAIR = """(SELECT latest.id FROM judging_pair pair JOIN judging_assignment latest
+    ON latest.batch_id = pair.batch_id AND latest.annotator_id = %s AND pair.id = ANY (latest.pair_ids)
+    WHERE pair.uuid = %s ORDER BY latest.id DESC LIMIT 1)"""
+OPEN_IN_PROJECT = """(SELECT latest.id FROM judging_assignment latest
+    WHERE latest.annotator_id = %s AND latest.project_id = %s AND latest.state = 'open')"""
+LOCK = "SELECT id FROM judging_assignment WHERE id = {} FOR UPDATE"
 
+# Pairs come as one array a column, so that an assignment is one statement and one row. LATERAL with LIMIT leaves the
+# planner no other way than by index: a plan made while the tables were empty would read all judgments of the site.
 ASSIGNMENT = """
-SELECT held.id, held.uuid, held.state, held.created_at, held.expires_at, held.round, held.seat, held.annotator_id,
-    held.batch_id, project.id, project.uuid, query.text, member.role, person.is_simulated,
-    policy.id, policy.lease_minutes, policy.break_minutes, guideline.id, guideline.levels
-FROM judging_assignment held
-JOIN accounts_project project ON project.id = held.project_id
-JOIN judging_batch batch ON batch.id = held.batch_id
+SELECT assignment.id, assignment.uuid, assignment.state, assignment.created_at, assignment.expires_at,
+    assignment.round, assignment.seat, assignment.annotator_id, assignment.batch_id, project.id, project.uuid,
+    query.text, member.role, person.is_simulated, policy.id, policy.lease_minutes, policy.break_minutes,
+    guideline.id, guideline.levels, pairs.*
+FROM judging_assignment assignment
+JOIN accounts_project project ON project.id = assignment.project_id
+JOIN judging_batch batch ON batch.id = assignment.batch_id
 JOIN annotation_query query ON query.id = batch.query_id
-JOIN accounts_user person ON person.id = held.annotator_id
-LEFT JOIN accounts_membership member ON member.project_id = held.project_id AND member.user_id = held.annotator_id
+JOIN accounts_user person ON person.id = assignment.annotator_id
+LEFT JOIN accounts_membership member ON member.project_id = assignment.project_id
+    AND member.user_id = assignment.annotator_id
 CROSS JOIN LATERAL (SELECT id, lease_minutes, break_minutes FROM judging_policy
-    WHERE project_id = held.project_id ORDER BY version DESC LIMIT 1) policy
+    WHERE project_id = assignment.project_id ORDER BY version DESC LIMIT 1) policy
 CROSS JOIN LATERAL (SELECT id, levels FROM judging_guideline
-    WHERE project_id = held.project_id ORDER BY version DESC LIMIT 1) guideline
-WHERE held.id = """
-
-PAIRS = """
-SELECT pair.id, pair.uuid, pair.state, pair.preview_uuid, pair.has_clip,
-    pair.id = ANY (held.gold_ids), coalesce(judgment.id, gold.id), coalesce(judgment.grade, gold.grade),
-    coalesce(judgment.revision, gold.revision), coalesce(judgment.comment, gold.comment),
-    coalesce(judgment.created_at, gold.created_at),
-    flag.reason, flag.comment, flag.created_at, flag.uuid, raised.times,
-    greatest(judgment.created_at, raised.newest, (gold.history -> -1 ->> 2)::timestamptz,
-        CASE WHEN judgment.revision > 0 THEN
-            (SELECT max(changed_at) FROM judging_judgmentchange WHERE judgment_id = judgment.id) END)
-FROM judging_assignment held
-CROSS JOIN LATERAL unnest(held.pair_ids) WITH ORDINALITY AS shown (pair_id, position)
-CROSS JOIN LATERAL (SELECT pair.id, pair.uuid, pair.state, moment.preview_uuid, moment.preview_clip <> '' AS has_clip
-    FROM judging_pair pair JOIN annotation_candidate candidate ON candidate.id = pair.candidate_id
-    JOIN annotation_moment moment ON moment.id = candidate.moment_id
-    WHERE pair.id = shown.pair_id LIMIT 1) pair
-LEFT JOIN LATERAL (SELECT given.* FROM judging_judgment given WHERE given.pair_id = pair.id
-    AND given.annotator_id = held.annotator_id AND given.occurrence = 0 LIMIT 1) judgment ON true
-LEFT JOIN LATERAL (SELECT given.* FROM judging_goldgrade given WHERE pair.id = ANY (held.gold_ids)
-    AND given.pair_id = pair.id AND given.annotator_id = held.annotator_id LIMIT 1) gold ON true
-LEFT JOIN LATERAL (SELECT said.* FROM judging_flag said WHERE said.pair_id = pair.id
-    AND said.annotator_id = held.annotator_id AND said.withdrawn_at IS NULL LIMIT 1) flag ON true
-CROSS JOIN LATERAL (SELECT count(*) AS times, max(greatest(created_at, withdrawn_at)) AS newest FROM judging_flag
-    WHERE assignment_id = held.id AND pair_id = pair.id) raised
-WHERE held.id = %s
-ORDER BY shown.position"""
+    WHERE project_id = assignment.project_id ORDER BY version DESC LIMIT 1) guideline
+CROSS JOIN LATERAL (SELECT array_agg(id), array_agg(uuid), array_agg(state), array_agg(preview_uuid),
+    array_agg(has_clip), array_agg(is_gold), array_agg(judgment_id), array_agg(grade), array_agg(revision),
+    array_agg(comment), array_agg(graded_at), array_agg(flag), array_agg(flag_comment), array_agg(flagged_at),
+    array_agg(flag_uuid), array_agg(flags_raised), array_agg(changed_at)
+FROM (SELECT pair.id, pair.uuid, pair.state, pair.preview_uuid, pair.has_clip,
+        pair.id = ANY (assignment.gold_ids) AS is_gold, coalesce(judgment.id, gold.id) AS judgment_id,
+        coalesce(judgment.grade, gold.grade) AS grade, coalesce(judgment.revision, gold.revision) AS revision,
+        coalesce(judgment.comment, gold.comment) AS comment,
+        coalesce(judgment.created_at, gold.created_at) AS graded_at,
+        flag.reason AS flag, flag.comment AS flag_comment, flag.created_at AS flagged_at, flag.uuid AS flag_uuid,
+        raised.times AS flags_raised,
+        greatest(judgment.created_at, raised.newest, (gold.history -> -1 ->> 2)::timestamptz,
+            CASE WHEN judgment.revision > 0 THEN
+                (SELECT max(changed_at) FROM judging_judgmentchange WHERE judgment_id = judgment.id) END) AS changed_at
+    FROM unnest(assignment.pair_ids) WITH ORDINALITY AS shown (pair_id, position)
+    CROSS JOIN LATERAL (SELECT pair.id, pair.uuid, pair.state, moment.preview_uuid,
+        moment.preview_clip <> '' AS has_clip
+        FROM judging_pair pair JOIN annotation_candidate candidate ON candidate.id = pair.candidate_id
+        JOIN annotation_moment moment ON moment.id = candidate.moment_id
+        WHERE pair.id = shown.pair_id LIMIT 1) pair
+    LEFT JOIN LATERAL (SELECT * FROM judging_judgment WHERE pair_id = pair.id
+        AND annotator_id = assignment.annotator_id AND occurrence = 0 LIMIT 1) judgment ON true
+    LEFT JOIN LATERAL (SELECT * FROM judging_goldgrade WHERE pair.id = ANY (assignment.gold_ids)
+        AND pair_id = pair.id AND annotator_id = assignment.annotator_id LIMIT 1) gold ON true
+    LEFT JOIN LATERAL (SELECT * FROM judging_flag WHERE pair_id = pair.id
+        AND annotator_id = assignment.annotator_id AND withdrawn_at IS NULL LIMIT 1) flag ON true
+    CROSS JOIN LATERAL (SELECT count(*) AS times, max(greatest(created_at, withdrawn_at)) AS newest
+        FROM judging_flag WHERE assignment_id = assignment.id AND pair_id = pair.id) raised
+    ORDER BY shown.position) shown_pair) pairs
+WHERE assignment.id = """
 
 
 class PairView(NamedTuple):
@@ -118,6 +126,9 @@ class PairView(NamedTuple):
         """Whether the pair still needed one just after ``time``."""
         answered = [at for at in (self.graded_at, self.flagged_at) if at is not None]
         return not self.withdrawn and not any(at <= time for at in answered)
+
+
+COLUMNS = 19  # of an assignment, before those of its pairs
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,13 +220,15 @@ def current_assignment(*, annotator_id: int, project_id: int, lock: bool = False
 
 def _read_assignment(which: str, *params: Any, lock: bool) -> OpenAssignment | None:
     with connection.cursor() as cursor:
-        cursor.execute(f"{ASSIGNMENT}{which}{' FOR UPDATE OF held' if lock else ''}", params)
+        if lock:  # first: a statement that waits for the row would show all others as they were before
+            cursor.execute(LOCK.format(which), params)
+            which, params = "%s", cursor.fetchone() or (None,)
+        cursor.execute(f"{ASSIGNMENT}{which}", params)
         row = cursor.fetchone()
-        if row is None:
-            return None
-        cursor.execute(PAIRS, [row[0]])
-        levels, pairs = json.loads(row[-1]), tuple(map(PairView._make, cursor.fetchall()))
-        return OpenAssignment(*[*row[:-1], levels, pairs])
+    if row is None:
+        return None
+    *values, levels = row[:COLUMNS]
+    return OpenAssignment(*values, json.loads(levels), tuple(map(PairView._make, zip(*row[COLUMNS:], strict=True))))
 
 
 IS_THERE = """member.user_id = %(user)s AND member.role <> 'participant'
@@ -253,7 +266,9 @@ WHERE moment.preview_uuid = %(preview)s AND moment.preview_state = 'ready' AND (
 READINESS = """
 SELECT member.standing, EXISTS (SELECT 1 FROM judging_guidelineconfirmation confirmed
     WHERE confirmed.annotator_id = member.user_id AND confirmed.guideline_id = (SELECT id FROM judging_guideline
-        WHERE project_id = member.project_id ORDER BY version DESC LIMIT 1))
+        WHERE project_id = member.project_id ORDER BY version DESC LIMIT 1)),
+    EXISTS (SELECT 1 FROM judging_assignment
+        WHERE project_id = member.project_id AND state = 'open' AND expires_at <= %(now)s)
 FROM accounts_membership member
 WHERE member.project_id = %(project)s AND member.user_id = %(annotator)s AND member.role = 'annotator'"""
 
@@ -288,11 +303,12 @@ class Readiness(NamedTuple):
 
     standing: str  # empty for who is no annotator of the project
     confirmed: bool  # the guideline in force
+    some_lapsed: bool  # leases of the project, whoever's: they are to be ended first
 
 
-def open_assignment(*, project: Project, annotator: User) -> Assignment | None:
+def open_assignment(*, project_id: int, annotator: User) -> Assignment | None:
     return row_first(
-        Assignment, "WHERE annotator_id = %s AND project_id = %s AND state = 'open' LIMIT 1", annotator.pk, project.pk
+        Assignment, "WHERE annotator_id = %s AND project_id = %s AND state = 'open' LIMIT 1", annotator.pk, project_id
     )
 
 
@@ -310,9 +326,9 @@ def final_grades(*, project: Project, annotator: User) -> QuerySet[OwnGrade]:
     return ended.select_related("pair__batch__query", "pair__candidate__moment")
 
 
-def readiness(*, project_id: int, annotator_id: int) -> Readiness:
-    rows = sql_rows(READINESS, {"project": project_id, "annotator": annotator_id})
-    return Readiness(*rows[0]) if rows else Readiness("", False)
+def readiness(*, project_id: int, annotator_id: int, now: datetime) -> Readiness:
+    rows = sql_rows(READINESS, {"project": project_id, "annotator": annotator_id, "now": now})
+    return Readiness(*rows[0]) if rows else Readiness("", confirmed=False, some_lapsed=False)
 
 
 def work_done(*, project: Project, annotator: User, since: datetime) -> dict[str, int]:

@@ -41,20 +41,21 @@ def assignment_take(*, project: Project, annotator: User, now: datetime | None =
         WarmUpDue: the session begins with pairs of known truth.
     """
     now = now or clock.now()
-    _ready_or_refused(project, annotator)
+    readiness = _ready_or_refused(project, annotator, now)
     policy = policy_in_force(project.pk)
-    begins = policy.warm_up and selectors.open_assignment(project=project, annotator=annotator) is None
+    begins = policy.warm_up and selectors.open_assignment(project_id=project.pk, annotator=annotator) is None
     if begins and warm_up_due(project=project, annotator=annotator, policy=policy, now=now) == WarmUp.DUE:
         raise WarmUpDue("Your session begins with a warm-up of five pairs. Your desk leads you to it.")
-    assignments_sweep(now=now, project=project)
+    if readiness.some_lapsed:
+        assignments_sweep(now=now, project=project)
     for attempt in range(TAKES):
-        assignment = selectors.open_assignment(project=project, annotator=annotator)
+        assignment = selectors.open_assignment(project_id=project.pk, annotator=annotator)
         if assignment:
             return assignment
         try:
             new_assignment = _next_batch_take(project, annotator, policy, now, hurry=attempt < HURRIED)
         except IntegrityError:  # this annotator's second tab was faster, or a lead has just suspended them
-            _ready_or_refused(project, annotator)
+            _ready_or_refused(project, annotator, now)
             continue
         if new_assignment:
             return new_assignment
@@ -63,12 +64,13 @@ def assignment_take(*, project: Project, annotator: User, now: datetime | None =
     return None
 
 
-def _ready_or_refused(project: Project, annotator: User) -> None:
-    ready = selectors.readiness(project_id=project.pk, annotator_id=annotator.pk)
+def _ready_or_refused(project: Project, annotator: User, now: datetime) -> selectors.Readiness:
+    ready = selectors.readiness(project_id=project.pk, annotator_id=annotator.pk, now=now)
     if ready.standing != Membership.Standing.QUALIFIED:
         raise NotQualified("Only qualified annotators are handed batches; your desk says what comes next for you.")
     if not ready.confirmed:
         raise GuidelineUnconfirmed("The guideline has a version you have not confirmed. Read it, then go on.")
+    return ready
 
 
 @transaction.atomic
@@ -92,7 +94,7 @@ def _next_batch_take(
 def _gold_take(project: Project, annotator: User, policy: Policy, now: datetime) -> Assignment | None:
     """A finished batch again, whose truth is known, when so much gold is due to the annotator."""
     gold_batch = gold_batch_for(project.pk, annotator, policy=policy)
-    if gold_batch is None or selectors.open_assignment(project=project, annotator=annotator):
+    if gold_batch is None or selectors.open_assignment(project_id=project.pk, annotator=annotator):
         return None
     batch, gold = gold_batch
     return _assign(batch, annotator, round=1, slot=gold_slot(batch), others=[], gold=gold, policy=policy, now=now)
@@ -103,13 +105,13 @@ def _slot_take(batch_id: int, annotator: User, policy: Policy, now: datetime) ->
     batch = row_first(Batch, LOCKED, batch_id)
     if batch is None:
         return None  # a lead has just taken back its being opened
-    if Assignment.objects.filter(project=batch.project_id, annotator=annotator, state=Assignment.State.OPEN).exists():
+    if selectors.open_assignment(project_id=batch.project_id, annotator=annotator):
         return None  # their other tab was faster, and a third may be ending that one: it waits for us, so not we for it
     pairs = selectors.pairs_requested(batch_id=batch.pk, annotator_id=annotator.pk)
     taken_slots = selectors.slots_taken(batch.pk)
     offer = slot_for(pairs, taken_slots=taken_slots) if batch.state == Batch.State.OPEN else None
     if offer is None:
-        slots_count(batch, pairs)
+        slots_count(batch, pairs, taken_slots)
         return None
     slot, pair_ids = offer
     gold = gold_for(batch, annotator, others=len(pair_ids), policy=policy, seed=randbelow(SEEDS))
@@ -213,8 +215,9 @@ def _end(assignment_id: int, batch_id: int, *, state: Assignment.State, now: dat
     if batch is None:
         raise Batch.DoesNotExist
     pairs = flagged_withdraw(batch)
-    slots_count(batch, pairs)
-    if to_be_decided(pairs, taken_slots=selectors.slots_taken(batch_id)):
+    taken_slots = selectors.slots_taken(batch_id)
+    slots_count(batch, pairs, taken_slots)
+    if to_be_decided(pairs, taken_slots=taken_slots):
         send_on_commit(ADVANCE_TASK, batch_id)
 
 

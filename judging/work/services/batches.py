@@ -246,13 +246,15 @@ def _pairs_with_both_grades() -> QuerySet[Pair]:
 FLAGS_TO_WITHDRAW = 2
 
 
-def slots_count(batch: Batch, requested_pairs: list[RequestedPair] | None = None) -> None:
-    """Write how many slots of the batch, locked by the caller, are free; ``requested_pairs`` spares reading them."""
+def slots_count(
+    batch: Batch, requested_pairs: list[RequestedPair] | None = None, taken_slots: list[int] | None = None
+) -> None:
+    """Write how many slots of the batch, locked by the caller, are free; what is passed is not read again."""
     if batch.state == Batch.State.DONE:
         free = 0
     else:
-        pairs = requested_pairs if requested_pairs is not None else pairs_requested(batch_id=batch.pk)
-        free = len(free_seats(pairs, taken_slots=slots_taken(batch.pk)))
+        pairs = pairs_requested(batch_id=batch.pk) if requested_pairs is None else requested_pairs
+        free = len(free_seats(pairs, taken_slots=slots_taken(batch.pk) if taken_slots is None else taken_slots))
     if free != batch.free_seats:
         batch.free_seats = free
         batch.save(update_fields=["free_seats"])

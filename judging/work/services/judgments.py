@@ -1,7 +1,9 @@
 """Grades, comments and flags, given under an assignment that is open.
 
 Lock, look, write: the assignment stays locked until commit, so a sweep cannot take it away in between, and of two
-submits of one person the second sees what the first did.
+submits of one person the second sees what the first did. A first grade, as nearly all are, looks without the lock: one
+statement stores it only where the lease still ends when it did, since all that is done under an assignment moves that.
+Where it does not, the lock is taken and everything looked at again.
 """
 
 from dataclasses import dataclass
@@ -10,10 +12,11 @@ from operator import attrgetter
 from typing import Any
 from uuid import UUID
 
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, transaction
 
 from accounts.models import Membership, User
 from core import clock
+from core.sql import sql_rows
 from judging.exceptions import FormStale, JudgingError, NotAnnotator, NotAssigned, PairWithdrawn
 from judging.models import Assignment, Flag, Judgment, JudgmentChange
 from judging.quality.services import GIVE_GOLD, gold_change, gold_given_under
@@ -23,15 +26,18 @@ from judging.work.selectors.assignments import OpenAssignment, PairView, assignm
 from judging.work.services.assignments import running_or_refused
 
 WORDS = 2000  # of a comment, in characters
+NOT_NEEDED = "This pair has been graded already, or needs no grade any more."
 STALE = "This form does not belong to the pair as it stands. Load the page again; nothing was stored."
 
 GIVE = """
-WITH renewed AS (UPDATE judging_assignment SET expires_at = %(until)s WHERE id = %(assignment)s)
+WITH renewed AS (UPDATE judging_assignment SET expires_at = %(until)s
+    WHERE id = %(assignment)s AND state = 'open' AND expires_at = %(expires_at)s RETURNING id)
 INSERT INTO judging_judgment (uuid, pair_id, assignment_id, annotator_id, occurrence, round, seat, grade, revision,
     position, previous_grade, comment, active_ms, source, guideline_id, policy_id, created_at)
-VALUES (%(key)s, %(pair)s, %(assignment)s, %(annotator)s, 0, %(round)s, %(seat)s, %(grade)s, 0,
-    %(position)s, %(previous)s, %(comment)s, %(active_ms)s, %(source)s, %(guideline)s, %(policy)s, %(now)s)
-RETURNING id"""
+SELECT %(key)s, pair.id, renewed.id, %(annotator)s, 0, %(round)s, %(seat)s, %(grade)s, 0,
+    %(position)s, %(previous)s, %(comment)s, %(active_ms)s, %(source)s, %(guideline)s, %(policy)s, %(now)s
+FROM renewed JOIN judging_pair pair ON pair.id = %(pair)s AND pair.state = %(state)s
+ON CONFLICT DO NOTHING RETURNING id"""
 
 
 @dataclass(frozen=True)
@@ -42,7 +48,6 @@ class Answer:
     index: int | None
 
 
-@transaction.atomic
 def judgment_submit(
     *,
     annotator: User,
@@ -71,7 +76,29 @@ def judgment_submit(
     """
     if grade not in GRADES:
         raise ValueError(f"a grade is 0 to 4, got {grade}")
-    assignment, index = _locked(annotator, pair_uuid)
+    submission: Any = {"grade": grade, "key": key, "comment": comment, "active_ms": active_ms, "now": now}
+    answer = _submit(annotator, pair_uuid, lock=False, **submission)
+    if answer is None:
+        with transaction.atomic():
+            answer = _submit(annotator, pair_uuid, lock=True, **submission)
+    if answer is None:
+        raise JudgingError(NOT_NEEDED)
+    return answer
+
+
+def _submit(
+    annotator: User,
+    pair_uuid: UUID,
+    *,
+    lock: bool,
+    grade: int,
+    key: UUID | None,
+    comment: str | None,
+    active_ms: int | None,
+    now: datetime | None,
+) -> Answer | None:
+    """Store the grade; None where that takes the lock, or where something else was stored meanwhile."""
+    assignment, index = _assigned(annotator, pair_uuid, lock=lock)
     pair_view = assignment.pair_views[index]
     now = now or clock.now()
     if key is not None and key != assignment.key_of(pair_view):
@@ -81,15 +108,19 @@ def judgment_submit(
         raise PairWithdrawn("This pair was withdrawn and needs no grade any more.")
     if pair_view.flag is not None:
         raise FormStale("You flagged this pair. Take the flag back before you grade it.")
-    spent = rules.active_ms(active_ms, since=assignment.changed_at, now=now, is_simulated=assignment.is_simulated)
+    is_first = pair_view.judgment_id is None
+    if not is_first and not lock:
+        return None
+    since, simulated = assignment.changed_at, assignment.is_simulated
+    active_ms = rules.active_ms(active_ms, since=since, now=now, is_simulated=simulated)
     comment = pair_view.comment or "" if comment is None else comment[:WORDS]
-    store = _give if pair_view.judgment_id is None else _change
-    assignment = store(assignment, index, grade=grade, comment=comment, active_ms=spent, now=now)
-    return Answer(assignment, assignment.next_index(index))
+    store = _give if is_first else _change
+    changed = store(assignment, index, grade=grade, comment=comment, active_ms=active_ms, now=now)
+    return changed and Answer(changed, changed.next_index(index))
 
 
-def _locked(annotator: User, pair_uuid: UUID) -> tuple[OpenAssignment, int]:
-    assignment = assignment_by_pair(annotator_id=annotator.pk, pair=pair_uuid, lock=True)
+def _assigned(annotator: User, pair_uuid: UUID, *, lock: bool = True) -> tuple[OpenAssignment, int]:
+    assignment = assignment_by_pair(annotator_id=annotator.pk, pair=pair_uuid, lock=lock)
     if assignment is None or assignment.role is None:
         raise NotAssigned("This pair is not in your hands.")
     if assignment.role != Membership.Role.ANNOTATOR:
@@ -124,15 +155,18 @@ def _given_under(key: UUID, pair_view: PairView) -> tuple[int, datetime] | None:
 
 def _give(
     assignment: OpenAssignment, index: int, *, grade: int, comment: str, active_ms: int, now: datetime
-) -> OpenAssignment:
+) -> OpenAssignment | None:
+    """Store a first grade; None where nothing was stored, as the assignment or the pair is not what it was."""
     pair_view = assignment.pair_views[index]
     values: dict[str, Any] = {
         "until": lease_until(now, minutes=assignment.lease_minutes),
+        "expires_at": assignment.expires_at,
         "key": assignment.key_of(pair_view),
         "pair": pair_view.pair_id,
         "assignment": assignment.assignment_id,
         "annotator": assignment.annotator_id,
         "round": assignment.round,
+        "state": pair_view.state,
         "seat": assignment.seat,
         "grade": grade,
         "position": index + 1,
@@ -145,11 +179,12 @@ def _give(
         "now": now,
     }
     try:
-        with connection.cursor() as cursor:
-            cursor.execute(GIVE_GOLD if pair_view.is_gold else GIVE, values)
-            (judgment_id,) = cursor.fetchone()
-    except IntegrityError as error:
-        raise JudgingError("This pair has been graded already, or needs no grade any more.") from error
+        rows = sql_rows(GIVE_GOLD if pair_view.is_gold else GIVE, values)
+    except IntegrityError as error:  # of a trigger: the pair was decided or withdrawn at this very instant
+        raise JudgingError(NOT_NEEDED) from error
+    if not rows:
+        return None
+    ((judgment_id,),) = rows
     fields = {"judgment_id": judgment_id, "grade": grade, "revision": 0, "comment": comment}
     return assignment.with_pair_view(index, **fields, graded_at=now, changed_at=now)
 
@@ -207,7 +242,7 @@ def flag_set(
     reason; NotAssigned, LeaseLost, PairWithdrawn, FormStale: as for a grade."""
     if reason not in Flag.Reason.values:
         raise ValueError(f"a flag says one of {', '.join(Flag.Reason.values)}, got {reason}")
-    assignment, index = _locked(annotator, pair_uuid)
+    assignment, index = _assigned(annotator, pair_uuid)
     now, pair_view = now or clock.now(), assignment.pair_views[index]
     if key is not None and key != assignment.key_of(pair_view):
         return _flagged_before(assignment, index, key, reason)
@@ -258,7 +293,7 @@ def flag_withdraw(*, annotator: User, pair_uuid: UUID, key: UUID | None = None, 
         NotAssigned, LeaseLost: as for a grade.
         FormStale: another flag stands by now.
     """
-    assignment, index = _locked(annotator, pair_uuid)
+    assignment, index = _assigned(annotator, pair_uuid)
     now, pair_view = now or clock.now(), assignment.pair_views[index]
     running_or_refused(assignment, now)
     if key is not None and pair_view.flag_uuid not in (None, key):

@@ -47,7 +47,7 @@ NOTHING = "Nothing is waiting for you right now. New batches appear here as they
 
 @project_action(ANNOTATOR, back="judging:desk")
 def assignment_take(request: MemberRequest, project: Project) -> HttpResponse:
-    assignment = selectors.open_assignment(project=project, annotator=request.user)
+    assignment = selectors.open_assignment(project_id=project.pk, annotator=request.user)
     unwarmed = assignment is None and warm_up_is_missing(project=project, annotator=request.user, now=clock.now())
     result = _next_assignment(request, project)
     if isinstance(result, HttpResponse):
@@ -297,7 +297,7 @@ def context_of(assignment: OpenAssignment, index: int | None, note: str = "") ->
 @project_page(ANNOTATOR)
 def desk(request: MemberRequest, project: Project) -> HttpResponse:
     """Where an annotator starts: what comes next on their way; once qualified, what is open and what was done."""
-    assignment = selectors.open_assignment(project=project, annotator=request.user)
+    assignment = selectors.open_assignment(project_id=project.pk, annotator=request.user)
     context = {
         "assignment": assignment,
         "work": selectors.work_done(project=project, annotator=request.user, since=midnight()),

@@ -11,8 +11,8 @@ from tests.judging import play
 from tests.judging.api.acts import Program, bearer, hold, key, pairs_in_order, url
 
 pytestmark = pytest.mark.django_db
-# begin, the assignment (locked), its pairs, the judgment with the renewed lease, commit
-STATEMENTS = 5
+# the assignment with its pairs, the judgment with the renewed lease
+STATEMENTS = 2
 WHO = {"token": 1, "session": 1}  # with the person
 
 

@@ -32,7 +32,7 @@ class TestSubmit:
         assignment = AssignmentFactory(batch=BatchFactory(pairs=3))
         key = key_of(assignment, pairs_of(assignment.batch)[0])
         work = submitting(assignment, 1, key=key)
-        first, second = overlap(monkeypatch, GRADED, work, work)
+        first, second = overlap(monkeypatch, GRADED, work, work, until_it_ends=True)
         assert next_pair(first) == next_pair(second) == pairs_in_order(assignment)[1].pk
         assert (Judgment.objects.get().uuid, JudgmentChange.objects.exists()) == (key, False)
 
@@ -40,9 +40,9 @@ class TestSubmit:
         assignment = AssignmentFactory()
         key = key_of(assignment, pairs_of(assignment.batch)[0])
         works = [submitting(assignment, value, key=key) for value in (1, 3)]
-        first, refusal = overlap(monkeypatch, GRADED, *works)
-        assert (type(first), type(refusal)) == (Answer, FormStale)
-        assert (Judgment.objects.get().grade, JudgmentChange.objects.exists()) == (1, False)
+        refusal, second = overlap(monkeypatch, GRADED, *works, until_it_ends=True)
+        assert (type(refusal), type(second)) == (FormStale, Answer)
+        assert (Judgment.objects.get().grade, JudgmentChange.objects.exists()) == (3, False)
 
     def test_the_same_change_twice_is_one(self, monkeypatch: pytest.MonkeyPatch) -> None:
         assignment = AssignmentFactory()
@@ -64,21 +64,24 @@ class TestSubmit:
 
     def test_without_keys_the_later_is_a_change_of_the_earlier(self, monkeypatch: pytest.MonkeyPatch) -> None:
         assignment = AssignmentFactory()
-        overlap(monkeypatch, GRADED, submitting(assignment, 1), submitting(assignment, 3))
-        assert Judgment.objects.get().grade == 3
-        assert list(JudgmentChange.objects.values_list("from_grade", "to_grade")) == [(1, 3)]
+        overlap(monkeypatch, GRADED, submitting(assignment, 1), submitting(assignment, 3), until_it_ends=True)
+        assert Judgment.objects.get().grade == 1
+        assert list(JudgmentChange.objects.values_list("from_grade", "to_grade")) == [(3, 1)]
 
     def test_two_pairs_know_of_each_other(self, monkeypatch: pytest.MonkeyPatch) -> None:
         assignment = AssignmentFactory()
-        overlap(monkeypatch, GRADED, submitting(assignment, 1), submitting(assignment, 3, index=1))
-        assert list(Judgment.objects.order_by("id").values_list("grade", "previous_grade")) == [(1, None), (3, 1)]
+        second = submitting(assignment, 3, index=1, now=NOW + MINUTES)
+        first = submitting(assignment, 1, now=NOW + 2 * MINUTES)
+        overlap(monkeypatch, GRADED, first, second, until_it_ends=True)
+        assert list(Judgment.objects.order_by("id").values_list("grade", "previous_grade")) == [(3, None), (1, 3)]
 
     def test_a_grade_and_a_flag_for_one_pair(self, monkeypatch: pytest.MonkeyPatch) -> None:
         assignment = AssignmentFactory()
         pair = pairs_of(assignment.batch)[0]
-        answer, flagged = overlap(monkeypatch, GRADED, submitting(assignment, 1), partial(flag, assignment, pair))
-        assert (type(answer), type(flagged)) == (Answer, Answer)
-        assert flagged.assignment.answered == Judgment.objects.count() == Flag.objects.count() == 1
+        flagging = partial(flag, assignment, pair, now=NOW + MINUTES)
+        refusal, flagged = overlap(monkeypatch, GRADED, submitting(assignment, 1), flagging, until_it_ends=True)
+        assert (type(refusal), type(flagged)) == (FormStale, Answer)
+        assert (Judgment.objects.exists(), Flag.objects.count()) == (False, 1)
 
     def test_the_same_flag_twice_is_one(self, monkeypatch: pytest.MonkeyPatch) -> None:
         assignment = AssignmentFactory()
@@ -86,9 +89,17 @@ class TestSubmit:
         overlap(monkeypatch, (judgments, "_lease_renew"), work, work)
         assert Flag.objects.count() == 1
 
-    def test_a_sweep_does_not_take_the_batch_out_of_a_grade(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_sweep_between_look_and_write_refuses_the_grade(self, monkeypatch: pytest.MonkeyPatch) -> None:
         assignment = AssignmentFactory()
-        answer, ended = overlap(monkeypatch, GRADED, submitting(assignment, 1, now=NOW + 19 * MINUTES), sweeping)
+        late = submitting(assignment, 1, now=NOW + 19 * MINUTES)
+        refusal, ended = overlap(monkeypatch, GRADED, late, sweeping, until_it_ends=True)
+        assert (type(refusal), ended, state_of(assignment)) == (LeaseLost, 1, "lapsed")
+        assert not Judgment.objects.exists()
+
+    def test_a_sweep_does_not_take_the_batch_out_of_a_change(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        assignment = AssignmentFactory()
+        give(assignment, pairs_of(assignment.batch)[0], 3)
+        answer, ended = overlap(monkeypatch, CHANGED, submitting(assignment, 1, now=NOW + 19 * MINUTES), sweeping)
         assert (type(answer), ended) == (Answer, 0)
         assignment.refresh_from_db()
         assert (assignment.state, assignment.expires_at) == ("open", NOW + 39 * MINUTES)
@@ -107,11 +118,12 @@ class TestSubmit:
         assert type(refusal) is LeaseLost
         assert not Judgment.objects.exists()
 
-    def test_a_grade_is_in_what_is_given_back(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_no_grade_into_what_was_given_back_since_the_look(self, monkeypatch: pytest.MonkeyPatch) -> None:
         assignment = AssignmentFactory()
-        answer, returned = overlap(monkeypatch, GRADED, submitting(assignment, 1), partial(give_back, assignment))
-        assert (type(answer), returned, state_of(assignment)) == (Answer, True, "returned")
-        assert Judgment.objects.get().grade == 1
+        giving_back = partial(give_back, assignment)
+        refusal, returned = overlap(monkeypatch, GRADED, submitting(assignment, 1), giving_back, until_it_ends=True)
+        assert (type(refusal), returned, state_of(assignment)) == (LeaseLost, True, "returned")
+        assert not Judgment.objects.exists()
 
     @pytest.mark.parametrize("call_site", [ENDING, ENDED], ids=["about to end", "ended"])
     def test_no_change_after_finishing(self, monkeypatch: pytest.MonkeyPatch, call_site: CallSite) -> None:

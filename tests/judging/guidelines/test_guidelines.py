@@ -103,7 +103,7 @@ class TestConfirmation:
             guideline_confirm(project=project, annotator=person, version=1)
         assert GuidelineConfirmation.objects.filter(annotator=person).count() == 1
         assert AuditEvent.objects.filter(action="guideline.confirm", actor=person).count() == 1
-        assert readiness(project_id=project.pk, annotator_id=person.pk).confirmed
+        assert readiness(project_id=project.pk, annotator_id=person.pk, now=NOW).confirmed
 
     @pytest.mark.parametrize("version", [0, 1, 3])
     def test_only_the_version_in_force_can_be_confirmed(self, project: Project, version: int) -> None:
@@ -111,7 +111,7 @@ class TestConfirmation:
         guideline_publish(project=project, actor=None, body="two", levels=LEVELS)
         with pytest.raises(GuidelineStale, match="Version 2"):
             guideline_confirm(project=project, annotator=person, version=version)
-        assert not readiness(project_id=project.pk, annotator_id=person.pk).confirmed
+        assert not readiness(project_id=project.pk, annotator_id=person.pk, now=NOW).confirmed
 
     def test_the_test_before_the_training_comes_first(self, project: Project) -> None:
         question = screening_question(project)

@@ -20,11 +20,11 @@ from tests.judging import play
 from tests.judging.views.acts import HTMX, end, form, grade, hold, pairs_in_order, url
 
 pytestmark = pytest.mark.django_db
-# session with account, begin, the assignment (locked), its pairs, the judgment with the renewed lease, commit
-STATEMENTS = 6
-# a change reads the judgment, keeps the earlier grade and renews the lease by statements of their own
-STATEMENTS_OF_A_CHANGE = 9
-CALLS = 3016  # of Python functions, in the handler, all middleware with it
+# session with account, the assignment with its pairs, the judgment with the renewed lease
+STATEMENTS = 3
+# a change locks the assignment and looks again; it reads the judgment, keeps the earlier grade and renews the lease
+STATEMENTS_OF_A_CHANGE = 10
+CALLS = 2742  # of Python functions, in the handler, all middleware with it
 TEMPLATES = ["judging/work/_controls.html"]  # beside the fragment; the buttons are kept from the first judgment
 
 
