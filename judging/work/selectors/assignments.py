@@ -228,7 +228,8 @@ def _read_assignment(which: str, *params: Any, lock: bool) -> OpenAssignment | N
     if row is None:
         return None
     *values, levels = row[:COLUMNS]
-    return OpenAssignment(*values, json.loads(levels), tuple(map(PairView._make, zip(*row[COLUMNS:], strict=True))))
+    pair_views = tuple(map(PairView._make, zip(*row[COLUMNS:], strict=True)))
+    return OpenAssignment(*[*values, json.loads(levels), pair_views])
 
 
 IS_THERE = """member.user_id = %(user)s AND member.role <> 'participant'

@@ -116,7 +116,7 @@ def _submit(
     comment = pair_view.comment or "" if comment is None else comment[:WORDS]
     store = _give if is_first else _change
     changed = store(assignment, index, grade=grade, comment=comment, active_ms=active_ms, now=now)
-    return changed and Answer(changed, changed.next_index(index))
+    return Answer(changed, changed.next_index(index)) if changed else None
 
 
 def _assigned(annotator: User, pair_uuid: UUID, *, lock: bool = True) -> tuple[OpenAssignment, int]:
