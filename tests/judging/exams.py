@@ -141,7 +141,7 @@ def closed_by(exam: Exam, messages: Messages, **values: Any) -> Exam:
     return exam
 
 
-def stored_exam(truths: Sequence[Sequence[float]], *, queries: int = 1, project: Project | None = None) -> Exam:
+def later_exam(truths: Sequence[Sequence[float]], *, queries: int = 1, project: Project | None = None) -> Exam:
     """Open an exam of five pairs a query, drawn from pairs of these truths."""
     project = project or ProjectFactory()
     closed_exam(project, truths)

@@ -88,13 +88,13 @@ def test_edited_caption_keeps_no_measures_of_the_text_before(project: Project, p
 
     caption = waiting(project)
     redo(project, caption, person)
-    measured = measures()
-    assert None not in measured
+    before = measures()
+    assert None not in before
     caption_edit(project=project, caption=caption, text="  Two men\n wave. ", actor=person)
     assert measures() == (None, None, None, "")
     assert (caption.text, caption.state, caption.reviewed_by) == ("Two men wave.", "edited", person)
     caption_undo(project=project, actor=person)
-    assert measures() == measured
+    assert measures() == before
 
 
 def test_redo_measures_before_it_locks_and_yields_to_who_was_first(

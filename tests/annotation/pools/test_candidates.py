@@ -32,12 +32,12 @@ class TestVectors:
         fresh = vectors_of(["a b", "c", "a b"], model="one")
         vectors_of(["c", "d"], model="one")
         vectors_of(["c"], model="two")
-        stored = vectors_of(["a b", "c", "a b"], model="one")
+        again = vectors_of(["a b", "c", "a b"], model="one")
         assert encoder == [["a b", "c"], ["d"], ["c"]]
         assert TextVector.objects.count() == 4
-        assert (fresh == stored).all()
-        assert (stored == hashed(["a b", "c", "a b"])).all()
-        assert stored.dtype == np.float32
+        assert (fresh == again).all()
+        assert (again == hashed(["a b", "c", "a b"])).all()
+        assert again.dtype == np.float32
 
     def test_what_was_embedded_before_a_kill_is_not_embedded_again(
         self, encoder: list[list[str]], monkeypatch: pytest.MonkeyPatch
@@ -118,8 +118,8 @@ class TestRank:
         assert candidates_rank(project_id=project.pk) == 0  # where there are videos moments yet to be cut wait
         videos.update(file="")
         assert candidates_rank(project_id=project.pk) == 1
-        ranked = list(query.candidates.order_by("rank").values_list("moment", flat=True))
-        assert ranked == [row.pk for row in reversed(unseen)]
+        moment_ids = list(query.candidates.order_by("rank").values_list("moment", flat=True))
+        assert moment_ids == [row.pk for row in reversed(unseen)]
 
     def test_again_changes_nothing(self, project: Project, encoder: list[list[str]]) -> None:
         assert len(pool_of(project=project).moment_ids) == 0
@@ -141,8 +141,8 @@ def test_five_hundred_queries_over_the_validation_set(project: Project, encoder:
     words = random.Random(4).choices([f"word{n}" for n in range(400)], k=8 * 10895)
     texts = [" ".join(words[8 * n : 8 * n + 8]) for n in range(10895)]
     video: Video = VideoFactory(corpus=corpus, duration_s=20000)
-    cut = {"preview": "previews/x.gif", "preview_state": "ready"}
-    moments = Moment.objects.bulk_create(Moment(video=video, start_s=n, end_s=n + 1, **cut) for n in range(10841))
+    preview = {"preview": "previews/x.gif", "preview_state": "ready"}
+    moments = Moment.objects.bulk_create(Moment(video=video, start_s=n, end_s=n + 1, **preview) for n in range(10841))
     descriptions = Description.objects.bulk_create(
         Description(corpus=corpus, moment=moments[n % 10841], source_id=n, text=text, kind="video")
         for n, text in enumerate(texts)

@@ -64,11 +64,11 @@ class TestMoment:
     def test_the_one_overlapped_most_if_enough(
         self, span: tuple[float, float], iou_min: float, moment: int | None
     ) -> None:
-        named = Span("v", *span)
-        assert moment_of(named, self.MOMENTS, iou_min=iou_min) == moment
-        assert moment_of(named, [], iou_min=iou_min) is None
-        if named.start_s < named.end_s:  # of equal overlaps the smaller id
-            assert moment_of(named, [(9, named), (8, named)], iou_min=iou_min) == 8
+        span_of_v = Span("v", *span)
+        assert moment_of(span_of_v, self.MOMENTS, iou_min=iou_min) == moment
+        assert moment_of(span_of_v, [], iou_min=iou_min) is None
+        if span_of_v.start_s < span_of_v.end_s:  # of equal overlaps the smaller id
+            assert moment_of(span_of_v, [(9, span_of_v), (8, span_of_v)], iou_min=iou_min) == 8
 
 
 @pytest.mark.parametrize(("n", "sizes"), [(0, []), (1, [1]), (20, [20]), (45, [20, 20, 5])])

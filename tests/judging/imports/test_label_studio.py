@@ -140,10 +140,10 @@ class TestThroughTheWeb:
         assert (row.state, len(before - names_in("imports"))) == ("discarded", 1)
         with pytest.raises(NotPossible):
             confirm(row, messages)
-        discarded = bring(owner, messages, *GOOD)
+        other = bring(owner, messages, *GOOD)
         before = names_in("imports")
         with messages():
-            services.IMPORTS.discard(row=discarded, actor=owner)
+            services.IMPORTS.discard(row=other, actor=owner)
         assert len(before - names_in("imports")) == 1
 
 

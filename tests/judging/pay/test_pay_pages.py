@@ -237,8 +237,8 @@ class TestForecast:
         assert "<dt>Hours</dt><dd>1214.46</dd>" in page
         assert "17002.42 SGD" in page
         fields = dict(re.findall(r'name="(\w+)" value="([^"]+)"', page))
-        shown = [fields[name] for name in ("queries", "pairs", "second", "escalated")]
-        assert shown == ["3281", "20", "47.1", "18.1"]
+        values = [fields[name] for name in ("queries", "pairs", "second", "escalated")]
+        assert values == ["3281", "20", "47.1", "18.1"]
         assert TVR_RANKING in words(leading.get(url("forecast", project), fields))
         without_exam = words(leading.get(url("forecast", project), {**fields, "exam_pairs": 0}))
         assert "<dt>Judgments</dt><dd>227,808</dd></div> <div><dt>Hours</dt><dd>1202.32</dd>" in without_exam
@@ -259,9 +259,9 @@ class TestForecast:
         policy_from(project, local("2026-03-01"), pay_rate=Decimal("9.50"), gold_percent=5)
         page = words(leading.get(url("forecast", project), {"from": "here"}))
         fields = dict(re.findall(r'name="(\w+)" value="([^"]+)"', page))
-        measured = {"queries": "3", "pairs": "2.3", "seconds": "1350", "gold": "5", "annotators": "1", "rate": "9.50"}
+        figures = {"queries": "3", "pairs": "2.3", "seconds": "1350", "gold": "5", "annotators": "1", "rate": "9.50"}
         share = {"second": "47.1"}  # nothing decided yet: that of TVR-Ranking
-        assert {name: fields[name] for name in (*measured, *share)} == measured | share
+        assert {name: fields[name] for name in (*figures, *share)} == figures | share
         page = words(leading.get(url("forecast", project), {**fields, "queries": 3000}))
         assert "10,294 pairs in 4,412 batches" in page
 

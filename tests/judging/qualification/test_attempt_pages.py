@@ -20,6 +20,7 @@ from tests.judging.exams import (
     closed_exam,
     cohort_exam,
     examinee,
+    later_exam,
     newcomer,
     opposite,
     pairs_in_order,
@@ -29,7 +30,6 @@ from tests.judging.exams import (
     sit_all,
     start,
     status_of,
-    stored_exam,
     tutorial,
 )
 from tests.judging.settings import screening_question
@@ -146,7 +146,7 @@ def test_the_tutorial_gives_feedback_at_once_and_leads_on(client: Client, projec
 
 
 def test_later_people_learn_their_result_once_it_is_computed(client: Client, project: Project) -> None:
-    stored_exam([TRUTHS, TRUTHS], queries=2, project=project)
+    later_exam([TRUTHS, TRUTHS], queries=2, project=project)
     attempt = sit(examinee(project), project, right)
     client.force_login(attempt.annotator)
     assert "being computed" in page(client, "sitting", attempt)
@@ -182,11 +182,11 @@ def test_clips_are_watched_by_whose_attempt_it_is_and_those_of_the_tutorial_by_m
     cohort_exam(project)
     user = examinee(project)
     known_pair = pairs_in_order(start(user, project))[0]
-    (taught, *_) = tutorial(project)
+    (lesson, *_) = tutorial(project)
     stranger = examinee(ProjectFactory())
     for pair, person, status_code in [
         *((known_pair, user, 200), (known_pair, examinee(project), 404), (known_pair, stranger, 404)),
-        *((taught, newcomer(project), 200), (taught, stranger, 404)),
+        *((lesson, newcomer(project), 200), (lesson, stranger, 404)),
     ]:
         pair.moment.preview.save("preview.gif", ContentFile(GIF))
         client.force_login(person)
@@ -220,7 +220,7 @@ class TestDesk:
     def test_who_failed_sees_why_and_what_is_left(
         self, client: Client, project: Project, messages: Messages, queries: int, words: list[str]
     ) -> None:
-        stored_exam([TRUTHS] * queries, project=project)
+        later_exam([TRUTHS] * queries, project=project)
         user = examinee(project)
         client.force_login(user)
         for sentence in words:

@@ -20,12 +20,12 @@ from tests.judging.exams import (
     cohort_exam,
     examinee,
     give,
+    later_exam,
     pairs_in_order,
     regrade,
     sit,
     sit_all,
     start,
-    stored_exam,
     tutorial,
 )
 from tests.judging.views.acts import url
@@ -109,7 +109,7 @@ class TestMissed:
     def test_the_lead_decides_and_everybody_reads_the_same(
         self, client: Client, project: Project, boss: User, messages: Messages
     ) -> None:
-        exam = stored_exam([(0, 1, 2, 3, 4)], project=project)
+        exam = later_exam([(0, 1, 2, 3, 4)], project=project)
         attempt = start(examinee(project), project)
         give(attempt.annotator, pairs_in_order(attempt)[0], 2)
         closed_by(exam, messages, confirmed=EVERYBODY)

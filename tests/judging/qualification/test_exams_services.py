@@ -50,6 +50,7 @@ from tests.judging.exams import (
     cohort_exam,
     examinee,
     give,
+    later_exam,
     opposite,
     pairs_in_order,
     regrade,
@@ -58,7 +59,6 @@ from tests.judging.exams import (
     sit_all,
     start,
     status_of,
-    stored_exam,
 )
 
 pytestmark = pytest.mark.django_db
@@ -241,7 +241,7 @@ class TestClose:
         assert truths_of(closed_by(exam, messages)) == [None, Decimal(3)]
 
     def test_people_of_an_exam_of_known_truth_who_are_not_done_miss_it(self) -> None:
-        exam = stored_exam([TRUTHS])
+        exam = later_exam([TRUTHS])
         attempt = start(examinee(exam.project), exam.project)
         with pytest.raises(Unfinished):
             exam_close(exam=exam, actor=lead(exam.project))
@@ -257,7 +257,7 @@ class TestMissed:
         """Somebody with one attempt whose later exam was closed before they had given all grades."""
         project = ProjectFactory()
         policy_publish(project=project, actor=None, exam_attempts=1)
-        exam = stored_exam([TRUTHS, TRUTHS], project=project)
+        exam = later_exam([TRUTHS, TRUTHS], project=project)
         attempt = start(examinee(project), project)
         for known_pair in pairs_in_order(attempt)[:graded]:
             give(attempt.annotator, known_pair, 2)
@@ -455,7 +455,7 @@ class TestShownBefore:
         return attempt
 
     def test_pairs_never_shown_are_drawn_first(self, messages: Messages) -> None:
-        project = stored_exam([TRUTHS] * 5, queries=2).project
+        project = later_exam([TRUTHS] * 5, queries=2).project
         first = self.failed(project, messages)
         assert first.shown_before == 0
         shown_ids = known_pairs_shown(project_id=project.pk)
@@ -482,7 +482,7 @@ class TestPower:
     RULE = PassRule(Weights.QUADRATIC, 0.4)
 
     def test_a_later_exam_is_simulated_on_the_pairs_it_draws(self, messages: Messages) -> None:
-        project = stored_exam([TRUTHS] * 4, queries=4).project
+        project = later_exam([TRUTHS] * 4, queries=4).project
         result = exam_power(project, kind="stored", queries=4, depth=5, rule=self.RULE, attempts=2)
         assert result is not None
         assert (result.truth, result.pairs, result.shown) == ("drawn", 20, 0)
@@ -555,7 +555,7 @@ class TestResult:
         assert exam.report["after_feedback"] is not None
 
     def test_known_truth_is_evaluated_at_once(self, messages: Messages) -> None:
-        exam = stored_exam([TRUTHS, TRUTHS], queries=2)
+        exam = later_exam([TRUTHS, TRUTHS], queries=2)
         assert (exam.state, exam.known_pairs.exists()) == ("open", False)
         user = examinee(exam.project)
         with messages():
@@ -567,7 +567,7 @@ class TestResult:
         assert (exam.state, exam.report["n"]) == ("open", 1)
 
     def test_the_same_grade_everywhere_has_no_kappa_and_does_not_pass(self, messages: Messages) -> None:
-        project = stored_exam([(2, 2, 2, 2, 2)]).project
+        project = later_exam([(2, 2, 2, 2, 2)]).project
         policy_publish(project=project, actor=None, exam_kappa=-1)
         user = examinee(project)
         with messages():
@@ -587,7 +587,7 @@ class TestResult:
     def test_a_retake_asks_for_pairs_never_seen_as_often_as_the_policy_lets(
         self, messages: Messages, queries: int, error: type[Exception], words: str
     ) -> None:
-        project = stored_exam([TRUTHS] * queries).project
+        project = later_exam([TRUTHS] * queries).project
         user = examinee(project)
         earlier_ids: set[int] = set()
         for _ in range(min(queries, 2)):

@@ -82,21 +82,21 @@ def key_in(page: str) -> str:
 def test_a_failed_one_says_why_and_is_tried_again_by_a_lead_and_not_by_an_admin(
     browser: Client, project: Project
 ) -> None:
-    failed = Release.objects.create(project=project, version=9, state="failed", error="The disk is full")
+    release = Release.objects.create(project=project, version=9, state="failed", error="The disk is full")
     page = text(browser, "releases", project)
     assert "The disk is full" in page
-    assert url("release-retry", failed) in page
+    assert url("release-retry", release) in page
     browser.force_login(admin(project))
-    for page in (text(browser, "releases", project), text(browser, "release", failed)):
+    for page in (text(browser, "releases", project), text(browser, "release", release)):
         assert "The disk is full" in page
         assert url("release-create", project) not in page
-        assert url("release-retry", failed) not in page
+        assert url("release-retry", release) not in page
     assert url("judgments-csv", project) in text(browser, "releases", project)
     browser.force_login(lead(project))
-    assert browser.post(url("release-retry", failed)).status_code == 302
-    failed.refresh_from_db()
-    assert failed.state == "preparing"
-    assert "is preparing already" in browser.post(url("release-retry", failed), follow=True).content.decode()
+    assert browser.post(url("release-retry", release)).status_code == 302
+    release.refresh_from_db()
+    assert release.state == "preparing"
+    assert "is preparing already" in browser.post(url("release-retry", release), follow=True).content.decode()
 
 
 def test_one_shows_its_files_and_its_datasheet(browser: Client, ready: Release) -> None:

@@ -370,10 +370,10 @@ class TestBuild:
 
 def test_the_command_exports_into_an_empty_folder(hand_made: HandMade, tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("x")
-    for taken in (tmp_path, tmp_path / "mine.txt"):
+    for path in (tmp_path, tmp_path / "mine.txt"):
         with pytest.raises(CommandError, match="not an empty folder"):
-            call_command("export_release", taken)
-    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+            call_command("export_release", path)
+    assert [file.name for file in tmp_path.iterdir()] == ["mine.txt"]
     assert not Release.objects.exists()
     out = StringIO()
     call_command("export_release", tmp_path / "out", stdout=out)

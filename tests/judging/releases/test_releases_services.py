@@ -80,20 +80,20 @@ def test_a_failed_one_says_why_and_another_try_makes_it(
     def full(*args: object) -> None:
         raise OSError("The disk is full")
 
-    failed = release_create(project=project, actor=None)
+    release = release_create(project=project, actor=None)
     with monkeypatch.context() as patch:
         patch.setattr(files, "pack", full)
         with pytest.raises(OSError, match="full"):
-            release_build(release_id=failed.pk)
-    failed.refresh_from_db()
-    assert (failed.state, failed.error, failed.archive.name) == ("failed", "The disk is full", "")
+            release_build(release_id=release.pk)
+    release.refresh_from_db()
+    assert (release.state, release.error, release.archive.name) == ("failed", "The disk is full", "")
     person = lead(project)
     with messages():
-        release_retry(release=failed, actor=person)
+        release_retry(release=release, actor=person)
         with pytest.raises(NotPossibleNow, match="preparing already"):
-            release_retry(release=failed, actor=person)
-    failed.refresh_from_db()
-    assert (failed.state, failed.error) == ("ready", "")
+            release_retry(release=release, actor=person)
+    release.refresh_from_db()
+    assert (release.state, release.error) == ("ready", "")
     assert project.audit_events.filter(action="release.retry", actor=person).count() == 1
 
 

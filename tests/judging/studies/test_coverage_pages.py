@@ -106,12 +106,12 @@ def test_discard_before_and_after_opening(browser: Client, collection: Covering)
 
 
 def test_what_came_to_a_stop_is_reported(browser: Client, collection: Covering) -> None:
-    study, failed = collection.planned(), collection.planned()
+    study, other = collection.planned(), collection.planned()
     pool_open_request(pooling=study, actor=collection.lead)
     collection.project.jobs.update(state="failed", error="The disk is full.")
     page = browser.get(url("coverage-study", study)).content.decode()
     assert "The disk is full." in page and "Go on" in page
-    Pooling.objects.filter(pk=failed.pk).update(state="failed", error="There is no sentence model.")
-    assert "There is no sentence model." in browser.get(url("coverage-study", failed)).content.decode()
+    Pooling.objects.filter(pk=other.pk).update(state="failed", error="There is no sentence model.")
+    assert "There is no sentence model." in browser.get(url("coverage-study", other)).content.decode()
     Batch.objects.update(state="open", done_at=None)
     assert "No query is finished yet" in browser.get(url("coverage", collection.project)).content.decode()

@@ -192,7 +192,7 @@ class TestJudging:
         """Twenty candidates by similarity: nothing is beyond them, whatever ranks the pool has."""
         scenario = Growing(moments=24, candidates=range(20))
         query, first = scenario.query, scenario.batch
-        (pooled,) = scenario.open(scenario.plan(scenario.rows("one", range(20, 23))))
+        (second,) = scenario.open(scenario.plan(scenario.rows("one", range(20, 23))))
         assert query.candidates.filter(rank=21, source="pooled").exists()
         judge_round(first, [2] * 20, [2] * 20)
         with pytest.raises(NothingBeyond):
@@ -201,7 +201,7 @@ class TestJudging:
         assert batch_extend(batch_id=first.pk) is None
         batches_sweep()
         assert list(query.batches.order_by("number").values_list("number", flat=True)) == [1, 3]
-        judge_round(pooled, [1] * 3, [1] * 3)
+        judge_round(second, [1] * 3, [1] * 3)
         assert query in finished_queries(scenario.project.pk)
 
     def test_a_second_batch_opens_beside_a_pooled_one(self) -> None:

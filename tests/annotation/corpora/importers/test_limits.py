@@ -93,5 +93,5 @@ def test_a_file_within_its_limits_is_read_to_its_end(end: bytes) -> None:
     assert (budget.size, budget.lines) == (len(data), 4)
     with pytest.raises(ImportFileError, match="more than 3 lines"):
         read(data, Budget(Limits(lines=3)))
-    packed = gzip.compress(data + b"\n" * (FREE_BYTES - len(data)), mtime=0)
-    read(packed, Budget(Limits(ratio=2)))  # what is small may be packed as well as it can
+    content = gzip.compress(data + b"\n" * (FREE_BYTES - len(data)), mtime=0)
+    read(content, Budget(Limits(ratio=2)))  # what is small may be packed as well as it can
