@@ -212,6 +212,7 @@ class TestRefused:
             ("pairs.csv", NO_CONSENSUS, ",dropped,3,no_consensus,", "line 4: a settled pair has its relev"),
             ("judgments.csv", ",101,", ",-1,", "judgments.csv, line 2: worker is '-1'"),
             ("judgments.csv", ",1,1,person", ",9,1,person", "guideline 9 is not known"),
+            ("judgments.csv", ",1,1,person", ",1,1,nobody", "source is 'nobody', not one of person, "),
             ("queries.csv", ",val,10,", ",val,12,", "judged_as 12 is no query"),
             ("candidates.csv", "alpha,1.0,2.5", "alpha,1.0,2.75", "line 2: moment .* is not known"),
             ("moments.jsonl", '"start": 1.0', '"start": 9.0', "moments.jsonl, line 1: a moment starts before"),
@@ -277,6 +278,7 @@ class TestRefused:
         [
             ("../outside", b"x", "does not lie beside its manifest"),
             ("more", b"x", "disagree about more"),
+            ("videos.csv", b"x", "holds videos.csv twice"),
             ("bomb", bytes(2 * 2**20), "bomb would unpack to 2,097,152 bytes"),
         ],
     )

@@ -92,6 +92,7 @@ class TestErased:
         name = user.username
         annotator_erase(membership=member, actor=chief)
         former_member = now(member)
+        annotator_erase(membership=former_member, actor=chief)  # once more changes nothing
         assert (former_member.number, former_member.standing) == (member.number, "left")
         assert not hasattr(User.objects.get(pk=user.pk), "identity")
         assert name not in former_member.user.username

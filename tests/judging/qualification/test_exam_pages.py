@@ -66,6 +66,9 @@ class TestOpen:
         assert "there are no known pairs yet" in page
         for bad in ({}, {"kind": "oral"}, {"kind": "cohort", "queries": 0, "depth": 1}):
             assert client.post(url("exam-create", project), bad).status_code == 422
+        answer = client.post(url("exam-create", project), {"kind": "stored", "queries": 1, "depth": 5})
+        assert answer.status_code == 409
+        assert "Too few pairs of known truth: 0, where 5 are needed" in answer.content.decode()
         assert not Exam.objects.exists()
         form = {"kind": "cohort", "queries": 2, "depth": 3, "seed": 8}
         answer = client.post(url("exam-create", project), form)
