@@ -19,7 +19,7 @@ from annotation.captions.services.rewriting import (
     caption_redo_make,
     failure_of,
 )
-from annotation.models import Caption, CaptionReview, Prompt, Rewriting
+from annotation.models import Caption, CaptionReview, Description, Prompt, Rewriting
 from core.exceptions import NotPossible
 from core.models import AuditEvent
 from tests.annotation.captions.rewriting.chat_server import ChatServer, chat_server, completion, failure
@@ -211,6 +211,14 @@ class TestEditsAreChecked:
         assert (caption.state, caption.failed, caption.name_model) == ("edited", ["name"], "lexicon")
         assert caption in captions_serving(project.dataset.corpus_id)
         assert edits_check(corpus_id=project.dataset.corpus_id) == 0
+
+    def test_where_there_was_nothing_to_be_like(self, project: Project, person: User) -> None:
+        caption = waiting(project, "empty")
+        Description.objects.update(text="?!")
+        caption_edit(project=project, caption=caption, text="Two men wave.", actor=person)
+        assert edits_check(corpus_id=project.dataset.corpus_id) == 1
+        caption.refresh_from_db()
+        assert (caption.similarity, caption.name_score) == (None, 0.0)
 
     def test_what_is_undone_meanwhile_keeps_its_own_measures(
         self, project: Project, person: User, monkeypatch: pytest.MonkeyPatch

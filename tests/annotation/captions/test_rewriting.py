@@ -459,6 +459,15 @@ class TestUnavailableProvider:
         assert waits.finished_at is not None
         assert captions(project) == [("A man waves.", "accepted")]
 
+    def test_nobody_needs_to_wait_for_it_and_the_job_goes_to_the_one_that_follows(
+        self, project: Project, waits: Rewriting
+    ) -> None:
+        Rewriting.objects.update(provider="openai")
+        assert rewrite(project, "rules") != waits
+        waits.refresh_from_db()
+        assert waits.finished_at is not None
+        assert [job.state for job in Job.objects.all()] == ["done"]
+
 
 def raise_unavailable() -> Iterator[Answer]:
     raise ProviderUnavailable("gone fishing")

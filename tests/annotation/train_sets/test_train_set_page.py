@@ -66,6 +66,7 @@ class TestStarting:
 
 def test_progress_is_polled_and_why_it_failed_is_shown(client: Client, project: Project, messages: Messages) -> None:
     row = train_set_start(project=project, depth=3, actor=None, wake=False)
+    assert "Waiting for a worker" in page(client, project)
     TrainSet.objects.filter(pk=row.pk).update(step="embedding", done=12_000, total=98_070)
     assert "Embedding captions: 12,000 of 98,070" in page(client, project)
     address = reverse("annotation:train-sets", args=[project.uuid])
