@@ -7,10 +7,16 @@ import pytest
 from django.test import Client
 from imageio_ffmpeg import get_ffmpeg_exe  # type: ignore[import-untyped]
 
+from accounts.models import Project
 from judging.demo import services
 from judging.models import Assignment
-from tests.factories import BatchFactory
+from tests.factories import BatchFactory, ProjectFactory
 from tests.judging.views.acts import hold
+
+
+@pytest.fixture
+def project() -> Project:
+    return ProjectFactory()  # type: ignore[no-any-return]
 
 
 @pytest.fixture

@@ -9,7 +9,9 @@ from accounts.models import Membership, Project, User
 from annotation.models import Moment, Query
 from judging.models import Exam, KnownPair, Sitting
 from judging.qualification.selectors.sittings import OpenAttempt, attempt_by_id
+from judging.qualification.services.exams import exam_close, exam_create
 from judging.qualification.services.sittings import attempt_grade, attempt_hand_in, attempt_start
+from tests.conftest import Messages
 from tests.factories import (
     NOW,
     MembershipFactory,
@@ -19,6 +21,7 @@ from tests.factories import (
     SittingGradeFactory,
     VideoFactory,
     annotator,
+    lead,
 )
 
 SEED = 20260101
@@ -125,8 +128,36 @@ def sit(user: User, project: Project, grade_of: GradeOf, *, purpose: str = "exam
     return attempt
 
 
+def sit_all(exam: Exam, *grades_of_each: Sequence[int]) -> list[Sitting]:
+    """Have a new examinee for each row sit the exam; grades are in the order of the pairs' ids."""
+    return [sit(examinee(exam.project), exam.project, by_pair(exam, grades)) for grades in grades_of_each]
+
+
+def closed_by(exam: Exam, messages: Messages, **values: Any) -> Exam:
+    """Close the exam and have its report written."""
+    with messages():
+        exam_close(exam=exam, actor=lead(exam.project), **values)
+    exam.refresh_from_db()
+    return exam
+
+
+def later_exam(truths: Sequence[Sequence[float]], *, queries: int = 1, project: Project | None = None) -> Exam:
+    """Open an exam of five pairs a query, drawn from pairs of these truths."""
+    project = project or ProjectFactory()
+    closed_exam(project, truths)
+    return exam_create(project=project, actor=None, kind="stored", queries=queries, depth=5)
+
+
 def hand_in(attempt: Sitting, now: datetime = NOW) -> OpenAttempt:
     return attempt_hand_in(annotator=attempt.annotator, attempt=attempt.uuid, now=now)
+
+
+def right(pair: KnownPair) -> int:
+    return int(pair.truth or 0)
+
+
+def opposite(pair: KnownPair) -> int:
+    return 4 - right(pair)
 
 
 def by_pair(exam: Exam, grades: Sequence[int]) -> GradeOf:

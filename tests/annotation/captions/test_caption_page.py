@@ -1,7 +1,7 @@
 """The page of captions in review."""
 
 from datetime import timedelta
-from uuid import uuid4
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -18,11 +18,6 @@ from tests.factories import CaptionFactory, ProjectFactory, lead
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
 HTMX = {"HX-Request": "true"}
-
-
-@pytest.fixture
-def project() -> Project:
-    return ProjectFactory()  # type: ignore[no-any-return]
 
 
 @pytest.fixture
@@ -44,10 +39,8 @@ def decide(client: Client, project: Project, caption: Caption, act: str, **value
 
 @pytest.mark.usefixtures("person")
 class TestPage:
-    def test_empty(self, client: Client, project: Project) -> None:
-        assert "Nothing waits for you" in client.get(url(project)).content.decode()
-
     def test_shows_what_waits_and_why(self, client: Client, project: Project) -> None:
+        assert "Nothing waits for you" in client.get(url(project)).content.decode()
         waiting(project, "name")
         waiting(project, "markup", text="A <b>man</b> waves.")
         waiting(ProjectFactory(), text="Of another corpus.")
@@ -58,28 +51,44 @@ class TestPage:
         only = client.get(url(project), {"check": "markup"}).content.decode()
         assert "A man and Joey wave." not in only and "A &lt;b&gt;man" in only
 
-    def test_start(self, client: Client, project: Project, messages: Messages) -> None:
-        CaptionFactory(
-            moment__video__corpus=project.dataset.corpus, description__text="Ross waves.", text="Ross waves."
-        )
-        assert "Rewrite 1 description<" in client.get(url(project)).content.decode()
+    def test_start(self, client: Client, project: Project, messages: Messages, settings: Any) -> None:
+        values = {"description__text": "Ross waves.", "text": "Ross waves."}
+        CaptionFactory(moment__video__corpus=project.dataset.corpus, **values)
+        settings.REWRITING_MODEL = settings.REWRITING_API_KEY = ""
+        page = client.get(url(project)).content.decode()
+        assert "Rewrite 1 description<" in page
+        assert 'value="openai" disabled>Chat API (not set up)' in page and "set REWRITING_MODEL" in page
+        settings.REWRITING_MODEL = settings.REWRITING_API_KEY = "x"
+        job = job_start(project=project, kind="rewriting", title="Rewriting", total=1)
+        job_wait(job=job, title="Rewriting waits; next try at 14:05", error="It answers 503.")
+        page = client.get(url(project)).content.decode()
+        assert '<option value="openai">Chat API</option>' in page
+        assert "next try at 14:05" in page and "It answers 503. It goes on by itself" in page
+        assert "Rewrite 1 description<" in page  # it can be started at once
         with messages():
             client.post(url(project, "captions-rewrite"), {"provider": "rules"})
         assert Caption.objects.get().text == "A man waves."
-        page = client.post(url(project, "captions-rewrite"), {"provider": "rules"}, follow=True).content.decode()
-        assert "has its caption" in page
-        page = client.post(url(project, "captions-rewrite"), {"provider": "magic"}, follow=True).content.decode()
-        assert "Choose who rewrites" in page
+        for provider, words in (("rules", "has its caption"), ("magic", "Choose who rewrites")):
+            page = client.post(url(project, "captions-rewrite"), {"provider": provider}, follow=True).content.decode()
+            assert words in page
 
-    def test_decisions_by_htmx(self, client: Client, project: Project) -> None:
+    def test_decisions_with_htmx_and_without(self, client: Client, project: Project) -> None:
         first, second = waiting(project), waiting(project)
+        status, part = decide(client, project, first, "edit", text=" ")
+        assert (status, "between 1 and 2000 characters" in part) == (409, True)
         status, part = decide(client, project, first, "edit", text="Two men wave.")
         assert (status, "Two men wave." in part, "Edited" in part) == (200, True, True)
-        assert decide(client, project, second, "accept")[0] == 200
+        Caption.objects.filter(pk=first.pk).update(reviewed_at=timezone.now() - timedelta(minutes=5))
+        part = client.get(url(project), {"caption": str(first.uuid)}, headers=HTMX).content.decode()
+        assert "Two men wave." in part and "?caption=" not in part  # a check that does not come is not waited for
+        form = {"caption": str(second.uuid), "act": "accept"}
+        answer = client.post(url(project, "caption-decide"), form, follow=True)
+        assert "Nothing waits for you" in answer.content.decode()
         assert decide(client, project, second, "accept")[0] == 409
         assert decide(client, project, second, "edit", text="x" * 2001)[0] == 302  # a form no page sends
         page = client.post(url(project, "caption-undo"), follow=True).content.decode()
         assert "taken back" in page and "A man and Joey wave." in page
+        assert decide(client, project, waiting(ProjectFactory()), "accept")[0] == 404
 
     def test_another_wording_is_a_workers_and_the_page_asks_for_it(
         self, client: Client, project: Project, messages: Messages, monkeypatch: pytest.MonkeyPatch
@@ -104,40 +113,31 @@ class TestPage:
         self, client: Client, project: Project, messages: Messages
     ) -> None:
         caption = waiting(project)
-        for _ in range(3):
+        assert "this wording passes" not in client.get(url(project)).content.decode()
+        with messages():
+            decide(client, project, caption, "redo")
+        page = client.get(url(project)).content.decode()
+        assert "this wording passes" in page and "Failed before" in page
+        for _ in range(2):
             with messages():
-                part = decide(client, project, caption, "redo")[1]
+                decide(client, project, caption, "redo")
         part = client.get(url(project), {"caption": str(caption.uuid)}, headers=HTMX).content.decode()
         assert "no other wording" in part and "Two men wave.</textarea>" in part
 
-    @pytest.mark.parametrize("caption_uuid", ["x", "7e9ade30-6172-439a-84c5-cdceaa44215c"])
-    def test_unknown_caption_is_not_found(self, client: Client, project: Project, caption_uuid: str) -> None:
-        assert client.get(url(project), {"caption": caption_uuid}, headers=HTMX).status_code == 404
-
-    @pytest.mark.parametrize(
-        ("text", "outcome"),
-        [
+    def test_edit_is_checked_again_and_the_outcome_shown(
+        self, client: Client, project: Project, messages: Messages
+    ) -> None:
+        for text, outcome in (
             ("Two people wave.", "Checked again: similarity"),
             ("Ross and Joey wave.", "names a person, “"),
             ("Green elephants paint houses.", "is little like the description"),
-        ],
-    )
-    def test_edit_is_checked_again_and_the_outcome_shown(
-        self, client: Client, project: Project, messages: Messages, text: str, outcome: str
-    ) -> None:
-        caption = waiting(project)
-        with messages():
-            part = decide(client, project, caption, "edit", text=text)[1]
-        assert "?caption=" in part and "Checked again" not in part
-        part = client.get(url(project), {"caption": str(caption.uuid)}, headers=HTMX).content.decode()
-        assert "Checked again" in part and outcome in part and "?caption=" not in part
-
-    def test_check_that_does_not_come_is_not_waited_for(self, client: Client, project: Project) -> None:
-        caption = waiting(project)
-        decide(client, project, caption, "edit", text="Two men wave.")
-        Caption.objects.update(reviewed_at=timezone.now() - timedelta(minutes=5))
-        part = client.get(url(project), {"caption": str(caption.uuid)}, headers=HTMX).content.decode()
-        assert "Two men wave." in part and "?caption=" not in part
+        ):
+            caption = waiting(project)
+            with messages():
+                part = decide(client, project, caption, "edit", text=text)[1]
+            assert "?caption=" in part and "Checked again" not in part
+            part = client.get(url(project), {"caption": str(caption.uuid)}, headers=HTMX).content.decode()
+            assert "Checked again" in part and outcome in part and "?caption=" not in part
 
     def test_every_count_is_renewed_by_a_decision(self, client: Client, project: Project) -> None:
         first, _, _ = waiting(project), waiting(project), waiting(project, "markup")
@@ -150,64 +150,16 @@ class TestPage:
         assert 'value="markup" selected>holds markup (1)<' in part
         assert '<span id="waiting-name" hx-swap-oob="true">1</span>' in part
 
-    def test_chat_api_that_is_not_set_up_cannot_be_chosen(
-        self, client: Client, project: Project, settings: object
-    ) -> None:
-        CaptionFactory(
-            moment__video__corpus=project.dataset.corpus, description__text="Ross waves.", text="Ross waves."
-        )
-        settings.REWRITING_MODEL = settings.REWRITING_API_KEY = ""  # type: ignore[attr-defined]
-        page = client.get(url(project)).content.decode()
-        assert 'value="openai" disabled>Chat API (not set up)' in page and "set REWRITING_MODEL" in page
-        settings.REWRITING_MODEL = settings.REWRITING_API_KEY = "x"  # type: ignore[attr-defined]
-        assert '<option value="openai">Chat API</option>' in client.get(url(project)).content.decode()
-
-    def test_rewriting_that_waits_can_be_started_at_once(self, client: Client, project: Project) -> None:
-        CaptionFactory(
-            moment__video__corpus=project.dataset.corpus, description__text="Ross waves.", text="Ross waves."
-        )
-        job = job_start(project=project, kind="rewriting", title="Rewriting", total=1)
-        job_wait(job=job, title="Rewriting waits; next try at 14:05", error="It answers 503.")
-        page = client.get(url(project)).content.decode()
-        assert "next try at 14:05" in page and "It answers 503. It goes on by itself" in page
-        assert "Rewrite 1 description<" in page
-
     def test_edit_that_still_names_somebody_is_reported(self, client: Client, project: Project) -> None:
         part = decide(client, project, waiting(project), "edit", text="A man and Joey wave at a woman.")[1]
         assert "Edited" in part and "still names a person: Joey" in part
-        assert "still names" not in decide(client, project, waiting(project), "edit", text="Two men wave.")[1]
+        part = decide(client, project, waiting(project), "accept", text="Two men wave.")[1]  # the words in the box
+        assert "Edited" in part and "still names" not in part
+        same = waiting(project)
+        part = decide(client, project, same, "accept", text=f" {same.text}\n")[1]
+        assert "Accepted" in part and '<dd id="waiting">0</dd>' in part
         form = {"caption": str(waiting(project).uuid), "act": "edit", "text": "Joey waves."}
         page = client.post(url(project, "caption-decide"), form, follow=True).content.decode()
         assert "still names a person: Joey" in page
-
-    def test_whoever_accepts_means_the_words_in_the_box(self, client: Client, project: Project) -> None:
-        changed, same = waiting(project), waiting(project)
-        assert "Edited" in decide(client, project, changed, "accept", text="Two men wave.")[1]
-        part = decide(client, project, same, "accept", text=f" {same.text}\n")[1]
-        assert "Accepted" in part and '<dd id="waiting">0</dd>' in part
-        assert set(Caption.objects.values_list("text", flat=True)) == {"Two men wave.", same.text}
-
-    def test_former_failure_is_shown_beside_wording_that_passes_now(
-        self, client: Client, project: Project, messages: Messages
-    ) -> None:
-        caption = waiting(project)
-        assert "this wording passes" not in client.get(url(project)).content.decode()
-        with messages():
-            decide(client, project, caption, "redo")
-        page = client.get(url(project)).content.decode()
-        assert "this wording passes" in page and "Failed before" in page
-
-    def test_empty_edit_is_reported_beside_the_caption(self, client: Client, project: Project) -> None:
-        status, part = decide(client, project, waiting(project), "edit", text=" ")
-        assert (status, "between 1 and 2000 characters" in part) == (409, True)
-
-    def test_without_javascript(self, client: Client, project: Project) -> None:
-        caption = waiting(project)
-        form = {"caption": str(caption.uuid), "act": "accept"}
-        answer = client.post(url(project, "caption-decide"), form, follow=True)
-        assert "Nothing waits for you" in answer.content.decode()
-
-    def test_caption_of_another_corpus_is_unknown(self, client: Client, project: Project) -> None:
-        elsewhere = waiting(ProjectFactory())
-        assert decide(client, project, elsewhere, "accept")[0] == 404
-        assert decide(client, project, Caption(uuid=uuid4()), "accept")[0] == 404
+        texts = {"A man and Joey wave at a woman.", "Two men wave.", same.text, "Joey waves."}
+        assert set(Caption.objects.values_list("text", flat=True)) == texts

@@ -1,7 +1,7 @@
 """Tests of decisions on captions in review."""
 
 from datetime import timedelta
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 from django.utils import timezone
@@ -22,16 +22,11 @@ from annotation.captions.services.rewriting import (
 from annotation.models import Caption, CaptionReview, Description, Prompt, Rewriting
 from core.exceptions import NotPossible
 from core.models import AuditEvent
-from tests.annotation.captions.rewriting.chat_server import chat_server, completion, failure
+from tests.annotation.captions.rewriting.chat_server import ChatServer, chat_server, completion, failure
 from tests.conftest import Messages
-from tests.factories import CaptionFactory, ProjectFactory, QueryFactory, lead
+from tests.factories import CaptionFactory, QueryFactory, lead
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
-
-
-@pytest.fixture
-def project() -> Project:
-    return ProjectFactory()  # type: ignore[no-any-return]
 
 
 @pytest.fixture
@@ -40,17 +35,24 @@ def person(project: Project) -> User:
 
 
 def waiting(project: Project, *failed: str, text: str = "A man and Joey wave.") -> Caption:
-    Rewriting.objects.get_or_create(project=project, corpus=project.dataset.corpus, provider="rules", model="1")
-    caption: Caption = CaptionFactory(
-        description__text="Ross and Joey wave.",
-        moment__video__corpus=project.dataset.corpus,
-        text=text,
-        provider="rules",
-        state="in_review",
-        failed=list(failed or ["name"]),
-    )
+    corpus = project.dataset.corpus
+    Rewriting.objects.get_or_create(project=project, corpus=corpus, provider="rules", model="1")
+    values = {"provider": "rules", "state": "in_review", "failed": list(failed or ["name"])}
+    description = {"description__text": "Ross and Joey wave.", "moment__video__corpus": corpus}
+    caption: Caption = CaptionFactory(text=text, **description, **values)
     failure_of(caption).save()
     return caption
+
+
+def rewrite_by_chat(project: Project, server: ChatServer, settings: Any) -> Prompt:
+    """From now on this server words captions anew."""
+    settings.REWRITING_BASE_URL, settings.REWRITING_MODEL, settings.REWRITING_API_KEY = server.url, "x", "secret"
+    Rewriting.objects.update(finished_at=timezone.now())
+    prompt = Prompt.objects.get(version=1)
+    Rewriting.objects.create(
+        project=project, corpus=project.dataset.corpus, provider="openai", model="x", prompt=prompt
+    )
+    return prompt
 
 
 def redo(project: Project, caption: Caption, person: User) -> str:
@@ -63,7 +65,7 @@ def redo(project: Project, caption: Caption, person: User) -> str:
     return redo_request.error
 
 
-def test_accept(project: Project, person: User) -> None:
+def test_accept_once(project: Project, person: User) -> None:
     caption = waiting(project)
     caption_accept(project=project, caption=caption, actor=person)
     caption.refresh_from_db()
@@ -71,29 +73,28 @@ def test_accept(project: Project, person: User) -> None:
     assert caption in captions_serving(project.dataset.corpus_id)
     event = AuditEvent.objects.get(action="caption.accepted")
     assert (event.actor, event.subject, event.data["failed"]) == (person, caption.uuid, ["name"])
-
-
-def test_edit(project: Project, person: User) -> None:
-    caption = waiting(project)
-    caption_edit(project=project, caption=caption, text="  Two men\n wave. ", actor=person)
-    caption.refresh_from_db()
-    assert (caption.text, caption.state, caption.reviewed_by) == ("Two men wave.", "edited", person)
+    for decide in (caption_accept, caption_redo):
+        with pytest.raises(NotPossible, match="decided already"):
+            decide(project=project, caption=caption, actor=person)
+    assert CaptionReview.objects.count() == 1
+    with pytest.raises(NotPossible, match="no decision of yours"):
+        caption_undo(project=project, actor=lead(project))
 
 
 def test_edited_caption_keeps_no_measures_of_the_text_before(project: Project, person: User) -> None:
+    def measures() -> tuple[object, ...]:
+        caption.refresh_from_db()
+        return caption.similarity, caption.similarity_measure, caption.name_score, caption.name_model
+
     caption = waiting(project)
     redo(project, caption, person)
-    measured = (caption.similarity, caption.similarity_measure, caption.name_score, caption.name_model)
-    assert None not in measured
-    caption_edit(project=project, caption=caption, text="Two men wave.", actor=person)
-    caption.refresh_from_db()
-    assert (caption.similarity, caption.similarity_measure, caption.name_score, caption.name_model) == (
-        *(None, None, None),
-        "",
-    )
+    before = measures()
+    assert None not in before
+    caption_edit(project=project, caption=caption, text="  Two men\n wave. ", actor=person)
+    assert measures() == (None, None, None, "")
+    assert (caption.text, caption.state, caption.reviewed_by) == ("Two men wave.", "edited", person)
     caption_undo(project=project, actor=person)
-    caption.refresh_from_db()
-    assert (caption.similarity, caption.similarity_measure, caption.name_score, caption.name_model) == measured
+    assert measures() == before
 
 
 def test_redo_measures_before_it_locks_and_yields_to_who_was_first(
@@ -110,12 +111,6 @@ def test_redo_measures_before_it_locks_and_yields_to_who_was_first(
     assert (caption.text, caption.reviews.get().decision) == ("Two men wave.", "edited")
 
 
-@pytest.mark.parametrize("text", ["", "  \n", "x" * 2001])
-def test_edit_says_something(project: Project, person: User, text: str) -> None:
-    with pytest.raises(NotPossible, match="between 1 and 2000"):
-        caption_edit(project=project, caption=waiting(project), text=text, actor=person)
-
-
 @pytest.mark.parametrize("check", ["no_answer", "refused", "empty", "huge"])
 def test_where_there_is_no_proposal_the_description_cannot_pass_for_one(
     project: Project, person: User, check: str
@@ -123,6 +118,9 @@ def test_where_there_is_no_proposal_the_description_cannot_pass_for_one(
     caption = waiting(project, check, text="Ross and Joey wave.")
     with pytest.raises(NotPossible, match="no proposal"):
         caption_accept(project=project, caption=caption, actor=person)
+    for text in ("", "  \n", "x" * 2001):
+        with pytest.raises(NotPossible, match="between 1 and 2000"):
+            caption_edit(project=project, caption=caption, text=text, actor=person)
     caption_edit(project=project, caption=caption, text="Two men wave.", actor=person)
 
 
@@ -131,14 +129,8 @@ def test_redo_takes_more_general_words_and_waits_on(project: Project, person: Us
     assert redo(project, caption, person) == ""
     assert (caption.text, caption.state, caption.attempt) == ("Two people wave.", "in_review", 2)
     assert CaptionReview.objects.get().decision == "redone"
+    caption.failures.create(attempt=3, text="", failed=["no_answer"], provider="openai")
     assert [text for text, _ in caption.earlier_wordings] == ["A man and Joey wave."]
-
-
-def test_a_failure_without_a_wording_is_no_earlier_wording(project: Project) -> None:
-    caption = waiting(project)
-    for attempt, text in ((2, ""), (3, "Two people wave.")):
-        caption.failures.create(attempt=attempt, text=text, failed=["no_answer"], provider="openai")
-    assert [text for text, _ in caption.earlier_wordings] == ["Two people wave."]
 
 
 def test_rules_say_that_they_have_no_third_wording_and_never_go_back(project: Project, person: User) -> None:
@@ -245,16 +237,10 @@ class TestEditsAreChecked:
         assert (caption.state, caption.similarity, caption.name_model) == ("in_review", None, "")
 
 
-def test_redo_is_credited_to_who_did_it(project: Project, person: User, settings: object) -> None:
+def test_redo_is_credited_to_who_did_it(project: Project, person: User, settings: Any) -> None:
     caption = waiting(project)
-    Rewriting.objects.update(finished_at=timezone.now())
-    prompt = Prompt.objects.get(version=1)
-    Rewriting.objects.create(
-        project=project, corpus=project.dataset.corpus, provider="openai", model="x", prompt=prompt
-    )
     with chat_server(lambda text, before: completion("Monica and Joey wave.")) as server:
-        settings.REWRITING_BASE_URL, settings.REWRITING_MODEL = server.url, "x"  # type: ignore[attr-defined]
-        settings.REWRITING_API_KEY = "secret"  # type: ignore[attr-defined]
+        prompt = rewrite_by_chat(project, server, settings)
         assert redo(project, caption, person) == ""
     assert (caption.provider, caption.model, caption.prompt) == ("openai", "x", prompt)
     assert [row.provider for row in caption.failures.order_by("attempt")] == ["rules", "openai"]
@@ -263,56 +249,27 @@ def test_redo_is_credited_to_who_did_it(project: Project, person: User, settings
     assert (caption.provider, caption.model, caption.prompt) == ("rules", "", None)
 
 
-def test_redo_with_an_unavailable_endpoint_is_an_error_at_once(
-    project: Project, person: User, settings: object
-) -> None:
+def test_redo_with_an_unavailable_endpoint_is_an_error_at_once(project: Project, person: User, settings: Any) -> None:
     caption = waiting(project)
-    Rewriting.objects.update(finished_at=timezone.now())
-    Rewriting.objects.create(
-        project=project,
-        corpus=project.dataset.corpus,
-        provider="openai",
-        model="x",
-        prompt=Prompt.objects.get(version=1),
-    )
     with chat_server(lambda text, before: failure(503)) as server:
-        settings.REWRITING_BASE_URL, settings.REWRITING_MODEL = server.url, "x"  # type: ignore[attr-defined]
-        settings.REWRITING_API_KEY = "secret"  # type: ignore[attr-defined]
+        rewrite_by_chat(project, server, settings)
         assert "503" in redo(project, caption, person)
     assert len(server.requests) == 1
     assert (caption.text, caption.attempt, caption.reviews.count()) == ("A man and Joey wave.", 1, 0)
 
 
-def test_what_is_decided_is_decided_once(project: Project, person: User) -> None:
+def test_undo_goes_one_by_one_back_to_the_start(project: Project, person: User) -> None:
     caption = waiting(project)
+    redo(project, caption, person)
+    caption_edit(project=project, caption=caption, text="Two men wave.", actor=person)
+    for text in ("Two people wave.", "A man and Joey wave."):
+        caption_undo(project=project, actor=person)
+        caption.refresh_from_db()
+        assert (caption.text, caption.state, caption.reviewed_by) == (text, "in_review", None)
+    with pytest.raises(NotPossible, match="no decision of yours"):
+        caption_undo(project=project, actor=person)
+    assert AuditEvent.objects.filter(action="caption.undone").count() == 2
     caption_accept(project=project, caption=caption, actor=person)
-    for decide in (caption_accept, caption_redo):
-        with pytest.raises(NotPossible, match="decided already"):
-            decide(project=project, caption=caption, actor=person)
-    assert CaptionReview.objects.count() == 1
-
-
-class TestUndo:
-    def test_one_by_one_back_to_the_start(self, project: Project, person: User) -> None:
-        caption = waiting(project)
-        redo(project, caption, person)
-        caption_edit(project=project, caption=caption, text="Two men wave.", actor=person)
-        for text in ("Two people wave.", "A man and Joey wave."):
-            caption_undo(project=project, actor=person)
-            caption.refresh_from_db()
-            assert (caption.text, caption.state, caption.reviewed_by) == (text, "in_review", None)
-        with pytest.raises(NotPossible, match="no decision of yours"):
-            caption_undo(project=project, actor=person)
-        assert AuditEvent.objects.filter(action="caption.undone").count() == 2
-
-    def test_nobody_undoes_for_others(self, project: Project, person: User) -> None:
-        caption_accept(project=project, caption=waiting(project), actor=person)
-        with pytest.raises(NotPossible, match="no decision of yours"):
-            caption_undo(project=project, actor=lead(project))
-
-    def test_not_once_a_query_was_made_of_it(self, project: Project, person: User) -> None:
-        caption = waiting(project)
-        caption_accept(project=project, caption=caption, actor=person)
-        QueryFactory(project=project, caption=caption)
-        with pytest.raises(NotPossible, match="A query has been made"):
-            caption_undo(project=project, actor=person)
+    QueryFactory(project=project, caption=caption)
+    with pytest.raises(NotPossible, match="A query has been made"):
+        caption_undo(project=project, actor=person)

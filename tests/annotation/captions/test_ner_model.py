@@ -30,19 +30,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     model_folder = tmp_path_factory.mktemp("ner")
     (model_folder / "vocab.txt").write_text("\n".join(VOCABULARY), encoding="utf-8")
-    BertTokenizerFast(str(model_folder / "vocab.txt"), do_lower_case=True, strip_accents=False).save_pretrained(
-        model_folder
-    )
-    config = BertConfig(
-        vocab_size=len(VOCABULARY),
-        hidden_size=SIZE,
-        num_hidden_layers=1,
-        num_attention_heads=1,
-        intermediate_size=SIZE,
-        max_position_embeddings=512,
-        id2label=dict(enumerate(LABELS)),
-        label2id={label: n for n, label in enumerate(LABELS)},
-    )
+    tokenizer = BertTokenizerFast(str(model_folder / "vocab.txt"), do_lower_case=True, strip_accents=False)
+    tokenizer.save_pretrained(model_folder)
+    size = {"hidden_size": SIZE, "intermediate_size": SIZE, "num_hidden_layers": 1, "num_attention_heads": 1}
+    labels = {"id2label": dict(enumerate(LABELS)), "label2id": {label: n for n, label in enumerate(LABELS)}}
+    config = BertConfig(vocab_size=len(VOCABULARY), max_position_embeddings=512, **size, **labels)
     model = BertForTokenClassification(config).eval()
     with torch.no_grad():
         for weights in model.parameters():

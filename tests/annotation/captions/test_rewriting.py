@@ -6,6 +6,7 @@ from contextlib import nullcontext
 from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -33,11 +34,6 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
 State = Caption.State
 
 
-@pytest.fixture
-def project() -> Project:
-    return ProjectFactory()  # type: ignore[no-any-return]
-
-
 def describe(project: Project, *texts: str, captions: bool = True) -> list[Description]:
     """Descriptions of the corpus, as an import leaves them: each serves as its own caption."""
     rows = [DescriptionFactory(moment__video__corpus=project.dataset.corpus, text=text) for text in texts]
@@ -60,42 +56,30 @@ def captions(project: Project) -> list[tuple[str, str]]:
 
 class TestRules:
     def test_every_description_gets_its_caption(self, project: Project, messages: Messages) -> None:
+        corpus = project.dataset.corpus
         describe(project, "Ross waves at Rachel.", "A dog barks.")
         describe(project, "Joey eats a sandwich.", captions=False)
+        rewriting = rewriting_start(corpus=corpus, provider="rules", actor=None, project=project)
+        assert rewriting_start(corpus=corpus, provider="rules", actor=None, project=project) == rewriting
         with messages():
-            rewriting = rewriting_start(corpus=project.dataset.corpus, provider="rules", actor=None, project=project)
+            REWRITINGS.sweep(timezone.now())  # its message was lost
         assert captions(project) == [
             ("A man waves at a woman.", "accepted"),
             ("A dog barks.", "accepted"),
             ("A man eats a sandwich.", "accepted"),
         ]
-        caption = Caption.objects.order_by("description").first()
-        assert caption is not None
-        assert (caption.provider, caption.model, caption.prompt, caption.temperature) == (
-            "rules",
-            Rules().model,
-            None,
-            None,
-        )
+        caption = Caption.objects.earliest("description")
+        assert (caption.provider, caption.model) == ("rules", Rules().model)
+        assert caption.prompt is caption.temperature is None
         assert caption.similarity is not None and caption.similarity >= 0.4
         assert (caption.name_score, caption.name_model) == (0.0, "lexicon")
         rewriting.refresh_from_db()
         assert rewriting.finished_at is not None
+        assert not REWRITINGS.rows().exists()
         assert Job.objects.get(project=project).state == "done"
         assert AuditEvent.objects.get(action="captions.rewrite").data["descriptions"] == 3
-
-    def test_nothing_is_left_the_second_time(self, project: Project) -> None:
-        describe(project, "Ross waves at Rachel.")
-        rewrite(project)
         with pytest.raises(NotPossible, match="has its caption"):
-            rewriting_start(corpus=project.dataset.corpus, provider="rules", actor=None, project=project)
-
-    def test_cast_of_the_corpus(self, project: Project) -> None:
-        cast_import(corpus=project.dataset.corpus, members=[Member("Zork", "M"), Member("Zork", "F")], actor=None)
-        assert CastMember.objects.get().gender == "F"
-        describe(project, "Zork waves at the crowd.")
-        rewrite(project)
-        assert captions(project) == [("A woman waves at the crowd.", "accepted")]
+            rewriting_start(corpus=corpus, provider="rules", actor=None, project=project)
 
     def test_each_flaw_waits_for_a_person_and_nothing_is_lost(self, project: Project) -> None:
         flawed = {
@@ -116,56 +100,47 @@ class TestRules:
         first = {row.check: row.first for row in report.checks}
         assert [first[flaw] for flaw in flawed.values()] == [1] * 5
 
-    def test_another_rewriting_of_the_corpus_waits_its_turn(self, project: Project) -> None:
-        describe(project, "Ross waves at Rachel.")
-        first = rewriting_start(corpus=project.dataset.corpus, provider="rules", actor=None, project=project)
-        assert rewriting_start(corpus=project.dataset.corpus, provider="rules", actor=None, project=project) == first
-
-    def test_another_provider_waits_until_the_first_is_done(self, project: Project, settings: object) -> None:
-        settings.REWRITING_MODEL = settings.REWRITING_API_KEY = "x"  # type: ignore[attr-defined]
-        describe(project, "Ross waves at Rachel.")
-        rewriting_start(corpus=project.dataset.corpus, provider="rules", actor=None, project=project)
-        with pytest.raises(NotPossible, match="by rules, is not finished"):
-            rewriting_start(corpus=project.dataset.corpus, provider="openai", actor=None, project=project)
-
-    def test_command_says_that_another_process_is_at_it(
-        self, project: Project, monkeypatch: pytest.MonkeyPatch
+    def test_another_provider_waits_until_the_first_is_done(
+        self, project: Project, settings: Any, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         describe(project, "Ross waves at Rachel.")
+        corpus = project.dataset.corpus
+        settings.REWRITING_MODEL = settings.REWRITING_API_KEY = ""
+        with pytest.raises(NotPossible, match="REWRITING_MODEL"):
+            rewriting_start(corpus=corpus, provider="openai", actor=None)
+        settings.REWRITING_MODEL = settings.REWRITING_API_KEY = "x"
+        rewriting_start(corpus=corpus, provider="rules", actor=None, project=project)
+        with pytest.raises(NotPossible, match="by rules, is not finished"):
+            rewriting_start(corpus=corpus, provider="openai", actor=None, project=project)
         monkeypatch.setattr(service, "only_one", lambda *lock: nullcontext(False))
         with pytest.raises(CommandError, match="Another process"):
-            call_command("rewrite_captions", project.dataset.corpus.name)
-
-    def test_sweep_finds_what_was_left(self, project: Project, messages: Messages) -> None:
-        describe(project, "Ross waves at Rachel.")
-        rewriting_start(corpus=project.dataset.corpus, provider="rules", actor=None, project=project)
-        with messages():
-            REWRITINGS.sweep(timezone.now())
-        assert captions(project)[0][1] == "accepted"
-        assert not REWRITINGS.rows().exists()
+            call_command("rewrite_captions", corpus.name)
 
 
 def test_commands(capsys: pytest.CaptureFixture[str], project: Project, tmp_path: Path) -> None:
     """A corpus without a project is rewritten too, with a cast of its own, and its words are counted."""
-    describe(
-        project,
+    corpus = project.dataset.corpus
+    cast_import(corpus=corpus, members=[Member("Zork", "M"), Member("Zork", "F")], actor=None)
+    assert CastMember.objects.get().gender == "F"
+    texts = (
         "Zork waves at Rachel from the other side of the street.",
         "Ross and Joey walk along the street in the rain.",
     )
+    describe(project, *texts)
     cast = tmp_path / "cast.csv"
     cast.write_text("name,gender\nZork,F\n")
-    call_command("import_cast", project.dataset.corpus.name, cast)
-    call_command("rewrite_captions", project.dataset.corpus.name)
+    call_command("import_cast", corpus.name, cast)
+    call_command("rewrite_captions", corpus.name)
     report = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert (report["rewritten"], report["accepted"], report["waiting"]) == (2, 2, 0)
-    call_command("rewriting_report", corpus=project.dataset.corpus.name)
+    call_command("rewriting_report", corpus=corpus.name)
     output = capsys.readouterr().out
     assert "woman               2" in output and "two                 1" in output
     cast.write_text("name,gender\nZork,Q\n")
     for command in (
-        ["import_cast", project.dataset.corpus.name, cast],
+        ["import_cast", corpus.name, cast],
         ["rewrite_captions", "none"],
-        ["rewrite_captions", project.dataset.corpus.name],
+        ["rewrite_captions", corpus.name],
     ):
         with pytest.raises(CommandError):
             call_command(*command)
@@ -219,30 +194,19 @@ class TestChecks:
     def test_what_passes_the_second_time_still_waits_for_a_person(
         self, project: Project, use_provider: Callable[..., Provider]
     ) -> None:
-        use_provider(Ross_waves=["Joey waves.", "A man waves."])
-        describe(project, "Ross waves.")
+        use_provider(
+            Ross_waves=["Joey waves.", "A man waves."], Ross_sits=["Elephants paint blue houses.", "A man sits."]
+        )
+        describe(project, "Ross waves.", "Ross sits.")
         rewrite(project)
-        assert captions(project) == [("A man waves.", "in_review")]
+        assert captions(project) == [("A man waves.", "in_review"), ("A man sits.", "in_review")]
         report = captions_report(project.dataset.corpus_id)
-        (name,) = [row for row in report.checks if row.check == "name"]
-        assert (name.first, name.again, name.waiting, report.redone) == (1, 0, 1, 1)
+        checks = {row.check: (row.first, row.again, row.waiting) for row in report.checks}
+        assert (checks, report.redone) == ({"name": (1, 0, 1), "similarity": (1, 0, 1)}, 2)
 
-    def test_something_else_altogether(self, project: Project, use_provider: Callable[..., Provider]) -> None:
-        use_provider(Ross_waves=["Elephants paint seven blue houses.", "A man waves."])
-        describe(project, "Ross waves.")
-        rewrite(project)
-        assert CaptionFailure.objects.get().failed == ["similarity"]
-
-    def test_thresholds_are_settings(
-        self, project: Project, use_provider: Callable[..., Provider], settings: object
+    def test_what_waits_is_no_query(
+        self, project: Project, use_provider: Callable[..., Provider], settings: Any
     ) -> None:
-        settings.CAPTION_SIMILARITY_MIN, settings.CAPTION_NAME_SCORE_MAX = -1.0, 1.0  # type: ignore[attr-defined]
-        use_provider(Ross_waves="Joey paints elephants.")
-        describe(project, "Ross waves.")
-        rewrite(project)
-        assert captions(project)[0][1] == "accepted"
-
-    def test_what_waits_is_no_query(self, project: Project, use_provider: Callable[..., Provider]) -> None:
         use_provider(Ross_waves=["Joey waves.", "A man waves."])
         describe(project, "Ross waves.", "Ross walks.")
         rewrite(project)
@@ -251,6 +215,11 @@ class TestChecks:
         waiting = Caption.objects.get(state="in_review")
         with pytest.raises(IntegrityError, match="accepted or edited"), transaction.atomic():
             Query.objects.create(project=project, number=99, text="x", split="train", caption=waiting)
+        settings.CAPTION_SIMILARITY_MIN, settings.CAPTION_NAME_SCORE_MAX = -1.0, 1.0
+        use_provider(Ross_sits="Joey paints elephants.")
+        describe(project, "Ross sits.")
+        rewrite(project)
+        assert captions(project)[-1] == ("Joey paints elephants.", "accepted")
 
 
 @pytest.mark.parametrize("kill_point", ["asking", "storing", "stored", "measuring", "asking again", "saving", "saved"])
@@ -317,15 +286,15 @@ class TestChat:
     """The whole way, with a real HTTP server at its end."""
 
     @pytest.fixture
-    def endpoint(self, settings: object, monkeypatch: pytest.MonkeyPatch) -> Callable[[ChatServer], None]:
+    def endpoint(self, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Callable[[ChatServer], None]:
         real = Chat.__init__
 
         def use(server: ChatServer) -> None:
-            settings.REWRITING_BASE_URL, settings.REWRITING_MODEL = server.url, "model-x"  # type: ignore[attr-defined]
-            settings.REWRITING_API_KEY, settings.REWRITING_TRIES = "secret", 2  # type: ignore[attr-defined]
-            settings.REWRITING_CONCURRENCY, settings.REWRITING_PER_MINUTE = 2, 10**9  # type: ignore[attr-defined]
-            settings.REWRITING_USD_PER_MILLION_IN = Decimal("2.5")  # type: ignore[attr-defined]
-            settings.REWRITING_USD_PER_MILLION_OUT = Decimal(10)  # type: ignore[attr-defined]
+            settings.REWRITING_BASE_URL, settings.REWRITING_MODEL = server.url, "model-x"
+            settings.REWRITING_API_KEY, settings.REWRITING_TRIES = "secret", 2
+            settings.REWRITING_CONCURRENCY, settings.REWRITING_PER_MINUTE = 2, 10**9
+            settings.REWRITING_USD_PER_MILLION_IN = Decimal("2.5")
+            settings.REWRITING_USD_PER_MILLION_OUT = Decimal(10)
             monkeypatch.setattr(
                 Chat, "__init__", lambda self, endpoint: real(self, endpoint, wait=lambda seconds: None)
             )
@@ -402,12 +371,6 @@ class TestChat:
         assert (rewriting.error, rewriting.finished_at is not None) == ("", True)
         assert captions(project) == [("Ross 1.", "in_review"), ("Ross 2.", "in_review")]
         assert {tuple(row.failed) for row in Caption.objects.all()} == {("no_answer",)}
-
-    def test_not_set_up(self, project: Project, settings: object) -> None:
-        settings.REWRITING_MODEL = settings.REWRITING_API_KEY = ""  # type: ignore[attr-defined]
-        describe(project, "Ross waves.")
-        with pytest.raises(NotPossible, match="REWRITING_MODEL"):
-            rewriting_start(corpus=project.dataset.corpus, provider="openai", actor=None)
 
 
 def test_fault_ends_the_job_and_is_recorded(project: Project, use_provider: Callable[..., Provider]) -> None:
@@ -490,17 +453,20 @@ class TestUnavailableProvider:
         self, project: Project, waits: Rewriting
     ) -> None:
         Rewriting.objects.update(provider="openai")
-        other = ProjectFactory(corpus=project.dataset.corpus)
-        rewriting = rewriting_start(corpus=project.dataset.corpus, provider="rules", actor=None, project=other)
-        rewriting_run(rewriting_id=rewriting.pk)
+        rewrite(other := ProjectFactory(corpus=project.dataset.corpus))
         assert dict(Job.objects.values_list("project", "state")) == {project.pk: "failed", other.pk: "done"}
+        waits.refresh_from_db()
+        assert waits.finished_at is not None
+        assert captions(project) == [("A man waves.", "accepted")]
 
-    def test_nobody_needs_to_wait_for_it(self, project: Project, waits: Rewriting) -> None:
+    def test_nobody_needs_to_wait_for_it_and_the_job_goes_to_the_one_that_follows(
+        self, project: Project, waits: Rewriting
+    ) -> None:
         Rewriting.objects.update(provider="openai")
         assert rewrite(project, "rules") != waits
         waits.refresh_from_db()
         assert waits.finished_at is not None
-        assert captions(project) == [("A man waves.", "accepted")]
+        assert [job.state for job in Job.objects.all()] == ["done"]
 
 
 def raise_unavailable() -> Iterator[Answer]:

@@ -1,7 +1,6 @@
 """Importing annotated moments: the published file, a file twice, bad lines, files of videos."""
 
 import json
-import os
 from collections.abc import Sequence
 from io import StringIO
 from pathlib import Path
@@ -9,8 +8,7 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
-from annotation.corpora.importers.base import BadLine, DescriptionRecord, Given
-from annotation.corpora.importers.tvr import read_durations, read_tvr
+from annotation.corpora.importers.base import BadLine, DescriptionRecord
 from annotation.corpora.services.corpora import ImportReport, corpus_import
 from annotation.models import Caption, Corpus, Description, Moment, Video
 from core.models import AuditEvent
@@ -18,9 +16,6 @@ from tests.conftest import Messages
 from tests.factories import VideoFactory
 
 pytestmark = pytest.mark.django_db
-SHARED = Path(os.environ.get("MOMENTJUDGE_SHARED", Path(__file__).resolve().parents[4] / "shared"))
-TVR = SHARED / "data" / "tvr" / "tvr_val_release.jsonl"
-DURATIONS_FILE = SHARED / "data" / "tvr" / "tvr_video2dur_idx.json"
 DURATIONS = {"alpha": (60.0, 4), "beta": (30.0, 2), "gamma": (20.0, 9)}
 TABLES = (Corpus, Video, Moment, Description, Caption, AuditEvent)
 
@@ -47,47 +42,32 @@ def everything() -> list[object]:
 
 
 class TestRows:
-    def test_counts(self) -> None:
-        assert load(GOOD).counts() == {
-            "descriptions": 3,
-            "video": 1,
-            "subtitle": 1,
-            "both": 1,
-            "moments": 2,
-            "videos": 2,
-            "subtitles": 0,
-            "added": 3,
-            "videos_with_file": 0,
-            "clipped": 0,
-            "flagged": 0,
-            "bad_lines": 0,
+    def test_rows_and_counts(self) -> None:
+        report = load(GOOD)
+        assert report.counts() == {
+            **{"descriptions": 3, "video": 1, "subtitle": 1, "both": 1, "moments": 2, "videos": 2, "subtitles": 0},
+            **{"added": 3, "videos_with_file": 0, "clipped": 0, "flagged": 0, "bad_lines": 0},
         }
-
-    def test_rows(self) -> None:
-        load(GOOD)
         videos = Video.objects.order_by("name").values_list("name", "duration_s", "index", "source_split")
         assert list(videos) == [("alpha", 60.0, 4, "val"), ("beta", 30.0, 2, "val")]
-        rows = Description.objects.order_by("source_id").values_list(
-            "source_id", "text", "kind", "moment__video__name", "moment__start_s", "moment__end_s"
-        )
-        assert list(rows) == [
+        columns = ("source_id", "text", "kind", "moment__video__name", "moment__start_s", "moment__end_s")
+        assert list(Description.objects.order_by("source_id").values_list(*columns)) == [
             (10, "sentence 10", "video", "alpha", 1.0, 2.0),
             (11, "sentence 11", "subtitle", "alpha", 1.0, 2.0),
             (12, "sentence 12", "both", "beta", 0.0, 30.0),
         ]
-        assert all(
-            (caption.text, caption.moment_id, caption.provider)
-            == (caption.description.text, caption.description.moment_id, "as-described")
-            for caption in Caption.objects.all()
-        )
+        for caption in Caption.objects.all():
+            row = (caption.text, caption.moment_id, caption.provider)
+            assert row == (caption.description.text, caption.description.moment_id, "as-described")
         assert set(Moment.objects.values_list("preview_state", flat=True)) == {"missing"}
-
-    def test_twice_changes_nothing(self) -> None:
-        load(GOOD)
+        event = AuditEvent.objects.get(action="corpus.import")
+        assert (event.subject, event.data["added"]) == (Corpus.objects.get().uuid, 3)
         before = everything()
         again = load(GOOD)
         assert everything() == before
         assert (again.added, again.descriptions, again.bad) == (0, 3, [])
+        assert load(GOOD, corpus_name="other").added == 3  # two corpora share nothing
+        assert (Corpus.objects.count(), Video.objects.count()) == (2, 4)
 
     def test_a_longer_file_adds_what_is_new(self) -> None:
         load(GOOD[:2])
@@ -98,23 +78,8 @@ class TestRows:
         corpus = Corpus.objects.create(name="tvr")
         VideoFactory(corpus=corpus, name="other", index=4)
         load(GOOD)
-        assert dict(corpus.videos.values_list("name", "index")) == {"other": 4, "alpha": 10, "beta": 2}
-        assert dict(corpus.videos.values_list("name", "index_is_given")) == {
-            "other": True,
-            "alpha": False,
-            "beta": True,
-        }
-
-    def test_two_corpora_share_nothing(self) -> None:
-        load(GOOD)
-        assert load(GOOD, corpus_name="other").added == 3
-        assert (Corpus.objects.count(), Video.objects.count()) == (2, 4)
-
-    def test_the_import_is_written_down_once(self) -> None:
-        load(GOOD)
-        load(GOOD)
-        event = AuditEvent.objects.get(action="corpus.import")
-        assert (event.subject, event.data["added"]) == (Corpus.objects.get().uuid, 3)
+        rows = set(corpus.videos.values_list("name", "index", "index_is_given"))
+        assert rows == {("other", 4, True), ("alpha", 10, False), ("beta", 2, True)}
 
 
 class TestBadLines:
@@ -147,20 +112,17 @@ class TestFiles:
         (tmp_path / "beta.txt").write_text("no video")
         return tmp_path
 
-    def test_found_and_missing(self, folder: Path) -> None:
+    def test_found_and_missing_until_it_comes(self, folder: Path) -> None:
         assert load(GOOD, videos=folder).videos_with_file == 1
         alpha, beta = Video.objects.order_by("name")
         assert alpha.file.read() == b"not really a video"
         assert "alpha" not in alpha.file.name
         assert not beta.file
-        assert beta.moments.get().preview_state == "failed"
-        assert "no file of this name" in beta.moments.get().preview_error
-
-    def test_a_file_that_comes_later_clears_the_failure(self, folder: Path) -> None:
-        load(GOOD, videos=folder)
+        moment = beta.moments.get()
+        assert (moment.preview_state, "no file of this name" in moment.preview_error) == ("failed", True)
         (folder / "beta.webm").write_bytes(b"late")
         assert load(GOOD, videos=folder).videos_with_file == 1
-        moment = Moment.objects.get(video__name="beta")
+        moment.refresh_from_db()
         assert (moment.preview_state, moment.preview_error) == ("missing", "")
 
     def test_cutting_is_sent(self, folder: Path, messages: Messages) -> None:
@@ -181,58 +143,39 @@ class TestCommand:
         (tmp_path / "tvr.jsonl").write_text(json.dumps(line) + "\nnot json\n")
         return ["tvr", str(tmp_path / "tvr.jsonl"), "--durations", str(table), "--source-split", "val"]
 
-    def test_bad_line(self, files: list[str]) -> None:
-        err = StringIO()
-        with pytest.raises(CommandError, match="1 bad lines; nothing was imported"):
-            call_command("import_corpus", *files, stderr=err)
-        assert err.getvalue() == "line 2: not JSON\n"
-        assert not Corpus.objects.exists()
-
-    def test_skip_bad(self, files: list[str]) -> None:
-        out = StringIO()
-        call_command("import_corpus", *files, "--skip-bad", stdout=out, stderr=StringIO())
-        assert json.loads(out.getvalue().splitlines()[-1])["added"] == 1
-        assert Corpus.objects.get().name == "tvr"
-
-    def test_files_that_are_not_there(self, files: list[str], tmp_path: Path) -> None:
-        with pytest.raises(CommandError, match="no folder"):
-            call_command("import_corpus", *files, "--videos", str(tmp_path / "none"))
-        with pytest.raises(CommandError, match="none.jsonl"):
-            call_command("import_corpus", "tvr", str(tmp_path / "none.jsonl"), *files[2:])
-
-    def test_exit_codes(self, files: list[str], tmp_path: Path) -> None:
+    def test_bad_line(self, files: list[str], tmp_path: Path) -> None:
         """3 where bad lines kept everything out, 1 where the file cannot be used."""
-        with pytest.raises(CommandError) as bad:
-            call_command("import_corpus", *files, stderr=StringIO())
+        err = StringIO()
+        with pytest.raises(CommandError, match="1 bad lines; nothing was imported") as bad:
+            call_command("import_corpus", *files, stderr=err)
         with pytest.raises(CommandError) as unusable:
             call_command("import_corpus", "tvr", str(tmp_path), *files[2:])
         assert (bad.value.returncode, unusable.value.returncode) == (3, 1)
-
-    def test_missing_table_of_lengths_is_named(self, files: list[str], tmp_path: Path) -> None:
-        with pytest.raises(CommandError, match="video lengths .*/lengths.json cannot be read: No such file"):
-            call_command("import_corpus", *files[:2], "--durations", str(tmp_path / "lengths.json"))
-
-    def test_file_of_another_form_is_recognised(self, files: list[str]) -> None:
-        stderr = StringIO()
+        assert err.getvalue() == "line 2: not JSON\n"
         with pytest.raises(CommandError, match="nothing was imported"):
-            call_command("import_corpus", "csv", files[1], stderr=stderr)
-        assert "looks like TVR (one JSON object a line): try import_corpus tvr." in stderr.getvalue()
-
-    def test_dry_run(self, files: list[str]) -> None:
-        out = StringIO()
-        call_command("import_corpus", *files, "--skip-bad", "--dry-run", stdout=out, stderr=StringIO())
-        assert json.loads(out.getvalue())["added"] == 1
+            call_command("import_corpus", "csv", files[1], stderr=err)
+        assert "looks like TVR (one JSON object a line): try import_corpus tvr." in err.getvalue()
         assert not Corpus.objects.exists()
 
-    def test_report(self, files: list[str], tmp_path: Path) -> None:
-        report = tmp_path / "report.csv"
-        call_command(
-            "import_corpus", *files, "--skip-bad", "--report", str(report), stdout=StringIO(), stderr=StringIO()
-        )
-        assert report.read_text().splitlines() == [
-            '"file","line","item","outcome","reason","text"',
-            '"",2,"","refused","not JSON",""',
-        ]
+    def test_skip_bad(self, files: list[str], tmp_path: Path) -> None:
+        report, dry, out = tmp_path / "report.csv", StringIO(), StringIO()
+        options = [*files, "--skip-bad", "--report", str(report)]
+        call_command("import_corpus", *options, "--dry-run", stdout=dry, stderr=StringIO())
+        assert not Corpus.objects.exists()
+        call_command("import_corpus", *options, stdout=out, stderr=StringIO())
+        assert [json.loads(output.getvalue().splitlines()[-1])["added"] for output in (dry, out)] == [1, 1]
+        assert Corpus.objects.get().name == "tvr"
+        assert report.read_text() == '"file","line","item","outcome","reason","text"\n"",2,"","refused","not JSON",""\n'
+
+    def test_files_that_are_not_there(self, files: list[str], tmp_path: Path) -> None:
+        missing = str(tmp_path / "none.jsonl")
+        for words, message in (
+            ([*files, "--videos", missing], "no folder"),
+            (["tvr", missing, *files[2:]], "none.jsonl"),
+            ([*files[:2], "--durations", missing], "video lengths .*/none.jsonl cannot be read: No such file"),
+        ):
+            with pytest.raises(CommandError, match=message):
+                call_command("import_corpus", *words)
 
     def test_clip_and_lengths_of_the_file(self, tmp_path: Path) -> None:
         path = tmp_path / "test.json"
@@ -252,22 +195,3 @@ class TestCommand:
         assert video.subtitles.get().text == "Hello."
         with pytest.raises(CommandError, match="import its moments first"):
             call_command("import_corpus", "srt", str(tmp_path), "--corpus", "nothing")
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not TVR.is_file(), reason=f"TVR's annotations are not at {TVR}")
-def test_tvr() -> None:
-    durations = read_durations(DURATIONS_FILE)
-
-    def run() -> ImportReport:
-        with TVR.open(encoding="utf-8") as lines:
-            return load(list(read_tvr(lines, Given(durations))), durations=durations)
-
-    first = run()
-    assert (first.descriptions, first.moments, first.added, first.bad) == (10895, 10841, 10895, [])
-    assert (Description.objects.count(), Caption.objects.count()) == (10895, 10895)
-    assert (Moment.objects.count(), Video.objects.count()) == (10841, first.videos)
-    assert sum(first.by_kind.values()) == 10895
-    again = run()
-    assert (again.added, again.counts()) == (0, {**first.counts(), "added": 0})
-    assert (Moment.objects.count(), Caption.objects.count()) == (10841, 10895)

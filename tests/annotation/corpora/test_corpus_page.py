@@ -7,14 +7,9 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import Project
-from tests.factories import MomentFactory, ProjectFactory, VideoFactory, lead
+from tests.factories import MomentFactory, VideoFactory, lead
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def project() -> Project:
-    return ProjectFactory()  # type: ignore[no-any-return]
 
 
 def page(client: Client, project: Project, query: str = "") -> str:

@@ -2,7 +2,6 @@
 
 import csv
 from typing import Any
-from uuid import uuid4
 
 import pytest
 from django.core.files.storage import default_storage
@@ -50,87 +49,68 @@ def row(owner: User, messages: Messages) -> CorpusImport:
     return CorpusImport.objects.get()
 
 
-class TestEndpoints:
-    @pytest.mark.parametrize("name", [LIST, NEW])
-    def test_leads_and_admins_of_any_project_get_in(self, name: str) -> None:
-        project = ProjectFactory()
-        people = [lead(project), admin(project), annotator(project), UserFactory()]
-        assert [signed_in(person).get(reverse(name)).status_code for person in people] == [200, 200, 403, 403]
+@pytest.mark.parametrize("name", [LIST, NEW])
+def test_leads_and_admins_of_any_project_get_in(name: str) -> None:
+    project = ProjectFactory()
+    people = [lead(project), admin(project), annotator(project), UserFactory()]
+    assert [signed_in(person).get(reverse(name)).status_code for person in people] == [200, 200, 403, 403]
+    assert Client().get(reverse(name)).headers["Location"] == f"/login/?next={reverse(name)}"
 
-    @pytest.mark.parametrize("name", OF_ONE)
-    def test_an_import_is_its_owners_alone(self, name: str, row: CorpusImport) -> None:
-        other = signed_in(lead(row.owner.memberships.get().project))
-        assert [of_one(other, name, uuid).status_code for uuid in (row.uuid, uuid4())] == [404, 404]
-        assert of_one(signed_in(annotator(ProjectFactory())), name, row.uuid).status_code == 403
-        assert of_one(signed_in(row.owner), name, row.uuid, {"skip_bad": "yes"}).status_code in (200, 302)
 
-    def test_anonymous_people_are_sent_to_the_log_in(self, row: CorpusImport) -> None:
-        paths = [reverse(LIST), reverse(NEW), *(reverse(f"annotation:{name}", args=[row.uuid]) for name in OF_ONE)]
-        answers = [Client().get(path) for path in paths]
-        assert [answer.headers["Location"] for answer in answers] == [f"/login/?next={path}" for path in paths]
+def test_anonymous_people_are_sent_to_the_log_in_and_who_lost_the_role_keeps_no_access(row: CorpusImport) -> None:
+    paths = [reverse(f"annotation:{name}", args=[row.uuid]) for name in OF_ONE]
+    answers = [Client().get(path) for path in paths]
+    assert [answer.headers["Location"] for answer in answers] == [f"/login/?next={path}" for path in paths]
+    for step in ("confirm", "discard"):  # a get of a step leads back to the page
+        answer = signed_in(row.owner).get(reverse(f"annotation:import-{step}", args=[row.uuid]))
+        assert answer.headers["Location"] == reverse("annotation:import", args=[row.uuid])
+    row.owner.memberships.all().delete()
+    assert {of_one(signed_in(row.owner), name, row.uuid).status_code for name in OF_ONE} == {403}
 
-    def test_who_lost_the_role_keeps_no_access(self, row: CorpusImport) -> None:
-        row.owner.memberships.all().delete()
-        assert {of_one(signed_in(row.owner), name, row.uuid).status_code for name in OF_ONE} == {403}
 
-    def test_writing_takes_its_token(self, row: CorpusImport, messages: Messages) -> None:
-        client = signed_in(row.owner, enforce_csrf_checks=True)
-        assert send(client, messages).status_code == 403
-        assert {of_one(client, f"import-{step}", row.uuid).status_code for step in ("confirm", "discard")} == {403}
-        assert CorpusImport.objects.count() == 1
-
-    def test_a_get_of_a_step_leads_back_to_the_page(self, row: CorpusImport) -> None:
-        for step in ("confirm", "discard"):
-            answer = signed_in(row.owner).get(reverse(f"annotation:import-{step}", args=[row.uuid]))
-            assert answer.headers["Location"] == reverse("annotation:import", args=[row.uuid])
-
-    def test_other_pages_still_take_no_file(self, owner: User) -> None:
-        answer = Client().post(reverse("login"), {"username": SimpleUploadedFile("x", b"x")})
-        assert (answer.status_code, b"No page takes files" in answer.content) == (400, True)
+def test_writing_takes_its_token_and_other_pages_still_take_no_file(row: CorpusImport, messages: Messages) -> None:
+    client = signed_in(row.owner, enforce_csrf_checks=True)
+    assert send(client, messages).status_code == 403
+    assert CorpusImport.objects.count() == 1
+    answer = Client().post(reverse("login"), {"username": SimpleUploadedFile("x", b"x")})
+    assert (answer.status_code, b"No page takes files" in answer.content) == (400, True)
 
 
 class TestSteps:
     def test_a_file_is_checked_shown_confirmed_and_listed(self, row: CorpusImport, messages: Messages) -> None:
         client = signed_in(row.owner)
+        CorpusImport.objects.update(state="importing", bytes_read=30, bytes_total=60)
+        page = of_one(client, "import", row.uuid).content.decode()
+        assert 'hx-trigger="every 2s"' in page and "50 %" in page
+        CorpusImport.objects.update(state="checked")
         page = of_one(client, "import", row.uuid).content.decode()
         assert "Leave out the 1 bad line" in page
         assert "One &lt;b&gt;sits&lt;/b&gt;." in page and "<b>sits" not in page
         assert "starts at 9 s, not before its end at 4 s" in page
+        answer = of_one(client, "import-report", row.uuid)
+        lines = b"".join(answer.streaming_content).decode().splitlines()  # type: ignore[attr-defined]
+        assert answer.headers["Content-Disposition"].startswith("attachment; filename=")
+        outcomes = [cells[1:4:2] for cells in csv.reader(lines)]
+        assert outcomes == [["line", "outcome"], ["2", "flagged"], ["3", "refused"]]
 
         assert of_one(client, "import-confirm", row.uuid).status_code == 409  # its bad line was not given up
         with messages():
             of_one(client, "import-confirm", row.uuid, {"skip_bad": "yes"})
-        assert "Imported. 1 description added" in of_one(client, "import", row.uuid).content.decode()
+        page = of_one(client, "import", row.uuid).content.decode()
+        assert "Imported. 1 description added" in page and "there its descriptions are rewritten" in page
         assert Description.objects.get().text == "One <b>sits</b>."
         html = client.get(reverse(LIST)).content.decode()
         assert "mine.csv" in html and "none yet" in html
-
-    def test_the_report_is_a_file(self, row: CorpusImport) -> None:
-        answer = of_one(signed_in(row.owner), "import-report", row.uuid)
-        text = b"".join(answer.streaming_content).decode()  # type: ignore[attr-defined]
-        assert answer.headers["Content-Disposition"].startswith("attachment; filename=")
-        assert [cells[1:4:2] for cells in csv.reader(text.splitlines())] == [
-            ["line", "outcome"],
-            ["2", "flagged"],
-            ["3", "refused"],
-        ]
+        mine = ProjectFactory(corpus=Corpus.objects.get(name="mine"))
+        MembershipFactory(user=row.owner, project=mine, role="lead")
+        page = of_one(client, "import", row.uuid).content.decode()
+        assert "1 description is not rewritten yet." in page and f"Rewrite in {mine.name}" in page
 
     def test_it_may_be_discarded(self, row: CorpusImport) -> None:
         client = signed_in(row.owner)
         assert of_one(client, "import-discard", row.uuid).headers["Location"] == reverse(LIST)
         assert "was thrown away" in of_one(client, "import", row.uuid).content.decode()
         assert of_one(client, "import-discard", row.uuid).status_code == 409
-
-    def test_at_work_the_page_asks_again(self, row: CorpusImport) -> None:
-        CorpusImport.objects.update(state="importing", bytes_read=30, bytes_total=60)
-        page = of_one(signed_in(row.owner), "import", row.uuid).content.decode()
-        assert 'hx-trigger="every 2s"' in page and "50 %" in page
-
-    def test_a_failure_says_why(self, owner: User, messages: Messages) -> None:
-        client = signed_in(owner)
-        answer = send(client, messages, b"PK\x03\x04")
-        page = client.get(answer.headers["Location"]).content.decode()
-        assert "The file is a zip archive; unpack it first. Nothing was imported." in page
 
     def test_a_failure_offers_next_steps(self, owner: User, messages: Messages) -> None:
         client = signed_in(owner)
@@ -147,16 +127,6 @@ class TestSteps:
         answer = send(client, messages, b"what is this", format="")
         assert (answer.status_code, "does not tell its form" in answer.content.decode()) == (422, True)
 
-    def test_after_an_import_the_next_step_is_shown(self, row: CorpusImport, messages: Messages) -> None:
-        client = signed_in(row.owner)
-        with messages():
-            of_one(client, "import-confirm", row.uuid, {"skip_bad": "yes"})
-        assert "there its descriptions are rewritten" in of_one(client, "import", row.uuid).content.decode()
-        mine = ProjectFactory(corpus=Corpus.objects.get(name="mine"))
-        MembershipFactory(user=row.owner, project=mine, role="lead")
-        page = of_one(client, "import", row.uuid).content.decode()
-        assert "1 description is not rewritten yet." in page and f"Rewrite in {mine.name}" in page
-
     def test_the_header_is_that_of_the_only_project(self, owner: User) -> None:
         assert "Overview" in signed_in(owner).get(reverse(LIST)).content.decode()
         MembershipFactory(user=owner, role="admin")
@@ -164,42 +134,32 @@ class TestSteps:
 
 
 class TestRefused:
-    @pytest.mark.parametrize(
-        ("values", "words"),
-        [
+    def test_a_form_with_a_fault(self, owner: User, messages: Messages) -> None:
+        more = {name: SimpleUploadedFile("x", b"x") for name in ("durations", "third")}
+        for values, words in (
             ({"format": "exe"}, "This is none of the forms."),
             ({"file": ""}, "Choose a file."),
             ({"file": SimpleUploadedFile("x", b"")}, "The file is empty."),
             ({"corpus_name": " "}, "Name the corpus."),
             ({"corpus_name": "a\0b"}, "Null characters are not allowed."),
             ({"source_split": "x" * 41}, "at most 40 characters"),
-        ],
-    )
-    def test_a_form_with_a_fault(self, values: dict[str, Any], words: str, owner: User, messages: Messages) -> None:
-        answer = send(signed_in(owner), messages, **values)
-        assert (answer.status_code, words in answer.content.decode()) == (422, True)
+        ):
+            answer = send(signed_in(owner), messages, **values)
+            assert (answer.status_code, words in answer.content.decode()) == (422, True), words
+        assert send(signed_in(owner), messages, **more).status_code == 400  # more files than the form has
         assert not CorpusImport.objects.exists()
 
-    def test_the_corpus_of_others(self, owner: User, messages: Messages) -> None:
-        answer = send(signed_in(owner), messages, corpus_name=ProjectFactory().dataset.corpus.name)
-        assert (answer.status_code, b"not yours" in answer.content) == (409, True)
-
-    def test_a_disk_that_is_full(self, owner: User, messages: Messages, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_disk_that_is_full_or_a_file_too_large(
+        self, owner: User, messages: Messages, monkeypatch: pytest.MonkeyPatch, settings: Any
+    ) -> None:
         def refuse(*args: object, **options: object) -> None:
             raise StorageFull
 
+        settings.IMPORT_MAX_MB = 1
+        answer = send(signed_in(owner), messages, b"x" * 3 * 2**20)
+        assert (answer.status_code, b"larger than 1 MB" in answer.content) == (413, True)
         monkeypatch.setattr(default_storage, "save", refuse)
         answer = send(signed_in(owner), messages, corpus_name="Typed with care")
         assert (answer.status_code, b"is full" in answer.content) == (507, True)
         assert b"Typed with care" in answer.content
-        assert not CorpusImport.objects.exists()
-
-    def test_a_file_too_large(self, owner: User, messages: Messages, settings: Any) -> None:
-        settings.IMPORT_MAX_MB = 1
-        answer = send(signed_in(owner), messages, b"x" * 3 * 2**20)
-        assert (answer.status_code, b"larger than 1 MB" in answer.content) == (413, True)
-
-    def test_more_files_than_the_form_has(self, owner: User, messages: Messages) -> None:
-        more = {name: SimpleUploadedFile("x", b"x") for name in ("durations", "third")}
-        assert send(signed_in(owner), messages, **more).status_code == 400
         assert not CorpusImport.objects.exists()

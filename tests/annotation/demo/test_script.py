@@ -23,13 +23,9 @@ def moments(corpus: list[Episode]) -> list[ScriptedMoment]:
     return [moment for episode in corpus for moment in episode.moments]
 
 
-def test_the_same_seed_writes_the_same_script() -> None:
-    assert write_script(seed=3, videos=4) == write_script(seed=3, videos=4)
+def test_the_same_seed_writes_the_same_script_of_which_a_small_one_is_the_beginning(corpus: list[Episode]) -> None:
+    assert write_script(seed=SEED, videos=6) == write_script(seed=SEED, videos=6) == corpus[:6]
     assert write_script(seed=3, videos=4) != write_script(seed=4, videos=4)
-
-
-def test_a_small_corpus_is_the_beginning_of_a_large_one(corpus: list[Episode]) -> None:
-    assert write_script(seed=SEED, videos=6) == corpus[:6]
 
 
 def test_forty_episodes_hold_six_shows_and_many_actions(corpus: list[Episode], moments: list[ScriptedMoment]) -> None:
@@ -38,23 +34,19 @@ def test_forty_episodes_hold_six_shows_and_many_actions(corpus: list[Episode], m
     assert len({moment.event.action for moment in moments}) >= 12
 
 
-def test_episodes_keep_their_measure(corpus: list[Episode]) -> None:
+def test_moments_and_subtitles_lie_inside_their_episode(corpus: list[Episode]) -> None:
     for episode in corpus:
         assert 40 <= episode.duration_s <= 90
         assert 4 <= len(episode.moments) <= 6
-
-
-def test_moments_and_subtitles_lie_inside_their_episode(corpus: list[Episode]) -> None:
-    for episode in corpus:
         parts: list[ScriptedMoment | SubtitleLine] = [*episode.moments, *episode.subtitles]
         for part in parts:
             assert 0 <= part.start_s < part.end_s <= episode.duration_s
             assert part.start_s == round(part.start_s, 2)
             assert part.end_s == round(part.end_s, 2)
-
-
-def test_beats_follow_each_other_without_a_gap(corpus: list[Episode]) -> None:
-    for episode in corpus:
+        for moment in episode.moments:
+            if moment.kind != "video":
+                assert " that " in moment.caption
+                assert any(line.start_s < moment.end_s and line.end_s > moment.start_s for line in episode.subtitles)
         ends = [beat.end_s for beat in episode.beats]
         assert [beat.start_s for beat in episode.beats] == [0.0, *ends[:-1]]
         assert ends[-1] == pytest.approx(episode.duration_s, abs=0.01)
@@ -67,9 +59,6 @@ def test_descriptions_name_people_and_captions_do_not(moments: list[ScriptedMome
         assert not names & set(re.findall(r"\w+", moment.caption))
         assert moment.caption.startswith(("A man ", "A woman "))
         assert moment.caption.endswith(".")
-
-
-def test_two_of_a_gender_are_one_and_another(moments: list[ScriptedMoment]) -> None:
     captions = [m.caption for m in moments if m.event.partner_gender == m.event.gender == "man"]
     assert captions
     assert all("another man" in caption for caption in captions)
@@ -79,14 +68,6 @@ def test_most_moments_are_of_kind_video(moments: list[ScriptedMoment]) -> None:
     kinds = Counter(moment.kind for moment in moments)
     assert set(kinds) == {"video", "both", "subtitle"}
     assert kinds["video"] > len(moments) / 2
-
-
-def test_speech_is_described_and_subtitled(corpus: list[Episode]) -> None:
-    for episode in corpus:
-        for moment in episode.moments:
-            if moment.kind != "video":
-                assert " that " in moment.caption
-                assert any(line.start_s < moment.end_s and line.end_s > moment.start_s for line in episode.subtitles)
 
 
 def test_every_video_query_finds_moments_of_many_grades(moments: list[ScriptedMoment]) -> None:

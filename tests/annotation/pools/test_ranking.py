@@ -136,26 +136,21 @@ class TestCommand:
         assert self.call(project.name) == {"queries": 0, "by": ["bow, 1, clean"]}
 
     @pytest.mark.usefixtures("encoder")
-    def test_says_how_far_it_is(self, project: Project) -> None:
-        stderr = StringIO()
-        call_command("rank_candidates", project.name, stdout=StringIO(), stderr=stderr)
-        assert stderr.getvalue().splitlines() == ["1 of 1 queries ranked"]  # the model made of hashes embeds in no time
-
-    @pytest.mark.usefixtures("encoder")
-    def test_back_to_the_default(self, project: Project) -> None:
+    def test_goes_back_to_the_default_and_says_how_far_it_is(
+        self, project: Project, capsys: pytest.CaptureFixture[str]
+    ) -> None:
         ProjectCorpus.objects.filter(pk=project.pk).update(similarity="bow")
         assert self.call(project.name, "--similarity", "default")["by"] == [f"{MODEL}, hashed, as written"]
+        # the model made of hashes embeds in no time
+        assert capsys.readouterr().err.splitlines() == ["1 of 1 queries ranked"]
 
-    @pytest.mark.parametrize(
-        ("words", "message"),
-        [
+    def test_what_cannot_be_done_is_refused_in_words(self, project: Project) -> None:
+        Project.objects.filter(pk=project.pk).update(name="mine")
+        for words, message in (
             (["nowhere"], "There is no project named 'nowhere'; there are: 'mine'"),
             (["mine", "--similarity", "/no/model"], "There is no folder '/no/model' for the sentence model"),
             (["mine", "--similarity", "pos over bow"], "'pos' does not rank again"),
-        ],
-    )
-    def test_what_cannot_be_done_is_refused_in_words(self, words: list[str], message: str, project: Project) -> None:
-        Project.objects.filter(pk=project.pk).update(name="mine")
-        with pytest.raises(CommandError, match=message):
-            self.call(*words)
+        ):
+            with pytest.raises(CommandError, match=message):
+                self.call(*words)
         assert not Candidate.objects.exists()

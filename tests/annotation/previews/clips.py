@@ -2,7 +2,7 @@
 
 import os
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
 
@@ -18,14 +18,11 @@ SHARED = Path(os.environ.get("MOMENTJUDGE_SHARED", Path(__file__).resolve().pare
 CLIPS = SHARED / "data" / "video"
 shared_clips = pytest.mark.skipif(not CLIPS.is_dir(), reason=f"the shared clips are not at {CLIPS}")
 
-COUNTER = CLIPS / "testsrc_counter_24s.mp4"
-ALONE, PASS = 10_000, 1  # values of PASS_FROM that force one way
 CLOSE = 12.0  # mean difference of a channel, 0 to 255, that palettes and scaling may cause
 # Grain, which GIFs hold badly, over something that moves.
 GRAINY = "testsrc2=size=160x120:rate=10:duration=6,noise=alls=12:allf=t"
 
 Pixels = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
-UseMethod = Callable[[int], None]
 
 
 def make_video(path: Path, *options: str, source: str = "testsrc=size=160x120:rate=10:duration=6") -> Path:

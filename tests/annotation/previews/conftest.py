@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from annotation.previews import cutting
-from tests.annotation.previews.clips import GRAINY, UseMethod, make_video
+from tests.annotation.previews.clips import GRAINY, make_video
 
 
 @pytest.fixture(scope="session")
@@ -13,10 +13,10 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_video(tmp_path_factory.mktemp("media") / "tiny.mp4")
 
 
-@pytest.fixture
-def use_method(monkeypatch: pytest.MonkeyPatch) -> UseMethod:
-    """Force one way of cutting: ``way(ALONE)`` or ``way(PASS)``."""
-    return lambda start: monkeypatch.setattr(cutting, "PASS_FROM", start)
+@pytest.fixture(params=[10_000, 1], ids=["alone", "pass"])
+def each_method(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cut every moment alone, then as many as possible in one pass."""
+    monkeypatch.setattr(cutting, "PASS_FROM", request.param)
 
 
 @pytest.fixture(scope="session")

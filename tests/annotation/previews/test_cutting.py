@@ -8,7 +8,7 @@ import pytest
 from annotation.previews import process
 from annotation.previews.cutting import CutFailure, Preview, cut_previews
 from annotation.previews.process import LONG_FRAMES, OPEN_FRAMES_MAX, PASS_MAX, Cut, groups_of, ticks_of
-from tests.annotation.previews.clips import ALONE, PASS, UseMethod, cut_spans, frames_of, make_video, preview
+from tests.annotation.previews.clips import cut_spans, frames_of, make_video, preview
 
 
 @pytest.mark.parametrize(
@@ -24,20 +24,16 @@ from tests.annotation.previews.clips import ALONE, PASS, UseMethod, cut_spans, f
         ((1.0, float("inf")), "not a number"),
     ],
 )
-@pytest.mark.parametrize("start", [ALONE, PASS])
-def test_impossible_span_fails_and_the_rest_go_on(
-    tiny: Path, use_method: UseMethod, start: int, span: tuple[float, float], reason: str
-) -> None:
-    use_method(start)
+@pytest.mark.usefixtures("each_method")
+def test_impossible_span_fails_and_the_rest_go_on(tiny: Path, span: tuple[float, float], reason: str) -> None:
     results = cut_spans(tiny, [(0, 1), span, (1, 2)])
     failure = results[1]
     assert isinstance(failure, CutFailure) and reason in failure.reason
     assert isinstance(results[0], Preview) and isinstance(results[2], Preview)
 
 
-@pytest.mark.parametrize("start", [ALONE, PASS])
-def test_damaged_tail_fails_only_the_moments_in_it(tmp_path: Path, use_method: UseMethod, start: int) -> None:
-    use_method(start)
+@pytest.mark.usefixtures("each_method")
+def test_damaged_tail_fails_only_the_moments_in_it(tmp_path: Path) -> None:
     whole = make_video(tmp_path / "whole.mp4", "-movflags", "+faststart")
     damaged = tmp_path / "damaged.mp4"
     damaged.write_bytes(whole.read_bytes()[: whole.stat().st_size // 2])
@@ -47,14 +43,8 @@ def test_damaged_tail_fails_only_the_moments_in_it(tmp_path: Path, use_method: U
     assert isinstance(failure, CutFailure) and "damaged" in failure.reason
 
 
-def test_no_spans_give_nothing(tiny: Path) -> None:
-    assert cut_spans(tiny, []) == {}
-
-
-@pytest.mark.parametrize("start", [ALONE, PASS])
-def test_closing_the_iterator_stops_ffmpeg(
-    tiny: Path, use_method: UseMethod, start: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("each_method")
+def test_closing_the_iterator_stops_ffmpeg(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[subprocess.Popen[bytes]] = []
 
     class Spy(subprocess.Popen[bytes]):
@@ -63,18 +53,14 @@ def test_closing_the_iterator_stops_ffmpeg(
             started.append(self)
 
     monkeypatch.setattr("annotation.previews.process.subprocess.Popen", Spy)
-    use_method(start)
     results = cut_previews(tiny, [(0, 1), (1, 2), (2, 3), (3, 6)])
     next(results)
     results.close()  # type: ignore[attr-defined]
     assert started and all(one.returncode is not None for one in started)
 
 
-@pytest.mark.parametrize("start", [ALONE, PASS])
-def test_silent_ffmpeg_is_given_up(
-    tiny: Path, use_method: UseMethod, start: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    use_method(start)
+@pytest.mark.usefixtures("each_method")
+def test_silent_ffmpeg_is_given_up(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("gif_command", "frames_command"):
         monkeypatch.setattr(process, name, lambda *_: ["sleep", "60"])
     monkeypatch.setattr(process, "STALL_S", 0.2)

@@ -9,18 +9,7 @@ import pytest
 
 from annotation.previews import process
 from annotation.previews.cutting import Preview
-from tests.annotation.previews.clips import (
-    ALONE,
-    GRAINY,
-    PASS,
-    Pixels,
-    UseMethod,
-    assert_close,
-    cut_spans,
-    frames_of,
-    make_video,
-    preview,
-)
+from tests.annotation.previews.clips import GRAINY, Pixels, assert_close, cut_spans, frames_of, make_video, preview
 
 
 def played(clip: bytes) -> list[Pixels]:
@@ -28,26 +17,21 @@ def played(clip: bytes) -> list[Pixels]:
         return [frame.to_ndarray(format="rgb24").astype(np.float32) for frame in container.decode(video=0)]
 
 
-@pytest.mark.parametrize("start", [ALONE, PASS])
-@pytest.mark.parametrize("span", [(0, 1), (1.23, 3.5), (0.0, 6.0), (5.5, 6.0), (0.5, 0.51), (5.97, 6.6)])
-def test_mp4_shows_the_frames_of_its_gif(
-    grainy: Path, use_method: UseMethod, start: int, span: tuple[float, float]
-) -> None:
-    use_method(start)
-    result = preview(grainy, span)
-    assert 0 < len(result.clip) < len(result.gif)
-    frames = played(result.clip)
-    assert_close(frames, frames_of(result))
-    with av.open(BytesIO(result.clip)) as container:
-        assert container.duration == pytest.approx(len(frames) / 3 * 1e6, abs=1000)
-        assert [frame.time for frame in container.decode(video=0)] == pytest.approx([k / 3 for k in range(len(frames))])
+@pytest.mark.usefixtures("each_method")
+def test_mp4_shows_the_frames_of_its_gif(grainy: Path) -> None:
+    ends, overlapping = [(0.0, 6.0), (5.5, 6.0), (0.5, 0.51), (5.97, 6.6)], [(1.23, 3.5), (0, 2), (1.1, 3), (0, 2)]
+    for result in cut_spans(grainy, ends + overlapping).values():
+        assert isinstance(result, Preview) and 0 < len(result.clip) < len(result.gif)
+        frames = played(result.clip)
+        assert_close(frames, frames_of(result))
+        with av.open(BytesIO(result.clip)) as container:
+            assert container.duration == pytest.approx(len(frames) / 3 * 1e6, abs=1000)
+            times = [frame.time for frame in container.decode(video=0)]
+            assert times == pytest.approx([k / 3 for k in range(len(frames))])
 
 
-@pytest.mark.parametrize("start", [ALONE, PASS])
-def test_mp4_is_silent_plays_in_browsers_and_names_nothing_of_its_video(
-    tmp_path: Path, use_method: UseMethod, start: int
-) -> None:
-    use_method(start)
+@pytest.mark.usefixtures("each_method")
+def test_mp4_is_silent_plays_in_browsers_and_names_nothing_of_its_video(tmp_path: Path) -> None:
     metadata = ("-metadata", "title=Secret", "-metadata:s:v", "handler_name=Secret")
     path = make_video(tmp_path / "told.mp4", *metadata, source=f"{GRAINY}[out0];sine=duration=6[out1]")
     result = preview(path, (1, 4))
@@ -61,9 +45,8 @@ def test_mp4_is_silent_plays_in_browsers_and_names_nothing_of_its_video(
         assert (stream.width, stream.height) == (result.width, result.height)
 
 
-@pytest.mark.parametrize("start", [ALONE, PASS])
-def test_mp4_can_be_sought_to_every_frame(grainy: Path, use_method: UseMethod, start: int) -> None:
-    use_method(start)
+@pytest.mark.usefixtures("each_method")
+def test_mp4_can_be_sought_to_every_frame(grainy: Path) -> None:
     clip = preview(grainy, (0.5, 5.5)).clip
     frames = played(clip)
     with av.open(BytesIO(clip)) as container:
@@ -75,18 +58,14 @@ def test_mp4_can_be_sought_to_every_frame(grainy: Path, use_method: UseMethod, s
             assert np.array_equal(matches[0].to_ndarray(format="rgb24"), frames[number])
 
 
-@pytest.mark.parametrize("start", [ALONE, PASS])
-def test_mp4_that_would_not_be_smaller_is_dropped(tmp_path: Path, use_method: UseMethod, start: int) -> None:
-    use_method(start)
+@pytest.mark.usefixtures("each_method")
+def test_mp4_that_would_not_be_smaller_is_dropped(tmp_path: Path) -> None:
     result = preview(make_video(tmp_path / "flat.mp4", source="color=red:size=64x48:rate=10:duration=3"), (0, 2))
     assert result.gif and result.clip == b""
 
 
-@pytest.mark.parametrize("start", [ALONE, PASS])
-def test_gif_is_whole_when_its_mp4_fails(
-    grainy: Path, use_method: UseMethod, start: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    use_method(start)
+@pytest.mark.usefixtures("each_method")
+def test_gif_is_whole_when_its_mp4_fails(grainy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(process.MP4_OPTIONS, "vcodec", "none")
     for result in cut_spans(grainy, [(0, 1), (1, 2)]).values():
         assert len(frames_of(result)) == 3
@@ -99,11 +78,3 @@ def test_what_a_process_wrote_counts_only_when_it_ends_well(monkeypatch: pytest.
         with process.running(command) as started:
             assert process.ends_well(started) is is_success
         assert started.returncode is not None
-
-
-@pytest.mark.parametrize("start", [ALONE, PASS])
-def test_mp4s_of_overlapping_moments_are_each_their_own(grainy: Path, use_method: UseMethod, start: int) -> None:
-    use_method(start)
-    for result in cut_spans(grainy, [(4.0, 5.0), (0.0, 2.0), (1.1, 3.0), (0.0, 2.0), (1.15, 5.9)]).values():
-        assert isinstance(result, Preview)
-        assert_close(played(result.clip), frames_of(result))

@@ -9,10 +9,7 @@ from PIL import Image
 
 from annotation.previews.cutting import Preview
 from tests.annotation.previews.clips import (
-    ALONE,
     CLIPS,
-    PASS,
-    UseMethod,
     assert_close,
     cut_spans,
     frames_of,
@@ -24,18 +21,17 @@ from tests.annotation.previews.clips import (
 )
 
 
-@pytest.mark.parametrize("start", [ALONE, PASS])
-@pytest.mark.parametrize("span", [(0, 1), (1.23, 3.5), (2.95, 4.05), (5.5, 6.0), (0.5, 0.51), (5.97, 6.6)])
-def test_preview_shows_the_frames_of_its_span(
-    tiny: Path, use_method: UseMethod, start: int, span: tuple[float, float]
-) -> None:
-    use_method(start)
-    times = times_of(span[0], min(span[1], 6.0))
-    assert_close(frames_of(preview(tiny, span)), on_screen(tiny, times, (160, 120)))
+@pytest.mark.usefixtures("each_method")
+def test_previews_show_the_frames_of_their_spans(tiny: Path) -> None:
+    spans = [(0.0, 1.0), (2.95, 4.05), (5.5, 6.0), (0.5, 0.51), (5.97, 6.6)]
+    spans += [(4.0, 5.5), (1.23, 3.5), (1.0, 3.0), (1.0, 3.0), (0.0, 6.0)]  # unsorted, overlapping, one twice
+    for index, result in cut_spans(tiny, spans).items():
+        start, end = spans[index]
+        assert_close(frames_of(result), on_screen(tiny, times_of(start, min(end, 6.0)), (160, 120)))
 
 
 @shared_clips
-@pytest.mark.parametrize("start", [ALONE, PASS])
+@pytest.mark.usefixtures("each_method")
 @pytest.mark.parametrize(
     "name",
     [
@@ -45,8 +41,7 @@ def test_preview_shows_the_frames_of_its_span(
         pytest.param("big_buck_bunny_30s.webm", marks=pytest.mark.slow),
     ],
 )
-def test_shared_clips_are_cut_frame_by_frame(name: str, use_method: UseMethod, start: int) -> None:
-    use_method(start)
+def test_shared_clips_are_cut_frame_by_frame(name: str) -> None:
     spans = [(0.0, 2.0), (3.37, 4.9), (1.96, 5.21)]
     for index, result in cut_spans(CLIPS / name, spans).items():
         assert isinstance(result, Preview)
@@ -54,56 +49,29 @@ def test_shared_clips_are_cut_frame_by_frame(name: str, use_method: UseMethod, s
         assert_close(frames_of(result), on_screen(CLIPS / name, times, (result.width, result.height)))
 
 
-def test_both_methods_show_the_same(tiny: Path, use_method: UseMethod) -> None:
-    spans = [(4.0, 5.5), (0.33, 2.0), (1.0, 3.0), (1.0, 3.0), (3.21, 3.3), (0.0, 6.0)]
-    use_method(ALONE)
-    alone = cut_spans(tiny, spans)
-    use_method(PASS)
-    passed = cut_spans(tiny, spans)
-    for index in range(len(spans)):
-        assert_close(frames_of(alone[index]), frames_of(passed[index]))
-
-
-def test_frames_of_uneven_length_are_shown_as_they_stand(tmp_path: Path, use_method: UseMethod) -> None:
+@pytest.mark.usefixtures("each_method")
+def test_frames_of_uneven_length_are_shown_as_they_stand(tmp_path: Path) -> None:
     """A slide show: a frame that began before the moment is still on screen."""
     path = make_video(tmp_path / "slides.mp4", source="testsrc=size=160x120:rate=1/4:duration=12")
-    for start in (ALONE, PASS):
-        use_method(start)
-        times = times_of(2.5, 5.0)
-        assert_close(frames_of(preview(path, (2.5, 5.0))), on_screen(path, times, (160, 120)))
+    assert_close(frames_of(preview(path, (2.5, 5.0))), on_screen(path, times_of(2.5, 5.0), (160, 120)))
 
 
-@pytest.mark.parametrize("start", [ALONE, PASS])
-def test_identical_overlapping_and_unsorted_spans_each_get_theirs(
-    tiny: Path, use_method: UseMethod, start: int
-) -> None:
-    use_method(start)
-    spans = [(4.0, 5.0), (0.0, 2.0), (1.0, 3.0), (0.0, 2.0)]
-    results = cut_spans(tiny, spans)
-    assert [len(frames_of(results[index])) for index in range(4)] == [3, 6, 6, 6]
-    assert_close(frames_of(results[1]), frames_of(results[3]))
+@pytest.mark.usefixtures("each_method")
+def test_preview_is_a_gif_that_loops_for_ever(tiny: Path) -> None:
+    for span in ((1.0, 3.0), (1.0, 1.1)):
+        with Image.open(BytesIO(preview(tiny, span).gif)) as gif:
+            assert gif.format == "GIF" and gif.info["loop"] == 0
+            assert gif.info["duration"] in (330, 340)
 
 
-@pytest.mark.parametrize("start", [ALONE, PASS])
-@pytest.mark.parametrize("span", [(1.0, 3.0), (1.0, 1.1)])
-def test_preview_is_a_gif_that_loops_for_ever(
-    tiny: Path, use_method: UseMethod, start: int, span: tuple[float, float]
-) -> None:
-    use_method(start)
-    with Image.open(BytesIO(preview(tiny, span).gif)) as gif:
-        assert gif.format == "GIF" and gif.info["loop"] == 0
-        assert gif.info["duration"] in (330, 340)
-
-
-@pytest.mark.parametrize("start", [ALONE, PASS])
+@pytest.mark.usefixtures("each_method")
 @pytest.mark.parametrize(
     ("size", "result_size"),
     [("1280x720", (852, 480)), ("640x360", (640, 360)), ("90x51", (90, 50)), ("720x1280", (270, 480))],
 )
 def test_preview_has_at_most_480_lines_and_is_never_upscaled(
-    tmp_path: Path, use_method: UseMethod, start: int, size: str, result_size: tuple[int, int]
+    tmp_path: Path, size: str, result_size: tuple[int, int]
 ) -> None:
-    use_method(start)
     path = make_video(tmp_path / "sized.mp4", "-pix_fmt", "yuv444p", source=f"testsrc=size={size}:rate=10:duration=1")
     result = preview(path, (0, 0.5))
     with Image.open(BytesIO(result.gif)) as gif:
@@ -112,12 +80,9 @@ def test_preview_has_at_most_480_lines_and_is_never_upscaled(
     assert result.width % 2 == result.height % 2 == 0
 
 
+@pytest.mark.usefixtures("each_method")
 @pytest.mark.parametrize("name", ["with a space.mp4", "-dash.mp4", "a:b|c%d'[0].mp4", "ünï.mp4"])
-def test_any_file_name_is_safe(
-    tiny: Path, tmp_path: Path, use_method: UseMethod, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_any_file_name_is_safe(tiny: Path, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copy(tiny, tmp_path / name)
     monkeypatch.chdir(tmp_path)
-    for start in (ALONE, PASS):
-        use_method(start)
-        assert len(frames_of(preview(Path(name), (0, 1)))) == 3
+    assert len(frames_of(preview(Path(name), (0, 1)))) == 3

@@ -38,9 +38,10 @@ def states(video: Video) -> list[tuple[str, str]]:
     return [(state, error) for state, error in rows]
 
 
-def test_every_moment_gets_its_gif(clip: bytes) -> None:
+def test_every_moment_gets_its_gif_once(clip: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     video = video_with(clip)
     moments = [uncut(video, 0.0, 1.0), uncut(video, 1.0, 3.0)]
+    uncut(video, 70.0, 80.0)  # beyond the end
     assert video_cut_previews(video_id=video.pk) == 2
     for moment in moments:
         moment.refresh_from_db()
@@ -50,6 +51,10 @@ def test_every_moment_gets_its_gif(clip: bytes) -> None:
             picture = Image.open(BytesIO(file.read()))
             assert picture.format == "GIF"
             assert picture.n_frames == (3 if moment is moments[0] else 6)  # type: ignore[attr-defined]
+    state, why = states(video)[2]
+    assert (state, bool(why)) == ("failed", True)
+    monkeypatch.setattr(services, "cut_previews", None)
+    assert video_cut_previews(video_id=video.pk) == 0
 
 
 def test_an_mp4_that_finds_no_room_removes_its_gif(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,44 +93,22 @@ def test_an_mp4_is_saved_beside_its_gif(clip: bytes, monkeypatch: pytest.MonkeyP
     assert not gif_only.preview_clip
 
 
-def test_again_cuts_nothing(clip: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    video = video_with(clip)
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (None, "The video file is missing."),
+        (b"this is no video", "The video cannot be read:"),
+        (b"gone", "The video cannot be read:"),
+    ],
+)
+def test_a_file_that_cannot_be_read(content: bytes | None, why: str) -> None:
+    video = video_with(content)
     uncut(video, 0.0, 1.0)
-    video_cut_previews(video_id=video.pk)
-    monkeypatch.setattr(services, "cut_previews", None)
+    if content == b"gone":
+        video.file.storage.delete(video.file.name)
     assert video_cut_previews(video_id=video.pk) == 0
-
-
-def test_a_moment_beyond_the_end_says_so_and_the_others_are_cut(clip: bytes) -> None:
-    video = video_with(clip)
-    uncut(video, 0.0, 1.0)
-    uncut(video, 70.0, 80.0)
-    assert video_cut_previews(video_id=video.pk) == 1
-    (good, _), (bad, why) = states(video)
-    assert (good, bad) == ("ready", "failed")
-    assert why
-
-
-def test_no_file() -> None:
-    video = video_with(None)
-    uncut(video, 0.0, 1.0)
-    assert video_cut_previews(video_id=video.pk) == 0
-    assert states(video) == [("failed", "The video file is missing.")]
-
-
-def test_a_file_that_has_gone(clip: bytes) -> None:
-    video = video_with(clip)
-    uncut(video, 0.0, 1.0)
-    video.file.storage.delete(video.file.name)
-    assert video_cut_previews(video_id=video.pk) == 0
-    assert states(video)[0][1].startswith("The video cannot be read:")
-
-
-def test_a_file_that_is_no_video() -> None:
-    video = video_with(b"this is no video")
-    uncut(video, 0.0, 1.0)
-    assert video_cut_previews(video_id=video.pk) == 0
-    assert states(video)[0][1].startswith("The video cannot be read:")
+    ((state, error),) = states(video)
+    assert (state, error[: len(why)]) == ("failed", why)
 
 
 def test_a_lost_race_leaves_the_winners_file(clip: bytes) -> None:
@@ -140,38 +123,34 @@ def test_a_lost_race_leaves_the_winners_file(clip: bytes) -> None:
     assert names_in("previews") == files_before
 
 
-def test_files_on_this_machine_are_not_copied(clip: bytes, videos_on_disk: Path) -> None:
+def test_files_on_this_machine_are_not_copied_and_a_copy_from_elsewhere_is_removed(
+    clip: bytes, videos_on_disk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As with S3, where files have no path."""
     video = video_with(clip)
     with local_copy(video) as path:
         assert path == videos_on_disk / video.file.name
     assert path.is_file()
 
-
-def test_a_copy_from_elsewhere_is_removed(clip: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As with S3, where files have no path."""
-
     def no_path(file: FieldFile) -> str:
         raise NotImplementedError
 
     monkeypatch.setattr(FieldFile, "path", property(no_path))
-    with local_copy(video_with(clip)) as path:
+    with local_copy(video) as path:
         assert path.read_bytes() == clip
     assert not path.exists()
 
 
-class TestSweep:
-    def test_videos_that_wait(self, clip: bytes, messages: Messages) -> None:
-        waiting, finished, without = video_with(clip), video_with(clip), video_with(None)
-        for video in (waiting, without):
-            uncut(video, 0.0, 1.0)
-            uncut(video, 1.0, 2.0)
-        MomentFactory(video=finished)
-        with messages():
-            assert previews_sweep() == 1
-        assert [state for state, _ in states(waiting)] == ["ready", "ready"]
-        assert [state for state, _ in states(without)] == ["missing", "missing"]
-
-    def test_nothing_waits(self, messages: Messages) -> None:
-        with messages() as callbacks:
-            assert previews_sweep() == 0
-        assert callbacks == []
+def test_the_sweep_sends_videos_that_wait(clip: bytes, messages: Messages) -> None:
+    waiting, finished, without = video_with(clip), video_with(clip), video_with(None)
+    for video in (waiting, without):
+        uncut(video, 0.0, 1.0)
+        uncut(video, 1.0, 2.0)
+    MomentFactory(video=finished)
+    with messages():
+        assert previews_sweep() == 1
+    assert [state for state, _ in states(waiting)] == ["ready", "ready"]
+    assert [state for state, _ in states(without)] == ["missing", "missing"]
+    with messages() as callbacks:
+        assert previews_sweep() == 0
+    assert callbacks == []

@@ -50,7 +50,7 @@ def query_rows(project: Project) -> list[tuple[int, str, str]]:
 
 
 def test_sizes_and_texts(project: Project) -> None:
-    counts = queries_draw(project=project, sizes=SIZES, seed=1)
+    counts = queries_draw(project=project, sizes=SIZES, seed=5)
     rows = query_rows(project)
     judged = [text for _, text, split in rows if split != "train"]
     train = [text for _, text, split in rows if split == "train"]
@@ -58,13 +58,12 @@ def test_sizes_and_texts(project: Project) -> None:
     assert not set(judged) & set(train)
     assert counts == {"val": 3, "test": 4, "train": len(train), "removed": 16 - len(rows), "waiting": 0}
     assert set(judged + train) == {f"text {n}" for n in range(12)}
-
-
-def test_number_and_caption_are_those_of_the_description(project: Project) -> None:
-    queries_draw(project=project, sizes=SIZES, seed=1)
     for query in project.queries.select_related("caption__description"):
         assert query.caption is not None
         assert (query.number, query.text) == (query.caption.description.source_id, query.caption.text)
+    event = project.audit_events.get(action="queries.draw")
+    assert (event.data["seed"], event.data["val"], event.data["test"]) == (5, 3, 4)
+    assert (event.data["asked_val"], event.data["asked_test"]) == ("3", "4")
 
 
 def test_the_seed_decides(project: Project) -> None:
@@ -81,21 +80,13 @@ def test_refusals(project: Project) -> None:
     with pytest.raises(NotPossible, match="12 different"):
         queries_draw(project=project, sizes={"val": 13}, seed=1)
     assert not project.queries.exists()
-    queries_draw(project=project, sizes=SIZES, seed=1)
-    with pytest.raises(NotPossible, match="has queries already"):
-        queries_draw(project=project, sizes=SIZES, seed=1)
-
-
-def test_written_down(project: Project) -> None:
-    queries_draw(project=project, sizes=SIZES, seed=5)
-    event = project.audit_events.get(action="queries.draw")
-    assert (event.data["seed"], event.data["val"], event.data["test"]) == (5, 3, 4)
-    assert (event.data["asked_val"], event.data["asked_test"]) == ("3", "4")
-
-
-def test_shares_are_of_the_different_texts(project: Project) -> None:
     counts = queries_draw(project=project, sizes={"val": size_of("10%"), "test": size_of("50%")}, seed=1)
-    assert (counts["val"], counts["test"]) == (1, 6)  # of 12
+    assert (counts["val"], counts["test"]) == (1, 6)  # of 12 different texts
+    before = query_rows(project)
+    for sizes, again, words in ((SIZES, False, "has queries already"), ({"val": 13}, True, "13 are asked for")):
+        with pytest.raises(NotPossible, match=words):
+            queries_draw(project=project, sizes=sizes, seed=2, again=again)
+    assert query_rows(project) == before
 
 
 def test_captions_that_wait_for_a_person_are_left_out_and_counted(project: Project) -> None:
@@ -140,18 +131,6 @@ class TestAgain:
         assert event is not None
         assert (event.action, event.actor, event.data["seed"]) == ("queries.redraw", person, 2)
 
-    def test_only_on_request(self, project: Project) -> None:
-        queries_draw(project=project, sizes=SIZES, seed=1)
-        with pytest.raises(NotPossible, match="has queries already"):
-            queries_draw(project=project, sizes=SIZES, seed=2)
-
-    def test_nothing_changes_where_it_cannot_be(self, project: Project) -> None:
-        queries_draw(project=project, sizes=SIZES, seed=1)
-        before = query_rows(project)
-        with pytest.raises(NotPossible, match="13 are asked for"):
-            queries_draw(project=project, sizes={"val": 13}, seed=1, again=True)
-        assert query_rows(project) == before
-
     @pytest.mark.parametrize(
         ("use", "words"),
         [
@@ -178,39 +157,34 @@ class TestAgain:
 
 
 class TestCommand:
-    def draw(self, project: Project, *words: str) -> dict[str, int]:
+    def draw(self, *words: str) -> dict[str, int]:
         out = StringIO()
-        call_command("draw_queries", project.name, *words, stdout=out, stderr=StringIO())
+        call_command("draw_queries", *words, stdout=out, stderr=StringIO())
         return json.loads(out.getvalue().splitlines()[-1])  # type: ignore[no-any-return]
 
     def test_a_dry_run_draws_nothing(self, project: Project) -> None:
-        words = ["--val", "3", "--test", "25%", "--seed", "4"]
-        counts = self.draw(project, *words, "--dry-run")
+        words = [project.name, "--val", "3", "--test", "25%", "--seed", "4"]
+        counts = self.draw(*words, "--dry-run")
         assert not project.queries.exists()
-        assert self.draw(project, *words) == counts
+        assert self.draw(*words) == counts
         assert project.queries.filter(split="test").count() == counts["test"] == 3
 
     def test_a_dry_run_says_what_would_be_refused(self, project: Project, capsys: pytest.CaptureFixture[str]) -> None:
-        self.draw(project, "--val", "1", "--test", "1")
-        words = [project.name, "--val", "1", "--test", "1", "--dry-run"]
-        call_command("draw_queries", *words)
-        assert "This would be refused. The project" in capsys.readouterr().err
-        call_command("draw_queries", *words, "--again")
-        assert "refused" not in capsys.readouterr().err
-        CandidateFactory(query=project.queries.first())
-        call_command("draw_queries", *words, "--again")
-        assert "This would be refused. The queries stay: there are candidates" in capsys.readouterr().err
-
-    def test_a_split_without_queries_is_reported(self, project: Project, capsys: pytest.CaptureFixture[str]) -> None:
         call_command("draw_queries", project.name, "--val", "0", "--test", "1")
         stderr = capsys.readouterr().err
         assert "No val query" in stderr and "No test query" not in stderr
-
-    def test_again(self, project: Project) -> None:
-        self.draw(project, "--val", "1", "--test", "0")
+        words = [project.name, "--val", "1", "--test", "1"]
         with pytest.raises(CommandError, match="already"):
-            self.draw(project, "--val", "2", "--test", "0")
-        assert self.draw(project, "--val", "2", "--test", "0", "--again")["val"] == 2
+            call_command("draw_queries", *words)
+        call_command("draw_queries", *words, "--dry-run")
+        assert "This would be refused. The project" in capsys.readouterr().err
+        call_command("draw_queries", *words, "--dry-run", "--again")
+        assert "refused" not in capsys.readouterr().err
+        assert self.draw(*words, "--again")["val"] == 1
+        CandidateFactory(query=project.queries.first())
+        capsys.readouterr()
+        call_command("draw_queries", *words, "--dry-run", "--again")
+        assert "This would be refused. The queries stay: there are candidates" in capsys.readouterr().err
 
     def test_descriptions_with_their_names_are_no_queries_unannounced(
         self, project: Project, capsys: pytest.CaptureFixture[str]
@@ -219,27 +193,22 @@ class TestCommand:
         call_command("draw_queries", project.name, "--val", "1", "--test", "0")
         assert "16 descriptions have not been rewritten" in capsys.readouterr().err
         CaptionFactory(moment__video__corpus=project.dataset.corpus, provider="rules")
-        words = ["--val", "2", "--test", "0", "--again"]
+        words = [project.name, "--val", "2", "--test", "0", "--again"]
         with pytest.raises(CommandError, match="16 descriptions .* say --as-described"):
-            self.draw(project, *words)
-        assert self.draw(project, *words, "--dry-run")["val"] == 2
+            self.draw(*words)
+        assert self.draw(*words, "--dry-run")["val"] == 2
         assert project.queries.filter(split="val").count() == 1
+        corpus = project.dataset.corpus.name
         with pytest.raises(CommandError, match="--as-described"):
-            call_command(
-                "create_project", "other", "--corpus", project.dataset.corpus.name, "--val", "1", "--test", "0"
-            )
-        assert self.draw(project, *words, "--as-described")["val"] == 2
+            call_command("create_project", "other", "--corpus", corpus, "--val", "1", "--test", "0")
+        assert self.draw(*words, "--as-described")["val"] == 2
 
-    @pytest.mark.parametrize(
-        ("words", "message"),
-        [
-            (["--val", "-3"], "is no size"),
-            (["--val", "60%", "--test", "50%"], "110 %"),
-            (["--val", "1", "--test", "1", "--seed", "-1"], "seed"),
-        ],
-    )
-    def test_refusals(self, project: Project, words: list[str], message: str) -> None:
-        with pytest.raises(CommandError, match=message):
-            self.draw(project, *words)
-        with pytest.raises(CommandError, match="no project named 'x'"):
-            call_command("draw_queries", "x")
+    def test_refusals(self, project: Project) -> None:
+        for name, words, message in (
+            (project.name, ["--val", "-3"], "is no size"),
+            (project.name, ["--val", "60%", "--test", "50%"], "110 %"),
+            (project.name, ["--val", "1", "--test", "1", "--seed", "-1"], "seed"),
+            ("x", [], "no project named 'x'"),
+        ):
+            with pytest.raises(CommandError, match=message):
+                self.draw(name, *words)

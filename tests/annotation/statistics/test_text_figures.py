@@ -68,6 +68,9 @@ def test_as_an_independent_count_says(texts: list[tuple[str, str]]) -> None:
 )
 def test_a_word(text: str, words: list[str]) -> None:
     assert WORD.findall(text.lower()) == words
+    assert set(words_per_text({}).values()) == {None}
+    result = figures([Row(("all",), "b a", "c"), Row(("all",), "a b", "c")], names=names_somebody)["all"]
+    assert result["descriptions"]["first_words"] == [("a", 1), ("b", 1)]  # the alphabet decides
 
 
 @given(st.integers(-MICRO, MICRO))
@@ -78,12 +81,3 @@ def test_a_similarity_is_in_its_bin(micro: int) -> None:
     assert n == 1
     assert low <= micro / MICRO <= high
     assert micro / MICRO < high or high == 1
-
-
-def test_no_text_has_no_mean() -> None:
-    assert set(words_per_text({}).values()) == {None}
-
-
-def test_of_equally_common_words_the_alphabet_decides() -> None:
-    result = figures([Row(("all",), "b a", "c"), Row(("all",), "a b", "c")], names=names_somebody)["all"]
-    assert result["descriptions"]["first_words"] == [("a", 1), ("b", 1)]

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas
-import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
@@ -57,9 +56,8 @@ def sets(draw: st.DrawFn) -> tuple[list[Moment], list[Block]]:
 def train_moments_of(moments: list[Moment]) -> TrainMoments:
     train_moments = TrainMoments()
     for video, start_s, end_s, caption in moments:
-        train_moments.add(
-            video_name=video.name, duration_s=video.duration_s, start_s=start_s, end_s=end_s, caption=caption
-        )
+        about = {"video_name": video.name, "duration_s": video.duration_s, "caption": caption}
+        train_moments.add(start_s=start_s, end_s=end_s, **about)
     return train_moments
 
 
@@ -93,10 +91,8 @@ def json_file(folder: Path, moments: list[Moment], blocks: list[Block], depth: i
 
 
 def parquet_file(folder: Path, moments: list[Moment], blocks: list[Block], depth: int, first: int = 1) -> Path:
-    path = folder / "set.parquet"
-    with ParquetTrainFile(
-        path, train_moments_of(moments), depth=depth, about={"depth": str(depth)}, first=first
-    ) as file:
+    path, about = folder / "set.parquet", {"depth": str(depth)}
+    with ParquetTrainFile(path, train_moments_of(moments), depth=depth, about=about, first=first) as file:
         for block in blocks:
             file.add(block)
     return path
@@ -135,30 +131,16 @@ def test_parquet_has_the_rows_of_the_json(train_set: tuple[list[Moment], list[Bl
     assert list(table.itertuples(index=False, name=None)) == rows
 
 
-def test_similarities_are_written_as_they_are_rounded(tmp_path: Path) -> None:
-    """1 - 0.7 would be 0.30000000000000004."""
-    block = Block([1], ["q"], Ranks(np.zeros((1, 1), np.int32), np.array([[300_000]], np.int32)))
-    assert b'"similarity": 0.3\n' in json_file(tmp_path, NOTHING[0], [block], 1)
-
-
 def test_a_row_group_is_a_block_and_the_file_says_what_it_is(tmp_path: Path) -> None:
     ranks = Ranks(np.zeros((3, 2), np.int32), np.zeros((3, 2), np.int32))
     blocks = [
         Block([1, 2, 3], ["a", "b", "c"], ranks),
         Block([4], ["d"], Ranks(ranks.moments[:1], ranks.millionths[:1])),
     ]
-    file = parquet.ParquetFile(parquet_file(tmp_path, NOTHING[0], blocks, depth=2))
+    path = parquet_file(tmp_path, NOTHING[0], blocks, depth=2)
+    file, content = parquet.ParquetFile(path), path.read_bytes()
     groups = [file.metadata.row_group(index) for index in range(file.num_row_groups)]
     assert [group.num_rows for group in groups] == [6, 2]
     assert {group.column(index).compression for group in groups for index in range(10)} == {"ZSTD"}
     assert file.schema_arrow.metadata[b"depth"] == b"2"
-
-
-@pytest.mark.parametrize("kind", [JsonTrainFile, ParquetTrainFile])
-def test_the_same_rows_give_the_same_bytes(kind: type, tmp_path: Path) -> None:
-    block = Block([7], ["ä <b>"], Ranks(np.zeros((1, 1), np.int32), np.array([[-5]], np.int32)))
-    more: dict[str, Any] = {"about": {"model": "m"}} if kind is ParquetTrainFile else {}
-    for name in ("one", "two"):
-        with kind(tmp_path / name, train_moments_of(NOTHING[0]), depth=3, **more) as file:
-            file.add(block)
-    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+    assert parquet_file(tmp_path, NOTHING[0], blocks, depth=2).read_bytes() == content

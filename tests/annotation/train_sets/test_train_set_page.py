@@ -1,8 +1,5 @@
 """The page of pseudo training sets."""
 
-from pathlib import Path
-from uuid import uuid4
-
 import pytest
 from django.test import Client
 from django.urls import reverse
@@ -10,21 +7,11 @@ from django.urls import reverse
 from accounts.models import Project, User
 from annotation.models import TrainSet
 from annotation.train_sets.services import train_set_start
-from tests.annotation.train_sets.train_sets import content, filled, small_blocks, write_train_set
+from tests.annotation.train_sets.train_sets import content, write_train_set
 from tests.conftest import Messages
 from tests.factories import ProjectFactory, QueryFactory, admin
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
-
-
-@pytest.fixture(autouse=True)
-def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    return small_blocks(tmp_path, monkeypatch)
-
-
-@pytest.fixture
-def project() -> Project:
-    return filled(ProjectFactory())
 
 
 @pytest.fixture(autouse=True)
@@ -57,16 +44,14 @@ class TestStarting:
         row = TrainSet.objects.get()
         assert url(row, "json") in html and row.parquet_sha256 in html
 
-    @pytest.mark.parametrize("depth", ["", "0", "many", "1000001", "2.5"])
-    def test_a_form_to_look_at(self, client: Client, project: Project, depth: str) -> None:
-        status, html = start(client, project, depth)
-        assert (status, "from 1 to 1,000,000" in html, f'value="{depth}"' in html) == (422, True, True)
-        assert not TrainSet.objects.exists()
-
-    def test_the_queries_went_meanwhile(self, client: Client, project: Project) -> None:
+    def test_a_form_to_look_at(self, client: Client, project: Project) -> None:
+        for depth in ("", "0", "many", "1000001", "2.5"):
+            status, html = start(client, project, depth)
+            assert (status, "from 1 to 1,000,000" in html, f'value="{depth}"' in html) == (422, True, True)
         project.queries.all().delete()
         status, html = start(client, project, "3")
         assert (status, "no training queries" in html) == (409, True)
+        assert not TrainSet.objects.exists()
 
     def test_what_is_missing_is_named(self, client: Client, person: User) -> None:
         bare = QueryFactory(split="train").project
@@ -79,59 +64,36 @@ class TestStarting:
         assert "caption that serves" in page(client, bare)
 
 
-class TestWatching:
-    def test_progress_is_polled_while_it_is_written(self, client: Client, project: Project) -> None:
-        row = train_set_start(project=project, depth=3, actor=None, wake=False)
-        TrainSet.objects.filter(pk=row.pk).update(step="embedding", done=12_000, total=98_070)
-        assert "Embedding captions: 12,000 of 98,070" in page(client, project)
-        address = reverse("annotation:train-sets", args=[project.uuid])
-        part = client.get(address, headers={"HX-Request": "true"}).content.decode()
-        assert f'id="set-{row.uuid}" hx-get=' in part
-        assert "<form" not in part
-        TrainSet.objects.filter(pk=row.pk).update(state="failed", error="The disk is full.")
-        assert "hx-get" not in page(client, project)
-
-    def test_why_it_failed_and_how_it_goes_on(self, client: Client, project: Project, messages: Messages) -> None:
-        row = train_set_start(project=project, depth=3, actor=None, wake=False)
-        TrainSet.objects.filter(pk=row.pk).update(state="failed", error="The disk is full.")
-        html = page(client, project)
-        assert "The disk is full." in html and "Go on where it stopped" in html
-        with messages():
-            start(client, project, "3")
-        row.refresh_from_db()
-        assert row.state == "done"
+def test_progress_is_polled_and_why_it_failed_is_shown(client: Client, project: Project, messages: Messages) -> None:
+    row = train_set_start(project=project, depth=3, actor=None, wake=False)
+    assert "Waiting for a worker" in page(client, project)
+    TrainSet.objects.filter(pk=row.pk).update(step="embedding", done=12_000, total=98_070)
+    assert "Embedding captions: 12,000 of 98,070" in page(client, project)
+    address = reverse("annotation:train-sets", args=[project.uuid])
+    part = client.get(address, headers={"HX-Request": "true"}).content.decode()
+    assert f'id="set-{row.uuid}" hx-get=' in part
+    assert "<form" not in part
+    assert [client.get(url(row, name)).status_code for name in ("json", "parquet")] == [404, 404]
+    assert "Writing stops" in client.get(url(row, "discard")).content.decode()
+    TrainSet.objects.filter(pk=row.pk).update(state="failed", error="The disk is full.")
+    html = page(client, project)
+    assert "The disk is full." in html and "Go on where it stopped" in html and "hx-get" not in html
+    with messages():
+        start(client, project, "3")
+    row.refresh_from_db()
+    assert row.state == "done"
 
 
-class TestFiles:
-    def test_downloads(self, client: Client, project: Project) -> None:
-        row = write_train_set(project)
-        for name, data in zip(("json", "parquet"), content(row), strict=True):
-            answer = client.get(url(row, name))
-            assert answer.getvalue() == data  # type: ignore[attr-defined]
-            assert answer.headers["Content-Disposition"] == f'attachment; filename="train_top03.{name}"'
-            assert answer.headers["Content-Length"] == str(len(data))
-
-    def test_none_until_it_is_done(self, client: Client, project: Project) -> None:
-        row = train_set_start(project=project, depth=3, actor=None, wake=False)
-        assert [client.get(url(row, name)).status_code for name in ("json", "parquet")] == [404, 404]
-
-
-class TestDiscarding:
-    def test_it_asks_first(self, client: Client, project: Project) -> None:
-        row = write_train_set(project)
-        assert "Its files go for good" in client.get(url(row, "discard")).content.decode()
-        assert TrainSet.objects.exists()
-        html = client.post(url(row, "discard"), follow=True).content.decode()
-        assert "The training set N = 3 is gone." in html
-        assert not TrainSet.objects.exists()
-        assert client.post(url(row, "discard")).status_code == 404
-
-    def test_of_one_that_is_written(self, client: Client, project: Project) -> None:
-        row = train_set_start(project=project, depth=3, actor=None, wake=False)
-        assert "Writing stops" in client.get(url(row, "discard")).content.decode()
-
-    def test_of_another_project(self, client: Client) -> None:
-        other = write_train_set(filled(ProjectFactory()))
-        addresses = [url(other, name) for name in ("discard", "json", "parquet")]
-        addresses.append(reverse("annotation:train-set-discard", args=[uuid4()]))
-        assert {client.get(address).status_code for address in addresses} == {404}
+def test_files_are_downloaded_and_discarding_asks_first(client: Client, project: Project) -> None:
+    row = write_train_set(project)
+    for name, data in zip(("json", "parquet"), content(row), strict=True):
+        answer = client.get(url(row, name))
+        assert answer.getvalue() == data  # type: ignore[attr-defined]
+        assert answer.headers["Content-Disposition"] == f'attachment; filename="train_top03.{name}"'
+        assert answer.headers["Content-Length"] == str(len(data))
+    assert "Its files go for good" in client.get(url(row, "discard")).content.decode()
+    assert TrainSet.objects.exists()
+    html = client.post(url(row, "discard"), follow=True).content.decode()
+    assert "The training set N = 3 is gone." in html
+    assert not TrainSet.objects.exists()
+    assert client.post(url(row, "discard")).status_code == 404

@@ -7,7 +7,6 @@ from io import StringIO
 from pathlib import Path
 from types import SimpleNamespace
 
-import pandas
 import pytest
 from django.core.files.storage import FileSystemStorage, default_storage
 from django.core.management import CommandError, call_command
@@ -23,9 +22,7 @@ from tests.annotation.train_sets.train_sets import (
     CAPTIONS,
     QUERIES,
     content,
-    filled,
     killed_after,
-    small_blocks,
     spy_on_ranking,
     write_train_set,
 )
@@ -37,82 +34,36 @@ from tests.media import names_in
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
 
 
-@pytest.fixture(autouse=True)
-def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where parts lie."""
-    return small_blocks(tmp_path, monkeypatch)
-
-
-@pytest.fixture
-def project() -> Project:
-    return filled(ProjectFactory())
-
-
 class TestWriting:
-    def test_all_training_queries_by_number_with_their_best_moments(self, project: Project) -> None:
+    def test_all_training_queries_by_number_with_their_best_moments(self, project: Project, work: Path) -> None:
         row = write_train_set(project)
         assert (row.state, row.error, row.queries, row.moments, row.rows) == ("done", "", 7, 4, 21)
-        queries = json.loads(content(row)[0])
-        assert [(query["query_id"], query["query"]) for query in queries] == list(
-            zip(range(64, 71), reversed(QUERIES), strict=True)
-        )
+        one, other = content(row)
+        assert [sha256(one).hexdigest(), len(one)] == [row.json_sha256, row.json_bytes]
+        assert [sha256(other).hexdigest(), len(other)] == [row.parquet_sha256, row.parquet_bytes]
+        queries = json.loads(one)
+        assert [query["query_id"] for query in queries] == list(range(64, 71))
+        assert [query["query"] for query in queries] == QUERIES[::-1]
         best = queries[-1]["relevant_moment"]
         assert [moment["video_name"] for moment in best[:2]] == ["video 0", "video 3"]
         assert best[0] == {
-            "pair_id": 19,
-            "video_name": "video 0",
-            "timestamp": [1.5, 4.25],
-            "duration": 90.0,
-            "caption": "a man sings",
-            "similarity": 1.0,
+            **{"pair_id": 19, "video_name": "video 0", "timestamp": [1.5, 4.25], "duration": 90.0},
+            **{"caption": "a man sings", "similarity": 1.0},
         }
         similarity = float(hashed(["a man sings"])[0] @ hashed(["a man barks"])[0])
         assert best[1]["similarity"] == pytest.approx(similarity, abs=1e-6)
         assert [m["pair_id"] for query in queries for m in query["relevant_moment"]] == list(range(1, 22))
-
-    def test_queries_of_the_same_text_have_the_same_moments(self, project: Project) -> None:
-        moments_by_text: dict[str, set[str]] = {}
-        for query in json.loads(content(write_train_set(project))[0]):
-            moments = [moment | {"pair_id": 0} for moment in query["relevant_moment"]]
-            moments_by_text.setdefault(query["query"], set()).add(json.dumps(moments))
-        assert {len(moments) for moments in moments_by_text.values()} == {1}
-
-    def test_both_forms_say_the_same_and_are_what_their_sums_say(self, project: Project, tmp_path: Path) -> None:
-        row = write_train_set(project)
-        one, other = content(row)
-        assert [sha256(one).hexdigest(), len(one)] == [row.json_sha256, row.json_bytes]
-        assert [sha256(other).hexdigest(), len(other)] == [row.parquet_sha256, row.parquet_bytes]
-        (tmp_path / "x.parquet").write_bytes(other)
-        table = pandas.read_parquet(tmp_path / "x.parquet")
-        rows = [
-            (query["query_id"], rank, moment["video_name"], moment["similarity"])
-            for query in json.loads(one)
-            for rank, moment in enumerate(query["relevant_moment"], start=1)
-        ]
-        columns = table[["query_id", "rank", "video_name", "similarity"]]
-        assert list(columns.itertuples(index=False, name=None)) == rows
-
-    def test_more_than_there_are_gives_all(self, project: Project) -> None:
-        row = write_train_set(project, depth=1000)
-        assert row.rows == 28
-        assert {len(query["relevant_moment"]) for query in json.loads(content(row)[0])} == {4}
+        assert list(work.iterdir()) == []
 
     def test_moments_without_preview_are_ranked_and_those_that_cannot_be_cut_are_not(self, project: Project) -> None:
-        MomentFactory(
-            video__corpus=project.dataset.corpus, preview_state="failed", preview="", preview_error="beyond the end"
-        )
         failed = MomentFactory(video__corpus=project.dataset.corpus, uncut=True)
         CaptionFactory(moment=failed, text="a man sings")
         type(failed).objects.filter(pk=failed.pk).update(preview_state="failed", preview_error="beyond the end")
-        review = CaptionFactory(moment__video__corpus=project.dataset.corpus, state="in_review", failed=["name"])
-        queries = json.loads(content(write_train_set(project, 99))[0])
-        names = {moment["video_name"] for query in queries for moment in query["relevant_moment"]}
-        assert names == {"video 0", "video 1", "video 2", "video 3"}
-        assert review.moment.video.name not in names
-
-    def test_nothing_is_left_in_the_data_folder(self, project: Project, work: Path) -> None:
-        write_train_set(project)
-        assert list(work.iterdir()) == []
+        CaptionFactory(moment__video__corpus=project.dataset.corpus, state="in_review", failed=["name"])
+        row = write_train_set(project, depth=1000)
+        assert row.rows == 28  # more than there are gives all
+        moments = [query["relevant_moment"] for query in json.loads(content(row)[0])]
+        assert all({m["video_name"] for m in query} == {f"video {index}" for index in range(4)} for query in moments)
 
     def test_files_on_disk_are_moved_and_not_copied(
         self, project: Project, work: Path, monkeypatch: pytest.MonkeyPatch
@@ -158,26 +109,24 @@ class TestStarting:
         assert (row.state, row.started_by, row.finished_at is not None) == ("done", lead, True)
         event = project.audit_events.get(action="train_set.start")
         assert (event.actor, event.subject, event.data["depth"]) == (lead, row.uuid, 2)
-
-    def test_one_at_a_time_of_each_depth(self, project: Project) -> None:
         rows = [train_set_start(project=project, depth=depth, actor=None, wake=False) for depth in (2, 2, 3)]
-        assert rows[0] == rows[1] != rows[2]
-        assert project.audit_events.filter(action="train_set.start").count() == 2
+        assert row != rows[0] == rows[1] != rows[2]  # one at a time of each depth
+        assert project.audit_events.filter(action="train_set.start").count() == 3
 
-    def test_another_once_it_is_done(self, project: Project) -> None:
-        assert write_train_set(project) != write_train_set(project)
-
-    @pytest.mark.parametrize("depth", [0, -1, 1_000_001])
-    def test_depth_out_of_range(self, project: Project, depth: int) -> None:
-        with pytest.raises(NotPossible, match="1 to 1,000,000"):
-            train_set_start(project=project, depth=depth, actor=None)
-
-    def test_without_queries_or_captions(self, project: Project) -> None:
-        with pytest.raises(NotPossible, match="no training queries"):
-            train_set_start(project=ProjectFactory(corpus=project.dataset.corpus), depth=1, actor=None)
+    def test_without_queries_or_captions_or_a_depth(self, project: Project) -> None:
+        queryless = ProjectFactory(corpus=project.dataset.corpus)
         bare = QueryFactory(split="train").project
-        with pytest.raises(NotPossible, match="caption that serves"):
-            train_set_start(project=bare, depth=1, actor=None)
+        for new_project, depth, words in (
+            *((project, depth, "1 to 1,000,000") for depth in (0, -1, 1_000_001)),
+            *((queryless, 1, "no training queries"), (bare, 1, "caption that serves")),
+        ):
+            with pytest.raises(NotPossible, match=words):
+                train_set_start(project=new_project, depth=depth, actor=None)
+        row = train_set_start(project=project, depth=3, actor=None, wake=False)
+        project.queries.filter(split="train").delete()  # meanwhile
+        train_set_write(train_set_id=row.pk)
+        row.refresh_from_db()
+        assert "any more" in row.error
 
 
 class TestFailing:
@@ -194,24 +143,15 @@ class TestFailing:
         again = write_train_set(project)
         assert (again.pk, again.state, again.error) == (row.pk, "done", "")
 
-    def test_a_full_disk(self, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(services.shutil, "disk_usage", lambda folder: SimpleNamespace(free=1))
-        row = write_train_set(project)
-        assert (row.state, row.error) == ("failed", "21 rows may take 0.0 GB, and 0.0 GB are free in the data folder.")
+    def test_a_row_may_take_400_bytes(self, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+        def write(free: int) -> tuple[str, str]:
+            monkeypatch.setattr(services.shutil, "disk_usage", lambda folder: SimpleNamespace(free=free))
+            row = write_train_set(project)
+            return row.state, row.error
 
-    @pytest.mark.parametrize(("free", "state"), [(21 * 400 - 1, "failed"), (21 * 400, "done")])
-    def test_a_row_may_take_400_bytes(
-        self, project: Project, monkeypatch: pytest.MonkeyPatch, free: int, state: str
-    ) -> None:
-        monkeypatch.setattr(services.shutil, "disk_usage", lambda folder: SimpleNamespace(free=free))
-        assert write_train_set(project).state == state
-
-    def test_captions_gone_meanwhile(self, project: Project) -> None:
-        row = train_set_start(project=project, depth=3, actor=None, wake=False)
-        project.queries.filter(split="train").delete()
-        train_set_write(train_set_id=row.pk)
-        row.refresh_from_db()
-        assert "any more" in row.error
+        full = "21 rows may take 0.0 GB, and 0.0 GB are free in the data folder."
+        assert write(21 * 400 - 1) == ("failed", full)
+        assert write(21 * 400) == ("done", "")
 
     def test_what_nobody_foresaw_is_saved_and_raised(self, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(Parts, "read", lambda *args: 1 / 0)
@@ -226,16 +166,12 @@ class TestDiscarding:
     def test_row_and_files_go(self, project: Project, messages: Messages) -> None:
         row, lead = write_train_set(project), UserFactory()
         with messages():
-            train_set_discard(train_set=row, actor=lead)
+            train_set_discard(train_set=TrainSet.objects.get(), actor=lead)
         assert not TrainSet.objects.exists()
         assert not default_storage.exists(row.json.name)
         assert not default_storage.exists(row.parquet.name)
         event = project.audit_events.get(action="train_set.discard")
         assert (event.actor, event.subject, event.data) == (lead, row.uuid, {"depth": 3, "state": "done"})
-
-    def test_twice(self, project: Project) -> None:
-        row = write_train_set(project)
-        train_set_discard(train_set=TrainSet.objects.get(), actor=None)
         with pytest.raises(NotPossible, match="already"):
             train_set_discard(train_set=row, actor=None)
 

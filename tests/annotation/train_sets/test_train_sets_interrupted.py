@@ -15,7 +15,7 @@ from django.utils import timezone
 from numpy.typing import NDArray
 
 from accounts.models import Project
-from annotation.models import Caption, Query
+from annotation.models import Caption
 from annotation.train_sets import services
 from annotation.train_sets.services import TRAIN_SETS, train_set_start, train_set_write
 from tests.annotation.train_sets.train_sets import (
@@ -26,7 +26,6 @@ from tests.annotation.train_sets.train_sets import (
     die,
     filled,
     killed_after,
-    small_blocks,
     spy_on_ranking,
     stopped,
     write_train_set,
@@ -37,17 +36,6 @@ from tests.locks import locked_elsewhere
 from tests.media import names_in
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
-
-
-@pytest.fixture(autouse=True)
-def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where parts lie."""
-    return small_blocks(tmp_path, monkeypatch)
-
-
-@pytest.fixture
-def project() -> Project:
-    return filled(ProjectFactory())
 
 
 class TestInterrupted:
@@ -124,14 +112,6 @@ class TestInterrupted:
         assert "was ranked anew" in row.remark
         assert content(row) == content(write_train_set(project))
         assert b"two cats purr" in content(row)[0]
-
-    def test_changed_queries_are_ranked_anew(self, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-        row = stopped(project, monkeypatch, 3)
-        Query.objects.filter(split="train", number=64).delete()
-        train_set_write(train_set_id=row.pk)
-        row.refresh_from_db()
-        assert "was ranked anew" in row.remark
-        assert content(row) == content(write_train_set(project))
 
     def test_a_second_worker_finds_it_taken(self, project: Project) -> None:
         row = train_set_start(project=project, depth=3, actor=None, wake=False)

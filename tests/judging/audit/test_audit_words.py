@@ -25,6 +25,12 @@ MADE_OF_PARTS = {
     *("batch.extend", "batch.close"),
 }
 
+BOUNDS = {"query": "q", "was": [1, 2], "becomes": [1.5, 2]}
+QUERY_SET = {"name": "a", "priority": "High", "paused": True, "pilot": False}
+COPY = {"source_name": "Winter", "copied": ["policy 2"]}
+BOARD = {"hides_test": False, "hides_val": True, "uploads_per_day": None}
+MAY = "changed what participants may"
+
 
 @pytest.mark.parametrize(
     ("action", "data", "words"),
@@ -32,26 +38,10 @@ MADE_OF_PARTS = {
         ("batch.close", {"query": "A man sits", "reason": "enough"}, "closed “A man sits”: enough"),
         ("batch.close", {"query": "A man sits", "reason": ""}, "closed “A man sits”"),
         ("exam.close", {"finished": 3, "missed": 0}, "closed an exam: 3 finished, 0 missed it"),
-        (
-            "moment.bounds",
-            {"query": "q", "was": [1, 2], "becomes": [1.5, 2]},
-            "moved the bounds of a moment of “q” from 1, 2 to 1.5, 2 s",
-        ),
-        (
-            "query_set.change",
-            {"name": "a", "priority": "High", "paused": True, "pilot": False},
-            "changed the query set a: priority High, paused yes, pilot no",
-        ),
-        (
-            "project.copy",
-            {"source_name": "Winter", "copied": ["policy 2"]},
-            "copied from another project, Winter: policy 2",
-        ),
-        (
-            "leaderboard.change",
-            {"hides_test": False, "hides_val": True, "uploads_per_day": None},
-            "changed what participants may; test labels hidden: no; validation labels hidden: yes",
-        ),
+        ("moment.bounds", BOUNDS, "moved the bounds of a moment of “q” from 1, 2 to 1.5, 2 s"),
+        ("query_set.change", QUERY_SET, "changed the query set a: priority High, paused yes, pilot no"),
+        ("project.copy", COPY, "copied from another project, Winter: policy 2"),
+        ("leaderboard.change", BOARD, f"{MAY}; test labels hidden: no; validation labels hidden: yes"),
         ("release.create", {}, "made release –"),
         ("thing.never_heard_of", {"n": 1}, "thing never heard of"),
     ],

@@ -54,18 +54,12 @@ def actions_on_page(project: Project, words: str = "", **conditions: object) -> 
 def test_the_newest_come_first_wherever_they_are_from(project: Project) -> None:
     assert actions_on_page(project) == ALL
     assert [event.action for event in audit_all(project, {})] == ALL
-
-
-def test_leafing_there_and_back(project: Project) -> None:
     first = audit_page(project, {}, size=2)
     second = audit_page(project, {}, size=2, after=first.events[-1].uuid)
     assert [event.action for event in second.events] == ALL[2:4]
     assert (first.is_older, second.is_newer, second.is_older) == (True, True, True)
     back = audit_page(project, {}, size=2, before=second.events[0].uuid)
     assert (back.events, back.is_newer) == (first.events, False)
-
-
-def test_filters_and_search_words_apply_to_them(project: Project) -> None:
     assert actions_on_page(project, action__in=["corpus.import"]) == ["corpus.import"]
     assert actions_on_page(project, words="9") == ["cast.import"]
     assert [event.action for event in audit_all(project, {}, "9")] == ["cast.import"]

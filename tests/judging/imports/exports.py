@@ -38,13 +38,8 @@ def task(number: int, data: dict[str, Any], *annotations: object, **values: Any)
 
 def flat(number: int, person: object, data: dict[str, Any], **controls: Any) -> dict[str, Any]:
     """One annotation as JSON-MIN has it."""
-    annotation_fields = {
-        "annotator": person,
-        "annotation_id": number,
-        "created_at": "2026-03-09T22:16:08Z",
-        "lead_time": 4.2,
-    }
-    return {**data, "id": number, **controls, **annotation_fields}
+    fields = {"annotator": person, "annotation_id": number, "created_at": "2026-03-09T22:16:08Z", "lead_time": 4.2}
+    return {**data, "id": number, **controls, **fields}
 
 
 def text(elements: Iterable[object]) -> str:

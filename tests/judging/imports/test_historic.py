@@ -51,61 +51,37 @@ def file(tmp_path: Path) -> Path:
 
 @pytest.mark.django_db
 class TestByHand:
-    def test_counts(self, file: Path) -> None:
-        assert judgments_import(path=file, project_name="old") == {
-            "judgments": 17,
-            "pairs": 7,
-            "settled": 4,
-            "settled_by_two": 3,
-            "settled_by_four": 1,
-            "dropped": 3,
-            "no_second_round": 2,
-            "same_person_twice": 1,
+    def test_pairs_and_judgments_are_ordinary_rows(self, file: Path) -> None:
+        counts = judgments_import(path=file, project_name="old")
+        assert counts == {
+            **{"judgments": 17, "pairs": 7, "settled": 4, "settled_by_two": 3, "settled_by_four": 1, "dropped": 3},
+            **{"no_second_round": 2, "same_person_twice": 1},
             "relevance": {"0": 1, "1": 0, "2": 2, "3": 0, "4": 1},
         }
-
-    def test_pairs(self, file: Path) -> None:
-        judgments_import(path=file, project_name="old")
         rows = Pair.objects.order_by("source_id").values_list("source_id", "state", "relevance", "reason")
-        assert list(rows) == [
-            (0, "settled", 4, ""),
-            (1, "settled", 2, ""),
-            (2, "dropped", None, "no_consensus"),
-            (3, "settled", 2, ""),
-            (20, "dropped", None, "no_second_round"),
-            (21, "dropped", None, "no_second_round"),
-            (45, "settled", 0, ""),
+        one_round, dropped = ("dropped", None, "no_second_round"), ("dropped", None, "no_consensus")
+        assert [row[1:] for row in rows] == [
+            *(("settled", 4, ""), ("settled", 2, ""), dropped, ("settled", 2, ""), one_round, one_round),
+            ("settled", 0, ""),
         ]
-
-    def test_judgments_are_ordinary_rows(self, file: Path) -> None:
-        judgments_import(path=file, project_name="old")
+        assert [row[0] for row in rows] == [0, 1, 2, 3, 20, 21, 45]
         numbers = dict(Membership.objects.values_list("user", "number"))
-        rows = Judgment.objects.filter(pair__source_id=1).order_by("round", "seat")
-        assert [(numbers[j.annotator_id], j.round, j.seat, j.grade, j.source) for j in rows] == [
-            (7, 1, 1, 0, "imported"),
-            (8, 1, 2, 4, "imported"),
-            (9, 2, 1, 1, "imported"),
-            (10, 2, 2, 2, "imported"),
+        judgments = Judgment.objects.filter(pair__source_id=1).order_by("round", "seat")
+        assert {j.source for j in judgments} == {"imported"}
+        assert [(numbers[j.annotator_id], j.round, j.seat, j.grade) for j in judgments] == [
+            *((7, 1, 1, 0), (8, 1, 2, 4)),
+            *((9, 2, 1, 1), (10, 2, 2, 2)),
         ]
         twice = Judgment.objects.filter(pair__source_id=3).order_by("seat")
         assert [(numbers[j.annotator_id], j.occurrence) for j in twice] == [(7, 0), (7, 1)]
-
-    def test_placeholders(self, file: Path) -> None:
-        judgments_import(path=file, project_name="old")
-        assert list(Query.objects.order_by("number").values_list("number", "is_placeholder")) == [
-            (0, True),
-            (1, True),
-            (2, True),
-        ]
+        queries = Query.objects.order_by("number").values_list("number", "is_placeholder")
+        assert list(queries) == [(0, True), (1, True), (2, True)]
         assert set(Moment.objects.values_list("preview_state", flat=True)) == {"placeholder"}
         assert set(Batch.objects.values_list("state", "number")) == {("done", 1)}
         assert not any(user.has_usable_password() for user in User.objects.all())
         assert not User.objects.filter(memberships__role__in=["lead", "admin"]).exists()
-
-    def test_a_second_time_changes_nothing(self, file: Path) -> None:
-        first = judgments_import(path=file, project_name="old")
         before = state_of_everything()
-        assert judgments_import(path=file, project_name="old") == first
+        assert judgments_import(path=file, project_name="old") == counts
         assert state_of_everything() == before
 
     def test_a_name_that_is_taken(self, file: Path) -> None:
@@ -133,12 +109,7 @@ class TestByHand:
         file.write_text("nothing")
         with pytest.raises(CommandError, match="first line"):
             call_command("import_judgments", file)
-
-    def test_a_bad_file_writes_nothing(self, file: Path) -> None:
-        file.write_text(HEADER + LINES + "99,1,5\n")
-        with pytest.raises(ImportRefused):
-            judgments_import(path=file, project_name="old")
-        assert not Project.objects.exists()
+        assert Project.objects.count() == 1
 
 
 def state_of_everything() -> list[object]:
@@ -151,17 +122,14 @@ def state_of_everything() -> list[object]:
     [
         (b"", "the first line must be pair_id,worker,relevance"),
         (b"worker,pair_id,relevance\n", "the first line must be"),
-        (b"0,7,4\n", "the first line must be"),
         (HEADER.encode() + b"0,7\n", "line 2: 2 columns instead of 3"),
         (HEADER.encode() + b"0,7,4\n0,7,4,1\n", "line 3: 4 columns"),
-        (HEADER.encode() + b"a,7,4\n", "line 2: invalid literal"),
         (HEADER.encode() + b"0,,4\n", "line 2: invalid literal"),
         (HEADER.encode() + b"0,7,2.5\n", "line 2: invalid literal"),
         (HEADER.encode() + b"-1,7,4\n", "line 2: a number that is negative or too large"),
         (HEADER.encode() + b"0,-7,4\n", "line 2: a number that is negative or too large"),
         (HEADER.encode() + b"0,7,5\n", "line 2: relevance 5 is outside 0 to 4"),
-        (HEADER.encode() + b"0,7,-1\n", "line 2: relevance -1 is outside 0 to 4"),
-        (HEADER.encode() + b"\n\n0,7,9\n", "line 4: relevance 9"),
+        (HEADER.encode() + b"\n\n0,7,-1\n", "line 4: relevance -1 is outside 0 to 4"),
         (HEADER.encode() + b"6,1,1\n" * 5, "pair 6: 5 grades, at most four make a pair"),
         (HEADER.encode() + b"%d,1,1\n" % (2**53 + 1), "line 2: a number that is negative or too large"),
         (HEADER.encode() + b"1,%d,1\n" % (2**31), "line 2: a number that is negative or too large"),
@@ -201,14 +169,8 @@ def test_a_byte_order_mark_and_windows_lines_are_no_trouble(tmp_path: Path) -> N
 def test_the_published_judgments() -> None:
     counts = judgments_import(path=RAW, project_name="TVR-Ranking")
     assert counts == {
-        "judgments": 227808,
-        "pairs": 96483,
-        "settled": 94442,
-        "settled_by_two": 79060,
-        "settled_by_four": 15382,
-        "dropped": 2041,
-        "no_second_round": 2,
-        "same_person_twice": 11682,
+        **{"judgments": 227808, "pairs": 96483, "settled": 94442, "settled_by_two": 79060, "settled_by_four": 15382},
+        **{"dropped": 2041, "no_second_round": 2, "same_person_twice": 11682},
         "relevance": {"0": 5929, "1": 19245, "2": 30056, "3": 24439, "4": 14773},
     }
     assert Batch.objects.count() == 4825

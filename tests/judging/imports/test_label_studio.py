@@ -44,15 +44,11 @@ def owner() -> User:
     return UserFactory()  # type: ignore[no-any-return]
 
 
-def bring(
-    owner: User, messages: Messages, *elements: object, fields: Mapped = BY_PAIR, **values: Any
-) -> JudgmentImport:
+def bring(owner: User, messages: Messages, *elements: object, data: bytes = b"", name: str = "old") -> JudgmentImport:
     """Upload an export; by the end it is checked."""
-    file = SimpleUploadedFile("project-1.json", values.pop("data", None) or text(elements).encode())
+    file = SimpleUploadedFile("project-1.json", data or text(elements).encode())
     with messages():
-        row = services.judgment_import_create(
-            actor=owner, project_name=values.pop("project_name", "old"), mapped=fields, file=file
-        )
+        row = services.judgment_import_create(actor=owner, project_name=name, mapped=BY_PAIR, file=file)
     row.refresh_from_db()
     return row
 
@@ -87,76 +83,53 @@ class TestThroughTheWeb:
         assert set(Judgment.objects.values_list("source", flat=True)) == {"imported"}
         people = row.project.memberships.order_by("number").values_list("role", "number")
         assert set(people) == {("annotator", 7), ("annotator", 8), ("annotator", 9), ("lead", None)}
+        services.judgment_import_work(import_id=row.pk)
+        assert Judgment.objects.count() == 4
 
-    def test_addresses_are_saved_nowhere(self, owner: User, messages: Messages) -> None:
-        row = confirm(bring(owner, messages, *GOOD, BAD), messages, skip_bad=True)
-        texts = [row.report.read().decode(), str(row.counts), row.error]
-        texts += [str(list(model.objects.values_list())) for model in (AuditEvent, User, Membership, JudgmentImport)]
-        assert not any("example.org" in words for words in texts)
-
-    def test_refused_rows_need_a_confirmation(self, owner: User, messages: Messages) -> None:
+    def test_refused_rows_need_a_confirmation_and_addresses_are_saved_nowhere(
+        self, owner: User, messages: Messages
+    ) -> None:
         row = bring(owner, messages, *GOOD, BAD)
         assert (row.counts["refused"], row.counts["left_out"]) == (1, 1)
-        warnings = list(csv.DictReader(io.StringIO(row.report.read().decode())))
-        assert [(warning["item"], warning["outcome"]) for warning in warnings] == [
+        report = row.report.read().decode()
+        assert [(warning["item"], warning["outcome"]) for warning in csv.DictReader(io.StringIO(report))] == [
             ("task 3, annotation 5", "refused"),
             ("task 3, annotation 6", "left out"),
         ]
         with pytest.raises(NotPossible, match="refused"):
             confirm(row, messages)
         assert confirm(row, messages, skip_bad=True).state == "done"
+        texts = [report, str(row.counts), row.error]
+        texts += [str(list(model.objects.values_list())) for model in (AuditEvent, User, Membership, JudgmentImport)]
+        assert not any("example.org" in words for words in texts)
 
-    @pytest.mark.parametrize(
-        ("data", "words"),
-        [(b"{}", "JSON list of tasks"), (b"PK\x03\x04zip", "zip archive"), (b"\xff\xfe[\x00", "UTF-16")],
-    )
-    def test_a_file_that_is_no_export(self, owner: User, messages: Messages, data: bytes, words: str) -> None:
-        row = bring(owner, messages, data=data)
-        assert (row.state, str(row.file)) == ("failed", "")
-        assert words in row.error
+    def test_a_file_that_is_no_export(self, owner: User, messages: Messages) -> None:
+        no_exports = {b"{}": "JSON list of tasks", b"PK\x03\x04zip": "zip archive", b"\xff\xfe[\x00": "UTF-16"}
+        for data, words in no_exports.items():
+            row = bring(owner, messages, data=data)
+            assert (row.state, str(row.file)) == ("failed", "")
+            assert words in row.error
 
-    def test_a_file_without_judgments_gives_no_project(self, owner: User, messages: Messages) -> None:
-        row = confirm(bring(owner, messages, task(1, {"pair_id": 1})), messages)
-        assert (row.state, Project.objects.count()) == ("failed", 0)
-
-    def test_packed(self, owner: User, messages: Messages) -> None:
-        assert bring(owner, messages, data=gzip.compress(text(GOOD).encode())).counts["judgments"] == 4
-
-    def test_a_name_that_is_taken(self, owner: User, messages: Messages) -> None:
+    def test_a_name_that_is_taken_or_a_file_without_judgments(self, owner: User, messages: Messages) -> None:
         ProjectFactory(name="old")
         with pytest.raises(NotPossible, match="already"):
             bring(owner, messages, *GOOD)
-        row = bring(owner, messages, *GOOD, project_name="new")
+        row = bring(owner, messages, data=gzip.compress(text(GOOD).encode()), name="new")
+        assert row.counts["judgments"] == 4
         ProjectFactory(name="new")
         assert confirm(row, messages).state == "failed"
         assert "holds other data" in row.error
-
-    def test_discarded(self, owner: User, messages: Messages) -> None:
-        row = bring(owner, messages, *GOOD)
-        before = names_in("imports")
-        with messages():
-            services.IMPORTS.discard(row=row, actor=owner)
-        assert len(before - names_in("imports")) == 1
-        with pytest.raises(NotPossible):
-            confirm(row, messages)
-
-    def test_one_at_a_time(self, owner: User, messages: Messages) -> None:
-        row = bring(owner, messages, *GOOD)
-        JudgmentImport.objects.filter(pk=row.pk).update(state="importing")
-        before = names_in("imports")
-        with pytest.raises(NotPossible, match="still being read"):
-            bring(owner, messages, *GOOD, project_name="other")
-        assert names_in("imports") == before
-
-    def test_a_repeat_does_nothing(self, owner: User, messages: Messages) -> None:
-        row = confirm(bring(owner, messages, *GOOD), messages)
-        services.judgment_import_work(import_id=row.pk)
-        assert Judgment.objects.count() == 4
+        empty = confirm(bring(owner, messages, task(1, {"pair_id": 1}), name="empty"), messages)
+        assert (empty.state, Project.objects.filter(name="empty").exists()) == ("failed", False)
 
     def test_swept(self, owner: User, messages: Messages) -> None:
         """A lost message is sent again; a file that nobody wanted goes."""
         file = SimpleUploadedFile("project-1.json", text(GOOD).encode())
         row = services.judgment_import_create(actor=owner, project_name="old", mapped=BY_PAIR, file=file)
+        before = names_in("imports")
+        with pytest.raises(NotPossible, match="still being read"):
+            bring(owner, messages, *GOOD, name="other")
+        assert names_in("imports") == before
         with messages():
             sweep_all(now=timezone.now() + timedelta(minutes=3))
         row.refresh_from_db()
@@ -164,7 +137,14 @@ class TestThroughTheWeb:
         with messages():
             sweep_all(now=timezone.now() + timedelta(days=8))
         row.refresh_from_db()
-        assert row.state == "discarded"
+        assert (row.state, len(before - names_in("imports"))) == ("discarded", 1)
+        with pytest.raises(NotPossible):
+            confirm(row, messages)
+        other = bring(owner, messages, *GOOD)
+        before = names_in("imports")
+        with messages():
+            services.IMPORTS.discard(row=other, actor=owner)
+        assert len(before - names_in("imports")) == 1
 
 
 class TestCommand:
@@ -179,31 +159,25 @@ class TestCommand:
         return call
 
     def test_with_fields_and_values_named(self, run: Any) -> None:
-        tasks = [
-            flat(n, 7 + n, {"q": "A man sits", "m": "clip 1"}, quality=word) for n, word in enumerate(["Good", "Bad"])
-        ]
-        fields = [
-            "--query-field",
-            "q",
-            "--moment-field",
-            "m",
-            "--control",
-            "quality",
-            "--grade",
-            "Good=3",
-            "--grade",
-            "Bad=2",
-        ]
-        counts, _ = run(tasks, "--project", "old", *fields)
+        data = {"q": "A man sits", "m": "clip 1"}
+        tasks = [flat(n, 7 + n, data, quality=word) for n, word in enumerate(["Good", "Bad"])]
+        fields = ["--query-field", "q", "--moment-field", "m", "--control", "quality"]
+        grades = ["--grade", "Good=3", "--grade", "Bad=2"]
+        counts, _ = run(tasks, "--project", "old", *fields, *grades)
         assert (counts["settled"], counts["relevance"]["3"], counts["control"]) == (1, 1, "quality")
         assert Project.objects.get().queries.get().text == "A man sits"
 
-    def test_dry_and_with_a_report(self, run: Any, tmp_path: Path) -> None:
+    def test_dry_and_with_a_report_then_once(self, run: Any, tmp_path: Path) -> None:
         report = tmp_path / "report.csv"
         counts, errors = run([*GOOD, BAD], "--project", "old", "--dry-run", "--report", str(report))
         assert (counts["judgments"], counts["refused"], Project.objects.count()) == (4, 1, 0)
         assert "task 3, annotation 5: refused: the value '5' is no grade from 0 to 4" in errors
         assert len(report.read_text().splitlines()) == 3
+        first, _ = run(GOOD, "--project", "old")
+        assert run(GOOD, "--project", "old")[0] == first
+        assert Project.objects.count() == 1
+        with pytest.raises(CommandError, match="other data"):
+            run(GOOD[:1], "--project", "old")
 
     def test_refused(self, run: Any) -> None:
         for arguments, words in (
@@ -217,13 +191,6 @@ class TestCommand:
         assert not Project.objects.exists()
         with pytest.raises(CommandError, match="no file"):
             call_command("import_label_studio", "missing.json", "--project", "old")
-
-    def test_the_same_file_is_saved_once(self, run: Any) -> None:
-        first, _ = run(GOOD, "--project", "old")
-        assert run(GOOD, "--project", "old")[0] == first
-        assert Project.objects.count() == 1
-        with pytest.raises(CommandError, match="other data"):
-            run(GOOD[:1], "--project", "old")
 
 
 def as_export(path: Path, pairs: int | None = None) -> Iterator[str]:

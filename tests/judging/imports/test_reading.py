@@ -59,15 +59,15 @@ def test_mutations_are_read_or_refused() -> None:
 
 
 class TestControls:
-    @pytest.mark.parametrize(
-        "result",
-        [rated(3), rated(3.0), rated("3", kind="choices"), rated(3, kind="number")],
-    )
-    def test_rating_choice_and_number(self, result: dict[str, Any]) -> None:
-        assert pairs(one(result)) == [(3, (7,), (3,))]
+    def test_rating_choice_and_number_beside_other_controls(self) -> None:
+        words = {"type": "textarea", "from_name": "why", "to_name": "clip", "value": {"text": ["unclear"]}}
+        for result in (rated(3), rated(3.0), rated("3", kind="choices"), rated(3, kind="number")):
+            assert pairs(one(words, result)) == [(3, (7,), (3,))]
 
     def test_values_that_mean_grades(self) -> None:
-        assert pairs(one(rated(5)), fields=Mapped(pair="pair_id", grades=STARS)) == [(3, (7,), (4,))]
+        stars = Mapped(pair="pair_id", grades=STARS)
+        assert pairs(one(rated(5)), fields=stars) == [(3, (7,), (4,))]
+        assert reasons(one(rated(0)), fields=stars) == [("refused", "the value '0' is mapped to no grade")]
         words = Mapped(pair="pair_id", grades={"Perfect = best": 4})
         assert pairs(one(rated("Perfect = best", kind="choices")), fields=words) == [(3, (7,), (4,))]
 
@@ -76,10 +76,6 @@ class TestControls:
         assert pairs(element, fields=Mapped(pair="pair_id", control="grade")) == [(3, (7,), (4,))]
         with pytest.raises(ImportFileError, match="grade, quality"):
             read(element)
-
-    def test_others_are_passed_over(self) -> None:
-        words = {"type": "textarea", "from_name": "why", "to_name": "clip", "value": {"text": ["unclear"]}}
-        assert pairs(one(words, rated(2))) == [(3, (7,), (2,))]
 
     @pytest.mark.parametrize(
         ("result", "reason"),
@@ -98,10 +94,6 @@ class TestControls:
     def test_grades_that_are_none(self, result: Any, reason: str) -> None:
         ((outcome, message),) = reasons(task(1, {"pair_id": 3}, annotation(10, 7, result=result)))
         assert outcome == "refused" and reason in message
-
-    def test_a_value_that_is_not_mapped(self) -> None:
-        ((_, message),) = reasons(one(rated(0)), fields=Mapped(pair="pair_id", grades=STARS))
-        assert message == "the value '0' is mapped to no grade"
 
 
 class TestWhatGivesNoJudgment:
@@ -122,17 +114,13 @@ class TestWhatGivesNoJudgment:
         ]
         assert export.counts == {"tasks": 1, "refused": 0, "left_out": 2, "predictions": 2}
 
-    @pytest.mark.parametrize("value", [None, "", "x", -1, 1.5, True, "9" * 30, [3]])
-    def test_a_pair_that_is_not_named(self, value: object) -> None:
-        ((_, message),) = reasons(task(1, {"pair_id": value}, annotation(10, 7, rated(3))))
-        assert "'pair_id' of its data holds no pair number" in message
-
-    @pytest.mark.parametrize("person", [None, "", {}, [], -1, 2**40, True])
-    def test_nobody_who_gave_it(self, person: object) -> None:
-        ((outcome, message),) = reasons(task(1, {"pair_id": 3}, annotation(10, person, rated(3))))
-        assert outcome == "refused" and "annotator" in message
-
-    def test_the_same_annotation_again(self) -> None:
+    def test_nothing_says_whose_or_which_it_is_or_it_is_there_already(self) -> None:
+        for value in (None, "", "x", -1, 1.5, True, "9" * 30, [3]):
+            ((_, message),) = reasons(task(1, {"pair_id": value}, annotation(10, 7, rated(3))))
+            assert "'pair_id' of its data holds no pair number" in message
+        for person in (None, "", {}, [], -1, 2**40, True):
+            ((outcome, message),) = reasons(task(1, {"pair_id": 3}, annotation(10, person, rated(3))))
+            assert outcome == "refused" and "annotator" in message
         assert reasons(one(rated(3)), one(rated(3))) == [("refused", "this annotation stands in the file before")]
 
     def test_a_fifth_grade_the_last_by_time(self) -> None:
@@ -142,36 +130,26 @@ class TestWhatGivesNoJudgment:
         assert [one.reason for one in ungraded] == ["pair 3 has four earlier grades, and more make no pair"]
         assert [one.item for one in ungraded] == [f"task {element['id']}, annotation 1"]
 
-    @pytest.mark.parametrize("element", [1, None, [], {}, {"data": {}}, {"data": {}, "annotations": [5]}])
-    def test_elements_that_are_no_tasks(self, element: object) -> None:
-        export, ungraded = read(element, fields=Mapped(pair="pair_id", control="grade"))
-        assert (export.pairs, export.counts["refused"]) == ([], len(ungraded))
-        assert ungraded
-
-    @pytest.mark.parametrize("whole", ["", "{}", '{"id": 1}', "[{]", "[1", "[1 2]", '"x"', "[" * 100_000])
-    def test_files_that_are_no_list(self, whole: str) -> None:
-        with pytest.raises(ImportFileError, match="Line 1"):
-            read_export([whole], BY_PAIR)
-
-    def test_an_empty_list(self) -> None:
+    def test_elements_that_are_no_tasks_and_files_that_are_no_list(self) -> None:
+        for element in (1, None, [], {}, {"data": {}}, {"data": {}, "annotations": [5]}):
+            export, ungraded = read(element, fields=Mapped(pair="pair_id", control="grade"))
+            assert (export.pairs, export.counts["refused"]) == ([], len(ungraded))
+            assert ungraded
         export, ungraded = read()
-        assert (export.pairs, export.texts, ungraded) == ([], {}, [])
-        assert set(export.counts.values()) == {0}
+        assert (export.pairs, export.texts, ungraded, {*export.counts.values()}) == ([], {}, [], {0})
+        for whole in ("", "{}", '{"id": 1}', "[{]", "[1", "[1 2]", '"x"', "[" * 100_000):
+            with pytest.raises(ImportFileError, match="Line 1"):
+                read_export([whole], BY_PAIR)
 
 
 class TestPeople:
     def test_numbers_stay_and_addresses_get_the_next_ones(self) -> None:
-        people = ["Ann@example.org", 7, {"id": 3, "email": "b@example.org"}, {"email": "ann@example.org"}, "12"]
+        ann = {"id": None, "email": "Ann@example.org"}
+        people = [ann, 7, {"id": 3, "email": "b@example.org"}, {"email": "ann@example.org"}, "Ann@example.org", "12"]
         elements = [task(n, {"pair_id": n}, annotation(n, person, rated(1))) for n, person in enumerate(people)]
-        assert [people for _, people, _ in pairs(*elements)] == [(13,), (7,), (3,), (13,), (12,)]
-
-    def test_an_empty_number_leaves_the_address(self) -> None:
-        element = task(1, {"pair_id": 3}, annotation(1, {"id": None, "email": "Ann@example.org"}, rated(1)))
-        assert [people for _, people, _ in pairs(element)] == [(1,)]
-
-    def test_somebody_who_appears_twice_on_a_pair(self) -> None:
-        element = task(1, {"pair_id": 3}, annotation(1, 7, rated(1)), annotation(2, 7, rated(2), minute=1))
-        assert pairs(element) == [(3, (7, 7), (1, 2))]
+        assert [people for _, people, _ in pairs(*elements)] == [(13,), (7,), (3,), (13,), (13,), (12,)]
+        twice = task(1, {"pair_id": 3}, annotation(1, 7, rated(1)), annotation(2, 7, rated(2), minute=1))
+        assert pairs(twice) == [(3, (7, 7), (1, 2))]
 
 
 class TestQueryAndMoment:
@@ -186,8 +164,6 @@ class TestQueryAndMoment:
         assert export.texts == {0: "b", 1: "b (2)", 2: "a"}
         assert [number for number, *_ in export.pairs] == [*range(20), 20, 40]
         assert export.pairs[3] == (3, (3, 22), (1, 1))
-
-    def test_a_name_that_is_missing(self) -> None:
         ((_, message),) = reasons(task(1, {"q": "a"}, annotation(1, 1, rated(1))), fields=self.FIELDS)
         assert "'m' of its data holds no name" in message
 
@@ -195,9 +171,10 @@ class TestQueryAndMoment:
 class TestJsonMin:
     FIELDS = Mapped(pair="pair_id", control="grade")
 
-    @pytest.mark.parametrize("value", [3, "3", [{"rating": 3}], {"number": 3}, ["3"], [{"choices": ["3"]}]])
-    def test_values_of_all_forms(self, value: object) -> None:
-        assert pairs(flat(1, 7, {"pair_id": 4}, grade=value), fields=self.FIELDS) == [(4, (7,), (3,))]
+    def test_values_of_all_forms(self) -> None:
+        for value in (3, "3", [{"rating": 3}], {"number": 3}, ["3"], [{"choices": ["3"]}]):
+            assert pairs(flat(1, 7, {"pair_id": 4}, grade=value), fields=self.FIELDS) == [(4, (7,), (3,))]
+        assert reasons(flat(1, 7, {"pair_id": 4}), fields=self.FIELDS) == [("refused", "it holds no grade")]
 
     def test_annotators_by_number_or_address(self) -> None:
         elements = [flat(n, person, {"pair_id": n}, grade=1) for n, person in enumerate([5, "a@example.org", ""])]
@@ -212,26 +189,18 @@ class TestJsonMin:
         with pytest.raises(ImportFileError, match="none was found"):
             read(flat(1, 7, {"pair_id": 4}, grade="Perfect"))
 
-    def test_no_grade(self) -> None:
-        assert reasons(flat(1, 7, {"pair_id": 4}), fields=self.FIELDS) == [("refused", "it holds no grade")]
 
-
-class TestMapping:
-    def test_as_people_write_it(self) -> None:
-        mapping = mapped(query=" q ", moment="m", grades=["Perfect = 4", "", "a=b=0"])
-        assert mapping == Mapped(query="q", moment="m", grades={"Perfect": 4, "a=b": 0})
-
-    @pytest.mark.parametrize(
-        ("values", "reason"),
-        [
-            ({}, "Name the field"),
-            ({"query": "q"}, "Name the field"),
-            ({"pair": "p", "moment": "m"}, "either"),
-            ({"pair": "p", "grades": ["Perfect"]}, "'Perfect' does not say"),
-            ({"pair": "p", "grades": ["Perfect=5"]}, "does not say"),
-            ({"pair": "p", "grades": ["=4"]}, "does not say"),
-        ],
-    )
-    def test_refused(self, values: dict[str, Any], reason: str) -> None:
+def test_a_mapping_as_people_write_it() -> None:
+    mapping = mapped(query=" q ", moment="m", grades=["Perfect = 4", "", "a=b=0"])
+    assert mapping == Mapped(query="q", moment="m", grades={"Perfect": 4, "a=b": 0})
+    refused: list[tuple[dict[str, Any], str]] = [
+        ({}, "Name the field"),
+        ({"query": "q"}, "Name the field"),
+        ({"pair": "p", "moment": "m"}, "either"),
+        ({"pair": "p", "grades": ["Perfect"]}, "'Perfect' does not say"),
+        ({"pair": "p", "grades": ["Perfect=5"]}, "does not say"),
+        ({"pair": "p", "grades": ["=4"]}, "does not say"),
+    ]
+    for values, reason in refused:
         with pytest.raises(BadMapping, match=reason):
             mapped(**values)

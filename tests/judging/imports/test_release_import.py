@@ -37,6 +37,7 @@ from tests.mutations import mutated
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
 DATA = Path(__file__).parents[2] / "docs" / "data"
+NO_CONSENSUS = ",dropped,,no_consensus,"
 
 
 def write_release(project: Project, folder: Path, version: int = 1) -> dict[str, Any]:
@@ -113,33 +114,35 @@ def test_the_release_of_what_was_imported_is_the_same(all_done: Project, tmp_pat
     assert new_project.dataset.corpus != all_done.dataset.corpus
 
 
-def test_states_relevance_and_grades_are_those_released(all_done: Project, released: Path) -> None:
+def test_states_relevance_and_grades_are_those_released_and_nobody_has_a_name(
+    all_done: Project, released: Path
+) -> None:
+    other = ProjectFactory()
+
+    def name_another_project(text: str) -> str:
+        settings_data = json.loads(text)
+        settings_data["query_sets"][0] |= {"project_id": other.pk, "id": 999_999}
+        return json.dumps(settings_data)
+
+    change(released, "settings.json", name_another_project)
     new_project, _ = release_import(path=released)
+    assert not other.query_sets.exists()
+    assert [query_set.name for query_set in new_project.query_sets.all()] == ["songs"]
     columns = ("batch__query__number", "candidate__rank", "state", "relevance", "reason")
-    pairs = Pair.objects.order_by(*columns[:2])
-    assert list(pairs.filter(batch__project=new_project).values_list(*columns)) == list(
-        pairs.filter(batch__project=all_done).values_list(*columns)
-    )
+    rows = Pair.objects.order_by(*columns[:2]).values_list(*columns)
+    assert list(rows.filter(batch__project=new_project)) == list(rows.filter(batch__project=all_done))
     judgments = Judgment.objects.filter(pair__batch__project=new_project)
     assert set(judgments.values_list("source", "origin", "assignment")) == {("imported", "person", None)}
     assert set(judgments.values_list("guideline__version", "policy__version")) >= {(1, 1), (2, 2)}
     assert new_project.release_words.licence == "CC BY 4.0"
     assert not new_project.batches.filter(awaits_review=True).exists()
-
-
-def test_nobody_has_a_name_after_it(released: Path) -> None:
-    new_project, _ = release_import(path=released)
     people = new_project.memberships.select_related("user")
     assert {(row.role, row.standing) for row in people} == {("annotator", "left")}
     assert {row.number for row in people} >= {101, 102, 103, 104}
     assert all(row.user.username.startswith("released-") for row in people)
     assert not any(row.user.has_usable_password() for row in people)
-
-
-def test_a_new_pair_has_a_number_that_no_pair_of_the_release_has(released: Path) -> None:
-    new_project, _ = release_import(path=released)
     numbers = Pair.objects.filter(batch__project=new_project).values_list("source_id", flat=True)
-    assert PairFactory.create().pk > max(number for number in numbers if number is not None)
+    assert PairFactory.create().pk > max(number for number in numbers if number is not None)  # those of later pairs
 
 
 def test_a_partial_release_omits_what_it_lists(module_database: None, tmp_path: Path) -> None:
@@ -190,23 +193,14 @@ class TestRefused:
         with pytest.raises(ImportRefused, match=words):
             release_import(path=path)
 
-    def change(self, folder: Path, name: str, edit: Callable[[str], str]) -> None:
-        """Edit a file so that its checksum is right again."""
-        path = folder / name
-        with path.open(newline="") as file:
-            text = file.read()
-        path.write_text(edit(text), newline="")
-        assert path.read_text() != text
-        manifest = json.loads((folder / "manifest.json").read_text())
-        manifest["files"][name] = {"bytes": path.stat().st_size, "sha256": files.digest_of(path)}
-        (folder / "manifest.json").write_text(json.dumps(manifest))
+    def change_and_refuse(self, folder: Path, name: str, edit: Callable[[str], str], words: str) -> None:
+        change(folder, name, edit)
+        self.refused(folder, words)
 
-    def test_a_checksum_that_fails(self, folder: Path) -> None:
+    def test_a_checksum_that_fails_and_a_link(self, folder: Path) -> None:
         raw = (folder / "raw_annotation.csv").read_bytes()
         (folder / "raw_annotation.csv").write_bytes(raw[:-2] + (b"3" if raw[-2:-1] != b"3" else b"2") + b"\n")
         self.refused(folder, "raw_annotation.csv is not the file of the manifest")
-
-    def test_a_link_is_no_file(self, folder: Path) -> None:
         (folder / "pairs.csv").rename(folder / "elsewhere.csv")
         (folder / "pairs.csv").symlink_to("elsewhere.csv")
         self.refused(folder, "pairs.csv is missing, or it is no plain file")
@@ -214,15 +208,11 @@ class TestRefused:
     @pytest.mark.parametrize(
         ("name", "was", "becomes", "words"),
         [
-            ("pairs.csv", ",dropped,,no_consensus,", ",settled,2,,", "is settled 2, which its grades"),
-            (
-                "pairs.csv",
-                ",dropped,,no_consensus,",
-                ",dropped,3,no_consensus,",
-                "line 4: a settled pair has its relev",
-            ),
+            ("pairs.csv", NO_CONSENSUS, ",settled,2,,", "is settled 2, which its grades"),
+            ("pairs.csv", NO_CONSENSUS, ",dropped,3,no_consensus,", "line 4: a settled pair has its relev"),
             ("judgments.csv", ",101,", ",-1,", "judgments.csv, line 2: worker is '-1'"),
             ("judgments.csv", ",1,1,person", ",9,1,person", "guideline 9 is not known"),
+            ("judgments.csv", ",1,1,person", ",1,1,nobody", "source is 'nobody', not one of person, "),
             ("queries.csv", ",val,10,", ",val,12,", "judged_as 12 is no query"),
             ("candidates.csv", "alpha,1.0,2.5", "alpha,1.0,2.75", "line 2: moment .* is not known"),
             ("moments.jsonl", '"start": 1.0', '"start": 9.0', "moments.jsonl, line 1: a moment starts before"),
@@ -239,16 +229,14 @@ class TestRefused:
         ],
     )
     def test_a_line_that_cannot_be(self, folder: Path, name: str, was: str, becomes: str, words: str) -> None:
-        self.change(folder, name, lambda text: text.replace(was, becomes, 1))
-        self.refused(folder, words)
+        self.change_and_refuse(folder, name, lambda text: text.replace(was, becomes, 1), words)
 
     def test_grades_are_looked_at_behind_a_withdrawn_pair(self, folder: Path) -> None:
         def edit(text: str) -> str:
             withdrawn = re.sub(r",settled,\d,,", ",withdrawn,,flagged_twice,", text, count=1)
-            return withdrawn.replace(",dropped,,no_consensus,", ",settled,2,,")
+            return withdrawn.replace(NO_CONSENSUS, ",settled,2,,")
 
-        self.change(folder, "pairs.csv", edit)
-        self.refused(folder, "is settled 2, which its grades")
+        self.change_and_refuse(folder, "pairs.csv", edit, "is settled 2, which its grades")
 
     @pytest.mark.parametrize("levels", [5, {"a": 1}, list("abcd"), ["a", "b", "c", "d", 5]])
     def test_grades_that_are_not_five_meanings(self, folder: Path, levels: object) -> None:
@@ -257,15 +245,15 @@ class TestRefused:
             settings_data["guidelines"][-1]["levels"] = levels
             return json.dumps(settings_data)
 
-        self.change(folder, "settings.json", edit)
-        self.refused(folder, "guideline 2: there are five levels, each said in words")
+        words = "guideline 2: there are five levels, each said in words"
+        self.change_and_refuse(folder, "settings.json", edit, words)
 
     @pytest.mark.parametrize("name", ["settings.json", "manifest.json"])
     def test_a_document_too_large_to_be_read(self, folder: Path, name: str) -> None:
         with (folder / name).open("r+b") as file:
             file.truncate(2**24 + 1)
         if name != "manifest.json":
-            self.change(folder, name, lambda text: f"{text} ")
+            sign(folder, name)
         self.refused(folder, f"{name} is too large")
 
     @pytest.mark.parametrize(
@@ -273,26 +261,29 @@ class TestRefused:
         [("moments.jsonl", '{"video_name": "'), ("judgments.csv", ""), ("pairs.csv", '"\n",' * 2**20)],
     )
     def test_a_line_too_long_to_be_read(self, folder: Path, name: str, begin: str) -> None:
-        self.change(folder, name, lambda text: f"{text}{begin}{'x' * 2**22}\n")
-        self.refused(folder, f"{name} has a line of more than 4,194,304 characters")
+        words = f"{name} has a line of more than 4,194,304 characters"
+        self.change_and_refuse(folder, name, lambda text: f"{text}{begin}{'x' * 2**22}\n", words)
 
-    def zipped(self, folder: Path, **more: bytes) -> Path:
+    def zipped(self, folder: Path, more: str = "", content: bytes = b"x") -> Path:
         path = folder.parent / "release.zip"
         with ZipFile(path, "w", ZIP_DEFLATED) as archive:
             for file in folder.iterdir():
                 archive.write(file, file.name)
-            for name, content in more.items():
-                archive.writestr(name.replace("__", "/").replace("dots", ".."), content)
+            if more:
+                archive.writestr(more, content)
         return path
 
-    def test_a_path_outside(self, folder: Path) -> None:
-        self.refused(self.zipped(folder, dots__outside=b"x"), "does not lie beside its manifest")
-
-    def test_a_file_that_the_manifest_does_not_name(self, folder: Path) -> None:
-        self.refused(self.zipped(folder, more=b"x"), "disagree about more")
-
-    def test_an_archive_that_would_unpack_without_end(self, folder: Path) -> None:
-        self.refused(self.zipped(folder, bomb=bytes(2 * 2**20)), "bomb would unpack to 2,097,152 bytes")
+    @pytest.mark.parametrize(
+        ("name", "content", "words"),
+        [
+            ("../outside", b"x", "does not lie beside its manifest"),
+            ("more", b"x", "disagree about more"),
+            ("videos.csv", b"x", "holds videos.csv twice"),
+            ("bomb", bytes(2 * 2**20), "bomb would unpack to 2,097,152 bytes"),
+        ],
+    )
+    def test_an_archive_with_another_file(self, folder: Path, name: str, content: bytes, words: str) -> None:
+        self.refused(self.zipped(folder, name, content), words)
 
     @pytest.mark.parametrize("method", [ZIP_BZIP2, ZIP_LZMA])
     def test_a_file_packed_otherwise(self, folder: Path, method: int) -> None:
@@ -315,6 +306,10 @@ class TestRefused:
         nothing = folder.parent / "nothing.zip"
         nothing.write_text("no zip")
         self.refused(nothing, "no zip archive")
+        with ZipFile(nothing, "w") as archive:
+            archive.writestr("caf\u00e9.csv", b"")
+        nothing.write_bytes(nothing.read_bytes().replace("\u00e9".encode(), b"\xff\xff"))  # a name that is no text
+        self.refused(nothing, "no zip archive that can be read")
         (folder.parent / "empty").mkdir()
         self.refused(folder.parent / "empty", "It is no release")
 
@@ -325,27 +320,11 @@ class TestRefused:
             release_import(path=folder, corpus_name="was released")
 
 
-def test_a_release_writes_into_no_other_project(released: Path) -> None:
-    other = ProjectFactory()
-    path = released / "settings.json"
-    settings_data = json.loads(path.read_text())
-    settings_data["query_sets"][0] |= {"project_id": other.pk, "id": 999_999}
-    path.write_text(json.dumps(settings_data))
-    manifest = json.loads((released / "manifest.json").read_text())
-    manifest["files"]["settings.json"] = {"bytes": path.stat().st_size, "sha256": files.digest_of(path)}
-    (released / "manifest.json").write_text(json.dumps(manifest))
-    new_project, _ = release_import(path=released)
-    assert not other.query_sets.exists()
-    assert [query_set.name for query_set in new_project.query_sets.all()] == ["songs"]
-
-
 def test_the_command_imports_an_archive(released: Path, tmp_path: Path) -> None:
-    files.pack(released, tmp_path / "release-1.zip")
+    path, out = tmp_path / "release-1.zip", StringIO()
+    files.pack(released, path)
     shutil.rmtree(released)
-    out = StringIO()
-    call_command(
-        "import_release", tmp_path / "release-1.zip", project="again", stdout=out, lead=[UserFactory().username]
-    )
+    call_command("import_release", path, project="again", stdout=out, lead=[UserFactory().username])
     counts = json.loads(out.getvalue().splitlines()[-1])
     assert counts == {"videos": 2, "queries": 9, "batches": 5, "pairs": 7, "judgments": 18, "annotators": 5}
     assert Project.objects.get(name="again").memberships.get(role="lead")
@@ -353,17 +332,12 @@ def test_the_command_imports_an_archive(released: Path, tmp_path: Path) -> None:
         call_command("import_release", tmp_path / "nothing.zip")
 
 
-def with_sizes(content: bytes, size: int, unpacked: int) -> bytes:
-    """The archive with another size of an entry, in the directory and before it."""
-    return content.replace(size.to_bytes(4, "little"), unpacked.to_bytes(4, "little"))
-
-
 def test_a_manifest_that_unpacks_to_more_than_it_says_is_not_unpacked(tmp_path: Path) -> None:
     """A megabyte made a gigabyte of memory before its size was looked at."""
     path, size = tmp_path / "release-1.zip", 100_000_000
     with ZipFile(path, "w", ZIP_DEFLATED) as archive:
         archive.writestr(layout.MANIFEST, bytes(size))
-    path.write_bytes(with_sizes(path.read_bytes(), size, 1000))
+    path.write_bytes(path.read_bytes().replace(size.to_bytes(4, "little"), (1000).to_bytes(4, "little")))
     tracemalloc.start()
     with pytest.raises(ImportRefused, match="cannot be unpacked"):
         release_import(path=path)
@@ -379,15 +353,6 @@ def test_many_small_entries_make_no_large_archive(tmp_path: Path) -> None:
         for number in range(200):
             archive.writestr(f"{number}.csv", bytes(2**20))
     with pytest.raises(ImportRefused, match="The archive would unpack to 209,715,200 bytes; it is not unpacked"):
-        release_import(path=path)
-
-
-def test_a_name_that_is_no_text_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "release-1.zip"
-    with ZipFile(path, "w") as archive:
-        archive.writestr("caf\u00e9.csv", b"")
-    path.write_bytes(path.read_bytes().replace("\u00e9".encode(), b"\xff\xff"))
-    with pytest.raises(ImportRefused, match="no zip archive that can be read"):
         release_import(path=path)
 
 
@@ -442,7 +407,17 @@ def manifest_of(folder: Path) -> dict[str, Any]:
     return dict(json.loads((folder / layout.MANIFEST).read_text()))
 
 
+def change(folder: Path, name: str, edit: Callable[[str], str]) -> None:
+    """Edit a file so that its checksum is right again."""
+    path = folder / name
+    with path.open(newline="") as file:
+        text = file.read()
+    path.write_text(edit(text), newline="")
+    assert path.read_text() != text
+    sign(folder, name)
+
+
 def sign(folder: Path, name: str) -> None:
-    manifest, content = manifest_of(folder), (folder / name).read_bytes()
-    manifest["files"][name] = {"bytes": len(content), "sha256": sha256(content).hexdigest()}
+    manifest, path = manifest_of(folder), folder / name
+    manifest["files"][name] = {"bytes": path.stat().st_size, "sha256": files.digest_of(path)}
     (folder / layout.MANIFEST).write_text(json.dumps(manifest))

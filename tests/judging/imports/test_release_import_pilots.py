@@ -27,21 +27,15 @@ def collection() -> Growing:
 
 
 @pytest.mark.parametrize("is_pilot_still", [True, False])
-def test_the_files_are_the_same_again(collection: Growing, tmp_path: Path, is_pilot_still: bool) -> None:
+def test_the_files_are_the_same_again_and_its_first_batch_is_a_pilot(
+    collection: Growing, tmp_path: Path, is_pilot_still: bool
+) -> None:
     NamedQuerySet.objects.update(is_pilot=is_pilot_still)
     imported, before, after = again(collection.project, tmp_path)
     assert before == after
-    assert (tmp_path / "one" / "missing.csv").read_text().splitlines()[1:] == [
-        f"11,{Query.objects.get(project=imported, number=11).text},val,pilot,,,"
-    ]
-    assert (tmp_path / "one" / "queries.csv").read_text().splitlines()[2].endswith(",pilot,,no,no,yes")
-
-
-def test_its_first_batch_is_a_pilot_again(collection: Growing, tmp_path: Path) -> None:
-    NamedQuerySet.objects.update(is_pilot=False)
-    imported, *_ = again(collection.project, tmp_path)
     query = Query.objects.get(project=imported, number=11)
+    assert (tmp_path / "one" / "missing.csv").read_text().splitlines()[1:] == [f"11,{query.text},val,pilot,,,"]
+    assert (tmp_path / "one" / "queries.csv").read_text().splitlines()[2].endswith(",pilot,,no,no,yes")
     CandidateFactory(query=query)
     batch = batch_create(query=query, number=1)
-    assert batch is not None
-    assert batch.is_pilot
+    assert batch is not None and batch.is_pilot

@@ -27,22 +27,11 @@ def test_the_exam_is_graded_by_everybody() -> None:
 def test_a_small_project_by_hand() -> None:
     """10 queries, 12 batches, 48 pairs, 12 of them escalated: 96 + 24 = 120 judgments. A quarter of what is shown is
     gold: 40 more. 2 people sit an exam of 10: 20 more. 180 judgments of 20 s are 1 h."""
-    assumptions = Assumptions(
-        queries=10,
-        pairs=4,
-        second=0.2,
-        escalated=0.25,
-        seconds=20,
-        gold=0.25,
-        annotators=2,
-        exam_pairs=10,
-        rate=Decimal("15.01"),
-        currency="EUR",
-    )
-    forecast = Forecast(assumptions)
-    assert (forecast.judging.judgments, forecast.gold.judgments, forecast.exam.judgments) == pytest.approx(
-        (120, 40, 20)
-    )
+    shares = {"second": 0.2, "escalated": 0.25, "gold": 0.25}
+    people = {"annotators": 2, "exam_pairs": 10, "rate": Decimal("15.01"), "currency": "EUR"}
+    forecast = Forecast(Assumptions(queries=10, pairs=4, seconds=20, **shares, **people))
+    parts = (forecast.judging.judgments, forecast.gold.judgments, forecast.exam.judgments)
+    assert parts == pytest.approx((120, 40, 20))
     assert (forecast.total.hours, forecast.cost) == (1, Decimal("15.01"))
     assert (forecast.each.judgments, forecast.each.hours, forecast.cost_each) == (90, Decimal("0.50"), Decimal("7.51"))
 

@@ -5,18 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judging.pay.rules import (
-    Day,
-    Rate,
-    Time,
-    amount_of,
-    amounts_of,
-    day_time,
-    hours_of,
-    lines_of,
-    rate_on,
-    total_time,
-)
+from judging.pay.rules import Day, Rate, Time, amount_of, amounts_of, day_time, hours_of, lines_of, rate_on, total_time
 
 HOUR = 3_600_000
 MARCH = date(2026, 3, 1)
@@ -53,15 +42,11 @@ def test_hours_are_rounded_half_up(ms: int, hours: str) -> None:
         (19_000, "14.00", "0.07"),  # one judgment of TVR-Ranking: 7.39 cents
         (1, "14.00", "0.00"),
         (HOUR, "0", "0.00"),
+        (17_000, "100", "0.47"),  # of the time, and not of the 0.00 hours shown
     ],
 )
 def test_amounts_are_rounded_to_cents_half_up(ms: int, an_hour: str, amount: str) -> None:
     assert amount_of(ms, Decimal(an_hour)) == Decimal(amount)
-
-
-def test_an_amount_is_of_the_time_and_not_of_the_hours_shown() -> None:
-    ms = 17_000  # 0.0047 h, shown as 0.00
-    assert (hours_of(ms), amount_of(ms, Decimal(100))) == (Decimal("0.00"), Decimal("0.47"))
 
 
 @pytest.mark.parametrize(
@@ -84,25 +69,17 @@ def test_the_first_rate_of_the_project_holds_for_days_before_it() -> None:
     assert [rate_on(march(d), [], default).rate for d in (1, 10, 19, 20)] == [15, 15, 15, 16]
 
 
-def test_a_rate_that_changes_in_the_middle_makes_two_lines() -> None:
+def test_a_rate_that_changes_makes_two_lines_and_one_that_comes_back_is_one() -> None:
     lines = lines_of([day(1), day(2), day(3)], [rate(3, "20.00")], DEFAULT)
     assert [(line.rate.rate, line.first_day, line.last_day, line.time.total, line.amount) for line in lines] == [
         (14, march(1), march(2), 2 * HOUR, 28),
         (20, march(3), march(3), HOUR, 20),
     ]
-
-
-def test_a_rate_that_comes_back_is_one_line() -> None:
     lines = lines_of([day(1), day(2), day(3)], [rate(2, "20.00"), rate(3, "14.00")], DEFAULT)
-    assert [(line.rate.rate, line.first_day, line.last_day) for line in lines] == [
-        (14, march(1), march(3)),
-        (20, march(2), march(2)),
-    ]
-
-
-def test_currencies_are_never_added() -> None:
+    days = [(line.rate.rate, line.first_day, line.last_day) for line in lines]
+    assert days == [(14, march(1), march(3)), (20, march(2), march(2))]
     lines = lines_of([day(1), day(2)], [rate(2, "14.00", "EUR")], DEFAULT)
-    assert amounts_of([*lines, *lines]) == [("EUR", 28), ("SGD", 28)]
+    assert amounts_of([*lines, *lines]) == [("EUR", 28), ("SGD", 28)]  # currencies are never added
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from accounts.models import Project, User
 from core.exceptions import NotPossible
 from core.models import AuditEvent
 from judging.models import HoursCorrection, PayRate
-from judging.pay.services import hours_correct, pay_export, pay_rate_set
+from judging.pay.services import hours_correct, pay_rate_set
 from tests.factories import annotator, lead
 from tests.judging.money import judged, local, project_in
 
@@ -39,11 +39,19 @@ def set_rate(project: Project, person: User) -> PayRate:
     )
 
 
-def test_a_rate_and_its_audit_event_without_the_amount(project: Project, person: User) -> None:
+def test_a_rate_a_correction_and_their_audit_events(project: Project, person: User) -> None:
     rate = set_rate(project, person)
+    number = person.memberships.get().number
     event = AuditEvent.objects.get(action="pay.rate")
     assert (event.subject, event.actor) == (rate.uuid, rate.set_by)
-    assert event.data == {"number": person.memberships.get().number, "from_day": "2026-03-02"}
+    assert event.data == {"number": number, "from_day": "2026-03-02"}  # without the amount
+    correction = correct(project, person, 600, reason="  The clip would not load. ")
+    assert (correction.seconds, correction.reason) == (600, "The clip would not load.")
+    event = AuditEvent.objects.get(action="pay.correct")
+    assert event.data == {"number": number, "day": "2026-03-02", "seconds": 600}
+    for seconds, reason in ((0, "because"), (60, ""), (60, " \n ")):
+        with pytest.raises(NotPossible, match="and why"):
+            correct(project, person, seconds, reason=reason)
 
 
 def test_only_annotators_are_paid(project: Project, person: User) -> None:
@@ -56,15 +64,8 @@ def test_only_annotators_are_paid(project: Project, person: User) -> None:
     assert not HoursCorrection.objects.exists()
 
 
-def test_a_correction_and_its_audit_event(project: Project, person: User) -> None:
-    correction = correct(project, person, 600, reason="  The clip would not load. ")
-    assert (correction.seconds, correction.reason) == (600, "The clip would not load.")
-    event = AuditEvent.objects.get(action="pay.correct")
-    assert event.data == {"number": person.memberships.get().number, "day": "2026-03-02", "seconds": 600}
-
-
 def test_no_more_is_subtracted_than_the_day_holds(project: Project, person: User) -> None:
-    judged(project, person, local("2026-03-02T00:00", "Asia/Singapore"), 90)
+    judged(project, person, local("2026-03-02T00:00", "Asia/Singapore"), 90, pilot=True)
     correct(project, person, 30)
     with pytest.raises(NotPossible, match="2 March 2026 holds 2 minutes"):
         correct(project, person, -121)
@@ -74,21 +75,10 @@ def test_no_more_is_subtracted_than_the_day_holds(project: Project, person: User
     correct(project, person, -20)
 
 
-def test_time_on_pilot_batches_can_be_subtracted(project: Project, person: User) -> None:
-    judged(project, person, local("2026-03-02T09:00"), 90, pilot=True)
-    assert correct(project, person, -90)
-
-
 def test_a_day_has_no_more_than_25_hours(project: Project, person: User) -> None:
     correct(project, person, 24 * 3600)
     with pytest.raises(NotPossible, match="does not fit into a day"):
         correct(project, person, 3601)
-
-
-@pytest.mark.parametrize(("seconds", "reason"), [(0, "because"), (60, ""), (60, " \n ")])
-def test_a_correction_says_what_and_why(project: Project, person: User, seconds: int, reason: str) -> None:
-    with pytest.raises(NotPossible, match="and why"):
-        correct(project, person, seconds, reason=reason)
 
 
 def test_days_that_have_not_come_cannot_be_corrected(project: Project, person: User) -> None:
@@ -96,8 +86,3 @@ def test_days_that_have_not_come_cannot_be_corrected(project: Project, person: U
     with pytest.raises(NotPossible, match="2 March 2026 has not come yet"):
         correct(project, person, 60, now=now)
     assert correct(project, person, 60, now=local("2026-03-01T16:00", "UTC"))  # midnight in Singapore
-
-
-def test_a_file_of_the_statement_is_written_down(project: Project) -> None:
-    pay_export(project=project, actor=lead(project), first_day=date(2026, 3, 1), last_day=DAY)
-    assert AuditEvent.objects.get(action="pay.export").data == {"first_day": "2026-03-01", "last_day": "2026-03-02"}

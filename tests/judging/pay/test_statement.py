@@ -43,54 +43,40 @@ def person(project: Project) -> User:
 
 
 def test_time_is_added_up_by_annotator_and_day(project: Project, person: User) -> None:
-    other = annotator(project)
+    other, elsewhere = annotator(project), project_in()
+    judged(elsewhere, annotator(elsewhere), local("2026-03-02T10:00"), 10)
     for when, seconds in (("2026-03-02T10:00", 10), ("2026-03-02T11:00", 20.5), ("2026-03-03T10:00", 7)):
         judged(project, person, local(when), seconds)
     judged(project, other, local("2026-03-02T10:00"), 3)
     result = statement(project)
     assert seconds_by_day(result, person) == {"03-02": 30.5, "03-03": 7}
     assert seconds_by_day(result, other) == {"03-02": 3}
-    assert (result.time.total, result.judgments) == (40_500, 4)
+    assert (result.time.total, result.judgments, len(result.accounts)) == (40_500, 4, 2)
+    assert statement(project, person=other).time.total == 3_000
 
 
-def test_one_person_alone(project: Project, person: User) -> None:
-    judged(project, person, local("2026-03-02T10:00"), 10)
-    judged(project, annotator(project), local("2026-03-02T10:00"), 3)
-    assert statement(project, person=person).time.total == 10_000
-
-
-def test_other_projects_are_not_counted(project: Project, person: User) -> None:
-    elsewhere = project_in()
-    judged(elsewhere, annotator(elsewhere), local("2026-03-02T10:00"), 10)
-    assert statement(project).accounts == []
-
-
-def test_a_judgment_is_paid_up_to_the_cap_of_its_own_policy(project: Project, person: User) -> None:
+def test_a_judgment_of_a_gold_pair_or_any_other_is_paid_up_to_the_cap_of_its_own_policy(
+    project: Project, person: User
+) -> None:
+    gold_graded(project, person, local("2026-03-01T10:00"), 500)
     judged(project, person, local("2026-03-02T10:00"), 500)
     policy_from(project, local("2026-03-03T00:00"), pay_cap_s=300)
     judged(project, person, local("2026-03-03T10:00"), 500)
-    assert seconds_by_day(statement(project), person) == {"03-02": 120, "03-03": 300}
-
-
-def test_gold_pairs_are_judging_like_any_other(project: Project, person: User) -> None:
-    gold_graded(project, person, local("2026-03-02T10:00"), 500)
-    assert statement(project).time.judging == 120_000
-    assert statement(project).judgments == 1
+    result = statement(project)
+    assert seconds_by_day(result, person) == {"03-01": 120, "03-02": 120, "03-03": 300}
+    assert (result.time.judging, result.judgments) == (540_000, 3)
 
 
 def test_training_is_apart_and_capped_by_the_policy_then_in_force(project: Project, person: User) -> None:
     trained(project, person, local("2026-03-02T10:00"), 500)
     policy_from(project, local("2026-03-03T00:00"), pay_cap_s=30)
     trained(project, person, local("2026-03-03T10:00"), 500)
+    policy_from(project, local("2026-03-04T00:00"), pays_training=False)
+    trained(project, person, local("2026-03-04T10:00"), 20)
+    for instant in ("2026-04-01T00:00", "2026-02-28T23:59:59.999999"):
+        judged(project, person, local(instant), 10)  # beyond the period
     result = statement(project)
     assert (result.time.judging, result.time.training, result.judgments) == (0, 150_000, 0)
-
-
-def test_training_that_was_not_to_be_paid_counts_nothing(project: Project, person: User) -> None:
-    policy_from(project, local("2026-03-03T00:00"), pays_training=False)
-    trained(project, person, local("2026-03-02T10:00"), 10)
-    trained(project, person, local("2026-03-03T10:00"), 20)
-    assert seconds_by_day(statement(project), person) == {"03-02": 10}
 
 
 def test_pilot_batches_count_unless_they_are_left_out(project: Project, person: User) -> None:
@@ -101,38 +87,28 @@ def test_pilot_batches_count_unless_they_are_left_out(project: Project, person: 
     assert (whole.time.total, whole.left_out.total, whole.judgments) == (30_000, 0, 2)
 
 
-def test_imported_judgments_take_no_time_and_are_untimed(project: Project, person: User) -> None:
+def test_what_nobody_measured_is_not_paid_up_to_the_cap(project: Project, person: User) -> None:
+    """Judgments and training from before times were kept, and judgments of a file."""
     judged(project, person, local("2026-03-02T10:00"), None)
     judged(project, person, local("2026-03-02T10:00"), 10)
-    result = statement(project)
-    assert (result.time.total, result.judgments, result.untimed) == (10_000, 1, 1)
-
-
-def test_what_nobody_measured_is_not_paid_up_to_the_cap(project: Project, person: User) -> None:
-    """Judgments and training from before times were kept."""
     judgment = judged(project, person, local("2026-03-02T10:00"), 10)
     graded = trained(project, person, local("2026-03-02T11:00"), 10)
     with transaction.atomic(), triggers_asleep():
         for row in (judgment, graded):
             type(row)._default_manager.filter(pk=row.pk).update(active_ms=None)  # type: ignore[attr-defined]
     result = statement(project)
-    assert (result.time.total, result.judgments, result.untimed) == (0, 0, 1)
+    assert (result.time.total, result.judgments, result.untimed) == (10_000, 1, 2)
 
 
 def test_corrections_are_part_of_their_day(project: Project, person: User) -> None:
-    judged(project, person, local("2026-03-02T10:00"), 100)
+    correction = {"day": date(2026, 3, 2), "reason": "r", "actor": lead(project)}
+    judged(project, person, local("2026-03-02T10:00"), 100, pilot=True)
     for seconds in (60, -30):
-        hours_correct(
-            project=project, annotator=person, day=date(2026, 3, 2), seconds=seconds, reason="r", actor=lead(project)
-        )
+        hours_correct(project=project, annotator=person, seconds=seconds, **correction)
     assert statement(project).time == (100_000, 0, 30_000)
     assert statement(project, *[date(2026, 3, 1)] * 2).accounts == []
-
-
-def test_a_day_is_never_below_zero_without_its_pilot_batches(project: Project, person: User) -> None:
-    judged(project, person, local("2026-03-02T10:00"), 100, pilot=True)
-    hours_correct(project=project, annotator=person, day=date(2026, 3, 2), seconds=-80, reason="r", actor=lead(project))
-    assert statement(project, pilot=False).time == (0, 0, 0)
+    hours_correct(project=project, annotator=person, seconds=-110, **correction)
+    assert statement(project, pilot=False).time == (0, 0, 0)  # a day is never below zero without its pilot batches
     assert statement(project).time == (100_000, 0, -80_000)
 
 
@@ -145,12 +121,6 @@ def test_days_begin_at_local_midnight(zone: str, at: str, day: str) -> None:
     project = project_in(zone)
     judged(project, person := annotator(project), local(at, zone), 10)
     assert seconds_by_day(statement(project, zone=zone), person) == {day: 10}
-
-
-def test_the_day_after_the_last_begins_beyond_the_period(project: Project, person: User) -> None:
-    judged(project, person, local("2026-04-01T00:00"), 10)
-    judged(project, person, local("2026-02-28T23:59:59.999999"), 10)
-    assert statement(project).accounts == []
 
 
 @pytest.mark.parametrize(
@@ -190,16 +160,11 @@ def test_the_parts_of_a_period_add_up_to_it() -> None:
 
 def test_rates_of_the_person_go_before_those_of_the_policy() -> None:
     project = project_in(pay_cap_s=3600)
-    person = annotator(project)
+    person, other = annotator(project), annotator(project)
     policy_from(project, local("2026-03-03T09:00"), pay_rate=Decimal(16), pay_currency="EUR")
-    pay_rate_set(
-        project=project,
-        annotator=person,
-        rate=Decimal("20.50"),
-        currency="SGD",
-        from_day=date(2026, 3, 4),
-        actor=lead(project),
-    )
+    for user, amount, day in ((person, "20.50", 4), (other, "99", 1)):
+        rate = {"rate": Decimal(amount), "currency": "SGD", "from_day": date(2026, 3, day)}
+        pay_rate_set(project=project, annotator=user, actor=lead(project), **rate)
     for day in (2, 3, 4, 5):
         judged(project, person, local(f"2026-03-0{day}T08:00"), 3600)
     result = statement(project)
@@ -209,15 +174,6 @@ def test_rates_of_the_person_go_before_those_of_the_policy() -> None:
         (Decimal("20.50"), "SGD", 41),
     ]
     assert result.amounts == [("EUR", 16), ("SGD", 55)]
-
-
-def test_a_rate_is_of_its_own_annotator(project: Project, person: User) -> None:
-    other = annotator(project)
-    pay_rate_set(
-        project=project, annotator=other, rate=Decimal(99), currency="SGD", from_day=MARCH[0], actor=lead(project)
-    )
-    judged(project, person, local("2026-03-02T10:00"), 36)
-    assert statement(project).amounts == [("SGD", Decimal("0.14"))]
 
 
 @pytest.mark.parametrize("people", [1, 4])

@@ -9,22 +9,25 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from accounts.models import Project, User
+from accounts.models import Project
 from judging.models import KnownPair, Sitting
 from judging.projects.policies import policy_publish
-from judging.qualification.services.exams import exam_close, exam_create
+from judging.qualification.services.reports import attempt_report
 from tests.conftest import Messages
-from tests.factories import GIF, BatchFactory, ProjectFactory, annotator, lead
+from tests.factories import GIF, BatchFactory, ProjectFactory, annotator
 from tests.judging.exams import (
-    EVERYBODY,
-    by_pair,
+    closed_by,
     closed_exam,
     cohort_exam,
     examinee,
+    later_exam,
     newcomer,
+    opposite,
     pairs_in_order,
     regrade,
+    right,
     sit,
+    sit_all,
     start,
     status_of,
     tutorial,
@@ -34,11 +37,6 @@ from tests.judging.views.acts import HEADERS, HTMX, KEY, url
 
 pytestmark = pytest.mark.django_db
 TRUTHS = (0, 1, 2, 3, 4)
-
-
-@pytest.fixture
-def project() -> Project:
-    return ProjectFactory()  # type: ignore[no-any-return]
 
 
 def page(client: Client, name: str, row: object, **more: object) -> str:
@@ -99,17 +97,11 @@ def test_the_feedback_round_shows_truth_explanation_and_guideline(
     client: Client, project: Project, messages: Messages, mode: str
 ) -> None:
     exam = cohort_exam(project, queries=1, depth=2)
-    for grades in ([0, 3], [0, 2]):
-        sit(examinee(project), project, by_pair(exam, grades))
-    user = examinee(project)
-    other = examinee(project)
-    sit(other, project, by_pair(exam, [0, 3]))
-    attempt = sit(user, project, by_pair(exam, [4, 0]))
-    with messages():
-        exam_close(exam=exam, actor=lead(project))
+    *_, other, attempt = sit_all(exam, [0, 3], [0, 2], [0, 3], [4, 0])
+    closed_by(exam, messages)
     far = exam.known_pairs.order_by("pk")[1]
     KnownPair.objects.filter(pk=far.pk).update(explanation="The door is half open.")
-    client.force_login(user)
+    client.force_login(attempt.annotator)
     assert "Some pairs have come back" in page(client, "desk", project)
     html = page(client, "known-pair", far)
     assert "the truth is <b>between 2 and 3</b>" in html
@@ -125,7 +117,7 @@ def test_the_feedback_round_shows_truth_explanation_and_guideline(
     result = page(client, "sitting", attempt)
     assert "Not passed" in result
     assert "Kappa" in result
-    assert not re.search(rf"annotator {other.memberships.get().number}\b", result)
+    assert not re.search(rf"annotator {other.annotator.memberships.get().number}\b", result)
 
 
 @pytest.mark.parametrize("mode", HEADERS)
@@ -153,175 +145,108 @@ def test_the_tutorial_gives_feedback_at_once_and_leads_on(client: Client, projec
     assert list(attempt.grades.values_list("grade", flat=True)) == [1, 0]
 
 
-def test_later_people_learn_their_result_at_once(client: Client, project: Project, messages: Messages) -> None:
-    closed_exam(project, [TRUTHS, TRUTHS])
-    exam_create(project=project, actor=None, kind="stored", queries=2, depth=5)
-    user = examinee(project)
-    with messages():
-        attempt = sit(user, project, lambda known_pair: int(known_pair.truth or 0))
-    client.force_login(user)
+def test_later_people_learn_their_result_once_it_is_computed(client: Client, project: Project) -> None:
+    later_exam([TRUTHS, TRUTHS], queries=2, project=project)
+    attempt = sit(examinee(project), project, right)
+    client.force_login(attempt.annotator)
+    assert "being computed" in page(client, "sitting", attempt)
+    assert "being computed" in page(client, "desk", project)
+    attempt_report(sitting_id=attempt.pk)
     assert "You have passed" in page(client, "sitting", attempt)
     assert "Quadratic kappa 1.00 reaches 0.40" in page(client, "sitting", attempt)
 
 
-def test_a_result_that_is_being_computed_says_so(client: Client, project: Project) -> None:
-    closed_exam(project, [TRUTHS])
-    exam_create(project=project, actor=None, kind="stored", queries=1, depth=5)
-    user = examinee(project)
-    attempt = sit(user, project, lambda known_pair: int(known_pair.truth or 0))
-    client.force_login(user)
-    assert "being computed" in page(client, "sitting", attempt)
-    assert "being computed" in page(client, "desk", project)
-
-
-@pytest.mark.parametrize("form", [{"grade": 5}, {"grade": "x"}, {}, {"grade": 3}, {"grade": 3, "key": "no"}])
-def test_a_form_that_cannot_be_read_is_422(client: Client, project: Project, form: dict[str, object]) -> None:
+def test_a_form_that_cannot_be_read_is_422_and_a_stale_one_409(client: Client, project: Project) -> None:
     cohort_exam(project)
-    user = examinee(project)
-    known_pair = pairs_in_order(start(user, project))[0]
-    client.force_login(user)
-    answer = client.post(url("known-grade", known_pair), form, headers=HTMX)
-    assert answer.status_code == 422
-    assert "notice error" in answer.content.decode()
-    assert not Sitting.objects.get().grades.exists()
-
-
-def test_a_grade_after_closing_is_409_and_says_why(client: Client, project: Project, messages: Messages) -> None:
-    exam = cohort_exam(project)
-    for _ in range(3):
-        sit(examinee(project), project, by_pair(exam, [2, 2, 2, 2]))
-    user = examinee(project)
-    known_pair = pairs_in_order(start(user, project))[0]
-    client.force_login(user)
+    attempt = start(examinee(project), project)
+    known_pair, other, *_ = pairs_in_order(attempt)
+    client.force_login(attempt.annotator)
     key = KEY.search(page(client, "known-pair", known_pair)).group(1)  # type: ignore[union-attr]
-    with messages():
-        exam_close(exam=exam, actor=lead(project), confirmed=EVERYBODY)
-    answer = client.post(url("known-grade", known_pair), {"key": key, "grade": 2})
-    assert answer.status_code == 409
-    assert "closed before" in answer.content.decode()
-
-
-def test_a_stale_form_is_409(client: Client, project: Project) -> None:
-    cohort_exam(project)
-    user = examinee(project)
-    known_pair = pairs_in_order(start(user, project))[0]
-    client.force_login(user)
-    key = KEY.search(page(client, "known-pair", known_pair)).group(1)  # type: ignore[union-attr]
-    client.post(url("known-grade", known_pair), {"key": key, "grade": 2})
-    assert client.post(url("known-grade", known_pair), {"key": key, "grade": 2}).status_code == 302  # the same again
+    for form in ({"grade": 5}, {"grade": "x"}, {}, {"grade": 3}, {"grade": 3, "key": "no"}):
+        answer = client.post(url("known-grade", known_pair), form, headers=HTMX)
+        assert answer.status_code == 422, form
+        assert "notice error" in answer.content.decode()
+    assert not attempt.grades.exists()
+    for _ in range(2):  # the same again
+        assert client.post(url("known-grade", known_pair), {"key": key, "grade": 2}).status_code == 302
     answer = client.post(url("known-grade", known_pair), {"key": key, "grade": 4})
-    assert answer.status_code == 409
-    assert "your grade for this pair is 2" in answer.content.decode()
+    assert (answer.status_code, "your grade for this pair is 2" in answer.content.decode()) == (409, True)
+    KnownPair.objects.filter(pk=other.pk).update(is_retired=True)
+    assert "pair 2 of 3" in page(client, "sitting", attempt)
+    assert "taken out" in page(client, "known-pair", other)
 
 
-class TestPreviews:
-    def watch(self, client: Client, user: User, known_pair: KnownPair) -> int:
-        client.force_login(user)
-        return client.get(reverse("judging:preview", args=[known_pair.moment.preview_uuid])).status_code
-
-    def test_only_whose_attempt_it_is_watches_the_clip(self, client: Client, project: Project) -> None:
-        cohort_exam(project)
-        user, other = examinee(project), examinee(project)
-        known_pair = pairs_in_order(start(user, project))[0]
-        known_pair.moment.preview.save("preview.gif", _gif())
-        assert self.watch(client, user, known_pair) == 200
-        assert self.watch(client, other, known_pair) == 404
-        assert self.watch(client, examinee(ProjectFactory()), known_pair) == 404
-
-    def test_the_tutorial_is_shown_to_members(self, client: Client, project: Project) -> None:
-        (known_pair, *_) = tutorial(project)
-        known_pair.moment.preview.save("preview.gif", _gif())
-        assert self.watch(client, newcomer(project), known_pair) == 200
-        assert self.watch(client, newcomer(ProjectFactory()), known_pair) == 404
-
-
-def _gif() -> ContentFile:  # type: ignore[type-arg]
-    return ContentFile(GIF)
+def test_clips_are_watched_by_whose_attempt_it_is_and_those_of_the_tutorial_by_members(
+    client: Client, project: Project
+) -> None:
+    cohort_exam(project)
+    user = examinee(project)
+    known_pair = pairs_in_order(start(user, project))[0]
+    (lesson, *_) = tutorial(project)
+    stranger = examinee(ProjectFactory())
+    for pair, person, status_code in [
+        *((known_pair, user, 200), (known_pair, examinee(project), 404), (known_pair, stranger, 404)),
+        *((lesson, newcomer(project), 200), (lesson, stranger, 404)),
+    ]:
+        pair.moment.preview.save("preview.gif", ContentFile(GIF))
+        client.force_login(person)
+        answer = client.get(reverse("judging:preview", args=[pair.moment.preview_uuid]))
+        assert answer.status_code == status_code, (pair, person)
 
 
 class TestDesk:
-    def test_a_newcomer_reads_the_guideline_first(self, client: Client, project: Project) -> None:
+    def test_a_newcomer_reads_the_guideline_first_or_does_the_test(self, client: Client, project: Project) -> None:
         user = newcomer(project)
         client.force_login(user)
-        html = page(client, "desk", project)
-        assert "Read the guideline" in html
+        assert "Read the guideline" in page(client, "desk", project)
         assert status_of(user) == "training"  # there is no test in this project
-
-    def test_the_test_comes_first_where_there_is_one(self, client: Client, project: Project) -> None:
         screening_question(project)
         policy_publish(project=project, actor=None, gate_questions=1, gate_passing=1, gate_is_open=True)
         client.force_login(newcomer(project))
         assert "First a short test" in page(client, "desk", project)
 
-    @pytest.mark.parametrize(("status", "words"), [("suspended", "suspended your work"), ("left", "You have left")])
-    def test_who_is_out_reads_a_kind_message(self, client: Client, project: Project, status: str, words: str) -> None:
-        client.force_login(examinee(project, status))
-        html = page(client, "desk", project)
-        assert words in html
-        assert "Start a batch" not in html
-
     def test_the_judging_is_for_the_qualified(self, client: Client, project: Project) -> None:
         BatchFactory(query__project=project)
-        client.force_login(examinee(project))
-        assert "Start a batch" not in page(client, "desk", project)
-        client.force_login(annotator(project))
-        assert "Start a batch" in page(client, "desk", project)
+        words = {"suspended": "suspended your work", "left": "You have left", "exam": "No exam is open now"}
+        for status, sentence in {**words, "qualified": "Start a batch"}.items():
+            client.force_login(examinee(project, status))
+            html = page(client, "desk", project)
+            assert sentence in html
+            assert ("Start a batch" in html) == (status == "qualified")
 
-    def test_who_failed_sees_why_and_what_is_left(self, client: Client, project: Project, messages: Messages) -> None:
-        closed_exam(project, [TRUTHS, TRUTHS])
-        exam_create(project=project, actor=None, kind="stored", queries=1, depth=5)
+    @pytest.mark.parametrize(
+        ("queries", "words"), [(1, ["No pairs are left"]), (2, ["Try the exam again", "You have no attempt left"])]
+    )
+    def test_who_failed_sees_why_and_what_is_left(
+        self, client: Client, project: Project, messages: Messages, queries: int, words: list[str]
+    ) -> None:
+        later_exam([TRUTHS] * queries, project=project)
         user = examinee(project)
         client.force_login(user)
-        for words in ("Try the exam again", "You have no attempt left"):
+        for sentence in words:
             with messages():
-                regrade(sit(user, project, lambda known_pair: 4 - int(known_pair.truth or 0)))
+                regrade(sit(user, project, opposite))
             html = page(client, "desk", project)
-            assert words in html
+            assert sentence in html
             assert "is below 0.40" in html
 
-    def test_too_few_unseen_pairs_are_reported(self, client: Client, project: Project, messages: Messages) -> None:
-        closed_exam(project, [TRUTHS])
-        exam_create(project=project, actor=None, kind="stored", queries=1, depth=5)
-        user = examinee(project)
-        with messages():
-            regrade(sit(user, project, lambda known_pair: 4 - int(known_pair.truth or 0)))
-        client.force_login(user)
-        assert "No pairs are left for you" in page(client, "desk", project)
 
-
-class TestWarmUp:
-    def test_a_session_begins_with_five_pairs_over_all_levels(self, client: Client, project: Project) -> None:
-        policy_publish(project=project, actor=None, warm_up=True)
-        closed_exam(project, [TRUTHS, TRUTHS])
-        BatchFactory(query__project=project)
-        user = annotator(project)
-        client.force_login(user)
-        begun = client.post(url("assignment-take", project))
-        attempt = Sitting.objects.get()
-        assert begun.headers["Location"] == url("sitting", attempt)
-        assert sorted(int(known_pair.truth or 0) for known_pair in pairs_in_order(attempt)) == [0, 1, 2, 3, 4]
-        for known_pair in pairs_in_order(attempt):
-            press(client, known_pair, 2)
-        assert "Warmed up" in page(client, "sitting", attempt)
-        response = client.post(url("assignment-take", project))
-        assert response.headers["Location"] == url("pair-next", project)
-
-    def test_too_few_pairs_are_reported_and_judging_goes_on(self, client: Client, project: Project) -> None:
-        policy_publish(project=project, actor=None, warm_up=True)
-        BatchFactory(query__project=project)
-        user = annotator(project)
-        client.force_login(user)
-        answer = client.post(url("assignment-take", project), follow=True)
-        assert "goes without a warm-up" in answer.content.decode()
-        assert user.assignments.count() == 1
-
-
-def test_a_retired_pair_is_left_out_of_the_attempt(client: Client, project: Project) -> None:
-    cohort_exam(project)
-    user = examinee(project)
-    attempt = start(user, project)
-    known_pair = pairs_in_order(attempt)[0]
-    KnownPair.objects.filter(pk=known_pair.pk).update(is_retired=True)
-    client.force_login(user)
-    assert "pair 1 of 3" in page(client, "sitting", attempt)
-    assert "taken out" in page(client, "known-pair", known_pair)
+def test_a_session_begins_with_five_pairs_over_all_levels(client: Client, project: Project) -> None:
+    policy_publish(project=project, actor=None, warm_up=True)
+    closed_exam(project, [TRUTHS])
+    BatchFactory(query__project=project)
+    client.force_login(annotator(project))
+    begun = client.post(url("assignment-take", project))
+    attempt = Sitting.objects.get()
+    assert begun.headers["Location"] == url("sitting", attempt)
+    assert sorted(int(known_pair.truth or 0) for known_pair in pairs_in_order(attempt)) == [0, 1, 2, 3, 4]
+    for known_pair in pairs_in_order(attempt):
+        press(client, known_pair, 2)
+    assert "Warmed up" in page(client, "sitting", attempt)
+    response = client.post(url("assignment-take", project))
+    assert response.headers["Location"] == url("pair-next", project)
+    KnownPair.objects.filter(truth=4).update(is_retired=True)  # too few are left for the next person
+    client.force_login(person := annotator(project))
+    answer = client.post(url("assignment-take", project), follow=True)
+    assert "goes without a warm-up" in answer.content.decode()
+    assert person.assignments.count() == 1

@@ -1,6 +1,7 @@
 """Who passes an exam that cannot grade: levels told apart, and the chances to pass under a rule."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from itertools import combinations, pairwise
@@ -153,15 +154,7 @@ def test_fewer_than_ten_pairs_have_no_lower_bound() -> None:
     rule = PassRule(QUADRATIC, 0.4, kappa_low=0.0)
     assert lows(table_of([0, 1, 2, 3, 4], range(5))[None], rule, np.random.default_rng(1)) == [-np.inf]
     assert power(even(5), rule, attempts=2)[Grader.HONEST].within == 0
-    assert power(even(5), KAPPA_ALONE, attempts=2)[Grader.HONEST].within > 0.9
-
-
-def test_a_lower_bound_lets_fewer_pass() -> None:
-    bounded = PassRule(QUADRATIC, 0.4, kappa_low=0.4)
-    for grader, chance in power(even(20), KAPPA_ALONE, attempts=1).items():
-        assert power(even(20), bounded, attempts=1)[grader].once <= chance.once
-    assert power(even(20), bounded, attempts=1)[Grader.RANDOM].once < 0.003 < 0.03
-    assert power(even(20), KAPPA_ALONE, attempts=1)[Grader.RANDOM].once > 0.03
+    assert power(even(100), PassRule(QUADRATIC, 0.0), attempts=1)[Grader.CONSTANT].once == 1
 
 
 def test_two_pairs_by_hand() -> None:
@@ -189,20 +182,13 @@ def table_kappa(right: int, other: int) -> float:
     return ((right + other) / 10 - 0.5) / 0.5
 
 
-def share_within(once: float, attempts: int) -> float:
-    return 1 - (1 - once) ** attempts
-
-
 def test_a_short_exam_by_kappa_alone_is_passed_by_who_cannot_grade() -> None:
-    """Four queries of five pairs: at random in 3 to 4 %, who tells 0 from the rest in about 80 % and 96 %."""
-    chances = power(even(20), KAPPA_ALONE, attempts=1)
-    at_random = [share_within(chances[Grader.RANDOM].once, attempts) for attempts in (1, 2, 3)]
-    assert at_random == pytest.approx([0.031, 0.072, 0.106], abs=0.01)
+    """Four queries of five pairs: who tells 0 from the rest passes in about 80 % and within two attempts in 96 %."""
     guesses_the_rest = passing_share(zero_and_random(), even(20), KAPPA_ALONE, seed=0)
-    assert [share_within(guesses_the_rest, n) for n in (1, 2)] == pytest.approx([0.8, 0.96], abs=0.03)
-    assert chances[Grader.TWO_LEVEL].once == 1  # who gives all the rest one grade
-    assert chances[Grader.SHIFTED] == Chance(1, 1)
-    assert chances[Grader.CONSTANT] == Chance(0, 0)
+    assert [1 - (1 - guesses_the_rest) ** n for n in (1, 2)] == pytest.approx([0.8, 0.96], abs=0.03)
+    chances = power(even(20), KAPPA_ALONE, attempts=1)
+    assert (chances[Grader.SHIFTED], chances[Grader.CONSTANT]) == (Chance(1, 1), Chance(0, 0))
+    assert power(even(20), KAPPA_ALONE, attempts=3)[Grader.RANDOM].within == pytest.approx(0.106, abs=0.01)
 
 
 @pytest.mark.parametrize("exam_truths", [even(100), PAPER], ids=["even", "published"])
@@ -214,25 +200,19 @@ def test_the_default_rule_stops_all_four_at_ten_by_ten(exam_truths: tuple[Truths
 
 
 # docs/leads.md: chances in percent to pass one attempt and within two, of who ought to fail and of the honest one.
+LOW, BIAS = PassRule(QUADRATIC, 0.4, kappa_low=0.2), PassRule(QUADRATIC, 0.4, bias=0.6)
+TWO_LEVELS, FOUR_LEVELS = replace(BIAS, levels=2), replace(BIAS, levels=4)
 DOCUMENTED = [
     (even(100), KAPPA_ALONE, [(0, 0), (0, 0), (100, 100), (100, 100), (100, 100)]),
-    (even(100), PassRule(QUADRATIC, 0.4, bias=0.6), [(0, 0), (0, 0), (100, 100), (0, 0), (100, 100)]),
+    (even(100), BIAS, [(0, 0), (0, 0), (100, 100), (0, 0), (100, 100)]),
     (even(100), DEFAULT, [(0, 0), (0, 0), (0.2, 0.5), (0, 0), (100, 100)]),
-    (even(100), PassRule(QUADRATIC, 0.4, bias=0.6, levels=4), [(0, 0), (0, 0), (0, 0), (0, 0), (29, 50)]),
+    (even(100), FOUR_LEVELS, [(0, 0), (0, 0), (0, 0), (0, 0), (29, 50)]),
     (PUBLISHED_PAIRS, KAPPA_ALONE, [(0, 0), (0, 0), (45, 70), (100, 100), (100, 100)]),
     (PUBLISHED_PAIRS, DEFAULT, [(0, 0), (0, 0), (0.1, 0.2), (0, 0), (95, 100)]),
     (even(50), DEFAULT, [(0, 0), (0, 0), (0.4, 0.8), (0, 0), (76, 94)]),
     (even(20), KAPPA_ALONE, [(3.6, 7.2), (0, 0), (100, 100), (100, 100), (100, 100)]),
-    (
-        even(20),
-        PassRule(QUADRATIC, 0.4, kappa_low=0.2),
-        [(0.5, 0.9), (0, 0), (100, 100), (100, 100), (98, 100)],
-    ),
-    (
-        even(20),
-        PassRule(QUADRATIC, 0.4, bias=0.6, levels=2),
-        [(0.7, 1.4), (0, 0), (100, 100), (0, 0), (96, 100)],
-    ),
+    (even(20), LOW, [(0.5, 0.9), (0, 0), (100, 100), (100, 100), (98, 100)]),
+    (even(20), TWO_LEVELS, [(0.7, 1.4), (0, 0), (100, 100), (0, 0), (96, 100)]),
     (even(20), DEFAULT, [(0, 0), (0, 0), (1.0, 2.0), (0, 0), (11, 21)]),
     (even(5), KAPPA_ALONE, [(21, 38), (0, 0), (100, 100), (100, 100), (96, 100)]),
 ]
@@ -247,22 +227,6 @@ def test_the_documented_trade_off(
     for grader, (once, within) in zip(Grader, percent, strict=True):
         assert 100 * chances[grader].once == pytest.approx(once, rel=0.05, abs=0.6), grader
         assert 100 * chances[grader].within == pytest.approx(within, rel=0.05, abs=0.9), grader
-
-
-@pytest.mark.parametrize(
-    ("without", "passing"),
-    [
-        (PassRule(QUADRATIC, 0.4, levels=3), Grader.SHIFTED),
-        (PassRule(QUADRATIC, 0.4, bias=0.6), Grader.TWO_LEVEL),
-        (PassRule(QUADRATIC, -1, bias=4, levels=1), Grader.RANDOM),
-    ],
-)
-def test_each_condition_of_the_default_rule_is_needed(without: PassRule, passing: Grader) -> None:
-    assert power(even(100), without, attempts=2)[passing].within > 0.9
-
-
-def test_a_constant_grade_passes_where_nothing_but_a_defined_kappa_is_required() -> None:
-    assert power(even(100), PassRule(QUADRATIC, 0.0), attempts=1)[Grader.CONSTANT].once == 1
 
 
 def test_the_honest_grader_is_like_the_papers() -> None:
@@ -280,8 +244,3 @@ def test_chances_repeat_themselves() -> None:
     first = power(even(20), DEFAULT, attempts=2)
     power.cache_clear()
     assert power(even(20), DEFAULT, attempts=2) == first
-
-
-def test_more_attempts_never_pass_fewer() -> None:
-    chances = [power(even(20), KAPPA_ALONE, attempts=attempts)[Grader.RANDOM].within for attempts in (1, 2, 5)]
-    assert chances == sorted(chances)

@@ -1,6 +1,7 @@
 """Pairs of known truth: which there are, and which a person has never seen."""
 
 from decimal import Decimal
+from typing import Any
 
 import pytest
 
@@ -32,24 +33,28 @@ from tests.judging.play import judge_round, take
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def project() -> Project:
-    return ProjectFactory()  # type: ignore[no-any-return]
-
-
 def unseen(project: Project, user: User, **more: object) -> set[int]:
     pairs = known_pairs_unseen(project_id=project.pk, annotator_id=user.pk, **more)  # type: ignore[arg-type]
     return {known_pair.id for known_pair in pairs}
 
 
 class TestEntered:
-    def test_pairs_settled_with_equal_grades_are_known(self, project: Project) -> None:
+    def test_pairs_settled_with_equal_grades_are_known_to_who_did_not_grade_them(
+        self, project: Project, django_assert_num_queries: Any
+    ) -> None:
         batch = BatchFactory(query__project=project, pairs=4)
         judge_round(batch, [3, 2, 0, 0], [3, 3, 4, 0])
-        assert known_pairs_enter(project_id=project.pk) == 2
+        with django_assert_num_queries(1):
+            assert known_pairs_enter(project_id=project.pk) == 2
         assert known_pairs_enter(project_id=project.pk) == 0
         rows = KnownPair.objects.order_by("rank").values_list("rank", "truth", "source", "query")
         assert list(rows) == [(1, 3, "settled", batch.query_id), (4, 0, "settled", batch.query_id)]
+        user = annotator(project)
+        assert len(unseen(project, user)) == 2
+        assert not unseen(project, user, splits=["train"])  # from which exams draw
+        assert not any(unseen(project, assignment.annotator) for assignment in batch.assignments.all())
+        Pair.objects.update(state="withdrawn", relevance=None, reason="withdrawn_by_lead")
+        assert not unseen(project, user)
 
     def test_those_of_a_second_round_or_a_pilot_are_not(self, project: Project) -> None:
         batch = BatchFactory(query__project=project, pairs=1)
@@ -71,27 +76,19 @@ class TestEntered:
             known_pairs_sweep(now=batch.done_at + day)
             assert KnownPair.objects.count() == entered + 1
 
-    def test_a_pair_that_a_lead_withdraws_serves_no_more(self, project: Project) -> None:
-        judge_round(BatchFactory(query__project=project, pairs=1), [3], [3])
-        known_pairs_enter(project_id=project.pk)
-        user = annotator(project)
-        assert len(unseen(project, user)) == 1
-        Pair.objects.update(state="withdrawn", relevance=None, reason="withdrawn_by_lead")
-        assert not unseen(project, user)
-
-    def test_however_many_are_entered_by_one_statement(
-        self, project: Project, django_assert_num_queries: object
-    ) -> None:
-        judge_round(BatchFactory(query__project=project, pairs=3), [3, 2, 1], [3, 2, 1])
-        with django_assert_num_queries(1):  # type: ignore[operator]
-            assert known_pairs_enter(project_id=project.pk) == 3
-
 
 class TestUnseen:
-    def test_pairs_of_closed_exams_serve(self, project: Project) -> None:
-        exam = closed_exam(project, [(0, 2.5)])
+    def test_pairs_of_closed_exams_serve_where_they_are_shown_and_not_retired(self, project: Project) -> None:
+        first, second, third = closed_exam(project, [(0, 2.5, 4)]).known_pairs.order_by("pk")
         cohort_exam(project)  # no truth yet
-        assert unseen(project, annotator(project)) == set(exam.known_pairs.values_list("pk", flat=True))
+        closed_exam(ProjectFactory(), [(2,)])
+        pairs_add(project, queries=1, depth=2, truths=(1, 2), source="lead")  # for the tutorial alone
+        user = annotator(project)
+        assert unseen(project, user) == unseen(project, user, splits=["train"]) == {first.pk, second.pk, third.pk}
+        known_pair_retire(pair=first, actor=lead(project), reason="Bad.", now=NOW)
+        second.moment.preview_state, second.moment.preview_error = "failed", "gone"
+        second.moment.save()
+        assert unseen(project, user) == {third.pk}
 
     def test_what_an_attempt_holds_is_seen_by_its_person(self, project: Project) -> None:
         exam = cohort_exam(project)
@@ -101,15 +98,6 @@ class TestUnseen:
         KnownPair.objects.update(truth=Decimal(2))
         assert not unseen(project, user)
         assert len(unseen(project, other)) == 4
-
-    def test_what_an_assignment_holds_is_seen(self, project: Project) -> None:
-        batch = BatchFactory(query__project=project, pairs=1)
-        judge_round(batch, [3], [3])
-        known_pairs_enter(project_id=project.pk)
-        seers = set(batch.assignments.values_list("annotator", flat=True))
-        for pk in seers:
-            assert not known_pairs_unseen(project_id=project.pk, annotator_id=pk)
-        assert len(unseen(project, annotator(project))) == 1
 
     def test_a_query_of_the_same_words_with_the_same_moment_is_seen(self, project: Project) -> None:
         known_pair = closed_exam(project, [(2,)]).known_pairs.get()
@@ -129,29 +117,6 @@ class TestUnseen:
         guideline.examples.create(grade=1, query_text=first.query.text, moment=first.moment)
         guideline.examples.create(grade=2, query_text=second.query.text, moment=MomentFactory())
         assert unseen(project, annotator(project)) == {second.pk}
-
-    def test_retired_pairs_and_those_without_a_preview_serve_nobody(self, project: Project) -> None:
-        first, second, third = closed_exam(project, [(2, 3, 4)]).known_pairs.order_by("pk")
-        known_pair_retire(pair=first, actor=lead(project), reason="Bad.", now=NOW)
-        second.moment.preview_state, second.moment.preview_error = "failed", "gone"
-        second.moment.save()
-        assert unseen(project, annotator(project)) == {third.pk}
-
-    def test_exams_draw_on_the_train_split_alone(self, project: Project) -> None:
-        judge_round(BatchFactory(query__project=project, pairs=1), [3], [3])
-        known_pairs_enter(project_id=project.pk)
-        train = closed_exam(project, [(2,)]).known_pairs.get()
-        user = annotator(project)
-        assert len(unseen(project, user)) == 2
-        assert unseen(project, user, splits=["train"]) == {train.pk}
-
-    def test_other_projects_know_nothing_here(self, project: Project) -> None:
-        closed_exam(ProjectFactory(), [(2,)])
-        assert not unseen(project, annotator(project))
-
-    def test_pairs_that_a_lead_graded_are_for_the_tutorial_alone(self, project: Project) -> None:
-        pairs_add(project, queries=1, depth=2, truths=(1, 2), source="lead")
-        assert not unseen(project, annotator(project))
 
 
 def test_what_was_explained_before_stays_in_the_audit(project: Project) -> None:

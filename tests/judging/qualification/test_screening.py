@@ -2,7 +2,7 @@
 
 import pytest
 
-from accounts.models import Membership, Project, User
+from accounts.models import Project, User
 from core.models import AuditEvent
 from judging.exceptions import AnswersIncomplete, NotPossibleNow, ScreeningClosed, ScreeningTooShort
 from judging.models import GateAttempt, Policy
@@ -15,6 +15,7 @@ from judging.qualification.services.onboarding import (
     screening_set,
 )
 from tests.factories import MembershipFactory, MomentFactory, ProjectFactory, lead
+from tests.judging.exams import status_of
 from tests.judging.settings import screening_question
 
 pytestmark = pytest.mark.django_db
@@ -36,31 +37,23 @@ def person(project: Project) -> User:
     return MembershipFactory(project=project, standing="candidate").user  # type: ignore[no-any-return]
 
 
-def status_of(person: User) -> str:
-    return Membership.objects.get(user=person).standing
-
-
 def answer(attempt: GateAttempt, *, right: bool = True) -> GateAttempt:
     answers = [(row["correct"] + (not right)) % len(row["options"]) for row in attempt.asked]
     return screening_attempt_answer(attempt=attempt.uuid, annotator=attempt.annotator, answers=answers)
 
 
 class TestAttempts:
-    def test_passing_leads_to_training(self, project: Project, person: User) -> None:
+    def test_passing_leads_to_training_and_sending_again_changes_nothing(self, project: Project, person: User) -> None:
         attempt = screening_attempt_start(project=project, annotator=person)
+        assert screening_attempt_start(project=project, annotator=person) == attempt
+        assert all(row["options"][row["correct"]] == "right" for row in attempt.asked)
+        assert all(sorted(row["options"]) == ["right", "worse", "wrong"] for row in attempt.asked)
         result = answer(attempt)
         assert (result.score, result.passed) == (2, True)
         assert status_of(person) == "training"
+        again = answer(attempt, right=False)
+        assert (again.score, again.answers, again.answered_at) == (2, result.answers, result.answered_at)
         assert AuditEvent.objects.get(action="gate.answer").data == {"score": 2, "passing": 2, "passed": True}
-
-    def test_the_right_option_follows_the_mixed_order(self, project: Project, person: User) -> None:
-        attempt = screening_attempt_start(project=project, annotator=person)
-        assert {row["options"][row["correct"]] for row in attempt.asked} == {"right"}
-        assert all(sorted(row["options"]) == ["right", "worse", "wrong"] for row in attempt.asked)
-
-    def test_a_second_tab_gets_the_same_questions(self, project: Project, person: User) -> None:
-        first = screening_attempt_start(project=project, annotator=person)
-        assert screening_attempt_start(project=project, annotator=person) == first
 
     def test_a_second_attempt_asks_others_and_there_is_no_third(self, project: Project, person: User) -> None:
         question_ids = set()
@@ -73,18 +66,11 @@ class TestAttempts:
         with pytest.raises(ScreeningClosed, match="Ask your lead"):
             screening_attempt_start(project=project, annotator=person)
 
-    def test_sending_again_changes_nothing(self, project: Project, person: User) -> None:
+    def test_answers_that_were_not_offered(self, project: Project, person: User) -> None:
         attempt = screening_attempt_start(project=project, annotator=person)
-        first = answer(attempt, right=False)
-        again = answer(attempt)
-        assert (again.score, again.answers, again.answered_at) == (0, first.answers, first.answered_at)
-        assert AuditEvent.objects.filter(action="gate.answer").count() == 1
-
-    @pytest.mark.parametrize("answers", [[0], [0, None], [0, 3], [-1, 0], [0, 0, 0]])
-    def test_answers_that_were_not_offered(self, project: Project, person: User, answers: list[int | None]) -> None:
-        attempt = screening_attempt_start(project=project, annotator=person)
-        with pytest.raises(AnswersIncomplete):
-            screening_attempt_answer(attempt=attempt.uuid, annotator=person, answers=answers)
+        for answers in ([0], [0, None], [0, 3], [-1, 0], [0, 0, 0]):
+            with pytest.raises(AnswersIncomplete):
+                screening_attempt_answer(attempt=attempt.uuid, annotator=person, answers=answers)
         assert GateAttempt.objects.get().answered_at is None
 
     def test_a_changed_policy_or_question_leaves_an_open_attempt_as_it_is(self, project: Project, person: User) -> None:
@@ -98,13 +84,12 @@ class TestAttempts:
         result = answer(attempt)
         assert (result.passing, result.passed) == (2, True)
 
-    @pytest.mark.parametrize("step", ["training", "qualified", "left"])
-    def test_only_candidates_take_it(self, project: Project, step: str) -> None:
-        person = MembershipFactory(project=project, standing=step).user
-        with pytest.raises(ScreeningClosed):
-            screening_attempt_start(project=project, annotator=person)
-
-    def test_nobody_takes_a_closed_screening(self, project: Project, person: User) -> None:
+    def test_only_candidates_take_it_while_it_is_open(self, project: Project, person: User) -> None:
+        for step in ("training", "qualified", "left"):
+            with pytest.raises(ScreeningClosed):
+                screening_attempt_start(
+                    project=project, annotator=MembershipFactory(project=project, standing=step).user
+                )
         screening_set(project=project, actor=lead(project), is_open=False)
         with pytest.raises(ScreeningClosed):
             screening_attempt_start(project=project, annotator=person)

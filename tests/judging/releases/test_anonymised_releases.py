@@ -37,11 +37,15 @@ def hands(folder: Path, name: str) -> dict[str, list[tuple[str, ...]]]:
     return rows_by_worker
 
 
-def test_numbers_are_drawn_and_grades_stay(tmp_path: Path) -> None:
+def test_numbers_are_drawn_and_grades_stay_and_the_files_say_so(tmp_path: Path) -> None:
     scenario = HandMade()
     plain, anonymous = tmp_path / "plain", tmp_path / "drawn"
-    released(scenario, plain, anonymised=False)
-    released(scenario, anonymous, anonymised=True)
+    for folder, anonymised in ((plain, False), (anonymous, True)):
+        release = released(scenario, folder, anonymised=anonymised)
+        manifest: dict[str, Any] = json.loads((folder / "manifest.json").read_text())
+        assert manifest["anonymised"] == release.manifest["anonymised"] == anonymised
+        assert json.loads((folder / "settings.json").read_text())["anonymised"] == anonymised
+        assert ("drawn at random" in (folder / "datasheet.md").read_text()) == anonymised
     for name in FILES:
         before, after = hands(plain, name), hands(anonymous, name)
         assert set(before) == {"101", "102", "103", "104"}
@@ -65,17 +69,6 @@ def test_each_release_draws_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     first, second = released(scenario, one, anonymised=True), released(scenario, two, anonymised=True)
     assert hands(one, FILES[0])["1"] == hands(two, FILES[0])["4"]
     assert first.content_sha256 != second.content_sha256
-
-
-def test_the_files_say_so(tmp_path: Path) -> None:
-    scenario = HandMade()
-    for anonymised in (False, True):
-        folder = tmp_path / str(anonymised)
-        release = released(scenario, folder, anonymised=anonymised)
-        manifest: dict[str, Any] = json.loads((folder / "manifest.json").read_text())
-        assert manifest["anonymised"] == release.manifest["anonymised"] == anonymised
-        assert json.loads((folder / "settings.json").read_text())["anonymised"] == anonymised
-        assert ("drawn at random" in (folder / "datasheet.md").read_text()) == anonymised
 
 
 def test_a_lead_chooses_it_on_the_page_and_by_command(tmp_path: Path) -> None:

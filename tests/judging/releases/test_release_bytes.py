@@ -8,8 +8,8 @@ import subprocess
 import sys
 from datetime import timedelta
 from hashlib import sha256
+from io import BytesIO
 from pathlib import Path
-from typing import Any
 from zipfile import ZipFile
 
 import pytest
@@ -22,20 +22,8 @@ from judging.releases import files, layout
 from judging.releases.selectors import scope_of
 from judging.releases.services import release_build, release_create, release_words_set
 from tests.factories import NOW, ProjectFactory, triggers_asleep
-from tests.judging.scenario import HandMade
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
-
-
-@pytest.fixture(scope="module")
-def project(module_database: None) -> Project:
-    return HandMade().project
-
-
-def packed(release: Release, folder: Path) -> bytes:
-    files.write_files(release, scope_of(release), folder / "files")
-    files.pack(folder / "files", folder / "archive.zip")
-    return (folder / "archive.zip").read_bytes()
 
 
 def build_release(project: Project) -> Release:
@@ -47,18 +35,12 @@ def entries(release: Release) -> dict[str, bytes]:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
-def release_documents(folder: Path) -> tuple[str, str]:
-    """README and datasheet of a release of imported judgments, on one line each."""
+def test_documents_of_imported_judgments_claim_nothing_unknown(tmp_path: Path) -> None:
     data = Path(__file__).parents[2] / "docs" / "data" / "judgments.csv"
     judgments_import(path=data, project_name="tiny")
     release = Release.objects.create(project=Project.objects.get(name="tiny"), version=1)
-    files.write_files(release, scope_of(release), folder)
-    readme, datasheet = (" ".join((folder / name).read_text().split()) for name in (layout.README, layout.DATASHEET))
-    return readme, datasheet
-
-
-def test_documents_of_imported_judgments_claim_nothing_unknown(tmp_path: Path) -> None:
-    readme, datasheet = release_documents(tmp_path)
+    files.write_files(release, scope_of(release), tmp_path)
+    readme, datasheet = (" ".join((tmp_path / name).read_text().split()) for name in (layout.README, layout.DATASHEET))
     assert "imported from a file. How they were collected is not known here" in datasheet
     for claim in ("ranked by the similarity", "were judged;", "without knowing", "were replaced", "Similarities"):
         assert claim not in datasheet
@@ -66,21 +48,17 @@ def test_documents_of_imported_judgments_claim_nothing_unknown(tmp_path: Path) -
     assert "score RUN" not in readme and "import_release" in readme
 
 
-def test_two_builds_of_one_state_are_the_same_bytes(project: Project, tmp_path: Path) -> None:
-    release = Release.objects.create(project=project, version=1)
-    assert packed(release, tmp_path / "one") == packed(release, tmp_path / "two")
-
-
-def test_two_releases_of_one_state_are_one_archive(project: Project) -> None:
+def test_two_releases_of_one_state_are_one_archive_and_another_state_is_another(project: Project) -> None:
     one, two = build_release(project), build_release(project)
-    assert (one.version, one.content_sha256, one.archive_sha256) == (
-        two.version - 1,
-        two.content_sha256,
-        two.archive_sha256,
-    )
+    assert one.version == two.version - 1
+    assert (one.content_sha256, one.archive_sha256) == (two.content_sha256, two.archive_sha256)
+    Caption.objects.filter(text="caption 0").update(text="somebody sings")
+    assert build_release(project).content_sha256 != one.content_sha256
 
 
 def test_the_day_of_a_release_is_that_of_its_last_grade_or_decision(project: Project) -> None:
+    empty = ProjectFactory()
+    assert build_release(empty).manifest["as_of"] == empty.created_at.date().isoformat()
     with triggers_asleep():
         Judgment.objects.update(created_at=NOW - timedelta(days=9))
         BatchReview.objects.update(decided_at=NOW - timedelta(days=8))
@@ -91,42 +69,17 @@ def test_the_day_of_a_release_is_that_of_its_last_grade_or_decision(project: Pro
     assert release.manifest["as_of"] == described["datePublished"] == (NOW - timedelta(days=7)).date().isoformat()
 
 
-def test_where_nothing_was_judged_the_day_is_that_of_the_project() -> None:
-    empty = ProjectFactory()
-    assert build_release(empty).manifest["as_of"] == empty.created_at.date().isoformat()
-
-
-def test_another_state_has_another_content(project: Project) -> None:
-    one = build_release(project)
-    Caption.objects.filter(text="caption 0").update(text="somebody sings")
-    assert build_release(project).content_sha256 != one.content_sha256
-
-
-def test_the_archive_has_no_times_and_a_fixed_order(project: Project) -> None:
-    release = build_release(project)
-    with release.archive.open("rb") as source, ZipFile(source) as archive:
-        infos = archive.infolist()
-    assert {entry.date_time for entry in infos} == {(1980, 1, 1, 0, 0, 0)}
-    assert {entry.external_attr >> 16 for entry in infos} == {0o644}
-    assert [entry.filename for entry in infos] == sorted(entry.filename for entry in infos)
-
-
-def test_the_row_knows_its_archive(project: Project) -> None:
+def test_the_archive_has_no_times_and_a_fixed_order_and_its_row_knows_it(project: Project) -> None:
     release = build_release(project)
     with release.archive.open("rb") as source:
         content = source.read()
     assert (release.archive_bytes, release.archive_sha256) == (len(content), sha256(content).hexdigest())
     assert (release.is_partial, release.manifest["partial"]) == (True, True)
-
-
-def test_sha256sum_says_that_all_is_well(project: Project, tmp_path: Path) -> None:
-    release = Release.objects.create(project=project, version=1)
-    files.write_files(release, scope_of(release), tmp_path)
-    result = subprocess.run(
-        ["sha256sum", "-c", "SHA256SUMS"], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
-    assert result.returncode == 0
-    assert len(result.stdout.splitlines()) == len(list(tmp_path.iterdir())) - 1  # all but itself
+    with ZipFile(BytesIO(content)) as archive:
+        infos = archive.infolist()
+    assert {entry.date_time for entry in infos} == {(1980, 1, 1, 0, 0, 0)}
+    assert {entry.external_attr >> 16 for entry in infos} == {0o644}
+    assert [entry.filename for entry in infos] == sorted(entry.filename for entry in infos)
 
 
 class TestFiles:
@@ -139,31 +92,30 @@ class TestFiles:
         files.write_files(release, scope_of(release), tmp_path)
         return tmp_path
 
+    def test_sha256sum_says_that_all_is_well(self, folder: Path) -> None:
+        command = ["sha256sum", "-c", "SHA256SUMS"]
+        result = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+        assert len(result.stdout.splitlines()) == len(list(folder.iterdir())) - 1  # all but itself
+
     def test_every_grade_says_under_which_versions(self, folder: Path) -> None:
         head, *rows = (folder / layout.JUDGMENTS).read_text().splitlines()
         assert head == "pair_id,worker,relevance,round,seat,position,guideline,policy,source"
         judgments = Judgment.objects.order_by("pair", "round", "seat").filter(pair__batch__query__number__in=[10, 20])
+        workers = [line.split(",")[1] for line in (folder / layout.RAW).read_text().splitlines()[1:]]
         assert rows == [
             f"{row.pair_id},{number},{row.grade},{row.round},{row.seat},{row.position},1,1,person"
-            for row, number in zip(judgments, self.workers(folder), strict=True)
-        ]
-
-    def workers(self, folder: Path) -> list[str]:
-        return [line.split(",")[1] for line in (folder / layout.RAW).read_text().splitlines()[1:]]
-
-    def test_batches_say_who_decided_by_role(self, folder: Path) -> None:
-        assert (folder / layout.BATCHES).read_text().splitlines() == [
-            "query_id,batch,rounds,pool,pilot,decision,suggestion,decided_by",
-            "10,1,2,,no,close,close,lead",
-            "20,1,1,,no,extend,close,lead",
-            "20,2,1,,no,,,",
+            for row, number in zip(judgments, workers, strict=True)
         ]
 
     def test_json_keeps_letters_as_they_are(self, tmp_path: Path) -> None:
         layout.write_json(tmp_path / "names.json", {"Zoë": "東"})
         assert (tmp_path / "names.json").read_text(encoding="utf-8") == '{\n "Zoë": "東"\n}\n'
 
-    def test_queries_and_candidates(self, folder: Path) -> None:
+    def test_batches_queries_candidates_and_settings(self, folder: Path) -> None:
+        assert (folder / layout.BATCHES).read_text().splitlines() == [
+            "query_id,batch,rounds,pool,pilot,decision,suggestion,decided_by",
+            *("10,1,2,,no,close,close,lead", "20,1,1,,no,extend,close,lead", "20,2,1,,no,,,"),
+        ]
         assert (folder / layout.QUERIES).read_text().splitlines()[1:4] == [
             "10,a person sings,val,,,,no,yes,no",
             "11,a person sings,val,10,,,no,yes,no",
@@ -173,32 +125,24 @@ class TestFiles:
         assert rows[0] == "query_id,rank,video_name,start,end,similarity,measure,source,pool"
         assert rows[1] == "10,1,alpha,1.0,2.5,0.99,1,similarity,"
         assert len(rows) == 6
-
-    def test_settings_have_every_version_and_the_rule(self, folder: Path) -> None:
         settings_data = json.loads((folder / layout.SETTINGS).read_text())
+        (policy,), (guideline,) = settings_data["policies"], settings_data["guidelines"]
         assert settings_data["consensus"]["largest_spread"] == 1
-        assert [(row["version"], row["judgments"], row["extend_from_mean"]) for row in settings_data["policies"]] == [
-            (1, 14, 2.0)
-        ]
-        assert [(row["version"], row["file"], row["judgments"]) for row in settings_data["guidelines"]] == [
-            (1, "guideline-v1.md", 14)
-        ]
+        assert (policy["version"], policy["judgments"], policy["extend_from_mean"]) == (1, 14, 2.0)
+        assert (guideline["version"], guideline["file"], guideline["judgments"]) == (1, "guideline-v1.md", 14)
         assert (folder / "guideline-v1.md").read_text()
         assert settings_data["splits"] == {"train": 2, "val": 3, "test": 2}
 
-    def test_the_datasheet_has_figures_words_and_room_for_words(self, folder: Path) -> None:
+    def test_the_datasheet_has_figures_and_words_and_the_readme_names_every_file(self, folder: Path) -> None:
         text = (folder / layout.DATASHEET).read_text()
         for section in ("Motivation", "Composition", "Collection process", "Uses", "Distribution", "Maintenance"):
             assert f"\n## {section}\n" in text
-        assert "| judgments | 14 |" in text
-        assert "**Under which licence?** CC BY 4.0" in text
+        for words in ("| judgments | 14 |", "**Under which licence?** CC BY 4.0", "| a batch is open | 1 |"):
+            assert words in text
         assert "**Who can be asked?** *Not said yet.*" in text
-        assert "| a batch is open | 1 |" in text
-
-    def test_the_readme_names_every_file(self, folder: Path) -> None:
-        text = (folder / layout.README).read_text()
+        lines = (folder / layout.README).read_text().splitlines()
         for path in folder.iterdir():
-            (line,) = (line for line in text.splitlines() if line.startswith(f"| `{path.name}` |"))
+            (line,) = (line for line in lines if line.startswith(f"| `{path.name}` |"))
             assert line.removeprefix(f"| `{path.name}` |").strip(" |")
 
     def test_the_commands_of_the_readme_run(self, folder: Path, tmp_path: Path) -> None:
@@ -237,12 +181,7 @@ class TestFiles:
             assert (file["contentSize"], file["sha256"]) == (f"{len(content)} B", sha256(content).hexdigest())
         names = {file["@id"] for file in croissant["distribution"]}
         assert names == {path.name for path in folder.iterdir()} - set(layout.ABOUT_THE_RELEASE)
-        for record in croissant["recordSet"]:
-            self.check_fields(record, folder)
-
-    def check_fields(self, record: dict[str, Any], folder: Path) -> None:
-        for field in record["field"]:
-            source = field["source"]
+        for source in (field["source"] for record in croissant["recordSet"] for field in record["field"]):
             first = (folder / source["fileObject"]["@id"]).read_text().splitlines()[0]
             if "column" in source["extract"]:
                 assert source["extract"]["column"] in first.split(",")

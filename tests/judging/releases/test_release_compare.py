@@ -73,6 +73,7 @@ def test_every_kind_of_change() -> None:
         **{"same": 2, "added": 2, "changed": 1, "dropped": 1, "settled": 1, "removed": 1},
         **{"queries_added": 1, "queries_removed": 1},
     }
+    assert changes[1] == Change("changed", 10, "query 10", 1002, "alpha 1.0-2.5", 2, "2", "3")
 
 
 def one_file(content: bytes, method: int = ZIP_DEFLATED) -> BytesIO:
@@ -123,70 +124,46 @@ def test_mutations_of_pairs_are_read_or_refused() -> None:
             compared(archive(*BEFORE), one_file(content, ZIP_STORED))
 
 
-def test_the_command_names_what_is_no_archive(tmp_path: Path) -> None:
-    (tmp_path / "a.zip").write_bytes(archive(*BEFORE).getvalue())
-    for name, content in (("b.zip", b"no"), ("c.zip", one_file(b"").getvalue()), ("d.zip", bytes(22))):
-        (tmp_path / name).write_bytes(content)
-        with pytest.raises(CommandError, match="^The releases could not be compared: "):
-            call_command("compare_releases", str(tmp_path / "a.zip"), str(tmp_path / name))
-
-
-def test_a_change_names_its_pair() -> None:
-    change = compared(archive(*BEFORE), archive(*AFTER))[1][1]
-    assert change == Change("changed", 10, "query 10", 1002, "alpha 1.0-2.5", 2, "2", "3")
-
-
-@pytest.mark.parametrize(("before", "after", "kind"), [((), BEFORE, "added"), (BEFORE, (), "removed")])
-def test_one_of_them_is_empty(before: tuple[Row, ...], after: tuple[Row, ...], kind: str) -> None:
-    comparison, _ = compared(archive(*before), archive(*after))
-    assert dict(comparison.kinds) == {kind: 6}
-
-
-def test_the_same_has_no_change() -> None:
-    assert compared(archive(*AFTER), archive(*AFTER))[1] == []
+@pytest.mark.parametrize(
+    ("before", "after", "kinds"), [((), BEFORE, {"added": 6}), (BEFORE, (), {"removed": 6}), (AFTER, AFTER, {None: 7})]
+)
+def test_one_of_them_is_empty_or_both_are_the_same(
+    before: tuple[Row, ...], after: tuple[Row, ...], kinds: dict[str | None, int]
+) -> None:
+    comparison, changes = compared(archive(*before), archive(*after))
+    assert dict(comparison.kinds) == kinds
+    assert len(changes) == (0 if before == after else 6)
 
 
 class TestCommand:
     @pytest.fixture
-    def folder(self, tmp_path: Path) -> Path:
+    def paths(self, tmp_path: Path) -> list[Path]:
+        """Two releases, and where their changes are written; a query's text may begin like a formula."""
         for name, rows in (("before", BEFORE), ("after", AFTER)):
-            (tmp_path / f"{name}.zip").write_bytes(archive(*rows).getvalue())
-        return tmp_path
+            (tmp_path / f"{name}.zip").write_bytes(archive(*rows, query="=HYPERLINK(1)").getvalue())
+        return [tmp_path / name for name in ("before.zip", "after.zip", "changes.csv")]
 
-    def test_counts_and_csv(self, folder: Path) -> None:
+    def test_counts_and_csv(self, paths: list[Path]) -> None:
+        before, after, changes = paths
         out = StringIO()
-        call_command(
-            "compare_releases", folder / "before.zip", folder / "after.zip", csv=folder / "changes.csv", stdout=out
-        )
+        call_command("compare_releases", before, after, csv=changes, stdout=out)
         assert json.loads(out.getvalue())["changed"] == 1
-        lines = (folder / "changes.csv").read_text().splitlines()
+        lines = changes.read_text().splitlines()
         assert lines[0] == '"kind","query_id","query","pair_id","moment","rank","before","after"'
-        assert lines[2] == '"changed",10,"query 10",1002,"alpha 1.0-2.5",2,"2","3"'
+        assert lines[2] == '"changed",10,"\'=HYPERLINK(1)",1002,"alpha 1.0-2.5",2,"2","3"'
         assert len(lines) == 7
 
-    def test_no_archive(self, folder: Path) -> None:
-        (folder / "after.zip").write_text("nothing")
+    @pytest.mark.parametrize("content", [b"no", one_file(b"").getvalue(), bytes(22)])
+    def test_no_archive(self, paths: list[Path], content: bytes) -> None:
+        before, after, changes = paths
+        after.write_bytes(content)
+        with pytest.raises(CommandError, match="^The releases could not be compared: "):
+            call_command("compare_releases", before, after, csv=changes)
+        assert not changes.exists()
+
+    def test_a_file_that_is_there_is_not_written_over(self, paths: list[Path]) -> None:
+        before, after, changes = paths
+        changes.write_text("mine")
         with pytest.raises(CommandError, match="could not be compared"):
-            call_command("compare_releases", folder / "before.zip", folder / "after.zip", csv=folder / "changes.csv")
-        assert not (folder / "changes.csv").exists()
-
-    def test_a_file_that_is_there_is_not_written_over(self, folder: Path) -> None:
-        (folder / "mine.csv").write_text("mine")
-        with pytest.raises(CommandError, match="could not be compared"):
-            call_command("compare_releases", folder / "before.zip", folder / "after.zip", csv=folder / "mine.csv")
-        assert (folder / "mine.csv").read_text() == "mine"
-
-
-def test_the_file_of_changes_holds_no_formula(tmp_path: Path) -> None:
-    """A query's text may begin like one."""
-    for name, state in (("before", "settled"), ("after", "dropped")):
-        buffer = archive((10, 1, state, ""), query="=HYPERLINK(1)")
-        (tmp_path / f"{name}.zip").write_bytes(buffer.getvalue())
-    call_command(
-        "compare_releases",
-        tmp_path / "before.zip",
-        tmp_path / "after.zip",
-        csv=tmp_path / "changes.csv",
-        stdout=StringIO(),
-    )
-    assert '"dropped",10,"\'=HYPERLINK(1)",1001,' in (tmp_path / "changes.csv").read_text()
+            call_command("compare_releases", before, after, csv=changes)
+        assert changes.read_text() == "mine"

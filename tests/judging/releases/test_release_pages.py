@@ -1,6 +1,7 @@
 """Pages of releases: the list, one of them, what changed, what they say; grades as CSV."""
 
 import re
+from io import BytesIO
 from zipfile import ZipFile
 
 import pytest
@@ -12,16 +13,10 @@ from annotation.models import Corpus
 from judging.models import Judgment, Pair, Release, ReleaseComparison, ReleaseWords
 from judging.releases.services import release_build, release_compare, release_comparison_of, release_create
 from tests.factories import NOW, ProjectFactory, admin, lead, triggers_asleep
-from tests.judging.api.acts import Program, refusal
-from tests.judging.scenario import HandMade
+from tests.judging.api.acts import Program
 from tests.judging.views.acts import url
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
-
-
-@pytest.fixture(scope="module")
-def project(module_database: None) -> Project:
-    return HandMade().project
 
 
 @pytest.fixture
@@ -41,19 +36,16 @@ def text(browser: Client, name: str, row: object, **more: object) -> str:
     return answer.content.decode()
 
 
-def test_the_list_is_empty_at_first(client: Client) -> None:
-    empty = ProjectFactory()
-    client.force_login(lead(empty))
-    page = text(client, "releases", empty)
-    assert "No release yet" in page
-    assert "marked partial" not in page
-
-
 def test_the_list_says_what_would_be_missing_and_what_is(browser: Client, project: Project, ready: Release) -> None:
     page = text(browser, "releases", project)
     assert "2 queries are not finished. A release made now is marked partial" in page
     for fragment in ('<span class="state partial">', ready.archive_sha256, url("release", ready)):
         assert fragment in page
+    empty = ProjectFactory()
+    browser.force_login(lead(empty))
+    page = text(browser, "releases", empty)
+    assert "No release yet" in page
+    assert "marked partial" not in page
 
 
 def test_one_at_work_asks_how_far_it_is(browser: Client, project: Project) -> None:
@@ -66,19 +58,19 @@ def test_one_at_work_asks_how_far_it_is(browser: Client, project: Project) -> No
 
 
 def test_its_form_makes_one_however_often_it_is_sent(browser: Client, project: Project) -> None:
-    form = {"key": key_in(text(browser, "releases", project))}
+    def send(**form: str) -> str:
+        return browser.post(url("release-create", project), form, follow=True).content.decode()
+
+    key = key_in(text(browser, "releases", project))
     for _ in range(2):
-        answer = browser.post(url("release-create", project), form, follow=True)
-        assert "Release 1 was started." in answer.content.decode()
-    stale = browser.post(url("release-create", project), {**form, "anonymise": "on"}, follow=True).content.decode()
-    assert "This form made another release already" in stale
-    odd = browser.post(url("release-create", project), {"key": "odd"}, follow=True).content.decode()
-    assert "The key of this form cannot be read" in odd
+        assert "Release 1 was started." in send(key=key)
+    assert "This form made another release already" in send(key=key, anonymise="on")
+    assert "The key of this form cannot be read" in send(key="odd")
     assert project.releases.count() == 1
     release_build(release_id=project.releases.get().pk)
-    late = browser.post(url("release-create", project), form, follow=True).content.decode()
+    late = send(key=key)
     assert "Release 1 was made before." in late
-    browser.post(url("release-create", project), {"key": key_in(late)})
+    send(key=key_in(late))
     assert project.releases.count() == 2
 
 
@@ -87,29 +79,24 @@ def key_in(page: str) -> str:
     return str(value)
 
 
-def test_a_failed_one_says_why_and_is_tried_again(browser: Client, project: Project) -> None:
+def test_a_failed_one_says_why_and_is_tried_again_by_a_lead_and_not_by_an_admin(
+    browser: Client, project: Project
+) -> None:
     release = Release.objects.create(project=project, version=9, state="failed", error="The disk is full")
     page = text(browser, "releases", project)
     assert "The disk is full" in page
     assert url("release-retry", release) in page
+    browser.force_login(admin(project))
+    for page in (text(browser, "releases", project), text(browser, "release", release)):
+        assert "The disk is full" in page
+        assert url("release-create", project) not in page
+        assert url("release-retry", release) not in page
+    assert url("judgments-csv", project) in text(browser, "releases", project)
+    browser.force_login(lead(project))
     assert browser.post(url("release-retry", release)).status_code == 302
     release.refresh_from_db()
     assert release.state == "preparing"
-    again = browser.post(url("release-retry", release), follow=True).content.decode()
-    assert "is preparing already" in again
-
-
-def test_an_admin_sees_releases_and_makes_none(client: Client, project: Project) -> None:
-    failed = Release.objects.create(project=project, version=9, state="failed", error="The disk is full")
-    client.force_login(admin(project))
-    for page in (text(client, "releases", project), text(client, "release", failed)):
-        assert "The disk is full" in page
-        assert url("release-create", project) not in page
-        assert url("release-retry", failed) not in page
-    assert url("judgments-csv", project) in text(client, "releases", project)
-    for name, row in (("release-create", project), ("release-retry", failed)):
-        assert client.post(url(name, row)).status_code == 403
-    assert project.releases.count() == 1
+    assert "is preparing already" in browser.post(url("release-retry", release), follow=True).content.decode()
 
 
 def test_one_shows_its_files_and_its_datasheet(browser: Client, ready: Release) -> None:
@@ -122,57 +109,53 @@ def test_one_shows_its_files_and_its_datasheet(browser: Client, ready: Release) 
     assert "<h2>Composition</h2>" in page
     assert "the first batch is done; a lead decides about a second" in page
     assert ready.content_sha256 in page
-
-
-def test_one_of_imported_judgments_says_that_no_run_can_be_scored_on_it(browser: Client, ready: Release) -> None:
     words = "this release has no ground truth, so no run can be scored on it"
-    assert words not in text(browser, "release", ready)
+    assert words not in page
     Corpus.objects.filter(pk=ready.project.dataset.corpus_id).update(is_placeholder=True)
     assert words in text(browser, "release", ready)
+    assert "Nothing to compare with" in text(browser, "release-changes", ready)
+    assert browser.get(url("release-changes-csv", ready)).status_code == 302
 
 
-def test_an_archive_that_was_replaced_is_not_handed_out(browser: Client, ready: Release) -> None:
-    ready.archive.storage.delete(ready.archive.name)
-    ready.archive.storage.save(ready.archive.name, ContentFile(b"something else"))
-    assert browser.get(url("release-download", ready)).status_code == 409
-    assert "no datasheet that could be shown" in text(browser, "release", ready)
+def write_archive(release: Release, content: bytes) -> None:
+    release.archive.storage.delete(release.archive.name)
+    assert release.archive.storage.save(release.archive.name, ContentFile(content)) == release.archive.name
 
 
-def damaged(release: Release) -> None:
-    """One bit of the archive is another; its size is what it was."""
+def damaged(release: Release) -> bytes:
+    """The archive with another bit; its size is what it was."""
     with release.archive.open("rb") as source:
         content = bytearray(source.read())
     content[len(content) // 2] ^= 1
-    release.archive.storage.delete(release.archive.name)
-    assert release.archive.storage.save(release.archive.name, ContentFile(bytes(content))) == release.archive.name
+    return bytes(content)
 
 
-def test_an_archive_with_another_bit_is_not_handed_out(browser: Client, ready: Release) -> None:
-    damaged(ready)
+def test_an_archive_that_is_not_the_one_released_is_not_handed_out(browser: Client, ready: Release) -> None:
+    for content in (damaged(ready), b"something else"):
+        write_archive(ready, content)
+        answer = browser.get(url("release-download", ready))
+        assert answer.status_code == 409
+        assert "not the one that was released" in answer.content.decode()
+    assert "no datasheet that could be shown" in text(browser, "release", ready)
+    ready.archive.storage.delete(ready.archive.name)
     answer = browser.get(url("release-download", ready))
     assert answer.status_code == 409
-    assert "not the one that was released" in answer.content.decode()
+    assert "The archive is not in the storage" in answer.content.decode()
+    assert "no datasheet that could be shown" in text(browser, "release", ready)
 
 
 def test_a_datasheet_that_was_changed_is_not_shown(browser: Client, ready: Release) -> None:
     with ready.archive.open("rb") as source, ZipFile(source) as archive:
         contents = {name: archive.read(name) for name in archive.namelist()}
     contents["datasheet.md"] = contents["datasheet.md"].replace(b"Composition", b"Decomposition")
-    ready.archive.storage.delete(ready.archive.name)
-    with ready.archive.storage.open(ready.archive.name, "wb") as target, ZipFile(target, "w") as archive:
+    buffer = BytesIO()
+    with ZipFile(buffer, "w") as archive:
         for name, content in contents.items():
             archive.writestr(name, content)
+    write_archive(ready, buffer.getvalue())
     page = text(browser, "release", ready)
     assert "Decomposition" not in page
     assert "no datasheet that could be shown" in page
-
-
-def test_a_missing_archive_is_reported(browser: Client, ready: Release) -> None:
-    ready.archive.storage.delete(ready.archive.name)
-    answer = browser.get(url("release-download", ready))
-    assert answer.status_code == 409
-    assert "The archive is not in the storage" in answer.content.decode()
-    assert "no datasheet that could be shown" in text(browser, "release", ready)
 
 
 def made_of(before: Release, after: Release) -> ReleaseComparison:
@@ -182,14 +165,11 @@ def made_of(before: Release, after: Release) -> ReleaseComparison:
     return row
 
 
-def test_an_archive_older_than_checksums_is_whole_or_not_read(
-    browser: Client, project: Project, ready: Release
-) -> None:
-    release_build(release_id=release_create(project=project, actor=None).pk)
+def test_an_archive_older_than_checksums_is_whole_or_not_read(browser: Client, ready: Release) -> None:
     with triggers_asleep():
         Release.objects.filter(pk=ready.pk).update(archive_sha256="", archive_bytes=0)
     assert browser.get(url("release-download", ready)).status_code == 200
-    damaged(ready)
+    write_archive(ready, damaged(ready))
     assert browser.get(url("release-download", ready)).status_code == 409
 
 
@@ -211,13 +191,23 @@ class TestChanges:
         row = ReleaseComparison.objects.get(before=ready, after=two)
         release_compare(comparison_id=row.pk)
         release_compare(comparison_id=row.pk)  # a message that came twice
-        assert (row.changes.count(), "Comparing" in text(browser, "release-changes", two)) == (1, False)
-
-    def test_pages_do_not_read_archives(self, browser: Client, ready: Release, two: Release) -> None:
-        made_of(ready, two)
+        assert row.changes.count() == 1
+        made_of(two, ready)
         for release in (ready, two):
-            release.archive.storage.delete(release.archive.name)
-        assert "<td>withdrawn</td>" in text(browser, "release-changes", two)
+            release.archive.storage.delete(release.archive.name)  # pages read no archives
+        page = text(browser, "release-changes", two)
+        assert f"What changed from release {ready.version} to {two.version}" in page
+        assert '<span class="state dropped">dropped</span></td><td>2</td><td>withdrawn</td>' in page
+        assert "<td>withdrawn</td><td>2</td>" in text(browser, "release-changes", ready, before=str(two.uuid))
+        assert "No such change" in text(browser, "release-changes", two, kind="added")
+        for kind in ("dropped", "unheard of"):
+            assert "<td>withdrawn</td>" in text(browser, "release-changes", two, kind=kind)
+        answer = browser.get(url("release-changes-csv", two))
+        head, line = b"".join(answer.streaming_content).decode().splitlines()  # type: ignore[attr-defined]
+        assert head == '"kind","query_id","query","pair_id","moment","rank","before","after"'
+        assert line.startswith('"dropped",10,"a person sings",')
+        for before in ("nonsense", "00000000-0000-4000-8000-000000000000"):
+            assert browser.get(url("release-changes", two), {"before": before}).status_code == 404
 
     def test_an_archive_that_is_gone(self, browser: Client, ready: Release, two: Release) -> None:
         ready.archive.storage.delete(ready.archive.name)
@@ -227,78 +217,31 @@ class TestChanges:
         ReleaseComparison.objects.filter(pk=comparison.pk).update(moved_at=NOW)
         assert "Comparing both releases" in text(browser, "release-changes", two)
 
-    def test_the_one_before_unless_another_is_chosen(self, browser: Client, ready: Release, two: Release) -> None:
-        made_of(ready, two)
-        page = text(browser, "release-changes", two)
-        assert f"What changed from release {ready.version} to {two.version}" in page
-        assert '<span class="state dropped">dropped</span></td><td>2</td><td>withdrawn</td>' in page
-        made_of(two, ready)
-        back = text(browser, "release-changes", ready, before=str(two.uuid))
-        assert "<td>withdrawn</td><td>2</td>" in back
 
-    def test_one_kind(self, browser: Client, ready: Release, two: Release) -> None:
-        made_of(ready, two)
-        assert "No such change" in text(browser, "release-changes", two, kind="added")
-        assert "<td>withdrawn</td>" in text(browser, "release-changes", two, kind="dropped")
-        assert "<td>withdrawn</td>" in text(browser, "release-changes", two, kind="unheard of")
-
-    def test_as_csv(self, browser: Client, ready: Release, two: Release) -> None:
-        made_of(ready, two)
-        answer = browser.get(url("release-changes-csv", two))
-        head, line = b"".join(answer.streaming_content).decode().splitlines()  # type: ignore[attr-defined]
-        assert head == '"kind","query_id","query","pair_id","moment","rank","before","after"'
-        assert line.startswith('"dropped",10,"a person sings",')
-
-    @pytest.mark.parametrize("before", ["nonsense", "00000000-0000-4000-8000-000000000000"])
-    def test_no_such_release(self, browser: Client, two: Release, before: str) -> None:
-        assert browser.get(url("release-changes", two), {"before": before}).status_code == 404
-
-    def test_the_only_one(self, browser: Client, ready: Release) -> None:
-        assert "Nothing to compare with" in text(browser, "release-changes", ready)
-        assert browser.get(url("release-changes-csv", ready)).status_code == 302
+def test_a_lead_writes_the_words_and_an_admin_reads_them(browser: Client, project: Project) -> None:
+    answer = browser.post(url("release-words-save", project), {"url": "not an address"})
+    assert (answer.status_code, "Enter a valid URL" in answer.content.decode()) == (422, True)
+    answer = browser.post(url("release-words-save", project), {"licence": "CC BY 4.0", "uses": "Search."})
+    assert answer.status_code == 302
+    release_words = ReleaseWords.objects.get(project=project)
+    assert (release_words.licence, release_words.uses, release_words.contact) == ("CC BY 4.0", "Search.", "")
+    assert 'value="CC BY 4.0"' in text(browser, "release-words", project)
+    browser.force_login(admin(project))
+    assert "<fieldset disabled>" in text(browser, "release-words", project)
 
 
-class TestWords:
-    def test_a_lead_writes_them(self, browser: Client, project: Project) -> None:
-        answer = browser.post(url("release-words-save", project), {"licence": "CC BY 4.0", "uses": "Search."})
-        assert answer.status_code == 302
-        release_words = ReleaseWords.objects.get(project=project)
-        assert (release_words.licence, release_words.uses, release_words.contact) == ("CC BY 4.0", "Search.", "")
-        assert 'value="CC BY 4.0"' in text(browser, "release-words", project)
-
-    def test_an_address_that_is_none(self, browser: Client, project: Project) -> None:
-        answer = browser.post(url("release-words-save", project), {"url": "not an address"})
-        assert answer.status_code == 422
-        assert "Enter a valid URL" in answer.content.decode()
-
-    def test_an_admin_reads_them(self, client: Client, project: Project) -> None:
-        client.force_login(admin(project))
-        assert "<fieldset disabled>" in text(client, "release-words", project)
-        assert client.post(url("release-words-save", project), {}).status_code == 403
-
-
-class TestGrades:
-    def test_all_final_grades_as_csv(self, browser: Client, project: Project) -> None:
-        answer = browser.get(url("judgments-csv", project))
-        head, *rows = b"".join(answer.streaming_content).decode().splitlines()  # type: ignore[attr-defined]
-        assert head == "query_id,pair_id,worker,relevance,round,seat,position,guideline,policy,source"
-        final = Judgment.objects.filter(pair__batch__project=project).exclude(assignment__state="open")
-        assert len(rows) == final.count() == 16
-        query, _, *cells = rows[0].split(",")
-        assert (query, cells[:4], cells[5:]) == ("10", ["101", "4", "1", "1"], ["1", "1", "person"])
-
-    def test_by_the_api(self, project: Project, ready: Release) -> None:
-        program = Program(admin(project))
-        answer = program.get("judgments-csv", project)
-        assert len(answer.getvalue().splitlines()) == 17  # type: ignore[attr-defined]
-        (release_data,) = program.get("releases", project).json()["results"]
-        assert (release_data["version"], release_data["is_partial"], release_data["counts"]["judgments"]) == (
-            ready.version,
-            True,
-            14,
-        )
-        archive = program.client.get(release_data["archive"]["url"])
-        assert len(archive.getvalue()) == release_data["archive"]["bytes"]  # type: ignore[attr-defined]
-        stranger = Program(lead(ProjectFactory()))
-        for name, row in (("judgments-csv", project), ("release-zip", ready)):
-            assert refusal(stranger.get(name, row)) == (404, "not_found")
+def test_all_final_grades_as_csv_and_releases_by_the_api(browser: Client, project: Project, ready: Release) -> None:
+    answer = browser.get(url("judgments-csv", project))
+    content = b"".join(answer.streaming_content)  # type: ignore[attr-defined]
+    head, *rows = content.decode().splitlines()
+    assert head == "query_id,pair_id,worker,relevance,round,seat,position,guideline,policy,source"
+    final = Judgment.objects.filter(pair__batch__project=project).exclude(assignment__state="open")
+    assert len(rows) == final.count() == 16
+    query, _, *cells = rows[0].split(",")
+    assert (query, cells[:4], cells[5:]) == ("10", ["101", "4", "1", "1"], ["1", "1", "person"])
+    program = Program(admin(project))
+    assert program.get("judgments-csv", project).getvalue() == content  # type: ignore[attr-defined]
+    (data,) = program.get("releases", project).json()["results"]
+    assert (data["version"], data["is_partial"], data["counts"]["judgments"]) == (ready.version, True, 14)
+    archive = program.client.get(data["archive"]["url"])
+    assert len(archive.getvalue()) == data["archive"]["bytes"]  # type: ignore[attr-defined]

@@ -26,6 +26,7 @@ from moment_retrieval import formats, records
 from moment_retrieval.formats import trec
 from tests.conftest import Messages
 from tests.factories import (
+    NOW,
     BatchFactory,
     CandidateFactory,
     CaptionFactory,
@@ -73,66 +74,24 @@ def pair_ids(scenario: HandMade, number: int) -> list[int]:
     return list(pairs.order_by("candidate__rank").values_list("pk", flat=True))
 
 
-def test_names_of_the_files(folder: Path) -> None:
-    assert sorted(path.name for path in folder.iterdir()) == [
-        "README.md",
-        "SHA256SUMS",
-        "batches.csv",
-        "candidates.csv",
-        "croissant.json",
-        "datasheet.md",
-        "guideline-v1.md",
-        "judgments.csv",
-        "manifest.json",
-        "missing.csv",
-        "moments.jsonl",
-        "pairs.csv",
-        "pool_answers.csv",
-        "pool_entries.csv",
-        "qrels.txt",
-        "queries.csv",
-        "raw_annotation.csv",
-        "settings.json",
-        "test.json",
-        "train_top01.json",
-        "train_top20.json",
-        "train_top40.json",
-        "val.json",
-        "video_corpus.json",
-        "videos.csv",
-    ]
-
-
 def test_judged_queries(folder: Path, hand_made: HandMade) -> None:
     one, two, _ = pair_ids(hand_made, 10)
-    moments = [
-        {
-            "pair_id": one,
-            "video_name": "alpha",
-            "timestamp": [1.0, 2.5],
-            "duration": 60.5,
-            "caption": "caption 0",
-            "similarity": 0.99,
-            "relevance": 4,
-        },
-        {
-            "pair_id": two,
-            "video_name": "alpha",
-            "timestamp": [10.0, 20.25],
-            "duration": 60.5,
-            "caption": "caption 1",
-            "similarity": 0.98,
-            "relevance": 2,
-        },
+    names = ("pair_id", "video_name", "timestamp", "duration", "caption", "similarity", "relevance")
+    rows = [
+        (one, "alpha", [1.0, 2.5], 60.5, "caption 0", 0.99, 4),
+        (two, "alpha", [10.0, 20.25], 60.5, "caption 1", 0.98, 2),
     ]
+    moments = [dict(zip(names, row, strict=True)) for row in rows]
     assert json.loads((folder / "val.json").read_text()) == [
         {"query_id": 10, "query": "a person sings", "relevant_moment": moments},
         {"query_id": 11, "query": "a person sings", "relevant_moment": moments},  # its twin shares them
     ]
-    queries = json.loads((folder / "test.json").read_text())
-    assert [(query["query_id"], query["query"]) for query in queries] == [(20, "a dog barks")]
-    rows = [(m["video_name"], m["timestamp"], m["similarity"], m["relevance"]) for m in queries[0]["relevant_moment"]]
-    assert rows == [("beta", [3.0, 30.0], 0.99, 1), ("alpha", [1.0, 2.5], 0.79, 0)]
+    (query,) = json.loads((folder / "test.json").read_text())
+    assert (query["query_id"], query["query"]) == (20, "a dog barks")
+    assert [(m["video_name"], m["timestamp"], m["similarity"], m["relevance"]) for m in query["relevant_moment"]] == [
+        ("beta", [3.0, 30.0], 0.99, 1),
+        ("alpha", [1.0, 2.5], 0.79, 0),
+    ]
 
 
 def test_a_caption_in_review_is_in_no_file(hand_made: HandMade, tmp_path: Path) -> None:
@@ -144,19 +103,6 @@ def test_a_caption_in_review_is_in_no_file(hand_made: HandMade, tmp_path: Path) 
     assert first["caption"] == "a later caption"
 
 
-def test_raw_annotation_knows_people_by_number(folder: Path, hand_made: HandMade) -> None:
-    one, two, three = pair_ids(hand_made, 10)
-    first, second = pair_ids(hand_made, 20)
-    assert (folder / "raw_annotation.csv").read_text().splitlines() == [
-        "pair_id,worker,relevance",
-        *(f"{one},101,4", f"{one},102,3"),
-        *(f"{two},101,0", f"{two},102,2", f"{two},103,3", f"{two},104,2"),
-        *(f"{three},101,0", f"{three},102,4", f"{three},103,4", f"{three},104,0"),
-        *(f"{first},101,1", f"{first},102,1"),
-        *(f"{second},103,0", f"{second},104,0"),
-    ]
-
-
 def test_two_videos_never_have_one_name_in_qrels() -> None:
     names = ["a b", "a_b", "a%20b", "a\u2028b", "é:1-2"]
     moments = [Moment(video=Video(name=name), start_s=1.0, end_s=2.5) for name in names]
@@ -166,7 +112,7 @@ def test_two_videos_never_have_one_name_in_qrels() -> None:
     assert [trec.parsed(name) for name in moment_names] == [(name, 1.0, 2.5) for name in names]
 
 
-def test_pairs_and_qrels(folder: Path, hand_made: HandMade) -> None:
+def test_pairs_qrels_and_grades(folder: Path, hand_made: HandMade) -> None:
     one, two, three = pair_ids(hand_made, 10)
     first, second = pair_ids(hand_made, 20)
     assert (folder / "pairs.csv").read_text().splitlines() == [
@@ -178,22 +124,43 @@ def test_pairs_and_qrels(folder: Path, hand_made: HandMade) -> None:
         f"{second},20,a dog barks,alpha,1.0,2.5,21,0.79,2,settled,0,,similarity,",
     ]
     assert (folder / "qrels.txt").read_text().splitlines() == [
-        "10 0 alpha:1.0-2.5 4",
-        "10 0 alpha:10.0-20.25 2",
-        "20 0 beta:3.0-30.0 1",
-        "20 0 alpha:1.0-2.5 0",
+        *("10 0 alpha:1.0-2.5 4", "10 0 alpha:10.0-20.25 2", "20 0 beta:3.0-30.0 1", "20 0 alpha:1.0-2.5 0")
+    ]
+    assert (folder / "raw_annotation.csv").read_text().splitlines() == [
+        "pair_id,worker,relevance",
+        *(f"{one},101,4", f"{one},102,3"),
+        *(f"{two},101,0", f"{two},102,2", f"{two},103,3", f"{two},104,2"),
+        *(f"{three},101,0", f"{three},102,4", f"{three},103,4", f"{three},104,0"),
+        *(f"{first},101,1", f"{first},102,1", f"{second},103,0", f"{second},104,0"),
     ]
 
 
-def test_videos(folder: Path) -> None:
-    assert json.loads((folder / "video_corpus.json").read_text()) == {"alpha": [60.5, 5], "beta": [30.0, 2]}
+def test_files_by_name_and_no_name_of_anybody_in_them(folder: Path, hand_made: HandMade) -> None:
+    contents = {path.name: path.read_text() for path in folder.iterdir()}
+    assert set(contents) == {
+        *("README.md", "SHA256SUMS", "batches.csv", "candidates.csv", "croissant.json", "datasheet.md"),
+        *("guideline-v1.md", "judgments.csv", "manifest.json", "missing.csv", "moments.jsonl", "pairs.csv"),
+        *("pool_answers.csv", "pool_entries.csv", "qrels.txt", "queries.csv", "raw_annotation.csv", "settings.json"),
+        *("test.json", "train_top01.json", "train_top20.json", "train_top40.json", "val.json"),
+        *("video_corpus.json", "videos.csv"),
+    }
+    for user in [*hand_made.people, hand_made.lead]:
+        assert not any(user.username in text or str(user.uuid) in text for text in contents.values())
+    assert json.loads(contents["video_corpus.json"]) == {"alpha": [60.5, 5], "beta": [30.0, 2]}
     assert records.read_corpus(folder / "video_corpus.json").name_of(2) == "beta"
+    val = formats.read_ground_truth(folder / "val.json")  # as the scorer does
+    assert {query: [m.relevance for m in moments] for query, moments in val.items()} == {"10": [4, 2], "11": [4, 2]}
+    test = records.queries_of(formats.read_ground_truth(folder / "test.json"))
+    moments = [(m.video, m.start_s, m.end_s, m.relevance) for m in test[0].moments]
+    assert moments == [("beta", 3.0, 30.0, 1), ("alpha", 1.0, 2.5, 0)]
 
 
 def test_training_sets(folder: Path) -> None:
     """Each training query's own caption is its best moment; a set of depth N is the head of a deeper one."""
-    sets = {n: json.loads((folder / f"train_top{n:02d}.json").read_text()) for n in (1, 20, 40)}
+    texts = {n: (folder / f"train_top{n:02d}.json").read_text() for n in (1, 20, 40)}
+    sets = {n: json.loads(text) for n, text in texts.items()}
     for n, queries in sets.items():
+        assert texts[n] == json.dumps(queries, ensure_ascii=False, indent=1) + "\n"  # as all other files
         assert [query["query_id"] for query in queries] == [40, 41]
         assert [len(query["relevant_moment"]) for query in queries] == [min(n, 4)] * 2
     best = [query["relevant_moment"][0] for query in sets[1]]
@@ -242,33 +209,10 @@ def test_a_query_drawn_before_its_caption_was_rewritten_stays_a_description() ->
     assert described_in_train(project)["train_queries_as_described"] == 0
 
 
-def test_training_sets_have_the_form_of_all_other_files(folder: Path) -> None:
-    for n in (1, 20, 40):
-        text = (folder / f"train_top{n:02d}.json").read_text()
-        assert text == json.dumps(json.loads(text), ensure_ascii=False, indent=1) + "\n"
-
-
 def test_training_sets_of_a_project_without_moments_are_empty(tmp_path: Path) -> None:
     release = Release.objects.create(project=QueryFactory(split="train").project, version=1)
     files_of(release, tmp_path)
     assert (tmp_path / "train_top20.json").read_text() == "[]\n"
-
-
-def test_the_scorer_reads_it_back(folder: Path) -> None:
-    val = formats.read_ground_truth(folder / "val.json")
-    assert {query: [m.relevance for m in moments] for query, moments in val.items()} == {"10": [4, 2], "11": [4, 2]}
-    test = records.queries_of(formats.read_ground_truth(folder / "test.json"))
-    assert [(m.video, m.start_s, m.end_s, m.relevance) for m in test[0].moments] == [
-        ("beta", 3.0, 30.0, 1),
-        ("alpha", 1.0, 2.5, 0),
-    ]
-
-
-def test_no_name_of_anybody_is_in_any_file(folder: Path, hand_made: HandMade) -> None:
-    text = "".join(path.read_text() for path in folder.iterdir())
-    for user in [*hand_made.people, hand_made.lead]:
-        assert user.username not in text
-        assert str(user.uuid) not in text
 
 
 def test_grades_of_an_open_assignment_are_left_out(hand_made: HandMade, tmp_path: Path) -> None:
@@ -297,7 +241,8 @@ class TestPools:
         return scenario
 
     def test_a_pooled_pair_has_no_similarity_and_names_its_runs(self, grown: Growing, tmp_path: Path) -> None:
-        files_of(Release.objects.create(project=grown.project, version=1), tmp_path)
+        release = Release.objects.create(project=grown.project, version=1)
+        files_of(release, tmp_path)
         query = records.queries_of(formats.read_ground_truth(tmp_path / "val.json"))[0]
         assert [(m.start_s, m.similarity, m.relevance) for m in query.moments] == [
             *[(0.0, 0.977654, 2), (10.0, 0.967654, 2)],
@@ -309,10 +254,7 @@ class TestPools:
             ["2", "0.967654", "1", "settled", "2", "", "similarity", "xml: 1"],
             ["3", "", "3", "settled", "3", "", "pooled", "xml: 2"],
         ]
-
-    def test_the_manifest_says_what_was_pooled(self, grown: Growing) -> None:
-        facts = facts_of(Release.objects.create(project=grown.project, version=1))
-        (pool,) = facts["pools"]
+        (pool,) = facts_of(release)["pools"]
         assert pool.pop("opened_at")
         assert pool == {"sources": ["xml"], "depth": 5, "iou_min": 0.7, "pairs": 1}
 
@@ -320,9 +262,7 @@ class TestPools:
         grown.open(grown.plan(grown.rows("other", [4])))
         facts = facts_of(Release.objects.create(project=grown.project, version=1))
         assert facts["pools"] == []
-        counts = facts["counts"]
-        assert isinstance(counts, dict)
-        assert (counts["queries"], counts["queries_unfinished"]) == (0, 1)
+        assert (facts["counts"]["queries"], facts["counts"]["queries_unfinished"]) == (0, 1)
 
 
 def test_the_manifest_counts_captions_edited_since(hand_made: HandMade, encoder: object) -> None:
@@ -343,44 +283,36 @@ def test_the_manifest_counts_captions_edited_since(hand_made: HandMade, encoder:
 
 def edited(release: Release) -> tuple[int, int]:
     counts = facts_of(release)["counts"]
-    assert isinstance(counts, dict)
     return counts["captions_edited"], counts["query_captions_edited"]
 
 
-class TestFinishedQueries:
-    def test_hand_made(self, hand_made: HandMade) -> None:
-        numbers = finished_queries(hand_made.project.pk).distinct().values_list("number", flat=True)
-        assert sorted(numbers) == [10, 20]
+def test_a_query_is_finished_when_nothing_that_can_be_shown_is_left(hand_made: HandMade) -> None:
+    numbers = finished_queries(hand_made.project.pk).distinct().values_list("number", flat=True)
+    assert sorted(numbers) == [10, 20]
+    batch = BatchFactory()
+    query = batch.query
 
-    def test_extended_without_anything_beyond_is_finished(self) -> None:
-        batch = BatchFactory(state="done")
-        review(batch, "extend")
-        assert list(finished_queries(batch.project_id).distinct()) == [batch.query]
+    def is_finished() -> bool:
+        return list(finished_queries(batch.project_id).distinct()) == [query]
 
-    @pytest.mark.parametrize(("preview_state", "is_finished"), [("failed", True), ("missing", False)])
-    def test_extended_by_what_cannot_be_shown_is_finished(self, preview_state: str, is_finished: bool) -> None:
-        batch = BatchFactory(state="done")
-        review(batch, "extend")
-        error = "black" if preview_state == "failed" else ""
-        moment = MomentFactory(preview_state=preview_state, preview="", preview_error=error)
-        CandidateFactory(query=batch.query, rank=22, moment=moment)
-        assert finished_queries(batch.project_id).exists() == is_finished
-
-    def test_extended_and_not_opened_yet_is_not(self) -> None:
-        batch = BatchFactory(state="done")
-        CandidateFactory(query=batch.query, rank=21)
-        review(batch, "extend")
-        assert not finished_queries(batch.project_id).exists()
-
-    def test_extended_and_being_judged_is_not(self) -> None:
-        batch = BatchFactory(state="done")
-        BatchFactory(query=batch.query, number=2)
-        review(batch, "extend")
-        assert not finished_queries(batch.project_id).exists()
-
-    def test_open_first_batch_is_not(self) -> None:
-        batch = BatchFactory()
-        assert not finished_queries(batch.project_id).exists()
+    assert not is_finished()
+    Batch.objects.filter(pk=batch.pk).update(state="done", done_at=NOW)
+    review(batch, "extend")
+    assert is_finished()  # nothing is beyond the first batch
+    moment = MomentFactory(preview_state="failed", preview="", preview_error="black")
+    candidate = CandidateFactory(query=query, rank=22, moment=moment)
+    assert is_finished()
+    Moment.objects.filter(pk=moment.pk).update(preview_state="missing", preview_error="")
+    assert not is_finished()
+    with triggers_asleep():
+        candidate.delete()
+    assert is_finished()
+    CandidateFactory(query=query, rank=21)
+    assert not is_finished()
+    first = BatchFactory(state="done")
+    BatchFactory(query=first.query, number=2)
+    review(first, "extend")
+    assert not finished_queries(first.project_id).exists()
 
 
 def review(batch: Batch, decision: str) -> None:
@@ -388,9 +320,14 @@ def review(batch: Batch, decision: str) -> None:
 
 
 class TestBuild:
-    def test_archive_and_manifest(self, hand_made: HandMade) -> None:
-        release = release_build(release_id=release_create(project=hand_made.project, actor=hand_made.lead).pk)
-        assert release.state == Release.State.READY
+    def test_archive_and_manifest(self, hand_made: HandMade, messages: Messages) -> None:
+        with messages():
+            versions = [release_create(project=hand_made.project, actor=hand_made.lead).version for _ in range(2)]
+        events = hand_made.project.audit_events.filter(action="release.create")
+        assert [(event.actor, event.data["version"]) for event in events] == [(hand_made.lead, 2), (hand_made.lead, 1)]
+        release = Release.objects.latest("version")
+        assert (versions, release.state) == ([1, 2], Release.State.READY)
+        assert release_build(release_id=release.pk).archive.name == release.archive.name
         with release.archive.open("rb") as source, ZipFile(BytesIO(source.read())) as archive:
             manifest = json.loads(archive.read("manifest.json"))
             for name, file in manifest["files"].items():
@@ -401,31 +338,18 @@ class TestBuild:
         assert manifest["project"] == "hand made"
         assert not {"release", "created_at", "state_at"} & set(manifest)
         assert manifest["counts"] == {
-            "queries": 2,
-            "twins": 1,
-            "queries_unfinished": 2,
-            "queries_pilot": 0,
+            **{"queries": 2, "twins": 1, "queries_unfinished": 2, "queries_pilot": 0},
             "missing": {"being_judged": 1, "awaits_decision": 1},
             "pairs": {"settled": 4, "dropped": 1},
             "relevance": {"0": 1, "1": 1, "2": 1, "4": 1},
-            "judgments": 14,
-            "simulated_judgments": 0,
-            "annotators": 4,
-            "videos": 2,
-            "moments": 4,
-            "captions_edited": 0,
-            "query_captions_edited": 0,
-            "captions_as_described": 5,
+            **{"judgments": 14, "simulated_judgments": 0, "annotators": 4, "videos": 2, "moments": 4},
+            **{"captions_edited": 0, "query_captions_edited": 0, "captions_as_described": 5},
             "train_queries_as_described": 0,
         }
 
-    @pytest.mark.parametrize(
-        ("included", "queries", "unfinished", "pilot"),
-        [(False, 1, 1, 2), (True, 2, 2, 0)],
-        ids=["left out", "included"],
-    )
+    @pytest.mark.parametrize(("included", "queries_counted"), [(False, (1, 1, 2)), (True, (2, 2, 0))])
     def test_pilot_queries_are_in_it_only_when_chosen(
-        self, hand_made: HandMade, included: bool, queries: int, unfinished: int, pilot: int
+        self, hand_made: HandMade, tmp_path: Path, included: bool, queries_counted: tuple[int, int, int]
     ) -> None:
         """A finished query of val with its twin, and an unfinished one, are of a pilot set."""
         tried = hand_made.project.queries.filter(number__in=[10, 11, 31])
@@ -435,77 +359,33 @@ class TestBuild:
         type(query_set).objects.filter(pk=query_set.pk).update(is_pilot=True)
         Batch.objects.filter(query__in=tried).update(is_pilot=True)
         release = release_create(project=hand_made.project, actor=hand_made.lead, includes_pilot=included)
-        with (
-            release_build(release_id=release.pk).archive.open("rb") as source,
-            ZipFile(BytesIO(source.read())) as zipped,
-        ):
-            manifest = json.loads(zipped.read("manifest.json"))
-            val = [row["query_id"] for row in json.loads(zipped.read("val.json"))]
-            raw = zipped.read("raw_annotation.csv").splitlines()
+        manifest = release_build(release_id=release.pk, folder=tmp_path).manifest
+        val = [row["query_id"] for row in json.loads((tmp_path / "val.json").read_text())]
         assert val == ([10, 11] if included else [])
-        assert len(raw) == 1 + manifest["counts"]["judgments"] == 1 + (14 if included else 4)
+        counts, raw = manifest["counts"], (tmp_path / "raw_annotation.csv").read_text().splitlines()
+        assert len(raw) == 1 + counts["judgments"] == 1 + (14 if included else 4)
         assert manifest["includes_pilot"] == included
-        counts = manifest["counts"]
-        assert (counts["queries"], counts["queries_unfinished"], counts["queries_pilot"]) == (
-            queries,
-            unfinished,
-            pilot,
-        )
-
-    def test_again_is_the_same(self, hand_made: HandMade) -> None:
-        release = release_build(release_id=release_create(project=hand_made.project, actor=None).pk)
-        name = release.archive.name
-        assert release_build(release_id=release.pk).archive.name == name
-
-    def test_versions_count_up_and_the_archive_is_woken(self, hand_made: HandMade, messages: Messages) -> None:
-        with messages():
-            made_releases = [release_create(project=hand_made.project, actor=hand_made.lead) for _ in range(2)]
-        assert [release.version for release in made_releases] == [1, 2]
-        assert set(Release.objects.values_list("state", flat=True)) == {"ready"}
-        events = hand_made.project.audit_events.filter(action="release.create")
-        assert [(event.actor, event.data["version"]) for event in events] == [(hand_made.lead, 2), (hand_made.lead, 1)]
-
-    def test_failure_is_saved(self, hand_made: HandMade, monkeypatch: pytest.MonkeyPatch) -> None:
-        def full(*args: object) -> None:
-            raise OSError("The disk is full")
-
-        monkeypatch.setattr(files, "write_files", full)
-        release = release_create(project=hand_made.project, actor=None)
-        with pytest.raises(OSError, match="disk is full"):
-            release_build(release_id=release.pk)
-        release.refresh_from_db()
-        assert (release.state, release.error) == ("failed", "The disk is full")
-        monkeypatch.undo()
-
-    def test_a_project_without_anything_judged(self) -> None:
-        release = release_build(release_id=release_create(project=ProjectFactory(), actor=None).pk)
-        assert release.manifest["counts"]["queries"] == 0
+        assert (counts["queries"], counts["queries_unfinished"], counts["queries_pilot"]) == queries_counted
 
 
-class TestCommand:
-    def test_into_an_empty_folder(self, hand_made: HandMade, tmp_path: Path) -> None:
-        out = StringIO()
-        call_command("export_release", tmp_path / "out", stdout=out)
-        assert json.loads(out.getvalue().splitlines()[-1])["judgments"] == 14
-        assert (tmp_path / "out" / "manifest.json").is_file()
-        assert Release.objects.get().state == "ready"
-
-    def test_a_folder_that_holds_something_is_left_alone(self, hand_made: HandMade, tmp_path: Path) -> None:
-        (tmp_path / "mine.txt").write_text("x")
+def test_the_command_exports_into_an_empty_folder(hand_made: HandMade, tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("x")
+    for path in (tmp_path, tmp_path / "mine.txt"):
         with pytest.raises(CommandError, match="not an empty folder"):
-            call_command("export_release", tmp_path)
-        with pytest.raises(CommandError, match="not an empty folder"):
-            call_command("export_release", tmp_path / "mine.txt")
-        assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
-        assert not Release.objects.exists()
-
-    def test_which_project(self, hand_made: HandMade, tmp_path: Path) -> None:
-        other: Project = ProjectFactory(name="other")
-        for arguments in ({}, {"project": "unknown"}):
-            with pytest.raises(CommandError, match="'hand made', 'other'"):
-                call_command("export_release", tmp_path / "out", **arguments)
-        call_command("export_release", tmp_path / "out", project="other", stdout=StringIO())
-        assert Release.objects.get().project == other
+            call_command("export_release", path)
+    assert [file.name for file in tmp_path.iterdir()] == ["mine.txt"]
+    assert not Release.objects.exists()
+    out = StringIO()
+    call_command("export_release", tmp_path / "out", stdout=out)
+    assert json.loads(out.getvalue().splitlines()[-1])["judgments"] == 14
+    assert (tmp_path / "out" / "manifest.json").is_file()
+    assert Release.objects.get().state == "ready"
+    other: Project = ProjectFactory(name="other")
+    for arguments in ({}, {"project": "unknown"}):
+        with pytest.raises(CommandError, match="'hand made', 'other'"):
+            call_command("export_release", tmp_path / "again", **arguments)
+    call_command("export_release", tmp_path / "again", project="other", stdout=StringIO())
+    assert Release.objects.get(project=other)
 
 
 def test_only_finished_queries_of_the_project(hand_made: HandMade, tmp_path: Path) -> None:

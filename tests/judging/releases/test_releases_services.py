@@ -15,14 +15,8 @@ from judging.releases import files, services
 from judging.releases.services import RELEASES, release_build, release_create, release_retry, release_words_set
 from tests.conftest import Messages
 from tests.factories import NOW, ProjectFactory, lead
-from tests.judging.scenario import HandMade
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
-
-
-@pytest.fixture(scope="module")
-def project(module_database: None) -> Project:
-    return HandMade().project
 
 
 def test_a_form_makes_one_release_however_often_it_is_sent(project: Project) -> None:
@@ -80,36 +74,27 @@ def test_progress_within_a_step_is_written_once_a_second(project: Project, monke
     assert counts == [1, 1, 3]
 
 
-class TestFailed:
-    @pytest.fixture
-    def failed(self, project: Project, monkeypatch: pytest.MonkeyPatch) -> Release:
-        def full(*args: object) -> None:
-            raise OSError("The disk is full")
+def test_a_failed_one_says_why_and_another_try_makes_it(
+    project: Project, monkeypatch: pytest.MonkeyPatch, messages: Messages
+) -> None:
+    def full(*args: object) -> None:
+        raise OSError("The disk is full")
 
-        release = release_create(project=project, actor=None)
-        with monkeypatch.context() as patch:
-            patch.setattr(files, "pack", full)
-            with pytest.raises(OSError, match="full"):
-                release_build(release_id=release.pk)
-        release.refresh_from_db()
-        return release
-
-    def test_it_says_why_and_keeps_no_archive(self, failed: Release) -> None:
-        assert (failed.state, failed.error, failed.archive.name) == ("failed", "The disk is full", "")
-
-    def test_another_try_makes_it(self, failed: Release, messages: Messages) -> None:
-        person = lead(failed.project)
-        with messages():
-            release_retry(release=failed, actor=person)
-        failed.refresh_from_db()
-        assert (failed.state, failed.error) == ("ready", "")
-        assert failed.project.audit_events.filter(action="release.retry", actor=person).count() == 1
-
-    def test_only_what_failed_is_tried_again(self, failed: Release) -> None:
-        person = lead(failed.project)
-        release_retry(release=failed, actor=person)
+    release = release_create(project=project, actor=None)
+    with monkeypatch.context() as patch:
+        patch.setattr(files, "pack", full)
+        with pytest.raises(OSError, match="full"):
+            release_build(release_id=release.pk)
+    release.refresh_from_db()
+    assert (release.state, release.error, release.archive.name) == ("failed", "The disk is full", "")
+    person = lead(project)
+    with messages():
+        release_retry(release=release, actor=person)
         with pytest.raises(NotPossibleNow, match="preparing already"):
-            release_retry(release=failed, actor=person)
+            release_retry(release=release, actor=person)
+    release.refresh_from_db()
+    assert (release.state, release.error) == ("ready", "")
+    assert project.audit_events.filter(action="release.retry", actor=person).count() == 1
 
 
 def test_what_does_not_move_is_sent_again(messages: Messages) -> None:
@@ -122,20 +107,14 @@ def test_what_does_not_move_is_sent_again(messages: Messages) -> None:
     assert (states[idle_release.pk], states[at_work.pk]) == ("ready", "preparing")
 
 
-class TestWords:
-    def test_the_log_says_which_words_changed_and_not_what_they_say(self) -> None:
-        project = ProjectFactory()
-        words = {"contact": "ada@example.org", "licence": "CC0", "url": ""}
-        assert release_words_set(project=project, actor=lead(project), **words) == ["licence", "contact"]
-        assert ReleaseWords.objects.get(project=project).contact == "ada@example.org"
-        (event,) = project.audit_events.filter(action="release.words")
-        assert event.data == {"changed": ["licence", "contact"]}
-
-    def test_the_same_again_changes_nothing(self) -> None:
-        project = ProjectFactory()
-        release_words_set(project=project, actor=None, licence="CC0")
-        assert release_words_set(project=project, actor=None, licence="CC0") == []
-        assert project.audit_events.filter(action="release.words").count() == 1
+def test_the_log_says_which_words_changed_and_not_what_they_say() -> None:
+    project = ProjectFactory()
+    words = {"contact": "ada@example.org", "licence": "CC0", "url": ""}
+    assert release_words_set(project=project, actor=lead(project), **words) == ["licence", "contact"]
+    assert release_words_set(project=project, actor=None, **words) == []
+    assert ReleaseWords.objects.get(project=project).contact == "ada@example.org"
+    (event,) = project.audit_events.filter(action="release.words")
+    assert event.data == {"changed": ["licence", "contact"]}
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 import csv
 import io
-from copy import deepcopy
 
 import pytest
 from django.test import Client
@@ -10,25 +9,13 @@ from django.test import Client
 from annotation.models import NamedQuerySet, Pooling
 from judging.models import Batch
 from judging.studies.services import pool_open_request
-from tests.conftest import Messages, hash_with
+from tests.conftest import Messages
 from tests.factories import admin
 from tests.judging.covering import Covering
 from tests.judging.play import judge_round
 from tests.judging.views.acts import url
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
-
-
-@pytest.fixture(scope="module")
-def module_scenario(module_database: None) -> Covering:
-    with pytest.MonkeyPatch.context() as patch:
-        hash_with(patch)
-        return Covering()
-
-
-@pytest.fixture
-def collection(db: None, module_scenario: Covering) -> Covering:
-    return deepcopy(module_scenario)
 
 
 @pytest.fixture
@@ -92,21 +79,18 @@ def test_chosen_by_number_or_drawn_from_a_set(browser: Client, collection: Cover
         assert {answer.query for source in study.sources.all() for answer in source.answers.all()} == queries
 
 
-@pytest.mark.parametrize(
-    ("form_values", "words"),
-    [
+def test_a_form_to_look_at(browser: Client, collection: Covering) -> None:
+    wrong: list[tuple[dict[str, object], str]] = [
         ({"numbers": "ten"}, "Numbers of queries"),
         ({"numbers": "10 99"}, "not there: 99"),
         ({"numbers": "", "n": ""}, "Say which queries"),
         ({"top": 0}, "greater than or equal to 1"),
         ({"seed": ""}, "required"),
         ({"which": "set:nothing"}, "Choose which queries"),
-    ],
-)
-def test_a_form_to_look_at(browser: Client, collection: Covering, form_values: dict[str, object], words: str) -> None:
-    answer = browser.post(url("coverage-create", collection.project), form(**form_values))
-    assert answer.status_code == 422
-    assert words in answer.content.decode()
+    ]
+    for values, words in wrong:
+        answer = browser.post(url("coverage-create", collection.project), form(**values))
+        assert (answer.status_code, words in answer.content.decode()) == (422, True), values
     assert not Pooling.objects.exists()
 
 
@@ -121,18 +105,13 @@ def test_discard_before_and_after_opening(browser: Client, collection: Covering)
     assert "its pairs are judged" in answer
 
 
-def test_an_opening_that_came_to_a_stop(browser: Client, collection: Covering) -> None:
-    study = collection.planned()
+def test_what_came_to_a_stop_is_reported(browser: Client, collection: Covering) -> None:
+    study, other = collection.planned(), collection.planned()
     pool_open_request(pooling=study, actor=collection.lead)
     collection.project.jobs.update(state="failed", error="The disk is full.")
     page = browser.get(url("coverage-study", study)).content.decode()
-    assert "The disk is full." in page
-    assert "Go on" in page
-
-
-def test_nothing_finished_and_a_study_that_failed(client: Client, browser: Client, collection: Covering) -> None:
-    study = collection.planned()
-    Pooling.objects.filter(pk=study.pk).update(state="failed", error="There is no sentence model.")
-    assert "There is no sentence model." in browser.get(url("coverage-study", study)).content.decode()
+    assert "The disk is full." in page and "Go on" in page
+    Pooling.objects.filter(pk=other.pk).update(state="failed", error="There is no sentence model.")
+    assert "There is no sentence model." in browser.get(url("coverage-study", other)).content.decode()
     Batch.objects.update(state="open", done_at=None)
     assert "No query is finished yet" in browser.get(url("coverage", collection.project)).content.decode()

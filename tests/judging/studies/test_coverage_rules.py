@@ -56,11 +56,8 @@ def test_no_estimate_before_all_others_are_judged() -> None:
     assert coverage_of(sample, top=20, drawn_from={1: 30}).beyond[0].estimate is not None
     sample.append(Judged(1, None, None, is_open=True))
     assert coverage_of(sample, top=20, drawn_from={1: 30}).beyond[0].estimate is None
-
-
-def test_nothing_settled_says_nothing() -> None:
-    result = coverage_of([Judged(1, 1, None, is_open=True)], top=20, drawn_from={1: 30})
-    assert (result.beyond[0].estimate, result.beyond[0].within, result.beyond[0].per_query(1)) == (None, None, None)
+    nothing = coverage_of([Judged(1, 1, None, is_open=True)], top=20, drawn_from={1: 30}).beyond[0]
+    assert (nothing.estimate, nothing.within, nothing.per_query(1)) == (None, None, None)
     assert estimated(0, 0, of=100) is None
 
 

@@ -1,7 +1,6 @@
 """Coverage studies: what is judged for them, in which batches, and what they say."""
 
 import json
-from copy import deepcopy
 from io import StringIO
 from pathlib import Path
 
@@ -9,7 +8,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from annotation.models import Candidate, Moment, PoolEntry, Pooling
-from annotation.pools.services.poolings import RANDOM, SIMILAR, Draw, pooling_discard
+from annotation.pools.services.poolings import RANDOM, SIMILAR, Draw
 from core.exceptions import NotPossible
 from core.models import AuditEvent
 from judging.figures.selectors import Scope, relevance_counted
@@ -18,24 +17,12 @@ from judging.releases.selectors import finished_queries
 from judging.studies.selectors import coverage_found, moments_drawn_from, pool_report
 from judging.studies.services import STUDIES, coverage_prepare, coverage_request, queries_to_study
 from judging.work.services.batches import batch_review
-from tests.conftest import Messages, hash_with
+from tests.conftest import Messages
 from tests.factories import MINUTES, NOW, BatchFactory, MeasureFactory, QueryFactory
 from tests.judging.covering import MOMENTS, Covering
 from tests.judging.play import judge_round, pairs_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
-
-
-@pytest.fixture(scope="module")
-def module_scenario(module_database: None) -> Covering:
-    with pytest.MonkeyPatch.context() as patch:
-        hash_with(patch)
-        return Covering()
-
-
-@pytest.fixture
-def collection(db: None, module_scenario: Covering) -> Covering:
-    return deepcopy(module_scenario)
 
 
 def returned(study: Pooling, source: str) -> list[int]:
@@ -45,23 +32,18 @@ def returned(study: Pooling, source: str) -> list[int]:
 
 
 class TestPlan:
-    def test_the_frozen_then_the_most_similar_then_others(self, collection: Covering) -> None:
-        study = collection.planned(top=4, others=3)
+    def test_the_frozen_then_the_most_similar_then_others_by_the_seed(self, collection: Covering) -> None:
+        study, same, other = (collection.planned(top=4, others=3, seed=seed) for seed in (7, 7, 8))
         best, others = returned(study, SIMILAR), returned(study, RANDOM)
         assert best[:2] == [moment.pk for moment in collection.moments[:2]]
         assert (len(best), len(others), len({*best, *others})) == (4, 3, 7)
         assert moments_drawn_from(study) == {collection.query.pk: MOMENTS - 4}
         assert Candidate.objects.filter(source="pooled").count() == 0
-
-    def test_the_same_seed_plans_the_same(self, collection: Covering) -> None:
-        one, same, other = (collection.planned(others=4, seed=seed) for seed in (7, 7, 8))
-        assert returned(one, RANDOM) == returned(same, RANDOM) != returned(other, RANDOM)
-        assert returned(one, SIMILAR) == returned(other, SIMILAR)
-
-    def test_a_small_pool_is_judged_whole(self, collection: Covering) -> None:
-        study = collection.planned(top=60, others=60)
-        assert (len(returned(study, SIMILAR)), returned(study, RANDOM)) == (MOMENTS, [])
-        assert moments_drawn_from(study) == {collection.query.pk: 0}
+        assert others == returned(same, RANDOM) != returned(other, RANDOM)
+        assert best == returned(other, SIMILAR)
+        whole = collection.planned(top=60, others=60)
+        assert (len(returned(whole, SIMILAR)), returned(whole, RANDOM)) == (MOMENTS, [])
+        assert moments_drawn_from(whole) == {collection.query.pk: 0}
 
     def test_only_queries_judged_to_their_end(self, collection: Covering) -> None:
         waiting = BatchFactory(query=QueryFactory(project=collection.project)).query
@@ -95,33 +77,22 @@ class TestPlan:
             STUDIES.sweep(NOW)
         assert callbacks == []
 
-    def test_discarded(self, collection: Covering) -> None:
-        study = collection.planned()
-        pooling_discard(pooling=study)
-        assert not PoolEntry.objects.exists()
-        with pytest.raises(NotPossible):
-            collection.open(study)
-
 
 class TestOpen:
     def test_what_is_new_is_judged_in_further_batches(self, collection: Covering) -> None:
-        study = collection.planned(top=4, others=3)
-        (batch,) = collection.open(study)
-        assert (batch.number, batch.pairs.count(), batch.is_pooled) == (3, 5, True)
-        moment_ids = {pair.candidate.moment_id for pair in pairs_of(batch)}
-        assert moment_ids == {*returned(study, SIMILAR)[2:], *returned(study, RANDOM)}
-        assert {pair.candidate.pooling for pair in pairs_of(batch)} == {study}
-        assert collection.query not in finished_queries(collection.project.pk)
-        event = AuditEvent.objects.get(action="coverage.open")
-        assert event.data == {"top": 4, "others": 3, "seed": 1, "queries": [10]}
-
-    def test_best_and_others_are_mixed(self, collection: Covering) -> None:
         """Candidates join in one order; batches take them in another, of the seed."""
         study = collection.planned(top=7, others=5)
         (batch,) = collection.open(study)
+        assert (batch.number, batch.pairs.count(), batch.is_pooled) == (3, 10, True)
+        moment_ids = {pair.candidate.moment_id for pair in pairs_of(batch)}
+        assert moment_ids == {*returned(study, SIMILAR)[2:], *returned(study, RANDOM)}
+        assert {pair.candidate.pooling for pair in pairs_of(batch)} == {study}
         by_row = list(batch.pairs.order_by("pk").values_list("candidate__rank", flat=True))
         assert sorted(by_row) == list(range(3, 13))
         assert by_row != sorted(by_row)
+        assert collection.query not in finished_queries(collection.project.pk)
+        event = AuditEvent.objects.get(action="coverage.open")
+        assert event.data == {"top": 7, "others": 5, "seed": 1, "queries": [10]}
 
     def test_what_another_study_judged_is_not_judged_again(self, collection: Covering) -> None:
         (batch,) = collection.open(collection.planned(top=4, others=3, seed=1))
@@ -130,6 +101,8 @@ class TestOpen:
         assert pool_report(again).union.to_judge == 0
         assert collection.open(again) == []
         assert sum(band.moments for band in coverage_found(again).total) == 7
+        counts = [relevance_counted(Scope(collection.project.pk, pooled=pooled)).n for pooled in (False, True)]
+        assert counts == [2, 7]  # figures leave it out unless requested
 
     def test_ranks_that_closing_left_out_are_judged(self, collection: Covering) -> None:
         """A candidate by similarity without a pair, as ranks 21 to 40 of a closed query have none."""
@@ -162,12 +135,6 @@ class TestReport:
         assert (near.settled, near.open, near.relevant, near.highly) == (4, 0, 4, 2)
         assert (others.settled, others.relevant) == (4, 0)
 
-    def test_figures_leave_it_out_unless_requested(self, collection: Covering) -> None:
-        (batch,) = collection.open(collection.planned(top=4, others=3))
-        judge_round(batch, [0] * 5, [0] * 5)
-        counts = [relevance_counted(Scope(collection.project.pk, pooled=pooled)).n for pooled in (False, True)]
-        assert counts == [2, 7]
-
 
 class TestCommand:
     def run(self, scenario: Covering, *words: str) -> dict[str, object]:
@@ -190,17 +157,14 @@ class TestCommand:
         assert lines[0].startswith('"query","text","band","moments","settled"')
         assert lines[1].startswith('10,"A man sings song 10","1–4",4,4,0,0,')
 
-    @pytest.mark.parametrize(
-        ("words", "message"),
-        [
+    def test_refused_in_words(self, collection: Covering) -> None:
+        for words, message in (
             (["--query", "99"], "not there: 99"),
             (["--query-set", "none"], "no query set"),
             (["--split", "test"], "at least one query"),
             (["--top", "0"], "at most"),
             (["--report"], "No coverage study"),
-        ],
-    )
-    def test_refused_in_words(self, collection: Covering, words: list[str], message: str) -> None:
-        with pytest.raises(CommandError, match=message):
-            self.run(collection, *words)
+        ):
+            with pytest.raises(CommandError, match=message):
+                self.run(collection, *words)
         assert not Pooling.objects.exclude(state="discarded").exists()

@@ -51,18 +51,11 @@ def test_what_an_earlier_pool_contributed(collection: Growing) -> None:
     assert pool_report(second).union.in_earlier_pools == 1
 
 
-def test_a_run_without_any_pooled_query(collection: Growing) -> None:
+def test_a_run_without_any_pooled_query_and_a_plan_of_nothing_yet(collection: Growing) -> None:
     pooling = collection.plan(collection.rows("one", [3], query=99))
     report = pool_report(pooling)
     assert (report.queries, report.totals) == ([], [(pooling.sources.get(), Counts())])
     assert report.batches == 0
-
-
-def test_a_plan_of_nothing_yet() -> None:
-    report = pool_report(PoolingFactory())
-    assert [overlap.shared for overlap in report.overlaps] == [[0, 0], [0, 0]]
-
-
-def test_a_plan_that_is_not_opened_contributed_nothing(collection: Growing) -> None:
-    collection.plan(collection.rows("one", [0]))
+    assert [overlap.shared for overlap in pool_report(PoolingFactory()).overlaps] == [[0, 0], [0, 0]]
+    collection.plan(collection.rows("one", [0]))  # a plan that is not opened contributed nothing
     assert contributions([collection.query.candidates.get(rank=1).pk]) == {}

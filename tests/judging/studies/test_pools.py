@@ -50,38 +50,35 @@ class TestPlan:
         seven, three = (candidates.get(moment=collection.moments[index]).pk for index in (7, 3))
         assert contributions([seven, three]) == {seven: [("other", 1), ("one", 3)], three: [("one", 2)]}
 
-    def test_only_what_lies_within_the_depth(self, collection: Growing) -> None:
-        pooling = collection.plan(collection.rows("one", [0, 3, 7]), depth=2)
-        (batch,) = collection.open(pooling)
-        assert collection.indexes_of(batch) == [3]
-
-    def test_a_span_needs_enough_overlap(self, collection: Growing) -> None:
-        rows = [collection.row("one", 1, 3, off=3.0), collection.row("one", 2, 4, off=3.5)]
-        pooling = collection.plan(rows)
+    def test_a_span_needs_enough_overlap_within_the_depth(self, collection: Growing) -> None:
+        rows = [collection.row("one", 1, 3, off=3.0), collection.row("one", 2, 4, off=3.5), collection.row("one", 3, 3)]
+        pooling = collection.plan([*rows, collection.row("one", 5, 6)], depth=4)
         answer = pooling.sources.get().answers.get()
-        assert (answer.spans, answer.unmatched) == (2, 1)
+        assert (answer.spans, answer.unmatched) == (3, 1)
+        assert PoolEntry.objects.get(answer__source__pooling=pooling).rank == 1  # the better of two spans of it
         (batch,) = collection.open(pooling)
         assert collection.indexes_of(batch) == [3]
 
-    def test_a_video_or_a_query_of_another_collection(self, collection: Growing) -> None:
-        other = [collection.row("one", 1, 3, query=99), collection.row("one", 1, 3, query=98)]
+    def test_a_video_or_a_query_of_another_collection_or_without_a_batch(self, collection: Growing) -> None:
+        QueryFactory(project=collection.project, number=20)
+        other = [collection.row("one", 1, 3, query=number) for number in (99, 98, 20)]
         elsewhere = collection.row("one", 1, 3)._replace(video="gamma")
         pooling = collection.plan([elsewhere, *other])
         source = pooling.sources.get()
-        assert (source.other_queries, source.answers.get().unmatched) == (2, 1)
+        assert (source.other_queries, source.answers.get().unmatched) == (3, 1)
         assert collection.open(pooling) == []
+        with pytest.raises(NotPossible, match="has a batch yet"):
+            collection.plan(collection.rows("one", [3]), split="test")
 
     def test_a_moment_nobody_can_watch_is_counted_and_left_out(self, collection: Growing) -> None:
-        moment = collection.moments[3]
-        Moment.objects.filter(pk=moment.pk).update(preview_state="failed", preview_error="gone")
-        pooling = collection.plan(collection.rows("one", [3, 4]))
+        moment, later = (Moment.objects.filter(pk=collection.moments[index].pk) for index in (3, 5))
+        moment.update(preview_state="failed", preview_error="gone")
+        pooling = collection.plan(collection.rows("one", [3, 4, 5]))
         assert pooling.sources.get().answers.get().without_preview == 1
+        later.update(preview_state="failed", preview_error="gone")
         (batch,) = collection.open(pooling)
         assert collection.indexes_of(batch) == [4]
-
-    def test_two_spans_of_a_moment_are_one_at_the_better_rank(self, collection: Growing) -> None:
-        pooling = collection.plan([collection.row("one", 1, 3, off=1.0), collection.row("one", 2, 3)])
-        assert PoolEntry.objects.get(answer__source__pooling=pooling).rank == 1
+        assert Candidate.objects.filter(source="pooled").count() == 1
 
     def test_a_duplicate_answers_for_the_query_judged_for_it(self, collection: Growing) -> None:
         QueryFactory(project=collection.project, number=11, text=collection.query.text, judged_as=collection.query)
@@ -99,15 +96,6 @@ class TestPlan:
             pooling = collection.plan(rows, **scope)
             assert [answer.query for answer in pooling.sources.get().answers.all()] == [other]
 
-    def test_queries_without_a_batch_are_not_pooled_for(self, collection: Growing) -> None:
-        QueryFactory(project=collection.project, number=20)
-        pooling = collection.plan([*collection.rows("one", [3]), *collection.rows("one", [3], query=20)])
-        assert pooling.sources.get().other_queries == 1
-
-    def test_nothing_to_pool_for(self, collection: Growing) -> None:
-        with pytest.raises(NotPossible, match="has a batch yet"):
-            collection.plan(collection.rows("one", [3]), split="test")
-
 
 class TestOpen:
     def test_twenty_a_batch(self) -> None:
@@ -124,10 +112,14 @@ class TestOpen:
         before = list(Pair.objects.values_list())
         with messages():
             pool_open_request(pooling=pooling, actor=collection.lead)
+        with pytest.raises(NotPossible, match="pairs are judged"):
+            pooling_discard(pooling=pooling)
         Pooling.objects.update(state="opening")
         assert pool_open(pooling_id=pooling.pk) == 0
         assert list(Pair.objects.values_list()) == before
-        assert AuditEvent.objects.filter(action="pool.open").count() == 1
+        event = AuditEvent.objects.get(action="pool.open")
+        assert (event.actor, event.subject) == (collection.lead, pooling.uuid)
+        assert event.data == {"sources": ["one"], "depth": 20, "iou_min": 0.7, "split": "", "query_set": ""}
 
     def test_what_a_kill_left_is_finished(self, collection: Growing, messages: Messages) -> None:
         """One query is done, the task is killed, the sweep sends it again."""
@@ -164,37 +156,14 @@ class TestOpen:
         assert Pooling.objects.get().state == "done"
         assert Candidate.objects.filter(source="pooled").count() == 1
 
-    def test_a_second_pool_goes_behind_the_first(self, collection: Growing) -> None:
+    def test_a_second_pool_goes_behind_the_first_and_follows_the_query_set(self, collection: Growing) -> None:
         collection.open(collection.plan(collection.rows("one", [3, 4])))
+        collection.query.query_set = NamedQuerySetFactory(project=collection.project, priority=1, is_paused=True)
+        collection.query.save()
         (batch,) = collection.open(collection.plan(collection.rows("other", [4, 8, 3])))
         assert (batch.number, collection.indexes_of(batch)) == (4, [8])
         assert batch.pairs.get().candidate.rank == 5
-
-    def test_a_moment_that_lost_its_preview_meanwhile(self, collection: Growing) -> None:
-        pooling = collection.plan(collection.rows("one", [3]))
-        Moment.objects.filter(pk=collection.moments[3].pk).update(preview_state="failed", preview_error="gone")
-        assert collection.open(pooling) == []
-        assert not Candidate.objects.filter(source="pooled").exists()
-
-    def test_it_follows_the_query_set(self, collection: Growing) -> None:
-        query_set = NamedQuerySetFactory(project=collection.project, priority=1, is_paused=True)
-        collection.query.query_set = query_set
-        collection.query.save()
-        (batch,) = collection.open(collection.plan(collection.rows("one", [3])))
         assert (batch.priority, batch.is_paused, batch.is_pilot) == (1, True, False)
-
-    def test_what_happened_is_written_down(self, collection: Growing) -> None:
-        pooling = collection.plan([*collection.rows("one", [3]), *collection.rows("other", [4])], depth=5)
-        collection.open(pooling)
-        event = AuditEvent.objects.get(action="pool.open")
-        assert (event.actor, event.subject) == (collection.lead, pooling.uuid)
-        assert event.data == {
-            "sources": ["one", "other"],
-            "depth": 5,
-            "iou_min": 0.7,
-            "split": "",
-            "query_set": "",
-        }
 
     def test_a_plan_that_was_discarded(self, collection: Growing) -> None:
         pooling = collection.plan(collection.rows("one", [3]))
@@ -204,46 +173,36 @@ class TestOpen:
         with pytest.raises(NotPossible, match="no plan"):
             pool_open_request(pooling=pooling, actor=collection.lead)
 
-    def test_what_is_opened_is_not_discarded(self, collection: Growing) -> None:
-        pooling = collection.plan(collection.rows("one", [3]))
-        collection.open(pooling)
-        with pytest.raises(NotPossible, match="pairs are judged"):
-            pooling_discard(pooling=pooling)
-
 
 class TestJudging:
-    def test_a_query_is_unfinished_until_its_pooled_batches_are_done(self, collection: Growing) -> None:
+    def test_a_query_is_unfinished_until_its_pooled_batches_are_done_without_a_review(
+        self, collection: Growing
+    ) -> None:
         collection.close()
         assert collection.query in finished_queries(collection.project.pk)
         (batch,) = collection.open(collection.plan(collection.rows("one", [3])))
         assert collection.query not in finished_queries(collection.project.pk)
-        judge_round(batch, [1], [1])
-        assert collection.query in finished_queries(collection.project.pk)
-
-    def test_a_pooled_batch_asks_for_no_review(self, collection: Growing) -> None:
-        collection.close()
-        (batch,) = collection.open(collection.plan(collection.rows("one", [3])))
         judge_round(batch, [4], [4])
+        assert collection.query in finished_queries(collection.project.pk)
         assert not review_queue(collection.project).exists()
         with pytest.raises(Exception, match="not waiting"):
             batch_review(batch=batch, extend=True, lead=collection.lead)
 
-    def test_a_pool_before_the_review_does_not_stand_in_for_a_second_batch(self, collection: Growing) -> None:
+    def test_a_pool_before_the_review_does_not_stand_in_for_a_second_batch(self) -> None:
         """Twenty candidates by similarity: nothing is beyond them, whatever ranks the pool has."""
-        larger_scenario = Growing(moments=24, candidates=range(20))
-        made_batches = larger_scenario.open(larger_scenario.plan(larger_scenario.rows("one", range(20, 23))))
-        assert larger_scenario.query.candidates.filter(rank=21, source="pooled").exists()
-        judge_round(larger_scenario.batch, [2] * 20, [2] * 20)
+        scenario = Growing(moments=24, candidates=range(20))
+        query, first = scenario.query, scenario.batch
+        (second,) = scenario.open(scenario.plan(scenario.rows("one", range(20, 23))))
+        assert query.candidates.filter(rank=21, source="pooled").exists()
+        judge_round(first, [2] * 20, [2] * 20)
         with pytest.raises(NothingBeyond):
-            batch_review(batch=larger_scenario.batch, extend=True, lead=larger_scenario.lead)
-        BatchReview.objects.create(
-            batch=larger_scenario.batch, decision="extend", suggestion="extend"
-        )  # as of an older project
-        assert batch_extend(batch_id=larger_scenario.batch.pk) is None
+            batch_review(batch=first, extend=True, lead=scenario.lead)
+        BatchReview.objects.create(batch=first, decision="extend", suggestion="extend")  # as of an older project
+        assert batch_extend(batch_id=first.pk) is None
         batches_sweep()
-        assert list(larger_scenario.query.batches.order_by("number").values_list("number", flat=True)) == [1, 3]
-        judge_round(made_batches[0], [1] * 3, [1] * 3)
-        assert larger_scenario.query in finished_queries(larger_scenario.project.pk)
+        assert list(query.batches.order_by("number").values_list("number", flat=True)) == [1, 3]
+        judge_round(second, [1] * 3, [1] * 3)
+        assert query in finished_queries(scenario.project.pk)
 
     def test_a_second_batch_opens_beside_a_pooled_one(self) -> None:
         scenario = Growing(moments=24, candidates=range(22))
@@ -261,17 +220,13 @@ class TestClosedQueries:
         return Growing(moments=24, candidates=range(24))
 
     def test_what_was_passed_over_is_judged_after_all(self, collection: Growing) -> None:
+        rows = collection.rows("one", [22, 3, 30])
+        assert pool_report(collection.plan(rows)).union.passed_over == 0  # while the lead may still extend it
         collection.close()
-        pooling = collection.plan(collection.rows("one", [22, 3, 30]))
+        pooling = collection.plan(rows)
         report = pool_report(pooling)
         assert (report.union.passed_over, report.union.new, report.union.to_judge) == (1, 1, 2)
         (batch,) = collection.open(pooling)
         assert collection.indexes_of(batch) == [22, 30]
         assert [pair.candidate.source for pair in batch.pairs.order_by("candidate__rank")] == ["similarity", "pooled"]
         assert pool_report(pooling).union == report.union
-
-    def test_while_the_lead_may_still_extend_it_waits_for_that(self, collection: Growing) -> None:
-        pooling = collection.plan(collection.rows("one", [22, 30]))
-        assert pool_report(pooling).union.passed_over == 0
-        (batch,) = collection.open(pooling)
-        assert collection.indexes_of(batch) == [30]

@@ -12,18 +12,10 @@ Reply = tuple[int, dict[str, str], bytes]
 
 
 def completion(text: Any, *, refusal: str | None = None, finish: str = "stop") -> Reply:
+    message = {"role": "assistant", "content": text, "refusal": refusal}
     body = {
-        "id": "c",
-        "object": "chat.completion",
-        "created": 1,
-        "model": "told",
-        "choices": [
-            {
-                "index": 0,
-                "finish_reason": finish,
-                "message": {"role": "assistant", "content": text, "refusal": refusal},
-            }
-        ],
+        **{"id": "c", "object": "chat.completion", "created": 1, "model": "told"},
+        "choices": [{"index": 0, "finish_reason": finish, "message": message}],
         "usage": {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110},
     }
     return 200, {"Content-Type": "application/json"}, json.dumps(body).encode()

@@ -54,45 +54,38 @@ def test_success() -> None:
         {"role": "user", "content": "Ross waves."},
     ]
     assert waits == []
-
-
-def test_second_try_is_warmer() -> None:
     assert ask(lambda text, before: completion("A man."), again=True)[2].requests[0]["temperature"] == 0.2
 
 
-def test_busy_endpoint_says_how_long_to_wait() -> None:
-    replies = [failure(429, Retry_After="7"), failure(429), completion("A man waves.")]
-    answers, waits, _ = ask(lambda text, before: replies[before])
-    assert answers[0].text == "A man waves."
-    assert waits == [7.0, 2.0]  # as it asked; then its own, doubled
+@pytest.mark.parametrize(
+    ("replies", "delays"),
+    [
+        ([failure(429, Retry_After="7"), failure(429)], [7.0, 2.0]),  # as it asked; then its own, doubled
+        ([failure(429, Retry_After="Wed, 21 Oct 2015 07:28:00 GMT"), failure(503, Retry_After="86400")], [120.0]),
+    ],
+)
+def test_busy_endpoint_says_how_long_to_wait(replies: list[Reply], delays: list[float]) -> None:
+    answers, waits, _ = ask(lambda text, before: [*replies, completion("A man waves.")][before])
+    assert (answers[0].text, waits) == ("A man waves.", delays)
 
 
-def test_retry_after_may_be_a_date_and_is_never_endless() -> None:
-    replies = [failure(429, Retry_After="Wed, 21 Oct 2015 07:28:00 GMT"), failure(503, Retry_After="86400")]
-    _, waits, _ = ask(lambda text, before: [*replies, completion("A man.")][before])
-    assert waits == [120.0]
+JSON = {"Content-Type": "application/json"}
 
 
 @pytest.mark.parametrize(
     "fault",
     [
-        failure(500),
-        (0, {}, b""),
-        (200, {"Content-Type": "application/json"}, b'{"choices": [{"mess'),
-        (200, {"Content-Type": "application/json"}, b'{"choices": []}'),
-        (200, {"Content-Type": "application/json"}, b"[]"),
-        (200, {"Content-Type": "text/html"}, b"<p>Welcome</p>"),
+        *(failure(500), (0, {}, b""), (200, {"Content-Type": "text/html"}, b"<p>Welcome</p>")),
+        *((200, JSON, b'{"choices": [{"mess'), (200, JSON, b'{"choices": []}'), (200, JSON, b"[]")),
         completion([{"type": "text", "text": "A man waves."}]),
-        (200, {"Content-Type": "application/json"}, b'{"choices": [{"message": "A man waves."}]}'),
-        (200, {"Content-Type": "application/json"}, b'{"choices": {"message": "A man waves."}}'),
+        (200, JSON, b'{"choices": [{"message": "A man waves."}]}'),
+        (200, JSON, b'{"choices": {"message": "A man waves."}}'),
     ],
-    ids=["500", "hang-up", "half a JSON", "no choices", "a list", "a web page", "parts", "a word", "no list"],
 )
 def test_fault_then_success(fault: Reply) -> None:
     answers, waits, server = ask(lambda text, before: fault if before == 0 else completion("A man waves."))
     assert (answers[0].text, answers[0].problem) == ("A man waves.", "")
-    assert waits == [1.0]
-    assert len(server.requests) == 2
+    assert (waits, len(server.requests)) == ([1.0], 2)
 
 
 def test_time_out_then_success() -> None:
@@ -119,48 +112,38 @@ def test_one_of_many_that_never_comes_fails_alone() -> None:
     assert server.texts().count("b") == 3
 
 
-def test_endpoint_that_answers_nobody_is_unavailable() -> None:
-    with pytest.raises(ProviderUnavailable, match="503"):
-        ask(lambda text, before: failure(503), Item(1, "a"), Item(2, "b"))
-
-
-@pytest.mark.parametrize("status", [401, 403, 404])
-def test_wrong_settings_stop_at_once(status: int) -> None:
-    with pytest.raises(ProviderUnusable, match=str(status)):
-        ask(lambda text, before: failure(status, "wrong key"))
-
-
-@pytest.mark.parametrize("text", ["", "   ", None])
-def test_empty_answer(text: str | None) -> None:
-    (answer,), _, _ = ask(lambda request_text, before: completion(text))
-    assert (answer.text, answer.problem, answer.tokens_in) == ("", "no_answer", 100)
-
-
 @pytest.mark.parametrize(
-    "reply",
-    [completion(None, refusal="I cannot."), completion("", finish="content_filter"), failure(400, "content policy")],
-)
-def test_refusal(reply: Reply) -> None:
-    (answer,), waits, _ = ask(lambda request_text, before: reply)
-    assert (answer.text, answer.problem, waits) == ("", "refused", [])
-
-
-@pytest.mark.parametrize(
-    ("reply", "words"),
+    ("status", "message"),
     [
-        (completion("A \0 man."), "cannot be stored"),
-        (completion("A \ud800 man."), "cannot be stored"),
-        (completion("A man wa", finish="length"), "cut off"),
-        (completion("A man. " * 300), "2,099 characters"),
-        (failure(400, "This model's maximum context length is 8192 tokens"), "maximum context length"),
-        (failure(413, "too much \0"), "too much \ufffd"),
+        *((401, "wrong key"), (403, "wrong key"), (404, "wrong key"), (400, "Incorrect API key provided")),
+        *((400, "The model `x` does not exist"), (400, "invalid model")),
     ],
-    ids=["null byte", "half a character", "cut off", "a novel", "too long a request", "too large a request"],
 )
-def test_answer_that_is_none_is_the_items_fault(reply: Reply, words: str) -> None:
+def test_wrong_settings_stop_at_once(status: int, message: str) -> None:
+    with pytest.raises(ProviderUnusable, match=str(status)):
+        ask(lambda text, before: failure(status, message))
+
+
+@pytest.mark.parametrize(
+    ("reply", "problem", "words"),
+    [
+        *((completion(text), "no_answer", "") for text in ("", "   ", None)),
+        (completion(None, refusal="I cannot."), "refused", ""),
+        (completion("", finish="content_filter"), "refused", ""),
+        (failure(400, "content policy"), "refused", ""),
+        (completion("A \0 man."), "no_answer", "cannot be stored"),
+        (completion("A \ud800 man."), "no_answer", "cannot be stored"),
+        (completion("A man wa", finish="length"), "no_answer", "cut off"),
+        (completion("A man. " * 300), "no_answer", "2,099 characters"),
+        (failure(400, "This model's maximum context length is 8192 tokens"), "no_answer", "maximum context length"),
+        (failure(413, "too much \0"), "no_answer", "too much \ufffd"),
+    ],
+)
+def test_answer_that_is_none_is_the_items_fault(reply: Reply, problem: str, words: str) -> None:
     (answer,), waits, server = ask(lambda text, before: reply)
-    assert (answer.text, answer.problem, waits, len(server.requests)) == ("", "no_answer", [], 1)
+    assert (answer.text, answer.problem, waits, len(server.requests)) == ("", problem, [], 1)
     assert words in answer.detail
+    assert answer.tokens_in == (100 if reply[0] == 200 else 0)
 
 
 def test_usage_of_any_kind_is_counted_as_it_can_be() -> None:
@@ -170,17 +153,6 @@ def test_usage_of_any_kind_is_counted_as_it_can_be() -> None:
     assert (answer.text, answer.tokens_in, answer.tokens_out) == ("A man waves.", 0, 10)
 
 
-@pytest.mark.parametrize("message", ["Incorrect API key provided", "The model `x` does not exist", "invalid model"])
-def test_refused_for_the_settings_stops_at_once(message: str) -> None:
-    with pytest.raises(ProviderUnusable, match="400"):
-        ask(lambda text, before: failure(400, message))
-
-
-def test_description_without_an_answer_is_at_fault_while_another_gets_one() -> None:
-    (answer,), _, server = ask(lambda text, before: failure(500) if text == ITEM.text else completion("A man."))
-    assert (answer.problem, server.texts().count(ITEM.text)) == ("no_answer", 3)
-
-
 def test_answers_before_an_outage_come_before_its_error() -> None:
     got = []
     with chat_server(lambda text, before: completion("A man.") if text == "a" else failure(503)) as server:
@@ -188,6 +160,8 @@ def test_answers_before_an_outage_come_before_its_error() -> None:
         with pytest.raises(ProviderUnavailable, match="503"):
             got.extend(chat.rewrite([Item(1, "a"), Item(2, "b")]))
     assert [answer.key for answer in got] == [1]
+    with pytest.raises(ProviderUnavailable, match="503"):
+        ask(lambda text, before: failure(503), Item(1, "a"), Item(2, "b"))
 
 
 def test_busy_endpoint_is_left_alone_by_all() -> None:
@@ -198,13 +172,7 @@ def test_busy_endpoint_is_left_alone_by_all() -> None:
     pace.turn()
     pace.turn()
     assert waits == [7.0, 1.0]
-
-
-def test_pace() -> None:
     _, waits, _ = ask(lambda text, before: completion("A man."), *[Item(n, str(n)) for n in range(4)], per_minute=30)
     assert waits == [2.0, 2.0, 2.0]
-
-
-def test_missing_settings_are_named() -> None:
     with pytest.raises(ProviderUnusable, match="REWRITING_API_KEY"):
         Chat(Endpoint("", "", "", "x"))

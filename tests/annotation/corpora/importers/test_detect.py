@@ -47,11 +47,8 @@ def test_recognised_by_its_head(form: str, text: str | bytes) -> None:
 @pytest.mark.parametrize(
     "text", ["", "[1]", "{", "{}", '{"a": {}}', "a,b\n1,2", b"\x1f\x8bxx", b"\xff\xfe\x00", "{" * 9999]
 )
-def test_what_is_none_of_them_is_none(text: str | bytes) -> None:
+def test_what_is_none_of_them_is_none_unless_its_name_says_it(text: str | bytes) -> None:
     assert detect(text) == ""
-
-
-def test_the_name_helps_where_the_head_says_nothing() -> None:
     assert detect("\n\n", "episode.srt") == "srt"
 
 

@@ -62,16 +62,18 @@ class TestByVideo:
         assert [item.past_end for item in items[1:] if isinstance(item, DescriptionRecord)] == [False, True]
 
     def test_a_window_far_past_the_end_is_bad_unless_clipped(self) -> None:
-        text = by_video(v=entry("One.", spans=[[1, 25]]))
-        assert bad(read("activitynet", text, options=Given())) == [
-            "line 1, 'v' #1: timestamp ends at 25 s, but the video is 20 s long"
-        ]
-        (_, record) = read("activitynet", text, options=Given(clip=True))
+        text = by_video(v=entry("One.", "Two.", spans=[[1, 25], [21, 25]]))
+        late = "line 1, 'v' #2: timestamp starts at 21 s, not before its end at 20 s"
+        messages = bad(read("activitynet", text, options=Given()))
+        assert messages[0] == "line 1, 'v' #1: timestamp ends at 25 s, but the video is 20 s long"
+        items = read("activitynet", text, options=Given(clip=True))
+        record = items[1]
         assert isinstance(record, DescriptionRecord) and (record.end_s, record.past_end) == (20.0, True)
-
-    def test_a_window_wholly_past_the_end_is_bad_even_then(self) -> None:
-        items = read("activitynet", by_video(v=entry("One.", spans=[[21, 25]])), options=Given(clip=True))
-        assert bad(items) == ["line 1, 'v' #1: timestamp starts at 21 s, not before its end at 20 s"]
+        assert bad(items) == [late]  # which is wholly past it
+        one = json.dumps(entry("One."))
+        items = read("activitynet", f'{{"v": {one}, "v": {one}}}', options=Given())
+        assert bad(items) == ["line 1, 'v': the video is listed twice; 1 sentences are left out"]
+        assert len(rows(items)) == 1
 
     @pytest.mark.parametrize(
         ("video", "reason"),
@@ -117,12 +119,6 @@ class TestByVideo:
             "line 5, 'w': not an object",
         ]
 
-    def test_a_video_listed_twice(self) -> None:
-        one = json.dumps(entry("One."))
-        items = read("activitynet", f'{{"v": {one}, "v": {one}}}', options=Given())
-        assert bad(items) == ["line 1, 'v': the video is listed twice; 1 sentences are left out"]
-        assert len(rows(items)) == 1
-
     @pytest.mark.parametrize(
         ("text", "reason", "n_rows"),
         [
@@ -160,22 +156,16 @@ class TestQvhighlights:
         first = {"qid": 7, "query": "A man cooks", "vid": "a", "duration": 60, "relevant_windows": [[2, 10]]}
         return json.dumps(first | changes)
 
-    def test_every_window_is_a_moment(self) -> None:
-        items = read("qvhighlights", self.line(relevant_windows=[[2, 10], [20, 60]]), options=Given())
+    def test_every_window_is_a_moment_but_a_bad_one(self) -> None:
+        items = read("qvhighlights", self.line(relevant_windows=[[2, 10], [9, 4], [21, 60]]), options=Given())
         assert items[0] == VideoRecord("a", 60.0)
         assert rows(items) == [
             (7, "a", 2.0, 10.0, "A man cooks"),
-            (7 + NEXT_WINDOW, "a", 20.0, 60.0, "A man cooks"),
+            (7 + 2 * NEXT_WINDOW, "a", 21.0, 60.0, "A man cooks"),
         ]
-
-    def test_one_bad_window_leaves_the_others(self) -> None:
-        items = read("qvhighlights", self.line(relevant_windows=[[2, 10], [9, 4], [12, 20]]))
         assert bad(items) == ["line 1, window 2: relevant_windows starts at 9 s, not before its end at 4 s"]
-        assert len(rows(items)) == 2
-
-    def test_a_window_that_clips_cannot_make_is_noted(self) -> None:
-        (record,) = read("qvhighlights", self.line(relevant_windows=[[1, 10]]))
-        assert isinstance(record, DescriptionRecord) and "clips of 2 s" in record.notes[0]
+        notes = [item.notes for item in items if isinstance(item, DescriptionRecord)]
+        assert not notes[0] and "clips of 2 s" in notes[1][0]
 
     @pytest.mark.parametrize(
         ("changes", "reason"),
@@ -191,10 +181,8 @@ class TestQvhighlights:
         assert reason in message
 
     def test_a_qid_used_twice_and_a_length_that_changed(self) -> None:
-        items = read(
-            "qvhighlights", self.line(), self.line(query="Another"), self.line(qid=8, duration=50), options=Given()
-        )
-        assert bad(items) == [
+        lines = (self.line(), self.line(query="Another"), self.line(qid=8, duration=50))
+        assert bad(read("qvhighlights", *lines, options=Given())) == [
             "line 2: qid 7 was used by an earlier line",
             "line 3: duration of video 'a' is another on an earlier line",
         ]
@@ -205,13 +193,10 @@ class TestTvc:
         return json.dumps({"vid_name": "a", "duration": 60, "ts": [1, 2], "clip_id": 5, "descs": list(descs)} | changes)
 
     def test_several_captions_of_one_moment(self) -> None:
-        items = read(
-            "tvc", self.line({"desc": "x y", "type": "v", "desc_id": 4}, {"desc": "z", "type": "t", "desc_id": 5})
-        )
+        descs = ({"desc": "x y", "type": "v", "desc_id": 4}, {"desc": "z", "type": "t", "desc_id": 5})
+        items = read("tvc", self.line(*descs))
         assert rows(items) == [(4, "a", 1.0, 2.0, "x y"), (5, "a", 1.0, 2.0, "z")]
         assert [item.kind for item in items if isinstance(item, DescriptionRecord)] == ["video", "subtitle"]
-
-    def test_a_moment_without_captions_stands_alone(self) -> None:
         assert read("tvc", self.line()) == [MomentRecord(1, "a", 1.0, 2.0)]
 
     def test_one_bad_caption_leaves_the_others(self) -> None:
@@ -231,22 +216,19 @@ class TestTvc:
 class TestOwnForm:
     HEADER = "video,start,end,description"
 
-    def test_csv(self) -> None:
-        items = read(
-            "csv", f"{self.HEADER},id,kind,note", 'a,1,2.5,"She says, ""no"".",9,both,unused', "b,0,1,Two words,4,,"
-        )
+    def test_csv_and_jsonl(self) -> None:
+        lines = ('a,1,2.5,"She says, ""no"".",9,both,unused', "b,0,1,Two words,4,,")
+        items = read("csv", f"{self.HEADER},id,kind,note", *lines)
         assert rows(items) == [(9, "a", 1.0, 2.5, 'She says, "no".'), (4, "b", 0.0, 1.0, "Two words")]
         assert [item.kind for item in items if isinstance(item, DescriptionRecord)] == ["both", "video"]
+        line = {"video": "a", "start": 1, "end": 2, "description": "x y"}
+        assert rows(read("jsonl", json.dumps(line))) == [(None, "a", 1.0, 2.0, "x y")]
 
     def test_lengths_may_stand_in_a_column(self) -> None:
         items = read("csv", f"{self.HEADER},duration", "n,1,2,x y,10", "n,2,3,y z,", "m,2,3,z,", options=Given())
         assert items[0] == VideoRecord("n", 10.0)
         assert len(rows(items)) == 2
         assert bad(items) == ["line 4: the length of video 'm' is not known"]
-
-    def test_jsonl(self) -> None:
-        line = {"video": "a", "start": 1, "end": 2, "description": "x y"}
-        assert rows(read("jsonl", json.dumps(line))) == [(None, "a", 1.0, 2.0, "x y")]
 
     @pytest.mark.parametrize(
         ("row", "reason"),
@@ -296,26 +278,20 @@ class TestSubtitles:
         text = (
             "1\n00:00:01,500 --> 00:00:02,750\n<i>Good</i> morning,\nRoss.\n\n\n"
             "00:00:03.5 --> 00:00:04.25\nNo counter.\n\n3\nno times\nx\n\n4\n00:00:05,000 --> 00:00:04,000\nBack.\n\n"
-            "5\n00:00:59,000 --> 00:01:00,400\nAt the end.\n"
+            "5\n02:00:01,000 --> 02:00:02,500\nLate.\n\n6\n02:29:59,000 --> 02:30:00,400\nAt the end.\n"
         )
-        items = read("srt", *text.split("\n"), options=Given({"a": (60.0, 1)}, stem="a"))
+        items = read("srt", *text.split("\n"), options=Given({"a": (9000.0, 1)}, stem="a"))
         subtitles = [item for item in items if isinstance(item, SubtitleRecord)]
         assert [(item.start_s, item.end_s, item.text) for item in subtitles] == [
             (1.5, 2.75, "Good morning, Ross."),
             (3.5, 4.25, "No counter."),
-            (59.0, 60.0, "At the end."),
+            (7201.0, 7202.5, "Late."),
+            (8999.0, 9000.0, "At the end."),
         ]
         assert bad(items) == [
             "line 10: no line of times: 00:00:01,000 --> 00:00:02,500",
             "line 14: time starts at 5 s, not before its end at 4 s",
         ]
-
-    def test_srt_with_hours(self) -> None:
-        options = Given({"a": (9000.0, 1)}, stem="a")
-        (item,) = read("srt", "1", "02:00:01,000 --> 02:00:02,500", "Late.", options=options)
-        assert isinstance(item, SubtitleRecord) and (item.start_s, item.end_s) == (7201.0, 7202.5)
-
-    def test_srt_of_an_unknown_video(self) -> None:
         assert bad(read("srt", "1", options=Given({"a": (60.0, 1)}, stem="z"))) == ["line 1: unknown video 'z'"]
 
 

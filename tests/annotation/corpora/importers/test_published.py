@@ -55,23 +55,22 @@ def test_qvhighlights(path: str, queries: int, videos: int, windows: int) -> Non
     assert totals == {"videos": videos, "described": windows, "bare": 0, "lines": queries, "past": 0, "bad": 0}
 
 
-def test_tvc_without_captions() -> None:
+def test_tvc_without_captions_and_with_generated_ones_of_lengths_in_the_table() -> None:
     totals = counts("tvc", "tvc/tvc_test_public_release.jsonl", Given())
     assert totals == {"videos": 1089, "described": 0, "bare": 5420, "lines": 5420, "past": 0, "bad": 0}
-
-
-def test_tvc_with_generated_captions_takes_lengths_from_the_table() -> None:
     totals = counts("tvc", "tvc/sample_val_predictions.jsonl", Given(read_durations(LENGTHS)))
     assert (totals["described"], totals["lines"], totals["bad"]) == (10841, 10841, 0)
 
 
 def test_tvr_with_and_without_the_table() -> None:
-    for options in (Given(read_durations(LENGTHS)), Given()):
+    durations = read_durations(LENGTHS)
+    assert len(durations) == 21_793
+    for options in (Given(durations), Given()):
         totals = counts("tvr", "tvr/tvr_val_release.jsonl", options)
         assert totals == {"videos": 2179, "described": 10895, "bare": 0, "lines": 10895, "past": 0, "bad": 0}
-
-
-def test_tvr_test_has_no_moments_and_says_so_line_by_line() -> None:
+    records = list(read_path(FORMATS["tvr"], DATA / "tvr" / "tvr_val_release.jsonl", Given(durations)))
+    kinds = Counter(record.kind for record in records if isinstance(record, DescriptionRecord))
+    assert kinds == {"video": 8_097, "both": 1_834, "subtitle": 964}
     items = list(read_path(FORMATS["tvr"], DATA / "tvr" / "tvr_test_public_release.jsonl", Given()))
     assert len(items) == 5445
     assert {item.reason for item in items if isinstance(item, BadLine)} == {"missing vid_name, duration, ts, type"}

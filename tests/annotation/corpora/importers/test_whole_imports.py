@@ -50,16 +50,8 @@ PUBLISHED = [
 
 def imported(published: PublishedFile, *more: str) -> dict[str, int]:
     out = StringIO()
-    call_command(
-        "import_corpus",
-        published.form,
-        str(DATA / published.path),
-        "--corpus",
-        "whole",
-        *published.more,
-        *more,
-        stdout=out,
-    )
+    words = [published.form, str(DATA / published.path), "--corpus", "whole", *published.more, *more]
+    call_command("import_corpus", *words, stdout=out)
     counts: dict[str, int] = json.loads(out.getvalue().splitlines()[-1])
     return counts
 
