@@ -4,15 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.plan import (
-    WHOLE_FILE,
-    Grade,
-    PlannedPair,
-    plan_of,
-    planned,
-    read_rows,
-    totals_planned,
-)
+from benchmarks.plan import WHOLE_FILE, Grade, PlannedPair, plan_of, planned, read_rows, totals_planned
 from benchmarks.replay import judgment_file
 from tests.benchmarks.real_file import needs_real_file
 

@@ -14,20 +14,14 @@ def tasks() -> set[str]:
     return {name for name in app.tasks if not name.startswith("celery.")}
 
 
-def test_the_table_names_every_task_once_and_nothing_else(tasks: set[str]) -> None:
+def test_the_table_names_every_task_once_and_its_messages_go_there(tasks: set[str]) -> None:
     assert sorted(task for names in QUEUES.values() for task in names) == sorted(tasks)
-
-
-def test_every_message_goes_to_the_queue_of_the_table(tasks: set[str]) -> None:
     queues = {task: app.amqp.router.route({}, task)["queue"].name for task in tasks}
     assert queues == {task: queue for queue, names in QUEUES.items() for task in names}
 
 
-def test_judging_shares_its_queue_with_nothing() -> None:
+def test_judging_shares_its_queue_with_nothing_and_a_worker_that_is_given_no_queue_does_not_take_it() -> None:
     assert set(QUEUES["judging"]) == {f"judging.tasks.{name}" for name in JUDGING}
-
-
-def test_a_worker_that_is_given_no_queue_does_not_take_what_judging_waits_for() -> None:
     assert {queue.name for queue in app.conf.task_queues} == {"celery", "uploads"}
 
 

@@ -20,8 +20,3 @@ def test_a_planned_message_expires_a_little_before_the_next(name: str, monkeypat
     app.Beat(quiet=True).Service(app).get_scheduler(lazy=True).apply_async(entry, advance=False)
     (options,) = calls
     assert entry.schedule.run_every * 0.8 < timedelta(seconds=options["expires"]) < entry.schedule.run_every
-
-
-@pytest.mark.parametrize("name", SCHEDULE)
-def test_a_planned_task_exists(name: str) -> None:
-    assert SCHEDULE[name]["task"] in app.tasks

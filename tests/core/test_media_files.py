@@ -1,5 +1,7 @@
 """Files that nobody needs any more go at once, or later."""
 
+from unittest.mock import Mock
+
 import pytest
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
@@ -43,12 +45,8 @@ def test_they_wait_for_a_backup() -> None:
 
 def test_they_wait_for_the_storage(monkeypatch: pytest.MonkeyPatch) -> None:
     names = save_files("e", "f")
-
-    def silent(name: str) -> None:
-        raise StorageUnavailable(reason="no route")
-
     with monkeypatch.context() as patch:
-        patch.setattr(default_storage, "delete", silent)
+        patch.setattr(default_storage, "delete", Mock(side_effect=StorageUnavailable(reason="no route")))
         files_delete(*names)
         with pytest.raises(StorageUnavailable):
             left_files_sweep()
@@ -59,10 +57,6 @@ def test_they_wait_for_the_storage(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_without_the_database_nothing_is_removed(monkeypatch: pytest.MonkeyPatch) -> None:
     names = save_files("g")
-
-    def fail(name: str) -> bool:
-        raise OperationalError("no route")
-
-    monkeypatch.setattr(media_files, "is_locked", fail)
+    monkeypatch.setattr(media_files, "is_locked", Mock(side_effect=OperationalError("no route")))
     files_delete(*names)
     assert there(names) == [True]

@@ -12,11 +12,8 @@ def var_of_length(length: int) -> Path:
     return Path("/" + "v" * (length - len("//s")))
 
 
-def test_sockets_lie_beside_the_data() -> None:
+def test_sockets_lie_beside_the_data_as_long_as_their_path_fits() -> None:
     assert embedded_folder.socket_folder(Path("/srv/judge/var")) == Path("/srv/judge/var/s")
-
-
-def test_longest_folder_leaves_room_for_the_socket() -> None:
     folder = embedded_folder.socket_folder(var_of_length(embedded_folder.LONGEST_FOLDER))
     assert len(str(folder / ".s.PGSQL.5432")) == embedded_folder.LONGEST_SOCKET
 
@@ -31,32 +28,21 @@ def test_folder_that_no_socket_or_url_can_carry_moves_to_tmp(var: Path) -> None:
     assert folder != embedded_folder.socket_folder(var / "other")
 
 
-def test_private_folder_is_made_for_its_owner_alone(tmp_path: Path) -> None:
+def test_private_folder_is_made_for_its_owner_alone_and_any_other_is_refused(tmp_path: Path) -> None:
     folder = embedded_folder.make_private_folder(tmp_path / "s")
     assert folder.stat().st_mode & 0o777 == 0o700
     assert embedded_folder.make_private_folder(folder) == folder
-
-
-def test_folder_that_others_may_enter_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "s").mkdir()
-    (tmp_path / "s").chmod(0o755)
+    (tmp_path / "link").symlink_to(folder)
+    with pytest.raises(EmbeddedError):
+        embedded_folder.make_private_folder(tmp_path / "link")
+    if os.geteuid() == 0:  # only root can give a folder away
+        os.chown(folder, 12345, 12345)
+        with pytest.raises(EmbeddedError):
+            embedded_folder.make_private_folder(folder)
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open").chmod(0o755)
     with pytest.raises(EmbeddedError, match="chmod 700"):
-        embedded_folder.make_private_folder(tmp_path / "s")
-
-
-def test_link_instead_of_a_private_folder_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "theirs").mkdir(mode=0o700)
-    (tmp_path / "s").symlink_to(tmp_path / "theirs")
-    with pytest.raises(EmbeddedError):
-        embedded_folder.make_private_folder(tmp_path / "s")
-
-
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
-def test_folder_of_another_user_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "s").mkdir(mode=0o700)
-    os.chown(tmp_path / "s", 12345, 12345)
-    with pytest.raises(EmbeddedError):
-        embedded_folder.make_private_folder(tmp_path / "s")
+        embedded_folder.make_private_folder(tmp_path / "open")
 
 
 def test_file_instead_of_the_data_folder_is_named(tmp_path: Path) -> None:

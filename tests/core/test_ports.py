@@ -6,17 +6,14 @@ from core.embedded.folder import EmbeddedError
 from core.embedded.services import check_port_free, port_from_environment
 
 
-@pytest.mark.parametrize(("text", "port"), [("", 8000), ("1", 1), ("8001", 8001), ("65535", 65535)])
-def test_port_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch, text: str, port: int) -> None:
-    monkeypatch.setenv("PORT", text)
-    assert port_from_environment() == port
-
-
-@pytest.mark.parametrize("text", ["0", "65536", "-1", "http", "80 01"])
-def test_what_is_no_port_is_refused(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
-    monkeypatch.setenv("PORT", text)
-    with pytest.raises(EmbeddedError, match="make run PORT=8001"):
-        port_from_environment()
+def test_port_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for text, port in {"": 8000, "1": 1, "8001": 8001, "65535": 65535}.items():
+        monkeypatch.setenv("PORT", text)
+        assert port_from_environment() == port
+    for text in ("0", "65536", "-1", "http", "80 01"):
+        monkeypatch.setenv("PORT", text)
+        with pytest.raises(EmbeddedError, match="make run PORT=8001"):
+            port_from_environment()
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])
