@@ -312,8 +312,3 @@ class TestNavigation:
             client.get(page)
             for other in (reverse("help"), reverse("tokens"), reverse("account"), "/nowhere/"):
                 assert f'href="{page}"' in body(client.get(other)), other
-
-    def test_people_is_for_leads(self, client: Client) -> None:
-        member = MembershipFactory(role="admin")
-        client.force_login(member.user)
-        assert ">People<" not in body(client.get(reverse("judging:overview", args=[member.project.uuid])))

@@ -49,13 +49,6 @@ def test_every_operation_says_what_it_does_takes_either_proof_and_refuses_in_one
                 assert shape.endswith("/Problem"), f"{method} {path} {status}"
 
 
-def test_a_grade_is_a_number_from_0_to_4(schema: dict[str, Any]) -> None:
-    request_schema = schema["components"]["schemas"]["GradeRequest"]
-    grade = request_schema["properties"]["grade"]
-    assert (grade["type"], grade["minimum"], grade["maximum"]) == ("integer", 0, 4)
-    assert request_schema["required"] == ["grade", "key"]
-
-
 OF_PAGES_ALONE = {  # no endpoint invites, trains, examines, sets or reviews
     *("invitation_unknown", "invitation_gone", "guideline_stale", "policy_stale", "gate_too_short", "gate_closed"),
     *("answers_incomplete", "unfinished", "too_few_pairs", "sitting_over"),

@@ -1,6 +1,10 @@
 """Every task waits in a queue that was chosen for it, and what people who judge wait for is alone in its own."""
 
+from datetime import timedelta
+from typing import Any
+
 import pytest
+from celery.beat import ScheduleEntry
 
 from config.celery_app import QUEUES, app
 
@@ -29,3 +33,17 @@ def test_beat_sends_the_sweeps_of_judging_to_its_queue(tasks: set[str]) -> None:
     scheduled = {entry["task"] for entry in app.conf.beat_schedule.values()}
     assert scheduled <= tasks
     assert scheduled & set(QUEUES["judging"]) == {"judging.tasks.assignments_sweep", "judging.tasks.batches_sweep"}
+
+
+SCHEDULE = app.conf.beat_schedule
+
+
+@pytest.mark.parametrize("name", SCHEDULE)
+def test_a_planned_message_expires_a_little_before_the_next(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[dict[str, Any]] = []
+    entry = ScheduleEntry(name=name, app=app, **SCHEDULE[name])
+    monkeypatch.setattr(app, "send_task", lambda *task, **options: calls.append(options))
+    monkeypatch.setattr(app.tasks[entry.task], "apply_async", lambda *words, **options: calls.append(options))
+    app.Beat(quiet=True).Service(app).get_scheduler(lazy=True).apply_async(entry, advance=False)
+    (options,) = calls
+    assert entry.schedule.run_every * 0.8 < timedelta(seconds=options["expires"]) < entry.schedule.run_every

@@ -1,12 +1,16 @@
 """Names in README and docs/ exist: links, pictures, files, commands, settings, constraints."""
 
+import ast
 import re
+import shlex
+from collections.abc import Iterator
 from importlib import import_module
 
 from django.apps import apps
 from django.core.management import get_commands
 
 from tests.docs.pages import ROOT, anchors, blocks, links, pages, tables
+from tools.packages import concepts, drawing
 
 MANAGE_COMMAND = re.compile(r"manage\.py ([a-z]\w+)")
 TARGET = re.compile(r"^([a-z][a-z-]*):", re.MULTILINE)
@@ -92,3 +96,59 @@ def test_every_constraint_named_exists() -> None:
     rows = [row for row in tables(ROOT / "docs" / "rules.md") if len(row) == 4]
     names = {name for row in rows for name in re.findall(r"`(\w+_\w+)`", row[3])}
     assert names and names <= constraint_names
+
+
+PAGE = ROOT / "docs" / "architecture.md"
+NAMED = re.compile(r"`(\w+)`\s+\(`([\w/]+\.py)`\)")
+
+
+def test_the_picture_is_drawn_from_the_imports() -> None:
+    """``python tools/packages.py > docs/packages.svg`` draws it anew."""
+    assert (ROOT / "docs" / "packages.svg").read_text() == drawing()
+    assert {"work", "review", "qualification", "releases"} <= set(concepts("judging"))
+    assert "migrations" not in concepts("judging")
+
+
+def test_every_name_of_the_paths_is_defined_where_it_says() -> None:
+    names = NAMED.findall(PAGE.read_text())
+    assert len(names) > 30
+    assert [(name, path) for name, path in names if name not in _defined(path)] == []
+
+
+def _defined(path: str) -> set[str]:
+    tree = ast.parse((ROOT / path).read_text())
+    names = {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    for node in tree.body:
+        if isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names |= {target.id for target in targets if isinstance(target, ast.Name)}
+    return names
+
+
+CRON = re.compile(r"^(?:@\w+|(?:[\d*/,-]+ ){5}) *(.+)$", re.MULTILINE)
+UNIT = re.compile(r"^Exec\w+=[-@:+!]*(.+)$", re.MULTILINE)
+STARTED = re.compile(r"systemd-run (.+)")
+OPTIONS = {"--uid", "--gid", "--unit", "--working-directory", "--property", "--setenv", "--slice", "--on-calendar"}
+
+
+def named_in(text: str) -> Iterator[str]:
+    """The program of each line of a crontab or a unit, and of each call of systemd-run."""
+    text = text.replace("\\\n", " ")
+    for line in [*CRON.findall(text), *UNIT.findall(text)]:
+        yield shlex.split(line)[0]
+    for call in STARTED.findall(text):
+        words = iter(shlex.split(call))
+        for word in words:
+            if word in OPTIONS:
+                next(words)
+            elif not word.startswith("-"):
+                yield word
+                break
+
+
+def test_what_cron_and_systemd_start_is_named_by_its_whole_path() -> None:
+    texts = {str(block): block.text for block in blocks()}
+    texts |= {path.name: path.read_text() for path in (ROOT / "docker" / "systemd").iterdir()}
+    programs = {source: list(named_in(text)) for source, text in texts.items()}
+    assert sum(map(len, programs.values())) > 5
+    assert {source: names for source, names in programs.items() if any(name[0] != "/" for name in names)} == {}

@@ -1,10 +1,11 @@
-"""Logs, ids and figures of the running site, over both web hosts and the workers."""
+"""Logs, ids, figures and health of the running site, over both web hosts and the workers."""
 
 import http.client
 import json
 import re
 from typing import Any
 
+import requests
 from django.urls import reverse
 
 from judging.models import Release
@@ -83,3 +84,27 @@ def test_a_worker_that_is_killed_is_missed(site: Site) -> None:
     ended, killed = (f'worker="{worker.name}@{worker.address}"' for worker in site.workers)
     eventually(lambda: ended not in figures(site, site.web[0]))
     assert killed in figures(site, site.web[0])
+
+
+def readiness(site: Site) -> tuple[int, dict[str, str]]:
+    answer: requests.Response = site.visitor().get("/readyz")
+    return answer.status_code, answer.json()
+
+
+def test_all_is_well(site: Site) -> None:
+    assert readiness(site) == (200, {"database": "ok", "broker": "ok", "storage": "ok"})
+    assert site.visitor().get("/healthz").text == "ok\n"
+
+
+def test_a_broker_that_is_gone_and_a_database_that_hangs_are_named(site: Site) -> None:
+    site.redis.stop()
+    eventually(lambda: readiness(site) == (503, {"database": "ok", "broker": "not reachable", "storage": "ok"}))
+    assert site.visitor().get("/healthz").status_code == 200
+    site.redis.start()
+    site.postgres.pause()
+    try:
+        eventually(lambda: readiness(site)[1]["database"] in ("no answer", "not reachable"))
+        assert site.visitor().get("/healthz").status_code == 200  # whoever asked the database would say 503
+    finally:
+        site.postgres.resume()
+    eventually(lambda: readiness(site)[0] == 200)

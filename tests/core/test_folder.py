@@ -1,10 +1,15 @@
+"""The data folder of `make run`: where its sockets and its secret lie, and the port beside it."""
+
 import os
+import socket
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from core.embedded import folder as embedded_folder
-from core.embedded.folder import EmbeddedError
+from core.embedded.folder import SHORTEST, EmbeddedError, local_secret
+from core.embedded.services import check_port_free, port_from_environment
 
 
 def var_of_length(length: int) -> Path:
@@ -56,3 +61,42 @@ def test_read_only_data_folder_is_named(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
     with pytest.raises(EmbeddedError, match="MOMENTJUDGE_VAR"):
         embedded_folder.make_var_folder(tmp_path / "var")
+
+
+def test_secret_is_made_once_for_its_owner_alone(tmp_path: Path) -> None:
+    var = tmp_path / "var"
+    secret = local_secret(var)
+    assert len(secret) >= SHORTEST and local_secret(var) == secret != local_secret(tmp_path / "other")
+    assert (var / "secret_key").stat().st_mode & 0o777 == 0o600
+
+
+def test_racing_processes_agree_and_leave_no_drafts(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(16) as pool:
+        secrets = set(pool.map(local_secret, [tmp_path / "var"] * 64))
+    assert len(secrets) == 1
+    assert {path.name for path in (tmp_path / "var").iterdir()} == {"secret_key", "log"}
+
+
+def test_damaged_secret_is_not_used(tmp_path: Path) -> None:
+    (tmp_path / "secret_key").write_text("short\n")
+    with pytest.raises(EmbeddedError, match="Delete it"):
+        local_secret(tmp_path)
+
+
+def test_port_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for text, port in {"": 8000, "1": 1, "8001": 8001, "65535": 65535}.items():
+        monkeypatch.setenv("PORT", text)
+        assert port_from_environment() == port
+    for text in ("0", "65536", "-1", "http", "80 01"):
+        monkeypatch.setenv("PORT", text)
+        with pytest.raises(EmbeddedError, match="make run PORT=8001"):
+            port_from_environment()
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])
+def test_taken_port_is_named_with_a_remedy(host: str) -> None:
+    with socket.create_server((host, 0)) as other:
+        port = other.getsockname()[1]
+        with pytest.raises(EmbeddedError, match=rf"Port {port} .*make run PORT=8001"):
+            check_port_free(port)
+    check_port_free(port)
