@@ -1,4 +1,4 @@
-"""What a benchmark calls a failure: each figure at its limit, and beyond."""
+"""Figures at the limit of what a benchmark calls a failure, and beyond."""
 
 from typing import Any
 

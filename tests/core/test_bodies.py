@@ -52,8 +52,8 @@ def test_a_page_reads_it_too_but_nothing_is_read_without_end() -> None:
 
 @pytest.mark.django_db
 def test_a_client_that_is_gone_is_no_fault() -> None:
-    gone = Mock(read=Mock(side_effect=ConnectionResetError))
-    request = RequestFactory().post(JUDGMENT).environ | {"CONTENT_LENGTH": str(MB), "wsgi.input": gone}
+    broken_body = Mock(read=Mock(side_effect=ConnectionResetError))
+    request = RequestFactory().post(JUDGMENT).environ | {"CONTENT_LENGTH": str(MB), "wsgi.input": broken_body}
     statuses: list[str] = []
     get_wsgi_application()(request, lambda status, headers: statuses.append(status))
     assert statuses[0].startswith("413")

@@ -22,7 +22,7 @@ from tests.judging.watching import logged_in, preview_urls, watched
 pytestmark = pytest.mark.django_db
 
 
-def test_behind_nginx_the_answer_is_empty_but_for_the_way_to_the_file(settings: Any, tmp_path: Path) -> None:
+def test_behind_nginx_the_answer_is_empty_but_for_the_path_of_the_file(settings: Any, tmp_path: Path) -> None:
     settings.MEDIA_ACCEL = "/protected/"
     folder = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": str(tmp_path)}}
     settings.STORAGES = {**settings.STORAGES, "default": folder}

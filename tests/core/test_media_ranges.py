@@ -13,11 +13,11 @@ WHOLE = ["", "bytes", "bytes=", "bytes=-", "bytes=19-10", "bytes=0-1,5-6", "byte
 WHOLE += ["bytes=0x1-2", "bytes=1.5-2", "bytes=\u0661-2", "bytes=0-1\n", "items=0-1", "0-1", f"bytes=0-{'9' * 5000}"]
 
 
-@pytest.mark.parametrize("wanted", SERVED)
-def test_a_range_is_served(wanted: str) -> None:
+@pytest.mark.parametrize("byte_range", SERVED)
+def test_a_range_is_served(byte_range: str) -> None:
     for unit in ("bytes", "Bytes"):
-        part = requested_bytes(f"{unit}={wanted}", 100)
-        assert part and (part[0], part[-1]) == SERVED[wanted]
+        part = requested_bytes(f"{unit}={byte_range}", 100)
+        assert part and (part[0], part[-1]) == SERVED[byte_range]
 
 
 @pytest.mark.parametrize("header", WHOLE, ids=lambda header: repr(header)[:24])

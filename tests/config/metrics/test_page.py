@@ -181,8 +181,8 @@ def test_the_dashboard_and_the_alarms_name_figures_that_are_exported(
     expressions = [target["expr"] for panel in board["panels"] for target in panel.get("targets", [])]
     assert len(expressions) > 20
     texts = [*expressions, (DOCKER / "momentjudge.rules.yml").read_text()]
-    shown = {name for words in texts for name in METRIC.findall(words)}
+    dashboard_names = {name for words in texts for name in METRIC.findall(words)}
     names = {family.name for family in families}
-    assert shown - samples - names == set()
-    shown_families = {re.sub("_(total|bucket|count)$", "", name) for name in shown}
-    assert {name for name in names if name.startswith("momentjudge_")} - shown_families == set()
+    assert dashboard_names - samples - names == set()
+    dashboard_families = {re.sub("_(total|bucket|count)$", "", name) for name in dashboard_names}
+    assert {name for name in names if name.startswith("momentjudge_")} - dashboard_families == set()
