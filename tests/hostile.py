@@ -24,31 +24,9 @@ MORE = (
 WORDS = HTML + MORE
 OURS = ("core", "accounts", "annotation", "judging", "models_runner")
 CODES = {  # columns that the site itself writes or chooses from a list
-    *(
-        "password",
-        "digest",
-        "session_key",
-        "session_data",
-        "similarity",
-        "provider",
-        "format",
-        "form",
-        "kind",
-        "action",
-    ),
-    *(
-        "what",
-        "metric",
-        "convention",
-        "gain",
-        "split",
-        "currency",
-        "pay_currency",
-        "time_zone",
-        "path",
-        "before",
-        "after",
-    ),
+    *("password", "digest", "session_key", "session_data", "similarity", "provider", "format", "form", "kind"),
+    *("action", "what", "metric", "convention", "gain", "split", "currency", "pay_currency", "time_zone", "path"),
+    *("before", "after"),
     *("checksum", "sha256", "archive_sha256", "content_sha256", "json_sha256", "parquet_sha256", "state_of_texts"),
     *("LeftFile.name", "Measure.name", "Measure.version", "Measure.normalisation", "step", "colour"),
 }

@@ -74,28 +74,14 @@ def test_nobody_ends_those_of_others(person: User) -> None:
     assert is_in(theirs)
 
 
-@pytest.mark.parametrize("name", ["session-end", "sessions-end"])
-def test_ending_takes_a_post_with_its_token(person: User, name: str) -> None:
-    logged_in(person)
-    client = Client(enforce_csrf_checks=True)
-    client.force_login(person)
-    where = reverse(name, args=[session_of(client).uuid] if name == "session-end" else [])
-    assert (client.get(where).status_code, client.post(where).status_code) == (405, 403)
-    assert reverse("login") in Client().post(where).headers["Location"]
-
-
-def test_a_new_password_ends_the_others_for_good(person: User) -> None:
-    here, there = logged_in(person), logged_in(person)
+def test_a_new_password_ends_the_others_for_good_and_one_by_a_link_all(person: User) -> None:
+    here, there, client = logged_in(person), logged_in(person), Client()
     here.post(reverse("password-change"), {"old_password": PASSWORD, **NEW})
     assert (is_in(here), is_in(there)) == (True, False)
     assert person.browser_sessions.count() == 1
-
-
-def test_a_forgotten_password_chosen_anew_ends_all(person: User) -> None:
-    there, client = logged_in(person), Client()
     person.refresh_from_db()  # a link holds the time of the last log-in
     client.post(client.get(password_link(person)).headers["Location"], NEW)
-    assert not is_in(there)
+    assert not is_in(here)
     assert not person.browser_sessions.exists()
 
 
@@ -122,38 +108,20 @@ def test_saving_a_session_leaves_its_beginning(person: User) -> None:
     uuid, session = session_of(client).uuid, client.session
     session["anything"] = 1
     session.save()
-    browser_session = session_of(client)
-    assert (browser_session.began_at, browser_session.uuid, browser_session.user, browser_session.client) == (
-        began,
-        uuid,
-        person,
-        "Firefox on Linux",
-    )
+    row = session_of(client)
+    assert (row.began_at, row.uuid, row.user, row.client) == (began, uuid, person, "Firefox on Linux")
 
 
-@pytest.mark.parametrize(
-    ("agent", "name"),
-    [
-        (FIREFOX, "Firefox on Linux"),
-        (
-            "Mozilla/5.0 (Windows NT 10.0; Win64; x64) Chrome/141.0 Safari/537.36 Edg/141.0",
-            "Edge on Windows",
-        ),
-        (
-            "Mozilla/5.0 (Linux; Android 10; K) Chrome/141.0 Mobile Safari/537.36",
-            "Chrome on Android",
-        ),
-        (
-            "Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) Version/18.5 Safari/604.1",
-            "Safari on iPhone",
-        ),
-        ("Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) Version/18.5 Safari/605.1.15", "Safari on macOS"),
-        ("", "A program or an unknown browser"),
-        ("<script>" * 1000, "A program or an unknown browser"),
-    ],
-)
-def test_browsers_as_people_know_theirs(agent: str, name: str) -> None:
-    assert rough_client(agent) == name
+def test_browsers_as_people_know_theirs() -> None:
+    names = {
+        FIREFOX: "Firefox on Linux",
+        "Mozilla/5.0 (Windows NT 10.0; Win64; x64) Chrome/141.0 Safari/537.36 Edg/141.0": "Edge on Windows",
+        "Mozilla/5.0 (Linux; Android 10; K) Chrome/141.0 Mobile Safari/537.36": "Chrome on Android",
+        "Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) Version/18.5 Safari/604.1": "Safari on iPhone",
+        "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) Version/18.5 Safari/605.1.15": "Safari on macOS",
+        **dict.fromkeys(["", "<script>" * 1000], "A program or an unknown browser"),
+    }
+    assert {agent: rough_client(agent) for agent in names} == names
 
 
 def test_what_has_ended_is_deleted(person: User) -> None:

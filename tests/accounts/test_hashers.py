@@ -93,16 +93,12 @@ def test_one_is_checked_at_a_time_and_the_others_wait(monkeypatch: pytest.Monkey
     assert most == AT_ONCE == 1
 
 
-def test_waiting_too_long_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.django_db
+def test_waiting_too_long_is_an_error_and_the_log_in_says_so(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    User.objects.create_user("somebody", PASSWORD)
     monkeypatch.setattr(hashers, "WAIT_S", 0.01)
     with hashers.turn(), pytest.raises(Busy, match="Wait half a minute"):
         Argon2().verify(PASSWORD, "")
-
-
-@pytest.mark.django_db
-def test_the_log_in_says_it_in_words(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    User.objects.create_user("somebody", PASSWORD)
-    monkeypatch.setattr(hashers, "WAIT_S", 0.01)
     with hashers.turn():
         answer = client.post(reverse("login"), {"username": "somebody", "password": PASSWORD})
     assert (answer.status_code, "Wait half a minute" in answer.content.decode()) == (503, True)

@@ -1,7 +1,6 @@
 """A benchmark beside another revision, in a repository of two commits."""
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -48,23 +47,3 @@ def test_a_benchmark_that_fails_is_an_error(repository: Path) -> None:
     (repository / "figure.py").write_text("raise SystemExit(1)")
     with pytest.raises(subprocess.CalledProcessError):
         common.compare("HEAD", "figure.py", [], rounds=1, ratios={"pace": (0, "pace")})
-
-
-def test_other_locks_get_an_environment_of_their_own_once(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert common.python_for(repository) == Path(sys.executable)
-    monkeypatch.setattr(common, "VENVS", repository / "venvs")
-    commands: list[list[str]] = []
-
-    def made(command: list[str], **values: object) -> None:
-        commands.append(command)
-        if "venv" in command:
-            Path(command[-1]).mkdir(parents=True)
-
-    with common.worktree("HEAD") as other:
-        (other / "requirements" / "base.lock").write_text("numpy==1\n")
-        monkeypatch.setattr(common.subprocess, "run", made)
-        pythons = {common.python_for(other) for _ in range(2)}
-        monkeypatch.undo()
-        monkeypatch.setattr(common, "ROOT", repository)
-    assert len(pythons) == 1 and Path(sys.executable) not in pythons
-    assert [command[2] for command in commands] == ["venv", "pip"]

@@ -1,74 +1,42 @@
 """Real judgments through HTTP, while services are killed: nothing lost, nothing doubled."""
 
-import json
-import subprocess
-import sys
+import random
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from benchmarks.plan import Grade, PlannedPair
-from benchmarks.replay import annotator_numbers, main, options_from
-from core.embedded.services import BASE_DIR
+from benchmarks.replay import VICTIMS, annotator_numbers, kills_planned, main
 from tests.benchmarks.real_file import needs_real_file
-
-WITH_OPEN_ENDS = ["--first", "166440", "--limit", "36"]  # two of these pairs stay escalated for want of grades
-
-
-def replayed(*words: str, timeout: float) -> dict[str, Any]:
-    command = [sys.executable, "-m", "benchmarks.replay", "--json", *words]
-    process = subprocess.run(command, cwd=BASE_DIR, capture_output=True, text=True, timeout=timeout, check=False)
-    assert process.returncode == 0, process.stdout + process.stderr
-    result: dict[str, Any] = json.loads(process.stdout)
-    return result
+from tests.benchmarks.test_commands import report_of
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 @needs_real_file
 def test_a_few_pairs_with_each_service_killed_once() -> None:
-    result = replayed(*WITH_OPEN_ENDS, "--annotators", "8", "--kill", "--kills", "4", timeout=1700)
-    assert result["faults"] == []
-    assert result["stored"] == result["planned"]
+    """Two of these pairs stay escalated for want of grades."""
+    words = ["--first", "166440", "--limit", "36", "--annotators", "8", "--kill", "--kills", "4"]
+    result = report_of("replay", *words)
+    assert (result["faults"], result["stored"]) == ([], result["planned"])
     assert result["stored"]["escalated"] == 2
-    assert result["killed"] == {"judging": 1, "web": 1, "database": 1, "valkey": 1}
+    assert result["killed"] == dict.fromkeys(VICTIMS, 1)
     assert result["restarts"].keys() == result["killed"].keys()
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(1800)
-@needs_real_file
-def test_two_thousand_pairs_with_many_kills() -> None:
-    result = replayed("--limit", "2000", "--kill", "--kills", "15", timeout=1700)
-    assert result["faults"] == []
-    assert result["annotators"] == 24
-    assert sum(result["killed"].values()) >= 12
-
-
-@pytest.mark.slow
-@needs_real_file
-def test_nothing_killed_nothing_interrupted() -> None:
-    result = replayed(*WITH_OPEN_ENDS, timeout=600)
-    assert result["faults"] == [] and result["interruptions"] == 0
     assert set(result["durability"].values()) == {"on"}
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_every_service_is_killed_as_a_whole_and_in_the_midst_of_judging(seed: int) -> None:
+    kills, again = (kills_planned(grades=1000, count=5, chance=random.Random(seed)) for _ in range(2))
+    assert kills == again
+    assert {kill.service for kill in kills if kill.whole} == set(VICTIMS)
+    moments = [kill.after for kill in kills]
+    assert len(moments) == 5 and moments == sorted(moments) and moments[0] > 0 and moments[-1] < 1000
 
 
 def test_people_named_most_often_come_first_and_stand_ins_fill_up() -> None:
     pair = PlannedPair(1, (Grade(3, 0), Grade(8, 4)), (Grade(8, 2), Grade(8, 2)))
     assert annotator_numbers([pair], 4) == [8, 3, 1001, 1002]
-    assert annotator_numbers([pair], 1) == [8]
-
-
-@pytest.mark.parametrize("words", [["--annotators", "3"], ["--limit", "0"], ["--kill", "--kills", "0"]])
-def test_options_without_sense(words: list[str]) -> None:
-    with pytest.raises(SystemExit):
-        options_from(words)
-
-
-def test_without_kill_nobody_is_killed() -> None:
-    assert options_from(["--kills", "5"]).kills == 0
-    assert options_from(["--kill", "--kills", "5"]).kills == 5
 
 
 def test_missing_file_is_an_error(

@@ -192,6 +192,11 @@ def moving_gif(frames: int = 8, *, duration_ms: int = 500) -> bytes:
     return file.getvalue()
 
 
+def media_of(kind: str, clip: bytes) -> dict[str, bytes]:
+    """A moving GIF, and for the kind "mp4" the same moment as a film, which is shown instead."""
+    return {"gif": moving_gif()} | ({"mp4": clip} if kind == "mp4" else {})
+
+
 def wait_until(holds: Callable[[], object]) -> None:
     """For what the page does not show, as when a request has reached the server."""
     deadline = time.monotonic() + PATIENCE_S

@@ -4,15 +4,12 @@ import pytest
 from django.urls import reverse
 from playwright.sync_api import Page, expect
 
-from accounts.models import User
-from judging.models import Assignment, Judgment, Policy
+from judging.models import Judgment
 from tests import factories
 from tests.browser import acts
 from tests.browser.axe import barriers
 from tests.browser.conftest import Browse
 from tests.browser.test_every_page import PHONE, paths
-
-PASSWORD = "a-long-enough-password"
 
 
 def barriers_at(page: Page, *addresses: str) -> list[str]:
@@ -133,46 +130,3 @@ def test_thumbs_reach_the_grades_and_the_clip_is_in_sight(browse: Browse) -> Non
     page.get_by_role("button", name="Partly").tap()
     acts.arrive(page, 2)
     assert Judgment.objects.get().grade == 2
-
-
-def test_targets_are_large_enough(browse: Browse) -> None:
-    page, _ = acts.judging(browse, media={"gif": acts.moving_gif()})
-    for target in page.locator("#pair :is(a, button, summary, input:not([type=hidden]))").filter(visible=True).all():
-        box = target.bounding_box()
-        assert box is not None
-        assert min(box["width"], box["height"]) >= 24, target.evaluate("element => element.outerHTML")
-
-
-def test_words_alone_lead_from_the_log_in_to_a_finished_batch(browse: Browse) -> None:
-    batch = acts.batch(acts.project())
-    Policy.objects.update(break_minutes=0)
-    page = browse()
-    page.goto("/")
-    log_in(page, factories.annotator(batch.project))
-    page.get_by_role("button", name="Start a batch").click()
-    for position, grade in enumerate(("Unrelated", "Partly", "Perfect"), start=1):
-        expect(page.get_by_text(f"pair {position} of 3", exact=True)).to_be_visible()
-        acts.settle(page)
-        if position == 2:
-            page.get_by_text("Comment", exact=True).click()
-            page.get_by_label("Comment, sent with the grade").fill("Only half of it.")
-        page.get_by_role("group", name="How well does the moment answer").get_by_role("button", name=grade).click()
-    expect(page.get_by_role("heading", name="A last look")).to_be_visible()
-    page.get_by_role("link", name="Moment 3, grade 4").click()
-    acts.settle(page)
-    page.get_by_role("button", name="Good").click()
-    expect(page.get_by_role("link", name="Moment 3, grade 3")).to_be_visible()
-    acts.settle(page)
-    page.get_by_role("button", name="Finish and stop").click()
-    expect(page.get_by_text("your grades for this batch are final")).to_be_visible()
-    assert Assignment.objects.get().state == Assignment.State.FINISHED
-    grades = Judgment.objects.order_by("position").values_list("grade", "comment")
-    assert list(grades) == [(0, ""), (2, "Only half of it."), (3, "")]
-
-
-def log_in(page: Page, user: User) -> None:
-    user.set_password(PASSWORD)
-    user.save()
-    page.get_by_label("User name").fill(user.username)
-    page.get_by_label("Password").fill(PASSWORD)
-    page.get_by_role("button", name="Log in").click()

@@ -28,8 +28,7 @@ document.addEventListener("clip:shown", () => {
 def test_the_next_three_clips_are_loaded_ahead_and_shown_without_asking(
     browse: Browse, clip: bytes, server_log: list[str], kind: str
 ) -> None:
-    media = {"gif": acts.moving_gif()} | ({"mp4": clip} if kind == "mp4" else {})
-    batch = acts.batch(acts.project(), pairs=6, **media)  # type: ignore[arg-type]
+    batch = acts.batch(acts.project(), pairs=6, **acts.media_of(kind, clip))  # type: ignore[arg-type]
     page = browse(factories.annotator(batch.project))
     page.add_init_script(MEASURE)
     acts.start(page, batch.project)
@@ -66,7 +65,7 @@ def test_grading_is_one_request(browse: Browse, server_log: list[str]) -> None:
 
 @pytest.mark.parametrize("kind", ["gif", "mp4"])
 def test_a_clip_can_be_paused_and_scrubbed_by_pointer_and_by_key(browse: Browse, clip: bytes, kind: str) -> None:
-    page, _ = acts.judging(browse, media={"gif": acts.moving_gif()} | ({"mp4": clip} if kind == "mp4" else {}))
+    page, _ = acts.judging(browse, media=acts.media_of(kind, clip))
     time = page.locator(".controls output")
     page.get_by_role("button", name="Pause").click()
     expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()
@@ -87,8 +86,7 @@ def test_a_clip_can_be_paused_and_scrubbed_by_pointer_and_by_key(browse: Browse,
 
 @pytest.mark.parametrize("kind", ["gif", "mp4"])
 def test_who_wants_no_motion_starts_the_clip_themselves(browse: Browse, clip: bytes, kind: str) -> None:
-    media = {"gif": acts.moving_gif()} | ({"mp4": clip} if kind == "mp4" else {})
-    page, _ = acts.judging(browse, media=media, reduced_motion="reduce")
+    page, _ = acts.judging(browse, media=acts.media_of(kind, clip), reduced_motion="reduce")
     play = page.get_by_role("button", name="Play", exact=True)
     expect(page.locator(".controls output")).to_have_text("0.0 of 4.0 s")
     play.click()

@@ -1,6 +1,9 @@
 """Every page for every role: nothing on the console, nothing against the CSP, nothing wider than a phone, nothing
 for axe to find."""
 
+from datetime import date
+from decimal import Decimal
+
 import pytest
 from django.contrib.auth.tokens import default_token_generator
 from django.test import Client
@@ -10,7 +13,7 @@ from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 from django_otp.oath import totp
 from django_otp.plugins.otp_totp.models import TOTPDevice
-from playwright.sync_api import ConsoleMessage, Error, Locator, Page, Request, Response, ViewportSize, expect
+from playwright.sync_api import ConsoleMessage, Locator, Page, Request, Response, ViewportSize, expect
 
 from accounts.models import Project, User
 from accounts.services.credentials import totp_begin, totp_confirm
@@ -18,6 +21,7 @@ from annotation.models import Moment, Pooling
 from annotation.pools.services.poolings import Returned
 from core.models import Job
 from judging.models import Batch, JudgmentDay, Pair, QualityAlert, Release
+from judging.pay.services import hours_correct, pay_rate_set
 from judging.projects.policies import policy_publish
 from judging.quality.selectors import quality_report
 from judging.quality.services import quality_compute
@@ -29,6 +33,7 @@ from tests import factories
 from tests.browser import acts
 from tests.browser.axe import NARROW, barriers_in
 from tests.browser.conftest import Browse
+from tests.judging.money import judged, local, project_in
 from tests.judging.play import judge, judge_round, pairs_of
 
 DESKTOP: ViewportSize = {"width": 1280, "height": 720}
@@ -38,24 +43,15 @@ PASSWORD = "a long password"
 SHOWN = r"""location.pathname + document.querySelector('main').innerHTML
   .replaceAll(/name="csrfmiddlewaretoken" value="\w+"/g, '')"""
 UNBROKEN = "Supercalifragilisticexpialidocious" * 3
+JUDGING_PAGES = (
+    "overview review-queue queries query-sets flags figures coverage dropped withdrawn releases guideline audit"
+    " audit-versions tables agreement alerts exams guideline-versions training gate-questions policy caption-edits"
+)
+RUNS_PAGES = "runs run-new compare economy files experiments tables search"
 STAFF_PAGES = [
-    *(
-        f"judging:{name}"
-        for name in ("overview", "review-queue", "queries", "query-sets", "flags", "figures", "coverage")
-    ),
-    *(f"judging:{name}" for name in ("dropped", "withdrawn")),
-    *(
-        f"judging:{name}"
-        for name in ("releases", "guideline", "audit", "audit-versions", "tables", "agreement", "alerts", "exams")
-    ),
-    *(f"judging:{name}" for name in ("guideline-versions", "training", "gate-questions", "policy")),
-    "annotation:corpus",
-    "annotation:train-sets",
-    "judging:caption-edits",
-    *(
-        f"models_runner:{name}"
-        for name in ("runs", "run-new", "compare", "economy", "files", "experiments", "tables", "search")
-    ),
+    *(f"judging:{name}" for name in JUDGING_PAGES.split()),
+    *(f"annotation:{name}" for name in ("corpus", "train-sets", "captions", "splits", "statistics")),
+    *(f"models_runner:{name}" for name in RUNS_PAGES.split()),
     "pools:pools",
 ]
 ADMIN_PAGES = [*STAFF_PAGES, "models_runner:experiment-new", "models_runner:features"]
@@ -69,22 +65,19 @@ class Complaints(list[str]):
         super().__init__()
         self.page = page
         page.on("console", self.on_console)
-        page.on("pageerror", self.failed)
+        page.on("pageerror", lambda error: self.append(f"{self.page.url}: {error}"))
         page.on("requestfailed", self.on_request_failed)
-        page.on("response", self.answered)
+        page.on("response", self.on_response)
 
     def on_console(self, message: ConsoleMessage) -> None:
         if message.type in ("error", "warning", "assert"):
             self.append(f"{self.page.url}: {message.text}")
 
-    def failed(self, error: Error) -> None:
-        self.append(f"{self.page.url}: {error}")
-
     def on_request_failed(self, request: Request) -> None:
         if request.failure != "net::ERR_ABORTED":  # the page was left while a lazy picture was loading
             self.append(f"{self.page.url}: {request.url} {request.failure}")
 
-    def answered(self, response: Response) -> None:
+    def on_response(self, response: Response) -> None:
         if response.status >= 400:
             self.append(f"{self.page.url}: {response.url} {response.status}")
 
@@ -169,6 +162,8 @@ def test_pages_of_lead_and_admin_are_clean(browse: Browse) -> None:
     assert report is not None
     details += [reverse("judging:figure", args=[project.uuid, name]) for name in ("grades", "cases")]
     details += [reverse("annotation:corpora"), reverse("annotation:import-new")]
+    details += [reverse("annotation:splits", args=[project.uuid]) + "?val=1&test=1&seed=2"]
+    details += [reverse("judging:project-new", args=[project.dataset.corpus.uuid])]
     details += [reverse("judging:agreement-of", args=[project.uuid, next(iter(report.data["annotators"]))])]
     pool = reverse("pools:pool", args=[planned_pool(project).uuid])
     of_lead = [pool, *paths(["judging:reviews-preview"], project)]
@@ -209,6 +204,21 @@ def test_pages_of_a_visitor_and_of_people_in_no_or_many_projects_are_clean(brows
     factories.MembershipFactory(user=user, role="lead")
     assert visit(browse(user), reverse("home"), reverse("help")) == []
     assert visit(browse(factories.UserFactory()), reverse("home")) == []
+
+
+def test_pages_of_hours_and_money_are_clean(browse: Browse) -> None:
+    """Annotator 7 was paid at two rates in March, and corrected once."""
+    project, march = project_in(), "?month=2026-03"
+    person, boss = factories.MembershipFactory(project=project, number=7).user, factories.lead(project)
+    for day, is_pilot in ((2, False), (20, False), (21, True)):
+        judged(project, person, local(f"2026-03-{day:02}T09:00"), 90, pilot=is_pilot)
+    values = {"project": project, "annotator": person, "actor": boss}
+    pay_rate_set(rate=Decimal("123456.78"), currency="IDR", from_day=date(2026, 3, 10), **values)
+    hours_correct(day=date(2026, 3, 2), seconds=36_000, reason=UNBROKEN, **values)
+    pay, forecast, hours = paths(["judging:pay", "judging:forecast", "judging:hours"], project)
+    of_person = reverse("judging:pay-person", args=[project.uuid, 7])
+    assert visit(browse(boss), pay + march, of_person + march, forecast) == []
+    assert visit(browse(person), hours + march) == []
 
 
 def test_pages_of_an_account_are_clean(browse: Browse) -> None:

@@ -15,6 +15,7 @@ from tests.browser import acts
 from tests.browser.conftest import Browse
 from tests.browser.test_every_page import LONG, UNBROKEN, visit
 from tests.judging.exams import examinee, give, hand_in, newcomer, pairs_in_order, start
+from tests.judging.settings import screening_question
 
 GRADES = (0, 4, 2, 3)
 
@@ -115,15 +116,31 @@ def test_from_the_guideline_to_judging(browse: Browse) -> None:
 
 
 @pytest.mark.browser_all
-@pytest.mark.parametrize("state", ["open", "closed"])
-def test_the_leads_pages_are_clean(browse: Browse, state: str) -> None:
+def test_the_leads_pages_are_clean_while_an_exam_is_open_and_when_it_is_closed(browse: Browse) -> None:
     project = acts.project()
-    exam = exam_of(project)
+    exam, boss = exam_of(project), factories.lead(project)
     for grades in (GRADES, GRADES, (2, 2, 2, 2)):
         people = dict(zip(exam.known_pairs.order_by("pk").values_list("pk", flat=True), grades, strict=True))
         sit(examinee(project), project, people)
-    boss = factories.lead(project)
-    if state == "closed":
-        exam_close(exam=exam, actor=boss)
-        exam_report(exam_id=exam.pk)
-    assert visit(browse(boss), path("exams", project), path("exam", exam)) == []
+    page, pages = browse(boss), (path("exams", project), path("exam", exam))
+    complaints = visit(page, *pages)
+    exam_close(exam=exam, actor=boss)
+    exam_report(exam_id=exam.pk)
+    assert complaints + visit(page, *pages) == []
+
+
+@pytest.mark.browser_all
+def test_the_pages_of_the_screening_test_are_clean(browse: Browse) -> None:
+    project = acts.project()
+    for number in range(2):
+        screening_question(project, description=f"What happens in clip {number}?", options=[f"right {LONG}", UNBROKEN])
+    policy_publish(project=project, actor=None, gate_questions=2, gate_passing=2, gate_is_open=True)
+    page, address = browse(newcomer(project)), path("gate", project)
+    complaints = visit(page, address)
+    page.get_by_role("button", name="Begin the test").click()
+    complaints += visit(page, address)
+    for right in page.get_by_role("radio", name="right").all():
+        right.check()
+    page.locator("main form button").last.click()
+    expect(page.get_by_role("heading", name="Passed")).to_be_visible()
+    assert complaints + visit(page, address) == []

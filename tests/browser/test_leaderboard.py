@@ -10,7 +10,6 @@ from playwright.sync_api import expect
 
 from accounts.models import Project
 from judging.models import Release
-from models_runner.leaderboard.services.participants import leaderboard_change
 from models_runner.leaderboard.services.releases import release_receive
 from models_runner.models import Run
 from tests import factories
@@ -70,21 +69,3 @@ def test_a_run_is_uploaded_scored_compared_and_looked_into(browse: Browse, tmp_p
     urls.append(page.url)
     assert complaints == []
     assert visit(page, *urls) == []
-
-
-def test_of_hidden_labels_a_participant_sees_steps_and_why_some_runs_are_not_there(browse: Browse) -> None:
-    project = acts.project()
-    release = released(project)
-    leaderboard_change(project=project, actor=None, hides_val=True, hides_test=True, uploads_per_day=9, least_queries=2)
-    member = participant(project)
-    bring(member, release, run_json({10: GOOD, 11: GOOD}))
-    worse = bring(member, release, run_json({10: WRONG, 11: WRONG}), system="worse")
-    page = browse(member.user)
-    complaints = Complaints(page)
-    page.goto(reverse("models_runner:runs", args=[project.uuid]) + "?split=val")
-    expect(page.get_by_role("row", name=re.compile("^1 ours"))).to_contain_text("1.0 0.0–1.0")
-    expect(page.get_by_role("region", name="Scores").get_by_text("worse")).to_have_count(0)
-    page.get_by_role("link", name="worse").click()
-    expect(page.get_by_text("not a step (0.5) better")).to_be_visible()
-    assert page.url.endswith(reverse("models_runner:run", args=[worse.uuid]))
-    assert complaints == []

@@ -22,7 +22,7 @@ def fail_grades(page: Page) -> None:
     acts.catch(page, "**/grade/", lambda route: route.abort())
 
 
-def test_a_grade_pressed_without_connection_is_queued_and_sent_when_it_is_back(browse: Browse) -> None:
+def test_what_is_pressed_without_connection_is_queued_and_sent_when_it_is_back(browse: Browse) -> None:
     page, _ = acts.judging(browse)
     page.context.set_offline(True)
     page.keyboard.press("3")
@@ -31,16 +31,26 @@ def test_a_grade_pressed_without_connection_is_queued_and_sent_when_it_is_back(b
     assert not Judgment.objects.exists()
 
     page.context.set_offline(False)
-    expect(acts.position_label(page)).to_have_text("pair 2 of 3")
+    acts.arrive(page, 2)
     expect(queue_notice(page)).to_have_count(0)
     assert Judgment.objects.get().grade == 3
 
+    page.context.set_offline(True)
+    page.keyboard.press("f")
+    page.get_by_role("button", name="Offensive").click()
+    expect(queue_notice(page)).to_contain_text("Your flag is kept")
+    page.context.set_offline(False)
+    expect(acts.position_label(page)).to_have_text("pair 3 of 3")
+    assert Flag.objects.get().reason == "offensive"
 
-def test_a_queued_grade_survives_a_reload(browse: Browse) -> None:
+
+def test_a_queued_grade_is_replaced_by_another_press_and_survives_a_reload(browse: Browse) -> None:
     page, _ = acts.judging(browse)
     fail_grades(page)
+    page.keyboard.press("1")
+    expect(queue_notice(page)).to_contain_text("Your 1 is kept")
     page.keyboard.press("3")
-    expect(queue_notice(page)).to_be_visible()
+    expect(queue_notice(page)).to_contain_text("Your 3 is kept")
     page.reload()
     expect(queue_notice(page)).to_contain_text("Your 3 is kept")
     assert not Judgment.objects.exists()
@@ -50,19 +60,6 @@ def test_a_queued_grade_survives_a_reload(browse: Browse) -> None:
     expect(acts.position_label(page)).to_have_text("pair 2 of 3")
     assert Judgment.objects.get().grade == 3
     assert page.evaluate("sessionStorage.getItem('momentjudge-kept')") == "[]"
-
-
-def test_another_press_replaces_the_queued_grade(browse: Browse) -> None:
-    page, _ = acts.judging(browse)
-    fail_grades(page)
-    page.keyboard.press("3")
-    expect(queue_notice(page)).to_contain_text("Your 3 is kept")
-    page.keyboard.press("1")
-    expect(queue_notice(page)).to_contain_text("Your 1 is kept")
-    page.unroute("**/grade/")
-    page.get_by_role("button", name="Try now").click()
-    expect(acts.position_label(page)).to_have_text("pair 2 of 3")
-    assert Judgment.objects.get().grade == 1
 
 
 def test_a_grade_whose_answer_was_lost_is_one_judgment(browse: Browse) -> None:
@@ -104,17 +101,6 @@ def test_a_server_in_trouble_is_reported_and_retried_after_growing_pauses(browse
     expect(acts.position_label(page)).to_have_text("pair 2 of 3")
     expect(queue_notice(page)).to_have_count(0)
     assert Judgment.objects.get().grade == 3
-
-
-def test_a_flag_is_queued_as_a_grade_is(browse: Browse) -> None:
-    page, _ = acts.judging(browse)
-    page.context.set_offline(True)
-    page.keyboard.press("f")
-    page.get_by_role("button", name="Offensive").click()
-    expect(queue_notice(page)).to_contain_text("Your flag is kept")
-    page.context.set_offline(False)
-    expect(acts.position_label(page)).to_have_text("pair 2 of 3")
-    assert Flag.objects.get().reason == "offensive"
 
 
 def test_a_line_that_drops_before_another_pair_is_reported(browse: Browse) -> None:

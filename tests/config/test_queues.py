@@ -1,6 +1,10 @@
 """Every task waits in a queue that was chosen for it, and what people who judge wait for is alone in its own."""
 
+from datetime import timedelta
+from typing import Any
+
 import pytest
+from celery.beat import ScheduleEntry
 
 from config.celery_app import QUEUES, app
 
@@ -14,20 +18,14 @@ def tasks() -> set[str]:
     return {name for name in app.tasks if not name.startswith("celery.")}
 
 
-def test_the_table_names_every_task_once_and_nothing_else(tasks: set[str]) -> None:
+def test_the_table_names_every_task_once_and_its_messages_go_there(tasks: set[str]) -> None:
     assert sorted(task for names in QUEUES.values() for task in names) == sorted(tasks)
-
-
-def test_every_message_goes_to_the_queue_of_the_table(tasks: set[str]) -> None:
     queues = {task: app.amqp.router.route({}, task)["queue"].name for task in tasks}
     assert queues == {task: queue for queue, names in QUEUES.items() for task in names}
 
 
-def test_judging_shares_its_queue_with_nothing() -> None:
+def test_judging_shares_its_queue_with_nothing_and_a_worker_that_is_given_no_queue_does_not_take_it() -> None:
     assert set(QUEUES["judging"]) == {f"judging.tasks.{name}" for name in JUDGING}
-
-
-def test_a_worker_that_is_given_no_queue_does_not_take_what_judging_waits_for() -> None:
     assert {queue.name for queue in app.conf.task_queues} == {"celery", "uploads"}
 
 
@@ -35,3 +33,17 @@ def test_beat_sends_the_sweeps_of_judging_to_its_queue(tasks: set[str]) -> None:
     scheduled = {entry["task"] for entry in app.conf.beat_schedule.values()}
     assert scheduled <= tasks
     assert scheduled & set(QUEUES["judging"]) == {"judging.tasks.assignments_sweep", "judging.tasks.batches_sweep"}
+
+
+SCHEDULE = app.conf.beat_schedule
+
+
+@pytest.mark.parametrize("name", SCHEDULE)
+def test_a_planned_message_expires_a_little_before_the_next(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[dict[str, Any]] = []
+    entry = ScheduleEntry(name=name, app=app, **SCHEDULE[name])
+    monkeypatch.setattr(app, "send_task", lambda *task, **options: calls.append(options))
+    monkeypatch.setattr(app.tasks[entry.task], "apply_async", lambda *words, **options: calls.append(options))
+    app.Beat(quiet=True).Service(app).get_scheduler(lazy=True).apply_async(entry, advance=False)
+    (options,) = calls
+    assert entry.schedule.run_every * 0.8 < timedelta(seconds=options["expires"]) < entry.schedule.run_every

@@ -4,7 +4,6 @@ from datetime import UTC, datetime
 from uuid import uuid4
 
 import pytest
-from django.db import transaction
 
 from core.audit import audit_record
 from core.models import AuditEvent
@@ -26,10 +25,3 @@ def test_values_that_json_cannot_express() -> None:
     at, name = datetime(2026, 1, 1, tzinfo=UTC), uuid4()
     audit_record(project=None, actor=None, action="thing.do", subject=None, at=at, name=name)
     assert AuditEvent.objects.get().data == {"at": "2026-01-01T00:00:00Z", "name": str(name)}
-
-
-def test_undone_with_its_transaction() -> None:
-    with transaction.atomic():
-        audit_record(project=None, actor=None, action="thing.do", subject=None)
-        transaction.set_rollback(True)
-    assert not AuditEvent.objects.exists()

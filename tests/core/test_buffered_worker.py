@@ -49,15 +49,11 @@ def test_a_body_arrives_whole_whether_it_fits_into_memory_or_not(served: Served,
     assert not list((served.log.parent / "receiving").iterdir())
 
 
-def test_a_body_in_chunks_arrives_whole(served: Served) -> None:
+def test_a_body_in_chunks_arrives_whole_and_one_beyond_every_limit_is_refused(served: Served) -> None:
     connection = open_connection(served.port)
     head = "POST /echo/ HTTP/1.1\r\nHost: testserver\r\nTransfer-Encoding: chunked\r\n\r\n"
     connection.socket.sendall(f"{head}5\r\nhello\r\n1\r\n!\r\n0\r\n\r\n".encode())
     assert json.loads(connection.read("POST").body)["body"] == sha256(b"hello!").hexdigest()
-
-
-def test_a_body_beyond_every_limit_is_refused_before_it_is_read(served: Served) -> None:
-    connection = open_connection(served.port)
     connection.socket.sendall(b"POST /echo/ HTTP/1.1\r\nHost: testserver\r\nContent-Length: 300000000\r\n\r\n")
     answer = connection.read("POST")
     assert (answer.status, answer.closes) == (413, True)
@@ -73,9 +69,6 @@ def test_requests_are_logged_with_their_length_and_without_secrets(served: Serve
     (line,) = logged()
     assert f'" {answer.status} {len(answer.body)} ' in line
     assert "0123456789abcdef" not in served.log.read_text()
-
-
-def test_a_file_is_logged_with_its_length(served: Served) -> None:
     for method, length in (("GET", len(b"".join(PIECES))), ("HEAD", 0)):
         open_connection(served.port).ask("/download/", method)
         line = f'"{method} /download/ HTTP/1.1" 200 {length} '

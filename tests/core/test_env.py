@@ -17,52 +17,37 @@ RETENTION = {name for name in WHOLE if name.startswith("RETENTION_")}
 MAY_BE_0 = {"TRUSTED_PROXIES", "DATABASE_POOL", "TRAIN_THREADS", "DEMO_SEED", "SLOW_QUERY_MS", *RETENTION}
 
 
-def refused(name: str, read: Any, **bounds: Any) -> str:
-    with pytest.raises(ImproperlyConfigured) as caught:
-        read(name, 5, **bounds)
-    return str(caught.value)
-
-
 def settings_of(monkeypatch: pytest.MonkeyPatch, name: str, text: str) -> dict[str, Any]:
     monkeypatch.setenv(name, text)
     return run_path(str(BASE))
 
 
-@pytest.mark.parametrize(
-    ("text", "bounds", "words"),
-    [
-        ("many", {}, "X must be a whole number of 1 or more; it is 'many'."),
-        ("", {}, "X must be a whole number of 1 or more; it is ''."),
-        ("2.5", {}, "X must be a whole number of 1 or more; it is '2.5'."),
-        ("0", {}, "X must be a whole number of 1 or more; it is '0'."),
-        ("-1", {"least": 0}, "X must be a whole number of 0 or more; it is '-1'."),
-        ("59", {"least": 60, "most": 300}, "X must be a whole number from 60 to 300; it is '59'."),
-        ("301", {"least": 60, "most": 300}, "X must be a whole number from 60 to 300; it is '301'."),
-    ],
-)
-def test_a_whole_number_out_of_its_bounds_is_refused(
-    monkeypatch: pytest.MonkeyPatch, text: str, bounds: dict[str, int], words: str
+REFUSED = [  # how it is read, what the environment holds, and what is wrong with that
+    *((env_int, {}, text, "a whole number of 1 or more") for text in ("many", "", "2.5", "0")),
+    (env_int, {"least": 0}, "-1", "a whole number of 0 or more"),
+    *((env_int, {"least": 60, "most": 300}, text, "a whole number from 60 to 300") for text in ("59", "301")),
+    *(
+        (env_float, {"least": 0, "most": 1}, text, "a number from 0 to 1")
+        for text in ("often", "", "nan", "inf", "-0.1", "1.1")
+    ),
+    *((env_decimal, {}, text, "a number of 0 or more") for text in ("cheap", "NaN", "sNaN", "Infinity", "-0.1")),
+]
+
+
+@pytest.mark.parametrize(("read", "bounds", "text", "words"), REFUSED)
+def test_a_number_that_is_none_or_out_of_its_bounds_is_refused(
+    monkeypatch: pytest.MonkeyPatch, read: Any, bounds: dict[str, int], text: str, words: str
 ) -> None:
     monkeypatch.setenv("X", text)
-    assert refused("X", env_int, **bounds) == words
+    with pytest.raises(ImproperlyConfigured) as caught:
+        read("X", 5, **bounds)
+    assert str(caught.value) == f"X must be {words}; it is {text!r}."
 
 
 def test_a_number_within_its_bounds_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (env_int("X", 5), env_float("X", 0.5, least=0), env_decimal("X", "0.5")) == (5, 0.5, Decimal("0.5"))
     monkeypatch.setenv("X", "1")
     assert (env_int("X", 5), env_float("X", 0.5, least=0, most=1), env_decimal("X", "0")) == (1, 1.0, Decimal(1))
-
-
-@pytest.mark.parametrize("text", ["often", "", "nan", "inf", "-0.1", "1.1"])
-def test_a_number_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
-    monkeypatch.setenv("X", text)
-    assert refused("X", env_float, least=0, most=1) == f"X must be a number from 0 to 1; it is {text!r}."
-
-
-@pytest.mark.parametrize("text", ["cheap", "NaN", "sNaN", "Infinity", "-0.1"])
-def test_a_price_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
-    monkeypatch.setenv("X", text)
-    assert refused("X", env_decimal) == f"X must be a number of 0 or more; it is {text!r}."
 
 
 @pytest.mark.parametrize("name", WHOLE)
@@ -74,32 +59,21 @@ def test_no_setting_is_negative_and_few_are_0(monkeypatch: pytest.MonkeyPatch, n
         settings_of(monkeypatch, name, "0")
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("CAPTION_SIMILARITY_MIN", "often"),
-        ("CAPTION_NAME_SCORE_MAX", "2"),
-        ("REWRITING_USD_PER_MILLION_IN", "cheap"),
-        ("REWRITING_USD_PER_MILLION_OUT", "-1"),
-    ],
-)
-def test_numbers_of_captions_are_named(monkeypatch: pytest.MonkeyPatch, name: str, text: str) -> None:
+NUMBERS = {"CAPTION_SIMILARITY_MIN": "often", "CAPTION_NAME_SCORE_MAX": "2"}
+NUMBERS |= {"REWRITING_USD_PER_MILLION_IN": "cheap", "REWRITING_USD_PER_MILLION_OUT": "-1"}
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_numbers_of_captions_are_named(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     with pytest.raises(ImproperlyConfigured, match=f"^{name} must be a number "):
-        settings_of(monkeypatch, name, text)
+        settings_of(monkeypatch, name, NUMBERS[name])
 
 
-@pytest.mark.parametrize(
-    "address",
-    [
-        "postgresql://momentjudge:Sup3rSecret/x@h/d",
-        "postgresql://momentjudge:12/Sup3rSecret@h/d",
-        "postgresql://momentjudge:12?Sup3rSecret@h/d",
-        "postgresql://momentjudge:12#Sup3rSecret@h/d",
-        "postgresql://momentjudge:Sup3r[Secret@h/d",
-        "postgresql://momentjudge:Sup3rSecret\u2100@h/d",
-        "postgresql://momentjudge:word@h:Sup3rSecret/d",
-    ],
-)
+PASSWORDS = ("Sup3rSecret/x", "12/Sup3rSecret", "12?Sup3rSecret", "12#Sup3rSecret", "Sup3r[Secret", "Sup3rSecret\u2100")
+UNREADABLE = [f"postgresql://momentjudge:{password}@h/d" for password in PASSWORDS]
+
+
+@pytest.mark.parametrize("address", [*UNREADABLE, "postgresql://momentjudge:word@h:Sup3rSecret/d"])
 @pytest.mark.parametrize("name", ["DATABASE_URL", "BROKER_URL", "SENTRY_DSN", "REWRITING_BASE_URL", "SITE_URL"])
 def test_an_address_that_cannot_be_read_is_named_and_not_repeated(
     monkeypatch: pytest.MonkeyPatch, name: str, address: str

@@ -1,9 +1,10 @@
 """Every answer tells the browser what it must not do with it: pages, refusals, static files, media, faults."""
 
 from pathlib import Path
+from typing import Any
+from unittest.mock import Mock
 
 import pytest
-from django.http import HttpRequest
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from pytest_django import Settings
@@ -48,8 +49,8 @@ def filled(route: URLPattern, path: str) -> str:
     return path
 
 
-def lacking(answer: object) -> list[str]:
-    headers = answer.headers  # type: ignore[attr-defined]
+def lacking(answer: Any) -> list[str]:
+    headers = answer.headers
     wrong = [name for name, value in ALWAYS.items() if headers.get(name) != value]
     wrong += ["Referrer-Policy"] if headers.get("Referrer-Policy") not in REFERRERS else []
     wrong += ["Permissions-Policy"] if "camera=()" not in headers.get("Permissions-Policy", "") else []
@@ -65,21 +66,6 @@ def is_strict(policy: str) -> bool:
     scripts = directives.get("script-src", directives.get("default-src"))
     runs_nothing, runs_ours = scripts == ["'none'"], scripts == ["'self'"] and "unsafe" not in policy
     return directives.get("default-src") == ["'none'"] and (runs_nothing or runs_ours)
-
-
-@pytest.mark.parametrize(
-    ("policy", "strict"),
-    [
-        ("default-src 'none'; script-src 'self'; style-src 'self'", True),
-        ("default-src 'none'; style-src 'unsafe-inline'", True),
-        ("default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'", False),
-        ("default-src 'none'; script-src 'self' 'unsafe-inline'", False),
-        ("default-src 'self'; script-src 'self'", False),
-        ("", False),
-    ],
-)
-def test_what_is_strict(policy: str, strict: bool) -> None:
-    assert is_strict(policy) is strict
 
 
 @pytest.mark.parametrize("method", ["get", "post"])
@@ -121,13 +107,9 @@ def test_static_files(settings: Settings, tmp_path: Path) -> None:
 
 
 def test_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(request: HttpRequest) -> None:
-        raise RuntimeError("a fault of ours")
-
-    monkeypatch.setattr("config.views.render", lambda *args, **kwargs: fail(args[0]))
-    for path in (reverse("help"),):
-        answer = Client(raise_request_exception=False).get(path, **SECURE)  # type: ignore[arg-type]
-        assert (answer.status_code, lacking(answer)) == (500, [])
+    monkeypatch.setattr("config.views.render", Mock(side_effect=RuntimeError("a fault of ours")))
+    answer = Client(raise_request_exception=False).get(reverse("help"), **SECURE)  # type: ignore[arg-type]
+    assert (answer.status_code, lacking(answer)) == (500, [])
 
 
 def test_what_django_refuses_before_any_view(settings: Settings) -> None:

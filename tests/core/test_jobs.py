@@ -1,6 +1,8 @@
 """Durable work and its progress."""
 
-from datetime import datetime, timedelta
+from contextlib import nullcontext
+from datetime import timedelta
+from unittest.mock import Mock
 
 import pytest
 from django.db import OperationalError
@@ -33,12 +35,16 @@ def test_one_running_job_of_a_kind(project: Project) -> None:
     assert Job.objects.filter(kind="demo").count() == 2
 
 
-@pytest.mark.parametrize(("steps_done", "percent"), [(0, 0), (1, 33), (3, 100), (9, 100)])
-def test_progress_stays_within_the_total(project: Project, steps_done: int, percent: int) -> None:
+def test_progress_stays_within_the_total_until_it_is_done(project: Project) -> None:
     job = start(project)
-    job_set(job=job, n_done=steps_done, title="Further")
+    for steps_done, percent in ((0, 0), (1, 33), (3, 100), (9, 100)):
+        job_set(job=job, n_done=steps_done, title="Further")
+        job.refresh_from_db()
+        assert (job.percent, job.title) == (percent, "Further")
+    job_set(job=job, n_done=1, title="Further")
+    job_finish(job=job, title="Done")
     job.refresh_from_db()
-    assert (job.percent, job.title) == (percent, "Further")
+    assert (job.state, job.percent, job.title) == ("done", 100, "Done")
 
 
 def test_a_waiting_job_is_the_same_that_goes_on(project: Project) -> None:
@@ -58,13 +64,6 @@ def test_an_ended_job_does_not_move(project: Project) -> None:
     assert (job.state, job.error, job.done, job.title) == ("failed", "no disk", 0, "Working")
 
 
-def test_finished(project: Project) -> None:
-    job = start(project)
-    job_finish(job=job, title="Done")
-    job.refresh_from_db()
-    assert (job.state, job.percent, job.title) == ("done", 100, "Done")
-
-
 @pytest.fixture
 def kind(monkeypatch: pytest.MonkeyPatch) -> JobKind[Job]:
     """A kind whose task nobody knows; only its own sweep is called."""
@@ -78,33 +77,25 @@ def kind(monkeypatch: pytest.MonkeyPatch) -> JobKind[Job]:
     )
 
 
-def failure_of(kind: JobKind[Job], job: Job, error: Exception) -> tuple[str, bool]:
-    """Return what the row says of the error, and whether it was raised on."""
-    raised = False
-    try:
-        with kind.claim(job.pk):
-            raise error
-    except type(error):
-        raised = True
-    job.refresh_from_db()
-    return (job.error if job.state == "failed" else job.state), raised
-
-
 @pytest.mark.parametrize(
-    ("error", "message_and_raised"),
+    ("error", "message", "is_raised"),
     [
-        (NotPossible("No words."), ("No words.", False)),
-        (OSError("No space left."), ("No space left.", True)),
-        (KeyError("secret"), ("Something went wrong.", True)),
-        (NotPossible(f"a\0b{'c' * 5000}"), (f"a\N{REPLACEMENT CHARACTER}b{'c' * 1997}", False)),
-        (NotPossible(""), ("unknown", False)),
-        (OperationalError("away"), ("running", True)),
+        (NotPossible("No words."), "No words.", False),
+        (OSError("No space left."), "No space left.", True),
+        (KeyError("secret"), "Something went wrong.", True),
+        (NotPossible(f"a\0b{'c' * 5000}"), f"a\N{REPLACEMENT CHARACTER}b{'c' * 1997}", False),
+        (NotPossible(""), "unknown", False),
+        (OperationalError("away"), "running", True),
     ],
 )
 def test_an_error_is_the_rows_failure(
-    kind: JobKind[Job], project: Project, error: Exception, message_and_raised: tuple[str, bool]
+    kind: JobKind[Job], project: Project, error: Exception, message: str, is_raised: bool
 ) -> None:
-    assert failure_of(kind, start(project), error) == message_and_raised
+    job = start(project)
+    with pytest.raises(type(error)) if is_raised else nullcontext(), kind.claim(job.pk):
+        raise error
+    job.refresh_from_db()
+    assert (job.error if job.state == "failed" else job.state) == message
 
 
 def test_what_was_ended_meanwhile_does_not_fail(kind: JobKind[Job], project: Project) -> None:
@@ -143,11 +134,7 @@ def test_the_sweep_sends_what_has_not_moved(
 
 def test_one_sweep_that_fails_keeps_none_back(kind: JobKind[Job]) -> None:
     called = []
-
-    def broken(now: datetime) -> None:
-        raise OSError("no disk")
-
-    jobs.swept(broken)
+    jobs.swept(Mock(side_effect=OSError("no disk")))
     jobs.swept(called.append)
     with pytest.raises(ExceptionGroup, match="sweeps failed") as failed:
         sweep_all(now=timezone.now())

@@ -34,6 +34,7 @@ def test_those_who_may_watch_are_sent_there_for_a_while(s3: Any) -> None:
     query = parse_qs(urlsplit(gif.headers["Location"]).query)
     assert query["X-Amz-Expires"] == ["120"]
     assert gif.headers["Location"].startswith(f"{ORIGIN}/{moment.preview.name}?")
+    assert [logged_in(UserFactory()).get(url).status_code for url in preview_urls(moment)] == [404, 404]
 
 
 def test_the_bucket_answers_with_the_headers_that_were_signed(s3: Any) -> None:
@@ -45,11 +46,6 @@ def test_the_bucket_answers_with_the_headers_that_were_signed(s3: Any) -> None:
     assert whole.headers["Cache-Control"] == "private, max-age=86400, immutable"
     assert "Content-Disposition" not in whole.headers
     assert (part.status_code, part.content, part.headers["Content-Range"]) == (206, b"234", "bytes 2-4/10")
-
-
-def test_others_are_not_sent_there(s3: Any) -> None:
-    _, moment = watched()
-    assert [logged_in(UserFactory()).get(url).status_code for url in preview_urls(moment)] == [404, 404]
 
 
 def test_the_names_and_what_lies_beside_them_reveal_nothing(s3: Any) -> None:

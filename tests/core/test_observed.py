@@ -4,17 +4,19 @@ import io
 import json
 import logging
 from collections.abc import Iterator
-from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
+from celery.app.task import Context
 from django.db import connection, connections
 from django.test import Client
 from django.urls import reverse
 from pytest_django import Settings
 from structlog.contextvars import bind_contextvars, clear_contextvars, get_contextvars
 
+from accounts.access import ANNOTATOR, grant
 from accounts.models import Identity, User
 from core.observability import requests, tasks
 from core.observability.logs import NOTES, formatter, request_fields
@@ -34,37 +36,23 @@ def lines() -> Iterator[list[dict[str, Any]]]:
     clear_contextvars()
 
 
-def test_a_sane_request_id_is_used(client: Client) -> None:
-    answer = client.get("/healthz", headers={"X-Request-ID": "from-the-proxy-1"})
-    assert answer.headers["X-Request-ID"] == "from-the-proxy-1"
-
-
-@pytest.mark.parametrize(
-    "id_header", ["", "short", "with spaces in it", "x" * 65, "<script>alert</script>", "new\nline-12"]
-)
-def test_any_other_is_replaced(id_header: str, client: Client) -> None:
-    new_id = client.get("/healthz", headers={"X-Request-ID": id_header}).headers["X-Request-ID"]
-    assert new_id != id_header
-    assert len(new_id) == 32
+def test_a_sane_request_id_is_used_and_any_other_is_replaced(client: Client) -> None:
+    sane = {"X-Request-ID": "from-the-proxy-1"}
+    assert client.get("/healthz", headers=sane).headers["X-Request-ID"] == "from-the-proxy-1"
+    for odd in ("", "short", "with spaces in it", "x" * 65, "<script>alert</script>", "new\nline-12"):
+        new_id = client.get("/healthz", headers={"X-Request-ID": odd}).headers["X-Request-ID"]
+        assert new_id != odd and len(new_id) == 32
 
 
 @pytest.mark.django_db
-def test_the_page_of_an_error_names_its_request(client: Client) -> None:
+def test_pages_of_refusals_and_faults_name_their_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("accounts.views.EmailForm", Mock(side_effect=RuntimeError("broken")))
+    client = Client(raise_request_exception=False)
     client.force_login(User.objects.create_user("somebody"))
-    answer = client.get("/nowhere/")
-    assert answer.status_code == 404
-    assert answer.headers["X-Request-ID"] in answer.content.decode()
-
-
-@pytest.mark.django_db
-def test_a_fault_names_its_request_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*args: object, **more: object) -> None:
-        raise RuntimeError("broken")
-
-    monkeypatch.setattr("accounts.views.EmailForm", broken)
-    answer = Client(raise_request_exception=False).get(reverse("password-forgotten"))
-    assert answer.status_code == 500
-    assert answer.headers["X-Request-ID"] in answer.content.decode()
+    for path, status in (("/nowhere/", 404), (reverse("password-forgotten"), 500)):
+        answer = client.get(path)
+        assert answer.status_code == status
+        assert answer.headers["X-Request-ID"] in answer.content.decode()
 
 
 @pytest.mark.django_db
@@ -85,8 +73,6 @@ def test_a_line_says_in_which_request_and_who_by_number(lines: list[dict[str, An
 
 @pytest.mark.django_db
 def test_granting_access_binds_the_number(rf: Any) -> None:
-    from accounts.access import ANNOTATOR, grant
-
     project = ProjectFactory()
     person = annotator(project)
     request = rf.get("/")
@@ -96,40 +82,32 @@ def test_granting_access_binds_the_number(rf: Any) -> None:
     clear_contextvars()
 
 
-def test_an_e_mail_address_is_in_no_line(lines: list[dict[str, Any]]) -> None:
+def test_an_e_mail_address_is_in_no_line_and_workers_keep_their_names(lines: list[dict[str, Any]]) -> None:
     try:
         raise ValueError("Key (lower(email))=(some@example.org) already exists.")
     except ValueError:
         logging.getLogger("judging").exception("while saving other@example.org")
     assert "example.org" not in json.dumps(lines)
     assert lines[0]["exception"].startswith("Traceback")
-
-
-def test_workers_keep_their_names(lines: list[dict[str, Any]]) -> None:
     logging.getLogger("celery.apps.worker").handle(
         logging.LogRecord("celery.apps.worker", logging.INFO, "", 0, "worker@judge.example.org ready.", None, None)
     )
-    assert lines[0]["event"] == "worker@judge.example.org ready."
+    assert lines[1]["event"] == "worker@judge.example.org ready."
 
 
 def test_a_line_for_people_ends_with_its_context() -> None:
     bind_contextvars(request_id="abc", task="a.task")
     record = logging.LogRecord("judging.services", logging.WARNING, "", 0, "late by %s", ("5 s",), None)
-    assert (
-        formatter("lines").format(record).endswith("WARNING judging.services late by 5 s [request_id=abc task=a.task]")
-    )
+    line = formatter("lines").format(record)
+    assert line.endswith("WARNING judging.services late by 5 s [request_id=abc task=a.task]")
     clear_contextvars()
 
 
 def test_the_access_log_knows_no_query_string() -> None:
     environ = {"REQUEST_METHOD": "GET", "RAW_URI": "/somewhere/?email=some@example.org", NOTES: {"request_id": "abc"}}
-    fields = request_fields(
-        SimpleNamespace(status="200 OK", sent=12), environ, timedelta(milliseconds=3).total_seconds()
-    )
-    assert fields == {
-        **{"method": "GET", "path": "/somewhere/", "status_code": 200, "bytes": 12, "duration_ms": 3.0},
-        "request_id": "abc",
-    }
+    fields = {"method": "GET", "path": "/somewhere/", "status_code": 200, "bytes": 12, "duration_ms": 3.0}
+    answer = SimpleNamespace(status="200 OK", sent=12)
+    assert request_fields(answer, environ, 0.003) == {**fields, "request_id": "abc"}
 
 
 class Task:
@@ -150,10 +128,8 @@ def test_a_task_inherits_the_request_that_sent_it(monkeypatch: pytest.MonkeyPatc
     clear_contextvars()
     task = Task(headers)
     tasks.task_begin(task_id="1", task=task)
-    assert get_contextvars() == {
-        **{"request_id": "abc", "member": "annotator 7"},
-        **{"task_id": "1", "task": "judging.tasks.batch_advance"},
-    }
+    inherited = {"request_id": "abc", "member": "annotator 7"}
+    assert get_contextvars() == inherited | {"task_id": "1", "task": "judging.tasks.batch_advance"}
     tasks.task_end(task_id="1", task=task, state="FAILURE")
     assert get_contextvars() == {}
     assert outcomes == [("judging.tasks.batch_advance", tasks.FAILURES)]
@@ -169,8 +145,6 @@ def test_an_eager_task_restores_what_was_bound() -> None:
 
 
 def test_celery_hands_the_header_on() -> None:
-    from celery.app.task import Context
-
     bind_contextvars(request_id="abc")
     headers: dict[str, Any] = {"id": "3", "task": "a.task"}
     tasks.message_sign(headers=headers)

@@ -66,7 +66,4 @@ def test_a_fault_is_sent_without_who_it_was(events: list[Any]) -> None:
 def test_a_request_keeps_its_method_and_path() -> None:
     request = {"url": "https://judge.example.org/a/?q=1", "query_string": "q=1", "cookies": {"sessionid": "s"}}
     event = {"request": request | {"method": "GET", "headers": {"Cookie": "s"}, "data": "grade=3"}, "user": {"id": 1}}
-    assert logs.scrubbed(event, {}) == {
-        "request": {"method": "GET", "url": "https://judge.example.org/a/"},
-        "tags": {},
-    }
+    assert logs.scrubbed(event, {}) == {"request": {"method": "GET", "url": "https://judge.example.org/a/"}, "tags": {}}

@@ -9,6 +9,7 @@ import psutil
 import pytest
 
 from config.celery_app import QUEUES
+from core.embedded.folder import FileLock
 from core.embedded.processes import wait_gone
 from core.embedded.services import (
     PAUSES_S,
@@ -29,12 +30,9 @@ def started(tmp_path: Path, code: str) -> Child:
     return Child([sys.executable, "-c", code], tmp_path / "probe.log", environment=dict(os.environ))
 
 
-def test_quick_deaths_wait_longer_each_time_and_are_given_up() -> None:
+def test_quick_deaths_wait_longer_each_time_and_are_given_up_but_a_long_life_forgives_them() -> None:
     restarts = Restarts()
     assert [restarts.pause_after(0.1) for _ in range(5)] == [*PAUSES_S, None]
-
-
-def test_long_life_forgives_quick_deaths() -> None:
     restarts = Restarts(quick_deaths=4)
     assert restarts.pause_after(3600) == PAUSES_S[0]
     assert restarts.pause_after(0.1) == PAUSES_S[0]
@@ -56,14 +54,17 @@ def test_every_queue_has_a_worker_that_listens() -> None:
     assert WORKERS["judging"].processes == WORKERS["gpu"].processes == 1
 
 
+DEAF_PARENT = """
+import signal, subprocess, sys, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+signal.signal(signal.SIGQUIT, signal.SIG_IGN)
+print(subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"]).pid, flush=True)
+time.sleep(600)
+"""
+
+
 def test_the_end_reaches_the_whole_group(tmp_path: Path) -> None:
-    code = (
-        "import signal, subprocess, sys, time\n"
-        "signal.signal(signal.SIGTERM, signal.SIG_IGN); signal.signal(signal.SIGQUIT, signal.SIG_IGN)\n"
-        "print(subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)']).pid, flush=True)\n"
-        "time.sleep(600)\n"
-    )
-    child = started(tmp_path, code)
+    child = started(tmp_path, DEAF_PARENT)
     while not (text := child.log.read_text().strip()):
         time.sleep(0.02)
     grandchild = psutil.Process(int(text))
@@ -105,25 +106,12 @@ def test_static_fingerprint_follows_the_sources(tmp_path: Path) -> None:
 
 
 def test_second_supervisor_learns_who_runs(tmp_path: Path) -> None:
-    code = (
-        "import sys\n"
-        "from pathlib import Path\n"
-        "from core.embedded.folder import FileLock\n"
-        f"lock = FileLock(Path({str(tmp_path / 'supervisor.lock')!r}))\n"
-        "assert lock.try_exclusive()\n"
-        "lock.write('4711 http://127.0.0.1:8000/')\n"
-        "print(flush=True); sys.stdin.readline()\n"
+    lock = FileLock(tmp_path / "supervisor.lock")
+    assert lock.try_exclusive()
+    lock.write("4711 http://127.0.0.1:8000/")
+    environment, command = os.environ | {"MOMENTJUDGE_VAR": str(tmp_path), "PORT": ""}, [sys.executable, "-m"]
+    process = subprocess.run(
+        [*command, "core.embedded"], env=environment, capture_output=True, text=True, check=False, timeout=600
     )
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    with subprocess.Popen([sys.executable, "-c", code], **pipes) as first:  # type: ignore[call-overload]
-        first.stdout.readline()
-        process = subprocess.run(
-            [sys.executable, "-m", "core.embedded"],
-            env={**os.environ, "MOMENTJUDGE_VAR": str(tmp_path), "PORT": ""},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        first.stdin.write(b"\n")
     assert process.returncode == 1 and "Traceback" not in process.stderr
     assert "process 4711, http://127.0.0.1:8000/" in process.stdout

@@ -1,6 +1,7 @@
 """Who sends half a request and waits holds a connection of `make run`, and no thread."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
@@ -29,36 +30,33 @@ def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
         yield port
 
 
+@contextmanager
+def answered_beside(port: int, first: bytes, number: int) -> Iterator[list[Connection]]:
+    """So many connections that send ``first`` and wait; others were answered meanwhile, and are again at the end."""
+    slow, quick = [open_connection(port) for _ in range(number)], [open_connection(port) for _ in range(8)]
+    for connection in slow:
+        connection.socket.sendall(first)
+    for connection in quick * 4:
+        assert connection.ask("/json/").status == 200
+    yield slow
+    for connection in (*slow, *quick):
+        assert connection.ask("/json/").status == 200
+        connection.socket.close()
+
+
 @pytest.mark.parametrize("missing", HALVES)
 def test_others_are_answered_meanwhile_and_the_slow_ones_when_they_have_sent_all(port: int, missing: str) -> None:
     first, rest = HALVES[missing]
-    slow = [open_connection(port) for _ in range(SLOW)]
-    for each in slow:
-        each.socket.sendall(first)
-    quick = [open_connection(port) for _ in range(8)]
-    for _ in range(4):
-        for each in quick:
-            assert each.ask("/json/").status == 200
-    assert [each for each in slow if answered(each)] == []
-    for each in slow:
-        each.socket.sendall(rest)
-    assert {each.read("POST").status for each in slow} == {403}  # no token stands in the form
-    for each in (*slow, *quick):
-        each.socket.close()
+    with answered_beside(port, first, SLOW) as slow:
+        assert [connection for connection in slow if answered(connection)] == []
+        for connection in slow:
+            connection.socket.sendall(rest)
+        assert {connection.read("POST").status for connection in slow} == {403}  # no token stands in the form
 
 
 def test_who_does_not_read_the_answer_holds_no_thread_either(port: int) -> None:
-    slow = [open_connection(port) for _ in range(SLOW // 4)]
-    for each in slow:
-        each.socket.sendall(b"GET /large/ HTTP/1.1\r\nHost: testserver\r\n\r\n")
-    quick = [open_connection(port) for _ in range(8)]
-    for _ in range(4):
-        for each in quick:
-            assert each.ask("/json/").status == 200
-    assert {each.read().body == LARGE for each in slow} == {True}
-    for each in (*slow, *quick):
-        assert each.ask("/json/").status == 200
-        each.socket.close()
+    with answered_beside(port, b"GET /large/ HTTP/1.1\r\nHost: testserver\r\n\r\n", SLOW // 4) as slow:
+        assert {connection.read().body == LARGE for connection in slow} == {True}
 
 
 def test_more_than_is_buffered_for_a_client_arrives_whole(port: int) -> None:

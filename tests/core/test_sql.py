@@ -22,6 +22,7 @@ def test_the_row_is_the_one_that_the_orm_reads() -> None:
     row.save()
     policy.refresh_from_db()
     assert policy.lease_minutes == 7
+    assert row_first(Policy, "WHERE id = %s", 0) is None
 
 
 def test_a_related_row_comes_with_it(django_assert_num_queries: DjangoAssertNumQueries) -> None:
@@ -30,10 +31,6 @@ def test_a_related_row_comes_with_it(django_assert_num_queries: DjangoAssertNumQ
         row = row_first(Membership, "WHERE accounts_membership.id = %s", member.pk, related="project")
         assert row is not None
         assert (row, row.project, row.project.name) == (member, member.project, member.project.name)
-
-
-def test_no_row_is_none() -> None:
-    assert row_first(Policy, "WHERE id = %s", 0) is None
 
 
 def test_fields_that_need_converting_are_refused() -> None:

@@ -13,17 +13,14 @@ from models_runner.experiments.files import training_file_open
 from models_runner.features.services import _allowed
 from tests.judging.views.endpoints import Site
 
-CLIMBING = [
-    "..%2f..%2fsecret_key",
-    "%2e%2e%2fsecret_key",
-    "..",
-    ".",
-    "..\\secret_key",
-    "%00",
-    "/etc/passwd",
+CLIMBING = ["..%2f..%2fsecret_key", "%2e%2e%2fsecret_key", "..", ".", "..\\secret_key", "%00", "/etc/passwd"]
+CLIMBING += [
     "plan.json%00",
+    "....//secret_key",
+    "%252e%252e%252fsecret_key",
+    "plan.json/../../secret_key",
+    "log/../plan.json",
 ]
-CLIMBING += ["....//secret_key", "%252e%252e%252fsecret_key", "plan.json/../../secret_key", "log/../plan.json"]
 
 
 @pytest.mark.django_db

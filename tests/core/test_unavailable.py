@@ -1,8 +1,8 @@
 """Missing parts are reported in words: to pages, to htmx and to programs."""
 
 import errno
-from collections.abc import Callable
-from typing import NoReturn
+from collections.abc import Iterator
+from unittest.mock import Mock
 
 import psycopg
 import pytest
@@ -48,15 +48,8 @@ def client(db: None) -> Client:
     return client
 
 
-def fails(error: Exception) -> Callable[..., NoReturn]:
-    def fail(*args: object, **kwargs: object) -> NoReturn:
-        raise error
-
-    return fail
-
-
 def test_a_page_htmx_and_a_program_get_the_error(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("accounts.sessions.SessionStore.load", fails(OperationalError("secret host")))
+    monkeypatch.setattr("accounts.sessions.SessionStore.load", Mock(side_effect=OperationalError("secret host")))
     page = client.get("/")
     assert (page.status_code, page["Retry-After"], page["Cache-Control"]) == (503, "10", "no-store")
     assert DATABASE.message in page.text and "secret host" not in page.text
@@ -67,25 +60,22 @@ def test_a_page_htmx_and_a_program_get_the_error(client: Client, monkeypatch: py
     assert (response.status_code, response.json()) == (503, {"code": "database_away", "message": DATABASE.message})
 
 
-class TestFolder:
-    """Stored files on a disk that is full."""
+class Large(ContentFile):  # type: ignore[type-arg]
+    """A file of which the disk takes the first piece."""
 
-    def test_no_half_file_is_left(self, tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
-        folder = FolderMedia(location=str(tmp_path))
+    def chunks(self, chunk_size: int | None = None) -> Iterator[bytes]:
+        yield b"some"
+        raise OSError(errno.ENOSPC, "No space left on device")
 
-        class Large(ContentFile):  # type: ignore[type-arg]
-            def chunks(self, chunk_size: int | None = None):  # type: ignore[no-untyped-def]
-                yield b"some"
-                raise OSError(errno.ENOSPC, "No space left on device")
 
-        with pytest.raises(StorageFull):
-            folder.save("a/file.zip", Large(b""))
-        assert not folder.exists("a/file.zip")
-
-    def test_what_is_there_stays(self, tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
-        folder = FolderMedia(location=str(tmp_path))
-        folder.save("file.zip", ContentFile(b"whole"))
-        monkeypatch.setattr("django.core.files.storage.FileSystemStorage._save", fails(OSError(errno.ENOSPC, "full")))
-        with pytest.raises(StorageFull):
-            folder._save("file.zip", ContentFile(b"another"))
-        assert folder.open("file.zip").read() == b"whole"
+def test_a_full_disk_leaves_no_half_file_and_what_is_there(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = FolderMedia(location=str(tmp_path))
+    with pytest.raises(StorageFull):
+        folder.save("a/file.zip", Large(b""))
+    assert not folder.exists("a/file.zip")
+    folder.save("file.zip", ContentFile(b"whole"))
+    full = Mock(side_effect=OSError(errno.ENOSPC, "full"))
+    monkeypatch.setattr("django.core.files.storage.FileSystemStorage._save", full)
+    with pytest.raises(StorageFull):
+        folder._save("file.zip", ContentFile(b"another"))
+    assert folder.open("file.zip").read() == b"whole"

@@ -51,25 +51,6 @@ def test_uploads_of_a_day_ago_go_and_running_ones_stay(folder: Path) -> None:
     assert list(folder.iterdir()) == [Path(current.temporary_file_path())]
 
 
-@pytest.mark.django_db
-@pytest.mark.parametrize("url_name", ["annotation:import-new", "judging:judgment-import-new"])
-def test_imports_are_received_there(url_name: str, folder: Path, client: Client) -> None:
-    client.force_login(lead(ProjectFactory()))
-    client.post(reverse(url_name), {"file": SimpleUploadedFile("some.json", b"[]")})
-    assert folder.is_dir()
-
-
-@pytest.mark.django_db
-@pytest.mark.parametrize("url_name", ["models_runner:run-new", "api:runs"])
-def test_runs_are_received_there(url_name: str, folder: Path, client: Client) -> None:
-    project = ProjectFactory()
-    person = lead(project)
-    client.force_login(person)
-    form = {"file": SimpleUploadedFile("run.json", b"[]")}
-    client.post(reverse(url_name, args=[project.uuid]), form, headers=bearer(person))
-    assert folder.is_dir()
-
-
 UPLOADS = ["models_runner:run-new", "api:runs", "annotation:import-new", "judging:judgment-import-new"]
 MUCH = b"[]" * 100_000
 PART = b'--b\r\nContent-Disposition: form-data; name="file"; filename="run.json"\r\n\r\n' + MUCH
@@ -100,24 +81,19 @@ class TestFailed:
             return client.post(path, form, headers=bearer(person))  # type: ignore[return-value]
         return client.generic("POST", path, headers=bearer(person), **environ)  # type: ignore[return-value]
 
-    def test_a_form_that_is_refused(self, upload: str, folder: Path, client: Client) -> None:
-        assert self.send(upload, client, "file").status_code == 422
-        assert list(folder.iterdir()) == []
-
-    def test_too_many_files(self, upload: str, folder: Path, client: Client) -> None:
-        assert self.send(upload, client, "file", "second", "third").status_code == 400
-        assert list(folder.iterdir()) == []
-
-    def test_a_full_disk(self, upload: str, folder: Path, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-        full_at("file", monkeypatch)
-        assert self.send(upload, client, "file").status_code == 507
-        assert list(folder.iterdir()) == []
-
-    def test_a_disk_that_is_full_with_the_second_file(
-        self, upload: str, folder: Path, client: Client, monkeypatch: pytest.MonkeyPatch
+    @pytest.mark.parametrize(("names", "status"), [(["file"], 422), (["file", "second", "third"], 400)])
+    def test_a_form_that_is_refused(
+        self, upload: str, names: list[str], status: int, folder: Path, client: Client
     ) -> None:
-        full_at("second", monkeypatch)
-        assert self.send(upload, client, "file", "second").status_code == 507
+        assert self.send(upload, client, *names).status_code == status
+        assert list(folder.iterdir()) == []
+
+    @pytest.mark.parametrize("names", [["file"], ["file", "second"]])
+    def test_a_disk_that_is_full_with_the_last_file(
+        self, upload: str, names: list[str], folder: Path, client: Client, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        full_at(names[-1], monkeypatch)
+        assert self.send(upload, client, *names).status_code == 507
         assert list(folder.iterdir()) == []
 
     @pytest.mark.parametrize("reset", [True, False])

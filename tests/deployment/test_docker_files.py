@@ -15,6 +15,9 @@ from core.backup import database
 from core.embedded.services import BASE_DIR
 
 DOCKER = BASE_DIR / "docker"
+DEPLOYMENT = (BASE_DIR / "docs" / "deployment.md").read_text()
+COMPOSE = yaml.safe_load((DOCKER / "compose.yaml").read_text())
+SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
 FOREIGN = {  # not ours: PostgreSQL's, Python's, what libraries of the workers read, nginx's and compose's own
     *("POSTGRES_USER", "POSTGRES_PASSWORD", "POSTGRES_DB"),
     *("PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "PIP_NO_CACHE_DIR", "PIP_DISABLE_PIP_VERSION_CHECK", "PATH"),
@@ -40,11 +43,6 @@ def stages() -> dict[str, list[str]]:
     return by_stage
 
 
-@pytest.fixture(scope="module")
-def compose() -> dict[str, Any]:
-    return yaml.safe_load((DOCKER / "compose.yaml").read_text())
-
-
 def example() -> dict[str, str]:
     """The example of the file with secrets."""
     lines = (DOCKER / "momentjudge.env.example").read_text().splitlines()
@@ -63,106 +61,78 @@ def settings_read() -> set[str]:
 
 def test_every_copied_file_exists_and_is_not_ignored() -> None:
     let_in = {line[1:] for line in (BASE_DIR / ".dockerignore").read_text().splitlines() if line.startswith("!")}
-    copied = [
-        source
-        for line in dockerfile()
-        if line.startswith("COPY ") and "--from" not in line
-        for source in line.split()[1:-1]
-    ]
+    copies = [line.split()[1:-1] for line in dockerfile() if line.startswith("COPY ") and "--from" not in line]
+    copied = [source for sources in copies for source in sources]
     assert copied
-    assert [source for source in copied if not (BASE_DIR / source).exists()] == []
-    assert [source for source in copied if Path(source).parts[0] not in let_in] == []
+    for source in copied:
+        assert (BASE_DIR / source).exists() and Path(source).parts[0] in let_in, source
 
 
-def test_every_stage_stands_on_an_earlier_one() -> None:
+def test_images_are_built_of_earlier_stages_and_none_runs_as_root() -> None:
     earlier: set[str] = set()
     for name, (below, *lines) in stages().items():
         sources = [match[1] for line in lines if (match := re.search(r"--from=(\S+)", line))]
         assert below.startswith("python:") or below in earlier
         assert set(sources) <= earlier
         earlier.add(name)
-
-
-def test_no_image_runs_as_root() -> None:
-    for target in ("web", "worker", "gpu-worker"):
-        lineage, name = [], target
-        while name in stages():
-            lineage += stages()[name]
-            name = stages()[name][0]
+    targets = {service["build"]["target"] for service in SERVICES.values() if "build" in service}
+    assert targets == {"web", "worker", "gpu-worker"} <= earlier
+    for target in targets:
+        lineage, stage = [], target
+        while stage in earlier:
+            lineage += stages()[stage]
+            stage = stages()[stage][0]
         assert [line for line in lineage if line.startswith("USER ")] == ["USER momentjudge"]
 
 
-def test_torch_is_the_one_of_the_makefile() -> None:
-    pin = re.search(r"^TORCH := (\S+)$", (BASE_DIR / "Makefile").read_text(), re.MULTILINE)
-    assert pin is not None
-    assert pin[1] in (DOCKER / "Dockerfile").read_text()
-    assert f"{pin[1]}" in (BASE_DIR / "requirements" / "ml.in").read_text()
-
-
-def test_the_packages_are_installed_by_their_hashes() -> None:
+def test_packages_are_installed_by_their_hashes_and_torch_is_the_one_of_the_makefile() -> None:
     installed = [line for line in dockerfile() if "pip install" in line]
-    assert all("--require-hashes" in line for line in installed if "torch==" not in line)
-    assert len([line for line in installed if "--require-hashes" in line]) == 2
+    assert ["torch==" not in line for line in installed] == ["--require-hashes" in line for line in installed]
+    assert sum("--require-hashes" in line for line in installed) == 2
+    (pin,) = re.findall(r"^TORCH := (\S+)$", (BASE_DIR / "Makefile").read_text(), re.MULTILINE)
+    for path in (DOCKER / "Dockerfile", BASE_DIR / "requirements" / "ml.in"):
+        assert pin in path.read_text()
 
 
-def test_every_built_target_exists(compose: dict[str, Any]) -> None:
-    targets = {service["build"]["target"] for service in compose["services"].values() if "build" in service}
-    assert targets == {"web", "worker", "gpu-worker"}
-    assert targets <= set(stages())
-
-
-def test_every_queue_has_a_worker(compose: dict[str, Any]) -> None:
-    commands = {name: str(service.get("command", "")) for name, service in compose["services"].items()}
+def test_every_queue_has_a_worker_and_a_unit_of_systemd() -> None:
+    commands = {name: str(service.get("command", "")) for name, service in SERVICES.items()}
     queues = {
         name: match[1].split(",") for name, line in commands.items() if (match := re.search(r"--queues (\S+)", line))
     }
     assert {queue for listened in queues.values() for queue in listened} == set(QUEUES)
     assert [name for name, listened in queues.items() if "judging" in listened] == ["judging"]
     assert (queues["judging"], "--concurrency 1 " in commands["judging"]) == (["judging"], True)
-
-
-def test_every_queue_has_a_unit_of_systemd() -> None:
-    page = (BASE_DIR / "docs" / "deployment.md").read_text()
     (pool,) = re.findall(r"--queues (\S+)", (DOCKER / "systemd" / "momentjudge-worker@.service").read_text())
-    alone = set(re.findall(r"momentjudge-queue@(\w+)", page))
+    alone = set(re.findall(r"momentjudge-queue@(\w+)", DEPLOYMENT))
     assert alone | set(pool.split(",")) == set(QUEUES)
     assert "judging" in alone
+    (beat,) = [service for service in SERVICES.values() if " beat " in str(service.get("command"))]
+    assert "replicas" not in beat.get("deploy", {})
 
 
-def test_one_beat(compose: dict[str, Any]) -> None:
-    beats = [service for service in compose["services"].values() if " beat " in str(service.get("command"))]
-    assert len(beats) == 1
-    assert "replicas" not in beats[0].get("deploy", {})
-
-
-def test_every_setting_named_is_read(compose: dict[str, Any]) -> None:
-    names = set(example())
-    for service in compose["services"].values():
-        names |= set(service.get("environment", {}))
+def test_every_setting_named_is_read_and_every_variable_is_in_the_example() -> None:
+    names = set(example()).union(*(service.get("environment", {}) for service in SERVICES.values()))
     for line in dockerfile():
         if line.startswith("ENV "):
             names |= set(re.findall(r"(\w+)=", line))
-    ours = {name for name in names - FOREIGN if not name.startswith("MJ_")}
-    assert ours - settings_read() == set()
+    assert {name for name in names - FOREIGN if not name.startswith("MJ_")} - settings_read() == set()
+    variables = re.findall(r"(?<!\$)\$\{(\w+)", (DOCKER / "compose.yaml").read_text())
+    assert set(variables) - {"MOMENTJUDGE_TAG", "TORCH_INDEX"} <= set(example())
 
 
-def test_the_template_asks_nginx_for_what_compose_gives(compose: dict[str, Any]) -> None:
+def test_nginx_gets_what_its_template_asks_for_and_asks_every_web_host() -> None:
+    nginx = SERVICES["nginx"]
     template = (DOCKER / "nginx" / "momentjudge.conf.template").read_text()
     variables = set(re.findall(r"\$\{(MJ_\w+)\}", template)) - {"MJ_..."}
-    provided = {name for name in compose["services"]["nginx"]["environment"] if name.startswith("MJ_")}
-    assert variables == provided
+    assert variables == {name for name in nginx["environment"] if name.startswith("MJ_")}
+    hosts = {name for name in SERVICES if name.startswith("web-")}
+    assert set(re.findall(r"server (web-\d+):8000", nginx["environment"]["MJ_WEB_SERVERS"])) == hosts
+    assert set(nginx["depends_on"]) - {"storage"} == hosts
 
 
-def test_nginx_asks_every_web_host(compose: dict[str, Any]) -> None:
-    hosts = {name for name in compose["services"] if name.startswith("web-")}
-    servers = re.findall(r"server (web-\d+):8000", compose["services"]["nginx"]["environment"]["MJ_WEB_SERVERS"])
-    assert set(servers) == hosts
-    assert set(compose["services"]["nginx"]["depends_on"]) - {"storage"} == hosts
-
-
-def test_nginx_serves_while_a_web_host_is_down(compose: dict[str, Any]) -> None:
+def test_nginx_serves_while_a_web_host_is_down() -> None:
     """A name that nobody has keeps nginx from starting, unless it is to be asked for again (`resolve`)."""
-    nginx = compose["services"]["nginx"]
+    nginx = SERVICES["nginx"]
     servers = re.findall(r"server \S+[^;\n]*", "\n".join(map(str, nginx["environment"].values())))
     assert len(servers) == 3 and all(" resolve" in line for line in servers)
     assert nginx["environment"]["MJ_RESOLVER"].startswith("resolver 127.0.0.11 ")
@@ -170,8 +140,8 @@ def test_nginx_serves_while_a_web_host_is_down(compose: dict[str, Any]) -> None:
     assert tuple(map(int, re.findall(r"\d+", nginx["image"])[:2])) >= (1, 28)
 
 
-def test_browsers_reach_the_storage_of_compose_through_nginx(compose: dict[str, Any]) -> None:
-    nginx, storage = compose["services"]["nginx"], compose["services"]["storage"]
+def test_browsers_reach_the_storage_of_compose_through_nginx() -> None:
+    nginx, storage = SERVICES["nginx"], SERVICES["storage"]
     assert nginx["environment"]["MJ_BUCKET"] == "${STORAGE_SERVER:+${S3_BUCKET}}"
     assert nginx["environment"]["MJ_STORAGE_SERVER"] == "${STORAGE_SERVER:+server ${STORAGE_SERVER} resolve;}"
     assert nginx["depends_on"]["storage"]["required"] is False
@@ -179,57 +149,42 @@ def test_browsers_reach_the_storage_of_compose_through_nginx(compose: dict[str, 
     assert "ports" not in storage
 
 
-def test_every_lasting_service_is_healed_and_bounded(compose: dict[str, Any]) -> None:
-    for name, service in compose["services"].items():
-        if name in ("migrate", "manage", "storage-bucket"):
-            continue
-        assert service["restart"] == "unless-stopped", name
-        assert service["deploy"]["resources"]["limits"]["memory"], name
-        assert "healthcheck" in service or "build" in service, name
-
-
-def test_everything_waits_for_what_it_needs(compose: dict[str, Any]) -> None:
-    for name, service in compose["services"].items():
+def test_every_lasting_service_is_healed_and_bounded_and_waits_for_what_it_needs() -> None:
+    checked = {name for name, service in SERVICES.items() if "healthcheck" in service or "build" in service}
+    for name, service in SERVICES.items():
+        if name not in ("migrate", "manage", "storage-bucket"):
+            assert service["restart"] == "unless-stopped", name
+            assert service["deploy"]["resources"]["limits"]["memory"], name
+            assert name in checked
         for other, how in service.get("depends_on", {}).items():
-            assert other in compose["services"], f"{name} waits for {other}"
-            healthy = how["condition"] == "service_healthy"
-            assert not healthy or "healthcheck" in compose["services"][other] or "build" in compose["services"][other]
+            assert other in (checked if how["condition"] == "service_healthy" else SERVICES), f"{name}: {other}"
 
 
-def test_volumes_are_declared(compose: dict[str, Any]) -> None:
-    volumes = [volume for service in compose["services"].values() for volume in service.get("volumes", [])]
-    mounted = {volume["source"] if isinstance(volume, dict) else volume.split(":")[0] for volume in volumes}
-    assert {name for name in mounted if not name.startswith(".")} == set(compose["volumes"])
+def test_what_is_not_ours_gets_no_secret_but_its_own() -> None:
+    assert [name for name, service in SERVICES.items() if ("env_file" in service) is not ("build" in service)] == []
+    postgres, storage = (set(map(str, SERVICES[name]["environment"].values())) for name in ("postgres", "storage"))
+    assert postgres == {"${POSTGRES_USER:?}", "${POSTGRES_PASSWORD:?}", "${POSTGRES_DB:?}"}
+    assert storage == {"${S3_ACCESS_KEY_ID:-}", "${S3_SECRET_ACCESS_KEY:-}"}
 
 
-def test_what_is_not_ours_gets_no_secret_but_its_own(compose: dict[str, Any]) -> None:
-    for name, service in compose["services"].items():
-        assert ("env_file" in service) is ("build" in service), name
-    environments = {
-        name: set(map(str, compose["services"][name]["environment"].values())) for name in ("postgres", "storage")
-    }
-    assert environments["postgres"] == {"${POSTGRES_USER:?}", "${POSTGRES_PASSWORD:?}", "${POSTGRES_DB:?}"}
-    assert environments["storage"] == {"${S3_ACCESS_KEY_ID:-}", "${S3_SECRET_ACCESS_KEY:-}"}
-
-
-def test_compose_asks_the_env_file_for_what_the_example_has() -> None:
-    variables = re.findall(r"(?<!\$)\$\{(\w+)", (DOCKER / "compose.yaml").read_text())
-    assert set(variables) - {"MOMENTJUDGE_TAG", "TORCH_INDEX"} <= set(example())
-
-
-def test_nginx_sees_of_the_data_what_it_sends(compose: dict[str, Any]) -> None:
-    mounts = [volume for volume in compose["services"]["nginx"]["volumes"] if isinstance(volume, dict)]
-    (media,) = [mount for mount in mounts if mount["source"] == "data"]
+def test_nginx_sees_of_the_data_what_it_sends() -> None:
+    nginx = SERVICES["nginx"]
+    (media,) = [mount for mount in nginx["volumes"] if isinstance(mount, dict) and mount["source"] == "data"]
     assert (media["read_only"], media["volume"]["subpath"]) == (True, "media")
-    assert media["target"] == compose["services"]["nginx"]["environment"]["MJ_MEDIA"]
-    assert not [volume for volume in compose["services"]["nginx"]["volumes"] if str(volume).startswith("data:")]
+    assert media["target"] == nginx["environment"]["MJ_MEDIA"]
+    assert not [volume for volume in nginx["volumes"] if str(volume).startswith("data:")]
     assert 'mkdir -p "${MOMENTJUDGE_VAR:-var}/media"' in (DOCKER / "migrate").read_text()
 
 
-def test_nobody_comes_as_the_gateway_of_docker(compose: dict[str, Any]) -> None:
-    published = [port for service in compose["services"].values() for port in service.get("ports", [])]
-    assert published
-    assert all(port.startswith(("0.0.0.0:", "127.0.0.1:")) for port in published)
+def test_volumes_are_declared() -> None:
+    volumes = [volume for service in SERVICES.values() for volume in service.get("volumes", [])]
+    mounted = {volume["source"] if isinstance(volume, dict) else volume.split(":")[0] for volume in volumes}
+    assert {name for name in mounted if not name.startswith(".")} == set(COMPOSE["volumes"])
+
+
+def test_nobody_comes_as_the_gateway_of_docker() -> None:
+    published = [port for service in SERVICES.values() for port in service.get("ports", [])]
+    assert published and all(port.startswith(("0.0.0.0:", "127.0.0.1:")) for port in published)
 
 
 def mounts(service: dict[str, Any]) -> dict[str, str]:
@@ -246,51 +201,39 @@ def compose_commands() -> Iterator[tuple[str, list[str]]]:
             yield command, rest
 
 
-def test_pages_ask_compose_for_services_that_exist(compose: dict[str, Any]) -> None:
+def test_commands_of_the_pages_reach_services_database_files_and_the_folder_of_backups() -> None:
     one = [words[0] for command, words in compose_commands() if command in ("run", "exec")]
     many = [word for command, words in compose_commands() if command in ("up", "stop") for word in words]
-    assert {"manage", "redis", "prometheus", "web-1"} <= {*one, *many} <= set(compose["services"])
-
-
-def test_commands_reach_the_database_the_files_and_the_folder_of_backups(compose: dict[str, Any]) -> None:
-    manage, worker = compose["services"]["manage"], compose["services"]["worker"]
+    assert {"manage", "redis", "prometheus", "web-1"} <= {*one, *many} <= set(SERVICES)
+    manage, worker = SERVICES["manage"], SERVICES["worker"]
     assert (manage["env_file"], manage["image"]) == (worker["env_file"], worker["image"])
     assert manage["entrypoint"] == ["python", "manage.py"]
     assert set(manage["depends_on"]) == {"postgres", "redis"}  # not migrate: it would fill what is to be restored
     assert mounts(manage)["/srv/momentjudge/var"] == mounts(worker)["/srv/momentjudge/var"] == "data"
     folders = {words[2] for _, words in compose_commands() if {"backup", "restore"} & set(words[1:2])}
     assert folders == {"/backups"} <= set(mounts(manage))
-
-
-def test_the_folder_of_backups_belongs_to_the_user_of_the_image() -> None:
-    page = (BASE_DIR / "docs" / "deployment.md").read_text()
     (user,) = re.findall(r"useradd --uid (\d+) ", (DOCKER / "Dockerfile").read_text())
-    assert f"install --directory --owner {user} --group {user} --mode 700 backups" in page
+    assert f"install --directory --owner {user} --group {user} --mode 700 backups" in DEPLOYMENT
 
 
-def test_the_image_holds_programs_that_read_the_server(
-    compose: dict[str, Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_the_image_holds_programs_that_read_the_server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Those of base.lock alone, as the image has no other."""
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(database, "DEBIAN", tmp_path)
-    server = int(compose["services"]["postgres"]["image"].removeprefix("postgres:").split("-")[0])
-    assert [database.program(name, server=server).name for name in ("pg_dump", "pg_restore")] == [
-        "pg_dump",
-        "pg_restore",
-    ]
+    server = int(SERVICES["postgres"]["image"].removeprefix("postgres:").split("-")[0])
+    for name in ("pg_dump", "pg_restore"):
+        assert database.program(name, server=server).name == name
 
 
-def test_prometheus_finds_its_files_and_every_web_host(compose: dict[str, Any]) -> None:
+def test_prometheus_finds_its_files_and_every_web_host() -> None:
     config = yaml.safe_load((DOCKER / "prometheus.yml").read_text())
     (job,) = config["scrape_configs"]
-    mounted = mounts(compose["services"]["prometheus"])
-    assert {"/etc/prometheus/prometheus.yml", job["authorization"]["credentials_file"], *config["rule_files"]} <= set(
-        mounted
-    )
+    mounted = mounts(SERVICES["prometheus"])
+    files = {"/etc/prometheus/prometheus.yml", job["authorization"]["credentials_file"], *config["rule_files"]}
+    assert files <= set(mounted)
     assert all((DOCKER / source).exists() for source in mounted.values() if source.endswith(".yml"))
     (targets,) = (each["targets"] for each in job["static_configs"])
-    assert targets == [f"{name}:8000" for name in compose["services"] if name.startswith("web-")]
+    assert targets == [f"{name}:8000" for name in SERVICES if name.startswith("web-")]
 
 
 def test_the_example_holds_no_secret() -> None:

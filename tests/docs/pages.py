@@ -1,10 +1,12 @@
 """Contents of README and docs/: pages, links, blocks of code and tables."""
 
+import importlib.util
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 
 ROOT = Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"^( *)(<!-- tested -->\n\s*)?```(\w*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
@@ -41,6 +43,15 @@ def _blocks_of(page: Path) -> Iterator[Block]:
     for match in BLOCK.finditer(text):
         line = text[: match.start()].count("\n") + 1
         yield Block(page, line, match[3], re.sub(f"^{match[1]}", "", match[4], flags=re.MULTILINE), bool(match[2]))
+
+
+def example_module(name: str) -> ModuleType:
+    """Return the program of this name in docs/examples, imported."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / "examples" / f"{name}.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def prose(page: Path) -> str:

@@ -1,6 +1,5 @@
 """docs/examples/judge.py against a running site."""
 
-import importlib.util
 import urllib.request
 from types import ModuleType
 from typing import Any
@@ -12,7 +11,7 @@ from pytest_django.live_server_helper import LiveServer
 from accounts.models import User
 from accounts.services.credentials import token_create
 from judging.models import Assignment, Judgment
-from tests.docs.pages import ROOT
+from tests.docs.pages import example_module
 from tests.factories import BatchFactory, annotator
 from tests.judging.play import pairs_of
 
@@ -21,12 +20,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def example() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("judge", ROOT / "docs" / "examples" / "judge.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return example_module("judge")
 
 
 def site(example: ModuleType, server: LiveServer, person: User) -> Any:
@@ -41,7 +35,7 @@ def test_a_batch_from_taking_to_finishing(example: ModuleType, live_server: Live
 
     def grade_of(query: str, pair: dict[str, Any]) -> int:
         assert query == batch.query.text
-        with urllib.request.urlopen(example_request(pair, at)) as preview:
+        with urllib.request.urlopen(urllib.request.Request(pair["previews"]["gif"], headers=at.headers)) as preview:
             sizes.append(len(preview.read()))
         return grades[pair["uuid"]]
 
@@ -53,10 +47,9 @@ def test_a_batch_from_taking_to_finishing(example: ModuleType, live_server: Live
     assert Assignment.objects.get().state == "finished"
     assert len(sizes) == 5 and all(sizes)
     assert example.judge(at, project["uuid"], grade_of) == 0  # nothing waits
-
-
-def example_request(pair: dict[str, Any], at: Any) -> urllib.request.Request:
-    return urllib.request.Request(pair["previews"]["gif"], headers=at.headers)
+    with pytest.raises(example.RefusedError) as refused:
+        example.judge(at, BatchFactory().project.uuid, grade_of)
+    assert refused.value.code == "not_found"
 
 
 def test_a_connection_that_breaks_after_each_request(
@@ -81,17 +74,3 @@ def test_a_connection_that_breaks_after_each_request(
     assert len(requests) == 2 * (1 + 3 + 1)
     assert list(Judgment.objects.values_list("grade", "revision")) == [(2, 0)] * 3
     assert Assignment.objects.get().state == "finished"
-
-
-def test_a_refusal_says_why(example: ModuleType, live_server: LiveServer) -> None:
-    project = BatchFactory().project
-    at = site(example, live_server, annotator(BatchFactory().project))
-    with pytest.raises(example.RefusedError) as refused:
-        example.judge(at, project.uuid, lambda query, pair: 0)
-    assert refused.value.code == "not_found"
-    assert Assignment.objects.count() == 0
-
-
-def test_the_example_is_short() -> None:
-    lines = (ROOT / "docs" / "examples" / "judge.py").read_text().splitlines()
-    assert len(lines) < 70

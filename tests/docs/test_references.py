@@ -1,13 +1,17 @@
 """Names in README and docs/ exist: links, pictures, files, commands, settings, constraints."""
 
+import ast
 import re
+import shlex
+import tomllib
+from collections.abc import Iterator
 from importlib import import_module
-from pathlib import Path
 
 from django.apps import apps
 from django.core.management import get_commands
 
 from tests.docs.pages import ROOT, anchors, blocks, links, pages, tables
+from tools.packages import LAYERS, LIBRARY, concepts, drawing, imports
 
 MANAGE_COMMAND = re.compile(r"manage\.py ([a-z]\w+)")
 TARGET = re.compile(r"^([a-z][a-z-]*):", re.MULTILINE)
@@ -37,11 +41,8 @@ def test_every_link_leads_somewhere() -> None:
             assert not anchor or anchor in anchors(file), f"{page} leads to {target}: there is no such heading"
 
 
-def test_every_file_named_exists() -> None:
+def test_every_file_named_exists_and_those_of_the_tree_of_folders() -> None:
     assert [(page, path) for page, path in named_in_pages(FILE) if not (ROOT / path).exists()] == []
-
-
-def test_the_tree_of_folders_names_files_that_exist() -> None:
     tree = next(block.text for block in blocks() if block.page.name == "architecture.md")
     paths = [path for line in tree.splitlines() for path in re.split(r" {2,}", line)[0].split()]
     assert len(paths) > 30
@@ -51,13 +52,9 @@ def test_the_tree_of_folders_names_files_that_exist() -> None:
 def test_every_name_imported_from_the_library_exists() -> None:
     imports = [(page.name, *statement) for page in pages() for statement in IMPORT.findall(page.read_text())]
     assert len(imports) > 10
-    missing = [
-        (page, module, name)
-        for page, module, names in imports
-        for name in names.split(", ")
-        if not hasattr(import_module(module), name)
-    ]
-    assert missing == []
+    for page, module, names in imports:
+        for name in names.split(", "):
+            assert hasattr(import_module(module), name), f"{page} imports {name} from {module}"
 
 
 def test_every_command_named_exists() -> None:
@@ -97,10 +94,70 @@ def test_every_constraint_named_exists() -> None:
     constraint_names |= {
         name for text in migrations for name in re.findall(r"CREATE (?:CONSTRAINT )?TRIGGER (\w+)", text)
     }
-    assert _in_last_column(ROOT / "docs" / "rules.md") <= constraint_names
-    assert _in_last_column(ROOT / "docs" / "rules.md")
+    rows = [row for row in tables(ROOT / "docs" / "rules.md") if len(row) == 4]
+    names = {name for row in rows for name in re.findall(r"`(\w+_\w+)`", row[3])}
+    assert names and names <= constraint_names
 
 
-def _in_last_column(page: Path) -> set[str]:
-    """Return database names in the table of rules."""
-    return {name for row in tables(page) if len(row) == 4 for name in re.findall(r"`(\w+_\w+)`", row[3])}
+PAGE = ROOT / "docs" / "architecture.md"
+NAMED = re.compile(r"`(\w+)`\s+\(`([\w/]+\.py)`\)")
+
+
+def test_the_layers_are_those_that_import_linter_proves_and_no_import_leads_upwards() -> None:
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    (layers,) = [contract["layers"] for contract in contracts if contract["type"] == "layers"]
+    assert layers == list(LAYERS)
+    order = [*LAYERS, LIBRARY]
+    assert [pair for pair in imports() if order.index(pair[0]) > order.index(pair[1])] == []
+
+
+def test_the_picture_is_drawn_from_the_imports() -> None:
+    """``python tools/packages.py > docs/packages.svg`` draws it anew."""
+    assert (ROOT / "docs" / "packages.svg").read_text() == drawing()
+    assert {"work", "review", "qualification", "releases"} <= set(concepts("judging"))
+    assert "migrations" not in concepts("judging")
+
+
+def test_every_name_of_the_paths_is_defined_where_it_says() -> None:
+    names = NAMED.findall(PAGE.read_text())
+    assert len(names) > 30
+    assert [(name, path) for name, path in names if name not in _defined(path)] == []
+
+
+def _defined(path: str) -> set[str]:
+    tree = ast.parse((ROOT / path).read_text())
+    names = {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    for node in tree.body:
+        if isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names |= {target.id for target in targets if isinstance(target, ast.Name)}
+    return names
+
+
+CRON = re.compile(r"^(?:@\w+|(?:[\d*/,-]+ ){5}) *(.+)$", re.MULTILINE)
+UNIT = re.compile(r"^Exec\w+=[-@:+!]*(.+)$", re.MULTILINE)
+STARTED = re.compile(r"systemd-run (.+)")
+OPTIONS = {"--uid", "--gid", "--unit", "--working-directory", "--property", "--setenv", "--slice", "--on-calendar"}
+
+
+def named_in(text: str) -> Iterator[str]:
+    """The program of each line of a crontab or a unit, and of each call of systemd-run."""
+    text = text.replace("\\\n", " ")
+    for line in [*CRON.findall(text), *UNIT.findall(text)]:
+        yield shlex.split(line)[0]
+    for call in STARTED.findall(text):
+        words = iter(shlex.split(call))
+        for word in words:
+            if word in OPTIONS:
+                next(words)
+            elif not word.startswith("-"):
+                yield word
+                break
+
+
+def test_what_cron_and_systemd_start_is_named_by_its_whole_path() -> None:
+    texts = {str(block): block.text for block in blocks()}
+    texts |= {path.name: path.read_text() for path in (ROOT / "docker" / "systemd").iterdir()}
+    programs = {source: list(named_in(text)) for source, text in texts.items()}
+    assert sum(map(len, programs.values())) > 5
+    assert {source: names for source, names in programs.items() if any(name[0] != "/" for name in names)} == {}

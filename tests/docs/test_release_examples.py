@@ -1,6 +1,5 @@
 """Code that README.md of an archive and docs/examples give for releases, on a release."""
 
-import importlib.util
 import json
 import re
 from pathlib import Path
@@ -11,7 +10,7 @@ from judging.models import Release
 from judging.releases import files
 from judging.releases.selectors import scope_of
 from judging.work.services.batches import batch_advance, batch_review
-from tests.docs.pages import ROOT
+from tests.docs.pages import ROOT, example_module
 from tests.factories import (
     BatchFactory,
     CandidateFactory,
@@ -75,15 +74,8 @@ def test_the_lines_of_the_data_formats_page_are_those_of_a_release(tmp_path: Pat
 
 
 def test_the_example_scores_a_run_of_the_published_form(folder: Path) -> None:
-    spec = importlib.util.spec_from_file_location("score_release", ROOT / "docs" / "examples" / "score_release.py")
-    assert spec is not None
-    assert spec.loader is not None
-    example = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(example)
+    example = example_module("score_release")
     truth = json.loads((folder / "val.json").read_text()) + json.loads((folder / "test.json").read_text())
     perfect = example.scored(folder, [query for query in truth if query["query_id"] != 11])  # a twin: not in the qrels
-    assert {str(measure): round(value, 6) for measure, value in perfect.items()} == {
-        "nDCG@20": 1.0,
-        "R(rel=3)@20": 0.5,
-        "RR(rel=3)": 0.5,
-    }
+    values = {str(measure): round(value, 6) for measure, value in perfect.items()}
+    assert values == {"nDCG@20": 1.0, "R(rel=3)@20": 0.5, "RR(rel=3)": 0.5}

@@ -42,10 +42,7 @@ def test_as_the_page_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         call_command(*command)
     project = Project.objects.get(name="TVR")
     assert not Caption.objects.filter(state=Caption.State.IN_REVIEW).exists()
-    assert {split: project.queries.filter(split=split).count() for split in ("val", "test")} == {
-        "val": 500,
-        "test": 2781,
-    }
+    assert [project.queries.filter(split=split).count() for split in ("val", "test")] == [500, 2781]
     assert Candidate.objects.filter(query__project=project).count() == 40 * 3281
     rows = json.loads((tmp_path / "sets" / "train_top20.json").read_text())
     assert len(rows) == project.queries.filter(split="train").count() > 4000

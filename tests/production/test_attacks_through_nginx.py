@@ -1,16 +1,15 @@
 """Requests that no browser sends, through nginx as docker/ configures it: what stands behind it must not read them
 otherwise than it does, and no header of a stranger's may speak for nginx."""
 
-import socket
 import ssl
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, suppress
 from urllib.parse import quote
 
 import pytest
 import requests
 from django.urls import reverse
 
+from tests.production.test_files import give_preview
 from tests.production.topology import Site
 from tests.production.topology.project import Scenario, take
 from tests.production.topology.site import eventually
@@ -20,20 +19,9 @@ SECRET = "for who may see it"
 CUT: list[int] = []  # refused before all was read: the closing can overtake the answer
 
 
-@contextmanager
-def line_to(site: Site) -> Iterator[ssl.SSLSocket]:
-    """TLS to nginx, on which anything may be written."""
-    trusted = ssl.create_default_context(cafile=str(site.nginx.certificate))
-    with (
-        socket.create_connection((site.nginx.address, site.nginx.port), timeout=60) as plain,
-        trusted.wrap_socket(plain, server_hostname=site.nginx.address) as line,
-    ):
-        yield line
-
-
 def send_raw(site: Site, raw: bytes) -> bytes:
     """All that comes back until nginx closes the connection, which it may do before it has read everything."""
-    with line_to(site) as line:
+    with site.nginx.open_connection() as line:
         with suppress(BrokenPipeError, ConnectionResetError, ssl.SSLError):
             line.sendall(raw)
         received = b""
@@ -139,29 +127,15 @@ def test_two_hosts_are_none(site: Site) -> None:
     assert b"elsewhere.example" not in received
 
 
-SAME_FILE = [  # names of a file that nginx gives only when Django says so
-    "/protected/{}",
-    "//protected/{}",
-    "/protected//{}",
-    "/./protected/{}",
-    "/login/../protected/{}",
-    "/login/%2e%2e/protected/{}",
-    "/login/..%2fprotected/{}",
-    "/%70rotected/{}",
-    "/protected%2f{}",
-    "/Protected/{}",
-    "/static/../protected/{}",
-    "/static/..%2f..%2fprotected/{}",
-    "/static/%2e%2e/%2e%2e/shared/media/{}",
-    "/static/..\\..\\shared\\media\\{}",
-    "/protected/../../shared/media/{}",
-    "/protected../media/{}",
-    "/momentjudge/..%2fprotected/{}",
-    "/login/;/../protected/{}",
-]
+SAME_FILE = r"""
+/protected/{} //protected/{} /protected//{} /./protected/{} /%70rotected/{} /protected%2f{} /Protected/{}
+/login/../protected/{} /login/%2e%2e/protected/{} /login/..%2fprotected/{} /login/;/../protected/{}
+/static/../protected/{} /static/..%2f..%2fprotected/{} /static/%2e%2e/%2e%2e/shared/media/{}
+/static/..\..\shared\media\{} /protected/../../shared/media/{} /protected../media/{} /momentjudge/..%2fprotected/{}
+"""  # names of a file that nginx gives only when Django says so
 
 
-@pytest.mark.parametrize("path", SAME_FILE)
+@pytest.mark.parametrize("path", SAME_FILE.split())
 def test_a_file_is_not_reached_by_another_name_of_its_path(site: Site, path: str) -> None:
     (site.shared / "media" / "secret.txt").write_text(SECRET)
     for method in (b"GET", b"HEAD", b"POST"):
@@ -211,8 +185,6 @@ def test_a_method_that_a_page_does_not_know_changes_nothing(site: Site, method: 
 
 def test_ranges_by_the_thousand_are_one_file_at_most(site: Site) -> None:
     """A range repeated multiplies what is sent; nginx sends the file, or less."""
-    from tests.production.test_files import give_preview
-
     scenario = Scenario.make(annotators=1)
     moment = give_preview(scenario.batch(pairs=1).pairs.get().candidate.moment)
     person = scenario.person(site, scenario.annotators[0])
@@ -265,11 +237,9 @@ def test_a_log_in_leads_nowhere_else(site: Site, next: str) -> None:
 
 def test_whoever_sends_half_a_request_holds_up_nobody(site: Site) -> None:
     """nginx keeps them from the web processes, of which there are eight threads a host."""
-    from contextlib import ExitStack
-
     with ExitStack() as lines:
         for n in range(100):
-            line = lines.enter_context(line_to(site))
+            line = lines.enter_context(site.nginx.open_connection())
             line.sendall(
                 b"POST /login/ HTTP/1.1\r\nHost: " + host(site) + b"\r\nContent-Length: 1000\r\n\r\nhalf" * (n % 2)
                 or b"GE"

@@ -1,8 +1,6 @@
 """The length that an answer announces is the length sent, through nginx too: on one connection, packed and not."""
 
 import gzip
-import socket
-import ssl
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -34,9 +32,7 @@ def front(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nginx]:
 
 
 def open_connection(front: Nginx) -> Connection:
-    trusted = ssl.create_default_context(cafile=str(front.certificate))
-    plain = socket.create_connection((front.address, front.port), PATIENCE_S)
-    return Connection(trusted.wrap_socket(plain, server_hostname=front.address), f"{front.address}:{front.port}")
+    return Connection(front.open_connection(PATIENCE_S), f"{front.address}:{front.port}")
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
@@ -50,11 +46,6 @@ def test_answers_follow_each_other_on_one_connection(front: Nginx, method: str, 
             assert len(gzip.decompress(answer.body)) >= LEAST_PACKED, path
         json_answer = connection.ask("/json/")
         assert (json_answer.status, json_answer.body) == (200, b'{"status": "ok"}'), path
-    connection.socket.close()
-
-
-def test_the_connection_stays_open_after_what_was_not_changed(front: Nginx) -> None:
-    connection = open_connection(front)
     for _ in range(2):
         answer = connection.ask("/unchanged/", headers='If-None-Match: "always-this"\r\n')
         assert (answer.status, answer.body) == (304, b"")

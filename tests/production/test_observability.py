@@ -1,10 +1,11 @@
-"""Logs, ids and figures of the running site, over both web hosts and the workers."""
+"""Logs, ids, figures and health of the running site, over both web hosts and the workers."""
 
 import http.client
 import json
 import re
 from typing import Any
 
+import requests
 from django.urls import reverse
 
 from judging.models import Release
@@ -20,11 +21,7 @@ LOG_INS = re.compile(
 
 def logged(log: str) -> list[dict[str, Any]]:
     """Lines of a log that are JSON."""
-    records = []
-    for line in log.splitlines():
-        if line.startswith("{"):
-            records.append(json.loads(line))
-    return records
+    return [json.loads(line) for line in log.splitlines() if line.startswith("{")]
 
 
 def get_directly(web: Web, path: str, **headers: str) -> tuple[int, str]:
@@ -61,6 +58,7 @@ def test_one_id_leads_through_nginx_web_and_worker(site: Site) -> None:
 
 
 def figures(site: Site, web: Web) -> str:
+    assert get_directly(web, "/metrics")[0] == 401
     status, text = get_directly(web, "/metrics", Authorization=f"Bearer {site.metrics_token}")
     assert status == 200
     return text
@@ -73,18 +71,10 @@ def test_the_processes_of_a_host_count_together(site: Site) -> None:
         assert get_directly(web, "/login/", **{"Host": web.public_host(), "X-Forwarded-Proto": "https"})[0] == 200
     answers = [figures(site, web) for _ in range(6)]
     assert {float(LOG_INS.findall(text)[0]) for text in answers} == {before + 20}
-    text = answers[-1]
-    assert 'momentjudge_up{part="broker"} 1.0' in text and 'momentjudge_up{part="database"} 1.0' in text
-    assert 'momentjudge_workers{queue="celery"} 2.0' in text
-    assert 'momentjudge_workers{queue="judging"} 1.0' in text
-    assert 'momentjudge_workers{queue="gpu"} 1.0' in text
-    assert "momentjudge_task_runs_total{" in text
-    assert 'momentjudge_database_pool{what="size"}' in text
-
-
-def test_figures_are_for_the_token_alone_and_not_through_nginx(site: Site) -> None:
-    assert get_directly(site.web[0], "/metrics")[0] == 401
-    assert site.visitor().get("/metrics", headers={"Authorization": f"Bearer {site.metrics_token}"}).status_code == 403
+    ones = ['up{part="broker"}', 'up{part="database"}', 'workers{queue="judging"}', 'workers{queue="gpu"}']
+    more = ['workers{queue="celery"} 2.0', "task_runs_total{", 'database_pool{what="size"}']
+    for words in [*(f"{name} 1.0" for name in ones), *more]:
+        assert f"momentjudge_{words}" in answers[-1]
 
 
 def test_a_worker_that_is_killed_is_missed(site: Site) -> None:
@@ -94,3 +84,27 @@ def test_a_worker_that_is_killed_is_missed(site: Site) -> None:
     ended, killed = (f'worker="{worker.name}@{worker.address}"' for worker in site.workers)
     eventually(lambda: ended not in figures(site, site.web[0]))
     assert killed in figures(site, site.web[0])
+
+
+def readiness(site: Site) -> tuple[int, dict[str, str]]:
+    answer: requests.Response = site.visitor().get("/readyz")
+    return answer.status_code, answer.json()
+
+
+def test_all_is_well(site: Site) -> None:
+    assert readiness(site) == (200, {"database": "ok", "broker": "ok", "storage": "ok"})
+    assert site.visitor().get("/healthz").text == "ok\n"
+
+
+def test_a_broker_that_is_gone_and_a_database_that_hangs_are_named(site: Site) -> None:
+    site.redis.stop()
+    eventually(lambda: readiness(site) == (503, {"database": "ok", "broker": "not reachable", "storage": "ok"}))
+    assert site.visitor().get("/healthz").status_code == 200
+    site.redis.start()
+    site.postgres.pause()
+    try:
+        eventually(lambda: readiness(site)[1]["database"] in ("no answer", "not reachable"))
+        assert site.visitor().get("/healthz").status_code == 200  # whoever asked the database would say 503
+    finally:
+        site.postgres.resume()
+    eventually(lambda: readiness(site)[0] == 200)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import Mock
 
 import av
 import numpy as np
@@ -32,7 +33,8 @@ def video(short: Episode, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_video_has_the_promised_format(video: Path) -> None:
+def test_video_has_the_promised_format_moves_and_leaves_nothing_beside_it(video: Path) -> None:
+    assert [path.name for path in video.parent.iterdir()] == ["short.mp4"]
     with av.open(str(video)) as container:
         stream = container.streams.video[0]
         assert stream.codec_context.name == "h264"
@@ -42,23 +44,12 @@ def test_video_has_the_promised_format(video: Path) -> None:
         assert stream.frames == SECONDS * 12
         assert container.duration is not None
         assert container.duration / 1e6 == pytest.approx(SECONDS, abs=0.1)
-
-
-def test_picture_moves(video: Path) -> None:
-    with av.open(str(video)) as container:
         frames = [frame.to_ndarray(format="gray") for frame in container.decode(video=0)]
     assert np.abs(frames[0].astype(int) - frames[40].astype(int)).max() > 50
 
 
-def test_nothing_but_the_video_is_left_behind(video: Path) -> None:
-    assert [path.name for path in video.parent.iterdir()] == ["short.mp4"]
-
-
 def test_failure_leaves_nothing(short: Episode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(action: str, part: Part) -> None:
-        raise RuntimeError("stop")
-
-    monkeypatch.setattr("tools.demo_videos.render.play", fail)
+    monkeypatch.setattr("tools.demo_videos.render.play", Mock(side_effect=RuntimeError("stop")))
     with pytest.raises(RuntimeError, match="stop"):
         render_episode(replace(short, duration_s=1.0), tmp_path / "failed.mp4")
     assert list(tmp_path.iterdir()) == []

@@ -1,6 +1,7 @@
 """Copies of stored files beside the backups."""
 
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from django.core.exceptions import SuspiciousFileOperation
@@ -28,25 +29,16 @@ def pool(tmp_path: Path) -> Pool:
     return Pool(tmp_path / "backups")
 
 
-def test_a_copy_is_known_to_later_backups(storage: FileSystemStorage, pool: Pool) -> None:
+def test_a_copy_is_known_to_later_backups_unless_it_was_cut_short(storage: FileSystemStorage, pool: Pool) -> None:
     assert pool.entry_of(NAME) is None
     pool.note(pool.take(storage, NAME))
+    with pool.sums.open("a") as lines:
+        lines.write('{"name": "previ')  # as a killed backup leaves it
     later = Pool(pool.sums.parent)
     assert later.entry_of(NAME) == pool.entries[NAME]
     assert later.entry_of(NAME)["bytes"] == 6  # type: ignore[index]
-
-
-def test_a_copy_that_was_cut_short_is_none(storage: FileSystemStorage, pool: Pool) -> None:
-    pool.note(pool.take(storage, NAME))
     pool.path(NAME).write_bytes(b"mov")
     assert pool.entry_of(NAME) is None
-
-
-def test_the_last_line_of_a_killed_backup_is_passed_over(storage: FileSystemStorage, pool: Pool) -> None:
-    pool.note(pool.take(storage, NAME))
-    with pool.sums.open("a") as lines:
-        lines.write('{"name": "previ')
-    assert Pool(pool.sums.parent).entry_of(NAME)
 
 
 def test_an_absent_file_is_reported(storage: FileSystemStorage, pool: Pool) -> None:
@@ -55,47 +47,28 @@ def test_an_absent_file_is_reported(storage: FileSystemStorage, pool: Pool) -> N
 
 
 def test_files_come_back_where_they_are_not_or_not_whole(storage: FileSystemStorage, pool: Pool) -> None:
-    entry = pool.take(storage, NAME)
+    entry, path = pool.take(storage, NAME), Path(storage.path(NAME))
     assert pool.give(storage, entry) == "equal"
-    storage.delete(NAME)
+    path.unlink()
     assert pool.give(storage, entry) == "stored"
-    Path(storage.path(NAME)).write_bytes(b"mo")
-    assert pool.give(storage, entry) == "replaced"
-    assert Path(storage.path(NAME)).read_bytes() == b"moving"
-
-
-def test_a_file_of_the_right_size_with_other_bytes_is_replaced(storage: FileSystemStorage, pool: Pool) -> None:
-    entry = pool.take(storage, NAME)
-    Path(storage.path(NAME)).write_bytes(bytes(6))
-    assert pool.give(storage, entry) == "replaced"
-    assert Path(storage.path(NAME)).read_bytes() == b"moving"
+    for content in (b"mo", bytes(6)):  # cut short, and of the right size with other bytes
+        path.write_bytes(content)
+        assert pool.give(storage, entry) == "replaced"
+        assert path.read_bytes() == b"moving"
 
 
 def test_a_file_is_there_all_the_while_it_is_replaced(
     storage: FileSystemStorage, pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    entry = pool.take(storage, NAME)
-    Path(storage.path(NAME)).write_bytes(bytes(6))
-
-    def killed(*paths: object) -> None:
-        raise KeyboardInterrupt
-
+    entry, path = pool.take(storage, NAME), Path(storage.path(NAME))
+    path.write_bytes(bytes(6))
     with monkeypatch.context() as killing:
-        killing.setattr("core.backup.files.os.replace", killed)
+        killing.setattr("core.backup.files.os.replace", Mock(side_effect=KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             pool.give(storage, entry)
-    assert Path(storage.path(NAME)).read_bytes() == bytes(6)
+    assert path.read_bytes() == bytes(6)
     assert pool.give(storage, entry) == "replaced"
-    assert [path.read_bytes() for path in Path(storage.path("previews")).iterdir()] == [b"moving"]
-
-
-def test_what_is_there_stays_where_its_copy_is_damaged(storage: FileSystemStorage, pool: Pool) -> None:
-    entry = pool.take(storage, NAME)
-    pool.path(NAME).write_bytes(b"mOving")
-    Path(storage.path(NAME)).write_bytes(b"mo")
-    with pytest.raises(Unlike, match="is damaged"):
-        pool.give(storage, entry)
-    assert Path(storage.path(NAME)).read_bytes() == b"mo"
+    assert [file.read_bytes() for file in path.parent.iterdir()] == [b"moving"]
 
 
 def test_what_differs_in_a_bucket_is_replaced(tmp_path: Path) -> None:
@@ -111,10 +84,14 @@ def test_what_differs_in_a_bucket_is_replaced(tmp_path: Path) -> None:
         assert pool.give(default_storage, entry) == "stored"
 
 
-def test_a_damaged_copy_is_not_restored(storage: FileSystemStorage, pool: Pool) -> None:
-    entry = pool.take(storage, NAME)
+def test_a_damaged_copy_is_not_restored_and_what_is_there_stays(storage: FileSystemStorage, pool: Pool) -> None:
+    entry, path = pool.take(storage, NAME), Path(storage.path(NAME))
     pool.path(NAME).write_bytes(b"mOving")
-    storage.delete(NAME)
+    path.write_bytes(b"mo")
+    with pytest.raises(Unlike, match="is damaged"):
+        pool.give(storage, entry)
+    assert path.read_bytes() == b"mo"
+    path.unlink()
     with pytest.raises(Unlike, match="is damaged"):
         pool.give(storage, entry)
     pool.path(NAME).unlink()
@@ -133,7 +110,7 @@ def test_copies_that_no_backup_names_any_more_go(storage: FileSystemStorage, poo
     assert later.entry_of("previews/0c.gif")
 
 
-def test_no_name_leaves_the_folder(storage: FileSystemStorage, pool: Pool) -> None:
+def test_no_name_leaves_the_folder(pool: Pool) -> None:
     for name in ("../outside", "/etc/passwd", "previews/../../outside"):
         with pytest.raises(SuspiciousFileOperation):
             pool.path(name)

@@ -12,18 +12,11 @@ pytestmark = pytest.mark.django_db
 A = Content(2, "a")
 
 
-@pytest.mark.parametrize(
-    ("table_contents", "reports"),
-    [
-        ({"t": A}, []),
-        ({}, ["t: missing"]),
-        ({"t": Content(3, "a")}, ["t: 3 rows instead of 2"]),
-        ({"t": Content(2, "b")}, ["t: other content in its 2 rows"]),
-        ({"t": A, "u": A}, ["u: only here"]),
-    ],
-)
-def test_differences_are_reported_by_table(table_contents: dict[str, Content], reports: list[str]) -> None:
-    assert differences({"t": A}, table_contents) == reports
+def test_differences_are_reported_by_table() -> None:
+    backup = {"equal": A, "gone": A, "more": A, "other": A}
+    restored = {"equal": A, "more": Content(3, "a"), "other": Content(2, "b"), "new": A}
+    reports = ["gone: missing", "more: 3 rows instead of 2", "new: only here", "other: other content in its 2 rows"]
+    assert sorted(differences(backup, restored)) == reports
 
 
 def test_a_digest_knows_values_and_not_the_order_of_rows() -> None:
@@ -36,9 +29,8 @@ def test_a_digest_knows_values_and_not_the_order_of_rows() -> None:
 def _digest(jobs: list[str]) -> Content:
     """Of a table that holds these texts, inside a transaction."""
     link = connection.connection
-    with link.cursor() as cursor:
-        cursor.execute("CREATE TABLE backup_example (word text)")
-        cursor.executemany("INSERT INTO backup_example VALUES (%s)", [[word] for word in jobs])
+    link.execute("CREATE TABLE backup_example (word text)")
+    link.execute("INSERT INTO backup_example SELECT unnest(%s::text[])", [jobs])
     content = contents(link)["backup_example"]
     link.execute("DROP TABLE backup_example")
     return content

@@ -10,6 +10,7 @@ from django.urls import reverse
 from annotation.models import CorpusImport
 from core.embedded.postgres import share_with
 from judging.models import Judgment
+from tests.config.answers.server import free_port, of_make_run, open_connection, serving
 from tests.production.faults.background.acts import page_of, sweep
 from tests.production.faults.background.test_previews import (
     ALL,
@@ -114,6 +115,22 @@ def refusals(site: Site) -> int:
 
 def files_below(folder: Path) -> list[Path]:
     return [path for path in folder.rglob("*") if path.is_file()]
+
+
+def test_a_client_of_make_run_gets_an_error_and_with_room_again_all_goes_on(tmp_path: Path) -> None:
+    """The disk on which it keeps large bodies until they are whole."""
+    port = free_port()
+    with small_disk(tmp_path / "receiving") as disk, serving(of_make_run(port), port, tmp_path):
+        disk.fill()
+        refused, small = open_connection(port), open_connection(port)
+        head = b"POST /echo/ HTTP/1.1\r\nHost: testserver\r\nContent-Length: 300000\r\n\r\n"
+        refused.socket.sendall(head + b"x" * 200_000)  # the answer comes before the end of the body
+        answer = refused.read("POST")
+        assert (answer.status, answer.closes, b"is full" in answer.body) == (507, True, True)
+        assert small.ask("/echo/", "POST", body=b"fits into memory").status == 200
+        disk.make_room()
+        assert open_connection(port).ask("/echo/", "POST", body=b"x" * 300_000).status == 200
+        assert list(disk.folder.iterdir()) == []
 
 
 class TestDatabase:

@@ -1,5 +1,6 @@
-"""kill -9 of each server while people judge: what was answered is kept once, what was not is asked again."""
+"""Servers are killed (-9), or hang, while people judge: what was answered is kept once, what was not is asked again."""
 
+import time
 from contextlib import suppress
 
 import pytest
@@ -15,6 +16,7 @@ from tests.production.topology import Site
 from tests.production.topology.project import Scenario, always, grade_form, judge_all, take
 from tests.production.topology.site import eventually
 
+HANG_S = 10
 WITHOUT = {  # what is killed -> whether people judge on meanwhile
     ("web-1",): True,
     ("web-1", "web-2"): False,
@@ -57,6 +59,34 @@ def test_people_judge_on_while_the_broker_is_unavailable(site: Site) -> None:
         site.redis.start()
         crowd.await_done()
     assert not crowd.troubles
+    crowd.check()
+
+
+def test_people_judge_on_while_the_broker_hangs_and_everything_settles_afterwards(site: Site) -> None:
+    """SIGSTOP: nothing is refused and nothing is answered. No page waits for it: tests/core/test_messages.py."""
+    with Crowd(site, batches=16) as crowd:
+        crowd.await_grades(10)
+        site.redis.pause()
+        try:
+            eventually(lambda: all("the broker is away" in web.log_output() for web in site.web))
+            crowd.await_grades(10)
+        finally:
+            site.redis.resume()
+        crowd.await_done()
+    assert not crowd.troubles, crowd.troubles
+    crowd.check()
+
+
+def test_people_wait_while_the_database_hangs_and_every_grade_is_saved_once(site: Site) -> None:
+    with Crowd(site) as crowd:
+        crowd.await_grades(5)
+        site.postgres.pause()
+        try:
+            time.sleep(HANG_S)
+        finally:
+            site.postgres.resume()
+        crowd.await_grades(5)
+        crowd.await_done()
     crowd.check()
 
 

@@ -23,6 +23,7 @@ from uuid import UUID, uuid4
 
 import gevent
 from locust import FastHttpUser, between, constant, events, task
+from urllib3.filepost import encode_multipart_formdata
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
@@ -293,9 +294,6 @@ class Uploader(FastHttpUser):
 
 
 def multipart(fields: dict[str, str], file: str) -> tuple[dict[str, str], bytes]:
-    edge = uuid4().hex
-    parts = [f'Content-Disposition: form-data; name="{name}"\r\n\r\n{value}' for name, value in fields.items()]
-    part_head = 'Content-Disposition: form-data; name="file"; filename="run.json"\r\nContent-Type: application/json'
-    parts.append(f"{part_head}\r\n\r\n{file}")
-    content = "".join(f"--{edge}\r\n{part}\r\n" for part in parts) + f"--{edge}--\r\n"
-    return {"Content-Type": f"multipart/form-data; boundary={edge}"}, content.encode()
+    upload = {**fields, "file": ("run.json", file, "application/json")}
+    content, kind = encode_multipart_formdata(upload)
+    return {"Content-Type": kind}, content

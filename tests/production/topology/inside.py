@@ -27,27 +27,11 @@ def django_on(site: Site) -> Iterator[None]:
 def files_of(site: Site) -> dict[str, Any]:
     """The settings of the storage that the hosts use."""
     if site.in_bucket:
-        return {"STORAGES": {**settings.STORAGES, "default": _bucket(site)}}
-    folder = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": _media(site)}}
-    return {"STORAGES": {**settings.STORAGES, "default": folder}, "MEDIA_ROOT": _media(site)}
-
-
-def _bucket(site: Site) -> dict[str, Any]:
-    environment = site.storage_environment()
-    options = {
-        "bucket_name": environment["S3_BUCKET"],
-        "endpoint_url": environment["S3_ENDPOINT_URL"],
-        "public_url": environment["S3_ENDPOINT_URL"],
-        "region_name": environment["S3_REGION"],
-        "access_key": environment["S3_ACCESS_KEY_ID"],
-        "secret_key": environment["S3_SECRET_ACCESS_KEY"],
-        "addressing": "path",
-    }
-    return {"BACKEND": "core.storage.bucket.S3Media", "OPTIONS": options}
-
-
-def _media(site: Site) -> str:
-    return str(site.shared / "media")
+        bucket = {"BACKEND": "core.storage.bucket.S3Media", "OPTIONS": site.storage_options()}
+        return {"STORAGES": {**settings.STORAGES, "default": bucket}}
+    media = str(site.shared / "media")
+    folder = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": media}}
+    return {"STORAGES": {**settings.STORAGES, "default": folder}, "MEDIA_ROOT": media}
 
 
 @contextmanager

@@ -71,9 +71,13 @@ class Site:
         return [*self.web, self.judging, *self.workers, self.gpu, self.search, self.beat]
 
     @property
+    def stores(self) -> list[Server]:
+        return [self.postgres, self.redis, self.storage]
+
+    @property
     def servers(self) -> list[Server]:
         """In the order of their start."""
-        return [self.postgres, self.redis, self.storage, *self.hosts, self.nginx]
+        return [*self.stores, *self.hosts, self.nginx]
 
     def servers_named(self, *names: str) -> list[Server]:
         """The servers of these names; "worker" names both worker hosts, as one alone would leave work to the other."""
@@ -98,23 +102,24 @@ class Site:
 
     def storage_environment(self) -> dict[str, str]:
         """Where the S3 double is, in the words of its clients."""
-        return {
-            "MEDIA_STORAGE": "s3",
-            "S3_ACCESS_KEY_ID": self.storage.key,
-            "S3_SECRET_ACCESS_KEY": self.storage.secret,
-            "S3_ENDPOINT_URL": self.storage.url,
-            "S3_REGION": "us-east-1",
-            "S3_BUCKET": BUCKET,
-        }
+        keys = {"S3_ACCESS_KEY_ID": self.storage.key, "S3_SECRET_ACCESS_KEY": self.storage.secret}
+        where = {"S3_ENDPOINT_URL": self.storage.url, "S3_REGION": "us-east-1", "S3_BUCKET": BUCKET}
+        return {"MEDIA_STORAGE": "s3", **keys, **where}
+
+    def storage_options(self, *, public_url: str = "") -> dict[str, str]:
+        """The same for Django's storage; browsers are sent to ``public_url``."""
+        options = {"bucket_name": BUCKET, "region_name": "us-east-1", "addressing": "path"}
+        options |= {"endpoint_url": self.storage.url, "public_url": public_url or self.storage.url}
+        return options | {"access_key": self.storage.key, "secret_key": self.storage.secret}
 
     # Starting and stopping
 
     def start(self) -> None:
-        self.start_stores()
+        start_missing(self.stores)
         with FileLock(self.cache_folder / "lock").exclusive():  # another process of the tests starts a site of its own
             self.migrate()
             self.collect_static()
-        self.start_hosts()
+        start_missing(self.hosts)
         self.nginx.start()
 
     def migrate(self) -> None:
@@ -131,16 +136,10 @@ class Site:
             self.manage("collectstatic", "--no-input", "--clear", "--verbosity", "0")
             static_note_collected(self.cache_folder, fingerprint)
 
-    def start_stores(self) -> None:
-        start_missing([self.postgres, self.redis, self.storage])
-
-    def start_hosts(self) -> None:
-        start_missing(self.hosts)
-
     def stop(self) -> None:
         """All at once: nothing may be left behind."""
         stop([self.nginx, *self.hosts], seconds=15)
-        stop([self.storage, self.redis, self.postgres], seconds=15)
+        stop(self.stores[::-1], seconds=15)
 
     def remove(self) -> None:
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -158,9 +157,8 @@ class Site:
 
     def mend(self) -> None:
         """Every server runs and is ready again, whatever a test did to it."""
-        self.start_stores()
-        self.start_hosts()
-        start_missing([self.nginx])
+        for servers in (self.stores, self.hosts, [self.nginx]):
+            start_missing(servers)
         self.nginx.mend()
 
     def keep_files(self, *, in_bucket: bool) -> None:

@@ -21,15 +21,5 @@ class SmallSite(Site):
         return [*self.web, self.judging, *self.workers, self.beat]
 
     @property
-    def servers(self) -> list[Server]:
-        return [self.postgres, self.redis, *self.hosts, self.nginx]
-
-    def start(self) -> None:
-        for server in (self.postgres, self.redis):
-            server.start(wait=False)
-        for server in (self.postgres, self.redis):
-            server.await_ready()
-        self.migrate()
-        self.collect_static()
-        self.start_hosts()
-        self.nginx.start()
+    def stores(self) -> list[Server]:
+        return [self.postgres, self.redis]

@@ -80,9 +80,7 @@ def test_a_full_disk_is_reported_and_with_room_they_go_on(shared: Site, clip: by
     project, person = scenario.project, admin_of(shared, scenario.project)
     filmed(project, clip)
     with small_disk(shared.shared / "features") as disk:
-        with latch(
-            shared, "models_runner_featureset", when=f"NEW.step = 'extracting' AND NEW.done >= {HALF}"
-        ) as closed:
+        with latch(shared, "models_runner_featureset", when=MIDWAY) as closed:
             feature_set = started(shared, project)
             closed.await_somebody()
             disk.fill()

@@ -6,19 +6,11 @@ from pathlib import Path
 import av
 import pytest
 from django.core.files.base import ContentFile
-from django.core.files.storage import default_storage
 
 from annotation.models import Corpus, Moment
 from tests.factories import MomentFactory, VideoFactory
-from tests.production.faults.background.acts import (
-    KILLED,
-    file_content,
-    is_whole_gif,
-    kill_at,
-    lead_of,
-    page_of,
-    sweep,
-)
+from tests.media import names_in
+from tests.production.faults.background.acts import KILLED, file_content, is_whole_gif, kill_at, lead_of, page_of, sweep
 from tests.production.faults.latch import latch
 from tests.production.topology import Person, Site
 from tests.production.topology.project import Scenario
@@ -76,10 +68,7 @@ def check_all_cut(site: Site, scenario: Scenario, lead: Person, folder: Path) ->
 
 @pytest.mark.parametrize("killed", KILLED)
 def test_all_gifs_are_cut_once_after_a_kill(killed: str, site: Site, clip: bytes, tmp_path: Path) -> None:
-    scenario, before = (
-        Scenario.make(annotators=0),
-        set(default_storage.listdir("previews")[1] if previews(site) else ()),
-    )
+    scenario, before = Scenario.make(annotators=0), names_in("previews")
     corpus, lead = scenario.project.dataset.corpus, lead_of(site, scenario)
     to_cut(corpus, clip)
     with latch(site, "annotation_moment", when=CUT, passing=PART) as closed:
@@ -96,14 +85,8 @@ def test_all_gifs_are_cut_once_after_a_kill(killed: str, site: Site, clip: bytes
     sweep(SWEEP)
     eventually(lambda: len(ready(corpus)) == ALL)
     check_all_cut(site, scenario, lead, tmp_path)
-    leftovers = (
-        set(default_storage.listdir("previews")[1]) - before - {Path(name).name for name in names_of(ready(corpus))}
-    )
+    leftovers = names_in("previews") - before - {Path(name).name for name in names_of(ready(corpus))}
     assert len(leftovers) <= 2 * AT_WORK
-
-
-def previews(site: Site) -> bool:
-    return (site.shared / "media" / "previews").is_dir()
 
 
 def test_all_gifs_are_cut_after_the_storage_was_unavailable(bucket: Site, clip: bytes, tmp_path: Path) -> None:

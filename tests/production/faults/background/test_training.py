@@ -50,22 +50,12 @@ def training(site: Site, tmp_path: Path) -> Iterator[Training]:
     features = features_of(scenario.project, tmp_path)
     features_drawn(scenario.project, tmp_path)
     experiment = experiment_create(
-        release=release,
-        baseline="xml",
-        top_n=1,
-        seeds=1,
-        features=features,
-        options=OPTIONS,
-        actor=None,
+        release=release, baseline="xml", top_n=1, seeds=1, features=features, options=OPTIONS, actor=None
     )
     new_training = experiment.trainings.get()
+    checkpoint = folder_of(site, new_training) / "last" / "meta.json"
     try:
-        when(
-            lambda: (
-                (folder_of(site, new_training) / "last" / "meta.json").is_file()
-                and reload_training(new_training).step > 0
-            )
-        )
+        when(lambda: checkpoint.is_file() and reload_training(new_training).step > 0)
         pause(site, new_training)
         yield new_training
     finally:
@@ -126,9 +116,8 @@ def stamp(folder: Path) -> dict[str, tuple[int, int]]:
 
 def silent(training: Training) -> None:
     """As if nobody had heard of it for half a minute."""
-    Training.objects.filter(pk=training.pk, state__in=Training.AT_WORK).update(
-        heartbeat=F("heartbeat") - timedelta(minutes=1)
-    )
+    at_work = Training.objects.filter(pk=training.pk, state__in=Training.AT_WORK)
+    at_work.update(heartbeat=F("heartbeat") - timedelta(minutes=1))
 
 
 def check_trained_once(site: Site, training: Training, *, attempts: int, crashes: int) -> None:
